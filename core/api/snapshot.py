@@ -1,0 +1,139 @@
+"""The whole state of an engine as people see it.  Always sent whole, at most four times a second."""
+
+from enum import StrEnum
+
+import msgspec
+
+PROTOCOL_VERSION = 1
+
+
+class Activity(StrEnum):
+    """What the engine does right now."""
+
+    STARTING = "starting"
+    JOINING = "joining"
+    WAITING = "waiting"
+    CATCHING_UP = "catching_up"
+    TRAINING = "training"
+    AVERAGING = "averaging"
+    PAUSED = "paused"
+    FINISHED = "finished"
+    PROBLEM = "problem"
+
+
+class ProblemView(msgspec.Struct, frozen=True):
+    """A problem in words: what is wrong, and what to do."""
+
+    code: str
+    message: str
+    hint: str = ""
+
+
+class Collaboration(msgspec.Struct, frozen=True, kw_only=True):
+    """The collaboration that this engine takes part in."""
+
+    name: str
+    id: str
+    """Hex digest of the manifest."""
+    summary: str
+    organiser: str
+    target_samples: int
+    loss_unigram: float | None = None
+    """Held-out loss of a model that only knows how frequent words are, in nats; None until measured."""
+
+
+class Mine(msgspec.Struct, frozen=True, kw_only=True):
+    """What this computer gives."""
+
+    peer: str
+    """Eight letters (core.base.ids.short)."""
+    name: str
+    samples: int = 0
+    """Samples in averaged contributions, since this computer joined."""
+    samples_pending: int = 0
+    """Samples accumulated in the current epoch, not averaged yet."""
+    samples_per_s: float = 0.0
+    epochs: int = 0
+    """Rounds that this computer's contribution was part of."""
+    bytes_sent: int = 0
+    bytes_received: int = 0
+    worker_pid: int | None = None
+    contributing_s: float = 0.0
+    """Seconds of contributing, in all runs of the program."""
+
+
+class PeerView(msgspec.Struct, frozen=True, kw_only=True):
+    """Somebody who is here now."""
+
+    peer: str
+    name: str
+    is_me: bool
+    role: str
+    """"volunteer" or "backbone"."""
+    activity: str
+    """An Activity's value, as that peer reports it."""
+    epoch: int
+    samples_pending: int
+    samples_per_s: float
+
+
+class Standing(msgspec.Struct, frozen=True, kw_only=True):
+    """A row of the leaderboard."""
+
+    rank: int
+    peer: str
+    name: str
+    is_me: bool
+    samples: int
+    share: float
+    """Share of all samples, 0 to 1."""
+    epochs: int
+
+
+class CurvePoint(msgspec.Struct, frozen=True):
+    """The collaboration's loss at one epoch, in nats."""
+
+    epoch: int
+    loss_training: float | None
+    """Mean over all contributions of that epoch: masked words and sentence order together."""
+    loss_heldout: float | None = None
+    """Masked-word loss on held-out text, where a peer looked."""
+
+
+class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
+    """All of it.  A client that connects, or connects again, needs nothing else."""
+
+    protocol: int = PROTOCOL_VERSION
+    version: str
+    pid: int
+    time: float
+    """Unix seconds at which this was taken."""
+    activity: Activity
+    sentence: str
+    """One plain sentence: what is happening, and why."""
+    contributing: bool
+    """Where the person's switch stands."""
+    collaboration: Collaboration | None = None
+    me: Mine
+    epoch: int = 0
+    epoch_samples: int = 0
+    """Samples of the whole collaboration in the current epoch."""
+    samples_per_s: float = 0.0
+    """Of the whole collaboration."""
+    peers: list[PeerView] = []
+    leaderboard: list[Standing] = []
+    curve: list[CurvePoint] = []
+    """At most 500 points, oldest first; thinned evenly when there are more epochs."""
+    problem: ProblemView | None = None
+    notice_last: int = 0
+    """Number of the newest notice."""
+
+
+class Notice(msgspec.Struct, frozen=True):
+    """Something that happened, for the log: numbered, kept in a ring."""
+
+    number: int
+    time: float
+    level: str
+    """"info", "warning" or "problem"."""
+    text: str

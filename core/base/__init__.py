@@ -1,0 +1,1 @@
+"""What every room shares: names, machines, the wire, keys, manifests, problems."""

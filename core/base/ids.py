@@ -1,0 +1,38 @@
+"""Names of peers, and the distance between names (Kademlia's XOR metric)."""
+
+import base64
+import hashlib
+from typing import NewType
+
+PeerId = NewType("PeerId", bytes)
+"""A peer is its raw Ed25519 public key: 32 bytes."""
+
+Key = NewType("Key", bytes)
+"""A point of the DHT's key space: 32 bytes (256 bits)."""
+
+PEER_ID_BYTES = 32
+KEY_BYTES = 32
+
+
+def hashed_key(*parts: bytes) -> Key:
+    """The point of the key space that belongs to `parts`; each part is length-prefixed, so no two lists collide."""
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(len(part).to_bytes(4, "big"))
+        digest.update(part)
+    return Key(digest.digest())
+
+
+def node_key(peer: PeerId) -> Key:
+    """Where a peer stands in the key space.  It follows from the public key, so nobody can choose it freely."""
+    return hashed_key(b"node", peer)
+
+
+def distance(a: bytes, b: bytes) -> int:
+    """XOR distance of two keys (Maymounkov and Mazieres 2002, section 2.1)."""
+    return int.from_bytes(a, "big") ^ int.from_bytes(b, "big")
+
+
+def short(peer: bytes) -> str:
+    """Eight letters that people can compare: the beginning of the peer's hash in base 32."""
+    return base64.b32encode(hashlib.sha256(peer).digest()[:5]).decode().lower()

@@ -1,0 +1,61 @@
+"""The one shape of every conversation in the swarm.
+
+A machine reads no clock, opens no socket and never sleeps.  `core/net` runs it on the real network, `core/sim` in a
+pretended one; it cannot tell which.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from core.base.ids import PeerId
+
+M = TypeVar("M")
+M_co = TypeVar("M_co", covariant=True)
+M_contra = TypeVar("M_contra", contravariant=True)
+E_co = TypeVar("E_co", covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Received(Generic[M_co]):
+    """A message that arrived, from a sender whose key has been proven by the plane it came over."""
+
+    sender: PeerId
+    message: M_co
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """Time has passed: the machine's deadline, or the owner's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """The stream to a peer ended, or could not be made."""
+
+    peer: PeerId
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Send(Generic[M_co]):
+    """Please deliver `message`.  Delivery is never promised."""
+
+    to: PeerId
+    message: M_co
+
+
+class Machine(Protocol[M, E_co]):
+    """A protocol of messages M that reports events E to its owner."""
+
+    @property
+    def deadline(self) -> float | None:
+        """When to be woken with a Tick, in seconds of the caller's clock; None: only by a message."""
+
+    def handle(self, event: Received[M] | Tick | Lost, now: float) -> Sequence[Send[M] | E_co]:
+        """Advance by one event and say what follows from it."""
+
+
+def earliest(*deadlines: float | None) -> float | None:
+    """The first of several deadlines, where None means never."""
+    return min((deadline for deadline in deadlines if deadline is not None), default=None)

@@ -1,0 +1,127 @@
+"""A manifest names a task and its numbers.  It is signed, content-addressed data and never carries code."""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from core.base.content import digest
+from core.base.ids import PEER_ID_BYTES, PeerId
+from core.base.problems import BadInput, NotTrusted
+from core.base.signing import SIGNATURE_BYTES, Signer, Verifier
+
+MANIFEST_BYTES_MAX = 64 * 1024
+
+Name = Annotated[str, Meta(min_length=1, max_length=80)]
+Text = Annotated[str, Meta(max_length=1000)]
+HexDigest = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+Positive = Annotated[int, Meta(gt=0)]
+Seconds = Annotated[float, Meta(gt=0, le=3600)]
+Number = int | float | str | bool
+
+
+class OptimizerNumbers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the optimiser needs.  One optimiser step is one epoch, so the schedule counts epochs."""
+
+    name: Name = "lamb"
+    learning_rate: Annotated[float, Meta(gt=0, le=10)] = 0.00176
+    beta1: Annotated[float, Meta(ge=0, lt=1)] = 0.9
+    beta2: Annotated[float, Meta(ge=0, lt=1)] = 0.999
+    epsilon: Annotated[float, Meta(gt=0)] = 1e-6
+    weight_decay: Annotated[float, Meta(ge=0)] = 0.01
+    clamp: Annotated[float, Meta(gt=0)] = 10_000.0
+    max_grad_norm: Annotated[float, Meta(gt=0)] = 1.0
+    warmup_epochs: Annotated[int, Meta(ge=0)] = 5000
+    total_epochs: Positive = 125_000
+
+
+class AveragingNumbers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How contributions become a mean."""
+
+    codec: Name = "raw"
+    chunk_numel: Annotated[int, Meta(ge=256, le=262_144)] = 65_536
+    """Numbers per chunk: 65,536 float32 are 256 KiB."""
+    gather_timeout_s: Seconds = 3.0
+    """How long the leader waits for contributions before it goes on without the missing."""
+    stall_timeout_s: Seconds = 6.0
+    """How long a peer of a round may be silent before the round goes on without it."""
+    round_timeout_s: Seconds = 30.0
+    """The round's own deadline, counted from its plan."""
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a collaboration learns, with which numbers, and who may let people in."""
+
+    format: Annotated[int, Meta(ge=1, le=1)] = 1
+    name: Name
+    summary: Text = ""
+    organiser: Name
+    task: Name
+    numbers: dict[Name, Number] = {}
+    """The task's own numbers: model sizes, sequence length, data source.  The task documents and checks them."""
+    blobs: dict[Name, HexDigest] = {}
+    """Files that every peer needs (a tokenizer, held-out text), by name; fetched by digest."""
+    optimizer: OptimizerNumbers = OptimizerNumbers()
+    averaging: AveragingNumbers = AveragingNumbers()
+    target_samples: Positive = 4096
+    """Samples that the whole collaboration accumulates for one optimiser step."""
+    evaluate_every: Positive = 5
+    """Epochs between two looks at the held-out text."""
+    authority: HexDigest
+    """The authority's Ed25519 public key: it signs this manifest and issues the passes."""
+
+    @property
+    def authority_id(self) -> PeerId:
+        """The authority's key as bytes."""
+        return PeerId(bytes.fromhex(self.authority))
+
+    def canonical(self) -> bytes:
+        """The one JSON text of this manifest: sorted keys, no spaces."""
+        return msgspec.json.encode(self, order="deterministic")
+
+    @property
+    def id(self) -> bytes:
+        """The collaboration's name among machines: the digest of the canonical text, 32 bytes."""
+        return digest(self.canonical())
+
+
+class _SignedFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    manifest: Manifest
+    signature: Annotated[str, Meta(min_length=2 * SIGNATURE_BYTES, max_length=2 * SIGNATURE_BYTES)]
+
+
+def sign_manifest(manifest: Manifest, signer: Signer) -> bytes:
+    """The manifest as a signed JSON file.
+
+    Raises:
+        ValueError: the signer is not the manifest's authority.
+    """
+    if signer.peer_id != manifest.authority_id:
+        raise ValueError("a manifest is signed by its own authority")
+    signature = signer.sign(manifest.canonical()).hex()
+    return msgspec.json.format(msgspec.json.encode(_SignedFile(manifest, signature), order="deterministic"), indent=2)
+
+
+def read_manifest(data: bytes, verifier: Verifier) -> Manifest:
+    """The manifest in a signed JSON file, verified.
+
+    Raises:
+        BadInput: not a manifest.
+        NotTrusted: the signature is not the authority's.
+    """
+    if len(data) > MANIFEST_BYTES_MAX:
+        raise BadInput(f"The manifest has {len(data)} bytes; {MANIFEST_BYTES_MAX} are allowed.")
+    try:
+        signed = msgspec.json.decode(data, type=_SignedFile)
+        signature = bytes.fromhex(signed.signature)
+    except (msgspec.MsgspecError, ValueError, UnicodeDecodeError, RecursionError) as error:
+        raise BadInput(
+            f"This is not a manifest: {error}.", hint="Ask the organiser for the collaboration's link again."
+        ) from error
+    authority = signed.manifest.authority_id
+    if len(authority) != PEER_ID_BYTES or not verifier.verify(authority, signature, signed.manifest.canonical()):
+        raise NotTrusted(
+            "The manifest's signature is wrong: somebody changed it after the organiser signed it.",
+            hint="Do not use it; ask the organiser for the collaboration's link again.",
+        )
+    return signed.manifest

@@ -1,0 +1,142 @@
+"""Messages as bytes: schema-checked MessagePack, length-prefixed fragments, a limit on every size.
+
+On a stream each message travels as one or more fragments:
+
+    byte 0        flags: BULK (0x01) says which of two channels, LAST (0x02) ends the message
+    bytes 1-3     length of the fragment's payload, big-endian
+    payload
+
+Control and bulk are reassembled apart, so a control message may overtake a bulk message between its fragments.
+A datagram carries one whole message and needs no fragments.
+"""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal, Union
+
+import msgspec
+
+from core.base.problems import WireProblem
+
+FLAG_BULK = 0x01
+FLAG_LAST = 0x02
+HEADER_BYTES = 4
+FRAGMENT_BYTES_MAX = 256 * 1024 + 4096
+CONTROL_BYTES_MAX = 64 * 1024
+BULK_BYTES_MAX = 2 * 1024 * 1024
+
+Plane = Literal["stream", "datagram"]
+
+
+class Message(msgspec.Struct, frozen=True, array_like=True):
+    """Base of everything peers say to each other.  Subclass with `frozen=True, tag="room.name"`."""
+
+    plane: ClassVar[Plane] = "stream"
+    """Datagrams for what is small and wants one round trip, streams for everything else."""
+    bulk: ClassVar[bool] = False
+    """Bulk yields to control on a stream."""
+
+
+class MessageCodec:
+    """Turns messages of the given classes into bytes and back.
+
+    Args:
+        types: Every message class that may arrive; anything else is a WireProblem.
+    """
+
+    def __init__(self, types: Sequence[type[Message]]) -> None:
+        self.types = tuple(types)
+        self._encoder = msgspec.msgpack.Encoder()
+        self._decoder: msgspec.msgpack.Decoder[Any] = msgspec.msgpack.Decoder(Union[tuple(types)])  # noqa: UP007
+
+    def encode(self, message: Message) -> bytes:
+        """The message as MessagePack."""
+        return self._encoder.encode(message)
+
+    def decode(self, data: bytes | bytearray | memoryview) -> Message:
+        """The message in `data`.
+
+        Raises:
+            WireProblem: not MessagePack, an unknown class, or a field outside its schema.
+        """
+        try:
+            message: Message = self._decoder.decode(data)
+        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+            raise WireProblem(f"not a message: {error}") from error
+        return message
+
+
+def fragment_header(length: int, flags: int) -> bytes:
+    """The 4 bytes before a fragment of `length` bytes."""
+    return bytes((flags, length >> 16 & 0xFF, length >> 8 & 0xFF, length & 0xFF))
+
+
+class FrameDecoder:
+    """Cuts a byte stream into whole messages' bytes; remembers at most one unfinished message per channel.
+
+    Yields `bytearray` objects that nobody else holds, so a decoded payload may keep a view of them.
+    """
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+        self._partial: dict[int, bytearray] = {0: bytearray(), FLAG_BULK: bytearray()}
+
+    def feed(self, data: bytes | bytearray | memoryview) -> list[bytearray]:
+        """All messages that `data` completes, in order.
+
+        Raises:
+            WireProblem: an unknown flag, or a size beyond its limit.  The stream is beyond repair then.
+        """
+        self._buffer += data
+        complete: list[bytearray] = []
+        position = 0
+        with memoryview(self._buffer) as view:
+            while len(view) - position >= HEADER_BYTES:
+                flags = view[position]
+                length = int.from_bytes(view[position + 1 : position + HEADER_BYTES], "big")
+                self._check(flags, length)
+                end = position + HEADER_BYTES + length
+                if end > len(view):
+                    break
+                channel = flags & FLAG_BULK
+                self._partial[channel] += view[position + HEADER_BYTES : end]
+                if flags & FLAG_LAST:
+                    complete.append(self._partial[channel])
+                    self._partial[channel] = bytearray()
+                position = end
+        del self._buffer[:position]
+        return complete
+
+    @property
+    def pending_bytes(self) -> int:
+        """Memory held for what is not complete yet."""
+        return len(self._buffer) + sum(len(part) for part in self._partial.values())
+
+    def _check(self, flags: int, length: int) -> None:
+        if flags & ~(FLAG_BULK | FLAG_LAST):
+            raise WireProblem(f"unknown flags {flags:#x}")
+        if length > FRAGMENT_BYTES_MAX:
+            raise WireProblem(f"a fragment of {length} bytes, the limit is {FRAGMENT_BYTES_MAX}")
+        channel = flags & FLAG_BULK
+        limit = BULK_BYTES_MAX if channel else CONTROL_BYTES_MAX
+        if len(self._partial[channel]) + length > limit:
+            raise WireProblem(f"a message of more than {limit} bytes")
+
+
+def fragments(data: bytes | memoryview, *, bulk: bool, fragment_bytes: int) -> list[tuple[bytes, memoryview]]:
+    """`data` as (header, payload) pairs, each payload at most `fragment_bytes` long.
+
+    Raises:
+        ValueError: our own message is larger than the other side would accept.
+    """
+    limit = BULK_BYTES_MAX if bulk else CONTROL_BYTES_MAX
+    if len(data) > limit:
+        raise ValueError(f"a message of {len(data)} bytes, the limit is {limit}")
+    view = memoryview(data)
+    channel = FLAG_BULK if bulk else 0
+    starts = range(0, max(len(view), 1), fragment_bytes)
+    pieces = [view[start : start + fragment_bytes] for start in starts]
+    last = len(pieces) - 1
+    return [
+        (fragment_header(len(piece), channel | (FLAG_LAST if index == last else 0)), piece)
+        for index, piece in enumerate(pieces)
+    ]

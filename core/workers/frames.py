@@ -1,0 +1,172 @@
+"""What engine and worker say to each other on the pipe: 4 bytes of length, then MessagePack."""
+
+import struct
+from typing import Any, Union
+
+import msgspec
+
+from core.base.problems import WireProblem
+
+FRAME_BYTES_MAX = 1024 * 1024
+_LENGTH = struct.Struct(">I")
+LENGTH_BYTES = _LENGTH.size
+
+
+class Frame(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of both directions."""
+
+
+# --- engine to worker ------------------------------------------------------------------------------------------------
+
+
+class Start(Frame, frozen=True, kw_only=True, tag="start"):
+    """First frame: build the model, load the newest checkpoint in `state_dir` if there is one, and begin to train."""
+
+    manifest_path: str
+    blobs_dir: str
+    """Files named by the hex digests of the manifest's blobs."""
+    state_dir: str
+    """Checkpoints live here; the worker alone writes and deletes in it."""
+    arena_path: str
+    """The worker creates the arena there, once it knows how many parameters there are."""
+    seed: int
+    """Decides this peer's order of the data; differs from peer to peer."""
+    device: str = "cpu"
+    threads: int = 1
+    hold: bool = False
+    """Do not train until Go."""
+    hold_at_epoch: int | None = None
+    """Do not begin accumulating for this epoch or later."""
+
+
+class Collect(Frame, frozen=True, kw_only=True, tag="collect"):
+    """Finish the step in hand, write the mean gradient to the slot `contribution`, answer Collected, stand still."""
+
+    round: bytes
+
+
+class Absorb(Frame, frozen=True, kw_only=True, tag="absorb"):
+    """The slot `mean` holds the averaged gradient: take one optimiser step, checkpoint, answer Stepped, go on."""
+
+    round: bytes
+    epoch: int
+    lineage: bytes
+    """Name of the new state, stored in the checkpoint."""
+
+
+class Release(Frame, frozen=True, kw_only=True, tag="release"):
+    """The round came to nothing: go on accumulating, with all that was accumulated."""
+
+    round: bytes
+
+
+class Load(Frame, frozen=True, kw_only=True, tag="load"):
+    """Replace parameters and statistics by this verified checkpoint, drop what was accumulated; answer Loaded."""
+
+    path: str
+
+
+class Evaluate(Frame, frozen=True, kw_only=True, tag="evaluate"):
+    """Measure the masked-word loss on the held-out text with the parameters now; answer Evaluated."""
+
+
+class Hold(Frame, frozen=True, kw_only=True, tag="hold"):
+    """Stand still after the step in hand, keeping what was accumulated."""
+
+
+class Go(Frame, frozen=True, kw_only=True, tag="go"):
+    """Train on."""
+
+
+# --- worker to engine ------------------------------------------------------------------------------------------------
+
+
+class StateFrame(Frame, frozen=True, kw_only=True):
+    """Where a state is and what it is called."""
+
+    epoch: int
+    lineage: bytes
+    digest: bytes
+    """core.base.content.root_digest over the checkpoint file's chunks: equal on peers that hold equal states."""
+    checkpoint: str
+    """Path of the checkpoint file; it stays for at least one more epoch."""
+
+
+class Ready(StateFrame, frozen=True, kw_only=True, tag="ready"):
+    """The model stands, the arena exists."""
+
+    numel: int
+    parameters: int
+
+
+class Progress(Frame, frozen=True, kw_only=True, tag="progress"):
+    """Samples accumulated for the next step; at most 4 a second, and at once after the first."""
+
+    epoch: int
+    samples: int
+    samples_per_s: float
+    """Smoothed speed while training."""
+    loss: float
+    """Mean training loss of these samples, nats."""
+
+
+class Collected(Frame, frozen=True, kw_only=True, tag="collected"):
+    """The contribution is in its slot."""
+
+    round: bytes
+    epoch: int
+    samples: int
+    loss: float
+
+
+class Stepped(StateFrame, frozen=True, kw_only=True, tag="stepped"):
+    """The optimiser took its step."""
+
+    seconds: float
+
+
+class Loaded(StateFrame, frozen=True, kw_only=True, tag="loaded"):
+    """The checkpoint was loaded."""
+
+
+class Evaluated(Frame, frozen=True, kw_only=True, tag="evaluated"):
+    """The held-out masked-word loss, nats."""
+
+    epoch: int
+    loss: float
+    loss_unigram: float
+
+
+class Failed(Frame, frozen=True, kw_only=True, tag="failed"):
+    """The worker ends because of a problem."""
+
+    code: str
+    message: str
+    hint: str = ""
+
+
+ToWorker = Start | Collect | Absorb | Release | Load | Evaluate | Hold | Go
+ToEngine = Ready | Progress | Collected | Stepped | Loaded | Evaluated | Failed
+
+
+def frame_decoder(direction: Any) -> msgspec.msgpack.Decoder[Any]:
+    """A decoder for one direction: `ToWorker` or `ToEngine`."""
+    return msgspec.msgpack.Decoder(Union[direction])  # noqa: UP007
+
+
+def encode_frame(frame: Frame) -> bytes:
+    """Length and MessagePack."""
+    payload = msgspec.msgpack.encode(frame)
+    return _LENGTH.pack(len(payload)) + payload
+
+
+def frame_length(header: bytes) -> int:
+    """The payload's length in bytes.
+
+    Raises:
+        WireProblem: longer than any frame of ours.
+    """
+    (length,) = _LENGTH.unpack(header)
+    if length > FRAME_BYTES_MAX:
+        raise WireProblem(f"a frame of {length} bytes, the limit is {FRAME_BYTES_MAX}")
+    return int(length)
