@@ -1,7 +1,7 @@
 """What a client may ask of an engine.
 
-JSON-RPC 2.0 over a WebSocket on 127.0.0.1.  The client sends requests with named parameters; the engine answers them and
-sends two notifications: `snapshot` (params: a whole Snapshot) and `notice` (params: a Notice).
+JSON-RPC 2.0 over a WebSocket on 127.0.0.1.  The client sends requests with named parameters; the engine answers them
+and sends two notifications: `snapshot` (params: a whole Snapshot) and `notice` (params: a Notice).
 """
 
 from typing import Annotated, Literal
@@ -10,8 +10,8 @@ import msgspec
 from msgspec import Meta
 
 METHODS = ("snapshot", "pause", "resume", "quit", "show", "notices", "evaluate")
-"""snapshot: the Snapshot now.  pause, resume: the person's switch.  quit: stop the engine.  show: ask a window, if one is
-connected, to come to the front (notification `show` to every client).  notices(since): a list of Notice.
+"""snapshot: the Snapshot now.  pause, resume: the person's switch.  quit: stop the engine.  show: ask a window, if one
+is connected, to come to the front (notification `show` to every client).  notices(since): a list of Notice.
 evaluate: look at the held-out text now; the answer is {"epoch": int, "loss": float, "loss_unigram": float}."""
 
 ERROR_PARSE = -32700

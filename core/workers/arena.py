@@ -1,7 +1,7 @@
 """The arena: a memory-mapped file through which engine and worker pass vectors.
 
-Ownership of a slot passes with a frame on the pipe, like a baton; there is no lock.  The worker owns `contribution` until
-it says Collected, the engine until it says Absorb or Release; the engine owns `mean` until it says Absorb.
+Ownership of a slot passes with a frame on the pipe, like a baton; there is no lock.  The worker owns `contribution`
+until it says Collected, the engine until it says Absorb or Release; the engine owns `mean` until it says Absorb.
 """
 
 import mmap

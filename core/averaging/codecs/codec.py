@@ -1,0 +1,38 @@
+"""What every codec can do."""
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.base.problems import RemoteProblem
+
+
+class Codec(Protocol):
+    """Turns vectors of float32 into bytes and back.  A codec keeps no state between calls."""
+
+    def wire_bytes(self, numel: int) -> int:
+        """Length of the payload of `numel` numbers."""
+
+    def encode(self, values: NDArray[np.float32]) -> memoryview:
+        """The payload of `values`, shape (numel,).
+
+        It may be a view of `values`, which must then stay unchanged until the payload has been used.
+        """
+
+    def decode_into(self, payload: memoryview, out: NDArray[np.float32]) -> None:
+        """Write the numbers of `payload` to `out`, shape (numel,).
+
+        Raises:
+            RemoteProblem: the payload does not hold exactly as many numbers as `out`.
+        """
+
+
+def check_length(payload: memoryview, expected: int) -> None:
+    """Refuse a payload of the wrong length.
+
+    Raises:
+        RemoteProblem: the length is not `expected` bytes.
+    """
+    if payload.nbytes != expected:
+        raise RemoteProblem(f"a payload of {payload.nbytes} bytes where {expected} belong")

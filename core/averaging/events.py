@@ -1,0 +1,37 @@
+"""What a matchmaker reports to its owner."""
+
+from dataclasses import dataclass
+
+from core.averaging.plan import Plan
+from core.base.ids import PeerId
+
+
+@dataclass(frozen=True, slots=True)
+class ContributionWanted:
+    """Let the worker's contribution stand still, then `offer` it (or `withdraw`).  Replaces an earlier wish."""
+
+    round: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class GroupFormed:
+    """The round begins: start the plan's topology."""
+
+    plan: Plan
+
+
+@dataclass(frozen=True, slots=True)
+class GroupFailed:
+    """This round comes to nothing: the contribution may be released.  Looking goes on by itself."""
+
+    round: bytes
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """A peer stands at another state."""
+
+    peer: PeerId
+    epoch: int
+    lineage: bytes

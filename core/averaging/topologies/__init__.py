@@ -1,0 +1,12 @@
+"""Who sends what to whom within a round.  A new topology is a module and one line in `TOPOLOGIES`."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from core.averaging.topologies.butterfly import Butterfly
+
+TOPOLOGIES: Final[Mapping[str, type[Butterfly]]] = MappingProxyType({"butterfly": Butterfly})
+"""Every topology by the name that a plan gives it."""
+
+__all__ = ["TOPOLOGIES", "Butterfly"]

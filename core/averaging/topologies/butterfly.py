@@ -1,0 +1,360 @@
+"""Butterfly all-reduce with a leader that can be succeeded (Diskin et al. 2021, section 3.2).
+
+The vector is cut into chunks; each member reduces a contiguous share of them: it collects everybody's parts, makes the
+weighted mean and hands it back.  While nobody fails, the leader only listens until all are complete, and commits.
+
+What fails, and what follows:
+
+- a sender: its share of the mean ends there; the means say whose parts they hold, so everybody knows what is missing;
+- a reducer: who lacks its means complains to the leader, which gives the share to another member as a new version, and
+  all parts of that share are sent again;
+- the leader: the next in the plan's order takes over, asks everybody's Status, and goes on; a Commit that any
+  of them holds is repeated;
+- too many (see `quorum`): the rest leaves the round; contributions are untouched and another round may begin;
+- the time: without a Commit by the round's deadline the member fails.
+
+Equal versions are equal means bit for bit, since one reducer made them; a leader commits only when everybody who
+is still in holds the same versions complete.  A leader that dies just after committing to itself may hold an outcome
+that nobody else has; whoever keeps the model's states must be able to tell them apart (`Outcome.fingerprint`).
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.averaging.codecs import CODECS
+from core.averaging.messages import (
+    Commit,
+    Leaving,
+    Mean,
+    Open,
+    Order,
+    Part,
+    RoundMessage,
+    Stalled,
+    Status,
+    from_bits,
+)
+from core.averaging.outcome import RoundFailed, RoundFinished
+from core.averaging.plan import Plan
+from core.averaging.topologies.exchange import Exchange, outcome_of
+from core.averaging.topologies.leadership import Leadership
+from core.averaging.topologies.reducer import Vectors
+from core.averaging.topologies.succession import Succession
+from core.base.ids import PeerId
+from core.base.machine import Lost, Received, Send, Tick, earliest
+from core.base.trace import Trace
+
+COMMIT_BY = 0.8
+"""At this part of the round's time the leader goes on without those who are not complete."""
+
+_WAITING, _RUNNING, _FINISHED, _FAILED = range(4)
+
+Outputs = list[Send[RoundMessage] | RoundFinished | RoundFailed]
+
+
+class Butterfly:
+    """One member's side of one round.
+
+    After its end it still answers: keep it until the next round begins.
+
+    Args:
+        me: This member.
+        plan: A plan that has been checked (`check_plan`).
+        contribution: Shape (numel,), float32; not written, and not to be changed before the end.
+        result: Shape (numel,), float32; written all along, the group's mean once `RoundFinished` is out.
+        trace: Where misuse and incidents are marked.
+
+    Raises:
+        ValueError: a vector of the wrong shape or type, or a plan without me.
+    """
+
+    def __init__(
+        self,
+        me: PeerId,
+        plan: Plan,
+        *,
+        contribution: NDArray[np.float32],
+        result: NDArray[np.float32],
+        trace: Trace,
+    ) -> None:
+        if me not in plan.peers:
+            raise ValueError("the plan is one without me")
+        for vector in (contribution, result):
+            if vector.shape != (plan.numel,) or vector.dtype != np.float32:
+                raise ValueError(f"a vector of shape {vector.shape} and type {vector.dtype} for {plan.numel} float32")
+        self.plan = plan
+        self._peers = plan.peers
+        self._index = {peer: index for index, peer in enumerate(plan.peers)}
+        self._me = self._index[me]
+        self._trace = trace
+        vectors = Vectors(contribution, result, CODECS[plan.codec])
+        self._exchange = Exchange(plan, self._me, vectors=vectors, trace=trace)
+        self._started_at = 0.0
+        self._state = _WAITING
+        self._lost = 0
+        self._succession = Succession(plan)
+        self._leadership: Leadership | None = None
+        self._reported: tuple[int, tuple[int, ...]] | None = None
+        self._commit: Commit | None = None
+
+    # --- owner's side ---
+
+    def start(self, now: float) -> Outputs:
+        """Begin.  Call once."""
+        self._started_at = self._succession.heard_at = now
+        self._state = _RUNNING
+        outputs: Outputs = []
+        if self.plan.leaders[0] == self._me:
+            self._leadership = self._lead(now, without=0)
+        outputs += self._exchange.start(now)
+        return outputs + self._advance(now)
+
+    def leave(self, now: float) -> Outputs:  # noqa: ARG002 - the shape of every call
+        """End the round for me, and tell the others at once."""
+        return self._fail("this computer left the round") if self._state == _RUNNING else []
+
+    @property
+    def deadline(self) -> float | None:
+        """When to be woken with a Tick, unix seconds."""
+        if self._state != _RUNNING:
+            return None
+        control = self._succession.deadline if self._leadership is None else self._leadership.order_at
+        return earliest(self._ends_at, control, self._exchange.deadline)
+
+    @property
+    def open_chunks(self) -> int:
+        """Accumulators in use; bounded by the window."""
+        return self._exchange.open_chunks
+
+    def handle(self, event: Received[RoundMessage] | Tick | Lost, now: float) -> Outputs:
+        """Advance by one event."""
+        if self._state == _WAITING:
+            self._trace.mark("averaging.drop.early")
+            return []
+        match event:
+            case Received(sender=sender, message=message):
+                return self._receive(sender, message, now)
+            case Tick():
+                return self._tick(now) if self._state == _RUNNING else []
+            case Lost(peer=peer):
+                member = self._index.get(peer)
+                return [] if member is None else self._lose(member, now)
+
+    # --- messages ---
+
+    def _receive(self, sender: PeerId, message: RoundMessage, now: float) -> Outputs:
+        member = self._index.get(sender)
+        if message.round != self.plan.round or member is None or member == self._me:
+            self._trace.mark("averaging.drop.foreign")
+            return []
+        if self._state == _FAILED:
+            return []
+        if self._leadership is not None:
+            self._leadership.heard(member, now)
+        if member == self._succession.awaited:
+            self._succession.heard_at = now
+        outputs: Outputs = []
+        match message:
+            case Part():
+                outputs += self._exchange.on_part(member, message, now)
+            case Mean():
+                outputs += self._exchange.on_mean(member, message, now)
+            case Open():
+                outputs += self._exchange.on_open(member, message, now)
+            case _:
+                outputs += self._govern(member, message, now)
+        return outputs + self._advance(now)
+
+    def _govern(self, member: int, message: Stalled | Order | Status | Commit | Leaving, now: float) -> Outputs:
+        match message:
+            case Order():
+                return self._on_order(member, message, now)
+            case Status():
+                return self._on_status(member, message)
+            case Commit():
+                self._on_commit(message)
+            case Leaving():
+                return self._lose(member, now)
+            case Stalled():
+                if self._leadership is not None:
+                    self._leadership.complain(member, message.share, message.version)
+        return []
+
+    def _on_order(self, member: int, order: Order, now: float) -> Outputs:
+        if not self._succession.accepts(member, order):
+            self._trace.mark("averaging.drop.order")
+            return []
+        if self._state == _FINISHED:
+            return [Send(self._peers[member], self._status(order.rank))]
+        self._succession.follow(order, now)
+        self._leadership = None
+        live = from_bits(order.live)
+        if not live >> self._me & 1:
+            return self._fail("the others went on without this computer")
+        outputs: Outputs = []
+        if order.settled:
+            outputs += self._exchange.assign(order.versions, order.reducers, live, now=now)
+            outputs += self._complain(self._exchange.orphans(self._lost | ~live))
+        status = self._status(order.rank)
+        self._reported = (order.rank, status.versions) if status.complete else None
+        return [*outputs, Send(self._peers[member], status)]
+
+    def _on_status(self, member: int, status: Status) -> Outputs:
+        if self._leadership is not None:
+            self._leadership.note(member, status)
+        elif self._state == _FINISHED and self._commit is not None and not status.committed:
+            return [Send(self._peers[member], self._commit)]
+        return []
+
+    def _on_commit(self, commit: Commit) -> None:
+        """From the leader, or passed on by a member when the leader is gone."""
+        if commit.rank < self._succession.rank or len(commit.versions) != len(self._peers):
+            self._trace.mark("averaging.drop.commit")
+        elif self._state == _RUNNING:
+            self._commit = commit
+
+    # --- time and loss ---
+
+    def _tick(self, now: float) -> Outputs:
+        outputs: Outputs = []
+        if now >= self._ends_at:
+            return self._fail("the round's time is over")
+        sends, stalled = self._exchange.tick(now)
+        outputs += sends
+        outputs += self._complain(stalled)
+        if self._leadership is not None:
+            self._leadership.exclude(self._leadership.silent(now, me=self._me))
+            if now >= self._started_at + COMMIT_BY * self.plan.round_timeout_s and self._exchange.complete:
+                self._leadership.exclude(self._leadership.incomplete())
+        elif now >= self._succession.deadline:
+            outputs += self._succeed(now)
+        return outputs + self._advance(now)
+
+    def _lose(self, member: int, now: float) -> Outputs:
+        self._lost |= 1 << member
+        if self._state == _FINISHED and self._commit is not None and self._succession.leader == member:
+            return self._to_others(self._commit)
+        if self._state != _RUNNING:
+            return []
+        self._trace.mark("averaging.member_lost")
+        outputs: Outputs = []
+        outputs += self._exchange.drop(member, now)
+        if self._leadership is not None:
+            self._leadership.exclude([member])
+        elif self._succession.awaited == member:
+            outputs += self._succeed(now)
+        if self._state == _RUNNING:
+            outputs += self._complain(self._exchange.orphans(self._lost))
+        return outputs + self._advance(now)
+
+    def _succeed(self, now: float) -> Outputs:
+        """Give up the leader; lead myself if I am the next whom I can reach, else wait for that one's order."""
+        self._trace.mark("averaging.leader_lost")
+        silent = self._succession.leader
+        if not self._succession.give_up(self._lost, now):
+            return self._fail("nobody is left to lead the round")
+        successor = self._succession.awaited
+        if successor != self._me:  # it may have finished already, and then answers with the Commit
+            return [Send(self._peers[successor], self._status(self._succession.rank))]
+        self._succession.lead(now)
+        self._leadership = self._lead(now, without=1 << silent)
+        return []
+
+    def _lead(self, now: float, *, without: int) -> Leadership:
+        return Leadership(
+            plan=self.plan,
+            rank=self._succession.rank,
+            live=(1 << len(self._peers)) - 1 & ~(self._lost | without),
+            versions=list(self._exchange.versions),
+            reducers=list(self._exchange.reducers),
+            settled=self._succession.rank == 0,
+            now=now,
+            trace=self._trace,
+        )
+
+    def _complain(self, shares: Sequence[tuple[int, int]]) -> Outputs:
+        outputs: Outputs = []
+        for share, version in shares:
+            self._trace.mark("averaging.reducer_stalled")
+            if self._leadership is not None:
+                self._leadership.complain(self._me, share, version)
+            elif not self._lost >> self._succession.leader & 1:
+                leader = self._peers[self._succession.leader]
+                outputs.append(Send(leader, Stalled(self.plan.round, share, version)))
+        return outputs
+
+    # --- what follows from the state ---
+
+    def _advance(self, now: float) -> Outputs:
+        if self._state != _RUNNING:
+            return []
+        outputs = self._report() if self._leadership is None else self._direct(self._leadership, now)
+        if self._state == _RUNNING and self._commit is not None and self._exchange.complete:
+            if self._commit.versions == self._exchange.versions:
+                outputs.append(self._finish(now))
+            else:
+                outputs += self._fail("the others finished the round without this computer")
+        return outputs
+
+    def _report(self) -> Outputs:
+        """Tell the leader, once for each state, that the result is complete."""
+        state = (self._succession.rank, self._exchange.versions)
+        leader = self._succession.leader
+        if not self._exchange.complete or self._reported == state or self._lost >> leader & 1:
+            return []
+        self._reported = state
+        return [Send(self._peers[leader], self._status(self._succession.rank))]
+
+    def _direct(self, leadership: Leadership, now: float) -> Outputs:
+        """Lead: act on what has been learned, and tell the others."""
+        outputs: Outputs = []
+        if self._exchange.complete or not leadership.settled:
+            leadership.note(self._me, self._status(leadership.rank))
+        if leadership.hopeless:
+            return self._fail("too few members are left")
+        while leadership.changed(now):
+            if leadership.settled:
+                outputs += self._exchange.assign(leadership.versions, leadership.reducers, leadership.live, now=now)
+                outputs += self._complain(self._exchange.orphans(self._lost | ~leadership.live))
+                if self._exchange.complete:
+                    leadership.note(self._me, self._status(leadership.rank))
+        if leadership.committed is not None or leadership.may_commit:
+            versions = leadership.committed or tuple(leadership.versions)
+            if self._commit is None:
+                self._commit = Commit(self.plan.round, leadership.rank, versions)
+                outputs += self._to_others(self._commit)
+        elif now >= leadership.order_at:
+            outputs += self._to_others(leadership.order(now))
+        return outputs
+
+    def _status(self, rank: int) -> Status:
+        return Status(
+            self.plan.round,
+            rank,
+            self._exchange.versions,
+            self._exchange.reducers,
+            self._exchange.complete,
+            self._state == _FINISHED,
+        )
+
+    def _to_others(self, message: RoundMessage) -> Outputs:
+        reachable = [m for m in range(len(self._peers)) if m != self._me and not self._lost >> m & 1]
+        return [Send(self._peers[member], message) for member in reachable]
+
+    # --- ends ---
+
+    @property
+    def _ends_at(self) -> float:
+        return self._started_at + self.plan.round_timeout_s
+
+    def _fail(self, reason: str) -> Outputs:
+        self._state = _FAILED
+        self._leadership = None
+        return [*self._to_others(Leaving(self.plan.round)), RoundFailed(self.plan.round, reason)]
+
+    def _finish(self, now: float) -> RoundFinished:
+        self._state = _FINISHED
+        self._leadership = None
+        return RoundFinished(outcome_of(self.plan, self._exchange, seconds=now - self._started_at))

@@ -1,0 +1,58 @@
+"""One share as one member sees it: its parts go out within a window, means come back."""
+
+
+class Lane:
+    """Bookkeeping of one version of one share at one member.
+
+    Args:
+        count: Chunks in the share.
+        reducer: Index of the member that reduces it.
+        now: When the version began, unix seconds.
+    """
+
+    def __init__(self, count: int, *, reducer: int, now: float) -> None:
+        self.count = count
+        self.reducer = reducer
+        self.version = 0
+        self.progress_at = now
+        """When the last mean arrived, or the version began."""
+        self._begin()
+
+    def restart(self, *, version: int, reducer: int, now: float) -> None:
+        """Forget all means: another version begins."""
+        self.version = version
+        self.reducer = reducer
+        self.progress_at = now
+        self._begin()
+
+    def _begin(self) -> None:
+        self._next = 0
+        self._first_missing = 0
+        self._contributors: list[int | None] = [None] * self.count
+
+    @property
+    def complete(self) -> bool:
+        """Whether every mean is here."""
+        return self._first_missing >= self.count
+
+    def has(self, chunk: int) -> bool:
+        """Whether the mean of `chunk` is here."""
+        return self._contributors[chunk] is not None
+
+    def arrive(self, chunk: int, contributors: int, now: float) -> None:
+        """The mean of `chunk` is here, made of the parts of `contributors` (bits)."""
+        self._contributors[chunk] = contributors
+        self.progress_at = now
+        while not self.complete and self.has(self._first_missing):
+            self._first_missing += 1
+
+    def due(self, window: int) -> range:
+        """The parts to send now: none is more than `window` chunks ahead of the first mean that is missing."""
+        end = min(self.count, self._first_missing + window)
+        chunks = range(self._next, max(end, self._next))
+        self._next = chunks.stop
+        return chunks
+
+    def lacking(self, member: int) -> int:
+        """In how many means `member` has no part."""
+        return sum(1 for bits in self._contributors if bits is None or not bits >> member & 1)

@@ -1,0 +1,190 @@
+"""What DHT peers say to each other: single datagrams, requests and their answers.
+
+Every message is at most `MESSAGE_BYTES_MAX` long when encoded, so that it fits one datagram together with the envelope
+and a pass.  What does not fit is paged.
+
+No amplification: the answer to a request of n bytes is at most `AMPLIFICATION * n` bytes, so requests whose answers may
+be long carry padding.  Who pads less gets less.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import msgspec
+from msgspec import Meta
+
+from core.base.ids import KEY_BYTES, PEER_ID_BYTES, Key, PeerId
+from core.base.signing import SIGNATURE_BYTES
+from core.base.wire import Message, Plane
+
+MESSAGE_BYTES_MAX = 700
+AMPLIFICATION = 3
+PAD = bytes(MESSAGE_BYTES_MAX // AMPLIFICATION - 53)
+"""With it the smallest request is long enough for the longest answer."""
+
+VALUE_BYTES_MAX = 512
+SUBKEY_BYTES_MAX = PEER_ID_BYTES + 16
+TAG_BYTES = 8
+INDEX_ENTRY_BYTES = TAG_BYTES + 6 + 2
+HOST_CHARACTERS_MAX = 60
+NODES_MAX = 12
+QUERY_BITS = 63
+
+Peer32 = Annotated[bytes, Meta(min_length=PEER_ID_BYTES, max_length=PEER_ID_BYTES)]
+Key32 = Annotated[bytes, Meta(min_length=KEY_BYTES, max_length=KEY_BYTES)]
+QueryId = Annotated[int, Meta(ge=0, le=2**QUERY_BITS - 1)]
+Padding = Annotated[bytes, Meta(max_length=MESSAGE_BYTES_MAX)]
+Milliseconds = Annotated[int, Meta(ge=0, lt=2**48)]
+
+
+class Contact(msgspec.Struct, frozen=True, array_like=True):
+    """A peer and where it is to be reached.  `host` is an IP address as text."""
+
+    peer: Peer32
+    host: Annotated[str, Meta(min_length=1, max_length=HOST_CHARACTERS_MAX)]
+    port: Annotated[int, Meta(ge=1, le=65535)]
+
+    @property
+    def peer_id(self) -> PeerId:
+        """The peer as a name."""
+        return PeerId(self.peer)
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """The host saw a proven datagram of `peer` come from this address.
+
+    The host hands it to the machine just before the first message of each sender, and again when the address changes.
+    """
+
+    peer: PeerId
+    host: str
+    port: int
+
+
+class Record(msgspec.Struct, frozen=True, array_like=True):
+    """A value under a key and a subkey, signed by its owner.  The key is known from where the record stands."""
+
+    subkey: Annotated[bytes, Meta(min_length=PEER_ID_BYTES, max_length=SUBKEY_BYTES_MAX)]
+    """The owner's peer id, and up to 16 bytes of the owner's choice: nobody else can write here."""
+    value: Annotated[bytes, Meta(max_length=VALUE_BYTES_MAX)]
+    expires_ms: Milliseconds
+    """Unix milliseconds at which the record vanishes."""
+    signature: Annotated[bytes, Meta(min_length=SIGNATURE_BYTES, max_length=SIGNATURE_BYTES)]
+
+    @property
+    def owner(self) -> PeerId:
+        """Who signed it."""
+        return PeerId(self.subkey[:PEER_ID_BYTES])
+
+    @property
+    def expiration(self) -> float:
+        """Unix seconds at which the record vanishes."""
+        return self.expires_ms / 1000
+
+
+class _Datagram(Message, frozen=True):
+    plane: ClassVar[Plane] = "datagram"
+
+    query: QueryId
+    """Chosen at random by the asker; the answer repeats it."""
+
+
+class Request(_Datagram, frozen=True):
+    """Asks for an answer with the same query id."""
+
+    client: bool
+    """The asker cannot be reached: do not put it into a routing table."""
+
+
+class Answer(_Datagram, frozen=True):
+    """Answers the request with the same query id."""
+
+
+class Ping(Request, frozen=True, tag="dht.ping"):
+    """Are you there?"""
+
+
+class Pong(Answer, frozen=True, tag="dht.pong"):
+    """I am."""
+
+
+class Find(Request, frozen=True, tag="dht.find"):
+    """Whom do you know near `key`?"""
+
+    key: Key32
+    pad: Padding
+
+
+class Nodes(Answer, frozen=True, tag="dht.nodes"):
+    """The nearest that I know, nearest first."""
+
+    nodes: Annotated[tuple[Contact, ...], Meta(max_length=NODES_MAX)]
+
+
+class Get(Request, frozen=True, tag="dht.get"):
+    """What do you hold under `key`, and whom do you know near it?"""
+
+    key: Key32
+    after: Annotated[bytes, Meta(max_length=TAG_BYTES)]
+    """Go on after this tag of the index; empty: begin, and name nodes."""
+    pad: Padding
+
+
+class Values(Answer, frozen=True, tag="dht.values"):
+    """All records of the key if they fit, otherwise a page of their index."""
+
+    nodes: Annotated[tuple[Contact, ...], Meta(max_length=NODES_MAX)]
+    records: tuple[Record, ...]
+    index: Annotated[bytes, Meta(max_length=MESSAGE_BYTES_MAX)]
+    """Entries in the order of their tags; see `core.dht.pages`."""
+    more: bool
+    """The index goes on."""
+
+
+class Fetch(Request, frozen=True, tag="dht.fetch"):
+    """Give me these records of `key`."""
+
+    key: Key32
+    tags: Annotated[bytes, Meta(min_length=TAG_BYTES, max_length=TAG_BYTES * 16)]
+    pad: Padding
+
+
+class Records(Answer, frozen=True, tag="dht.records"):
+    """Those of the wanted records that I hold, in the order asked, as many as fit."""
+
+    records: tuple[Record, ...]
+
+
+class Store(Request, frozen=True, tag="dht.store"):
+    """Keep this record until it expires."""
+
+    key: Key32
+    record: Record
+
+
+class Stored(Answer, frozen=True, tag="dht.stored"):
+    """Whether I now hold that record or a later one."""
+
+    accepted: bool
+
+
+DHT_MESSAGES: tuple[type[Message], ...] = (Ping, Pong, Find, Nodes, Get, Values, Fetch, Records, Store, Stored)
+ANSWER_TO: dict[type[Request], type[Answer]] = {Ping: Pong, Find: Nodes, Get: Values, Fetch: Records, Store: Stored}
+
+_encoder = msgspec.msgpack.Encoder()
+
+
+def encoded_bytes(message: Message) -> int:
+    """How long the message is on the wire, without the envelope."""
+    return len(_encoder.encode(message))
+
+
+def answer_room(request: Request) -> int:
+    """How long the answer to `request` may be, bytes."""
+    return min(MESSAGE_BYTES_MAX, AMPLIFICATION * encoded_bytes(request))
+
+
+def point(key: bytes) -> Key:
+    """A key from a message, as a point of the key space."""
+    return Key(key)

@@ -1,0 +1,121 @@
+"""Answers cut to the room they have: contacts, records, and the index of a key that has too many records for one answer.
+
+An index entry is 16 bytes, big-endian: the tag (8), the expiration in unix milliseconds (6) and the record's length in
+an answer (2).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from core.dht.messages import (
+    INDEX_ENTRY_BYTES,
+    NODES_MAX,
+    TAG_BYTES,
+    Contact,
+    Fetch,
+    Find,
+    Get,
+    Nodes,
+    Record,
+    Records,
+    Values,
+    answer_room,
+)
+from core.dht.records import Tag
+
+NODES_BESIDE_RECORDS = 4
+"""Contacts named even where records need the room."""
+ANSWER_HEADER_BYTES = 34
+"""The largest of the answers without their contents: Values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Somebody says that it holds a record."""
+
+    tag: Tag
+    expires_ms: int
+    size_bytes: int
+
+
+def record_bytes(record: Record) -> int:
+    """A record's length in an answer, at most."""
+    return 81 + len(record.subkey) + len(record.value)
+
+
+def contact_bytes(contact: Contact) -> int:
+    """A contact's length in an answer, at most."""
+    return 40 + len(contact.host.encode())
+
+
+def nodes_answer(request: Find, contacts: Iterable[Contact]) -> Nodes:
+    """As many of the contacts as fit, in their order."""
+    return Nodes(request.query, _fitting(contacts, answer_room(request) - ANSWER_HEADER_BYTES))
+
+
+def records_answer(request: Fetch, records: Mapping[Tag, Record]) -> Records:
+    """As many of the wanted records as fit, in the order asked."""
+    room = answer_room(request) - ANSWER_HEADER_BYTES
+    chosen: list[Record] = []
+    for tag in split_tags(request.tags):
+        record = records.get(tag)
+        if record is None:
+            continue
+        room -= record_bytes(record)
+        if room < 0:
+            break
+        chosen.append(record)
+    return Records(request.query, tuple(chosen))
+
+
+def values_answer(request: Get, records: Mapping[Tag, Record], contacts: Sequence[Contact]) -> Values:
+    """All records if they fit beside a few contacts; otherwise a page of the index."""
+    room = answer_room(request) - ANSWER_HEADER_BYTES
+    if request.after:
+        return _index_page(request, records, (), room)
+    first = _fitting(contacts[:NODES_BESIDE_RECORDS], room)
+    needed = sum(record_bytes(record) for record in records.values())
+    if needed <= room - sum(contact_bytes(contact) for contact in first):
+        nodes = _fitting(contacts, room - needed)
+        return Values(request.query, nodes, tuple(records.values()), b"", more=False)
+    return _index_page(request, records, first, room)
+
+
+def index_entry(tag: Tag, record: Record) -> bytes:
+    """The record as an entry of an index."""
+    return tag + record.expires_ms.to_bytes(6, "big") + record_bytes(record).to_bytes(2, "big")
+
+
+def split_index(index: bytes) -> list[Claim]:
+    """The entries of an index; a broken one at the end is left out."""
+    whole = len(index) // INDEX_ENTRY_BYTES * INDEX_ENTRY_BYTES
+    entries = (index[start : start + INDEX_ENTRY_BYTES] for start in range(0, whole, INDEX_ENTRY_BYTES))
+    return [
+        Claim(Tag(entry[:8]), int.from_bytes(entry[8:14], "big"), int.from_bytes(entry[14:], "big"))
+        for entry in entries
+    ]
+
+
+def split_tags(tags: bytes) -> list[Tag]:
+    """The tags of a Fetch; a broken one at the end is left out."""
+    whole = len(tags) // TAG_BYTES * TAG_BYTES
+    return [Tag(tags[start : start + TAG_BYTES]) for start in range(0, whole, TAG_BYTES)]
+
+
+def _index_page(request: Get, records: Mapping[Tag, Record], nodes: tuple[Contact, ...], room: int) -> Values:
+    room -= sum(contact_bytes(contact) for contact in nodes)
+    tags = sorted(tag for tag in records if tag > request.after)
+    page = tags[: max(room, 0) // INDEX_ENTRY_BYTES]
+    index = b"".join(index_entry(tag, records[tag]) for tag in page)
+    return Values(request.query, nodes, (), index, more=len(page) < len(tags))
+
+
+def _fitting(contacts: Iterable[Contact], room: int) -> tuple[Contact, ...]:
+    chosen: list[Contact] = []
+    for contact in islice(contacts, NODES_MAX):
+        room -= contact_bytes(contact)
+        if room < 0:
+            break
+        chosen.append(contact)
+    return tuple(chosen)

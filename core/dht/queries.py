@@ -1,0 +1,109 @@
+"""Requests that wait for their answers.
+
+Each is repeated once.  Patience with the first sending follows the round trips measured so far, by the rule of TCP (RFC
+6298, section 2: smoothed mean plus four mean deviations); patience with the second is the longest allowed.
+"""
+
+import heapq
+from dataclasses import dataclass
+from random import Random
+
+from msgspec.structs import replace
+
+from core.base.ids import PeerId
+from core.dht.messages import ANSWER_TO, QUERY_BITS, Answer, Contact, Request
+from core.dht.operations import Operation
+
+
+@dataclass(slots=True)
+class Query:
+    """A request that was sent."""
+
+    contact: Contact
+    request: Request
+    operation: Operation | None
+    sent: float
+    due: float
+    """When patience ends."""
+    repeated: bool = False
+
+
+class Queries:
+    """Matches answers to requests by a random query id and by who was asked; repeats each request once.
+
+    Args:
+        random: Draws the ids.
+        timeout_s: The longest patience with one sending.
+    """
+
+    SHORTEST_S = 0.1
+
+    def __init__(self, random: Random, *, timeout_s: float) -> None:
+        self._random = random
+        self._timeout_s = timeout_s
+        self._trip_s: float | None = None
+        self._deviation_s = 0.0
+        self._open: dict[int, Query] = {}
+        self._due: list[tuple[float, int]] = []
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    @property
+    def deadline(self) -> float | None:
+        """When the first patience ends."""
+        while self._due and self._is_stale(*self._due[0]):
+            heapq.heappop(self._due)
+        return self._due[0][0] if self._due else None
+
+    def open(self, contact: Contact, request: Request, operation: Operation | None, now: float) -> Request:
+        """Begin to wait; returns the request with its query id, to be sent."""
+        query_id = self._random.getrandbits(QUERY_BITS)
+        request = replace(request, query=query_id)
+        due = now + self._patience_s()
+        self._open[query_id] = Query(contact, request, operation, now, due)
+        heapq.heappush(self._due, (due, query_id))
+        return request
+
+    def close(self, sender: PeerId, answer: Answer, now: float) -> Query | None:
+        """The query that this answers, which is over now; None: nobody asked for it."""
+        query = self._open.get(answer.query)
+        if query is None or query.contact.peer != sender or type(answer) is not ANSWER_TO[type(query.request)]:
+            return None
+        del self._open[answer.query]
+        if not query.repeated:
+            self._measured(now - query.sent)
+        return query
+
+    def overdue(self, now: float) -> tuple[list[Query], list[Query]]:
+        """Queries whose patience has ended: those to be sent once more, and those given up now."""
+        again: list[Query] = []
+        over: list[Query] = []
+        while (deadline := self.deadline) is not None and deadline <= now:
+            _, query_id = heapq.heappop(self._due)
+            query = self._open[query_id]
+            if query.repeated:
+                del self._open[query_id]
+                over.append(query)
+                continue
+            query.repeated = True
+            query.due = now + self._timeout_s
+            heapq.heappush(self._due, (query.due, query_id))
+            again.append(query)
+        return again, over
+
+    def _patience_s(self) -> float:
+        if self._trip_s is None:
+            return self._timeout_s
+        return min(max(self._trip_s + 4 * self._deviation_s, self.SHORTEST_S), self._timeout_s)
+
+    def _measured(self, trip_s: float) -> None:
+        if self._trip_s is None:
+            self._trip_s, self._deviation_s = trip_s, trip_s / 2
+            return
+        self._deviation_s += (abs(trip_s - self._trip_s) - self._deviation_s) / 4
+        self._trip_s += (trip_s - self._trip_s) / 8
+
+    def _is_stale(self, due: float, query_id: int) -> bool:
+        query = self._open.get(query_id)
+        return query is None or query.due != due

@@ -1,0 +1,96 @@
+"""Progress through the DHT: publishes this peer's report, reads the others', each at its own pace."""
+
+from collections.abc import Sequence
+from random import Random
+
+from core.base.ids import PeerId
+from core.base.machine import earliest
+from core.base.problems import WireProblem
+from core.base.trace import Trace
+from core.dht.events import Found
+from core.dht.node import DhtNode
+from core.swarm.membership import Membership
+from core.swarm.progress import Report, decode_report, encode_report, progress_key
+
+PUBLISH_INTERVAL_S = 1.0
+REPORT_LIFETIME_S = 20.0
+READ_INTERVAL_MIN_S = 0.25
+READ_INTERVAL_MAX_S = 3.0
+TIME_AHEAD_MAX_S = 90.0
+
+
+class Beacon:
+    """Keeps a Membership fed.
+
+    It reads more often as the next optimiser step draws near (`pace`), so that a full batch is noticed soon and an idle
+    swarm stays quiet.
+    """
+
+    def __init__(self, *, me: PeerId, run: bytes, dht: DhtNode, membership: Membership, random: Random) -> None:
+        self._me = me
+        self._key = progress_key(run)
+        self._dht = dht
+        self._membership = membership
+        self._random = random
+        self._interval_s = READ_INTERVAL_MAX_S
+        self._publish_at: float | None = None
+        self._read_at: float | None = None
+        self._last_read = 0.0
+
+    def start(self, now: float) -> None:
+        """Begin to publish and to read."""
+        self._publish_at = self._read_at = now
+
+    @property
+    def deadline(self) -> float | None:
+        """When `tick` has something to do."""
+        return earliest(self._publish_at, self._read_at)
+
+    def pace(self, eta_s: float | None, now: float) -> None:
+        """The batch will be full in about `eta_s` seconds; None: nobody knows."""
+        half = READ_INTERVAL_MAX_S if eta_s is None else eta_s / 2
+        self._interval_s = min(max(half, READ_INTERVAL_MIN_S), READ_INTERVAL_MAX_S)
+        if self._read_at is not None:
+            self._read_at = max(now, min(self._read_at, self._last_read + self._interval_s))
+
+    def hurry(self, now: float) -> None:
+        """Something changed: publish and read soon, but not more than every quarter of a second."""
+        if self._read_at is not None:
+            self._publish_at = now
+            self._read_at = max(now, min(self._read_at, self._last_read + READ_INTERVAL_MIN_S))
+
+    def tick(self, report: Report, now: float) -> Sequence[object]:
+        """Publish and read what is due."""
+        outputs: list[object] = []
+        if self._publish_at is not None and self._publish_at <= now:
+            self._publish_at = now + PUBLISH_INTERVAL_S * self._random.uniform(0.8, 1.2)
+            outputs += self._dht.store(
+                self._key, encode_report(report), lifetime_s=REPORT_LIFETIME_S, now=now, subkey=self._me
+            )
+        if self._read_at is not None and self._read_at <= now:
+            self._last_read = now
+            self._read_at = now + self._interval_s * self._random.uniform(0.8, 1.2)
+            outputs += self._dht.get(self._key, now)
+        return outputs
+
+    def found(self, found: Found, *, trace: Trace, now: float) -> dict[PeerId, Report] | None:
+        """Take in what a read brought; returns the reports that were news, or None if it was another key's."""
+        if found.key != self._key:
+            return None
+        news: dict[PeerId, Report] = {}
+        for record in found.records:
+            if record.owner == self._me or record.subkey != record.owner:
+                continue
+            try:
+                report = decode_report(record.value)
+            except WireProblem:
+                trace.mark("progress.drop.schema")
+                continue
+            if report.time > now + TIME_AHEAD_MAX_S:
+                trace.mark("progress.drop.future")
+                continue
+            expires = min(record.expiration, now + 2 * REPORT_LIFETIME_S)
+            if self._membership.heard(record.owner, report, expires=expires, now=now):
+                news[record.owner] = report
+        self._membership.expire(now)
+        return news

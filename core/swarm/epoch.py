@@ -1,0 +1,116 @@
+"""The epoch machine: where a peer stands between two optimiser steps, as a table.
+
+IDLE --trainer ready--> JOINING --informed--> TRAINING --wanted--> COLLECTING --collected--> OFFERED
+OFFERED --planned--> AVERAGING --committed--> STEPPING --stepped--> TRAINING, one epoch later
+COLLECTING, OFFERED, AVERAGING --failed--> TRAINING, nothing lost
+TRAINING, FINISHED --behind--> FETCHING --fetched--> LOADING --loaded--> TRAINING
+TRAINING --ended--> FINISHED;  everything --trainer gone--> IDLE
+"""
+
+from enum import StrEnum
+from typing import Final
+
+from core.swarm.states import State
+
+
+class Phase(StrEnum):
+    """Where a peer stands."""
+
+    IDLE = "idle"
+    """No trainer: paused, starting, or a backbone."""
+    JOINING = "joining"
+    """The trainer is ready; who else is here is not known yet."""
+    TRAINING = "training"
+    """Accumulating samples for the next step."""
+    COLLECTING = "collecting"
+    """A group forms; the trainer writes down its contribution."""
+    OFFERED = "offered"
+    """The leader has our contribution's size; its plan is awaited."""
+    AVERAGING = "averaging"
+    STEPPING = "stepping"
+    """The trainer takes the optimiser step."""
+    FETCHING = "fetching"
+    """Behind: a newer state is being downloaded."""
+    LOADING = "loading"
+    FINISHED = "finished"
+    """The last epoch that was asked for is done."""
+
+
+class Cue(StrEnum):
+    """What moves a peer on."""
+
+    READY = "trainer ready"
+    GONE = "trainer gone"
+    INFORMED = "informed"
+    WANTED = "contribution wanted"
+    COLLECTED = "collected"
+    PLANNED = "planned"
+    FAILED = "failed"
+    COMMITTED = "committed"
+    STEPPED = "stepped"
+    BEHIND = "behind"
+    FETCHED = "fetched"
+    LOADED = "loaded"
+    ENDED = "ended"
+
+
+TRANSITIONS: Final[dict[tuple[Phase, Cue], Phase]] = {
+    (Phase.IDLE, Cue.READY): Phase.JOINING,
+    (Phase.JOINING, Cue.INFORMED): Phase.TRAINING,
+    (Phase.TRAINING, Cue.WANTED): Phase.COLLECTING,
+    (Phase.COLLECTING, Cue.COLLECTED): Phase.OFFERED,
+    (Phase.COLLECTING, Cue.FAILED): Phase.TRAINING,
+    (Phase.OFFERED, Cue.PLANNED): Phase.AVERAGING,
+    (Phase.OFFERED, Cue.FAILED): Phase.TRAINING,
+    (Phase.AVERAGING, Cue.FAILED): Phase.TRAINING,
+    (Phase.AVERAGING, Cue.COMMITTED): Phase.STEPPING,
+    (Phase.STEPPING, Cue.STEPPED): Phase.TRAINING,
+    (Phase.TRAINING, Cue.BEHIND): Phase.FETCHING,
+    (Phase.FINISHED, Cue.BEHIND): Phase.FETCHING,
+    (Phase.FETCHING, Cue.FETCHED): Phase.LOADING,
+    (Phase.FETCHING, Cue.FAILED): Phase.TRAINING,
+    (Phase.LOADING, Cue.LOADED): Phase.TRAINING,
+    (Phase.TRAINING, Cue.ENDED): Phase.FINISHED,
+    **{(phase, Cue.GONE): Phase.IDLE for phase in Phase},
+}
+
+IN_STEP: Final = frozenset({Phase.TRAINING, Phase.COLLECTING, Phase.OFFERED, Phase.AVERAGING})
+"""Phases in which a peer's samples count for the epoch."""
+
+
+class EpochMachine:
+    """A peer's phase and the state that it holds.  No epoch number ever goes back while the trainer lives."""
+
+    def __init__(self) -> None:
+        self.phase = Phase.IDLE
+        self.state: State | None = None
+
+    def may(self, cue: Cue) -> bool:
+        """Whether the cue means anything in this phase."""
+        return (self.phase, cue) in TRANSITIONS
+
+    def advance(self, cue: Cue) -> None:
+        """Follow the table.
+
+        Raises:
+            ValueError: the cue means nothing here; ask `may` first where a late message can cause it.
+        """
+        phase = TRANSITIONS.get((self.phase, cue))
+        if phase is None:
+            raise ValueError(f"{cue} in phase {self.phase}")
+        self.phase = phase
+
+    def begin(self, state: State) -> None:
+        """A trainer started with what its disk held: after damage that may be an earlier state than before."""
+        self.advance(Cue.READY)
+        self.state = state
+
+    def hold(self, state: State) -> None:
+        """The trainer now holds `state`.
+
+        Raises:
+            ValueError: it is an earlier one than before.
+        """
+        if self.state is not None and state.name < self.state.name:
+            raise ValueError(f"the state went back from {self.state.name} to {state.name}")
+        self.state = state

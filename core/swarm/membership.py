@@ -1,0 +1,85 @@
+"""Who is here: the reports of live peers, and what follows from them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from core.base.ids import PeerId
+from core.swarm.progress import Report
+from core.swarm.states import StateName
+
+PEERS_MAX = 2000
+
+
+@dataclass(slots=True)
+class _Member:
+    report: Report
+    expires: float
+    lost_at: float | None = None
+
+
+class Membership:
+    """The reports that have not expired, by peer.
+
+    A peer whose stream was lost is left out until it reports again: its samples are deducted at once (S001, "Adaptive
+    averaging"), and if it only lost its way it is back a second later.
+    """
+
+    def __init__(self) -> None:
+        self._members: dict[PeerId, _Member] = {}
+
+    def heard(self, peer: PeerId, report: Report, *, expires: float, now: float) -> bool:
+        """Take in a report; False if an equal or newer one was known, or the table is full."""
+        known = self._members.get(peer)
+        if known is None and len(self._members) >= PEERS_MAX:
+            return False
+        if expires <= now or (known is not None and report.time <= known.report.time):
+            return False
+        lost_at = known.lost_at if known is not None else None
+        if lost_at is not None and report.time > lost_at:
+            lost_at = None
+        self._members[peer] = _Member(report, expires, lost_at)
+        return True
+
+    def lost(self, peer: PeerId, now: float) -> None:
+        """The stream to `peer` ended."""
+        if peer in self._members:
+            self._members[peer].lost_at = now
+
+    def expire(self, now: float) -> None:
+        """Forget who has been silent for too long."""
+        self._members = {peer: member for peer, member in self._members.items() if member.expires > now}
+
+    def live(self) -> dict[PeerId, Report]:
+        """Everybody who is here."""
+        return {peer: member.report for peer, member in self._members.items() if member.lost_at is None}
+
+    def in_step(self, state: StateName) -> list[PeerId]:
+        """Live volunteers that take part in the epoch after `state`, in the order of their keys."""
+        return sorted(peer for peer, report in self.live().items() if report.in_step and report.state == state)
+
+    def samples(self, state: StateName) -> int:
+        """Samples that live peers have accumulated on top of `state`."""
+        live = self.live().values()
+        return sum(report.samples for report in live if report.in_step and report.state == state)
+
+    def samples_per_s(self, state: StateName) -> float:
+        """Their joint speed."""
+        live = self.live().values()
+        return sum(report.samples_per_s for report in live if report.in_step and report.state == state)
+
+    def best_state(self) -> StateName | None:
+        """The greatest state that somebody can give to others."""
+        return max((report.state for report in self.live().values() if report.digest), default=None)
+
+    def donors(self, state: StateName) -> list[tuple[PeerId, bytes]]:
+        """Who has that state, with the digest each promises; the digest that most promise comes first."""
+        offers = [(peer, r.digest) for peer, r in self.live().items() if r.digest and r.state == state]
+        votes = _count(digest for _, digest in offers)
+        return sorted(offers, key=lambda offer: (-votes[offer[1]], offer[1], offer[0]))
+
+
+def _count(items: Iterable[bytes]) -> dict[bytes, int]:
+    counts: dict[bytes, int] = {}
+    for item in items:
+        counts[item] = counts.get(item, 0) + 1
+    return counts

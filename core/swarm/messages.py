@@ -1,0 +1,58 @@
+"""What peers say to each other to bring a latecomer up to date (S000 3.3)."""
+
+from typing import Annotated, ClassVar
+
+from msgspec import Meta
+
+from core.base.content import DIGEST_BYTES
+from core.base.wire import Message
+
+Digest = Annotated[bytes, Meta(min_length=DIGEST_BYTES, max_length=DIGEST_BYTES)]
+CHUNKS_MAX = 60_000
+"""60,000 chunks of 256 KiB: a state of 14 GiB."""
+LEDGER_BYTES_MAX = 64 * 1024
+
+
+class StateAsk(Message, frozen=True, tag="state.ask"):
+    """May I have the state file with this digest?"""
+
+    digest: Digest
+
+
+class StateOffer(Message, frozen=True, tag="state.offer"):
+    """Yes: these are its chunks."""
+
+    bulk: ClassVar[bool] = True
+    digest: Digest
+    size_bytes: Annotated[int, Meta(gt=0)]
+    chunks: Annotated[list[Digest], Meta(min_length=1, max_length=CHUNKS_MAX)]
+    """Digest of each chunk of 256 KiB; their root is `digest`."""
+    ledger: Annotated[bytes, Meta(max_length=LEDGER_BYTES_MAX)]
+    """The donor's view of who has contributed what."""
+
+
+class StateDenied(Message, frozen=True, tag="state.denied"):
+    """No, or not now."""
+
+    digest: Digest
+    retry_after_s: Annotated[float, Meta(ge=0, le=600)]
+    """0: this peer does not have it."""
+
+
+class ChunkAsk(Message, frozen=True, tag="state.chunk_ask"):
+    """Send me one chunk."""
+
+    digest: Digest
+    index: Annotated[int, Meta(ge=0, lt=CHUNKS_MAX)]
+
+
+class ChunkGive(Message, frozen=True, tag="state.chunk"):
+    """One chunk, at most 256 KiB."""
+
+    bulk: ClassVar[bool] = True
+    digest: Digest
+    index: Annotated[int, Meta(ge=0, lt=CHUNKS_MAX)]
+    data: memoryview
+
+
+CATCH_UP_MESSAGES = (StateAsk, StateOffer, StateDenied, ChunkAsk, ChunkGive)

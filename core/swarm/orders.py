@@ -1,0 +1,94 @@
+"""What a participant tells its owner: orders for the trainer, and news for the record."""
+
+from dataclasses import dataclass
+
+from core.swarm.states import StateName
+
+
+@dataclass(frozen=True, slots=True)
+class Go:
+    """Trainer: accumulate samples."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Trainer: stand still."""
+
+
+@dataclass(frozen=True, slots=True)
+class Collect:
+    """Trainer: write down the contribution, answer with `Participant.collected`, stand still."""
+
+    round: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Absorb:
+    """Trainer: the mean is in its slot; take the optimiser step, answer with `Participant.stepped`, go on."""
+
+    round: bytes
+    name: StateName
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """Trainer: the round came to nothing; go on accumulating with all that was there."""
+
+    round: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Trainer: replace the state by this verified one, answer with `Participant.loaded`."""
+
+    location: str
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluate:
+    """Trainer: look at the held-out text, answer with `Participant.evaluated`."""
+
+
+TrainerOrder = Go | Hold | Collect | Absorb | Release | Load | Evaluate
+
+
+@dataclass(frozen=True, slots=True)
+class RoundRecord:
+    """A round was committed: who gave how much.  The same on all its members."""
+
+    name: StateName
+    """The state that the round leads to."""
+    members: tuple[tuple[bytes, int], ...]
+    """Peer and samples."""
+    loss: float
+    """Mean training loss over all samples, nats."""
+    missing: tuple[tuple[bytes, int], ...]
+    """Peers whose contribution arrived only in part, and how many chunks of it are missing."""
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class RoundLost:
+    """A round, or the gathering before it, came to nothing; it will be tried again."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerLearned:
+    """A donor's view of who has contributed what."""
+
+    ledger: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class HeldoutLearned:
+    """Somebody looked at the held-out text."""
+
+    epoch: int
+    loss: float
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """Something that people see has changed."""

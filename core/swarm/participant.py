@@ -1,0 +1,403 @@
+"""A peer of a collaboration: the DHT node, progress, the epoch machine, averaging and catching up.
+
+It is a machine itself.  The trainer is spoken to in orders (`core.swarm.orders`) and answers by method calls; in the
+real program the engine carries them to the worker process, in the simulator a pretended worker answers.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.averaging.events import Elsewhere
+from core.base.compose import Composite
+from core.base.ids import distance, hashed_key, node_key
+from core.base.machine import Lost, Received, Tick, earliest
+from core.base.manifest import AveragingNumbers
+from core.base.signing import Signer, Verifier
+from core.base.trace import Trace
+from core.dht.events import Found, Learned
+from core.dht.messages import DHT_MESSAGES, Contact, Observed
+from core.dht.node import DhtNode
+from core.dht.settings import DhtSettings
+from core.swarm.beacon import Beacon
+from core.swarm.catch_up import Fetched, FetchFailed, Fetching, StateFetch, StateSink
+from core.swarm.donor import StateDonor, StateFile
+from core.swarm.epoch import IN_STEP, Cue, EpochMachine, Phase
+from core.swarm.membership import Membership
+from core.swarm.messages import ChunkAsk, ChunkGive, StateAsk, StateDenied, StateOffer
+from core.swarm.orders import (
+    Absorb,
+    Changed,
+    Collect,
+    Evaluate,
+    Go,
+    HeldoutLearned,
+    Hold,
+    LedgerLearned,
+    Load,
+    Release,
+    RoundLost,
+)
+from core.swarm.progress import Report
+from core.swarm.rounds import Asked, Committed, Formed, Missed, Rounds
+from core.swarm.states import State, StateName
+
+INFORMED_AFTER_S = 5.0
+RETRY_MIN_S = 0.5
+RETRY_MAX_S = 20.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParticipantSettings:
+    """What a participant is told at birth."""
+
+    run: bytes
+    """The manifest's id."""
+    target_samples: int
+    averaging: AveragingNumbers
+    evaluate_every: int
+    role: str
+    """"volunteer" or "backbone"."""
+    name: str
+    evaluate_first: bool = False
+    """Look at the held-out text as soon as the trainer is ready."""
+    last_epoch: int | None = None
+    """Take no part in epochs beyond this one."""
+
+
+@dataclass(slots=True)
+class _Pending:
+    """What the trainer has accumulated for the next step."""
+
+    samples: int = 0
+    samples_per_s: float = 0.0
+    loss: float = 0.0
+
+
+class Participant:
+    """See the module's docstring.
+
+    Args:
+        me: This peer, and who signs for it.
+        random: All chance comes from here.
+        sink: Where a downloaded state is put together.
+    """
+
+    def __init__(
+        self, *, settings: ParticipantSettings, signer: Signer, verifier: Verifier, random: Random, sink: StateSink
+    ) -> None:
+        self.settings = settings
+        self.me = signer.peer_id
+        self.trace = Trace()
+        self.membership = Membership()
+        self.epochs = EpochMachine()
+        self.pending = _Pending()
+        self.fetching: Fetching | None = None
+        self._random = random
+        self.dht = DhtNode(signer=signer, verifier=verifier, random=random, settings=DhtSettings(), trace=self.trace)
+        self._beacon = Beacon(me=self.me, run=settings.run, dht=self.dht, membership=self.membership, random=random)
+        self.rounds = Rounds(
+            me=self.me,
+            run=settings.run,
+            averaging=settings.averaging,
+            minimum=settings.target_samples,
+            random=random,
+            trace=self.trace,
+        )
+        self.donor = StateDonor(trace=self.trace)
+        self._fetch = StateFetch(sink=sink, trace=self.trace)
+        self._parts = Composite(
+            {
+                "dht": (self.dht, DHT_MESSAGES),
+                "rounds": (self.rounds, Rounds.MESSAGES),
+                "donor": (self.donor, (StateAsk, ChunkAsk)),
+                "fetch": (self._fetch, (StateOffer, StateDenied, ChunkGive)),
+            }
+        )
+        self._joined_at: float | None = None
+        self._retry_at: float | None = None
+        self._retry_s = RETRY_MIN_S
+        self._heldout: tuple[int, float | None] = (0, None)
+        self._address = ("", 0)
+        self._collecting = b""
+
+    # --- the machine -------------------------------------------------------------------------------------------------
+
+    def start(self, contacts: Sequence[Contact], *, host: str = "", port: int = 0, now: float) -> Sequence[Any]:
+        """Join the swarm through `contacts`; others reach this peer at host and port (empty: they observe it)."""
+        self._address = (host, port)
+        self._beacon.start(now)
+        return self._follow([*self.dht.bootstrap(list(contacts), now), *self._beat(now)], now)
+
+    @property
+    def deadline(self) -> float | None:
+        """The earliest of all its parts' deadlines."""
+        joining = None
+        if self.epochs.phase is Phase.JOINING and self._joined_at is not None:
+            joining = self._joined_at + INFORMED_AFTER_S
+        return earliest(self._parts.deadline, self._beacon.deadline, self._retry_at, joining)
+
+    def handle(self, event: Received[Any] | Tick | Lost | Observed, now: float) -> Sequence[Any]:
+        """Advance by one event."""
+        outputs: list[Any] = []
+        match event:
+            case Lost(peer=peer):
+                self.membership.lost(peer, now)
+                outputs += self._parts.handle(event, now)
+            case Observed():
+                outputs += self.dht.handle(event, now)
+            case Received() | Tick():
+                outputs += self._parts.handle(event, now)
+        if isinstance(event, Tick):
+            outputs += self._beat(now)
+        return self._follow(outputs, now)
+
+    # --- the trainer's answers ---------------------------------------------------------------------------------------
+
+    def trainer_ready(
+        self, state: State, *, contribution: NDArray[np.float32], mean: NDArray[np.float32], now: float
+    ) -> Sequence[Any]:
+        """The trainer stands still with `state`, its vectors are these: shape (parameters,)."""
+        self.epochs.begin(state)
+        self.rounds.vectors(contribution, mean)
+        self.pending = _Pending()
+        self._joined_at = now
+        self._beacon.hurry(now)
+        first = [Evaluate()] if self.settings.evaluate_first else []
+        return self._follow([*first, *self._beat(now)], now)
+
+    def trainer_gone(self, now: float) -> Sequence[Any]:
+        """The trainer was stopped.  What it had accumulated is gone; a round that it had contributed to goes on."""
+        self.epochs.advance(Cue.GONE)
+        self.pending = _Pending()
+        self._fetch.stop()
+        self.fetching = None
+        self._beacon.hurry(now)
+        return self._follow([*self.rounds.away(now), Changed(), *self._beat(now)], now)
+
+    def progressed(self, *, samples: int, samples_per_s: float, loss: float, now: float) -> Sequence[Any]:
+        """The trainer has accumulated so many samples on top of its state."""
+        self.pending = _Pending(samples, samples_per_s, loss)
+        return self._follow([Changed()], now)
+
+    def collected(self, round_id: bytes, *, samples: int, loss: float, now: float) -> Sequence[Any]:
+        """The contribution is written down; a late answer to a round that is over means nothing."""
+        if self.epochs.phase is not Phase.COLLECTING or round_id != self._collecting:
+            return []
+        self.epochs.advance(Cue.COLLECTED)
+        self.pending.samples = samples
+        return self._follow(self.rounds.offer(samples=samples, loss=loss, now=now), now)
+
+    def stepped(self, state: State, now: float) -> Sequence[Any]:
+        """The optimiser took its step."""
+        if not self.epochs.may(Cue.STEPPED):
+            return []
+        self.epochs.hold(state)
+        self.epochs.advance(Cue.STEPPED)
+        return self._settled(now)
+
+    def loaded(self, state: State, now: float) -> Sequence[Any]:
+        """The downloaded state is in place."""
+        if not self.epochs.may(Cue.LOADED):
+            return []
+        self.epochs.hold(state)
+        self.epochs.advance(Cue.LOADED)
+        return self._settled(now)
+
+    def evaluated(self, epoch: int, loss: float, now: float) -> Sequence[Any]:
+        """The trainer looked at the held-out text."""
+        self._heldout = (epoch, loss)
+        self._beacon.hurry(now)
+        return self._follow([HeldoutLearned(epoch, loss)], now)
+
+    def offer_state(self, file: StateFile, ledger: bytes) -> None:
+        """Others may have this state file from us."""
+        self.donor.offer(file, ledger=ledger)
+
+    # --- what follows ------------------------------------------------------------------------------------------------
+
+    def _settled(self, now: float) -> Sequence[Any]:
+        """A new state is in place: begin the next epoch, or end."""
+        self.pending = _Pending(0, self.pending.samples_per_s, self.pending.loss)
+        self._beacon.hurry(now)
+        outputs: list[Any] = [Changed()]
+        if self._is_evaluator():
+            outputs.append(Evaluate())
+        return self._follow([*outputs, *self._carry_on(now), *self._beat(now)], now)
+
+    def _carry_on(self, now: float) -> list[Any]:
+        state = self._state()
+        if self.settings.last_epoch is not None and state.name.epoch >= self.settings.last_epoch:
+            self.epochs.advance(Cue.ENDED)
+            return [Hold()]
+        return [Go(), *self._consider(now)]
+
+    def _beat(self, now: float) -> list[Any]:
+        """Publish, read, and do what the clock asks for."""
+        outputs: list[Any] = list(self._beacon.tick(self._report(now), now))
+        if self._retry_at is not None and self._retry_at <= now:
+            self._retry_at = None
+            outputs += self._consider(now)
+        late = self._joined_at is not None and now >= self._joined_at + INFORMED_AFTER_S
+        if self.epochs.phase is Phase.JOINING and late:
+            outputs += self._informed(now)
+        return outputs
+
+    def _follow(self, outputs: Sequence[Any], now: float) -> list[Any]:
+        """Act on the events of our own parts; everything else goes on to the owner."""
+        done: list[Any] = []
+        queue = list(outputs)
+        while queue:
+            output = queue.pop(0)
+            followed = self._react(output, now)
+            if followed is None:
+                done.append(output)
+            else:
+                queue = [*followed, *queue]
+        return done
+
+    def _react(self, output: Any, now: float) -> list[Any] | None:
+        """What one of our own events leads to; None: it is not ours to handle."""
+        match output:
+            case Found():
+                return self._read(output, now)
+            case Asked(round=round_id):
+                return self._asked(round_id, now)
+            case Formed():
+                self.epochs.advance(Cue.PLANNED)
+                return [Changed()]
+            case Missed(reason=reason):
+                return self._missed(reason, now)
+            case Committed():
+                return self._committed(output)
+            case Elsewhere():
+                self._beacon.hurry(now)
+                return []
+            case Fetching():
+                self.fetching = output
+                return [Changed()]
+            case Fetched():
+                return self._fetched(output)
+            case FetchFailed():
+                return self._fetch_failed(now)
+        return None
+
+    def _read(self, found: Found, now: float) -> list[Any]:
+        news = self._beacon.found(found, trace=self.trace, now=now)
+        if news is None:
+            return []
+        outputs: list[Any] = [Changed()]
+        for peer, report in news.items():
+            if report.host and report.port:
+                outputs.append(Learned(Contact(peer, report.host, report.port)))
+            if report.heldout_loss is not None:
+                outputs.append(HeldoutLearned(report.heldout_epoch, report.heldout_loss))
+        if self.epochs.phase is Phase.JOINING:
+            return [*outputs, *(self._informed(now) if news else [])]
+        return [*outputs, *self._consider(now)]
+
+    def _informed(self, now: float) -> list[Any]:
+        self.epochs.advance(Cue.INFORMED)
+        return [Changed(), *self._carry_on(now)]
+
+    def _consider(self, now: float) -> list[Any]:
+        """With what is known now: catch up, form a group, or go on."""
+        if self.epochs.state is None:
+            return []
+        mine, best = self.epochs.state.name, self.membership.best_state()
+        if best is not None and best > mine and self.epochs.may(Cue.BEHIND):
+            return self._fall_behind(best, now)
+        if self.epochs.phase not in IN_STEP:
+            return list(self.rounds.away(now))
+        candidates = [*self.membership.in_step(mine), self.me]
+        total = self.membership.samples(mine) + self.pending.samples
+        speed = self.membership.samples_per_s(mine) + self.pending.samples_per_s
+        left = max(self.settings.target_samples - total, 0)
+        self._beacon.pace(left / speed if speed > 0 else None, now)
+        full = self.epochs.phase is Phase.TRAINING and left == 0
+        return list(self.rounds.position(mine, candidates, full=full, now=now))
+
+    def _fall_behind(self, best: StateName, now: float) -> list[Any]:
+        if self._retry_at is not None and self._retry_at > now:
+            return []
+        offers = self.membership.donors(best)
+        digest = offers[0][1]
+        donors = [peer for peer, promised in offers if promised == digest]
+        self._random.shuffle(donors)
+        self.epochs.advance(Cue.BEHIND)
+        return [*self.rounds.away(now), Hold(), Changed(), *self._fetch.fetch(best, digest, donors, now)]
+
+    def _fetched(self, fetched: Fetched) -> list[Any]:
+        self.fetching, self._retry_s = None, RETRY_MIN_S
+        self.epochs.advance(Cue.FETCHED)
+        return [LedgerLearned(fetched.ledger), Load(fetched.location)]
+
+    def _fetch_failed(self, now: float) -> list[Any]:
+        self.trace.mark("state.fetch.failed")
+        self.fetching = None
+        self.epochs.advance(Cue.FAILED)
+        self._retry_at = now + self._retry_s * self._random.uniform(0.5, 1.5)
+        self._retry_s = min(2 * self._retry_s, RETRY_MAX_S)
+        self._beacon.hurry(now)
+        return [Changed(), Go()]
+
+    def _asked(self, round_id: bytes, now: float) -> list[Any]:
+        if not self.epochs.may(Cue.WANTED):
+            return list(self.rounds.away(now))
+        self.epochs.advance(Cue.WANTED)
+        self._collecting = round_id
+        return [Changed(), Collect(round_id)]
+
+    def _missed(self, reason: str, now: float) -> list[Any]:
+        if not self.epochs.may(Cue.FAILED) or self.epochs.phase is Phase.FETCHING:
+            return []
+        self.epochs.advance(Cue.FAILED)
+        self._beacon.hurry(now)
+        return [RoundLost(reason), Release(self._collecting), *self._consider(now)]
+
+    def _committed(self, committed: Committed) -> list[Any]:
+        record = committed.record
+        if not self.epochs.may(Cue.COMMITTED):
+            return [record]
+        self.epochs.advance(Cue.COMMITTED)
+        return [record, Absorb(self._collecting, record.name)]
+
+    # --- what others see ---------------------------------------------------------------------------------------------
+
+    def _report(self, now: float) -> Report:
+        state = self.epochs.state
+        name = state.name if state is not None else StateName(0, self.settings.run)
+        epoch, loss = self._heldout
+        return Report(
+            role=self.settings.role,
+            name=self.settings.name,
+            activity=self.epochs.phase.value,
+            host=self._address[0],
+            port=self._address[1],
+            epoch=name.epoch,
+            lineage=name.lineage,
+            digest=state.digest if state is not None else b"",
+            in_step=self.epochs.phase in IN_STEP,
+            samples=self.pending.samples,
+            samples_per_s=self.pending.samples_per_s,
+            time=now,
+            heldout_epoch=epoch,
+            heldout_loss=loss,
+        )
+
+    def _state(self) -> State:
+        assert self.epochs.state is not None
+        return self.epochs.state
+
+    def _is_evaluator(self) -> bool:
+        """Whether it is this peer's turn: among those in step, the nearest to the epoch's point of the key space."""
+        name = self._state().name
+        if name.epoch % self.settings.evaluate_every:
+            return False
+        point = hashed_key(b"evaluate", name.lineage)
+        peers = [peer for peer, report in self.membership.live().items() if report.in_step]
+        return min([*peers, self.me], key=lambda peer: distance(node_key(peer), point)) == self.me

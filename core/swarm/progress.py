@@ -1,0 +1,69 @@
+"""Progress reports: what each peer says of itself in the DHT, once a second (S000 3.1, 3.3)."""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from core.base.ids import Key, hashed_key
+from core.base.problems import WireProblem
+from core.swarm.states import LINEAGE_BYTES, StateName
+
+Bytes32 = Annotated[bytes, Meta(min_length=LINEAGE_BYTES, max_length=LINEAGE_BYTES)]
+Count = Annotated[int, Meta(ge=0, lt=2**53)]
+Speed = Annotated[float, Meta(ge=0, le=1e12)]
+
+
+class Report(msgspec.Struct, frozen=True, array_like=True):
+    """What a peer publishes of itself under the collaboration's progress key.  At most 512 bytes encoded."""
+
+    role: Annotated[str, Meta(max_length=12)]
+    name: Annotated[str, Meta(max_length=40)]
+    activity: Annotated[str, Meta(max_length=16)]
+    host: Annotated[str, Meta(max_length=60)]
+    port: Annotated[int, Meta(ge=0, le=65535)]
+    epoch: Count
+    lineage: Bytes32
+    digest: Annotated[bytes, Meta(max_length=LINEAGE_BYTES)]
+    """Of the newest state file that this peer can give to others; empty: it has none."""
+    in_step: bool
+    """Takes part in the current epoch; False while it catches up, pauses or has finished."""
+    samples: Count
+    """Accumulated for the next step."""
+    samples_per_s: Speed
+    time: float
+    """Unix seconds at which this was true."""
+    heldout_epoch: Count = 0
+    heldout_loss: float | None = None
+    """The newest look at the held-out text, nats."""
+
+    @property
+    def state(self) -> StateName:
+        """The state this peer holds."""
+        return StateName(self.epoch, self.lineage)
+
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(Report)
+
+
+def progress_key(manifest_id: bytes) -> Key:
+    """Where a collaboration's reports live in the DHT."""
+    return hashed_key(b"progress", manifest_id)
+
+
+def encode_report(report: Report) -> bytes:
+    """The report as the value of a DHT record."""
+    return _encoder.encode(report)
+
+
+def decode_report(data: bytes) -> Report:
+    """The report in a DHT record's value.
+
+    Raises:
+        WireProblem: it is none.
+    """
+    try:
+        return _decoder.decode(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise WireProblem(f"not a progress report: {error}") from error

@@ -1,0 +1,111 @@
+"""State files on disk: given to others chunk by chunk, and put together from the chunks of others."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from core.base.content import CHUNK_BYTES, chunk_digests, digest, file_chunks, root_digest
+from core.base.problems import Damaged, NoSpace, Problem
+
+
+class DiskStateFile:
+    """A checkpoint that others may have.  The open file stays readable even after the worker has deleted it.
+
+    Args:
+        path: The checkpoint.
+        promised: Its root digest as the worker named it.
+
+    Raises:
+        Damaged: the file on disk is not what the worker wrote.
+    """
+
+    def __init__(self, path: Path, promised: bytes) -> None:
+        self.chunks: Sequence[bytes] = tuple(chunk_digests(file_chunks(path)))
+        self.digest = root_digest(self.chunks)
+        self.size_bytes = path.stat().st_size
+        if self.digest != promised:
+            raise Damaged(f"The checkpoint {path.name} is not what was written.", hint="Check the disk.")
+        self._file = path.open("rb")
+
+    def read(self, index: int) -> bytes:
+        """One chunk.
+
+        Raises:
+            Problem: the file cannot be read.
+        """
+        try:
+            self._file.seek(index * CHUNK_BYTES)
+            return self._file.read(CHUNK_BYTES)
+        except OSError as error:
+            raise Problem(f"The checkpoint cannot be read: {error}.") from error
+
+
+class DiskStateSink:
+    """Puts a state together under `folder`; what was verified survives a break, even a power cut.
+
+    Args:
+        folder: A folder of its own; a partial file is named by its root digest.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._path: Path | None = None
+        self._final: Path | None = None
+        self._fd = -1
+
+    def begin(self, root: bytes, size_bytes: int, chunks: Sequence[bytes]) -> set[int]:
+        """Make room on disk; returns the chunks that an earlier transfer left, checked again.
+
+        Raises:
+            NoSpace: the disk is full.
+        """
+        self.close()
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._path = self._folder / f"{root.hex()}.part"
+        self._final = self._folder / f"{root.hex()}.safetensors"
+        self._forget_others()
+        here: set[int] = set()
+        if self._path.exists():
+            found = enumerate(file_chunks(self._path))
+            here = {i for i, chunk in found if i < len(chunks) and digest(chunk) == chunks[i]}
+        try:
+            self._fd = os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
+            os.truncate(self._fd, size_bytes)
+        except OSError as error:
+            raise NoSpace(f"The state cannot be written: {error}.", hint="Free some disk space.") from error
+        return here
+
+    def write(self, index: int, data: memoryview) -> None:
+        """Keep one verified chunk.
+
+        Raises:
+            NoSpace: the disk is full.
+        """
+        try:
+            os.lseek(self._fd, index * CHUNK_BYTES, os.SEEK_SET)
+            written = 0
+            while written < len(data):
+                written += os.write(self._fd, data[written:])
+        except OSError as error:
+            raise NoSpace(f"The state cannot be written: {error}.", hint="Free some disk space.") from error
+
+    def finish(self) -> str:
+        """Everything is here: make it durable under its final name and return the path."""
+        assert self._path is not None
+        assert self._final is not None
+        os.fsync(self._fd)
+        self.close()
+        self._path.replace(self._final)
+        return str(self._final)
+
+    def close(self) -> None:
+        """Close the partial file, which stays for the next try."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def _forget_others(self) -> None:
+        """States of earlier downloads are of no use to anybody."""
+        for path in self._folder.iterdir():
+            if path not in {self._path, self._final}:
+                path.unlink(missing_ok=True)

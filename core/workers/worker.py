@@ -1,0 +1,118 @@
+"""The worker process as the engine sees it: started, spoken to, killed."""
+
+import asyncio
+import contextlib
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from core.base.problems import WireProblem
+from core.workers.frames import (
+    LENGTH_BYTES,
+    Failed,
+    Start,
+    ToEngine,
+    ToWorker,
+    encode_frame,
+    frame_decoder,
+    frame_length,
+)
+
+LOG_BYTES_MAX = 4 * 1024 * 1024
+
+
+def worker_command() -> list[str]:
+    """How this program starts its own worker, from a checkout or frozen into one executable."""
+    if getattr(sys, "frozen", False):
+        return [sys.executable, "worker"]
+    return [sys.executable, "-m", "core.training"]
+
+
+class Worker:
+    """One run of the worker process.
+
+    The pipe is the leash: when this process ends, for whatever reason, the worker's stdin closes and it ends too.
+
+    Args:
+        log: Where the worker's stderr goes; begun anew when it has grown beyond 4 MiB.
+        on_frame: Called with every frame of the worker, in order.
+        command: The program; by default this program's own worker.
+    """
+
+    def __init__(
+        self, *, log: Path, on_frame: Callable[[ToEngine], None], command: Sequence[str] | None = None
+    ) -> None:
+        self._log = log
+        self._on_frame = on_frame
+        self._command = list(command or worker_command())
+        self._process: asyncio.subprocess.Process | None = None
+        self._killed = False
+        self.failure: Failed | None = None
+
+    @property
+    def pid(self) -> int | None:
+        """The process's number while it runs."""
+        if self._process is None or self._process.returncode is not None:
+            return None
+        return self._process.pid
+
+    async def run(self, start: Start) -> int:
+        """Start it, pass on its frames until it ends, and return its exit code (negative: the signal)."""
+        if self._killed:
+            return 0
+        with contextlib.suppress(OSError):
+            if self._log.stat().st_size > LOG_BYTES_MAX:
+                self._log.replace(self._log.with_suffix(".old.log"))
+        with self._log.open("ab") as log:
+            process = await asyncio.create_subprocess_exec(
+                *self._command,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=log,
+                env={**os.environ, "PYTHONUNBUFFERED": "1"},
+                creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+            )
+        self._process = process
+        if self._killed:
+            process.kill()
+        try:
+            self.send(start)
+            await self._read(process)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            code = await process.wait()
+        return code
+
+    def send(self, frame: ToWorker) -> None:
+        """Say something to the worker; without effect once it is gone."""
+        process = self._process
+        if process is None or process.stdin is None or process.stdin.is_closing():
+            return
+        process.stdin.write(encode_frame(frame))
+
+    def kill(self) -> None:
+        """End it at once: its memory, and the graphics card's, are free a moment later."""
+        self._killed = True
+        if self._process is not None and self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.kill()
+
+    async def _read(self, process: asyncio.subprocess.Process) -> None:
+        assert process.stdout is not None
+        decoder = frame_decoder(ToEngine)
+        try:
+            while True:
+                header = await process.stdout.readexactly(LENGTH_BYTES)
+                frame: ToEngine = decoder.decode(await process.stdout.readexactly(frame_length(header)))
+                if isinstance(frame, Failed):
+                    self.failure = frame
+                self._on_frame(frame)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            return
+        except (WireProblem, msgspec.MsgspecError) as problem:
+            self.failure = Failed(code="worker", message=f"The training process said something unreadable: {problem}")

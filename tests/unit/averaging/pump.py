@@ -1,0 +1,194 @@
+"""A pretended network for machines: delays, reordering, duplicates, deaths and broken links, from a seed."""
+
+import heapq
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from core.averaging.election import by_distance, equal_shares
+from core.averaging.messages import ROUND_MESSAGES
+from core.averaging.plan import GROUP_MESSAGES, Member, Plan, chunk_count
+from core.averaging.topologies.butterfly import Butterfly
+from core.base.ids import Key, PeerId, hashed_key
+from core.base.machine import Lost, Received, Send, Tick
+from core.base.trace import Trace
+from core.base.wire import MessageCodec
+
+CODEC = MessageCodec((*ROUND_MESSAGES, *GROUP_MESSAGES))
+
+
+def peer_ids(count: int) -> list[PeerId]:
+    return sorted(PeerId(hashed_key(b"peer", bytes([index]))) for index in range(count))
+
+
+@dataclass
+class Pump:
+    machines: dict[PeerId, Any]
+    random: Random
+    now: float = 1000.0
+    delay_s: tuple[float, float] = (0.001, 0.02)
+    duplicate: float = 0.0
+    through_bytes: bool = True
+    before: Callable[["Pump", PeerId, Any], None] | None = None
+    events: dict[PeerId, list[Any]] = field(default_factory=dict)
+    frozen: set[PeerId] = field(default_factory=set)
+    dead: set[PeerId] = field(default_factory=set)
+    cut: set[frozenset[PeerId]] = field(default_factory=set)
+    delivered: int = 0
+    in_flight_most: int = 0
+    on_event: Callable[["Pump", PeerId, Any], list[Any]] | None = None
+
+    def __post_init__(self) -> None:
+        self.queue: list[tuple[float, int, PeerId, Any]] = []
+        self.count = 0
+        self.flying: dict[tuple[PeerId, PeerId, int], int] = {}
+        self.events = {peer: [] for peer in self.machines}
+
+    def push(self, at: float, to: PeerId, event: Any) -> None:
+        self.count += 1
+        heapq.heappush(self.queue, (at, self.count, to, event))
+
+    def say(self, source: PeerId, outputs: list[Any]) -> None:
+        assert isinstance(outputs, list)
+        for output in outputs:
+            if not isinstance(output, Send):
+                self.events[source].append(output)
+                if self.on_event is not None:
+                    self.say(source, self.on_event(self, source, output))
+                continue
+            if frozenset((source, output.to)) in self.cut or output.to not in self.machines:
+                continue
+            copies = 2 if self.random.random() < self.duplicate else 1
+            for _ in range(copies):
+                message = CODEC.decode(bytearray(CODEC.encode(output.message))) if self.through_bytes else output.message
+                self.push(self.now + self.random.uniform(*self.delay_s), output.to, Received(source, message))
+
+    def kill(self, peer: PeerId, *, notice_s: float = 0.0) -> None:
+        """The process ends: what it said last may or may not arrive; the others' hosts notice."""
+        self.dead.add(peer)
+        keep = self.random.random() < 0.5
+        self.queue = [
+            item
+            for item in self.queue
+            if item[2] != peer and (keep or not (isinstance(item[3], Received) and item[3].sender == peer))
+        ]
+        heapq.heapify(self.queue)
+        for other in self.machines:
+            if other != peer:
+                self.push(self.now + notice_s + self.random.uniform(*self.delay_s), other, Lost(peer, "gone"))
+
+    def break_link(self, a: PeerId, b: PeerId) -> None:
+        self.cut.add(frozenset((a, b)))
+        self.queue = [
+            i for i in self.queue if not (isinstance(i[3], Received) and {i[3].sender, i[2]} == {a, b})
+        ]
+        heapq.heapify(self.queue)
+        self.push(self.now, a, Lost(b, "link"))
+        self.push(self.now, b, Lost(a, "link"))
+
+    def step(self) -> bool:
+        """Deliver the next thing; False when nothing will happen any more."""
+        awake = {p: m for p, m in self.machines.items() if p not in self.dead and p not in self.frozen}
+        deadlines = [(m.deadline, p) for p, m in awake.items() if m.deadline is not None]
+        at, peer = min(deadlines, default=(None, None))
+        if self.queue and (at is None or self.queue[0][0] <= at):
+            when, _, peer, event = heapq.heappop(self.queue)
+            self.now = max(self.now, when)
+        elif at is not None:
+            self.now = max(self.now, at)
+            event = Tick()
+        else:
+            return False
+        if peer in self.dead or peer in self.frozen:
+            return True
+        if self.before is not None:
+            self.before(self, peer, event)
+            if peer in self.dead or peer in self.frozen:
+                return True
+        self.delivered += isinstance(event, Received)
+        self.say(peer, self.machines[peer].handle(event, self.now))
+        return True
+
+    def run(self, *, until: float | None = None, steps: int = 200_000) -> None:
+        for _ in range(steps):
+            if until is not None and self.now > until:
+                return
+            if not self.step():
+                return
+        raise AssertionError("the network does not come to rest")
+
+
+def make_plan(
+    samples: list[int],
+    numel: int,
+    *,
+    chunk_numel: int = 16,
+    codec: str = "raw",
+    stall_timeout_s: float = 2.0,
+    round_timeout_s: float = 20.0,
+) -> Plan:
+    peers = peer_ids(len(samples))
+    members = tuple(Member(p, s, 0.5 + i) for i, (p, s) in enumerate(zip(peers, samples, strict=True)))
+    order = by_distance(peers, Key(bytes(32)))
+    return Plan(
+        round=hashed_key(b"test round"),
+        epoch=3,
+        lineage=bytes(32),
+        attempt=0,
+        numel=numel,
+        chunk_numel=chunk_numel,
+        codec=codec,
+        topology="butterfly",
+        stall_timeout_s=stall_timeout_s,
+        round_timeout_s=round_timeout_s,
+        members=members,
+        chunks=equal_shares(members, chunk_count(numel, chunk_numel)),
+        leaders=tuple(peers.index(p) for p in order),
+    )
+
+
+class Round:
+    """A butterfly round with random vectors in a pump."""
+
+    def __init__(self, plan: Plan, *, seed: int = 0, stagger_s: float = 0.0, **pump: Any) -> None:
+        self.plan = plan
+        self.random = Random(seed)
+        numpy_random = np.random.default_rng(seed)
+        n = len(plan.members)
+        self.vectors = numpy_random.standard_normal((n, plan.numel)).astype(np.float32)
+        self.before = self.vectors.copy()
+        self.vectors.flags.writeable = False
+        self.results = np.full((n, plan.numel), np.nan, dtype=np.float32)
+        self.traces = [Trace() for _ in range(n)]
+        self.machines = {
+            peer: Butterfly(
+                peer, plan, contribution=self.vectors[i], result=self.results[i], trace=self.traces[i]
+            )
+            for i, peer in enumerate(plan.peers)
+        }
+        self.pump = Pump(self.machines, self.random, **pump)
+        self.began = self.pump.now
+        self.starts = {p: self.began + self.random.uniform(0, stagger_s) for p in plan.peers}
+        inner = self.pump.before
+
+        def start_when_due(pump: Pump, peer: PeerId, event: Any) -> None:
+            for other, at in list(self.starts.items()):
+                if at <= pump.now:
+                    self._start(other)
+            if inner is not None:
+                inner(pump, peer, event)
+
+        self.pump.before = start_when_due
+        for peer, at in self.starts.items():
+            self.pump.push(at, peer, Tick())
+
+    def _start(self, peer: PeerId) -> None:
+        if self.starts.pop(peer, None) is not None and peer not in self.pump.dead and peer not in self.pump.frozen:
+            self.pump.say(peer, self.machines[peer].start(self.pump.now))
+
+    def run(self) -> "Round":
+        self.pump.run()
+        return self

@@ -1,0 +1,93 @@
+from core.base.ids import PeerId
+from core.swarm.membership import PEERS_MAX, Membership
+from core.swarm.progress import Report
+from core.swarm.states import StateName
+
+NEW, OLD = b"\x01" * 32, b"\x00" * 32
+
+
+def peer(number: int) -> PeerId:
+    return PeerId(number.to_bytes(32, "big"))
+
+
+def report(**changes: object) -> Report:
+    fields: dict[str, object] = {
+        "role": "volunteer",
+        "name": "n",
+        "activity": "training",
+        "host": "",
+        "port": 0,
+        "epoch": 3,
+        "lineage": NEW,
+        "digest": b"d" * 32,
+        "in_step": True,
+        "samples": 10,
+        "samples_per_s": 2.0,
+        "time": 100.0,
+    }
+    return Report(**(fields | changes))  # type: ignore[arg-type]
+
+
+def test_samples_of_the_same_state_add_up_and_others_do_not_count() -> None:
+    members = Membership()
+    members.heard(peer(1), report(), expires=200, now=100)
+    members.heard(peer(2), report(samples=5), expires=200, now=100)
+    members.heard(peer(3), report(epoch=2), expires=200, now=100)
+    members.heard(peer(4), report(lineage=OLD), expires=200, now=100)
+    members.heard(peer(5), report(in_step=False), expires=200, now=100)
+    state = StateName(3, NEW)
+    assert members.samples(state) == 15
+    assert members.samples_per_s(state) == 4.0
+    assert members.in_step(state) == [peer(1), peer(2)]
+
+
+def test_a_leavers_samples_are_deducted_and_a_returner_counts_again() -> None:
+    members = Membership()
+    state = StateName(3, NEW)
+    members.heard(peer(1), report(), expires=200, now=100)
+    members.lost(peer(1), 101.0)
+    assert members.samples(state) == 0
+    assert not members.heard(peer(1), report(time=100.0), expires=200, now=102)
+    assert members.heard(peer(1), report(time=100.5), expires=200, now=102)
+    assert members.samples(state) == 0
+    assert members.heard(peer(1), report(time=101.5), expires=200, now=102)
+    assert members.samples(state) == 10
+
+
+def test_silence_is_forgotten() -> None:
+    members = Membership()
+    members.heard(peer(1), report(), expires=120, now=100)
+    members.expire(119)
+    assert members.live()
+    members.expire(120)
+    assert not members.live()
+
+
+def test_an_older_report_never_replaces_a_newer_one() -> None:
+    members = Membership()
+    members.heard(peer(1), report(samples=7, time=50.0), expires=200, now=100)
+    assert not members.heard(peer(1), report(samples=9, time=49.0), expires=300, now=100)
+    assert members.live()[peer(1)].samples == 7
+
+
+def test_the_best_state_is_one_that_somebody_can_give() -> None:
+    members = Membership()
+    assert members.best_state() is None
+    members.heard(peer(1), report(epoch=9, digest=b""), expires=200, now=100)
+    members.heard(peer(2), report(epoch=4), expires=200, now=100)
+    members.heard(peer(3), report(epoch=4, lineage=OLD), expires=200, now=100)
+    assert members.best_state() == StateName(4, NEW)
+
+
+def test_donors_with_the_most_common_digest_come_first() -> None:
+    members = Membership()
+    for number, digest in ((1, b"x"), (2, b"y"), (3, b"y")):
+        members.heard(peer(number), report(digest=digest * 32), expires=200, now=100)
+    assert members.donors(StateName(3, NEW)) == [(peer(2), b"y" * 32), (peer(3), b"y" * 32), (peer(1), b"x" * 32)]
+
+
+def test_strangers_cannot_make_the_table_grow_without_end() -> None:
+    members = Membership()
+    for number in range(PEERS_MAX + 10):
+        members.heard(peer(number), report(), expires=200, now=100)
+    assert len(members.live()) == PEERS_MAX

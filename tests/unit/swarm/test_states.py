@@ -1,0 +1,37 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.swarm.states import StateName, first_state
+
+names = st.builds(StateName, st.integers(0, 2**40), st.binary(min_size=32, max_size=32))
+
+
+def test_everybody_starts_from_the_same_state() -> None:
+    assert first_state(b"m" * 32) == StateName(0, b"m" * 32)
+
+
+@given(names, st.integers(0, 2**40), st.binary(min_size=1, max_size=40))
+def test_the_next_state_is_greater_and_the_same_for_all_members(name: StateName, samples: int, outcome: bytes) -> None:
+    one = name.next(round_id=b"r", samples=samples, outcome=outcome)
+    assert one == name.next(round_id=b"r", samples=samples, outcome=outcome)
+    assert one > name
+    assert len(one.lineage) == 32
+
+
+@given(names, st.binary(min_size=1, max_size=8), st.binary(min_size=1, max_size=8))
+def test_of_two_outcomes_of_one_epoch_the_one_with_more_samples_is_followed(
+    name: StateName, one: bytes, other: bytes
+) -> None:
+    few = name.next(round_id=one, samples=10, outcome=b"x")
+    many = name.next(round_id=other, samples=11, outcome=b"y")
+    assert max(few, many) == many
+
+
+def test_other_rounds_and_other_outcomes_have_other_names() -> None:
+    name = first_state(bytes(32))
+    children = {
+        name.next(round_id=round_id, samples=5, outcome=outcome)
+        for round_id in (b"a", b"b")
+        for outcome in (b"c", b"d")
+    }
+    assert len(children) == 4
