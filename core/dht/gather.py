@@ -87,7 +87,8 @@ class Gather:
         filling: dict[PeerId, list[Claim]] = {}
         full: list[Batch] = []
         for peers in self._wanted():
-            peer = min(peers, key=load.__getitem__)
+            peer = next((p for p in peers if p in filling and _fits(filling[p], peers[p])), None)
+            peer = peer or min(peers, key=load.__getitem__)
             batch, claim = filling.get(peer, []), peers[peer]
             if not _fits(batch, claim):
                 full.append(_batch(peer, filling.pop(peer)))

@@ -144,8 +144,12 @@ class Getting(Operation):
                 self.walk.add(answer.nodes)
                 self._holders[peer] = contact
                 self.gather.offered(answer.records, now)
-                self.gather.claimed(peer, split_index(answer.index), now)
-                self._next_page(contact, answer)
+                claims = split_index(answer.index)
+                self.gather.claimed(peer, claims, now)
+                pages = self._paging.pop(peer, 0) + 1
+                if answer.more and claims and pages < INDEX_PAGES_MAX:
+                    self._paging[peer] = pages
+                    self._pages.append(Ask(contact, Get(0, self.client, self.walk.key, claims[-1].tag, PAD)))
             case Fetch(), Records():
                 self.gather.delivered((peer, tuple(split_tags(request.tags))), answer.records, now)
 
@@ -163,13 +167,6 @@ class Getting(Operation):
 
     def _widens(self) -> bool:
         return self.walk.done and not self._widened and self.gather.done and not self.gather.records
-
-    def _next_page(self, contact: Contact, answer: Values) -> None:
-        claims = split_index(answer.index)
-        pages = self._paging.pop(contact.peer_id, 0) + 1
-        if answer.more and claims and pages < INDEX_PAGES_MAX:
-            self._paging[contact.peer_id] = pages
-            self._pages.append(Ask(contact, Get(0, self.client, self.walk.key, claims[-1].tag, PAD)))
 
 
 class Storing(Operation):

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from core.base.ids import PeerId
 from core.swarm.states import StateName
 
 
@@ -58,11 +59,11 @@ class RoundRecord:
 
     name: StateName
     """The state that the round leads to."""
-    members: tuple[tuple[bytes, int], ...]
+    members: tuple[tuple[PeerId, int], ...]
     """Peer and samples."""
     loss: float
     """Mean training loss over all samples, nats."""
-    missing: tuple[tuple[bytes, int], ...]
+    missing: tuple[tuple[PeerId, int], ...]
     """Peers whose contribution arrived only in part, and how many chunks of it are missing."""
     seconds: float
 

@@ -291,10 +291,10 @@ class Butterfly:
         if self._state != _RUNNING:
             return []
         outputs = self._report() if self._leadership is None else self._direct(self._leadership, now)
-        if self._state == _RUNNING and self._commit is not None and self._exchange.complete:
-            if self._commit.versions == self._exchange.versions:
+        if self._state == _RUNNING and self._commit is not None:
+            if self._exchange.complete and self._commit.versions == self._exchange.versions:
                 outputs.append(self._finish(now))
-            else:
+            else:  # whoever is in was complete before the leader committed
                 outputs += self._fail("the others finished the round without this computer")
         return outputs
 
@@ -325,7 +325,7 @@ class Butterfly:
             if self._commit is None:
                 self._commit = Commit(self.plan.round, leadership.rank, versions)
                 outputs += self._to_others(self._commit)
-        elif now >= leadership.order_at:
+        if now >= leadership.order_at:
             outputs += self._to_others(leadership.order(now))
         return outputs
 

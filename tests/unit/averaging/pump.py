@@ -186,7 +186,7 @@ class Round:
             self.pump.push(at, peer, Tick())
 
     def _start(self, peer: PeerId) -> None:
-        if self.starts.pop(peer, None) is not None and peer not in self.pump.dead and peer not in self.pump.frozen:
+        if peer not in self.pump.frozen and self.starts.pop(peer, None) is not None and peer not in self.pump.dead:
             self.pump.say(peer, self.machines[peer].start(self.pump.now))
 
     def run(self) -> "Round":

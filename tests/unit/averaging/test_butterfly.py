@@ -67,9 +67,8 @@ def check_mean(round_: Round, outcome: Outcome, result: np.ndarray) -> None:
         for bits in range(1 << len(partly)):
             extra = [i for k, i in enumerate(sorted(partly)) if bits >> k & 1]
             members = whole + extra
-            if not members:
-                continue
-            if np.allclose(result[span], weighted_mean(round_, members)[span], rtol=0, atol=3e-6):
+            expected = weighted_mean(round_, members)[span] if members else np.zeros(1)
+            if np.allclose(result[span], expected, rtol=0, atol=3e-6):
                 for i in partly - set(extra):
                     lacking[i] += 1
                 break

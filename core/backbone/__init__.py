@@ -1,0 +1,1 @@
+"""The backbone: who founds a collaboration, lets people in and welcomes them."""

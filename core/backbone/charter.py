@@ -1,0 +1,89 @@
+"""A charter: the folder in which an organiser holds a collaboration.
+
+manifest.json   signed
+authority.key   the authority's secret seed, mode 0600
+invite.txt      the invitation that lets people in
+blobs/          files named by the hex digest of their content
+"""
+
+import secrets
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.base.content import digest
+from core.base.manifest import Manifest, read_manifest, sign_manifest
+from core.base.problems import Damaged
+from core.base.signing import SEED_BYTES, Ed25519Verifier, KeyPair
+from core.durable import write_atomic
+
+MANIFEST = "manifest.json"
+AUTHORITY = "authority.key"
+INVITE = "invite.txt"
+BLOBS = "blobs"
+
+
+@dataclass(frozen=True, slots=True)
+class Charter:
+    """What an organiser holds."""
+
+    folder: Path
+    manifest: Manifest
+    authority: KeyPair
+    invite: str
+
+    @property
+    def manifest_path(self) -> Path:
+        """The signed manifest as a file."""
+        return self.folder / MANIFEST
+
+    @property
+    def blobs(self) -> Path:
+        """The folder of blobs."""
+        return self.folder / BLOBS
+
+
+def new_authority() -> KeyPair:
+    """A key of its own for each collaboration."""
+    return KeyPair.generate()
+
+
+def keep_blobs(folder: Path, files: Mapping[str, Path]) -> dict[str, str]:
+    """Copy files under their digests into a charter's folder; returns the digests in hex, by name."""
+    blobs = folder / BLOBS
+    blobs.mkdir(parents=True, exist_ok=True)
+    names: dict[str, str] = {}
+    for name, path in files.items():
+        hexed = digest(path.read_bytes()).hex()
+        shutil.copyfile(path, blobs / hexed)
+        names[name] = hexed
+    return names
+
+
+def found(folder: Path, manifest: Manifest, authority: KeyPair) -> Charter:
+    """Write a charter; the manifest comes last, so a charter that has one is whole."""
+    folder.mkdir(parents=True, exist_ok=True)
+    invite = secrets.token_urlsafe(24)
+    write_atomic(folder / AUTHORITY, authority.seed)
+    write_atomic(folder / INVITE, invite.encode())
+    write_atomic(folder / MANIFEST, sign_manifest(manifest, authority))
+    return Charter(folder, manifest, authority, invite)
+
+
+def load_charter(folder: Path) -> Charter:
+    """Read a charter.
+
+    Raises:
+        Damaged: a file is missing or unreadable.
+        NotTrusted: the manifest was changed after it was signed.
+    """
+    try:
+        seed = (folder / AUTHORITY).read_bytes()
+        invite = (folder / INVITE).read_text().strip()
+        data = (folder / MANIFEST).read_bytes()
+    except (OSError, UnicodeDecodeError) as error:
+        raise Damaged(f"The collaboration in {folder} cannot be read: {error}.") from error
+    if len(seed) != SEED_BYTES or not invite:
+        raise Damaged(f"The collaboration in {folder} has a damaged key or invitation.")
+    return Charter(folder, read_manifest(data, Ed25519Verifier()), KeyPair(seed), invite)

@@ -1,0 +1,158 @@
+"""Joining a collaboration by its link: manifest, blobs and pass, each checked, each kept for the next start."""
+
+import asyncio
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+import aiohttp
+import msgspec
+
+from core.backbone.link import Link
+from core.backbone.welcome import KnownPeer, PassGrant, PassRequest, Refusal
+from core.base.content import digest
+from core.base.manifest import MANIFEST_BYTES_MAX, Manifest, read_manifest
+from core.base.problems import NotTrusted, Problem, RemoteProblem
+from core.base.signing import Ed25519Verifier, KeyPair
+from core.durable import write_atomic
+from core.net.passes import pass_request, verify_authority
+from core.net.tls import NO_CHECK_TIME
+
+BLOB_BYTES_MAX = 256 * 1024 * 1024
+TIMEOUT_S = 20.0
+CLOCK_SKEW_MAX_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """What a peer needs to take part."""
+
+    manifest: Manifest
+    manifest_path: Path
+    blobs: Path
+    authority: bytes
+    """The authority's certificate, DER."""
+    certificate: bytes
+    """This peer's pass, DER."""
+    contacts: list[KnownPeer]
+    clock_ahead_s: float
+    """How far the backbone's clock is ahead of ours."""
+
+
+class Joining:
+    """Asks a backbone's welcome desk.
+
+    Args:
+        folder: Where this collaboration's things are kept.
+        blobs: Where blobs are kept, named by their digests.
+    """
+
+    def __init__(self, *, link: Link, key: KeyPair, folder: Path, blobs: Path) -> None:
+        self._link = link
+        self._key = key
+        self._folder = folder
+        self._blobs = blobs
+
+    async def join(self, *, username: str, device: str, now: Callable[[], float], random: Random) -> Membership:
+        """Get everything; tries again, with back-off, while the backbone does not answer.
+
+        Raises:
+            NotTrusted: something is not what its digest or signature says, or the invitation is not valid.
+            BadInput: what the backbone holds is not a manifest.
+        """
+        delay_s = 0.5
+        while True:
+            try:
+                return await self.try_once(username=username, device=device, now=now)
+            except (aiohttp.ClientError, RemoteProblem, TimeoutError, OSError):
+                await asyncio.sleep(delay_s * random.uniform(0.5, 1.5))
+                delay_s = min(2 * delay_s, 30.0)
+
+    async def try_once(self, *, username: str, device: str, now: Callable[[], float]) -> Membership:
+        """Like `join`, but fails when the backbone does not answer."""
+        manifest_data, authority = await self._introduce()
+        manifest = read_manifest(manifest_data, Ed25519Verifier())
+        if manifest.id != self._link.manifest_id:
+            raise NotTrusted(
+                "The backbone offers another collaboration than the link names.", hint="Ask the organiser for the link."
+            )
+        verify_authority(authority, manifest.authority_id)
+        write_atomic(self._folder / "manifest.json", manifest_data)
+        async with self._session(_trusting(authority)) as session:
+            for name in manifest.blobs.values():
+                await self._fetch_blob(session, name)
+            grant = await self._ask_pass(session, username, device)
+        return Membership(
+            manifest,
+            self._folder / "manifest.json",
+            self._blobs,
+            authority,
+            grant.certificate,
+            grant.contacts,
+            grant.time - now(),
+        )
+
+    async def _introduce(self) -> tuple[bytes, bytes]:
+        """Manifest and authority.  The connection is not trusted yet: both are checked against the link."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.minimum_version = ssl.TLSVersion.TLSv1_3
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+        async with self._session(context) as session:
+            manifest = await _get(session, "/v1/manifest", MANIFEST_BYTES_MAX)
+            return manifest, await _get(session, "/v1/authority", MANIFEST_BYTES_MAX)
+
+    async def _fetch_blob(self, session: aiohttp.ClientSession, name: str) -> None:
+        path = self._blobs / name
+        if path.exists() and digest(path.read_bytes()).hex() == name:
+            return
+        data = await _get(session, f"/v1/blobs/{name}", BLOB_BYTES_MAX)
+        if digest(data).hex() != name:
+            raise NotTrusted("A file of the collaboration is not what its manifest names.", hint="Tell the organiser.")
+        write_atomic(path, data)
+
+    async def _ask_pass(self, session: aiohttp.ClientSession, username: str, device: str) -> PassGrant:
+        request = PassRequest(self._link.invite, pass_request(self._key), username, device)
+        async with session.post("/v1/pass", data=msgspec.json.encode(request)) as response:
+            body = await response.content.read(64 * 1024)
+            try:
+                if response.status == 200:
+                    return msgspec.json.decode(body, type=PassGrant)
+                refusal = msgspec.json.decode(body, type=Refusal)
+            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+                raise RemoteProblem(f"The backbone answered something unreadable ({response.status}).") from error
+        problem: Problem = NotTrusted(refusal.message, hint=refusal.hint)
+        raise problem
+
+    def _session(self, context: ssl.SSLContext) -> aiohttp.ClientSession:
+        return aiohttp.ClientSession(
+            self._link.base_url,
+            connector=aiohttp.TCPConnector(ssl=context),
+            timeout=aiohttp.ClientTimeout(total=TIMEOUT_S),
+        )
+
+
+def _trusting(authority: bytes) -> ssl.SSLContext:
+    """Trusts whoever has a pass of this authority; names of hosts mean nothing here."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_REQUIRED
+    # A newcomer whose clock is wrong must get as far as being told so; its invitation is no secret from this backbone.
+    context.verify_flags = ssl.VerifyFlags(context.verify_flags | NO_CHECK_TIME)
+    context.load_verify_locations(cadata=authority)
+    return context
+
+
+async def _get(session: aiohttp.ClientSession, path: str, bytes_max: int) -> bytes:
+    async with session.get(path) as response:
+        if response.status != 200:
+            raise RemoteProblem(f"The backbone answered {response.status} to {path}.")
+        data = bytearray()
+        async for piece in response.content.iter_chunked(64 * 1024):
+            data += piece
+            if len(data) > bytes_max:
+                raise RemoteProblem(f"The backbone's answer to {path} is longer than {bytes_max} bytes.")
+        return bytes(data)

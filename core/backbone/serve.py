@@ -1,0 +1,151 @@
+"""A backbone peer: founds the swarm, lets people in, watches.  It does not train (S000 3.3)."""
+
+import asyncio
+import sys
+from pathlib import Path
+from random import SystemRandom
+from typing import Any
+
+import msgspec
+
+from core.backbone.authority import Authority
+from core.backbone.charter import Charter
+from core.backbone.link import Link
+from core.backbone.welcome import KnownPeer, WelcomeDesk
+from core.base.problems import Damaged
+from core.base.signing import SEED_BYTES, Ed25519Verifier, KeyPair
+from core.base.wire import MessageCodec
+from core.dht.events import Learned
+from core.dht.messages import DHT_MESSAGES
+from core.durable import read_bounded, set_aside, write_atomic
+from core.leash import hold_leash, stop_on_signals
+from core.net.clock import Clock
+from core.net.host import Host
+from core.net.passes import pass_request
+from core.net.tls import server_context
+from core.swarm.messages import CATCH_UP_MESSAGES
+from core.swarm.participant import Participant, ParticipantSettings
+from core.swarm.rounds import Rounds
+from core.workers.state_files import DiskStateSink
+
+CONTACTS_MAX = 8
+PASS_RENEW_S = 6 * 3600.0
+
+
+def backbone_key(path: Path) -> KeyPair:
+    """The backbone's own identity; made at the first start, kept so that links stay valid.
+
+    Raises:
+        Damaged: the file is unreadable; it was set aside.
+    """
+    try:
+        seed = read_bounded(path, SEED_BYTES)
+    except ValueError:
+        seed = b""
+    if seed is None:
+        key = KeyPair.generate()
+        write_atomic(path, key.seed)
+        return key
+    if len(seed) != SEED_BYTES:
+        aside = set_aside(path)
+        raise Damaged("The backbone's key is damaged.", hint=f"It was kept as {aside.name}; start again for a new one.")
+    return KeyPair(seed)
+
+
+class Backbone:
+    """See the module's docstring.
+
+    Args:
+        charter: The collaboration.
+        bind: Address to listen on.
+        host: Address that others are told.
+    """
+
+    def __init__(self, *, charter: Charter, bind: str, host: str, clock: Clock) -> None:
+        self._charter = charter
+        self._bind = bind
+        self._address = host
+        self._clock = clock
+        self._key = backbone_key(charter.folder / "backbone.key")
+        self._authority = Authority(charter.authority, charter.manifest.id)
+        self.participant = Participant(
+            settings=ParticipantSettings(
+                run=charter.manifest.id,
+                target_samples=charter.manifest.target_samples,
+                averaging=charter.manifest.averaging,
+                evaluate_every=charter.manifest.evaluate_every,
+                role="backbone",
+                name="Backbone",
+            ),
+            signer=self._key,
+            verifier=Ed25519Verifier(),
+            random=SystemRandom(),
+            sink=DiskStateSink(charter.folder / "incoming"),
+        )
+        self._host = Host(
+            machine=self.participant,
+            identity=self._key,
+            pass_der=self._new_pass(),
+            authority_der=self._authority.certificate,
+            manifest_id=charter.manifest.id,
+            codec=MessageCodec((*DHT_MESSAGES, *Rounds.MESSAGES, *CATCH_UP_MESSAGES)),
+            clock=clock,
+            trace=self.participant.trace,
+            on_event=self._on_event,
+        )
+        self._desk = WelcomeDesk(
+            charter=charter,
+            authority=self._authority,
+            contacts=self._contacts,
+            now=clock.now,
+            trace=self.participant.trace,
+        )
+        self._port = 0
+
+    async def open(self) -> Link:
+        """Listen; returns the link by which people join."""
+        self._port = await self._host.start(bind=self._bind, port=0)
+        context = server_context(key=self._key, pass_der=self._new_pass())
+        desk_port = await self._desk.open(self._bind, context)
+        self._host.perform(self.participant.start([], host=self._address, port=self._port, now=self._clock.now()))
+        return Link(self._address, desk_port, self._charter.manifest.id, self._charter.invite)
+
+    async def serve(self, stop: asyncio.Event) -> None:
+        """Welcome people until `stop`."""
+        try:
+            while not stop.is_set():
+                try:
+                    await asyncio.wait_for(stop.wait(), PASS_RENEW_S)
+                except TimeoutError:
+                    self._host.renew(self._new_pass())
+        finally:
+            await self._desk.close()
+            await self._host.close()
+
+    def _new_pass(self) -> bytes:
+        return self._authority.issue(
+            pass_request(self._key), username="Backbone", device="backbone", now=self._clock.now()
+        )
+
+    def _contacts(self) -> list[KnownPeer]:
+        mine = KnownPeer(self._key.peer_id, self._address, self._port)
+        live = self.participant.membership.live()
+        others = [KnownPeer(peer, r.host, r.port) for peer, r in live.items() if r.host and r.port]
+        return [mine, *others[: CONTACTS_MAX - 1]]
+
+    def _on_event(self, event: Any, now: float) -> None:
+        del now
+        if isinstance(event, Learned):
+            self._host.learn(event.contact.peer_id, event.contact.host, event.contact.port)
+
+
+async def serve_backbone(*, charter: Charter, bind: str, host: str) -> None:
+    """Run a backbone until its owner lets go of the leash; says its link on stdout, as one JSON line."""
+    stop = asyncio.Event()
+    hold_leash(stop.set)
+    stop_on_signals(stop.set)
+    backbone = Backbone(charter=charter, bind=bind, host=host, clock=Clock())
+    link = await backbone.open()
+    sys.stdout.write(msgspec.json.encode({"event": "listening", "link": str(link)}).decode() + "\n")
+    sys.stdout.flush()
+    await backbone.serve(stop)

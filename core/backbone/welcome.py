@@ -1,0 +1,142 @@
+"""The welcome desk: an HTTPS door where a newcomer gets the manifest, its blobs and an access pass (S000 I.5).
+
+GET  /v1/manifest      the signed manifest; checked by the newcomer against the digest in its link
+GET  /v1/authority     the authority's certificate; checked against the key in the manifest
+GET  /v1/blobs/<hex>   a blob; checked against its digest
+POST /v1/pass          PassRequest in, PassGrant out: invitation and certificate request for a short-lived pass
+"""
+
+import hmac
+import ssl
+from collections.abc import Callable, Sequence
+from typing import Annotated
+
+import msgspec
+from aiohttp import web
+from msgspec import Meta
+
+from core.backbone.authority import Authority
+from core.backbone.charter import Charter
+from core.base.problems import Problem
+from core.base.trace import Trace
+
+REQUEST_BYTES_MAX = 16 * 1024
+
+
+class PassRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a newcomer, or a member whose pass is about to expire, sends."""
+
+    invite: Annotated[str, Meta(max_length=128)]
+    csr: Annotated[bytes, Meta(max_length=4096)]
+    """X.509 certificate request (DER), signed with the peer's own key."""
+    username: Annotated[str, Meta(min_length=1, max_length=40)]
+    device: Annotated[str, Meta(max_length=40)]
+
+
+class KnownPeer(msgspec.Struct, frozen=True):
+    """Where a peer can be found."""
+
+    peer: bytes
+    host: str
+    port: int
+
+
+class PassGrant(msgspec.Struct, frozen=True):
+    """What it gets."""
+
+    certificate: bytes
+    """The pass: an X.509 certificate (DER)."""
+    contacts: list[KnownPeer]
+    """Live peers to begin with; the first is the backbone."""
+    time: float
+    """The backbone's clock, unix seconds: a newcomer whose clock is wrong learns it here."""
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """Why not, in a sentence."""
+
+    code: str
+    message: str
+    hint: str = ""
+
+
+class WelcomeDesk:
+    """See the module's docstring.
+
+    Args:
+        charter: The collaboration.
+        authority: Issues the passes.
+        contacts: Peers to begin with.
+        now: Unix seconds.
+    """
+
+    def __init__(
+        self,
+        *,
+        charter: Charter,
+        authority: Authority,
+        contacts: Callable[[], Sequence[KnownPeer]],
+        now: Callable[[], float],
+        trace: Trace,
+    ) -> None:
+        self._charter = charter
+        self._authority = authority
+        self._contacts = contacts
+        self._now = now
+        self._trace = trace
+        self._runner: web.AppRunner | None = None
+
+    async def open(self, host: str, context: ssl.SSLContext) -> int:
+        """Listen on a free port; returns it."""
+        app = web.Application(client_max_size=REQUEST_BYTES_MAX)
+        app.add_routes(
+            [
+                web.get("/v1/manifest", self._manifest),
+                web.get("/v1/authority", self._certificate),
+                web.get("/v1/blobs/{digest:[0-9a-f]{64}}", self._blob),
+                web.post("/v1/pass", self._pass),
+            ]
+        )
+        self._runner = web.AppRunner(app, access_log=None)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, host, 0, ssl_context=context)
+        await site.start()
+        port: int = self._runner.addresses[0][1]
+        return port
+
+    async def close(self) -> None:
+        """Stop listening."""
+        if self._runner is not None:
+            await self._runner.cleanup()
+
+    async def _manifest(self, _: web.Request) -> web.Response:
+        return web.Response(body=self._charter.manifest_path.read_bytes(), content_type="application/json")
+
+    async def _certificate(self, _: web.Request) -> web.Response:
+        return web.Response(body=self._authority.certificate, content_type="application/pkix-cert")
+
+    async def _blob(self, request: web.Request) -> web.StreamResponse:
+        name = request.match_info["digest"]
+        if name not in self._charter.manifest.blobs.values():
+            raise web.HTTPNotFound
+        return web.FileResponse(self._charter.blobs / name)
+
+    async def _pass(self, request: web.Request) -> web.Response:
+        try:
+            asked = msgspec.json.decode(await request.read(), type=PassRequest)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            return self._refuse(400, Refusal("bad_input", "This is not a request for a pass."))
+        if not hmac.compare_digest(asked.invite.encode(), self._charter.invite.encode()):
+            return self._refuse(403, Refusal("not_trusted", "This invitation is not valid.", "Ask for a new link."))
+        now = self._now()
+        try:
+            certificate = self._authority.issue(asked.csr, username=asked.username, device=asked.device, now=now)
+        except Problem as problem:
+            return self._refuse(400, Refusal(problem.code, problem.message, problem.hint))
+        self._trace.mark("welcome.pass")
+        grant = PassGrant(certificate, list(self._contacts()), now)
+        return web.Response(body=msgspec.json.encode(grant), content_type="application/json")
+
+    def _refuse(self, status: int, refusal: Refusal) -> web.Response:
+        self._trace.mark("welcome.refused")
+        return web.Response(status=status, body=msgspec.json.encode(refusal), content_type="application/json")

@@ -1,0 +1,1 @@
+"""How fast the parts are on this computer, with real processes and real connections."""

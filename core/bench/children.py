@@ -1,0 +1,95 @@
+"""Processes of a measurement: they are told what to do by lines of JSON on stdin, and answer on stdout."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+import msgspec
+
+from core.base.problems import Problem
+
+T = TypeVar("T")
+
+LINE_BYTES_MAX = 1024 * 1024
+END_S = 5.0
+
+
+class Child:
+    """One process."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+
+    def tell(self, words: msgspec.Struct) -> None:
+        """Say something."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(msgspec.json.encode(words) + b"\n")
+
+    async def hear(self, kind: type[T], *, timeout_s: float) -> T:
+        """The next thing that it says.
+
+        Raises:
+            Problem: it ended, or says nothing for too long.
+        """
+        assert self._process.stdout is not None
+        try:
+            async with asyncio.timeout(timeout_s):
+                line = await self._process.stdout.readline()
+        except TimeoutError as error:
+            raise Problem(f"A process of the measurement says nothing for {timeout_s:.0f} seconds.") from error
+        if not line:
+            raise Problem("A process of the measurement ended.", hint="What it wrote above says why.")
+        return msgspec.json.decode(line, type=kind)
+
+    async def end(self) -> None:
+        """Let it go; kill it if it does not."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        try:
+            async with asyncio.timeout(END_S):
+                await self._process.wait()
+        except TimeoutError:
+            self._process.kill()
+            await self._process.wait()
+
+
+@asynccontextmanager
+async def children(module: str, count: int) -> Any:
+    """`count` processes that run `python -m module`, each on one thread of numpy."""
+    environment = dict(os.environ, OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
+    started: list[Child] = []
+    try:
+        for _ in range(count):
+            process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-m",
+                module,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                env=environment,
+                limit=LINE_BYTES_MAX,
+            )
+            started.append(Child(process))
+        yield started
+    finally:
+        await asyncio.gather(*(child.end() for child in started))
+
+
+async def hear_all(group: Sequence[Child], kind: type[T], *, timeout_s: float) -> list[T]:
+    """What each of them says next."""
+    return list(await asyncio.gather(*(child.hear(kind, timeout_s=timeout_s) for child in group)))
+
+
+async def told(kind: type[T]) -> T | None:
+    """In a child: the next thing that it is told, or None at the end."""
+    line = await asyncio.get_running_loop().run_in_executor(None, sys.stdin.buffer.readline)
+    return msgspec.json.decode(line, type=kind) if line else None
+
+
+def say(words: msgspec.Struct) -> None:
+    """In a child: answer."""
+    sys.stdout.buffer.write(msgspec.json.encode(words) + b"\n")
+    sys.stdout.buffer.flush()

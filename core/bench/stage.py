@@ -1,0 +1,51 @@
+"""A pretended collaboration for measurements: everybody can work out everybody's key, so nothing has to be handed out."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from core.backbone.authority import Authority
+from core.base.ids import PeerId, hashed_key
+from core.base.machine import Machine
+from core.base.signing import KeyPair
+from core.base.trace import Trace
+from core.base.wire import Message, MessageCodec
+from core.net.clock import Clock
+from core.net.host import Host
+from core.net.passes import pass_request
+
+MANIFEST_ID = hashed_key(b"potluck bench")
+
+
+def keys(index: int) -> KeyPair:
+    """The key of peer number `index`.  No secret at all: for measurements on one computer."""
+    return KeyPair(hashed_key(b"potluck bench peer", index.to_bytes(4, "big")))
+
+
+def peer_id(index: int) -> PeerId:
+    """Its public half."""
+    return keys(index).peer_id
+
+
+def make_host(
+    index: int,
+    machine: Machine[Any, Any],
+    *,
+    messages: Sequence[type[Message]],
+    clock: Clock,
+    on_event: Callable[[Any, float], None],
+) -> Host:
+    """A host with a pass, as the real ones."""
+    authority = Authority(KeyPair(hashed_key(b"potluck bench authority")), MANIFEST_ID)
+    own = keys(index)
+    certificate = authority.issue(pass_request(own), username=f"peer {index}", device="", now=clock.now())
+    return Host(
+        machine=machine,
+        identity=own,
+        pass_der=certificate,
+        authority_der=authority.certificate,
+        manifest_id=MANIFEST_ID,
+        codec=MessageCodec(messages),
+        clock=clock,
+        trace=Trace(),
+        on_event=on_event,
+    )

@@ -1,0 +1,86 @@
+"""Commands that take part in a collaboration: `demo`, `engine`, `backbone`."""
+
+import argparse
+from pathlib import Path
+
+from core.cli.options import Commands, add_home, add_json, calling, whole
+
+
+def add(commands: Commands) -> None:
+    """Add the commands to the program."""
+    _add_demo(commands)
+    _add_engine(commands)
+    _add_backbone(commands)
+
+
+def _add_demo(commands: Commands) -> None:
+    demo = commands.add_parser(
+        "demo",
+        help="train together with yourself: several volunteers on this computer",
+        description="A whole collaboration on this computer: a backbone and volunteers, in processes of their own.",
+    )
+    add_home(demo)
+    add_json(demo)
+    demo.add_argument("--peers", type=whole(1, 16), default=3, metavar="N", help="volunteers (default: 3)")
+    demo.add_argument(
+        "--epochs", type=whole(1, 1_000_000), metavar="N", help="stop after so many epochs (default: go on)"
+    )
+    demo.add_argument(
+        "--text", type=Path, metavar="DIR", help="text to learn (default: the documentation that Python comes with)"
+    )
+    demo.add_argument("--headless", action="store_true", help="show progress in the terminal, without a window")
+    demo.set_defaults(run=calling("core.cli.demo:run"))
+
+
+def _add_engine(commands: Commands) -> None:
+    engine = commands.add_parser(
+        "engine",
+        help="take part without a window",
+        description="The engine: takes part in a collaboration until it is told to quit.",
+    )
+    add_home(engine)
+    add_json(engine)
+    which = engine.add_mutually_exclusive_group()
+    which.add_argument("--join", metavar="LINK", help="the link of the collaboration to take part in")
+    which.add_argument(
+        "--embedded", action="store_true", help="bring a collaboration along: a backbone and other volunteers"
+    )
+    engine.add_argument(
+        "--peers",
+        type=whole(1, 16),
+        default=3,
+        metavar="N",
+        help="volunteers of an embedded collaboration (default: 3)",
+    )
+    engine.add_argument("--text", type=Path, metavar="DIR", help="text to learn, for an embedded collaboration")
+    engine.add_argument(
+        "--epochs", type=whole(1, 1_000_000), metavar="N", help="stop an embedded collaboration after so many epochs"
+    )
+    engine.add_argument("--last-epoch", type=whole(0, 2**53), metavar="N", help="stop after this epoch")
+    engine.add_argument("--name", metavar="NAME", help="how the leaderboard calls this computer")
+    engine.add_argument("--threads", type=whole(0, 1024), metavar="N", help="processor threads for training")
+    _add_address(engine, told="")
+    engine.add_argument("--port", type=whole(0, 65_535), metavar="N", help="port for peers (default: drawn once, kept)")
+    engine.add_argument("--stay", action="store_true", help="after a problem stay, and tell it to whoever connects")
+    engine.set_defaults(run=calling("core.cli.start:run_engine"))
+
+
+def _add_backbone(commands: Commands) -> None:
+    backbone = commands.add_parser(
+        "backbone",
+        help="welcome others, without training",
+        description="A backbone: founds the swarm, lets people in, keeps watch.  Prints its link as a line of JSON.",
+    )
+    backbone.add_argument(
+        "--charter", type=Path, required=True, metavar="DIR", help="the collaboration's manifest, keys and files"
+    )
+    _add_address(backbone, told="127.0.0.1")
+    backbone.set_defaults(run=calling("core.cli.start:run_backbone"), json=False)
+
+
+def _add_address(command: argparse.ArgumentParser, *, told: str) -> None:
+    everywhere = "0.0.0.0"  # noqa: S104 - a peer is there to be reached
+    command.add_argument("--bind", default=everywhere, metavar="ADDRESS", help="address to listen on (default: all)")
+    meaning = f"default: {told}" if told else "default: the one that they see"
+    command.add_argument("--host", default=told, metavar="ADDRESS", help=f"address that others are told ({meaning})")
+    command.add_argument("--leash", action="store_true", help="end when standard input closes")

@@ -1,0 +1,107 @@
+"""Commands that look at a running engine, or steer it."""
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+from core.api.snapshot import Notice
+from core.cli.options import Commands, add_home, add_json
+from core.cli.say import say_json
+from core.cli.tables import leaderboard_text, notice_text, status_text
+from core.control.client import ControlClient
+from core.paths import Home
+
+Command = Callable[[ControlClient, argparse.Namespace], Awaitable[None]]
+
+
+def add(commands: Commands) -> None:
+    """Add the commands to the program."""
+    for name, words, command in (
+        ("status", "what the engine does, and why", _status),
+        ("pause", "stop contributing; the training process ends at once", partial(_switch, "pause")),
+        ("resume", "contribute again", partial(_switch, "resume")),
+        ("quit", "stop the engine", _quit),
+        ("show", "bring the window to the front", _show),
+        ("leaderboard", "who gave how much", _leaderboard),
+        ("log", "what happened", _log),
+    ):
+        parser = commands.add_parser(name, help=words, description=f"Ask the running engine: {words}.")
+        add_home(parser)
+        add_json(parser)
+        parser.set_defaults(run=partial(_run, command))
+        if name == "log":
+            parser.add_argument("--follow", action="store_true", help="go on as things happen")
+
+
+def _run(command: Command, args: argparse.Namespace) -> int:
+    async def connected() -> None:
+        async with ControlClient.connect(Home.find(args.home)) as client:
+            await command(client, args)
+
+    asyncio.run(connected())
+    return 0
+
+
+async def _status(client: ControlClient, args: argparse.Namespace) -> None:
+    snapshot = await client.snapshot()
+    if args.json:
+        say_json({"event": "status", "snapshot": snapshot})
+    else:
+        print(status_text(snapshot))
+
+
+async def _leaderboard(client: ControlClient, args: argparse.Namespace) -> None:
+    snapshot = await client.snapshot()
+    if args.json:
+        say_json({"event": "leaderboard", "leaderboard": snapshot.leaderboard})
+    else:
+        print(leaderboard_text(snapshot.leaderboard))
+
+
+async def _switch(method: str, client: ControlClient, args: argparse.Namespace) -> None:
+    await client.call(method)
+    snapshot = await client.snapshot()
+    if args.json:
+        say_json({"event": method, "contributing": snapshot.contributing, "sentence": snapshot.sentence})
+    else:
+        print(snapshot.sentence)
+
+
+async def _quit(client: ControlClient, args: argparse.Namespace) -> None:
+    await client.call("quit")
+    if args.json:
+        say_json({"event": "quit"})
+    else:
+        print("Potluck stops.")
+
+
+async def _show(client: ControlClient, args: argparse.Namespace) -> None:
+    told = await client.call("show")
+    others = int(told["clients"]) - 1
+    if args.json:
+        say_json({"event": "show", "clients": others})
+    elif others == 0:
+        print("No window is open. Open one with: potluck")
+
+
+async def _log(client: ControlClient, args: argparse.Namespace) -> None:
+    last = 0
+    for notice in await client.notices():
+        _say_notice(notice, json=args.json)
+        last = notice.number
+    if not args.follow:
+        return
+    async for told in client.notifications():
+        if isinstance(told, Notice) and told.number > last:
+            _say_notice(told, json=args.json)
+            last = told.number
+    print("Potluck has stopped.", file=sys.stderr)
+
+
+def _say_notice(notice: Notice, *, json: bool) -> None:
+    if json:
+        say_json({"event": "notice", "notice": notice})
+    else:
+        print(notice_text(notice), flush=True)

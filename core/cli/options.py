@@ -1,0 +1,68 @@
+"""Options and checks that several commands share."""
+
+import argparse
+import importlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from core.base.problems import UserProblem
+
+Commands = Any
+"""What `ArgumentParser.add_subparsers` returns; its type is private to argparse."""
+
+
+class Missing(UserProblem):
+    """A part of Potluck is not installed."""
+
+    code = "missing"
+
+
+def add_home(command: argparse.ArgumentParser) -> None:
+    """`--home`."""
+    command.add_argument(
+        "--home", type=Path, metavar="DIR", help="where this engine keeps its things (default: POTLUCK_HOME)"
+    )
+
+
+def add_json(command: argparse.ArgumentParser) -> None:
+    """`--json`."""
+    command.add_argument("--json", action="store_true", help="print JSON, one object a line")
+
+
+def whole(minimum: int, maximum: int) -> Callable[[str], int]:
+    """A type for argparse: a whole number within limits."""
+
+    def read(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r} is no whole number") from None
+        if not minimum <= number <= maximum:
+            raise argparse.ArgumentTypeError(f"{number} is not between {minimum} and {maximum}")
+        return number
+
+    return read
+
+
+def calling(target: str) -> Callable[[argparse.Namespace], int]:
+    """A command that is `module:function` of another part of Potluck, imported when it is called.
+
+    The function gets the argparse.Namespace and returns the exit code.
+    """
+    module_name, _, function_name = target.partition(":")
+
+    def run(args: argparse.Namespace) -> int:
+        try:
+            module = importlib.import_module(module_name)
+        except ModuleNotFoundError as error:
+            name = error.name or module_name
+            if name.partition(".")[0] == "core":
+                raise
+            raise Missing(
+                f"This command needs {name}, which is not installed.",
+                hint='Install it with: pip install "potluck[train]"',
+            ) from error
+        return int(getattr(module, function_name)(args))
+
+    return run

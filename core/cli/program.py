@@ -1,0 +1,74 @@
+"""From words to a command, and from its end to an exit code."""
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from core.base.problems import Problem
+from core.cli import bench, collaborate, control, simulate, window
+from core.cli.say import say_problem
+
+EXIT_OK = 0
+EXIT_PROBLEM = 2
+EXIT_INTERRUPTED = 130
+
+PARTS: Mapping[str, str] = MappingProxyType(
+    {"app": "app.__main__", "prepare": "core.tasks.albert.prepare", "worker": "core.training.__main__"}
+)
+"""Processes of Potluck that only Potluck starts: in a frozen build all are this one program.  Their modules have a
+`main(argv: list[str]) -> int | None`."""
+
+
+def parser() -> argparse.ArgumentParser:
+    """All commands."""
+    top = argparse.ArgumentParser(
+        prog="potluck",
+        description="Train one neural network together, with the idle computers of volunteers.",
+        epilog="Without a command the window opens.",
+    )
+    top.add_argument("--version", action="store_true", help="print the version and end")
+    top.set_defaults(run=window.run, json=False, home=None)
+    commands = top.add_subparsers(title="commands", metavar="COMMAND")
+    for group in (collaborate, control, simulate, bench):
+        group.add(commands)
+    return top
+
+
+def run(argv: Sequence[str]) -> int:
+    """Run one command.
+
+    Returns:
+        0 when all is well, 2 when there is a problem that a person can mend (one sentence on stderr says which), 130
+        when it was interrupted.
+    """
+    if argv and argv[0] in PARTS:
+        return int(importlib.import_module(PARTS[argv[0]]).main(list(argv[1:])) or 0)
+    args = parser().parse_args(argv)
+    if args.version:
+        print(_version())
+        return EXIT_OK
+    try:
+        code = int(args.run(args))
+        sys.stdout.flush()
+    except Problem as problem:
+        say_problem(problem, json=args.json)
+        return EXIT_PROBLEM
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has enough; nothing more may be written at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_OK
+    return code
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 - only needed here
+
+    try:
+        return f"potluck {version('potluck')}"
+    except PackageNotFoundError:
+        return "potluck (from a source folder)"

@@ -1,0 +1,93 @@
+"""A live line of progress in a terminal; plain lines where there is no terminal."""
+
+import os
+import shutil
+from collections.abc import Mapping
+from typing import TextIO
+
+from core.api.snapshot import Snapshot
+from core.cli.tables import clean, newest_loss, rate
+
+BAR_WIDTH = 20
+_ERASE = "\r\x1b[K"
+_BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
+
+
+class LiveLine:
+    """Shows where a collaboration is.
+
+    On a terminal one line is rewritten in place; elsewhere a line is printed when the epoch or the activity changes.
+
+    Args:
+        stream: Where to write, usually sys.stderr or sys.stdout.
+        environ: Environment variables; NO_COLOR and TERM=dumb are honoured.
+    """
+
+    def __init__(self, stream: TextIO, environ: Mapping[str, str] = os.environ) -> None:
+        self._stream = stream
+        self._live = stream.isatty() and environ.get("TERM") != "dumb"
+        self._bold = self._live and not environ.get("NO_COLOR")
+        encoding = (getattr(stream, "encoding", None) or "ascii").lower()
+        self._bar = "█░" if encoding.startswith("utf") else "#."
+        self._line = ""
+        self._shown: tuple[int, str, int] | None = None
+
+    def update(self, snapshot: Snapshot) -> None:
+        """Show this state."""
+        if self._live:
+            self._line = self._cut(live_text(snapshot, self._bar))
+            self._draw()
+            return
+        state = (snapshot.epoch, snapshot.activity.value, len(snapshot.peers))
+        if state != self._shown:
+            self._shown = state
+            self._stream.write(plain_text(snapshot) + "\n")
+            self._stream.flush()
+
+    def message(self, text: str) -> None:
+        """Print a line that stays; the live line goes on below it."""
+        self._stream.write(f"{_ERASE if self._live else ''}{clean(text)}\n")
+        self._draw()
+
+    def close(self) -> None:
+        """Leave the last state standing and go to a new line."""
+        if self._live and self._line:
+            self._stream.write("\n")
+        self._line = ""
+        self._stream.flush()
+
+    def _draw(self) -> None:
+        if self._live and self._line:
+            head, gap, rest = self._line.partition("  ")
+            line = f"{_BOLD}{head}{_PLAIN}{gap}{rest}" if self._bold else self._line
+            self._stream.write(f"{_ERASE}{line}")
+        self._stream.flush()
+
+    def _cut(self, text: str) -> str:
+        return text[: max(20, shutil.get_terminal_size().columns - 1)]
+
+
+def live_text(snapshot: Snapshot, bar: str) -> str:
+    """The state on one line, with a bar of the epoch's samples; `bar` holds the full and the empty letter."""
+    target = snapshot.collaboration.target_samples if snapshot.collaboration else 0
+    done = min(1.0, snapshot.epoch_samples / target) if target else 0.0
+    full = round(done * BAR_WIDTH)
+    parts = [f"epoch {snapshot.epoch}", f"{bar[0] * full}{bar[1] * (BAR_WIDTH - full)} {done:4.0%}", *_facts(snapshot)]
+    return "  ".join(parts)
+
+
+def plain_text(snapshot: Snapshot) -> str:
+    """The state on one line, for a file."""
+    return "  ".join([f"epoch {snapshot.epoch}", *_facts(snapshot)])
+
+
+def _facts(snapshot: Snapshot) -> list[str]:
+    training, heldout = newest_loss(snapshot.curve)
+    count = len(snapshot.peers)
+    facts = [f"{count} peer{'' if count == 1 else 's'}", f"{rate(snapshot.samples_per_s)} samples/s"]
+    if training is not None:
+        facts.append(f"loss {training:.3f}")
+    if heldout is not None:
+        facts.append(f"held-out {heldout:.3f}")
+    facts.append(snapshot.activity.value.replace("_", " "))
+    return facts

@@ -1,0 +1,23 @@
+"""What the command line prints about problems, as one line of JSON or as a sentence."""
+
+import json as json_module
+import sys
+from typing import Any
+
+import msgspec
+
+from core.base.problems import Problem
+
+
+def say_problem(problem: Problem, *, json: bool) -> None:
+    """One sentence on stderr; with `json` one line on stdout too."""
+    if json:
+        say_json(
+            {"event": "problem", "code": problem.code, "message": problem.message, "hint": problem.hint},
+        )
+    print(f"potluck: {problem}", file=sys.stderr, flush=True)
+
+
+def say_json(event: dict[str, Any]) -> None:
+    """One JSON object on one line of stdout, at once; msgspec structs inside it become objects."""
+    print(json_module.dumps(msgspec.to_builtins(event), ensure_ascii=False), flush=True)

@@ -1,0 +1,126 @@
+"""What `potluck engine` and `potluck backbone` run."""
+
+import argparse
+import asyncio
+import logging
+import sys
+from collections.abc import Coroutine
+from random import SystemRandom
+
+from core.backbone.charter import load_charter
+from core.backbone.link import Link, parse_link
+from core.backbone.serve import serve_backbone
+from core.base.problems import BadInput, Problem
+from core.embedded import Embedded, EmbeddedOptions
+from core.engine import Engine, EngineOptions
+from core.leash import hold_leash, stop_on_signals
+from core.net.clock import Clock
+from core.paths import Home
+
+EXIT_PROBLEM = 2
+
+
+def run_engine(args: argparse.Namespace) -> int:
+    """`potluck engine`; see `potluck engine --help`."""
+    _log_to_stderr()
+    if args.join is None and not args.embedded:
+        raise BadInput(
+            "No collaboration is named.", hint="Give its link with --join, or bring one along with --embedded."
+        )
+    return asyncio.run(_run_engine(args))
+
+
+def run_backbone(args: argparse.Namespace) -> int:
+    """`potluck backbone`; see `potluck backbone --help`."""
+    _log_to_stderr()
+    charter = load_charter(args.charter)
+    asyncio.run(serve_backbone(charter=charter, bind=args.bind, host=args.host))
+    return 0
+
+
+async def _run_engine(args: argparse.Namespace) -> int:
+    clock = Clock()
+    home = Home.find(args.home)
+    home.create()
+    embedded = _embedded(args, home)
+    engine_options = EngineOptions(
+        home=home,
+        name=args.name or "",
+        bind=args.bind,
+        host=args.host,
+        port=args.port,
+        threads=args.threads or 1,
+        last_epoch=args.last_epoch,
+        evaluate_first=args.embedded,
+    )
+    engine = Engine(engine_options, clock)
+    await engine.open()
+    stop_on_signals(engine.stop)
+    if args.leash:
+        hold_leash(engine.stop)
+    try:
+        return await _until_quit(_work(engine, embedded, args), engine)
+    except Problem as problem:
+        if not args.stay:
+            raise
+        engine.fail(problem)
+        await engine.until_quit()
+        return EXIT_PROBLEM
+    finally:
+        await engine.close()
+
+
+async def _work(engine: Engine, embedded: Embedded | None, args: argparse.Namespace) -> None:
+    """Take part, with or without a collaboration of our own."""
+    if embedded is None:
+        await engine.serve(parse_link(args.join))
+        return
+    embedded.stage = engine.stage
+    charter = await embedded.found()
+    engine.stop_after(embedded.last_epoch(charter))
+    linked: asyncio.Future[Link] = asyncio.get_running_loop().create_future()
+    try:
+        async with asyncio.TaskGroup() as group:
+            others = group.create_task(embedded.run(charter, linked.set_result))
+            await engine.serve(await linked)
+            others.cancel()
+    except BaseExceptionGroup as errors:
+        raise _first_problem(errors) from errors
+
+
+async def _until_quit(work: Coroutine[None, None, None], engine: Engine) -> int:
+    """Do the work; when somebody wants to quit while it is still being prepared, let it go."""
+    working = asyncio.ensure_future(work)
+    quitting = asyncio.ensure_future(engine.until_quit())
+    await asyncio.wait({working, quitting}, return_when=asyncio.FIRST_COMPLETED)
+    quitting.cancel()
+    if not working.done() and not engine.serving:
+        working.cancel()
+    try:
+        await working
+    except asyncio.CancelledError:
+        return 0
+    return 0
+
+
+def _embedded(args: argparse.Namespace, home: Home) -> Embedded | None:
+    if not args.embedded:
+        return None
+    options = EmbeddedOptions(peers=args.peers, text=args.text, epochs=args.epochs)
+    return Embedded(home=home, options=options, random=SystemRandom())
+
+
+def _first_problem(errors: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The problem in a group of errors; the group itself if there is none."""
+    for error in errors.exceptions:
+        if isinstance(error, BaseExceptionGroup):
+            inner = _first_problem(error)
+            if isinstance(inner, Problem):
+                return inner
+        if isinstance(error, Problem):
+            return error
+    return errors
+
+
+def _log_to_stderr() -> None:
+    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")

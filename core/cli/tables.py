@@ -1,0 +1,90 @@
+"""Snapshots in a few aligned lines of plain text.  What a stranger may have written is made harmless first."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from core.api.snapshot import CurvePoint, Notice, Snapshot, Standing
+
+
+def clean(text: str) -> str:
+    """`text` without control characters: a peer's name must not move the cursor or colour the terminal."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)
+
+
+def amount(number: float) -> str:
+    """A number with thousands set apart: 12 345."""
+    return f"{number:,.0f}".replace(",", " ")
+
+
+def rate(samples_per_s: float) -> str:
+    """A speed: one decimal below a hundred."""
+    return f"{samples_per_s:.1f}" if samples_per_s < 99.95 else amount(samples_per_s)
+
+
+def newest_loss(curve: Sequence[CurvePoint]) -> tuple[float | None, float | None]:
+    """The newest known training loss and held-out loss, in nats."""
+    training = next((point.loss_training for point in reversed(curve) if point.loss_training is not None), None)
+    heldout = next((point.loss_heldout for point in reversed(curve) if point.loss_heldout is not None), None)
+    return training, heldout
+
+
+def status_text(snapshot: Snapshot) -> str:
+    """What the engine does, in a few lines."""
+    collaboration = snapshot.collaboration
+    training, heldout = newest_loss(snapshot.curve)
+    rows = [("", clean(snapshot.sentence))]
+    if snapshot.problem is not None:
+        rows.append(("Problem", clean(f"{snapshot.problem.message} {snapshot.problem.hint}".strip())))
+    if collaboration is not None:
+        rows.append(("Collaboration", clean(f"{collaboration.name}, organised by {collaboration.organiser}")))
+        samples = f"{amount(snapshot.epoch_samples)} of {amount(collaboration.target_samples)} samples"
+        rows.append(("Epoch", f"{snapshot.epoch}, {samples}"))
+    if training is not None or heldout is not None:
+        losses = [(training, "in training"), (heldout, "on held-out text")]
+        known = [f"{loss:.3f} {where}" for loss, where in losses if loss is not None]
+        if collaboration is not None and collaboration.loss_unigram is not None:
+            known.append(f"{collaboration.loss_unigram:.3f} for word frequencies alone")
+        rows.append(("Loss", ", ".join(known) + " (nats)"))
+    rows += [
+        ("Peers", f"{len(snapshot.peers)} here, {rate(snapshot.samples_per_s)} samples/s together"),
+        (
+            "This computer",
+            f"{clean(snapshot.me.name)} ({snapshot.me.peer}), {rate(snapshot.me.samples_per_s)} samples/s",
+        ),
+        ("Given", f"{amount(snapshot.me.samples)} samples in {amount(snapshot.me.epochs)} epochs"),
+        ("Switch", "contributing" if snapshot.contributing else "paused"),
+    ]
+    return "\n".join(f"{name:<14} {text}" if name else text for name, text in rows)
+
+
+def leaderboard_text(standings: Sequence[Standing]) -> str:
+    """The leaderboard as a table; `*` marks this computer."""
+    if not standings:
+        return "Nobody has contributed yet."
+    rows = [("", "Rank", "Name", "Samples", "Share", "Epochs")]
+    rows += [
+        (
+            "*" if row.is_me else "",
+            str(row.rank),
+            clean(row.name),
+            amount(row.samples),
+            f"{row.share:.1%}",
+            amount(row.epochs),
+        )
+        for row in standings
+    ]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return "\n".join(
+        "  ".join(
+            text.ljust(width) if column in {0, 2} else text.rjust(width)
+            for column, (text, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    )
+
+
+def notice_text(notice: Notice) -> str:
+    """One notice on one line, in the local time."""
+    moment = datetime.fromtimestamp(notice.time).astimezone()
+    mark = "" if notice.level == "info" else f"{notice.level}: "
+    return f"{moment:%Y-%m-%d %H:%M:%S}  {mark}{clean(notice.text)}"

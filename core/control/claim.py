@@ -1,0 +1,166 @@
+"""`engine.json`: one engine a home.  Made exclusively; a dead engine's is replaced."""
+
+import asyncio
+import contextlib
+import os
+import secrets
+import sys
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import msgspec
+import psutil
+
+from core.api.commands import EngineFile
+from core.base.problems import Busy, UserProblem
+from core.control.client import ENGINE_BYTES_MAX, ControlClient, NotRunning, read_engine_file
+from core.durable import PRIVATE_FILE, make_directory, problem_of, read_bounded, write_new
+from core.paths import Home
+
+PROBE_TIMEOUT_S = 5.0
+LOCK_TIMEOUT_S = 20.0
+_LOCK_RETRY_S = 0.05
+
+
+class AlreadyRunning(Busy):
+    """An engine runs on this home.  `core.control.client.ControlClient` reaches it, say to `show` its window."""
+
+    code = "already_running"
+
+
+def new_token() -> str:
+    """A token that nobody guesses: 256 random bits in letters that a header may carry."""
+    return secrets.token_urlsafe(32)
+
+
+async def claim(home: Home, file: EngineFile) -> None:
+    """Write `engine.json`, if no engine lives there.
+
+    Raises:
+        AlreadyRunning: one does.
+        NoSpace: the disk is full.
+        UserProblem: the system does not allow it.
+    """
+    make_directory(home.directory)
+    data = msgspec.json.encode(file)
+    async with _claiming(home.claim_file):
+        for _attempt in range(2):
+            with contextlib.suppress(FileExistsError):
+                write_new(home.engine_file, data)
+                return
+            await _require_dead(home)
+            _remove(home.engine_file)
+    raise _starting()
+
+
+def release(home: Home, file: EngineFile) -> None:
+    """Remove `engine.json`, if it is still `file`."""
+    with contextlib.suppress(OSError, UserProblem, ValueError):
+        data = read_bounded(home.engine_file, ENGINE_BYTES_MAX)
+        if data is not None and msgspec.json.decode(data, type=EngineFile) == file:
+            home.engine_file.unlink(missing_ok=True)
+
+
+def _remove(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise problem_of(error, path) from error
+
+
+async def _require_dead(home: Home) -> None:
+    """Return if the engine of `engine.json` is gone: its process ended, or nothing answers as it would.
+
+    Raises:
+        AlreadyRunning: it answers; or its process lives and something holds its port, but too slowly to tell.
+    """
+    file = read_engine_file(home)
+    if file is None or not _alive(file):
+        return
+    hint = "Use the window or the command line of the one that runs, or stop it with: potluck quit"
+    try:
+        async with ControlClient.connect(home, timeout_s=PROBE_TIMEOUT_S):
+            pass
+    except NotRunning:
+        return
+    except TimeoutError:
+        raise AlreadyRunning(
+            f"Potluck is already running, as process {file.pid}, but does not answer.", hint="End that process."
+        ) from None
+    except UserProblem as problem:
+        raise AlreadyRunning(f"Potluck is already running. {problem.message}", hint=hint) from None
+    raise AlreadyRunning("Potluck is already running.", hint=hint)
+
+
+def _alive(file: EngineFile) -> bool:
+    """Whether the process of `file` still runs, and is no younger one with the same number."""
+    if file.pid == os.getpid():
+        return True  # two engines in one process: the door tells
+    try:
+        return bool(psutil.Process(file.pid).create_time() <= file.started + 5)
+    except (psutil.Error, ValueError, OverflowError):
+        return False
+
+
+@contextlib.asynccontextmanager
+async def _claiming(path: Path) -> AsyncIterator[None]:
+    """Hold the system's lock on `path`, so that two starting engines do not take each other's file for a stale one."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, PRIVATE_FILE)
+    except OSError as error:
+        raise problem_of(error, path) from error
+    try:
+        await _lock(descriptor)
+        with _unlocking(descriptor):
+            yield
+    finally:
+        os.close(descriptor)
+
+
+async def _lock(descriptor: int) -> None:
+    try:
+        async with asyncio.timeout(LOCK_TIMEOUT_S):
+            while not _locked(descriptor):  # noqa: ASYNC110 - the lock is another process's
+                await asyncio.sleep(_LOCK_RETRY_S)
+    except TimeoutError:
+        raise _starting() from None
+
+
+def _starting() -> AlreadyRunning:
+    return AlreadyRunning("Another Potluck is just starting.", hint="Wait a moment.")
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _locked(descriptor: int) -> bool:
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+    @contextlib.contextmanager
+    def _unlocking(descriptor: int) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            os.lseek(descriptor, 0, os.SEEK_SET)
+            msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
+
+else:
+    import fcntl
+
+    def _locked(descriptor: int) -> bool:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        return True
+
+    @contextlib.contextmanager
+    def _unlocking(descriptor: int) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            fcntl.flock(descriptor, fcntl.LOCK_UN)

@@ -1,0 +1,228 @@
+"""A client of a running engine, for the command line."""
+
+import asyncio
+import contextlib
+from collections import deque
+from collections.abc import AsyncIterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import aiohttp
+import msgspec
+
+from core.api.commands import EngineFile
+from core.api.snapshot import PROTOCOL_VERSION, Notice, ProblemView, Snapshot
+from core.base.problems import Problem, UserProblem
+from core.durable import read_bounded
+from core.paths import Home
+
+ENGINE_BYTES_MAX = 4096
+SNAPSHOT_BYTES_MAX = 4 * 1024 * 1024
+NOTICES_HELD = 500
+CONNECT_TIMEOUT_S = 5.0
+CALL_TIMEOUT_S = 60.0
+
+
+class NotRunning(UserProblem):
+    """There is no engine to talk to."""
+
+    code = "not_running"
+
+
+class Shown(msgspec.Struct, frozen=True):
+    """Somebody asked for the window to come to the front."""
+
+
+Notification = Snapshot | Notice | Shown
+
+
+class _Error(msgspec.Struct, frozen=True):
+    code: int
+    message: str
+    data: ProblemView | None = None
+
+
+class _Message(msgspec.Struct, frozen=True):
+    """An answer or a notification of the engine."""
+
+    id: int | None = None
+    method: str | None = None
+    result: msgspec.Raw = msgspec.Raw(b"null")
+    error: _Error | None = None
+    params: msgspec.Raw = msgspec.Raw(b"null")
+
+
+def read_engine_file(home: Home) -> EngineFile | None:
+    """Who says to run on this home; None when nobody does, or the file is no good.
+
+    Raises:
+        UserProblem: the system does not let us read it.
+    """
+    try:
+        data = read_bounded(home.engine_file, ENGINE_BYTES_MAX)
+        return None if data is None else msgspec.json.decode(data, type=EngineFile)
+    except ValueError:
+        return None
+
+
+class ControlClient:
+    """A connection to the engine of one home.  Made by `connect`."""
+
+    def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
+        self._socket = socket
+        self._number = 0
+        self._waiting: dict[int, asyncio.Future[_Message]] = {}
+        self._snapshot: Snapshot | None = None
+        self._others: deque[Notice | Shown] = deque(maxlen=NOTICES_HELD)
+        self._arrived = asyncio.Event()
+        self._closed = False
+
+    @classmethod
+    @contextlib.asynccontextmanager
+    async def connect(cls, home: Home, *, timeout_s: float = CONNECT_TIMEOUT_S) -> AsyncIterator["ControlClient"]:
+        """Reach the engine that runs on `home`, for the length of an `async with`.
+
+        Raises:
+            NotRunning: there is none.
+            UserProblem: it speaks another protocol, or refuses us.
+            TimeoutError: something holds the port and says nothing.
+        """
+        file = read_engine_file(home)
+        if file is None:
+            raise _not_running()
+        if file.protocol != PROTOCOL_VERSION:
+            raise UserProblem("The Potluck that runs is of another version.", hint="Stop it and start this one.")
+        async with aiohttp.ClientSession() as session:
+            client = cls(await _open(session, file, timeout_s))
+            reader = asyncio.create_task(client._read())
+            try:
+                yield client
+            finally:
+                reader.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await reader
+                await client._socket.close()
+
+    async def call(self, method: str, *, timeout_s: float = CALL_TIMEOUT_S, **params: float | str | bool) -> Any:
+        """Ask for something.
+
+        Returns:
+            The answer: what JSON holds, as dict, list, str, int, float, bool or None.
+
+        Raises:
+            Problem: the engine's, with its code, message and hint; or the engine is gone, or does not answer in time.
+        """
+        return msgspec.json.decode((await self._ask(method, params, timeout_s)).result)
+
+    async def snapshot(self) -> Snapshot:
+        """The engine's whole state, now."""
+        return msgspec.json.decode((await self._ask("snapshot")).result, type=Snapshot)
+
+    async def notices(self, since: int = 0) -> list[Notice]:
+        """The kept notices with a number greater than `since`."""
+        return msgspec.json.decode((await self._ask("notices", {"since": since})).result, type=list[Notice])
+
+    async def notifications(self) -> AsyncIterator[Notification]:
+        """What the engine tells by itself, until the connection ends.
+
+        Only the newest snapshot is kept while nobody asks, and the newest few hundred of the others.
+        """
+        while True:
+            while self._others:
+                yield self._others.popleft()
+            if self._snapshot is not None:
+                snapshot, self._snapshot = self._snapshot, None
+                yield snapshot
+                continue
+            if self._closed:
+                return
+            self._arrived.clear()
+            await self._arrived.wait()
+
+    async def _ask(
+        self, method: str, params: Mapping[str, object] = MappingProxyType({}), timeout_s: float = CALL_TIMEOUT_S
+    ) -> _Message:
+        if self._closed:
+            raise _gone()
+        self._number += 1
+        number = self._number
+        future: asyncio.Future[_Message] = asyncio.get_running_loop().create_future()
+        self._waiting[number] = future
+        request = {"jsonrpc": "2.0", "id": number, "method": method, "params": dict(params)}
+        try:
+            async with asyncio.timeout(timeout_s):
+                await self._socket.send_str(msgspec.json.encode(request).decode())
+                message = await future
+        except TimeoutError:
+            raise UserProblem("Potluck runs, but does not answer.", hint="Try again in a while.") from None
+        except (ConnectionError, aiohttp.ClientError):
+            raise _gone() from None
+        finally:
+            self._waiting.pop(number, None)
+        if message.error is not None:
+            raise _problem_of(message.error)
+        return message
+
+    async def _read(self) -> None:
+        """Sort what arrives, until the connection ends."""
+        try:
+            async for frame in self._socket:
+                if frame.type is aiohttp.WSMsgType.TEXT:
+                    self._take(msgspec.json.decode(frame.data, type=_Message))
+        finally:
+            self._closed = True
+            self._arrived.set()
+            for future in self._waiting.values():
+                if not future.done():
+                    future.set_exception(_gone())
+
+    def _take(self, message: _Message) -> None:
+        match message.method:
+            case None:
+                future = self._waiting.get(message.id or 0)
+                if future is not None and not future.done():
+                    future.set_result(message)
+                return
+            case "snapshot":
+                self._snapshot = msgspec.json.decode(message.params, type=Snapshot)
+            case "notice":
+                self._others.append(msgspec.json.decode(message.params, type=Notice))
+            case "show":
+                self._others.append(Shown())
+        self._arrived.set()
+
+
+async def _open(session: aiohttp.ClientSession, file: EngineFile, timeout_s: float) -> aiohttp.ClientWebSocketResponse:
+    try:
+        async with asyncio.timeout(timeout_s):
+            return await session.ws_connect(
+                f"http://127.0.0.1:{file.port}/control",
+                headers={"Authorization": f"Bearer {file.token}"},
+                max_msg_size=SNAPSHOT_BYTES_MAX,
+                heartbeat=20.0,
+            )
+    except aiohttp.WSServerHandshakeError as error:
+        if error.status == 503:
+            raise UserProblem("Too many windows and commands are connected.", hint="Close one of them.") from None
+        raise _not_running() from None
+    except (aiohttp.ClientError, OSError) as error:
+        if isinstance(error, TimeoutError):
+            raise
+        raise _not_running() from None
+
+
+def _not_running() -> NotRunning:
+    return NotRunning("Potluck is not running.", hint="Start it with: potluck")
+
+
+def _gone() -> NotRunning:
+    return NotRunning("Potluck has stopped.", hint="Start it with: potluck")
+
+
+def _problem_of(error: _Error) -> Problem:
+    """The engine's problem, as if it had been raised here."""
+    if error.data is None:
+        return UserProblem(error.message)
+    problem = UserProblem(error.data.message, hint=error.data.hint)
+    problem.code = error.data.code
+    return problem

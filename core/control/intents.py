@@ -1,0 +1,34 @@
+"""What the control door needs of an engine."""
+
+from typing import Protocol
+
+import msgspec
+
+from core.api.snapshot import Snapshot
+
+
+class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
+    """What a look at the held-out text showed: masked-word losses in nats."""
+
+    epoch: int
+    loss: float
+    loss_unigram: float
+
+
+class Intents(Protocol):
+    """What a person may want of an engine.  A Problem that is raised becomes the client's answer."""
+
+    def snapshot(self) -> Snapshot:
+        """The whole state, now."""
+
+    async def pause(self) -> None:
+        """Switch off: the worker ends at once."""
+
+    async def resume(self) -> None:
+        """Switch on."""
+
+    async def quit(self) -> None:
+        """Stop the engine; returns before it has stopped, so that the answer still goes out."""
+
+    async def evaluate(self) -> Evaluation:
+        """Look at the held-out text."""

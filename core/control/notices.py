@@ -1,0 +1,45 @@
+"""What happened, in sentences: numbered, the last few hundred kept."""
+
+from collections import deque
+from collections.abc import Callable
+from typing import Literal
+
+from core.api.snapshot import Notice
+
+TEXT_MAX = 1000
+
+Level = Literal["info", "warning", "problem"]
+
+
+class NoticeRing:
+    """The newest `SIZE` notices; numbers start at 1 and go up by one.
+
+    Args:
+        now: The clock, unix seconds.
+    """
+
+    SIZE = 500
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self._now = now
+        self._notices: deque[Notice] = deque(maxlen=self.SIZE)
+        self._listeners: list[Callable[[Notice], None]] = []
+        self.last = 0
+        """Number of the newest notice; 0 before the first."""
+
+    def add(self, level: Level, text: str) -> Notice:
+        """Note something, and tell the listeners."""
+        self.last += 1
+        notice = Notice(self.last, self._now(), level, text[:TEXT_MAX])
+        self._notices.append(notice)
+        for listener in self._listeners:
+            listener(notice)
+        return notice
+
+    def since(self, number: int) -> list[Notice]:
+        """Those kept with a greater number, oldest first."""
+        return [notice for notice in self._notices if notice.number > number]
+
+    def listen(self, listener: Callable[[Notice], None]) -> None:
+        """Have `listener` called with every new notice.  It must not raise."""
+        self._listeners.append(listener)

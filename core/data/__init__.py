@@ -1,0 +1,1 @@
+"""Text as a stream of documents, shuffled while it streams."""

@@ -1,0 +1,165 @@
+"""Files that survive a power cut: written whole or not at all, and set aside when they turn out damaged."""
+
+import errno
+import os
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+
+from core.base.problems import NoSpace, UserProblem
+
+PRIVATE_FILE = 0o600
+PRIVATE_DIRECTORY = 0o700
+
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+_FULL_WINDOWS = frozenset({39, 112})
+"""ERROR_HANDLE_DISK_FULL and ERROR_DISK_FULL."""
+
+
+def make_directory(path: Path) -> None:
+    """Create `path` and its parents, for its owner only; one that stands already keeps its mode.
+
+    Raises:
+        NoSpace: the disk is full.
+        UserProblem: the system does not allow it.
+    """
+    try:
+        path.mkdir(mode=PRIVATE_DIRECTORY, parents=True, exist_ok=True)
+    except OSError as error:
+        raise problem_of(error, path) from error
+
+
+def write_atomic(path: Path, data: bytes, *, mode: int = PRIVATE_FILE) -> None:
+    """Replace the file at `path` by one that holds `data`.
+
+    Whatever happens on the way, `path` holds either what it held before or all of `data`.
+
+    Raises:
+        NoSpace: the disk is full; what was at `path` is still there.
+        UserProblem: the system does not allow it; what was at `path` is still there.
+    """
+    _write(path, data, mode=mode, place=os.replace)
+
+
+def write_new(path: Path, data: bytes, *, mode: int = PRIVATE_FILE) -> None:
+    """Make a file that holds `data`, never over another one, and never visible half written.
+
+    Raises:
+        FileExistsError: something is at `path` already; it is untouched.
+        NoSpace: the disk is full.
+        UserProblem: the system does not allow it.
+    """
+    _write(path, data, mode=mode, place=_place_new)
+
+
+def read_bounded(path: Path, bytes_max: int) -> bytes | None:
+    """All of the file at `path`; None when there is none.
+
+    Raises:
+        ValueError: there are more than `bytes_max` bytes, so it is none of ours.
+        UserProblem: the system does not allow it.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(bytes_max + 1)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise UserProblem(
+            f"{path} could not be read: {error.strerror or error}.", hint="Check that the file belongs to you."
+        ) from error
+    if len(data) > bytes_max:
+        raise ValueError(f"{path} has more than {bytes_max} bytes")
+    return data
+
+
+def set_aside(path: Path) -> Path:
+    """Rename a damaged file to `<name>.damaged-<unix seconds of its last change>`, so that nothing is lost.
+
+    Returns:
+        Where it is now.
+
+    Raises:
+        UserProblem: the system does not allow it.
+    """
+    try:
+        stem = f"{path.name}.damaged-{int(path.stat().st_mtime)}"
+        target = path.with_name(stem)
+        number = 1
+        while target.exists():
+            number += 1
+            target = path.with_name(f"{stem}-{number}")
+        path.rename(target)
+    except OSError as error:
+        raise problem_of(error, path) from error
+    return target
+
+
+def _write(path: Path, data: bytes, *, mode: int, place: Callable[[Path, Path], None]) -> None:
+    """Write `data` beside `path`, then let `place` bring it there."""
+    make_directory(path.parent)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
+    try:
+        try:
+            _write_synced(temporary, data, mode=mode)
+            place(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+        _sync_directory(path.parent)
+    except FileExistsError:
+        raise
+    except OSError as error:
+        raise problem_of(error, path) from error
+
+
+def _write_synced(path: Path, data: bytes, *, mode: int) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
+    with open(descriptor, "wb", buffering=0) as file:  # noqa: PTH123 - a descriptor, not a path
+        view = memoryview(data)
+        while view:
+            view = view[os.write(file.fileno(), view) :]
+        os.fsync(file.fileno())
+
+
+def _place_new(temporary: Path, path: Path) -> None:
+    """Give `temporary` its name, failing when the name is taken."""
+    if os.name == "nt":
+        temporary.rename(path)  # fails there when `path` exists
+        return
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        raise
+    except OSError as error:
+        if error.errno not in {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS}:
+            raise
+        _copy_new(temporary, path)  # a file system without hard links
+
+
+def _copy_new(temporary: Path, path: Path) -> None:
+    """Like `_place_new`, but visible half written for a moment."""
+    _write_synced(path, temporary.read_bytes(), mode=temporary.stat().st_mode & 0o777)
+
+
+def _sync_directory(path: Path) -> None:
+    """Make the renaming itself durable, where the system lets a directory be synced."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def problem_of(error: OSError, path: Path) -> UserProblem:
+    """`error` as a sentence for the person at the computer."""
+    if error.errno in _FULL or getattr(error, "winerror", None) in _FULL_WINDOWS:
+        return NoSpace(
+            f"The disk is full: {path} could not be written.",
+            hint="Nothing was lost. Free some space and start Potluck again.",
+        )
+    return UserProblem(
+        f"{path} could not be written: {error.strerror or error}.",
+        hint="Check that the folder belongs to you and is not read-only.",
+    )

@@ -1,0 +1,272 @@
+"""The embedded collaboration: a backbone and companions on this computer, for whoever has no other collaboration.
+
+Nothing in it is pretended: the companions are engines like ours, in processes of their own, and they talk over the same
+encrypted connections.  Everything ends with this engine, because each child ends when its stdin closes.
+"""
+
+import asyncio
+import contextlib
+import hashlib
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+import msgspec
+
+from core.backbone import charter as charters
+from core.backbone.charter import Charter
+from core.backbone.link import Link, parse_link
+from core.base.manifest import AveragingNumbers, Manifest, OptimizerNumbers
+from core.base.problems import BadInput, NoSpace, Problem, UserProblem, WorkerProblem
+from core.durable import make_directory, set_aside
+from core.paths import Home
+
+FORMAT = 1
+"""Counted up when the embedded task's numbers change, so that a new collaboration is founded."""
+DISHES = ("Paprika", "Juniper", "Saffron", "Clementine", "Basil", "Chestnut", "Rosemary", "Quince", "Fennel")
+LOOPBACK = "127.0.0.1"
+_STATE = re.compile(r"^state-(\d{8})-[0-9a-f]+\.safetensors$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbeddedOptions:
+    """What the embedded collaboration is to be."""
+
+    peers: int = 3
+    """Volunteers, this engine included."""
+    text: Path | None = None
+    """A folder of text; None: the documentation that came with Python."""
+    epochs: int | None = None
+    """How many more epochs to train; None: without end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What the task's own preparation found out."""
+
+    numbers: dict[str, int | float | str | bool]
+    blobs: dict[str, Path]
+    optimizer: OptimizerNumbers
+    target_samples: int
+
+
+class Embedded:
+    """See the module's docstring.
+
+    Args:
+        home: This engine's home; the others' homes are inside it.
+        options: What it is to be.
+    """
+
+    def __init__(self, *, home: Home, options: EmbeddedOptions, random: Random) -> None:
+        self._options = options
+        self.stage: Callable[[str], None] = lambda _: None
+        """Told in a sentence what is being prepared."""
+        self._random = random
+        self._home = home
+        self._folder = home.directory / "embedded" / source_name(options.text)
+        self._children: list[asyncio.subprocess.Process] = []
+
+    async def found(self) -> Charter:
+        """The collaboration's charter, made at the first start: text is read, a tokenizer is trained.
+
+        Raises:
+            BadInput: the text folder cannot be used.
+        """
+        folder = self._folder / "charter"
+        if (folder / charters.MANIFEST).exists():
+            try:
+                return charters.load_charter(folder)
+            except Problem:
+                set_aside(folder)
+                raise
+        self.stage("Reading text and training a tokenizer.")
+        prepared = await self._prepare()
+        authority = charters.new_authority()
+        blobs = charters.keep_blobs(folder, prepared.blobs)
+        manifest = Manifest(
+            name="Potluck at home",
+            summary=_summary(self._options.text),
+            organiser="This computer",
+            task="albert",
+            numbers=prepared.numbers,
+            blobs=blobs,
+            optimizer=prepared.optimizer,
+            averaging=AveragingNumbers(),
+            target_samples=prepared.target_samples,
+            authority=authority.peer_id.hex(),
+        )
+        shutil.rmtree(self._folder / "prepared", ignore_errors=True)
+        return charters.found(folder, manifest, authority)
+
+    def last_epoch(self, charter: Charter) -> int | None:
+        """The epoch after which to stop: so many more than the newest that anybody here has."""
+        if self._options.epochs is None:
+            return None
+        homes = volunteer_homes(self._home, self._options)
+        return max(newest_epoch(home.state(charter.manifest.id.hex()) / "states") for home in homes) + (
+            self._options.epochs
+        )
+
+    async def run(self, charter: Charter, linked: Callable[[Link], None]) -> None:
+        """Keep the backbone and the companions alive until cancelled; `linked` gets the link to join by."""
+        async with asyncio.TaskGroup() as group:
+            link = await self._backbone(group, charter)
+            linked(link)
+            last = self.last_epoch(charter)
+            for number, home in enumerate(volunteer_homes(self._home, self._options)[1:]):
+                name = DISHES[number % len(DISHES)]
+                group.create_task(self._keep_alive(_companion(home, link, name, last), home))
+
+    async def _prepare(self) -> Prepared:
+        out = self._folder / "prepared"
+        make_directory(out)
+        source = str(self._options.text.absolute()) if self._options.text is not None else "python-docs"
+        process = await asyncio.create_subprocess_exec(
+            *own_command("prepare", "core.tasks.albert.prepare"),
+            "--source",
+            source,
+            "--out",
+            str(out),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+        )
+        try:
+            return await self._follow_preparation(process)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+
+    async def _follow_preparation(self, process: asyncio.subprocess.Process) -> Prepared:
+        assert process.stdout is not None
+        while line := await process.stdout.readline():
+            said = json.loads(line)
+            match said.get("event"):
+                case "progress":
+                    self.stage(f"{said['text']} ({100 * said['fraction']:.0f} %)")
+                case "problem":
+                    raise _problem_of(said)
+                case "prepared":
+                    return Prepared(
+                        said["numbers"],
+                        {name: Path(path) for name, path in said["blobs"].items()},
+                        msgspec.convert(said["optimizer"], OptimizerNumbers),
+                        said["target_samples"],
+                    )
+        raise WorkerProblem("Preparing the text ended without a result.", hint="Start again; the log says more.")
+
+    async def _backbone(self, group: asyncio.TaskGroup, charter: Charter) -> Link:
+        """Start the backbone, wait for its link, and end everything if it ends."""
+        process = await self._spawn(
+            ["backbone", "--charter", str(charter.folder), "--bind", LOOPBACK, "--host", LOOPBACK],
+            stdout=asyncio.subprocess.PIPE,
+        )
+        assert process.stdout is not None
+        line = await process.stdout.readline()
+        if not line:
+            raise WorkerProblem("The backbone did not start.", hint="The log embedded.log says why.")
+        group.create_task(self._watch(process))
+        return parse_link(json.loads(line)["link"])
+
+    async def _watch(self, process: asyncio.subprocess.Process) -> None:
+        try:
+            code = await process.wait()
+        finally:
+            await _end(process)
+        raise WorkerProblem(f"The backbone ended with code {code}.", hint="Start Potluck again.")
+
+    async def _keep_alive(self, arguments: list[str], home: Home) -> None:
+        """Start a companion again, with back-off, whenever it ends; unless a person must mend something."""
+        delay_s = 1.0
+        while True:
+            home.create()
+            process = await self._spawn(arguments, stdout=subprocess.DEVNULL)
+            try:
+                code = await process.wait()
+            finally:
+                await _end(process)
+            if code == 2:
+                return
+            await asyncio.sleep(delay_s * self._random.uniform(0.5, 1.5))
+            delay_s = min(2 * delay_s, 60.0)
+
+    async def _spawn(self, arguments: list[str], *, stdout: int) -> asyncio.subprocess.Process:
+        make_directory(self._home.logs)
+        with (self._home.logs / "embedded.log").open("ab") as log:
+            return await asyncio.create_subprocess_exec(
+                *own_command("", "core"),
+                *arguments,
+                "--leash",
+                stdin=asyncio.subprocess.PIPE,
+                stdout=stdout,
+                stderr=log,
+                env={**os.environ, "POTLUCK_KEYRING": "off"},
+                creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+                start_new_session=os.name != "nt",
+            )
+
+
+def own_command(frozen: str, module: str) -> list[str]:
+    """How this program starts another part of itself, from a checkout or frozen into one executable."""
+    if getattr(sys, "frozen", False):
+        return [sys.executable, *([frozen] if frozen else [])]
+    return [sys.executable, "-m", module]
+
+
+def volunteer_homes(home: Home, options: EmbeddedOptions) -> list[Home]:
+    """The homes of all volunteers of an embedded collaboration, its owner's first."""
+    folder = home.directory / "embedded" / source_name(options.text)
+    return [home, *(Home(folder / f"companion-{number}") for number in range(1, options.peers))]
+
+
+def source_name(text: Path | None) -> str:
+    """A folder name for a text source."""
+    if text is None:
+        return f"python-{platform.python_version()}-{FORMAT}"
+    return f"text-{hashlib.sha256(str(text.absolute()).encode()).hexdigest()[:12]}-{FORMAT}"
+
+
+def newest_epoch(states: Path) -> int:
+    """The epoch of the newest checkpoint in a folder; 0 without any."""
+    names = [path.name for path in states.iterdir()] if states.is_dir() else []
+    return max((int(match[1]) for name in names if (match := _STATE.match(name))), default=0)
+
+
+def _companion(home: Home, link: Link, name: str, last_epoch: int | None) -> list[str]:
+    stop = ["--last-epoch", str(last_epoch)] if last_epoch is not None else []
+    where = ["--bind", LOOPBACK, "--host", LOOPBACK, "--port", "0"]
+    return ["engine", "--home", str(home.directory), "--join", str(link), "--name", name, *where, *stop]
+
+
+def _summary(text: Path | None) -> str:
+    if text is None:
+        return "A small language model learns to fill in missing words in the documentation that came with Python."
+    return f"A small language model learns to fill in missing words in the texts in {text.name}."
+
+
+def _problem_of(said: dict[str, str]) -> Problem:
+    kinds: dict[str, type[Problem]] = {"bad_input": BadInput, "no_space": NoSpace}
+    return kinds.get(said.get("code", ""), UserProblem)(said["message"], hint=said.get("hint", ""))
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """Let go of the leash, and make sure."""
+    if process.stdin is not None:
+        process.stdin.close()
+    if process.returncode is None:
+        try:
+            await asyncio.wait_for(process.wait(), 5.0)
+        except TimeoutError:
+            process.kill()
+            await process.wait()

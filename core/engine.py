@@ -1,0 +1,413 @@
+"""The engine: the composition root.  It alone knows everybody; everybody else knows what they were given."""
+
+import asyncio
+import logging
+import os
+import platform
+from dataclasses import dataclass, field, replace
+from random import SystemRandom
+from typing import Any
+
+import msgspec
+
+from core.api.snapshot import Snapshot
+from core.backbone.join import CLOCK_SKEW_MAX_S, Joining, Membership
+from core.backbone.link import Link
+from core.base.problems import Problem
+from core.base.signing import Ed25519Verifier, KeyPair
+from core.base.wire import MessageCodec
+from core.control.door import Door
+from core.control.intents import Evaluation
+from core.control.notices import NoticeRing
+from core.dht.events import Learned
+from core.dht.messages import DHT_MESSAGES, Contact
+from core.durable import make_directory
+from core.keys import load_identity, system_keyring
+from core.ledger.contributions import Contribution, Ledger, load_ledger
+from core.net.clock import Clock
+from core.net.host import Host
+from core.paths import Home
+from core.settings import Settings, load_settings, save_settings
+from core.swarm import orders
+from core.swarm.messages import CATCH_UP_MESSAGES
+from core.swarm.participant import Participant, ParticipantSettings
+from core.swarm.rounds import Rounds
+from core.view import Standpoint, take_snapshot
+from core.workers.state_files import DiskStateSink
+from core.workers.trainer import Trainer, TrainerPlace
+
+SAVE_INTERVAL_S = 10.0
+PASS_RENEW_S = 6 * 3600.0
+"""How often a pass, valid for 24 hours, is renewed."""
+LEDGER_OFFER_BYTES = 60 * 1024
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineOptions:
+    """How an engine is started."""
+
+    home: Home
+    name: str = ""
+    """How the leaderboard calls this computer; empty: what the settings say."""
+    bind: str = "0.0.0.0"  # noqa: S104 - a peer is there to be reached
+    host: str = ""
+    """Address that others are told; empty: they observe it."""
+    port: int | None = None
+    """Port for peers; None: the one that the settings keep."""
+    threads: int = 1
+    device: str = "cpu"
+    last_epoch: int | None = None
+    evaluate_first: bool = False
+
+
+@dataclass(slots=True)
+class _Meter:
+    """How long this computer has contributed."""
+
+    before_s: float = 0.0
+    since: float | None = None
+
+    def total(self, now: float) -> float:
+        """Seconds in all."""
+        return self.before_s + (now - self.since if self.since is not None else 0.0)
+
+
+@dataclass(slots=True)
+class _Parts:
+    """What exists once the engine has joined."""
+
+    membership: Membership
+    participant: Participant
+    host: Host
+    trainer: Trainer
+    ledger: Ledger
+    joining: Joining
+
+
+@dataclass(slots=True)
+class _Life:
+    """What the engine knows from its first moment."""
+
+    settings: Settings
+    key: KeyPair
+    stage: str = "Potluck is starting."
+    problem: Problem | None = None
+    meter: _Meter = field(default_factory=_Meter)
+
+
+class Engine:
+    """A volunteer's engine: the control door, the swarm, and the trainer.
+
+    Args:
+        options: How it was started.
+        clock: The one clock of this process.
+    """
+
+    def __init__(self, options: EngineOptions, clock: Clock) -> None:
+        self._options = options
+        self._clock = clock
+        self._home = options.home
+        self._home.create()
+        self.notices = NoticeRing(clock.now)
+        read = load_settings(self._home.settings_file)
+        identity = load_identity(self._home.identity_file, system_keyring(os.environ))
+        self._life = _Life(read.settings.with_port(SystemRandom()), identity.keys)
+        for notice in (read.notice, identity.notice):
+            if notice is not None:
+                self.notices.add("warning", notice)
+        save_settings(self._home.settings_file, self._life.settings)
+        self._door = Door(home=self._home, intents=self, notices=self.notices, now=clock.now)
+        self._parts: _Parts | None = None
+        self._quit = asyncio.Event()
+        self._dirty = False
+
+    # --- what clients ask (core.control.intents.Intents) -------------------------------------------------------------
+
+    def snapshot(self) -> Snapshot:
+        """The whole state, now."""
+        life, parts, now = self._life, self._parts, self._clock.now()
+        trainer = parts.trainer if parts is not None else None
+        stats = parts.host.stats if parts is not None else None
+        return take_snapshot(
+            Standpoint(
+                pid=os.getpid(),
+                now=now,
+                stage=life.stage,
+                contributing=life.settings.contributing,
+                name=self._name(),
+                me=life.key.peer_id,
+                manifest=parts.membership.manifest if parts is not None else None,
+                participant=parts.participant if parts is not None else None,
+                ledger=parts.ledger if parts is not None else None,
+                worker_pid=trainer.pid if trainer is not None else None,
+                loss_unigram=trainer.loss_unigram if trainer is not None else None,
+                bytes_sent=stats.bytes_sent if stats is not None else 0,
+                bytes_received=stats.bytes_received if stats is not None else 0,
+                contributing_s=life.meter.total(now),
+                problem=life.problem or (trainer.problem if trainer is not None else None),
+                notice_last=self.notices.last,
+            )
+        )
+
+    async def pause(self) -> None:
+        """The person's switch: off.  The worker is gone when this returns."""
+        self._switch(contributing=False)
+        if self._parts is not None:
+            await self._parts.trainer.pause()
+        self.notices.add("info", "Paused by you.")
+        self._door.announce()
+
+    async def resume(self) -> None:
+        """The person's switch: on."""
+        self._switch(contributing=True)
+        if self._parts is not None:
+            self._parts.trainer.resume()
+        self.notices.add("info", "Contributing again.")
+        self._door.announce()
+
+    async def quit(self) -> None:
+        """Stop the engine, soon."""
+        self._quit.set()
+
+    async def evaluate(self) -> Evaluation:
+        """Look at the held-out text."""
+        if self._parts is None:
+            raise Problem("The engine has not joined a collaboration yet.", hint="Try again in a moment.")
+        seen = await self._parts.trainer.evaluate()
+        return Evaluation(epoch=seen.epoch, loss=seen.loss, loss_unigram=seen.loss_unigram)
+
+    # --- the engine's life -------------------------------------------------------------------------------------------
+
+    async def open(self) -> None:
+        """Claim the home and let clients in.
+
+        Raises:
+            AlreadyRunning: an engine runs on this home.
+        """
+        await self._door.open()
+
+    def stage(self, sentence: str) -> None:
+        """Say what is being prepared."""
+        self._life.stage = sentence
+        self._door.announce()
+
+    def fail(self, problem: Problem) -> None:
+        """Show a problem that keeps the engine from going on, until somebody quits it."""
+        self._life.problem = problem
+        self.notices.add("problem", str(problem))
+        self._door.announce()
+
+    @property
+    def serving(self) -> bool:
+        """Whether `serve` has joined; before that it can be cancelled, after it `stop` ends it properly."""
+        return self._parts is not None
+
+    def stop_after(self, epoch: int | None) -> None:
+        """Take no part in epochs beyond this one; to be said before `serve`."""
+        self._options = replace(self._options, last_epoch=epoch)
+
+    def stop(self) -> None:
+        """Ask `serve` to return."""
+        self._quit.set()
+
+    async def until_quit(self) -> None:
+        """Wait until a client, a signal or the owner wants the engine to end."""
+        await self._quit.wait()
+
+    async def serve(self, link: Link) -> None:
+        """Join the collaboration behind `link` and take part until `quit`.
+
+        Raises:
+            UserProblem: the link, the pass, the disk or a port is wrong; the sentence says what to do.
+        """
+        self.stage("Joining the collaboration.")
+        parts = self._parts = await self._join(link)
+        try:
+            async with asyncio.TaskGroup() as group:
+                await self._begin(parts)
+                tasks = [
+                    group.create_task(parts.host.run()),
+                    group.create_task(parts.trainer.run()),
+                    group.create_task(self._keep_ledger(parts)),
+                    group.create_task(self._renew_pass(parts)),
+                ]
+                if self._life.settings.contributing:
+                    self._switch(contributing=True)
+                    parts.trainer.resume()
+                await self._quit.wait()
+                await parts.trainer.pause()
+                for task in tasks:
+                    task.cancel()
+        finally:
+            self._switch(contributing=self._life.settings.contributing)
+            parts.ledger.save(self._home.ledger(parts.membership.manifest.id.hex()))
+            await parts.host.close()
+
+    async def close(self) -> None:
+        """Say goodbye to clients and give the home back."""
+        await self._door.close()
+
+    async def _join(self, link: Link) -> _Parts:
+        life = self._life
+        folder = self._home.state(link.manifest_id.hex())
+        make_directory(folder)
+        joining = Joining(link=link, key=life.key, folder=folder, blobs=self._home.blobs)
+        membership = await joining.join(
+            username=self._name(), device=platform.node()[:40], now=self._clock.now, random=SystemRandom()
+        )
+        if abs(membership.clock_ahead_s) > CLOCK_SKEW_MAX_S:
+            self.notices.add(
+                "warning",
+                f"This computer's clock differs by {abs(membership.clock_ahead_s):.0f} seconds from the backbone's. "
+                "Set the clock right, or others will refuse this computer's messages.",
+            )
+        read = load_ledger(self._home.ledger(link.manifest_id.hex()))
+        if read.notice is not None:
+            self.notices.add("warning", read.notice)
+        participant = Participant(
+            settings=self._participant_settings(membership),
+            signer=life.key,
+            verifier=Ed25519Verifier(),
+            random=SystemRandom(),
+            sink=DiskStateSink(folder / "incoming"),
+        )
+        host = Host(
+            machine=participant,
+            identity=life.key,
+            pass_der=membership.certificate,
+            authority_der=membership.authority,
+            manifest_id=membership.manifest.id,
+            codec=MessageCodec((*DHT_MESSAGES, *Rounds.MESSAGES, *CATCH_UP_MESSAGES)),
+            clock=self._clock,
+            trace=participant.trace,
+            on_event=self._on_event,
+        )
+        trainer = self._make_trainer(membership, participant, host, read.ledger)
+        return _Parts(membership, participant, host, trainer, read.ledger, joining)
+
+    def _participant_settings(self, membership: Membership) -> ParticipantSettings:
+        manifest, options = membership.manifest, self._options
+        return ParticipantSettings(
+            run=manifest.id,
+            target_samples=manifest.target_samples,
+            averaging=manifest.averaging,
+            evaluate_every=manifest.evaluate_every,
+            role="volunteer",
+            name=self._name(),
+            evaluate_first=options.evaluate_first,
+            last_epoch=options.last_epoch,
+        )
+
+    def _make_trainer(self, membership: Membership, participant: Participant, host: Host, ledger: Ledger) -> Trainer:
+        folder = self._home.state(membership.manifest.id.hex())
+        make_directory(folder / "states")
+        make_directory(self._home.logs)
+        place = TrainerPlace(
+            manifest=membership.manifest_path,
+            blobs=membership.blobs,
+            states=folder / "states",
+            arena=folder / "arena",
+            log=self._home.logs / "worker.log",
+            seed=int.from_bytes(self._life.key.peer_id[:4], "big"),
+            threads=self._life.settings.threads or self._options.threads,
+            device=self._options.device,
+            last_epoch=self._options.last_epoch,
+        )
+        return Trainer(
+            participant=participant,
+            place=place,
+            perform=host.perform,
+            ledger=lambda: ledger.to_bytes(LEDGER_OFFER_BYTES),
+            changed=self._door.announce,
+            now=self._clock.now,
+            random=SystemRandom(),
+        )
+
+    async def _begin(self, parts: _Parts) -> None:
+        """Open the ports and meet the swarm."""
+        options = self._options
+        wanted = options.port if options.port is not None else self._life.settings.port
+        port = await parts.host.start(bind=options.bind, port=wanted)
+        _LOG.info("listening for peers on port %d", port)
+        contacts = [Contact(known.peer, known.host, known.port) for known in parts.membership.contacts]
+        for contact in contacts:
+            parts.host.learn(contact.peer_id, contact.host, contact.port)
+        parts.host.perform(parts.participant.start(contacts, host=options.host, port=port, now=self._clock.now()))
+        self._door.announce()
+
+    # --- what the swarm says -----------------------------------------------------------------------------------------
+
+    def _on_event(self, event: Any, _now: float) -> None:
+        parts = self._parts
+        assert parts is not None
+        match event:
+            case Learned(contact=contact):
+                parts.host.learn(contact.peer_id, contact.host, contact.port)
+            case orders.RoundRecord():
+                self._record(parts, event)
+            case orders.RoundLost(reason=reason):
+                self.notices.add("warning", f"A round of averaging came to nothing ({reason}); it is tried again.")
+            case orders.HeldoutLearned(epoch=epoch, loss=loss):
+                parts.ledger.record_loss(epoch, heldout=loss)
+                self._dirty = True
+            case orders.LedgerLearned(ledger=data):
+                self._merge(parts, data)
+            case orders.Changed():
+                pass
+            case _:
+                parts.trainer.order(event)
+        self._door.announce()
+
+    def _record(self, parts: _Parts, record: orders.RoundRecord) -> None:
+        live = parts.participant.membership.live()
+        names = {peer: report.name for peer, report in live.items()} | {self._life.key.peer_id: self._name()}
+        members = [Contribution(peer, names.get(peer, ""), samples) for peer, samples in record.members]
+        parts.ledger.record_round(members, epoch=record.name.epoch, lineage=record.name.lineage)
+        parts.ledger.record_loss(record.name.epoch - 1, training=record.loss)
+        self._dirty = True
+        if record.missing:
+            self.notices.add(
+                "warning", f"Step {record.name.epoch}: {len(record.missing)} contribution(s) arrived only in part."
+            )
+
+    def _merge(self, parts: _Parts, data: bytes) -> None:
+        try:
+            parts.ledger.merge(Ledger.from_bytes(data))
+        except ValueError:
+            parts.participant.trace.mark("ledger.drop")
+        self._dirty = True
+
+    # --- housekeeping ------------------------------------------------------------------------------------------------
+
+    async def _keep_ledger(self, parts: _Parts) -> None:
+        path = self._home.ledger(parts.membership.manifest.id.hex())
+        while True:
+            await asyncio.sleep(SAVE_INTERVAL_S)
+            if self._dirty:
+                self._dirty = False
+                try:
+                    parts.ledger.save(path)
+                except Problem as problem:
+                    self._dirty = True
+                    self.notices.add("problem", str(problem))
+
+    async def _renew_pass(self, parts: _Parts) -> None:
+        while True:
+            await asyncio.sleep(PASS_RENEW_S * SystemRandom().uniform(0.5, 1.0))
+            renewed = await parts.joining.join(
+                username=self._name(), device=platform.node()[:40], now=self._clock.now, random=SystemRandom()
+            )
+            parts.host.renew(renewed.certificate)
+
+    def _switch(self, *, contributing: bool) -> None:
+        """Keep the person's choice, and the time contributed."""
+        life, now = self._life, self._clock.now()
+        meter = life.meter
+        life.meter = _Meter(meter.total(now), now if contributing and self._parts is not None else None)
+        life.settings = msgspec.structs.replace(life.settings, contributing=contributing)
+        save_settings(self._home.settings_file, life.settings)
+
+    def _name(self) -> str:
+        return self._options.name or self._life.settings.name or platform.node()[:40] or "A volunteer"

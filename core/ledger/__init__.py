@@ -1,0 +1,1 @@
+"""Who gave what: kept locally, merged with what others know."""

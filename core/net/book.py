@@ -1,0 +1,61 @@
+"""Where peers are to be reached, and how long a peer that could not be reached is left alone."""
+
+from collections import OrderedDict
+from random import Random
+
+from core.base.ids import PeerId
+
+Address = tuple[str, int]
+"""Host (an IP address or a name) and port."""
+PEERS_MAX = 4096
+ADDRESSES_MAX = 2
+
+
+class AddressBook:
+    """The last addresses of each peer, newest first; whoever was heard of longest ago is forgotten first."""
+
+    def __init__(self) -> None:
+        self._addresses: OrderedDict[PeerId, tuple[Address, ...]] = OrderedDict()
+
+    def learn(self, peer: PeerId, address: Address) -> bool:
+        """Note an address; whether it is news."""
+        known = self._addresses.get(peer, ())
+        self._addresses[peer] = (address, *(other for other in known if other != address))[:ADDRESSES_MAX]
+        self._addresses.move_to_end(peer)
+        if len(self._addresses) > PEERS_MAX:
+            self._addresses.popitem(last=False)
+        return known[:1] != (address,)
+
+    def addresses(self, peer: PeerId) -> tuple[Address, ...]:
+        """Where to try, best first."""
+        return self._addresses.get(peer, ())
+
+
+class Backoff:
+    """Rests between attempts to reach one peer: each twice as long as the one before, with jitter.
+
+    Args:
+        first_s: The first rest.
+        longest_s: No rest is longer, jitter apart.
+    """
+
+    def __init__(self, *, first_s: float = 0.25, longest_s: float = 30.0) -> None:
+        self._first_s = first_s
+        self._longest_s = longest_s
+        self._failures = 0
+        self._until = 0.0
+
+    def failed(self, now: float, random: Random) -> None:
+        """It did not work."""
+        rest_s = min(self._first_s * 2 ** min(self._failures, 30), self._longest_s)
+        self._failures += 1
+        self._until = now + rest_s * random.uniform(0.5, 1.5)
+
+    def succeeded(self) -> None:
+        """It worked, and lasted."""
+        self._failures = 0
+        self._until = 0.0
+
+    def wait_s(self, now: float) -> float:
+        """How long to wait before the next attempt."""
+        return max(0.0, self._until - now)

@@ -1,0 +1,113 @@
+"""The UDP side of a host: envelopes in and out of one socket."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+from core.base.ids import PeerId
+from core.base.problems import ProofProblem, WireProblem
+from core.base.trace import Trace
+from core.net.book import Address, AddressBook
+from core.net.envelope import Envelopes, Letter, Unknown, Wanted, remember
+
+SOURCES_MAX = 4096
+
+
+class DatagramPort(asyncio.DatagramProtocol):
+    """Sends and receives letters.
+
+    Args:
+        envelopes: Seals and opens.
+        book: Where peers are; a letter that holds teaches it where its sender is.
+        now: Unix seconds.
+        trace: Counts what is dropped.
+        deliver: Takes each letter; called inside the loop's callback.
+        observed: Told just before the first letter of each sender, and again when its address has changed.
+    """
+
+    def __init__(
+        self,
+        *,
+        envelopes: Envelopes,
+        book: AddressBook,
+        now: Callable[[], float],
+        trace: Trace,
+        deliver: Callable[[Letter], None],
+        observed: Callable[[PeerId, Address], None],
+    ) -> None:
+        self._envelopes = envelopes
+        self._book = book
+        self._now = now
+        self._trace = trace
+        self._deliver = deliver
+        self._observed = observed
+        self._sources: OrderedDict[PeerId, Address] = OrderedDict()
+        self._transport: asyncio.DatagramTransport | None = None
+        self.bytes_sent = 0
+        self.bytes_received = 0
+
+    def send(self, to: PeerId, body: bytes, *, reply_to: bytes = b"") -> None:
+        """Send a letter to where `to` was last seen, if that is known."""
+        addresses = self._book.addresses(to)
+        if not addresses:
+            self._trace.mark("net.drop.no_address")
+            return
+        for datagram in self._envelopes.seal(to, body, now=self._now(), reply_to=reply_to):
+            self._put(datagram, addresses[0])
+
+    def close(self) -> None:
+        """Give the port back."""
+        if self._transport is not None:
+            self._transport.close()
+
+    def connection_made(self, transport: Any) -> None:
+        """The socket is there."""
+        self._transport = transport
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The socket is gone."""
+        del exc
+        self._transport = None
+
+    def error_received(self, exc: Exception) -> None:
+        """The system could not deliver something of ours; UDP promises nothing."""
+        del exc
+        self._trace.mark("net.datagram.undelivered")
+
+    def datagram_received(self, data: bytes, addr: tuple[Any, ...]) -> None:
+        """Open it; whatever does not hold is dropped and counted."""
+        self.bytes_received += len(data)
+        try:
+            found = self._envelopes.open(data, now=self._now())
+        except WireProblem:
+            self._trace.mark("net.drop.garbage")
+            return
+        except ProofProblem:
+            self._trace.mark("net.drop.proof")
+            return
+        source = (str(addr[0]), int(addr[1]))
+        match found:
+            case Letter():
+                self._letter(found, source)
+            case Unknown(answer=answer):
+                self._put(answer, source)
+            case Wanted(peer=peer, datagrams=datagrams):
+                for address in self._book.addresses(peer)[:1]:
+                    for datagram in datagrams:
+                        self._put(datagram, address)
+            case None:
+                self._trace.mark("net.drop.unasked")
+
+    def _letter(self, letter: Letter, source: Address) -> None:
+        if self._sources.get(letter.sender) != source:
+            remember(self._sources, letter.sender, source, SOURCES_MAX)
+            self._book.learn(letter.sender, source)
+            self._observed(letter.sender, source)
+        if letter.body:
+            self._deliver(letter)
+
+    def _put(self, datagram: bytes, address: Address) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self.bytes_sent += len(datagram)
+            self._transport.sendto(datagram, address)

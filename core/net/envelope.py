@@ -1,0 +1,223 @@
+"""The envelope around every datagram: S000 appendix I.5, field by field.  No sockets here.
+
+    byte 0        kind: ENVELOPE (1) or NEED_PASS (2)
+    bytes 1-64    signature by the sender's key over DOMAIN and all that follows
+    rest          MessagePack: pass or its hash, recipient's key, time, nonce, nonce that it answers, body
+
+A sender shows its whole pass at first and the pass's 16-byte hash later.  Who does not know the hash answers with
+NEED_PASS and the nonce, 9 bytes: less than any request, so nobody can be flooded through us.  The sender then sends an
+introduction (an envelope with an empty body and the whole pass) and repeats what it said, as a new envelope.
+
+An answer carries the nonce of the request (`reply_to`) and is accepted only from the peer to which that request went.
+A machine that answers later than in the same step leaves it empty and matches by an id of its own in the body.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, TypeVar
+
+import msgspec
+from msgspec import Meta
+
+from core.base.content import digest
+from core.base.ids import PEER_ID_BYTES, PeerId
+from core.base.problems import ProofProblem, WireProblem
+from core.base.signing import SIGNATURE_BYTES, Ed25519Verifier, Signer
+from core.net.passes import PASS_BYTES_MAX, Pass
+from core.net.replay import WINDOW_S, ReplayGuard
+
+DATAGRAM_BYTES_MAX = 1200
+ENVELOPE = b"\x01"
+NEED_PASS = b"\x02"
+NONCE_BYTES = 8
+HASH_BYTES = 16
+DOMAIN = b"potluck datagram 1\n"
+PASSES_MAX = 4096
+"""Passes and acquaintances remembered; whoever met us longest ago is forgotten first."""
+SENT_MAX = 4096
+"""Datagrams remembered, for answers and for repetitions."""
+_HEAD_BYTES = 1 + SIGNATURE_BYTES
+
+
+class _Fields(msgspec.Struct, frozen=True, array_like=True):
+    proof: Annotated[bytes, Meta(min_length=HASH_BYTES, max_length=PASS_BYTES_MAX)]
+    recipient: Annotated[bytes, Meta(min_length=PEER_ID_BYTES, max_length=PEER_ID_BYTES)]
+    time: Annotated[float, Meta(ge=0, le=1e12)]
+    nonce: Annotated[bytes, Meta(min_length=NONCE_BYTES, max_length=NONCE_BYTES)]
+    reply_to: Annotated[bytes, Meta(max_length=NONCE_BYTES)]
+    body: Annotated[bytes, Meta(max_length=DATAGRAM_BYTES_MAX)]
+
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(_Fields)
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """A datagram that holds: who said what."""
+
+    sender: PeerId
+    nonce: bytes
+    body: bytes
+    """Empty: an introduction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """The sender's pass is not known; `answer` asks for it, and may be sent to where the datagram came from."""
+
+    answer: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """`peer` does not know our pass: `datagrams` introduce us and repeat what we said."""
+
+    peer: PeerId
+    datagrams: list[bytes]
+
+
+@dataclass(slots=True)
+class _Sent:
+    peer: PeerId
+    time: float
+    body: bytes
+    reply_to: bytes
+
+
+class Envelopes:
+    """Seals what we send and opens what we receive.
+
+    Args:
+        signer: Our identity.
+        pass_der: Our pass.
+        verify: The pass in a certificate at a time; raises ProofProblem.
+        nonce: Draws a nonce; must never repeat one.
+    """
+
+    def __init__(
+        self,
+        *,
+        signer: Signer,
+        pass_der: bytes,
+        verify: Callable[[bytes, float], Pass],
+        nonce: Callable[[], bytes],
+    ) -> None:
+        self._signer = signer
+        self._verify = verify
+        self._nonce = nonce
+        self._passes: OrderedDict[bytes, Pass] = OrderedDict()
+        self._introduced: OrderedDict[PeerId, None] = OrderedDict()
+        self._sent: OrderedDict[bytes, _Sent] = OrderedDict()
+        self._replays = ReplayGuard()
+        self.renew(pass_der)
+
+    def renew(self, pass_der: bytes) -> None:
+        """Show another pass from now on."""
+        self._pass_der = pass_der
+        self._pass_hash = digest(pass_der)[:HASH_BYTES]
+        self._introduced.clear()
+
+    def seal(self, to: PeerId, body: bytes, *, now: float, reply_to: bytes = b"") -> list[bytes]:
+        """The datagrams that carry `body` to `to`: one, or an introduction before it if both do not fit together.
+
+        Raises:
+            ValueError: the body does not fit a datagram at all.
+        """
+        if to not in self._introduced:
+            remember(self._introduced, to, None, PASSES_MAX)
+            whole = self._seal_one(to, body, now=now, reply_to=reply_to, proof=self._pass_der)
+            if len(whole) <= DATAGRAM_BYTES_MAX:
+                return [whole]
+            return [self._introduction(to, now), *self.seal(to, body, now=now, reply_to=reply_to)]
+        datagram = self._seal_one(to, body, now=now, reply_to=reply_to, proof=self._pass_hash)
+        if len(datagram) > DATAGRAM_BYTES_MAX:
+            raise ValueError(f"a datagram of {len(datagram)} bytes, the limit is {DATAGRAM_BYTES_MAX}")
+        return [datagram]
+
+    def open(self, datagram: bytes, *, now: float) -> Letter | Unknown | Wanted | None:
+        """What a datagram is; None for a request for our pass that nothing of ours asked for.
+
+        Raises:
+            WireProblem: not a datagram of ours.
+            ProofProblem: a field that does not hold; the sentence says which.
+        """
+        if len(datagram) > DATAGRAM_BYTES_MAX:
+            raise WireProblem("a datagram that is too long")
+        match datagram[:1]:
+            case b"\x01":
+                return self._open_envelope(datagram, now)
+            case b"\x02" if len(datagram) == 1 + NONCE_BYTES:
+                return self._repeat(datagram[1:], now)
+            case _:
+                raise WireProblem("not a datagram of ours")
+
+    def _introduction(self, to: PeerId, now: float) -> bytes:
+        return self._seal_one(to, b"", now=now, reply_to=b"", proof=self._pass_der)
+
+    def _seal_one(self, to: PeerId, body: bytes, *, now: float, reply_to: bytes, proof: bytes) -> bytes:
+        nonce = self._nonce()
+        payload = _encoder.encode(_Fields(proof, to, now, nonce, reply_to, body))
+        remember(self._sent, nonce, _Sent(to, now, body, reply_to), SENT_MAX)
+        return ENVELOPE + self._signer.sign(DOMAIN + payload) + payload
+
+    def _open_envelope(self, datagram: bytes, now: float) -> Letter | Unknown:
+        payload = datagram[_HEAD_BYTES:]
+        try:
+            fields = _decoder.decode(payload)
+        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+            raise WireProblem("not an envelope") from error
+        if fields.recipient != self._signer.peer_id:
+            raise ProofProblem("recipient")
+        if abs(fields.time - now) > WINDOW_S:
+            raise ProofProblem("time")
+        known = self._pass_of(fields.proof, now)
+        if known is None:
+            return Unknown(NEED_PASS + fields.nonce)
+        if not Ed25519Verifier().verify(known.peer, datagram[1:_HEAD_BYTES], DOMAIN + payload):
+            raise ProofProblem("signature")
+        if len(fields.proof) > HASH_BYTES:
+            remember(self._passes, digest(fields.proof)[:HASH_BYTES], known, PASSES_MAX)
+        if fields.reply_to:
+            self._match(known.peer, fields.reply_to, now)
+        if not self._replays.admit(known.peer, fields.nonce, time=fields.time, now=now):
+            raise ProofProblem("replay")
+        return Letter(known.peer, fields.nonce, fields.body)
+
+    def _pass_of(self, proof: bytes, now: float) -> Pass | None:
+        """The sender's pass, from its hash or from itself."""
+        if len(proof) == HASH_BYTES:
+            known = self._passes.get(proof)
+            if known is not None:
+                self._passes.move_to_end(proof)
+        else:
+            known = self._passes.get(digest(proof)[:HASH_BYTES]) or self._verify(proof, now)
+        if known is not None:
+            known.check_time(now)
+        return known
+
+    def _match(self, sender: PeerId, reply_to: bytes, now: float) -> None:
+        """See that we asked `sender` just this."""
+        sent = self._sent.get(reply_to)
+        if sent is None or sent.peer != sender or now - sent.time > WINDOW_S:
+            raise ProofProblem("answer")
+
+    def _repeat(self, nonce: bytes, now: float) -> Wanted | None:
+        """Only who received that datagram knows its nonce; each is repeated once at most."""
+        sent = self._sent.pop(nonce, None)
+        if sent is None or now - sent.time > WINDOW_S:
+            return None
+        repeated = self._seal_one(sent.peer, sent.body, now=now, reply_to=sent.reply_to, proof=self._pass_hash)
+        return Wanted(sent.peer, [self._introduction(sent.peer, now), repeated])
+
+
+def remember(table: OrderedDict[K, V], key: K, value: V, limit: int) -> None:
+    """Put into a table that forgets its oldest entries."""
+    table[key] = value
+    table.move_to_end(key)
+    if len(table) > limit:
+        table.popitem(last=False)

@@ -1,0 +1,357 @@
+"""Runs one machine on the real network: TLS streams and signed datagrams on one port number."""
+
+import asyncio
+import errno
+from collections.abc import Callable, Coroutine, Iterable
+from dataclasses import dataclass
+from random import Random, SystemRandom
+from secrets import token_bytes
+from typing import Any
+
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+from core.base.ids import PeerId
+from core.base.machine import Lost, Machine, Received, Send, Tick
+from core.base.problems import BadInput, Busy, Problem, WireProblem
+from core.base.signing import KeyPair
+from core.base.trace import Trace
+from core.base.wire import Message, MessageCodec
+from core.dht.messages import Observed
+from core.net.book import Address, AddressBook
+from core.net.clock import Clock
+from core.net.datagrams import DatagramPort
+from core.net.envelope import NONCE_BYTES, Envelopes, Letter
+from core.net.links import LinkOwner, Links
+from core.net.passes import Pass, verify_pass
+from core.net.streams import PeerStream
+from core.net.tls import Credentials
+
+PORT_ATTEMPTS = 20
+BACKLOG = 128
+TIMER_SLACK_S = 0.001
+
+
+@dataclass(frozen=True, slots=True)
+class LinkStats:
+    """One open link."""
+
+    peer: PeerId
+    username: str
+    initiated: bool
+    """Whether we called."""
+    since: float
+    """Unix seconds."""
+    bytes_sent: int
+    bytes_received: int
+
+
+@dataclass(frozen=True, slots=True)
+class HostStats:
+    """Bytes on the wire since the start, and the links of now."""
+
+    bytes_sent: int
+    bytes_received: int
+    links: tuple[LinkStats, ...]
+
+
+class Host:
+    """Sockets, timers and proofs around one machine.
+
+    Whatever a machine returns is performed: a `Send` goes out on its message's plane, anything else to `on_event`.
+    An exception of the machine or of `on_event` is a mistake of ours: the host stops, and `run` raises it.
+
+    Args:
+        machine: Handles Received, Tick, Lost and `core.dht.messages.Observed`.
+        identity: Our key.
+        pass_der: Our pass.
+        authority_der: The authority's certificate, already checked against the manifest.
+        manifest_id: The collaboration; passes of another are refused.
+        codec: Every message that may arrive.
+        on_event: Takes the machine's events, with the time.
+        random: Jitter.
+    """
+
+    def __init__(  # noqa: PLR0913 - the composition root names each part once
+        self,
+        *,
+        machine: Machine[Any, Any],
+        identity: KeyPair,
+        pass_der: bytes,
+        authority_der: bytes,
+        manifest_id: bytes,
+        codec: MessageCodec,
+        clock: Clock,
+        trace: Trace,
+        on_event: Callable[[Any, float], None],
+        random: Random | None = None,
+    ) -> None:
+        self._machine = machine
+        self._me = identity.peer_id
+        self._codec = codec
+        self._clock = clock
+        self._trace = trace
+        self._on_event = on_event
+        self._random = random or SystemRandom()
+        self._book = AddressBook()
+        self._manifest_id = manifest_id
+        self._authority_id = _key_of(authority_der)
+        self._credentials = Credentials(keys=identity, pass_der=pass_der, authority_der=authority_der)
+        self._envelopes = Envelopes(
+            signer=identity, pass_der=pass_der, verify=self._verify, nonce=lambda: token_bytes(NONCE_BYTES)
+        )
+        self._port = DatagramPort(
+            envelopes=self._envelopes,
+            book=self._book,
+            now=clock.now,
+            trace=trace,
+            deliver=self._letter,
+            observed=self._observed,
+        )
+        self._links: Links | None = None
+        self._answering: tuple[PeerId, bytes] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_at = 0.0
+        self._life: asyncio.Task[None] | None = None
+        self._stop: asyncio.Future[None] | None = None
+        self._calls: set[asyncio.Task[None]] = set()
+
+    # --- its life ----------------------------------------------------------------------------------------------------
+
+    async def start(self, *, bind: str, port: int = 0) -> int:
+        """Open both sockets on one port number; returns it.
+
+        Args:
+            bind: An address of this computer, or 0.0.0.0 for all.
+            port: 0 for any that is free.
+
+        Raises:
+            Busy: the port is taken.
+            BadInput: this computer has no such address.
+        """
+        loop = asyncio.get_running_loop()
+        self._stop = loop.create_future()
+        group = asyncio.TaskGroup()
+        self._links = links = Links(
+            me=self._me,
+            owner=LinkOwner(received=self._arrived, lost=self._lost, spawn=self._spawner(group)),
+            credentials=self._credentials,
+            verify=lambda der: self._verify(der, self._clock.now()),
+            book=self._book,
+            now=self._clock.now,
+            trace=self._trace,
+            random=self._random,
+        )
+        server = await _open_both(bind, port, stream=links.accept, datagrams=lambda: self._port)
+        entered = loop.create_future()
+        self._life = loop.create_task(self._live(group, server, entered))
+        await entered
+        self._arm()
+        return int(server.sockets[0].getsockname()[1])
+
+    async def run(self) -> None:
+        """Wait until the host is closed.
+
+        Raises:
+            ExceptionGroup: a mistake of ours ended it.
+        """
+        assert self._life is not None
+        await asyncio.shield(self._life)
+
+    async def close(self) -> None:
+        """Leave: tell the links, give the ports back.  Nothing of the host is left afterwards."""
+        if self._life is None or self._stop is None:
+            return
+        if not self._stop.done():
+            self._stop.set_result(None)
+        await asyncio.wait([self._life])
+
+    def renew(self, pass_der: bytes) -> None:
+        """Show another pass from now on; links that are open stay."""
+        self._credentials.renew(pass_der)
+        self._envelopes.renew(pass_der)
+
+    # --- what its owner does -----------------------------------------------------------------------------------------
+
+    def learn(self, peer: PeerId | bytes, host: str, port: int) -> None:
+        """Note where a peer is to be reached."""
+        if peer != self._me:
+            self._book.learn(PeerId(peer), (host, port))
+
+    def deliver(self, event: Any) -> None:
+        """Give the machine an event, and perform what follows."""
+        self._handle(event)
+
+    def perform(self, outputs: Iterable[Any]) -> None:
+        """Send what is to be sent, report the rest, and look at the machine's deadline again."""
+        if self._stop is None or self._stop.done():
+            return
+        now = self._clock.now()
+        for output in outputs:
+            if isinstance(output, Send):
+                self._send(output.to, output.message)
+            else:
+                self._on_event(output, now)
+        self._arm()
+
+    @property
+    def stats(self) -> HostStats:
+        """Bytes and links."""
+        streams = self._links.streams() if self._links is not None else []
+        past = (self._links.past_bytes_sent, self._links.past_bytes_received) if self._links is not None else (0, 0)
+        return HostStats(
+            past[0] + self._port.bytes_sent + sum(stream.bytes_sent for stream in streams),
+            past[1] + self._port.bytes_received + sum(stream.bytes_received for stream in streams),
+            tuple(
+                LinkStats(s.peer, s.proven.username, s.initiated, s.opened_at, s.bytes_sent, s.bytes_received)
+                for s in streams
+                if s.proven is not None
+            ),
+        )
+
+    # --- inside ------------------------------------------------------------------------------------------------------
+
+    async def _live(self, group: asyncio.TaskGroup, server: asyncio.Server, entered: asyncio.Future[None]) -> None:
+        """The host's one root task: owns the group of those that call peers."""
+        assert self._stop is not None
+        assert self._links is not None
+        try:
+            async with group:
+                entered.set_result(None)
+                await self._stop
+                for call in self._calls:
+                    call.cancel()
+        finally:
+            if self._timer is not None:
+                self._timer.cancel()
+            server.close()
+            self._port.close()
+            await self._links.close()
+            await server.wait_closed()
+
+    def _spawner(self, group: asyncio.TaskGroup) -> Callable[[Coroutine[Any, Any, None]], Any]:
+        def spawn(coroutine: Coroutine[Any, Any, None]) -> None:
+            if self._stop is None or self._stop.done():
+                coroutine.close()
+                return
+            call = group.create_task(coroutine)
+            self._calls.add(call)
+            call.add_done_callback(self._calls.discard)
+
+        return spawn
+
+    def _verify(self, der: bytes, now: float) -> Pass:
+        return verify_pass(der, self._authority_id, self._manifest_id, now)
+
+    def _handle(self, event: Any) -> None:
+        if self._stop is None or self._stop.done():
+            return
+        try:
+            self.perform(self._machine.handle(event, self._clock.now()))
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is ours, and must not be lost in a callback
+            asyncio.get_running_loop().call_exception_handler({"message": "a machine failed", "exception": error})
+            if not self._stop.done():
+                self._stop.set_exception(error)
+
+    def _send(self, to: PeerId, message: Message) -> None:
+        if to == self._me:
+            raise ValueError(f"{type(message).__name__} is addressed to ourselves")
+        data = self._codec.encode(message)
+        if message.plane == "stream":
+            assert self._links is not None
+            self._links.send(to, data, bulk=message.bulk)
+        else:
+            answering = self._answering
+            reply_to = answering[1] if answering is not None and answering[0] == to else b""
+            self._port.send(to, data, reply_to=reply_to)
+
+    def _arrived(self, stream: PeerStream, data: bytearray) -> None:
+        try:
+            message = self._codec.decode(data)
+        except WireProblem:
+            self._trace.mark("net.drop.message")
+            stream.close("sent garbage")
+            return
+        self._handle(Received(stream.peer, message))
+
+    def _letter(self, letter: Letter) -> None:
+        try:
+            message = self._codec.decode(letter.body)
+        except WireProblem:
+            self._trace.mark("net.drop.message")
+            return
+        if message.plane != "datagram":
+            self._trace.mark("net.drop.plane")
+            return
+        self._answering = (letter.sender, letter.nonce)
+        self._handle(Received(letter.sender, message))
+        self._answering = None
+
+    def _observed(self, peer: PeerId, address: Address) -> None:
+        self._handle(Observed(peer, *address))
+
+    def _lost(self, peer: PeerId, reason: str) -> None:
+        self._handle(Lost(peer, reason))
+
+    def _arm(self) -> None:
+        """See that the machine's deadline is met; a timer that would fire too early is left alone."""
+        deadline = self._machine.deadline
+        if deadline is None or self._stop is None or self._stop.done():
+            return
+        loop = asyncio.get_running_loop()
+        at = loop.time() + max(0.0, deadline - self._clock.now())
+        if self._timer is not None:
+            if self._timer_at <= at + TIMER_SLACK_S:
+                return
+            self._timer.cancel()
+        self._timer_at = at
+        self._timer = loop.call_at(at, self._ring)
+
+    def _ring(self) -> None:
+        self._timer = None
+        deadline = self._machine.deadline
+        if deadline is not None and deadline <= self._clock.now():
+            self._handle(Tick())
+        else:
+            self._arm()
+
+
+async def _open_both(
+    bind: str,
+    port: int,
+    *,
+    stream: Callable[[], asyncio.BaseProtocol],
+    datagrams: Callable[[], asyncio.DatagramProtocol],
+) -> asyncio.Server:
+    """A listening TCP socket and a UDP socket on one port number."""
+    loop = asyncio.get_running_loop()
+    for _ in range(PORT_ATTEMPTS):
+        server = None
+        try:
+            server = await loop.create_server(stream, bind, port, backlog=BACKLOG)
+            number = server.sockets[0].getsockname()[1]
+            await loop.create_datagram_endpoint(datagrams, local_addr=(bind, number))
+        except OSError as error:
+            if server is not None:
+                server.close()
+            if error.errno not in {errno.EADDRINUSE, errno.EACCES}:
+                raise BadInput(
+                    f"This computer cannot listen on {bind}: {error.strerror}.",
+                    hint="Choose one of its own addresses, or 0.0.0.0 for all.",
+                ) from error
+            if port:
+                break
+        else:
+            return server
+    problem: Problem = Busy(
+        f"Port {port} is used by another program." if port else "No free port was found.",
+        hint="Close that program, or choose another port; 0 lets the system choose.",
+    )
+    raise problem
+
+
+def _key_of(authority_der: bytes) -> PeerId:
+    key = x509.load_der_x509_certificate(authority_der).public_key()
+    if not isinstance(key, Ed25519PublicKey):
+        raise ValueError("an authority has an Ed25519 key")  # noqa: TRY004 - a wrong certificate, not a wrong type
+    return PeerId(key.public_bytes_raw())

@@ -1,0 +1,83 @@
+"""What a link still has to send: control before bulk, in fragments, with a limit on both."""
+
+from collections import deque
+
+from core.base.wire import BULK_BYTES_MAX, CONTROL_BYTES_MAX, FLAG_BULK, FLAG_LAST, fragment_header
+
+CONTROL_QUEUE_BYTES_MAX = 1024 * 1024
+BULK_QUEUE_BYTES_MAX = 64 * 1024 * 1024
+MESSAGE_COST_BYTES = 128
+"""Counted for every queued message besides its own bytes, so that many empty ones are not free."""
+
+
+class Outbox:
+    """Two queues of encoded messages, cut into fragments as the link asks for them."""
+
+    def __init__(self) -> None:
+        self._control: deque[bytes] = deque()
+        self._bulk: deque[bytes] = deque()
+        self._bulk_position = 0
+        self.control_bytes = 0
+        self.bulk_bytes = 0
+
+    def __bool__(self) -> bool:
+        return bool(self._control or self._bulk)
+
+    def put(self, data: bytes, *, bulk: bool) -> bool:
+        """Queue a message; False, and nothing queued, if its queue is full.
+
+        Raises:
+            ValueError: the message is larger than the other side would accept.
+        """
+        limit = BULK_BYTES_MAX if bulk else CONTROL_BYTES_MAX
+        if len(data) > limit:
+            raise ValueError(f"a message of {len(data)} bytes, the limit is {limit}")
+        cost = len(data) + MESSAGE_COST_BYTES
+        if bulk:
+            if self.bulk_bytes + cost > BULK_QUEUE_BYTES_MAX:
+                return False
+            self._bulk.append(data)
+            self.bulk_bytes += cost
+        else:
+            if self.control_bytes + cost > CONTROL_QUEUE_BYTES_MAX:
+                return False
+            self._control.append(data)
+            self.control_bytes += cost
+        return True
+
+    def take(self, fragment_bytes: int) -> list[bytes | memoryview]:
+        """What to send next, in order: all control up to about `fragment_bytes`, or else one fragment of bulk."""
+        if self._control:
+            return [self._take_control(fragment_bytes)]
+        if self._bulk:
+            return self._take_bulk(fragment_bytes)
+        return []
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._control.clear()
+        self._bulk.clear()
+        self._bulk_position = self.control_bytes = self.bulk_bytes = 0
+
+    def _take_control(self, room: int) -> bytes:
+        pieces: list[bytes] = []
+        while self._control and room > 0:
+            data = self._control.popleft()
+            self.control_bytes -= len(data) + MESSAGE_COST_BYTES
+            room -= len(data)
+            pieces += (fragment_header(len(data), FLAG_LAST), data)
+        return b"".join(pieces)
+
+    def _take_bulk(self, fragment_bytes: int) -> list[bytes | memoryview]:
+        data, start = self._bulk[0], self._bulk_position
+        piece = memoryview(data)[start : start + fragment_bytes]
+        end = start + len(piece)
+        flags = FLAG_BULK
+        if end == len(data):
+            flags |= FLAG_LAST
+            self._bulk.popleft()
+            self._bulk_position = 0
+            self.bulk_bytes -= len(data) + MESSAGE_COST_BYTES
+        else:
+            self._bulk_position = end
+        return [fragment_header(len(piece), flags), piece]

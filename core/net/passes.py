@@ -1,0 +1,139 @@
+"""Access passes: short-lived X.509 certificates for (username, peer key, device), issued by an authority.
+
+They are the access tokens of S000 appendix I.5.  The issuer's name holds the manifest id, so the pass of one
+collaboration is refused by another even where both have the same authority.  Names are as short as may be: a pass has
+to fit a datagram beside a message.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509.oid import NameOID, SignatureAlgorithmOID
+
+from core.base.ids import PeerId
+from core.base.problems import NotTrusted, ProofProblem
+from core.base.signing import Ed25519Verifier, KeyPair
+
+PASS_BYTES_MAX = 512
+CLOCK_TOLERANCE_S = 60.0
+USERNAME_BYTES_MAX = 64
+DEVICE_BYTES_MAX = 32
+
+# What reading a hostile certificate may raise besides ValueError.
+_UNREADABLE = (
+    ValueError,
+    TypeError,
+    UnsupportedAlgorithm,
+    x509.InvalidVersion,
+    x509.DuplicateExtension,
+    x509.UnsupportedGeneralNameType,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """Who a peer is, and until when it is let in."""
+
+    peer: PeerId
+    username: str
+    device: str
+    begins: float
+    """Unix seconds."""
+    expires: float
+    """Unix seconds."""
+
+    def check_time(self, now: float) -> None:
+        """See that the pass is valid now, give or take `CLOCK_TOLERANCE_S`.
+
+        Raises:
+            ProofProblem: it is not.
+        """
+        if now > self.expires + CLOCK_TOLERANCE_S:
+            raise ProofProblem(f"The pass of {self.username} has expired.")
+        if now < self.begins - CLOCK_TOLERANCE_S:
+            raise ProofProblem(f"The pass of {self.username} is not valid yet.")
+
+
+def issuer_name(manifest_id: bytes) -> x509.Name:
+    """The authority's X.509 name in the collaboration `manifest_id`."""
+    return x509.Name([x509.NameAttribute(NameOID.ORGANIZATION_NAME, manifest_id.hex())])
+
+
+def pass_request(keys: KeyPair) -> bytes:
+    """A certificate request (DER) for this key, signed with it.  The authority fills in the names."""
+    request = x509.CertificateSigningRequestBuilder().subject_name(x509.Name([])).sign(keys.private_key, None)
+    return request.public_bytes(Encoding.DER)
+
+
+def verify_pass(der: bytes, authority_id: PeerId, manifest_id: bytes, now: float) -> Pass:
+    """What the pass says, if the authority says so too.
+
+    Args:
+        der: The certificate.
+        authority_id: The authority's public key, from the manifest.
+        manifest_id: The collaboration.
+        now: Unix seconds.
+
+    Raises:
+        ProofProblem: not a pass, not of this authority or collaboration, or not valid now.
+    """
+    if len(der) > PASS_BYTES_MAX:
+        raise ProofProblem(f"A pass has at most {PASS_BYTES_MAX} bytes, not {len(der)}.")
+    try:
+        certificate = x509.load_der_x509_certificate(der)
+        found = _read(certificate, manifest_id)
+        signed, signature = certificate.tbs_certificate_bytes, certificate.signature
+    except _UNREADABLE as error:
+        raise ProofProblem("This certificate is no pass.") from error
+    if not Ed25519Verifier().verify(authority_id, signature, signed):
+        raise ProofProblem("The pass was not issued by this collaboration's authority.")
+    found.check_time(now)
+    return found
+
+
+def verify_authority(der: bytes, authority_id: PeerId) -> None:
+    """See that the certificate is the authority's own.
+
+    Raises:
+        NotTrusted: it is not.
+    """
+    try:
+        certificate = x509.load_der_x509_certificate(der)
+        key = certificate.public_key()
+        signed, signature = certificate.tbs_certificate_bytes, certificate.signature
+        ours = isinstance(key, Ed25519PublicKey) and key.public_bytes_raw() == authority_id
+        own_name = certificate.issuer == certificate.subject
+    except _UNREADABLE:
+        ours = False
+    if not ours or not own_name or not Ed25519Verifier().verify(authority_id, signature, signed):
+        raise NotTrusted(
+            "The certificate is not that of the collaboration's authority.", hint="Ask the organiser for the link."
+        )
+
+
+def _read(certificate: x509.Certificate, manifest_id: bytes) -> Pass:
+    key = certificate.public_key()
+    if not isinstance(key, Ed25519PublicKey) or certificate.signature_algorithm_oid != SignatureAlgorithmOID.ED25519:
+        raise ProofProblem("A pass is made with Ed25519 keys.")
+    if certificate.issuer != issuer_name(manifest_id):
+        raise ProofProblem("The pass belongs to another collaboration.")
+    names = {attribute.oid: str(attribute.value) for attribute in certificate.subject}
+    username = names.get(NameOID.COMMON_NAME)
+    if username is None:
+        raise ProofProblem("The pass names nobody.")
+    return Pass(
+        PeerId(key.public_bytes_raw()),
+        username,
+        names.get(NameOID.ORGANIZATIONAL_UNIT_NAME, ""),
+        certificate.not_valid_before_utc.timestamp(),
+        certificate.not_valid_after_utc.timestamp(),
+    )
+
+
+def utc(seconds: float) -> datetime:
+    """Unix seconds as certificates want them: whole seconds, UTC."""
+    return datetime.fromtimestamp(int(seconds), tz=UTC)

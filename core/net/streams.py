@@ -1,0 +1,391 @@
+"""A link to one peer: messages over TLS over one TCP connection."""
+
+import asyncio
+import socket
+import ssl
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from core.base.ids import PeerId
+from core.base.problems import ProofProblem, WireProblem
+from core.base.trace import Trace
+from core.base.wire import FrameDecoder
+from core.net.outbox import Outbox
+from core.net.passes import Pass
+from core.net.rhythm import HEARTBEAT_S, DrainRate, Liveness
+from core.net.tls import Credentials, SecureChannel
+
+HANDSHAKE_S = 10.0
+CLOSE_S = 1.0
+"""How long a closing link may take to send what it still holds."""
+TURN_S = 0.010
+"""How long one link may keep the loop before timers and other links have their turn."""
+TURN_BYTES = 1024 * 1024
+SCRATCH_BYTES = 256 * 1024
+UNSENT_BYTES_MAX = 128 * 1024
+_NOTSENT_LOWAT: int | None = getattr(socket, "TCP_NOTSENT_LOWAT", None)
+
+
+@dataclass(frozen=True, slots=True)
+class Scratch:
+    """Room in which all links of a loop receive and decrypt; nothing stays in it between two callbacks."""
+
+    cipher: memoryview = field(default_factory=lambda: memoryview(bytearray(SCRATCH_BYTES)))
+    plain: memoryview = field(default_factory=lambda: memoryview(bytearray(SCRATCH_BYTES)))
+
+
+class StreamOwner(Protocol):
+    """Who is told what happens on a link.  Called inside the loop's callbacks."""
+
+    def stream_opened(self, stream: "PeerStream") -> None:
+        """The handshake is complete and the other side's pass holds: `stream.proven` is set."""
+
+    def stream_received(self, stream: "PeerStream", data: bytearray) -> None:
+        """A whole message arrived; the bytes are the receiver's to keep."""
+
+    def stream_closed(self, stream: "PeerStream", reason: str) -> None:
+        """It is over; called once, also for a link that never opened."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamTerms:
+    """What all links of a host have in common."""
+
+    owner: StreamOwner
+    credentials: Credentials
+    verify: Callable[[bytes], Pass]
+    """The pass in a certificate; raises ProofProblem."""
+    now: Callable[[], float]
+    """Unix seconds, for the passes."""
+    trace: Trace
+    scratch: Scratch = field(default_factory=Scratch)
+
+
+class PeerStream(asyncio.BufferedProtocol):
+    """One TCP connection, ours or theirs.
+
+    Control overtakes bulk between fragments, whose size follows the link's speed.  Nothing is written while the
+    connection is full, however long that lasts; nothing is read while the owner holds the link.
+
+    Args:
+        terms: See there.
+        expected: Whom we called; None when they called us.
+    """
+
+    def __init__(self, terms: StreamTerms, *, expected: PeerId | None) -> None:
+        self._terms = terms
+        self.expected = expected
+        self.proven: Pass | None = None
+        self.closed: str | None = None
+        """Why it is over."""
+        self.bytes_sent = 0
+        self.bytes_received = 0
+        self.opened_at = 0.0
+        """Unix seconds."""
+        self._loop = asyncio.get_running_loop()
+        self.finished: asyncio.Future[None] = self._loop.create_future()
+        """Done when the socket is gone."""
+        self.settled: asyncio.Future[bool] = self._loop.create_future()
+        """Whether the link opened; done when that is known."""
+        self._transport: asyncio.Transport | None = None
+        self._channel = SecureChannel(terms.credentials, server_side=expected is None)
+        self._decoder = FrameDecoder()
+        self._arrived: deque[bytearray] = deque()
+        self._outbox = Outbox()
+        self._drain = DrainRate()
+        self._liveness = Liveness(self._loop.time())
+        self._busy_at = self._loop.time()
+        self._timer: asyncio.TimerHandle | None = None
+        self._full = False
+        self._held = False
+        self._turn_planned = False
+        self._pump_planned = False
+        self._ended = False
+        self._unsent_bytes = 0
+
+    @property
+    def initiated(self) -> bool:
+        """Whether we called."""
+        return self.expected is not None
+
+    @property
+    def peer(self) -> PeerId:
+        """Who is at the other end, proven."""
+        assert self.proven is not None
+        return self.proven.peer
+
+    @property
+    def quiet_s(self) -> float:
+        """Seconds since the last byte arrived."""
+        return self._loop.time() - self._liveness.heard
+
+    @property
+    def idle_s(self) -> float:
+        """Seconds since a message, other than a heartbeat, was sent or received."""
+        return self._loop.time() - self._busy_at
+
+    @property
+    def queued_bytes(self) -> int:
+        """What waits to be sent."""
+        return self._outbox.control_bytes + self._outbox.bulk_bytes
+
+    def send(self, data: bytes, *, bulk: bool) -> None:
+        """Send an encoded message.  A link whose queue would overflow is closed: it must never lose one of many."""
+        if self.closed is not None:
+            return
+        if not self._outbox.put(data, bulk=bulk):
+            self._terms.trace.mark("net.drop.queue")
+            self.close("takes nothing")
+            return
+        if data:
+            self._busy_at = self._loop.time()
+        self._plan_pump()
+
+    def hold(self) -> None:
+        """Deliver and read nothing until `release`; the other side is slowed down by TCP.  Only on an open link."""
+        assert self._transport is not None
+        assert self.proven is not None
+        self._held = True
+        self._transport.pause_reading()
+
+    def release(self) -> None:
+        """Go on after `hold`."""
+        self._held = False
+        self._plan_turn()
+
+    def close(self, reason: str) -> None:
+        """End the link; control that waits is still sent, within `CLOSE_S`."""
+        if self.closed is not None:
+            return
+        transport = self._transport
+        if transport is not None and self.proven is not None:
+            self._full = False
+            while self._outbox.control_bytes:
+                self._write_some()
+            self._channel.say_goodbye()
+            transport.write(self._channel.take())
+        self._end(reason)
+        if transport is not None:
+            transport.close()
+            self._timer = self._loop.call_later(CLOSE_S, transport.abort)
+
+    def abort(self, reason: str) -> None:
+        """End the link at once."""
+        self._end(reason)
+        if self._transport is not None:
+            self._transport.abort()
+
+    # --- called by the loop ------------------------------------------------------------------------------------------
+
+    def connection_made(self, transport: Any) -> None:
+        """The TCP connection stands; the handshake begins."""
+        self._transport = transport
+        if self.closed is not None:
+            transport.abort()
+            return
+        transport.set_write_buffer_limits(high=0, low=0)
+        self._liveness = Liveness(self._loop.time())
+        self._timer = self._loop.call_later(HANDSHAKE_S, self.abort, "handshake took too long")
+        self._handshake()
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        """Where the next bytes go."""
+        del sizehint
+        return self._terms.scratch.cipher
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Bytes arrived."""
+        self._liveness.heard = self._loop.time()
+        self.bytes_received += nbytes
+        self._channel.feed(self._terms.scratch.cipher[:nbytes])
+        if self.proven is None:
+            self._handshake()
+        else:
+            self._turn()
+
+    def eof_received(self) -> bool:
+        """The other side ended, perhaps without a goodbye; what came before is still delivered."""
+        self._ended = True
+        if self.proven is None or not (self._arrived or self._held or self._turn_planned):
+            self.abort("ended")
+        return True
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The socket is gone."""
+        self._end("ended" if exc is None else f"broke: {type(exc).__name__}")
+        if self._timer is not None:
+            self._timer.cancel()
+        if not self.finished.done():
+            self.finished.set_result(None)
+
+    def pause_writing(self) -> None:
+        """The kernel takes no more for now."""
+        self._full = True
+        self._drain.hindered()
+
+    def resume_writing(self) -> None:
+        """All that was written has left for the kernel."""
+        self._full = False
+        self._drain.resumed(self._loop.time())
+        self._plan_pump()
+
+    # --- inside ------------------------------------------------------------------------------------------------------
+
+    def _handshake(self) -> None:
+        assert self._transport is not None
+        if self.closed is not None:
+            return
+        try:
+            complete = self._channel.handshake()
+            if data := self._channel.take():
+                self._transport.write(data)
+            if not complete:
+                return
+            proven = self._terms.verify(self._channel.peer_pass)
+        except (ssl.SSLError, ProofProblem) as error:
+            self._terms.trace.mark("net.drop.handshake")
+            self._transport.write(self._channel.take())  # the alert that says why
+            self.close(f"handshake failed: {_sentence(error)}")
+            return
+        if self.expected not in {None, proven.peer}:
+            self._terms.trace.mark("net.drop.impostor")
+            self.close("handshake failed: another peer answered")
+            return
+        self._open(proven)
+
+    def _open(self, proven: Pass) -> None:
+        self.proven = proven
+        self.opened_at = self._terms.now()
+        assert self._timer is not None
+        self._timer.cancel()
+        self._timer = self._loop.call_later(HEARTBEAT_S / 2, self._watch)
+        self.settled.set_result(True)
+        self._terms.owner.stream_opened(self)
+        self._plan_pump()
+        self._plan_turn()
+
+    def _watch(self) -> None:
+        """See whether the other side is there, and still let in."""
+        assert self.proven is not None
+        now = self._loop.time()
+        if self._held:
+            self._liveness.heard = now  # we are not listening
+        try:
+            self.proven.check_time(self._terms.now())
+        except ProofProblem:
+            self.close("its pass has expired")
+            return
+        match self._liveness.verdict(now):
+            case "dead":
+                self.abort("silent")
+                return
+            case "beat":
+                self.send(b"", bulk=False)
+            case "fine":
+                pass
+        self._timer = self._loop.call_later(HEARTBEAT_S / 2, self._watch)
+
+    def _plan_turn(self) -> None:
+        if not self._turn_planned and self.closed is None:
+            self._turn_planned = True
+            self._loop.call_soon(self._planned_turn)
+
+    def _planned_turn(self) -> None:
+        self._turn_planned = False
+        self._turn()
+
+    def _turn(self) -> None:
+        """Decrypt and deliver what has arrived, for at most about `TURN_S`; an empty message is a heartbeat."""
+        if self.proven is None or self._transport is None:
+            return
+        ends_at = self._loop.time() + TURN_S
+        while self.closed is None and not self._held:
+            while self._arrived and not self._held and self.closed is None:
+                if data := self._arrived.popleft():
+                    self._busy_at = self._liveness.heard
+                    self._terms.owner.stream_received(self, data)
+                if self._loop.time() > ends_at:
+                    self._transport.pause_reading()
+                    self._plan_turn()
+                    return
+            if not self._arrived and not self._decrypt():
+                if self._ended:
+                    self.abort("ended")
+                self._transport.resume_reading()
+                return
+
+    def _decrypt(self) -> bool:
+        """Whether there was anything to decrypt."""
+        plain = self._terms.scratch.plain
+        try:
+            count, goodbye = self._channel.read_into(plain)
+            self._arrived.extend(self._decoder.feed(plain[:count]))
+        except ssl.SSLError as error:
+            self.abort(f"broke: {_sentence(error)}")
+            return True
+        except WireProblem:
+            self._terms.trace.mark("net.drop.wire")
+            self.abort("sent garbage")
+            return True
+        if goodbye and not self._arrived:
+            self.close("said goodbye")
+        return bool(count)
+
+    def _plan_pump(self) -> None:
+        if not self._pump_planned:
+            self._pump_planned = True
+            self._loop.call_soon(self._pump)
+
+    def _pump(self) -> None:
+        """Write until the link is full, or nothing is left, or others should have their turn."""
+        self._pump_planned = False
+        if self.proven is None or self.closed is not None or self._full or not self._outbox:
+            return
+        self._drain.begin(self._loop.time())
+        before = self.bytes_sent
+        while self._outbox and not self._full and self.closed is None:
+            if self.bytes_sent - before > TURN_BYTES:
+                self._plan_pump()
+                return
+            self._write_some()
+
+    def _write_some(self) -> None:
+        assert self._transport is not None
+        for piece in self._outbox.take(self._drain.fragment_bytes):
+            self._channel.write(piece)
+        data = self._channel.take()
+        self._keep_kernel_queue_short()
+        self.bytes_sent += len(data)
+        self._liveness.sent = self._loop.time()
+        self._drain.wrote(len(data))
+        self._transport.write(data)
+
+    def _keep_kernel_queue_short(self) -> None:
+        """What the kernel holds unsent cannot be overtaken any more."""
+        wanted = min(self._drain.fragment_bytes, UNSENT_BYTES_MAX)
+        if _NOTSENT_LOWAT is None or wanted == self._unsent_bytes:
+            return
+        self._unsent_bytes = wanted
+        assert self._transport is not None
+        own_socket = self._transport.get_extra_info("socket")
+        if own_socket is not None:
+            own_socket.setsockopt(socket.IPPROTO_TCP, _NOTSENT_LOWAT, wanted)
+
+    def _end(self, reason: str) -> None:
+        if self.closed is not None:
+            return
+        self.closed = reason
+        self._outbox.clear()
+        self._arrived.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+        if not self.settled.done():
+            self.settled.set_result(False)
+        self._terms.owner.stream_closed(self, reason)
+
+
+def _sentence(error: Exception) -> str:
+    """A short reason, without the details that differ from time to time."""
+    return (getattr(error, "reason", None) or str(error))[:80]

@@ -1,0 +1,80 @@
+"""Where an engine keeps its things: one home directory, readable by its owner only."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.api.places import engine_file, home_dir
+from core.durable import make_directory
+
+_COLLABORATION_LETTERS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """The home directory, and what is where in it."""
+
+    directory: Path
+
+    @classmethod
+    def find(cls, directory: Path | None = None) -> "Home":
+        """The home at `directory`, else where POTLUCK_HOME says, else where the system keeps a person's data."""
+        return cls((directory or home_dir()).expanduser().absolute())
+
+    def create(self) -> None:
+        """Make the directory, mode 0700, if it is not there.
+
+        Raises:
+            NoSpace: the disk is full.
+            UserProblem: the system does not allow it.
+        """
+        make_directory(self.directory)
+
+    @property
+    def engine_file(self) -> Path:
+        """`engine.json`: who runs here, and how to reach it (core.api.commands.EngineFile)."""
+        return engine_file(self.directory)
+
+    @property
+    def claim_file(self) -> Path:
+        """Locked for the moment in which an engine claims `engine_file`."""
+        return self.directory / "engine.lock"
+
+    @property
+    def settings_file(self) -> Path:
+        """`settings.json` (core.settings.Settings)."""
+        return self.directory / "settings.json"
+
+    @property
+    def identity_file(self) -> Path:
+        """`identity.json`: the peer's key, or where in the keyring it is (core.keys)."""
+        return self.directory / "identity.json"
+
+    @property
+    def logs(self) -> Path:
+        """The folder of log files."""
+        return self.directory / "logs"
+
+    @property
+    def blobs(self) -> Path:
+        """The folder of files that are named by their hex digests."""
+        return self.directory / "blobs"
+
+    @property
+    def passes(self) -> Path:
+        """The folder of access passes."""
+        return self.directory / "passes"
+
+    def state(self, collaboration: str) -> Path:
+        """The folder of one collaboration: checkpoints, arena, ledger.
+
+        Args:
+            collaboration: Hex digest of the manifest; its first 16 letters name the folder.
+        """
+        letters = collaboration[:_COLLABORATION_LETTERS]
+        if len(letters) < _COLLABORATION_LETTERS or set(letters) - set("0123456789abcdef"):
+            raise ValueError(f"not a hex digest: {collaboration!r}")
+        return self.directory / "state" / letters
+
+    def ledger(self, collaboration: str) -> Path:
+        """The leaderboard and the loss curve of one collaboration (core.ledger.contributions.Ledger)."""
+        return self.state(collaboration) / "ledger.json"

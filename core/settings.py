@@ -1,0 +1,74 @@
+"""What the person chose on this computer; kept in `settings.json`."""
+
+import random as random_module
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from core.durable import read_bounded, set_aside, write_atomic
+
+PORT_FIRST = 20_000
+PORT_LAST = 32_000
+"""Below the ports that systems give to outgoing connections (Linux from 32768, others from 49152)."""
+
+SETTINGS_BYTES_MAX = 64 * 1024
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """The choices.  Fields that a newer version wrote are ignored, missing ones have their default."""
+
+    name: Annotated[str, Meta(max_length=40)] = ""
+    """How the leaderboard calls this computer; empty until somebody chose."""
+    contributing: bool = True
+    """Where the big switch stands."""
+    keep_running: bool = False
+    """Whether the engine goes on when the window is closed."""
+    theme: Literal["system", "light", "dark"] = "system"
+    threads: Annotated[int, Meta(ge=0, le=1024)] = 0
+    """Processor threads of the worker; 0 lets the engine choose."""
+    port: Annotated[int, Meta(ge=0, le=65_535)] = 0
+    """Port for peers, drawn once and kept, so that a router's rule stays right; 0 until drawn."""
+
+    def with_port(self, random: random_module.Random) -> "Settings":
+        """These settings with a port, drawn if there was none."""
+        if self.port:
+            return self
+        return msgspec.structs.replace(self, port=random.randint(PORT_FIRST, PORT_LAST))
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsRead:
+    """What was found in the file."""
+
+    settings: Settings
+    notice: str | None = None
+    """A sentence for the person, when the file was damaged and set aside."""
+
+
+def load_settings(path: Path) -> SettingsRead:
+    """Read the settings; defaults when there are none, or when the file is damaged (it is set aside).
+
+    Raises:
+        UserProblem: the system does not let us read the file, or set it aside.
+    """
+    try:
+        data = read_bounded(path, SETTINGS_BYTES_MAX)
+        return SettingsRead(Settings() if data is None else msgspec.json.decode(data, type=Settings))
+    except ValueError:
+        aside = set_aside(path)
+    return SettingsRead(
+        Settings(), f"The settings could not be read; the defaults are used. The damaged file was kept as {aside.name}."
+    )
+
+
+def save_settings(path: Path, settings: Settings) -> None:
+    """Write the settings, whole or not at all.
+
+    Raises:
+        NoSpace: the disk is full; the old settings stand.
+        UserProblem: the system does not allow it; the old settings stand.
+    """
+    write_atomic(path, msgspec.json.format(msgspec.json.encode(settings), indent=2) + b"\n")

@@ -1,0 +1,205 @@
+"""The engine's state in the words of a Snapshot."""
+
+from dataclasses import dataclass
+
+from core import VERSION
+from core.api.snapshot import Activity, Collaboration, Mine, PeerView, ProblemView, Snapshot
+from core.base.ids import PeerId, short
+from core.base.manifest import Manifest
+from core.base.problems import Problem
+from core.ledger.contributions import Ledger
+from core.swarm.epoch import Phase
+from core.swarm.participant import Participant
+from core.swarm.progress import Report
+
+ACTIVITIES = {
+    Phase.IDLE: Activity.STARTING,
+    Phase.JOINING: Activity.JOINING,
+    Phase.TRAINING: Activity.TRAINING,
+    Phase.COLLECTING: Activity.AVERAGING,
+    Phase.OFFERED: Activity.AVERAGING,
+    Phase.AVERAGING: Activity.AVERAGING,
+    Phase.STEPPING: Activity.AVERAGING,
+    Phase.FETCHING: Activity.CATCHING_UP,
+    Phase.LOADING: Activity.CATCHING_UP,
+    Phase.FINISHED: Activity.FINISHED,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standpoint:
+    """What the engine knows when a snapshot is taken."""
+
+    pid: int
+    now: float
+    stage: str
+    """What is being prepared, as a sentence, while there is no participant yet."""
+    contributing: bool
+    name: str
+    me: PeerId | None = None
+    manifest: Manifest | None = None
+    participant: Participant | None = None
+    ledger: Ledger | None = None
+    worker_pid: int | None = None
+    loss_unigram: float | None = None
+    bytes_sent: int = 0
+    bytes_received: int = 0
+    contributing_s: float = 0.0
+    problem: Problem | None = None
+    notice_last: int = 0
+
+
+def take_snapshot(at: Standpoint) -> Snapshot:
+    """Everything people see, as of `at.now`."""
+    activity = _activity(at)
+    participant, state = at.participant, None
+    if participant is not None:
+        state = participant.epochs.state
+    samples, speed = _together(participant)
+    return Snapshot(
+        version=VERSION,
+        pid=at.pid,
+        time=at.now,
+        activity=activity,
+        sentence=_sentence(at, activity),
+        contributing=at.contributing,
+        collaboration=_collaboration(at),
+        me=_mine(at),
+        epoch=state.name.epoch if state is not None else 0,
+        epoch_samples=samples,
+        samples_per_s=speed,
+        peers=_peers(at, activity),
+        leaderboard=at.ledger.standings(at.me) if at.ledger is not None and at.me is not None else [],
+        curve=at.ledger.points() if at.ledger is not None else [],
+        problem=ProblemView(at.problem.code, at.problem.message, at.problem.hint) if at.problem is not None else None,
+        notice_last=at.notice_last,
+    )
+
+
+def _activity(at: Standpoint) -> Activity:
+    if at.problem is not None:
+        return Activity.PROBLEM
+    if at.participant is None:
+        return Activity.STARTING
+    if at.participant.settings.role == "backbone":
+        return Activity.WAITING
+    if not at.contributing:
+        return Activity.PAUSED
+    return ACTIVITIES[at.participant.epochs.phase]
+
+
+def _together(participant: Participant | None) -> tuple[int, float]:
+    """Samples and speed of the whole collaboration in this epoch."""
+    if participant is None or participant.epochs.state is None:
+        return 0, 0.0
+    name, mine = participant.epochs.state.name, participant.pending
+    return (
+        participant.membership.samples(name) + mine.samples,
+        participant.membership.samples_per_s(name) + mine.samples_per_s,
+    )
+
+
+def _collaboration(at: Standpoint) -> Collaboration | None:
+    if at.manifest is None:
+        return None
+    return Collaboration(
+        name=at.manifest.name,
+        id=at.manifest.id.hex(),
+        summary=at.manifest.summary,
+        organiser=at.manifest.organiser,
+        target_samples=at.manifest.target_samples,
+        loss_unigram=at.loss_unigram,
+    )
+
+
+def _mine(at: Standpoint) -> Mine:
+    pending = at.participant.pending if at.participant is not None else None
+    row = at.ledger.row(at.me) if at.ledger is not None and at.me is not None else None
+    return Mine(
+        peer=short(at.me) if at.me is not None else "",
+        name=at.name,
+        samples=row.samples if row is not None else 0,
+        samples_pending=pending.samples if pending is not None else 0,
+        samples_per_s=pending.samples_per_s if pending is not None else 0.0,
+        epochs=row.epochs if row is not None else 0,
+        bytes_sent=at.bytes_sent,
+        bytes_received=at.bytes_received,
+        worker_pid=at.worker_pid,
+        contributing_s=at.contributing_s,
+    )
+
+
+def _peers(at: Standpoint, activity: Activity) -> list[PeerView]:
+    participant = at.participant
+    if participant is None or at.me is None:
+        return []
+    state = participant.epochs.state
+    me = PeerView(
+        peer=short(at.me),
+        name=at.name,
+        is_me=True,
+        role=participant.settings.role,
+        activity=activity.value,
+        epoch=state.name.epoch if state is not None else 0,
+        samples_pending=participant.pending.samples,
+        samples_per_s=participant.pending.samples_per_s,
+    )
+    others = [_peer(peer, report) for peer, report in participant.membership.live().items()]
+    return [me, *sorted(others, key=lambda view: (view.role, view.name, view.peer))]
+
+
+def _peer(peer: PeerId, report: Report) -> PeerView:
+    if report.role == "backbone":
+        activity = Activity.WAITING
+    elif report.activity == Phase.IDLE.value:
+        activity = Activity.PAUSED
+    else:
+        activity = ACTIVITIES.get(_phase(report.activity), Activity.WAITING)
+    return PeerView(
+        peer=short(peer),
+        name=report.name or short(peer),
+        is_me=False,
+        role=report.role,
+        activity=activity.value,
+        epoch=report.epoch,
+        samples_pending=report.samples,
+        samples_per_s=report.samples_per_s,
+    )
+
+
+def _phase(word: str) -> Phase:
+    try:
+        return Phase(word)
+    except ValueError:
+        return Phase.IDLE
+
+
+def _sentence(at: Standpoint, activity: Activity) -> str:
+    participant = at.participant
+    match activity:
+        case Activity.PROBLEM if at.problem is not None:
+            return at.problem.message
+        case Activity.PAUSED:
+            return "Paused by you: nothing is computed until you switch contributing on again."
+        case Activity.STARTING:
+            return at.stage if participant is None else "The training program is starting."
+        case Activity.JOINING:
+            return "Looking for the others and for the newest state of the model."
+        case Activity.WAITING:
+            return "Welcoming people and watching: this peer does not train."
+    assert participant is not None
+    samples, _ = _together(participant)
+    target = participant.settings.target_samples
+    others = sum(report.in_step for report in participant.membership.live().values())
+    company = {0: "alone for now", 1: "together with one other"}.get(others, f"together with {others} others")
+    epoch = participant.epochs.state.name.epoch if participant.epochs.state is not None else 0
+    match activity:
+        case Activity.TRAINING:
+            return f"Training {company}: {min(samples, target):,} of {target:,} samples for step {epoch + 1}."
+        case Activity.AVERAGING:
+            return f"Averaging {company}: everyone's work becomes step {epoch + 1} of the model."
+        case Activity.CATCHING_UP:
+            piece = participant.fetching
+            share = f", {piece.done} of {piece.total} pieces are here" if piece is not None else ""
+            return f"Catching up with the others, who are ahead{share}."
+    return f"Finished: step {epoch} was the last that was asked for."

@@ -1,0 +1,121 @@
+"""A newcomer at a real welcome desk, over real TLS."""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from core.backbone import charter as charters
+from core.backbone.authority import Authority
+from core.backbone.join import Joining
+from core.backbone.link import Link
+from core.backbone.welcome import KnownPeer, WelcomeDesk
+from core.base.manifest import Manifest
+from core.base.problems import NotTrusted
+from core.base.signing import KeyPair
+from core.base.trace import Trace
+from core.net.passes import pass_request, verify_pass
+from core.net.tls import server_context
+
+pytestmark = pytest.mark.process
+NOW = 1_800_000_000.0
+
+
+def found(folder: Path) -> charters.Charter:
+    authority = charters.new_authority()
+    source = folder / "source.txt"
+    source.write_bytes(b"a blob" * 1000)
+    blobs = charters.keep_blobs(folder / "charter", {"text": source})
+    manifest = Manifest(name="n", organiser="o", task="albert", blobs=blobs, authority=authority.peer_id.hex())
+    return charters.found(folder / "charter", manifest, authority)
+
+
+@asynccontextmanager
+async def desk(charter: charters.Charter, trace: Trace) -> AsyncIterator[Link]:
+    key = KeyPair.generate()
+    authority = Authority(charter.authority, charter.manifest.id)
+    own = authority.issue(pass_request(key), username="Backbone", device="", now=NOW)
+    welcome = WelcomeDesk(
+        charter=charter,
+        authority=authority,
+        contacts=lambda: [KnownPeer(key.peer_id, "127.0.0.1", 7)],
+        now=lambda: NOW,
+        trace=trace,
+    )
+    port = await welcome.open("127.0.0.1", server_context(key=key, pass_der=own))
+    try:
+        yield Link("127.0.0.1", port, charter.manifest.id, charter.invite)
+    finally:
+        await welcome.close()
+
+
+def joining(link: Link, folder: Path, key: KeyPair) -> Joining:
+    return Joining(link=link, key=key, folder=folder / "state", blobs=folder / "blobs")
+
+
+def test_a_newcomer_gets_manifest_blobs_and_a_pass(tmp_path: Path) -> None:
+    charter, key = found(tmp_path), KeyPair.generate()
+
+    async def run() -> None:
+        async with desk(charter, Trace()) as link:
+            got = await joining(link, tmp_path, key).try_once(username="Ada", device="lap", now=lambda: NOW - 5)
+        assert got.manifest == charter.manifest
+        assert got.clock_ahead_s == 5
+        assert [contact.port for contact in got.contacts] == [7]
+        (name,) = charter.manifest.blobs.values()
+        assert (got.blobs / name).read_bytes() == b"a blob" * 1000
+        found_pass = verify_pass(got.certificate, charter.authority.peer_id, charter.manifest.id, NOW)
+        assert (found_pass.peer, found_pass.username, found_pass.device) == (key.peer_id, "Ada", "lap")
+
+    asyncio.run(run())
+
+
+def test_a_wrong_invitation_is_refused_in_words(tmp_path: Path) -> None:
+    charter, trace = found(tmp_path), Trace()
+
+    async def run() -> None:
+        async with desk(charter, trace) as link:
+            wrong = Link(link.host, link.port, link.manifest_id, "guess")
+            with pytest.raises(NotTrusted, match="invitation is not valid"):
+                await joining(wrong, tmp_path, KeyPair.generate()).try_once(
+                    username="Eve", device="", now=lambda: NOW
+                )
+
+    asyncio.run(run())
+    assert trace["welcome.refused"] == 1
+
+
+def test_another_collaboration_than_the_links_is_refused(tmp_path: Path) -> None:
+    charter = found(tmp_path)
+
+    async def run() -> None:
+        async with desk(charter, Trace()) as link:
+            wrong = Link(link.host, link.port, b"\x07" * 32, link.invite)
+            with pytest.raises(NotTrusted, match="another collaboration"):
+                await joining(wrong, tmp_path, KeyPair.generate()).try_once(username="A", device="", now=lambda: NOW)
+
+    asyncio.run(run())
+
+
+def test_garbage_at_the_desk_harms_nobody(tmp_path: Path) -> None:
+    charter = found(tmp_path)
+
+    async def run() -> None:
+        async with desk(charter, Trace()) as link:
+            reader, writer = await asyncio.open_connection(link.host, link.port)
+            writer.write(b"\x00garbage\r\n\r\n" * 100)
+            await reader.read()
+            writer.close()
+            context = ssl.create_default_context()
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+            reader, writer = await asyncio.open_connection(link.host, link.port, ssl=context)
+            body = b'{"invite": 5}'
+            writer.write(b"POST /v1/pass HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+            assert b"400" in await reader.readline()
+            writer.close()
+            await joining(link, tmp_path, KeyPair.generate()).try_once(username="Ada", device="", now=lambda: NOW)
+
+    asyncio.run(run())

@@ -1,0 +1,65 @@
+from pathlib import Path
+
+import pytest
+
+from core.backbone import charter as charters
+from core.base.content import digest
+from core.base.manifest import Manifest
+from core.base.problems import BadInput, Damaged, NotTrusted
+
+
+def make(folder: Path) -> charters.Charter:
+    authority = charters.new_authority()
+    source = folder / "source.txt"
+    source.write_bytes(b"tokens")
+    blobs = charters.keep_blobs(folder / "charter", {"tokenizer": source})
+    manifest = Manifest(
+        name="n", organiser="o", task="albert", blobs=blobs, authority=authority.peer_id.hex(), target_samples=8
+    )
+    return charters.found(folder / "charter", manifest, authority)
+
+
+def test_a_charter_is_read_as_it_was_written(tmp_path: Path) -> None:
+    made = make(tmp_path)
+    read = charters.load_charter(tmp_path / "charter")
+    assert read.manifest == made.manifest
+    assert read.invite == made.invite
+    assert read.authority.seed == made.authority.seed
+    (hexed,) = read.manifest.blobs.values()
+    assert digest((read.blobs / hexed).read_bytes()).hex() == hexed
+
+
+def test_the_key_and_the_invitation_are_for_their_owner_only(tmp_path: Path) -> None:
+    made = make(tmp_path)
+    for name in (charters.AUTHORITY, charters.INVITE):
+        assert (made.folder / name).stat().st_mode & 0o077 == 0
+
+
+def test_a_changed_manifest_is_not_trusted(tmp_path: Path) -> None:
+    made = make(tmp_path)
+    text = made.manifest_path.read_text()
+    made.manifest_path.write_text(text.replace('"target_samples": 8', '"target_samples": 9'))
+    with pytest.raises(NotTrusted, match="signature is wrong"):
+        charters.load_charter(made.folder)
+
+
+def test_garbage_is_no_manifest(tmp_path: Path) -> None:
+    made = make(tmp_path)
+    made.manifest_path.write_bytes(b"\xff{]")
+    with pytest.raises(BadInput, match="not a manifest"):
+        charters.load_charter(made.folder)
+
+
+@pytest.mark.parametrize("name", [charters.AUTHORITY, charters.INVITE, charters.MANIFEST])
+def test_a_missing_file_is_damage(tmp_path: Path, name: str) -> None:
+    made = make(tmp_path)
+    (made.folder / name).unlink()
+    with pytest.raises(Damaged):
+        charters.load_charter(made.folder)
+
+
+def test_a_short_key_is_damage(tmp_path: Path) -> None:
+    made = make(tmp_path)
+    (made.folder / charters.AUTHORITY).write_bytes(b"short")
+    with pytest.raises(Damaged):
+        charters.load_charter(made.folder)

@@ -1,0 +1,132 @@
+"""An engine of cardboard behind a real door, in a thread."""
+
+import asyncio
+import threading
+from pathlib import Path
+
+import pytest
+
+from core.api.snapshot import (
+    Activity,
+    Collaboration,
+    CurvePoint,
+    Mine,
+    PeerView,
+    ProblemView,
+    Snapshot,
+    Standing,
+)
+from core.base.problems import NoSpace
+from core.control.door import Door
+from core.control.intents import Evaluation
+from core.control.notices import NoticeRing
+from core.paths import Home
+
+
+def a_snapshot(**changes) -> Snapshot:
+    fields = {
+        "version": "0.1.0",
+        "pid": 1,
+        "time": 1000.0,
+        "activity": Activity.TRAINING,
+        "sentence": "Training epoch 3 with two others.",
+        "contributing": True,
+        "collaboration": Collaboration(
+            name="Python's words", id="00", summary="", organiser="you", target_samples=1000, loss_unigram=6.5
+        ),
+        "me": Mine(peer="abcdefgh", name="laptop", samples=12_345, epochs=2, samples_per_s=12.34),
+        "epoch": 3,
+        "epoch_samples": 400,
+        "samples_per_s": 123.4,
+        "peers": [
+            PeerView(
+                peer="abcdefgh",
+                name="laptop",
+                is_me=True,
+                role="volunteer",
+                activity="training",
+                epoch=3,
+                samples_pending=5,
+                samples_per_s=12.34,
+            )
+        ],
+        "leaderboard": [
+            Standing(
+                rank=1, peer="hijklmno", name="evil\x1b[31m\nname", is_me=False, samples=20_000, share=0.6, epochs=3
+            ),
+            Standing(rank=2, peer="abcdefgh", name="laptop", is_me=True, samples=12_345, share=0.4, epochs=2),
+        ],
+        "curve": [CurvePoint(1, 9.0, 8.0), CurvePoint(2, 8.5)],
+    }
+    return Snapshot(**{**fields, **changes})
+
+
+class CardboardEngine:
+    def __init__(self) -> None:
+        self.contributing = True
+        self.full = False
+
+    def snapshot(self) -> Snapshot:
+        problem = ProblemView("x", "A problem.", "A hint.") if self.full else None
+        return a_snapshot(contributing=self.contributing, problem=problem)
+
+    async def pause(self) -> None:
+        if self.full:
+            raise NoSpace("The disk is full.", hint="Free some space.")
+        self.contributing = False
+
+    async def resume(self) -> None:
+        self.contributing = True
+
+    async def quit(self) -> None:
+        pass
+
+    async def evaluate(self) -> Evaluation:
+        return Evaluation(epoch=1, loss=1.0, loss_unigram=2.0)
+
+
+class RunningEngine:
+    """A door that stands open while the test runs."""
+
+    def __init__(self, home: Home) -> None:
+        self.home = home
+        self.engine = CardboardEngine()
+        self.loop = asyncio.new_event_loop()
+        self.notices = NoticeRing(lambda: 1000.0)
+        self.notices.add("info", "Joined.")
+        self.notices.add("warning", "Slow line.")
+        self._opened = threading.Event()
+        self._stop = asyncio.Event()
+        self._thread = threading.Thread(target=lambda: self.loop.run_until_complete(self._live()))
+
+    def __enter__(self):
+        self._thread.start()
+        assert self._opened.wait(10)
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.stop()
+        self._thread.join(10)
+        self.loop.close()
+
+    def stop(self) -> None:
+        self.loop.call_soon_threadsafe(self._stop.set)
+
+    async def _live(self) -> None:
+        door = Door(home=self.home, intents=self.engine, notices=self.notices, now=lambda: 4e9)
+        await door.open()
+        self._opened.set()
+        await self._stop.wait()
+        await door.close()
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch) -> Home:
+    monkeypatch.setenv("POTLUCK_HOME", str(tmp_path))
+    return Home.find()
+
+
+@pytest.fixture
+def running(home):
+    with RunningEngine(home) as running:
+        yield running

@@ -1,0 +1,249 @@
+"""From words to exit codes."""
+
+import argparse
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+from core.__main__ import main
+from core.base.problems import Damaged
+from core.cli.options import whole
+from core.cli.program import PARTS, parser
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.mark.parametrize("command", ["status", "pause", "resume", "quit", "show", "leaderboard", "log", "log --follow"])
+def test_nobody_runs(home, capsys, command):
+    assert main([*command.split(), "--json"]) == 2
+    out, err = capsys.readouterr()
+    assert err == "potluck: Potluck is not running. Start it with: potluck\n"
+    assert json.loads(out) == {
+        "event": "problem",
+        "code": "not_running",
+        "message": "Potluck is not running.",
+        "hint": "Start it with: potluck",
+    }
+
+
+def test_nobody_runs_in_a_process(home):
+    done = subprocess.run(
+        [sys.executable, "-m", "core", "status"], cwd=ROOT, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "potluck: Potluck is not running. Start it with: potluck\n"
+
+
+def test_control_commands_load_neither_torch_nor_qt(home):
+    script = (
+        "import sys; from core.__main__ import main; main(['status'])\n"
+        "heavy = ('torch', 'PySide6', 'numpy', 'scipy', 'keyring', 'transformers')\n"
+        "print([name for name in heavy if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout == "[]\n"
+
+
+def test_status(running, capsys):
+    assert main(["status"]) == 0
+    out = capsys.readouterr().out
+    assert "Training epoch 3 with two others." in out
+    assert "12 345 samples in 2 epochs" in out
+    assert main(["status", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["event"] == "status"
+    assert told["snapshot"]["epoch"] == 3
+
+
+def test_home_may_be_named(running, monkeypatch, capsys):
+    monkeypatch.delenv("POTLUCK_HOME")
+    assert main(["status", "--home", str(running.home.directory)]) == 0
+    assert capsys.readouterr().out
+
+
+def test_pause_and_resume(running, capsys):
+    assert main(["pause", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["contributing"] is False
+    assert main(["resume"]) == 0
+    assert capsys.readouterr().out == "Training epoch 3 with two others.\n"
+    assert running.engine.contributing
+
+
+def test_a_problem_of_the_engine_is_said(running, capsys):
+    running.engine.full = True
+    assert main(["pause"]) == 2
+    out, err = capsys.readouterr()
+    assert (out, err) == ("", "potluck: The disk is full. Free some space.\n")
+    assert main(["status"]) == 0
+    assert "A problem. A hint." in capsys.readouterr().out
+
+
+def test_leaderboard(running, capsys):
+    assert main(["leaderboard"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3
+    assert lines[2].startswith("*")
+    assert "\x1b" not in "".join(lines)
+    assert main(["leaderboard", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["leaderboard"][0]["rank"] == 1
+
+
+def test_quit_and_show(running, capsys):
+    assert main(["quit"]) == 0
+    assert capsys.readouterr().out == "Potluck stops.\n"
+    assert main(["show"]) == 0
+    assert "No window is open" in capsys.readouterr().out
+
+
+def test_log(running, capsys):
+    assert main(["log"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line[21:] for line in lines] == ["Joined.", "warning: Slow line."]
+    assert main(["log", "--json"]) == 0
+    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [event["notice"]["number"] for event in told] == [1, 2]
+
+
+def test_log_follows_until_the_engine_stops(running, capsys, monkeypatch):
+    from core.cli import control
+
+    said: list[str] = []
+
+    def say(notice, *, json):
+        said.append(notice.text)
+        if notice.text == "Slow line.":
+            running.loop.call_soon_threadsafe(running.notices.add, "info", "More.")
+        if notice.text == "More.":
+            running.stop()
+
+    monkeypatch.setattr(control, "_say_notice", say)
+    assert main(["log", "--follow"]) == 0
+    assert said == ["Joined.", "Slow line.", "More."]
+    assert "has stopped" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "target"),
+    [
+        ("demo --epochs 5 --headless --json", "core.cli.demo:run"),
+        ("engine --embedded --peers 2 --leash --stay", "core.cli.start:run_engine"),
+        ("engine --join link --name x --port 0 --last-epoch 7", "core.cli.start:run_engine"),
+        ("backbone --charter x --bind 127.0.0.1 --host 127.0.0.1 --leash", "core.cli.start:run_backbone"),
+        ("sim --seeds 3", "core.sim.__main__:run"),
+        ("bench averaging --codec fp16", "core.bench.averaging:run"),
+        ("bench streams", "core.bench.streams:run"),
+    ],
+)
+def test_commands_of_other_parts_are_called(monkeypatch, words, target):
+    name, _, function = target.partition(":")
+    seen: list[argparse.Namespace] = []
+
+    def run(args: argparse.Namespace) -> int:
+        seen.append(args)
+        return 7
+
+    module = types.ModuleType(name)
+    setattr(module, function, run)
+    monkeypatch.setitem(sys.modules, name, module)
+    monkeypatch.setattr(importlib, "import_module", lambda wanted: sys.modules[wanted])
+    assert main(words.split()) == 7
+    assert len(seen) == 1
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_one_program_is_all_processes(monkeypatch, name):
+    seen: list[object] = []
+
+    def load(module: str) -> types.SimpleNamespace:
+        assert module == PARTS[name]
+        return types.SimpleNamespace(main=seen.append)
+
+    monkeypatch.setattr(importlib, "import_module", load)
+    assert main([name, "--source", "x"]) == 0
+    assert seen == [["--source", "x"]]
+
+
+def called(monkeypatch, error: BaseException) -> int:
+    def run(_args: argparse.Namespace) -> int:
+        raise error
+
+    monkeypatch.setattr("core.cli.window.run", run)
+    return main([])
+
+
+def test_interrupted(monkeypatch, capsys):
+    assert called(monkeypatch, KeyboardInterrupt()) == 130
+    assert capsys.readouterr().err == ""
+
+
+def test_problems_are_sentences(monkeypatch, capsys):
+    assert called(monkeypatch, Damaged("It broke.", hint="Mend it.")) == 2
+    assert capsys.readouterr() == ("", "potluck: It broke. Mend it.\n")
+
+
+def test_a_missing_library_is_a_sentence(monkeypatch, capsys):
+    def missing(_name: str) -> None:
+        raise ModuleNotFoundError("No module named 'torch'", name="torch")
+
+    monkeypatch.setattr(importlib, "import_module", missing)
+    assert main(["demo"]) == 2
+    assert "torch, which is not installed" in capsys.readouterr().err
+
+
+def test_a_missing_window_is_a_sentence(monkeypatch, capsys):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
+    assert main([]) == 2
+    assert "PySide6" in capsys.readouterr().err
+
+
+def test_the_window_opens(monkeypatch):
+    app = types.SimpleNamespace(main=lambda argv: 3 if argv == [] else 4)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: name)
+    monkeypatch.setattr(importlib, "import_module", lambda _name: app)
+    assert main([]) == 3
+
+
+def test_whoever_reads_us_may_stop(running):
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open(writer, "wb") as out:  # noqa: PTH123 - a descriptor
+        done = subprocess.run(
+            [sys.executable, "-m", "core", "leaderboard"], cwd=ROOT, stdout=out, stderr=subprocess.PIPE, check=False
+        )
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_version(capsys):
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("potluck ")
+
+
+@pytest.mark.parametrize("words", [["nonsense"], ["demo", "--peers", "0"], ["demo", "--epochs", "x"], ["bench"]])
+def test_wrong_words(words, capsys):
+    with pytest.raises(SystemExit) as caught:
+        main(words)
+    assert caught.value.code == 2
+    assert "usage:" in capsys.readouterr().err
+
+
+def test_every_command_has_help(capsys):
+    for words in (["demo"], ["engine"], ["sim"], ["bench", "averaging"], ["bench", "streams"], ["status"], ["log"]):
+        with pytest.raises(SystemExit) as caught:
+            parser().parse_args([*words, "--help"])
+        assert caught.value.code == 0
+    assert capsys.readouterr().out
+
+
+def test_whole_numbers():
+    assert whole(1, 5)("3") == 3
+    for text in ("0", "6", "3.0", ""):
+        with pytest.raises(argparse.ArgumentTypeError):
+            whole(1, 5)(text)

@@ -1,0 +1,33 @@
+"""Snapshots as text."""
+
+from core.api.snapshot import Notice
+from core.cli.tables import amount, clean, leaderboard_text, newest_loss, notice_text, rate, status_text
+from tests.unit.cli.conftest import a_snapshot
+
+
+def test_status():
+    text = status_text(a_snapshot())
+    assert "Epoch          3, 400 of 1 000 samples" in text
+    assert "8.500 in training, 8.000 on held-out text, 6.500 for word frequencies alone (nats)" in text
+    assert "Switch         contributing" in text
+    bare = status_text(a_snapshot(collaboration=None, curve=[], contributing=False))
+    assert "Loss" not in bare
+    assert "paused" in bare
+
+
+def test_leaderboard():
+    lines = leaderboard_text(a_snapshot().leaderboard).splitlines()
+    assert [line.split()[0] for line in lines] == ["Rank", "1", "*"]
+    assert leaderboard_text([]) == "Nobody has contributed yet."
+
+
+def test_strangers_cannot_write_control_characters():
+    assert clean("a\x1b[31m\r\nb\u202e") == "a [31m  b "
+    assert "\x1b" not in notice_text(Notice(1, 0.0, "info", "\x1b[2J"))
+
+
+def test_numbers():
+    assert amount(1234567) == "1 234 567"
+    assert rate(12.34) == "12.3"
+    assert rate(1234.5) in {"1 234", "1 235"}
+    assert newest_loss([]) == (None, None)

@@ -1,0 +1,124 @@
+"""`engine.json`: one engine a home."""
+
+import asyncio
+import os
+import socket
+import subprocess
+import sys
+
+import msgspec
+import pytest
+
+from core.api.commands import EngineFile
+from core.control import claim as claim_module
+from core.control.claim import AlreadyRunning, claim, new_token, release
+from core.control.client import ControlClient, read_engine_file
+from core.control.door import Door
+from core.control.notices import NoticeRing
+
+
+def file_of(pid: int, port: int, started: float = 4e9) -> EngineFile:
+    return EngineFile(pid=pid, port=port, token=new_token(), protocol=1, started=started)
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+def a_dead_pid() -> int:
+    with subprocess.Popen([sys.executable, "-c", ""]) as process:
+        process.wait()
+    return process.pid
+
+
+def write(home, file: EngineFile) -> None:
+    home.create()
+    home.engine_file.write_bytes(msgspec.json.encode(file))
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"x" * 10_000])
+def test_a_damaged_file_is_replaced(home, content):
+    home.create()
+    home.engine_file.write_bytes(content)
+    mine = file_of(os.getpid(), 1)
+    asyncio.run(claim(home, mine))
+    assert read_engine_file(home) == mine
+
+
+def test_the_file_of_a_dead_process_is_replaced(home):
+    write(home, file_of(a_dead_pid(), free_port()))
+    mine = file_of(os.getpid(), 1)
+    asyncio.run(claim(home, mine))
+    assert read_engine_file(home) == mine
+
+
+def test_the_file_of_a_process_that_took_the_number_is_replaced(home):
+    write(home, file_of(os.getppid(), free_port(), started=1000.0))
+    asyncio.run(claim(home, file_of(os.getpid(), 1)))
+
+
+def test_the_file_of_a_process_that_does_not_listen_is_replaced(home):
+    write(home, file_of(os.getppid(), free_port()))
+    asyncio.run(claim(home, file_of(os.getpid(), 1)))
+
+
+def test_a_silent_process_is_not_robbed(home, monkeypatch):
+    monkeypatch.setattr(claim_module, "PROBE_TIMEOUT_S", 0.1)
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        theirs = file_of(os.getppid(), listener.getsockname()[1])
+        write(home, theirs)
+        with pytest.raises(AlreadyRunning, match="does not answer"):
+            asyncio.run(claim(home, file_of(os.getpid(), 1)))
+    assert read_engine_file(home) == theirs
+
+
+def test_a_living_engine_keeps_its_home_and_can_be_asked_to_show(home, engine):
+    def door() -> Door:
+        return Door(home=home, intents=engine, notices=NoticeRing(lambda: 1.0), now=lambda: 4e9)
+
+    async def test() -> None:
+        first, second = door(), door()
+        await first.open()
+        theirs = read_engine_file(home)
+        with pytest.raises(AlreadyRunning) as caught:
+            await second.open()
+        assert caught.value.code == "already_running"
+        await second.close()
+        assert read_engine_file(home) == theirs
+        async with ControlClient.connect(home) as client:
+            assert await client.call("show") == {"clients": 1}
+        await first.close()
+        third = door()
+        await third.open()
+        await third.close()
+
+    asyncio.run(test())
+
+
+def test_of_many_that_start_at_once_one_wins(home, engine):
+    home.create()
+    write(home, file_of(a_dead_pid(), free_port()))
+
+    async def test() -> None:
+        doors = [Door(home=home, intents=engine, notices=NoticeRing(lambda: 1.0), now=lambda: 4e9) for _ in range(6)]
+        ends = await asyncio.gather(*(door.open() for door in doors), return_exceptions=True)
+        assert sum(end is None for end in ends) == 1
+        assert all(isinstance(end, AlreadyRunning) for end in ends if end is not None)
+        for door in doors:
+            await door.close()
+        assert not home.engine_file.exists()
+
+    asyncio.run(test())
+
+
+def test_only_ones_own_file_is_removed(home):
+    write(home, file_of(1, 1))
+    release(home, file_of(2, 2))
+    assert home.engine_file.exists()
+    release(home, read_engine_file(home))
+    assert not home.engine_file.exists()
+    release(home, file_of(2, 2))

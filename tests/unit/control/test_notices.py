@@ -1,0 +1,24 @@
+"""The ring of notices."""
+
+from core.control.notices import TEXT_MAX, NoticeRing
+
+
+def test_numbers_go_up_and_old_ones_go():
+    ring = NoticeRing(lambda: 5.0)
+    for number in range(NoticeRing.SIZE + 20):
+        ring.add("info", f"notice {number}")
+    assert ring.last == NoticeRing.SIZE + 20
+    kept = ring.since(0)
+    assert len(kept) == NoticeRing.SIZE
+    assert [notice.number for notice in kept] == list(range(21, ring.last + 1))
+    assert [notice.number for notice in ring.since(ring.last - 2)] == [ring.last - 1, ring.last]
+    assert ring.since(ring.last) == []
+
+
+def test_text_is_bounded_and_listeners_hear():
+    ring = NoticeRing(lambda: 5.0)
+    heard = []
+    ring.listen(heard.append)
+    notice = ring.add("problem", "x" * 5000)
+    assert len(notice.text) == TEXT_MAX
+    assert heard == [notice]

@@ -1,0 +1,140 @@
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.base.ids import Key, hashed_key
+from core.base.signing import Ed25519Verifier, KeyPair
+from core.dht.messages import SUBKEY_BYTES_MAX, VALUE_BYTES_MAX, Record
+from core.dht.records import Proofs, RecordStore, Verdict, sign_record, signed_bytes, tag_of
+from tests.unit.dht.network import ToySigner, ToyVerifier, peer_id
+
+KEY = hashed_key(b"key")
+alice, bob = ToySigner(peer_id(1)), ToySigner(peer_id(2))
+
+
+def record(signer, value, *, expires, suffix=b"", key=KEY):
+    return sign_record(signer, key, value, subkey=signer.peer_id + suffix, expires_ms=int(expires * 1000))
+
+
+def make_store(**limits):
+    return RecordStore(Proofs(ToyVerifier()), max_lifetime_s=100, **limits)
+
+
+class TestSigning:
+    def test_with_real_keys_the_owner_and_nobody_else_can_write(self):
+        keys, other = KeyPair(bytes(32)), KeyPair(b"\1" * 32)
+        proofs = Proofs(Ed25519Verifier())
+        good = record(keys, b"value", expires=10)
+        assert proofs.holds(KEY, good)
+        assert not proofs.holds(hashed_key(b"elsewhere"), good)
+        forged = other.sign(signed_bytes(KEY, keys.peer_id, b"evil", 10_000))
+        assert not proofs.holds(KEY, Record(bytes(keys.peer_id), b"evil", 10_000, forged))
+        for change in ({"value": b"valuf"}, {"expires_ms": 11_000}, {"subkey": keys.peer_id + b"x"}):
+            fields = {name: getattr(good, name) for name in good.__struct_fields__} | change
+            assert not proofs.holds(KEY, Record(**fields))
+
+    def test_what_we_may_not_sign_raises(self):
+        with pytest.raises(ValueError, match="value"):
+            record(alice, bytes(VALUE_BYTES_MAX + 1), expires=1)
+        with pytest.raises(ValueError, match="subkey"):
+            record(alice, b"", expires=1, suffix=bytes(17))
+        with pytest.raises(ValueError, match="subkey"):
+            sign_record(alice, KEY, b"", subkey=bytes(bob.peer_id), expires_ms=1)
+
+    @given(st.binary(max_size=16), st.binary(max_size=40), st.binary(max_size=16), st.binary(max_size=40))
+    def test_no_two_records_sign_the_same_bytes(self, suffix_a, value_a, suffix_b, value_b):
+        one = signed_bytes(KEY, alice.peer_id + suffix_a, value_a, 5)
+        two = signed_bytes(KEY, alice.peer_id + suffix_b, value_b, 5)
+        assert (one == two) == ((suffix_a, value_a) == (suffix_b, value_b))
+
+    def test_a_record_is_verified_once(self):
+        verifier = ToyVerifier()
+        proofs = Proofs(verifier, limit=2)
+        good = record(alice, b"a", expires=10)
+        bad = Record(good.subkey, b"b", good.expires_ms, good.signature)
+        assert [proofs.holds(KEY, r) for r in (good, bad, good, bad)] == [True, False, True, False]
+        assert verifier.calls == 2
+        own = record(alice, b"own", expires=10)
+        proofs.signed(KEY, own)
+        assert proofs.holds(KEY, own)
+        assert verifier.calls == 2
+        assert proofs.holds(KEY, good)  # pushed out by `own`
+        assert verifier.calls == 3
+
+    def test_limits_of_the_schema_leave_room_for_the_longest_subkey(self):
+        longest = record(alice, b"", expires=1, suffix=bytes(16))
+        assert len(longest.subkey) == SUBKEY_BYTES_MAX
+        assert longest.owner == alice.peer_id
+        assert longest.expiration == 1.0
+
+
+class TestStore:
+    def test_verdicts(self):
+        store = make_store()
+        assert store.put(KEY, record(alice, b"1", expires=50), now=10) is Verdict.KEPT
+        assert store.put(KEY, record(alice, b"1", expires=50), now=10) is Verdict.KNOWN
+        assert store.put(KEY, record(alice, b"0", expires=49), now=10) is Verdict.KNOWN
+        assert store.put(KEY, record(bob, b"", expires=10), now=10) is Verdict.EXPIRED
+        assert store.put(KEY, record(bob, b"", expires=111), now=10) is Verdict.TOO_LONG
+        forged = Record(bytes(alice.peer_id), b"x", 60_000, bob.sign(b""))
+        assert store.put(KEY, forged, now=10) is Verdict.SIGNATURE
+        assert [r.value for r in store.get(KEY, now=10).values()] == [b"1"]
+
+    def test_limits_in_total_per_key_and_per_owner(self):
+        store = make_store(total=4, per_key=3, per_owner=2)
+        carol = ToySigner(peer_id(3))
+        other = hashed_key(b"other")
+        verdicts = [
+            store.put(KEY, record(alice, b"", expires=50), now=0),
+            store.put(KEY, record(alice, b"", expires=50, suffix=b"1"), now=0),
+            store.put(other, record(alice, b"", expires=50, key=other), now=0),  # the owner's third
+            store.put(KEY, record(bob, b"", expires=20), now=0),
+            store.put(KEY, record(carol, b"", expires=50), now=0),  # the key's fourth
+            store.put(other, record(carol, b"", expires=50, key=other), now=0),
+            store.put(other, record(bob, b"", expires=50, key=other), now=0),  # the fifth of all
+            store.put(KEY, record(alice, b"new", expires=60), now=0),  # replaces
+        ]
+        assert [verdict is Verdict.KEPT for verdict in verdicts] == [1, 1, 0, 1, 0, 1, 0, 1]
+        store.expire(now=30)
+        assert len(store) == 3
+        assert store.put(KEY, record(bob, b"", expires=50), now=30) is Verdict.KEPT
+
+    @settings(max_examples=60, deadline=None)
+    @given(
+        st.lists(
+            st.tuples(
+                st.sampled_from([KEY, hashed_key(b"b")]),
+                st.sampled_from([alice, bob]),
+                st.sampled_from([b"", b"x"]),
+                st.binary(max_size=2),
+                st.integers(1, 60),
+                st.integers(0, 8),
+            ),
+            max_size=40,
+        ),
+        st.booleans(),
+    )
+    def test_against_a_plain_dictionary(self, steps, sweep):
+        """The model: for each (key, subkey) the live record with the latest expiration, of two alike the greater."""
+        store, model, now = make_store(), {}, 0
+        for key, signer, suffix, value, expires, passed in steps:
+            now += passed
+            model = {place: entry for place, entry in model.items() if entry[0] > now}
+            if expires > now:
+                place = (key, signer.peer_id + suffix)
+                model[place] = max(model.get(place, (0, b"")), (expires, value))
+            store.put(key, record(signer, value, expires=expires, suffix=suffix, key=key), now)
+            if sweep:
+                store.expire(now)
+                assert len(store) == len(model)
+            held = {(k, r.subkey): (r.expires_ms // 1000, r.value) for k in store for r in store.get(k, now).values()}
+            assert held == model
+
+    def test_order_of_arrival_does_not_matter(self):
+        a, b = record(alice, b"a", expires=5), record(alice, b"b", expires=5)
+        for order in ((a, b), (b, a)):
+            store = make_store()
+            for one in order:
+                store.put(KEY, one, now=0)
+            assert store.get(KEY, now=0) == {tag_of(alice.peer_id): b}
+        assert store.get(Key(bytes(32)), now=0) == {}

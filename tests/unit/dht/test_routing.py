@@ -1,0 +1,118 @@
+from random import Random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.base.ids import KEY_BYTES, Key, distance, node_key
+from core.dht.routing import FAILURES_MAX, RoutingTable
+from tests.unit.dht.network import contact, peer_id
+
+keys = st.binary(min_size=KEY_BYTES, max_size=KEY_BYTES).map(Key)
+
+
+def full_bucket(table, *, size, bit=255):
+    """Numbers of `size` peers that belong into the farthest bucket of peer 0."""
+    mine = node_key(peer_id(0))
+    numbers = (n for n in range(1, 10_000) if distance(mine, node_key(peer_id(n))).bit_length() - 1 == bit)
+    return [next(numbers) for _ in range(size)]
+
+
+@given(keys, keys, keys)
+def test_distance_is_a_metric_with_one_peer_at_each_distance(a, b, c):
+    assert distance(a, a) == 0
+    assert distance(a, b) == distance(b, a)
+    assert distance(a, c) <= distance(a, b) + distance(b, c)
+    assert (distance(a, b) == distance(a, c)) == (b == c)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.sets(st.integers(1, 5000), max_size=120), keys, st.integers(1, 40))
+def test_closest_is_the_beginning_of_a_plain_sort(numbers, key, count):
+    table = RoutingTable(peer_id(0), bucket_size=200)
+    for number in numbers:
+        assert table.heard(contact(number), now=0.0).added
+    expected = sorted(map(contact, numbers), key=lambda c: distance(node_key(c.peer_id), key))
+    assert table.closest(key, count) == expected[:count]
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.integers(0, 60), max_size=150))
+def test_a_bucket_is_never_over_full_and_never_holds_us_or_anyone_twice(numbers):
+    table = RoutingTable(peer_id(0), bucket_size=3, spares=2)
+    for now, number in enumerate(numbers):
+        table.heard(contact(number), now=float(now))
+    buckets = [distance(node_key(peer_id(0)), node_key(c.peer_id)).bit_length() for c in table.contacts()]
+    assert all(buckets.count(bucket) <= 3 for bucket in buckets)
+    assert len({c.peer for c in table.contacts()}) == len(table) == len(buckets)
+    assert table.get(peer_id(0)) is None
+
+
+def test_the_longest_silent_contact_is_doubted_and_stays_if_it_answers():
+    table = RoutingTable(peer_id(0), bucket_size=3, spares=2, doubt_after_s=10)
+    a, b, c, d = full_bucket(table, size=4)
+    for now, number in enumerate((a, b, c)):
+        table.heard(contact(number), now=float(now))
+    table.heard(contact(a), now=5.0)
+    assert table.heard(contact(d), now=6.0).doubtful is None  # everybody was heard of just now
+    heard = table.heard(contact(d), now=20.0)
+    assert (heard.added, heard.doubtful) == (False, contact(b))
+    assert table.heard(contact(d), now=20.1).doubtful is None  # one question at a time
+    table.heard(contact(b), now=20.2)
+    assert table.get(peer_id(b)) is not None
+    assert table.get(peer_id(d)) is None
+    assert table.heard(contact(d), now=20.3).doubtful == contact(c)
+
+
+def test_a_contact_that_does_not_answer_gives_its_place_to_the_newest_spare():
+    table = RoutingTable(peer_id(0), bucket_size=2, spares=2, doubt_after_s=0)
+    a, b, c, d, e = full_bucket(table, size=5)
+    for now, number in enumerate((a, b, c, d, e)):
+        table.heard(contact(number), now=float(now))
+    table.failed(peer_id(a))
+    assert {x.peer for x in table.contacts()} == {peer_id(b), peer_id(e)}
+    table.failed(peer_id(b))
+    assert {x.peer for x in table.contacts()} == {peer_id(d), peer_id(e)}  # c had to wait elsewhere: two spares
+
+
+def test_without_a_spare_a_silent_contact_is_passed_over_and_goes_at_last():
+    table = RoutingTable(peer_id(0))
+    table.heard(contact(1), now=0.0)
+    table.failed(peer_id(1))
+    assert table.closest(node_key(peer_id(1)), 5) == []
+    assert table.wants(peer_id(1))
+    assert not table.touched(peer_id(1), now=1.0)
+    assert len(table) == 1
+    table.heard(contact(1), now=1.0)
+    assert table.closest(node_key(peer_id(1)), 5) == [contact(1)]
+    for _ in range(FAILURES_MAX):
+        table.failed(peer_id(1))
+    assert len(table) == 0
+    table.failed(peer_id(1))
+
+
+def test_refresh_keys_fall_into_the_bucket_that_waited_longest():
+    table = RoutingTable(peer_id(0))
+    for number in range(1, 40):
+        table.heard(contact(number), now=0.0)
+    indices = {distance(node_key(peer_id(0)), node_key(c.peer_id)).bit_length() for c in table.contacts()}
+    random = Random(1)
+    drawn = []
+    while (key := table.refresh_key(before=10.0, now=20.0, random=random)) is not None:
+        drawn.append(distance(node_key(peer_id(0)), key).bit_length())
+    assert sorted(drawn) == sorted(indices)
+    key = Key(node_key(peer_id(1)))
+    table.looked_up(key, now=100.0)
+    assert table.refresh_key(before=20.5, now=30.0, random=random) is not None
+
+
+def test_moved_and_stale():
+    table = RoutingTable(peer_id(0))
+    for number in (1, 2, 3):
+        table.heard(contact(number), now=float(number))
+    moved = type(contact(2))(peer_id(2), "192.0.2.1", 7)
+    table.moved(moved)
+    table.moved(contact(9))
+    assert table.get(peer_id(2)) == moved
+    assert table.touched(peer_id(1), now=50.0)
+    assert table.stale(before=10.0, count=5) == [moved, contact(3)]
+    assert table.stale(before=10.0, count=1) == [moved]

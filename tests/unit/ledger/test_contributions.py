@@ -1,0 +1,204 @@
+"""The tally is a lattice; the file survives."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.base.ids import PeerId
+from core.ledger import contributions
+from core.ledger.contributions import Contribution, Ledger, load_ledger
+
+PEERS = [PeerId(bytes([number]) * 32) for number in range(6)]
+ME = PEERS[0]
+
+ROUNDS = st.lists(
+    st.tuples(
+        st.integers(0, 50),
+        st.binary(min_size=2, max_size=2),
+        st.lists(
+            st.builds(Contribution, st.sampled_from(PEERS), st.sampled_from(["a", "b", ""]), st.integers(0, 1000)),
+            max_size=4,
+            unique_by=lambda member: member.peer,
+        ),
+    ),
+    max_size=8,
+)
+
+
+def ledger_of(rounds) -> Ledger:
+    ledger = Ledger()
+    for epoch, lineage, members in rounds:
+        ledger.record_round(members, epoch=epoch, lineage=lineage)
+        ledger.record_loss(epoch, training=float(lineage[0]))
+    return ledger
+
+
+def merged(*ledgers: Ledger) -> Ledger:
+    result = Ledger()
+    for ledger in ledgers:
+        result.merge(ledger)
+    return result
+
+
+def state(ledger: Ledger) -> tuple:
+    return ledger.rows(), ledger.rounds(), ledger.all_points()
+
+
+LEDGERS = ROUNDS.map(ledger_of)
+
+
+@given(LEDGERS, LEDGERS)
+def test_merge_is_commutative(one, two):
+    assert state(merged(one, two)) == state(merged(two, one))
+
+
+@given(LEDGERS, LEDGERS, LEDGERS)
+def test_merge_is_associative(one, two, three):
+    assert state(merged(merged(one, two), three)) == state(merged(one, merged(two, three)))
+
+
+@given(LEDGERS, LEDGERS)
+def test_merge_is_idempotent(one, two):
+    both = merged(one, two)
+    assert state(merged(both, two, one, both)) == state(both)
+
+
+@given(ROUNDS)
+def test_a_merge_of_the_same_rounds_counts_none_twice(rounds):
+    one, two = ledger_of(rounds), ledger_of(rounds)
+    before = state(one)
+    one.merge(two)
+    assert state(one) == before
+    assert not any(one.record_round(members, epoch=epoch, lineage=lineage) for epoch, lineage, members in rounds)
+    assert state(one) == before
+
+
+@given(ROUNDS)
+def test_file_round_trip(tmp_path_factory, rounds):
+    path = tmp_path_factory.mktemp("ledger") / "ledger.json"
+    ledger = ledger_of(rounds)
+    ledger.save(path)
+    assert state(load_ledger(path).ledger) == state(ledger)
+
+
+@given(ROUNDS)
+def test_an_offer_is_a_ledger(rounds):
+    ledger = ledger_of(rounds)
+    assert state(Ledger.from_bytes(ledger.to_bytes(60 * 1024), epoch_max=50)) == state(ledger)
+
+
+def test_an_offer_fits(monkeypatch):
+    ledger = Ledger()
+    for epoch in range(1000):
+        members = [Contribution(PeerId(bytes([epoch % 256, number]) * 16), "n" * 40, number) for number in range(10)]
+        ledger.record_round(members, epoch=epoch, lineage=bytes([epoch % 256]) * 32)
+        ledger.record_loss(epoch, training=1.5, heldout=2.5)
+    data = ledger.to_bytes(60 * 1024)
+    assert 30 * 1024 < len(data) <= 60 * 1024
+    latecomer = Ledger.from_bytes(data)
+    rows = latecomer.rows()
+    assert 100 < len(rows) < len(ledger.rows())
+    assert min(row.samples for row in rows.values()) >= max(
+        row.samples for peer, row in ledger.rows().items() if peer not in rows
+    )
+    assert not latecomer.record_round([], epoch=3, lineage=b"x")
+    assert latecomer.record_round([], epoch=1000, lineage=b"x")
+    with pytest.raises(ValueError, match="too few"):
+        ledger.to_bytes(1000)
+
+
+@pytest.mark.parametrize("data", [b"", b"\xc1", b"\x80", b"{}", b"\x81\xa4rows\x90"])
+def test_garbage_is_no_offer(data):
+    with pytest.raises(ValueError):
+        Ledger.from_bytes(data)
+
+
+def test_an_offer_from_the_future_is_refused():
+    ledger = Ledger()
+    ledger.record_round([], epoch=100, lineage=b"x")
+    with pytest.raises(ValueError, match="100"):
+        Ledger.from_bytes(ledger.to_bytes(60 * 1024), epoch_max=99)
+
+
+def test_a_round_counts_once():
+    ledger = Ledger()
+    members = [Contribution(ME, "me", 10), Contribution(PEERS[1], "you", 30)]
+    assert ledger.record_round(members, epoch=1, lineage=b"x")
+    assert not ledger.record_round(members, epoch=1, lineage=b"x")
+    assert ledger.record_round(members, epoch=1, lineage=b"other")
+    assert (ledger.row(ME).samples, ledger.row(ME).epochs) == (20, 2)
+
+
+def test_standings():
+    ledger = Ledger()
+    gifts = zip(PEERS, ("me", "b", "c", ""), (10, 70, 10, 10), strict=False)
+    ledger.record_round([Contribution(peer, name, samples) for peer, name, samples in gifts], epoch=1, lineage=b"x")
+    standings = ledger.standings(ME)
+    assert [(row.rank, row.samples, row.is_me) for row in standings] == [
+        (1, 70, False),
+        (2, 10, False),
+        (2, 10, False),
+        (2, 10, True),
+    ]
+    assert sum(row.share for row in standings) == pytest.approx(1)
+    assert all(row.name for row in standings)
+    assert [row.is_me for row in ledger.standings(ME, limit=1)] == [False, True]
+    assert Ledger().standings(ME) == []
+
+
+def test_the_newest_name_counts():
+    ledger = Ledger()
+    for epoch, name in ((5, "new"), (3, "zz old")):
+        ledger.record_round([Contribution(ME, name, 1)], epoch=epoch, lineage=b"x")
+    assert ledger.row(ME).name == "new"
+
+
+def test_rounds_remembered_are_bounded(monkeypatch):
+    monkeypatch.setattr(contributions, "ROUNDS_REMEMBERED", 10)
+    ledger = Ledger()
+    for epoch in range(100):
+        assert ledger.record_round([Contribution(ME, "me", 1)], epoch=epoch, lineage=b"x")
+    assert len(ledger.rounds()[0]) == 10
+    assert not any(ledger.record_round([Contribution(ME, "me", 1)], epoch=epoch, lineage=b"x") for epoch in range(100))
+    assert ledger.row(ME).samples == 100
+
+
+def test_rows_are_bounded_and_those_who_gave_most_stay(monkeypatch):
+    monkeypatch.setattr(contributions, "ROWS_MAX", 3)
+    ledger = Ledger()
+    gifts = [Contribution(peer, "x", samples) for samples, peer in enumerate(PEERS)]
+    ledger.record_round(gifts, epoch=1, lineage=b"x")
+    assert set(ledger.rows()) == set(PEERS[3:])
+
+
+def test_negative_samples_are_our_mistake():
+    with pytest.raises(ValueError, match="-1"):
+        Ledger().record_round([Contribution(ME, "me", -1)], epoch=1, lineage=b"x")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"[]",
+        b"{",
+        b'{"rows": {"AAAA": {}}, "rounds": [], "floor": -1, "curve": []}',
+        b'{"rows": {"?": {}}, "rounds": [], "floor": -1, "curve": []}',
+        b'{"rows": {}, "rounds": [[1, "zz"]], "floor": -1, "curve": []}',
+        b'{"rows": {"A": {"samples": -1}}, "rounds": [], "floor": -1, "curve": []}',
+    ],
+)
+def test_a_damaged_file_is_kept_aside(tmp_path, content):
+    path = tmp_path / "ledger.json"
+    path.write_bytes(content)
+    read = load_ledger(path)
+    assert read.ledger.rows() == {}
+    (aside,) = tmp_path.iterdir()
+    assert aside.name in read.notice
+    assert aside.read_bytes() == content
+
+
+def test_no_file_is_an_empty_ledger(tmp_path):
+    read = load_ledger(tmp_path / "ledger.json")
+    assert read.notice is None
+    assert read.ledger.points() == []

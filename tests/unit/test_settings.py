@@ -1,0 +1,53 @@
+"""What the person chose."""
+
+import json
+from random import Random
+
+import pytest
+
+from core.base.problems import UserProblem
+from core.settings import PORT_FIRST, PORT_LAST, Settings, load_settings, save_settings
+
+
+def test_defaults_without_a_file(tmp_path):
+    read = load_settings(tmp_path / "settings.json")
+    assert read.settings == Settings()
+    assert read.notice is None
+
+
+def test_round_trip(tmp_path):
+    path = tmp_path / "settings.json"
+    settings = Settings(name="Ada's laptop", contributing=False, theme="dark").with_port(Random(1))
+    save_settings(path, settings)
+    assert load_settings(path).settings == settings
+
+
+def test_fields_of_another_version_do_no_harm(tmp_path):
+    path = tmp_path / "settings.json"
+    path.write_text(json.dumps({"name": "x", "from_the_future": [1]}))
+    assert load_settings(path).settings == Settings(name="x")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{", b"[]", b"\xff\xfe", b'{"port": 70000}', b'{"theme": "pink"}', b'{"name": 5}', b" " * 100_000],
+)
+def test_a_damaged_file_is_kept_aside(tmp_path, content):
+    path = tmp_path / "settings.json"
+    path.write_bytes(content)
+    read = load_settings(path)
+    assert read.settings == Settings()
+    (aside,) = tmp_path.iterdir()
+    assert aside.name in read.notice
+    assert aside.read_bytes() == content
+
+
+def test_an_unreadable_place_gets_a_sentence(tmp_path):
+    with pytest.raises(UserProblem):
+        load_settings(tmp_path)
+
+
+def test_the_port_is_drawn_once():
+    settings = Settings().with_port(Random(3))
+    assert PORT_FIRST <= settings.port <= PORT_LAST
+    assert settings.with_port(Random(4)) is settings
