@@ -8,20 +8,24 @@ from core.swarm.progress import Report
 from core.swarm.states import StateName
 
 PEERS_MAX = 2000
+LAST_WORDS_S = 3.5
+"""A report may have been under way for so long (publish and read intervals) when its sender was lost."""
 
 
 @dataclass(slots=True)
 class _Member:
     report: Report
     expires: float
-    lost_at: float | None = None
+    heard_at: float
+    believed_after: float | None = None
+    """Lost: only a report of later than this, by the peer's own clock, brings it back."""
 
 
 class Membership:
     """The reports that have not expired, by peer.
 
     A peer whose stream was lost is left out until it reports again: its samples are deducted at once (S001, "Adaptive
-    averaging"), and if it only lost its way it is back a second later.
+    averaging"), and if it only lost its way it is back some seconds later.
     """
 
     def __init__(self) -> None:
@@ -34,16 +38,17 @@ class Membership:
             return False
         if expires <= now or (known is not None and report.time <= known.report.time):
             return False
-        lost_at = known.lost_at if known is not None else None
-        if lost_at is not None and report.time > lost_at:
-            lost_at = None
-        self._members[peer] = _Member(report, expires, lost_at)
+        believed_after = known.believed_after if known is not None else None
+        if believed_after is not None and report.time > believed_after:
+            believed_after = None
+        self._members[peer] = _Member(report, expires, now, believed_after)
         return True
 
     def lost(self, peer: PeerId, now: float) -> None:
-        """The stream to `peer` ended."""
-        if peer in self._members:
-            self._members[peer].lost_at = now
+        """The stream to `peer` ended.  Its clock may differ from ours, so its age is counted from its last report."""
+        member = self._members.get(peer)
+        if member is not None:
+            member.believed_after = member.report.time + (now - member.heard_at) + LAST_WORDS_S
 
     def expire(self, now: float) -> None:
         """Forget who has been silent for too long."""
@@ -51,7 +56,7 @@ class Membership:
 
     def live(self) -> dict[PeerId, Report]:
         """Everybody who is here."""
-        return {peer: member.report for peer, member in self._members.items() if member.lost_at is None}
+        return {peer: member.report for peer, member in self._members.items() if member.believed_after is None}
 
     def in_step(self, state: StateName) -> list[PeerId]:
         """Live volunteers that take part in the epoch after `state`, in the order of their keys."""

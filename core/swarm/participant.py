@@ -268,8 +268,7 @@ class Participant:
             case Asked(round=round_id):
                 return self._asked(round_id, now)
             case Formed():
-                self.epochs.advance(Cue.PLANNED)
-                return [Changed()]
+                return self._formed(now)
             case Missed(reason=reason):
                 return self._missed(reason, now)
             case Committed():
@@ -351,6 +350,12 @@ class Participant:
         self.epochs.advance(Cue.WANTED)
         self._collecting = round_id
         return [Changed(), Collect(round_id)]
+
+    def _formed(self, now: float) -> list[Any]:
+        if not self.epochs.may(Cue.PLANNED):
+            return list(self.rounds.leave(now))
+        self.epochs.advance(Cue.PLANNED)
+        return [Changed()]
 
     def _missed(self, reason: str, now: float) -> list[Any]:
         if not self.epochs.may(Cue.FAILED) or self.epochs.phase is Phase.FETCHING:

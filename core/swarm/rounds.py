@@ -107,6 +107,10 @@ class Rounds:
         """This peer takes part in no new round; one that runs goes on."""
         return self._follow(self._matchmaker.stop(), now) if self._matchmaker is not None else []
 
+    def leave(self, now: float) -> Sequence[Any]:
+        """Leave the round that runs, and tell its members."""
+        return self._follow(self._round.leave(now), now) if self._round is not None else []
+
     def offer(self, *, samples: int, loss: float, now: float) -> Sequence[Any]:
         """The contribution is written down: so many samples, their mean loss in nats."""
         self._standing = (samples, loss)

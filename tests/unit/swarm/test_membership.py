@@ -1,5 +1,5 @@
 from core.base.ids import PeerId
-from core.swarm.membership import PEERS_MAX, Membership
+from core.swarm.membership import LAST_WORDS_S, PEERS_MAX, Membership
 from core.swarm.progress import Report
 from core.swarm.states import StateName
 
@@ -44,13 +44,14 @@ def test_samples_of_the_same_state_add_up_and_others_do_not_count() -> None:
 def test_a_leavers_samples_are_deducted_and_a_returner_counts_again() -> None:
     members = Membership()
     state = StateName(3, NEW)
-    members.heard(peer(1), report(), expires=200, now=100)
+    members.heard(peer(1), report(time=40.0), expires=200, now=100)
     members.lost(peer(1), 101.0)
     assert members.samples(state) == 0
-    assert not members.heard(peer(1), report(time=100.0), expires=200, now=102)
-    assert members.heard(peer(1), report(time=100.5), expires=200, now=102)
+    assert not members.heard(peer(1), report(time=40.0), expires=200, now=102)
+    last_words = 40.0 + 1.0 + LAST_WORDS_S
+    assert members.heard(peer(1), report(time=last_words), expires=200, now=102)
     assert members.samples(state) == 0
-    assert members.heard(peer(1), report(time=101.5), expires=200, now=102)
+    assert members.heard(peer(1), report(time=last_words + 0.1), expires=200, now=103)
     assert members.samples(state) == 10
 
 

@@ -1,0 +1,156 @@
+"""A real collaboration for tests: a backbone and engines as processes of their own, with the real worker, small."""
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+from tests.small_task import small_task
+
+from core.api.snapshot import Snapshot
+from core.backbone import charter as charters
+from core.backbone.charter import Charter
+from core.base.manifest import AveragingNumbers, Manifest, OptimizerNumbers
+from core.control.client import ControlClient, NotRunning
+from core.paths import Home
+
+CORE = (sys.executable, "-m", "core")
+LOOPBACK = ("--bind", "127.0.0.1", "--host", "127.0.0.1")
+ENVIRONMENT = {**os.environ, "POTLUCK_KEYRING": "off", "OMP_NUM_THREADS": "1"}
+
+
+@dataclass
+class Volunteer:
+    """An engine in a process of its own."""
+
+    home: Home
+    process: subprocess.Popen[bytes]
+
+    def kill(self) -> None:
+        """As a power cut would."""
+        self.process.kill()
+        self.process.wait()
+
+    async def snapshot(self) -> Snapshot:
+        async with ControlClient.connect(self.home) as client:
+            return await client.snapshot()
+
+    async def until(self, reached: Callable[[Snapshot], bool], *, timeout_s: float = 120.0) -> Snapshot:
+        """The first snapshot for which `reached` holds.  Waits for the engine to come up, too."""
+        last = None
+        try:
+            async with asyncio.timeout(timeout_s):
+                while True:
+                    with contextlib.suppress(NotRunning):
+                        async with ControlClient.connect(self.home) as client:
+                            async for news in client.notifications():
+                                if isinstance(news, Snapshot):
+                                    last = news
+                                    if reached(news):
+                                        return news
+                    await asyncio.sleep(0.05)
+        except TimeoutError:
+            log = (self.home.logs / "worker.log").read_text() if (self.home.logs / "worker.log").exists() else ""
+            raise AssertionError(f"not reached in {timeout_s} s; last was {last}\n{log[-2000:]}") from None
+
+
+@dataclass
+class Collaboration:
+    """A backbone, and whoever joins it."""
+
+    folder: Path
+    charter: Charter
+    link: str = ""
+    backbone: subprocess.Popen[bytes] | None = None
+    volunteers: list[Volunteer] = field(default_factory=list)
+
+    def start_backbone(self) -> None:
+        self.backbone = subprocess.Popen(
+            [*CORE, "backbone", "--charter", str(self.charter.folder), *LOOPBACK, "--leash"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=(self.folder / "backbone.log").open("ab"),
+            env=ENVIRONMENT,
+        )
+        assert self.backbone.stdout is not None
+        self.link = json.loads(self.backbone.stdout.readline())["link"]
+
+    def join(self, name: str, *extra: str) -> Volunteer:
+        """Start an engine, or start it again, on the home of that name."""
+        home = Home(self.folder / name)
+        home.create()
+        where = [*LOOPBACK, "--port", "0", "--leash", *extra]
+        process = subprocess.Popen(
+            [*CORE, "engine", "--home", str(home.directory), "--join", self.link, "--name", name, *where],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=(self.folder / f"{name}.log").open("ab"),
+            env=ENVIRONMENT,
+        )
+        volunteer = Volunteer(home, process)
+        self.volunteers.append(volunteer)
+        return volunteer
+
+    def states(self, volunteer: Volunteer) -> Path:
+        return volunteer.home.state(self.charter.manifest.id.hex()) / "states"
+
+    def close(self) -> None:
+        """Let go of every leash; whoever does not end by itself is a failure of the test."""
+        processes = [volunteer.process for volunteer in self.volunteers]
+        for process in [*processes, *([self.backbone] if self.backbone is not None else [])]:
+            if process.poll() is None:
+                with contextlib.suppress(OSError):
+                    os.kill(process.pid, signal.SIGCONT)
+                assert process.stdin is not None
+                process.stdin.close()
+            try:
+                process.wait(30)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+                raise
+
+
+def found(folder: Path, *, target_samples: int, averaging: AveragingNumbers | None = None) -> Charter:
+    """A charter for the small task."""
+    task = small_task(folder / "prepared")
+    authority = charters.new_authority()
+    manifest = Manifest(
+        name="A test",
+        organiser="pytest",
+        task="albert",
+        numbers=task.numbers,
+        blobs=charters.keep_blobs(folder / "charter", task.blobs),
+        optimizer=OptimizerNumbers(learning_rate=0.01, warmup_epochs=2, total_epochs=1000),
+        averaging=averaging or AveragingNumbers(),
+        target_samples=target_samples,
+        evaluate_every=3,
+        authority=authority.peer_id.hex(),
+    )
+    return charters.found(folder / "charter", manifest, authority)
+
+
+@contextlib.asynccontextmanager
+async def collaboration(charter: Charter, folder: Path) -> AsyncIterator[Collaboration]:
+    """A running backbone; everything that joined it ends with the context."""
+    running = Collaboration(folder, charter)
+    running.start_backbone()
+    try:
+        yield running
+    finally:
+        await asyncio.to_thread(running.close)
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs; a zombie does not."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False

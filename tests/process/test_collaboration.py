@@ -1,0 +1,127 @@
+"""Real engines, real workers, real connections: what happens when somebody dies, pauses or comes back."""
+
+import asyncio
+import time
+from pathlib import Path
+
+import pytest
+from safetensors.numpy import load_file
+
+from core.api.snapshot import Activity, Snapshot
+from core.base.manifest import AveragingNumbers
+from core.control.client import ControlClient
+from tests.process.swarm import alive, collaboration, found
+
+pytestmark = pytest.mark.process
+
+SLOW_ROUNDS = AveragingNumbers(chunk_numel=256, round_timeout_s=20.0, stall_timeout_s=4.0)
+"""Small chunks make a round last long enough to be in the middle of it."""
+
+
+def in_round(news: Snapshot) -> bool:
+    return news.epoch >= 1 and news.activity is Activity.AVERAGING
+
+
+def test_a_volunteer_killed_in_a_round_costs_the_others_less_than_the_round_and_comes_back(tmp_path: Path) -> None:
+    charter = found(tmp_path, target_samples=96, averaging=SLOW_ROUNDS)
+
+    async def run() -> None:
+        async with collaboration(charter, tmp_path) as swarm:
+            ada, bob, eve = swarm.join("ada"), swarm.join("bob"), swarm.join("eve")
+            await asyncio.gather(*(one.until(lambda news: news.epoch >= 1) for one in (ada, bob, eve)))
+            before = await eve.until(in_round)
+            worker = before.me.worker_pid
+            eve.kill()
+            killed = time.monotonic()
+            await asyncio.gather(*(one.until(lambda news: news.epoch > before.epoch) for one in (ada, bob)))
+            assert time.monotonic() - killed < SLOW_ROUNDS.round_timeout_s
+            assert worker is not None
+            again = swarm.join("eve")
+            behind = (await ada.snapshot()).epoch
+            back = await again.until(lambda news: news.epoch > behind and news.me.epochs > before.me.epochs)
+            assert not alive(worker)
+            assert back.me.samples > before.me.samples
+
+    asyncio.run(run())
+
+
+def test_pause_ends_the_worker_at_once_and_resume_goes_on(tmp_path: Path) -> None:
+    charter = found(tmp_path, target_samples=64)
+
+    async def run() -> None:
+        async with collaboration(charter, tmp_path) as swarm:
+            ada = swarm.join("ada")
+            before = await ada.until(lambda news: news.epoch >= 1 and news.me.worker_pid is not None)
+            async with ControlClient.connect(ada.home) as client:
+                async with asyncio.timeout(1.0):
+                    await client.call("pause")
+                assert before.me.worker_pid is not None
+                assert not alive(before.me.worker_pid)
+                paused = await client.snapshot()
+                assert paused.activity is Activity.PAUSED
+                assert not paused.contributing
+                assert paused.me.worker_pid is None
+                await client.call("resume")
+            after = await ada.until(lambda news: news.epoch > paused.epoch)
+            assert after.contributing
+            assert after.me.worker_pid != before.me.worker_pid
+
+    asyncio.run(run())
+
+
+def test_a_choice_to_pause_outlives_the_engine(tmp_path: Path) -> None:
+    charter = found(tmp_path, target_samples=64)
+
+    async def run() -> None:
+        async with collaboration(charter, tmp_path) as swarm:
+            ada = swarm.join("ada")
+            await ada.until(lambda news: news.me.worker_pid is not None)
+            async with ControlClient.connect(ada.home) as client:
+                await client.call("pause")
+            ada.kill()
+            again = swarm.join("ada")
+            news = await again.until(lambda news: news.activity is not Activity.STARTING)
+            assert news.activity is Activity.PAUSED
+            assert news.me.worker_pid is None
+
+    asyncio.run(run())
+
+
+def test_a_power_cut_loses_at_most_the_epoch_in_hand(tmp_path: Path) -> None:
+    charter = found(tmp_path, target_samples=64)
+
+    async def run() -> None:
+        async with collaboration(charter, tmp_path) as swarm:
+            ada, bob = swarm.join("ada"), swarm.join("bob")
+            await asyncio.gather(*(one.until(lambda news: news.epoch >= 2) for one in (ada, bob)))
+            ada.kill()
+            bob.kill()
+            kept = max(int(path.name.split("-")[1]) for path in swarm.states(ada).glob("state-*.safetensors"))
+            assert kept >= 2
+            ada, bob = swarm.join("ada"), swarm.join("bob")
+            seen = await ada.until(lambda news: news.activity is Activity.TRAINING)
+            assert seen.epoch >= kept
+            await asyncio.gather(*(one.until(lambda news: news.epoch > kept) for one in (ada, bob)))
+
+    asyncio.run(run())
+
+
+def test_latecomers_get_the_very_same_state(tmp_path: Path) -> None:
+    charter = found(tmp_path, target_samples=64)
+
+    async def run() -> None:
+        async with collaboration(charter, tmp_path) as swarm:
+            ada = swarm.join("ada", "--last-epoch", "3")
+            await ada.until(lambda news: news.activity is Activity.FINISHED)
+            late = swarm.join("late", "--last-epoch", "3")
+            news = await late.until(lambda news: news.activity is Activity.FINISHED)
+            assert news.epoch == 3
+            assert [row.samples for row in news.leaderboard] == [
+                row.samples for row in (await ada.snapshot()).leaderboard
+            ]
+            (one,) = swarm.states(ada).glob("state-00000003-*.safetensors")
+            (other,) = swarm.states(late).glob("state-00000003-*.safetensors")
+            assert one.read_bytes() == other.read_bytes()
+            assert load_file(one)
+
+    asyncio.run(run())
