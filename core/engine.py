@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 import platform
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from random import SystemRandom
 from typing import Any
 
@@ -16,6 +16,7 @@ from core.backbone.link import Link
 from core.base.problems import Problem
 from core.base.signing import Ed25519Verifier, KeyPair
 from core.base.wire import MessageCodec
+from core.chronicle import Chronicle
 from core.control.door import Door
 from core.control.intents import Evaluation
 from core.control.notices import NoticeRing
@@ -23,7 +24,7 @@ from core.dht.events import Learned
 from core.dht.messages import DHT_MESSAGES, Contact
 from core.durable import make_directory
 from core.keys import load_identity, system_keyring
-from core.ledger.contributions import Contribution, Ledger, load_ledger
+from core.ledger.contributions import Ledger
 from core.net.clock import Clock
 from core.net.host import Host
 from core.paths import Home
@@ -36,7 +37,6 @@ from core.view import Standpoint, take_snapshot
 from core.workers.state_files import DiskStateSink
 from core.workers.trainer import Trainer, TrainerPlace
 
-SAVE_INTERVAL_S = 10.0
 PASS_RENEW_S = 6 * 3600.0
 """How often a pass, valid for 24 hours, is renewed."""
 LEDGER_OFFER_BYTES = 60 * 1024
@@ -63,18 +63,6 @@ class EngineOptions:
 
 
 @dataclass(slots=True)
-class _Meter:
-    """How long this computer has contributed."""
-
-    before_s: float = 0.0
-    since: float | None = None
-
-    def total(self, now: float) -> float:
-        """Seconds in all."""
-        return self.before_s + (now - self.since if self.since is not None else 0.0)
-
-
-@dataclass(slots=True)
 class _Parts:
     """What exists once the engine has joined."""
 
@@ -82,7 +70,7 @@ class _Parts:
     participant: Participant
     host: Host
     trainer: Trainer
-    ledger: Ledger
+    chronicle: Chronicle
     joining: Joining
 
 
@@ -94,7 +82,6 @@ class _Life:
     key: KeyPair
     stage: str = "Potluck is starting."
     problem: Problem | None = None
-    meter: _Meter = field(default_factory=_Meter)
 
 
 class Engine:
@@ -121,7 +108,6 @@ class Engine:
         self._door = Door(home=self._home, intents=self, notices=self.notices, now=clock.now)
         self._parts: _Parts | None = None
         self._quit = asyncio.Event()
-        self._dirty = False
 
     # --- what clients ask (core.control.intents.Intents) -------------------------------------------------------------
 
@@ -140,12 +126,12 @@ class Engine:
                 me=life.key.peer_id,
                 manifest=parts.membership.manifest if parts is not None else None,
                 participant=parts.participant if parts is not None else None,
-                ledger=parts.ledger if parts is not None else None,
+                ledger=parts.chronicle.ledger if parts is not None else None,
                 worker_pid=trainer.pid if trainer is not None else None,
                 loss_unigram=trainer.loss_unigram if trainer is not None else None,
                 bytes_sent=stats.bytes_sent if stats is not None else 0,
                 bytes_received=stats.bytes_received if stats is not None else 0,
-                contributing_s=life.meter.total(now),
+                contributing_s=parts.chronicle.contributed_s if parts is not None else 0.0,
                 problem=life.problem or (trainer.problem if trainer is not None else None),
                 notice_last=self.notices.last,
             )
@@ -230,7 +216,7 @@ class Engine:
                 tasks = [
                     group.create_task(parts.host.run()),
                     group.create_task(parts.trainer.run()),
-                    group.create_task(self._keep_ledger(parts)),
+                    group.create_task(parts.chronicle.keep(lambda: parts.participant.dht.contacts)),
                     group.create_task(self._renew_pass(parts)),
                 ]
                 if self._life.settings.contributing:
@@ -241,8 +227,8 @@ class Engine:
                 for task in tasks:
                     task.cancel()
         finally:
-            self._switch(contributing=self._life.settings.contributing)
-            parts.ledger.save(self._home.ledger(parts.membership.manifest.id.hex()))
+            parts.chronicle.contributing(on=False)
+            parts.chronicle.save(parts.participant.dht.contacts)
             await parts.host.close()
 
     async def close(self) -> None:
@@ -263,9 +249,12 @@ class Engine:
                 f"This computer's clock differs by {abs(membership.clock_ahead_s):.0f} seconds from the backbone's. "
                 "Set the clock right, or others will refuse this computer's messages.",
             )
-        read = load_ledger(self._home.ledger(link.manifest_id.hex()))
-        if read.notice is not None:
-            self.notices.add("warning", read.notice)
+        chronicle = Chronicle(
+            folder=folder,
+            ledger=self._home.ledger(link.manifest_id.hex()),
+            notices=self.notices,
+            now=self._clock.now,
+        )
         participant = Participant(
             settings=self._participant_settings(membership),
             signer=life.key,
@@ -284,8 +273,8 @@ class Engine:
             trace=participant.trace,
             on_event=self._on_event,
         )
-        trainer = self._make_trainer(membership, participant, host, read.ledger)
-        return _Parts(membership, participant, host, trainer, read.ledger, joining)
+        trainer = self._make_trainer(membership, participant, host, chronicle.ledger)
+        return _Parts(membership, participant, host, trainer, chronicle, joining)
 
     def _participant_settings(self, membership: Membership) -> ParticipantSettings:
         manifest, options = membership.manifest, self._options
@@ -331,7 +320,8 @@ class Engine:
         wanted = options.port if options.port is not None else self._life.settings.port
         port = await parts.host.start(bind=options.bind, port=wanted)
         _LOG.info("listening for peers on port %d", port)
-        contacts = [Contact(known.peer, known.host, known.port) for known in parts.membership.contacts]
+        given = [Contact(known.peer, known.host, known.port) for known in parts.membership.contacts]
+        contacts = [*given, *(contact for contact in parts.chronicle.contacts if contact not in given)]
         for contact in contacts:
             parts.host.learn(contact.peer_id, contact.host, contact.port)
         parts.host.perform(parts.participant.start(contacts, host=options.host, port=port, now=self._clock.now()))
@@ -350,10 +340,9 @@ class Engine:
             case orders.RoundLost(reason=reason):
                 self.notices.add("warning", f"A round of averaging came to nothing ({reason}); it is tried again.")
             case orders.HeldoutLearned(epoch=epoch, loss=loss):
-                parts.ledger.record_loss(epoch, heldout=loss)
-                self._dirty = True
-            case orders.LedgerLearned(ledger=data):
-                self._merge(parts, data)
+                parts.chronicle.heldout(epoch, loss)
+            case orders.LedgerLearned(ledger=data, epoch=epoch):
+                parts.chronicle.merge(data, epoch_max=epoch, trace=parts.participant.trace)
             case orders.Changed():
                 pass
             case _:
@@ -363,35 +352,13 @@ class Engine:
     def _record(self, parts: _Parts, record: orders.RoundRecord) -> None:
         live = parts.participant.membership.live()
         names = {peer: report.name for peer, report in live.items()} | {self._life.key.peer_id: self._name()}
-        members = [Contribution(peer, names.get(peer, ""), samples) for peer, samples in record.members]
-        parts.ledger.record_round(members, epoch=record.name.epoch, lineage=record.name.lineage)
-        parts.ledger.record_loss(record.name.epoch - 1, training=record.loss)
-        self._dirty = True
+        parts.chronicle.round(record, names)
         if record.missing:
             self.notices.add(
                 "warning", f"Step {record.name.epoch}: {len(record.missing)} contribution(s) arrived only in part."
             )
 
-    def _merge(self, parts: _Parts, data: bytes) -> None:
-        try:
-            parts.ledger.merge(Ledger.from_bytes(data))
-        except ValueError:
-            parts.participant.trace.mark("ledger.drop")
-        self._dirty = True
-
     # --- housekeeping ------------------------------------------------------------------------------------------------
-
-    async def _keep_ledger(self, parts: _Parts) -> None:
-        path = self._home.ledger(parts.membership.manifest.id.hex())
-        while True:
-            await asyncio.sleep(SAVE_INTERVAL_S)
-            if self._dirty:
-                self._dirty = False
-                try:
-                    parts.ledger.save(path)
-                except Problem as problem:
-                    self._dirty = True
-                    self.notices.add("problem", str(problem))
 
     async def _renew_pass(self, parts: _Parts) -> None:
         while True:
@@ -402,12 +369,11 @@ class Engine:
             parts.host.renew(renewed.certificate)
 
     def _switch(self, *, contributing: bool) -> None:
-        """Keep the person's choice, and the time contributed."""
-        life, now = self._life, self._clock.now()
-        meter = life.meter
-        life.meter = _Meter(meter.total(now), now if contributing and self._parts is not None else None)
-        life.settings = msgspec.structs.replace(life.settings, contributing=contributing)
-        save_settings(self._home.settings_file, life.settings)
+        """Keep the person's choice, and count the time contributed."""
+        if self._parts is not None:
+            self._parts.chronicle.contributing(on=contributing)
+        self._life.settings = msgspec.structs.replace(self._life.settings, contributing=contributing)
+        save_settings(self._home.settings_file, self._life.settings)
 
     def _name(self) -> str:
         return self._options.name or self._life.settings.name or platform.node()[:40] or "A volunteer"

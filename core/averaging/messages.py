@@ -164,6 +164,8 @@ class Status(Message, frozen=True, tag="averaging.status"):
     """Of the leader that I follow."""
     versions: Versions
     reducers: Reducers
+    live: Bits
+    """Who is in, by the orders that I have followed."""
     complete: bool
     committed: bool
     """I hold a Commit for these versions."""

@@ -75,7 +75,7 @@ async def _require_dead(home: Home) -> None:
         AlreadyRunning: it answers; or its process lives and something holds its port, but too slowly to tell.
     """
     file = read_engine_file(home)
-    if file is None or not _alive(file):
+    if file is None or not psutil.pid_exists(file.pid):
         return
     hint = "Use the window or the command line of the one that runs, or stop it with: potluck quit"
     try:
@@ -84,6 +84,8 @@ async def _require_dead(home: Home) -> None:
     except NotRunning:
         return
     except TimeoutError:
+        if _younger(file):
+            return
         raise AlreadyRunning(
             f"Potluck is already running, as process {file.pid}, but does not answer.", hint="End that process."
         ) from None
@@ -92,12 +94,12 @@ async def _require_dead(home: Home) -> None:
     raise AlreadyRunning("Potluck is already running.", hint=hint)
 
 
-def _alive(file: EngineFile) -> bool:
-    """Whether the process of `file` still runs, and is no younger one with the same number."""
-    if file.pid == os.getpid():
-        return True  # two engines in one process: the door tells
+def _younger(file: EngineFile) -> bool:
+    """Whether the process with the engine's number began after the engine, so that it is another one."""
     try:
-        return bool(psutil.Process(file.pid).create_time() <= file.started + 5)
+        return bool(psutil.Process(file.pid).create_time() > file.started + 5)
+    except psutil.NoSuchProcess:
+        return True
     except (psutil.Error, ValueError, OverflowError):
         return False
 

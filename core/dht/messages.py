@@ -13,7 +13,7 @@ from typing import Annotated, ClassVar
 import msgspec
 from msgspec import Meta
 
-from core.base.ids import KEY_BYTES, PEER_ID_BYTES, Key, PeerId
+from core.base.ids import KEY_BYTES, PEER_ID_BYTES, PeerId
 from core.base.signing import SIGNATURE_BYTES
 from core.base.wire import Message, Plane
 
@@ -183,8 +183,3 @@ def encoded_bytes(message: Message) -> int:
 def answer_room(request: Request) -> int:
     """How long the answer to `request` may be, bytes."""
     return min(MESSAGE_BYTES_MAX, AMPLIFICATION * encoded_bytes(request))
-
-
-def point(key: bytes) -> Key:
-    """A key from a message, as a point of the key space."""
-    return Key(key)

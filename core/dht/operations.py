@@ -89,17 +89,17 @@ class Finding(Operation):
         """Whom to ask for nearer peers."""
         return [Ask(contact, Find(0, self.client, self.walk.key, PAD)) for contact in self.walk.take()]
 
-    def answered(self, contact: Contact, request: Request, answer: Answer, now: float) -> None:  # noqa: ARG002 - base
+    def answered(self, contact: Contact, request: Request, answer: Answer, now: float) -> None:  # noqa: ARG002 - the base's
         """Contacts nearer to the key."""
         self.walk.answered(contact.peer_id)
         if isinstance(answer, Nodes):
             self.walk.add(answer.nodes)
 
-    def slow(self, contact: Contact, request: Request) -> None:  # noqa: ARG002 - base
+    def slow(self, contact: Contact, request: Request) -> None:  # noqa: ARG002 - the base's
         """Go on without."""
         self.walk.slow(contact.peer_id)
 
-    def failed(self, contact: Contact, request: Request) -> None:  # noqa: ARG002 - base
+    def failed(self, contact: Contact, request: Request) -> None:  # noqa: ARG002 - the base's
         """Go on without."""
         self.walk.failed(contact.peer_id)
 
@@ -287,11 +287,11 @@ class Forwarding(Operation):
             asks.append(Ask(self._newcomer, Store(0, self.client, key, record)))
         return asks
 
-    def answered(self, contact: Contact, request: Request, answer: Answer, now: float) -> None:  # noqa: ARG002 - base
+    def answered(self, contact: Contact, request: Request, answer: Answer, now: float) -> None:  # noqa: ARG002 - the base's
         """One is there."""
         self._in_flight -= 1
 
-    def failed(self, contact: Contact, request: Request) -> None:  # noqa: ARG002 - base
+    def failed(self, contact: Contact, request: Request) -> None:  # noqa: ARG002 - the base's
         """The newcomer has gone again."""
         self._in_flight -= 1
         self._records.clear()

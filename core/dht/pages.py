@@ -1,4 +1,4 @@
-"""Answers cut to the room they have: contacts, records, and the index of a key that has too many records for one answer.
+"""Answers cut to the room they have: contacts, records, and the index of a key with too many records for one answer.
 
 An index entry is 16 bytes, big-endian: the tag (8), the expiration in unix milliseconds (6) and the record's length in
 an answer (2).

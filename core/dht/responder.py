@@ -1,5 +1,7 @@
 """The side that answers: contacts and records for whoever asks, within the room that the request paid for."""
 
+from itertools import islice
+
 from core.base.ids import Key, PeerId, distance, node_key
 from core.base.trace import Trace
 from core.dht.messages import NODES_MAX, Answer, Contact, Fetch, Find, Get, Ping, Pong, Record, Request, Store, Stored
@@ -7,6 +9,9 @@ from core.dht.pages import nodes_answer, records_answer, values_answer
 from core.dht.records import RecordStore
 from core.dht.routing import RoutingTable
 from core.dht.settings import DhtSettings
+
+KEYS_PER_NEWCOMER = 500
+"""Keys considered for each newcomer."""
 
 
 class Responder:
@@ -52,7 +57,7 @@ def due_to_newcomer(
     """
     due: list[tuple[Key, Record]] = []
     here, there = node_key(me), node_key(newcomer)
-    for key in store:
+    for key in islice(store, KEYS_PER_NEWCOMER):
         mine, theirs = distance(here, key), distance(there, key)
         others = [c.peer_id for c in table.closest(key, settings.replicas + 1) if c.peer != newcomer]
         distances = [distance(node_key(peer), key) for peer in others]

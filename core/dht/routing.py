@@ -125,7 +125,7 @@ class RoutingTable:
             bucket.entries[heir] = self._entries[heir] = spare
 
     def wants(self, peer: PeerId) -> bool:
-        """Whether it is worth asking a peer for proof: there is a place for it, or it is in the table but was silent."""
+        """Whether to ask a peer for proof: there is a place for it, or it is in the table but was silent."""
         key = int.from_bytes(node_key(peer), "big")
         if key == self._me:
             return False

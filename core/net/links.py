@@ -13,7 +13,8 @@ from core.net.book import Address, AddressBook, Backoff
 from core.net.outbox import BULK_QUEUE_BYTES_MAX, MESSAGE_COST_BYTES
 from core.net.passes import Pass
 from core.net.rhythm import HEARTBEAT_S
-from core.net.streams import CLOSE_S, PeerStream, StreamTerms
+from core.net.streams import CLOSE_S, PeerStream
+from core.net.terms import StreamTerms
 from core.net.tls import Credentials
 
 CALL_S = 10.0

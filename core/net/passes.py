@@ -115,6 +115,13 @@ def verify_authority(der: bytes, authority_id: PeerId) -> None:
         )
 
 
+def authority_id_of(der: bytes) -> PeerId:
+    """The key in an authority's certificate that has been checked (`verify_authority`)."""
+    key = x509.load_der_x509_certificate(der).public_key()
+    assert isinstance(key, Ed25519PublicKey)
+    return PeerId(key.public_bytes_raw())
+
+
 def _read(certificate: x509.Certificate, manifest_id: bytes) -> Pass:
     key = certificate.public_key()
     if not isinstance(key, Ed25519PublicKey) or certificate.signature_algorithm_oid != SignatureAlgorithmOID.ED25519:

@@ -57,10 +57,9 @@ class Liveness:
 
     def __init__(self, now: float) -> None:
         self.heard = now
-        self.sent = now
 
-    def verdict(self, now: float) -> Literal["fine", "beat", "dead"]:
-        """What to do now."""
+    def verdict(self, now: float, *, sent: float) -> Literal["fine", "beat", "dead"]:
+        """What to do now, when we last sent something at `sent`."""
         if now - self.heard > SILENCE_S:
             return "dead"
-        return "beat" if now - self.sent >= HEARTBEAT_S else "fine"
+        return "beat" if now - sent >= HEARTBEAT_S else "fine"

@@ -1,66 +1,24 @@
 """A link to one peer: messages over TLS over one TCP connection."""
 
 import asyncio
-import socket
 import ssl
 from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from core.base.ids import PeerId
 from core.base.problems import ProofProblem, WireProblem
-from core.base.trace import Trace
 from core.base.wire import FrameDecoder
-from core.net.outbox import Outbox
 from core.net.passes import Pass
-from core.net.rhythm import HEARTBEAT_S, DrainRate, Liveness
-from core.net.tls import Credentials, SecureChannel
+from core.net.rhythm import HEARTBEAT_S, Liveness
+from core.net.sender import Sender
+from core.net.terms import StreamTerms
+from core.net.tls import SecureChannel
 
 HANDSHAKE_S = 10.0
 CLOSE_S = 1.0
 """How long a closing link may take to send what it still holds."""
 TURN_S = 0.010
 """How long one link may keep the loop before timers and other links have their turn."""
-TURN_BYTES = 1024 * 1024
-SCRATCH_BYTES = 256 * 1024
-UNSENT_BYTES_MAX = 128 * 1024
-_NOTSENT_LOWAT: int | None = getattr(socket, "TCP_NOTSENT_LOWAT", None)
-
-
-@dataclass(frozen=True, slots=True)
-class Scratch:
-    """Room in which all links of a loop receive and decrypt; nothing stays in it between two callbacks."""
-
-    cipher: memoryview = field(default_factory=lambda: memoryview(bytearray(SCRATCH_BYTES)))
-    plain: memoryview = field(default_factory=lambda: memoryview(bytearray(SCRATCH_BYTES)))
-
-
-class StreamOwner(Protocol):
-    """Who is told what happens on a link.  Called inside the loop's callbacks."""
-
-    def stream_opened(self, stream: "PeerStream") -> None:
-        """The handshake is complete and the other side's pass holds: `stream.proven` is set."""
-
-    def stream_received(self, stream: "PeerStream", data: bytearray) -> None:
-        """A whole message arrived; the bytes are the receiver's to keep."""
-
-    def stream_closed(self, stream: "PeerStream", reason: str) -> None:
-        """It is over; called once, also for a link that never opened."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StreamTerms:
-    """What all links of a host have in common."""
-
-    owner: StreamOwner
-    credentials: Credentials
-    verify: Callable[[bytes], Pass]
-    """The pass in a certificate; raises ProofProblem."""
-    now: Callable[[], float]
-    """Unix seconds, for the passes."""
-    trace: Trace
-    scratch: Scratch = field(default_factory=Scratch)
 
 
 class PeerStream(asyncio.BufferedProtocol):
@@ -80,7 +38,6 @@ class PeerStream(asyncio.BufferedProtocol):
         self.proven: Pass | None = None
         self.closed: str | None = None
         """Why it is over."""
-        self.bytes_sent = 0
         self.bytes_received = 0
         self.opened_at = 0.0
         """Unix seconds."""
@@ -93,17 +50,14 @@ class PeerStream(asyncio.BufferedProtocol):
         self._channel = SecureChannel(terms.credentials, server_side=expected is None)
         self._decoder = FrameDecoder()
         self._arrived: deque[bytearray] = deque()
-        self._outbox = Outbox()
-        self._drain = DrainRate()
+        self._sender = Sender(self._channel)
         self._liveness = Liveness(self._loop.time())
         self._busy_at = self._loop.time()
         self._timer: asyncio.TimerHandle | None = None
-        self._full = False
         self._held = False
         self._turn_planned = False
         self._pump_planned = False
         self._ended = False
-        self._unsent_bytes = 0
 
     @property
     def initiated(self) -> bool:
@@ -129,13 +83,18 @@ class PeerStream(asyncio.BufferedProtocol):
     @property
     def queued_bytes(self) -> int:
         """What waits to be sent."""
-        return self._outbox.control_bytes + self._outbox.bulk_bytes
+        return self._sender.outbox.control_bytes + self._sender.outbox.bulk_bytes
+
+    @property
+    def bytes_sent(self) -> int:
+        """On the wire, with TLS."""
+        return self._sender.bytes_sent
 
     def send(self, data: bytes, *, bulk: bool) -> None:
         """Send an encoded message.  A link whose queue would overflow is closed: it must never lose one of many."""
         if self.closed is not None:
             return
-        if not self._outbox.put(data, bulk=bulk):
+        if not self._sender.outbox.put(data, bulk=bulk):
             self._terms.trace.mark("net.drop.queue")
             self.close("takes nothing")
             return
@@ -161,11 +120,7 @@ class PeerStream(asyncio.BufferedProtocol):
             return
         transport = self._transport
         if transport is not None and self.proven is not None:
-            self._full = False
-            while self._outbox.control_bytes:
-                self._write_some()
-            self._channel.say_goodbye()
-            transport.write(self._channel.take())
+            self._sender.say_goodbye(self._loop.time())
         self._end(reason)
         if transport is not None:
             transport.close()
@@ -185,8 +140,9 @@ class PeerStream(asyncio.BufferedProtocol):
         if self.closed is not None:
             transport.abort()
             return
-        transport.set_write_buffer_limits(high=0, low=0)
-        self._liveness = Liveness(self._loop.time())
+        now = self._loop.time()
+        self._liveness.heard = now
+        self._sender.attach(transport, now)
         self._timer = self._loop.call_later(HANDSHAKE_S, self.abort, "handshake took too long")
         self._handshake()
 
@@ -222,13 +178,11 @@ class PeerStream(asyncio.BufferedProtocol):
 
     def pause_writing(self) -> None:
         """The kernel takes no more for now."""
-        self._full = True
-        self._drain.hindered()
+        self._sender.full()
 
     def resume_writing(self) -> None:
         """All that was written has left for the kernel."""
-        self._full = False
-        self._drain.resumed(self._loop.time())
+        self._sender.room(self._loop.time())
         self._plan_pump()
 
     # --- inside ------------------------------------------------------------------------------------------------------
@@ -239,14 +193,13 @@ class PeerStream(asyncio.BufferedProtocol):
             return
         try:
             complete = self._channel.handshake()
-            if data := self._channel.take():
-                self._transport.write(data)
+            self._sender.flush()
             if not complete:
                 return
             proven = self._terms.verify(self._channel.peer_pass)
         except (ssl.SSLError, ProofProblem) as error:
             self._terms.trace.mark("net.drop.handshake")
-            self._transport.write(self._channel.take())  # the alert that says why
+            self._sender.flush()  # the alert that says why
             self.close(f"handshake failed: {_sentence(error)}")
             return
         if self.expected not in {None, proven.peer}:
@@ -277,7 +230,7 @@ class PeerStream(asyncio.BufferedProtocol):
         except ProofProblem:
             self.close("its pass has expired")
             return
-        match self._liveness.verdict(now):
+        match self._liveness.verdict(now, sent=self._sender.sent_at):
             case "dead":
                 self.abort("silent")
                 return
@@ -339,45 +292,15 @@ class PeerStream(asyncio.BufferedProtocol):
             self._loop.call_soon(self._pump)
 
     def _pump(self) -> None:
-        """Write until the link is full, or nothing is left, or others should have their turn."""
         self._pump_planned = False
-        if self.proven is None or self.closed is not None or self._full or not self._outbox:
-            return
-        self._drain.begin(self._loop.time())
-        before = self.bytes_sent
-        while self._outbox and not self._full and self.closed is None:
-            if self.bytes_sent - before > TURN_BYTES:
-                self._plan_pump()
-                return
-            self._write_some()
-
-    def _write_some(self) -> None:
-        assert self._transport is not None
-        for piece in self._outbox.take(self._drain.fragment_bytes):
-            self._channel.write(piece)
-        data = self._channel.take()
-        self._keep_kernel_queue_short()
-        self.bytes_sent += len(data)
-        self._liveness.sent = self._loop.time()
-        self._drain.wrote(len(data))
-        self._transport.write(data)
-
-    def _keep_kernel_queue_short(self) -> None:
-        """What the kernel holds unsent cannot be overtaken any more."""
-        wanted = min(self._drain.fragment_bytes, UNSENT_BYTES_MAX)
-        if _NOTSENT_LOWAT is None or wanted == self._unsent_bytes:
-            return
-        self._unsent_bytes = wanted
-        assert self._transport is not None
-        own_socket = self._transport.get_extra_info("socket")
-        if own_socket is not None:
-            own_socket.setsockopt(socket.IPPROTO_TCP, _NOTSENT_LOWAT, wanted)
+        if self.proven is not None and self.closed is None and self._sender.pump(self._loop.time()):
+            self._plan_pump()
 
     def _end(self, reason: str) -> None:
         if self.closed is not None:
             return
         self.closed = reason
-        self._outbox.clear()
+        self._sender.outbox.clear()
         self._arrived.clear()
         if self._timer is not None:
             self._timer.cancel()

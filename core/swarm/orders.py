@@ -80,6 +80,8 @@ class LedgerLearned:
     """A donor's view of who has contributed what."""
 
     ledger: bytes
+    epoch: int
+    """Of the state that came with it: nothing later can be in it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -333,7 +333,7 @@ class Participant:
     def _fetched(self, fetched: Fetched) -> list[Any]:
         self.fetching, self._retry_s = None, RETRY_MIN_S
         self.epochs.advance(Cue.FETCHED)
-        return [LedgerLearned(fetched.ledger), Load(fetched.location)]
+        return [LedgerLearned(fetched.ledger, fetched.name.epoch), Load(fetched.location)]
 
     def _fetch_failed(self, now: float) -> list[Any]:
         self.trace.mark("state.fetch.failed")

@@ -6,16 +6,16 @@ weighted mean and hands it back.  While nobody fails, the leader only listens un
 What fails, and what follows:
 
 - a sender: its share of the mean ends there; the means say whose parts they hold, so everybody knows what is missing;
-- a reducer: who lacks its means complains to the leader, which gives the share to another member as a new version, and
-  all parts of that share are sent again;
-- the leader: the next in the plan's order takes over, asks everybody's Status, and goes on; a Commit that any
-  of them holds is repeated;
+- a reducer: who lacks its means complains to the leader, which points to a member that holds them, or gives the share
+  to another member as a new version, and all parts of that share are sent again;
+- the leader: the next in the plan's order takes over, asks everybody's Status, and goes on; what the old leader has
+  committed, or may have, stays as it is;
 - too many (see `quorum`): the rest leaves the round; contributions are untouched and another round may begin;
 - the time: without a Commit by the round's deadline the member fails.
 
 Equal versions are equal means bit for bit, since one reducer made them; a leader commits only when everybody who
-is still in holds the same versions complete.  A leader that dies just after committing to itself may hold an outcome
-that nobody else has; whoever keeps the model's states must be able to tell them apart (`Outcome.fingerprint`).
+is still in holds the same versions complete.  So all who finish hold the same
+mean, whoever dies and whatever link breaks.
 """
 
 from collections.abc import Sequence
@@ -35,6 +35,7 @@ from core.averaging.messages import (
     Stalled,
     Status,
     from_bits,
+    to_bits,
 )
 from core.averaging.outcome import RoundFailed, RoundFinished
 from core.averaging.plan import Plan
@@ -188,6 +189,8 @@ class Butterfly:
             return []
         if self._state == _FINISHED:
             return [Send(self._peers[member], self._status(order.rank))]
+        if not self._exchange.live >> member & 1:  # it was excluded, and does not know yet
+            return [Send(self._peers[member], Leaving(self.plan.round))]
         self._succession.follow(order, now)
         self._leadership = None
         live = from_bits(order.live)
@@ -335,6 +338,7 @@ class Butterfly:
             rank,
             self._exchange.versions,
             self._exchange.reducers,
+            to_bits(self._exchange.live),
             self._exchange.complete,
             self._state == _FINISHED,
         )

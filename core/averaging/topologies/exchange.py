@@ -7,6 +7,7 @@ from core.averaging.outcome import Outcome
 from core.averaging.plan import Plan
 from core.averaging.topologies.lane import Lane
 from core.averaging.topologies.reducer import Answer, Reducer, Vectors
+from core.averaging.topologies.repeater import Repeater
 from core.base.ids import PeerId
 from core.base.machine import Send, earliest
 from core.base.problems import RemoteProblem
@@ -17,7 +18,7 @@ IN_FLIGHT_CHUNKS = 32
 WINDOW_MAX = 8
 WINDOW_MIN = 2
 Sends = list[Send[Open | Part | Mean]]
-ReducerStep = Callable[[Reducer, int, float], list[Answer]]
+ReducerStep = Callable[[Reducer | Repeater], list[Answer]]
 PATIENCE = 2.0
 """A reducer is given this many stall timeouts: it may itself have waited one for a sender."""
 
@@ -47,10 +48,11 @@ class Exchange:
         self._trace = trace
         self._peers = plan.peers
         self._window = window_for(len(plan.members))
-        self._live = (1 << len(plan.members)) - 1
+        self.live = (1 << len(plan.members)) - 1
+        """Members that are in, as far as I have been told (bits)."""
         self._first_chunks = tuple(plan.first_chunk(share) for share in range(len(plan.chunks)))
         self._lanes = [Lane(count, reducer=share, now=0.0) for share, count in enumerate(plan.chunks)]
-        self._reducers: dict[int, Reducer] = {}
+        self._reducers: dict[int, Reducer | Repeater] = {}
         self._opened: dict[tuple[int, int], int] = {}
         self._greeted = 0
         self._incomplete = sum(1 for lane in self._lanes if not lane.complete)
@@ -145,20 +147,26 @@ class Exchange:
         return self._send_parts(share)
 
     def assign(self, versions: Sequence[int], reducers: Sequence[int], live: int, *, now: float) -> Sends:
-        """Take over the leader's picture: newer versions with their reducers, and who is still in."""
+        """Take over the leader's picture: newer versions, other reducers, and who is still in.
+
+        Another reducer for the same version is one that holds its means and repeats them.
+        """
         outputs: Sends = []
         for member in range(len(self._peers)):
-            if self._live & ~live & 1 << member:
-                outputs += self._each_reducer(Reducer.forget, member, now)
-        self._live &= live
+            if self.live & ~live & 1 << member:
+                outputs += self._forget(member, now)
+        self.live &= live
         for share, (version, reducer) in enumerate(zip(versions, reducers, strict=True)):
-            if version > self._lanes[share].version:
+            lane = self._lanes[share]
+            if version > lane.version:
                 outputs += self._restart(share, version, reducer=reducer, now=now)
+            elif version == lane.version and reducer != lane.reducer:
+                outputs += self._redirect(share, reducer, now)
         return outputs
 
     def drop(self, member: int, now: float) -> Sends:
         """Nothing more will come from `member`: its remaining parts are missing."""
-        return self._each_reducer(Reducer.drop, member, now)
+        return self._each_reducer(lambda reducer: reducer.drop(member, now), now)
 
     def orphans(self, gone: int) -> list[tuple[int, int]]:
         """Shares (with versions) that I still need and whose reducer is among `gone` (bits)."""
@@ -200,7 +208,7 @@ class Exchange:
             (share, lane.version) for share, lane in enumerate(self._lanes) if lane.reducer == self._me and lane.count
         )
         message = Open(self._plan.round, mine)
-        return [Send(self._peers[m], message) for m in members if m != self._me and self._live >> m & 1]
+        return [Send(self._peers[m], message) for m in members if m != self._me and self.live >> m & 1]
 
     def _restart(self, share: int, version: int, *, reducer: int, now: float) -> Sends:
         lane = self._lanes[share]
@@ -211,12 +219,29 @@ class Exchange:
             return self._greet(range(len(self._peers))) + self._reduce(share, now)
         return self._send_parts(share)
 
+    def _forget(self, member: int, now: float) -> Sends:
+        return self._each_reducer(lambda reducer: reducer.forget(member, now), now)
+
+    def _redirect(self, share: int, reducer: int, now: float) -> Sends:
+        lane = self._lanes[share]
+        if reducer != self._me:
+            lane.redirect(reducer, now)
+            return self._send_parts(share)
+        if not lane.complete:
+            self._trace.mark("averaging.cannot_repeat")
+            return []
+        lane.redirect(reducer, now)
+        self._reducers[share] = Repeater(
+            self._plan, share, contributors=lane.contributors, vectors=self._vectors, trace=self._trace
+        )
+        return self._greet(range(len(self._peers)))
+
     def _reduce(self, share: int, now: float) -> Sends:
         reducer = Reducer(
             plan=self._plan,
             share=share,
             me=self._me,
-            live=self._live,
+            live=self.live,
             vectors=self._vectors,
             window=self._window,
             trace=self._trace,
@@ -225,10 +250,10 @@ class Exchange:
         self._reducers[share] = reducer
         return self._spread(share, reducer.begin(now), now)
 
-    def _each_reducer(self, step: ReducerStep, member: int, now: float) -> Sends:
+    def _each_reducer(self, step: ReducerStep, now: float) -> Sends:
         outputs: Sends = []
         for share, reducer in list(self._reducers.items()):
-            outputs += self._spread(share, step(reducer, member, now), now)
+            outputs += self._spread(share, step(reducer), now)
         return outputs
 
     def _send_parts(self, share: int) -> Sends:

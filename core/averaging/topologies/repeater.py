@@ -1,0 +1,57 @@
+"""The means of a share, from a member that holds them, when their reducer is gone."""
+
+from collections.abc import Callable
+
+from core.averaging.plan import Plan
+from core.averaging.topologies.reducer import Answer, Vectors
+from core.base.trace import Trace
+
+
+class Repeater:
+    """Answers each part, whose payload it ignores, with the mean that it holds; in place of a `Reducer`.
+
+    A codec gives back the same numbers when it encodes what it has decoded, so the copies are bit-identical.
+
+    Args:
+        plan: The round's plan.
+        share: Which share; complete here.
+        contributors: Tells whose parts are in the mean of a chunk of the share (bits).
+        vectors: Whose result holds the means.
+        trace: Where misuse is marked.
+    """
+
+    open_chunks = 0
+    deadline: float | None = None
+
+    def __init__(
+        self, plan: Plan, share: int, *, contributors: Callable[[int], int], vectors: Vectors, trace: Trace
+    ) -> None:
+        self.count = plan.chunks[share]
+        self._plan = plan
+        self._offset = plan.first_chunk(share)
+        self._contributors = contributors
+        self._vectors = vectors
+        self._trace = trace
+        self._answered = [0] * self.count
+
+    def take(self, member: int, chunk: int, payload: memoryview, *, now: float) -> list[Answer]:  # noqa: ARG002 - a Reducer's
+        """The mean of `chunk` for `member`, once."""
+        bit = 1 << member
+        if self._answered[chunk] & bit:
+            self._trace.mark("averaging.drop.duplicate")
+            return []
+        self._answered[chunk] |= bit
+        values = self._vectors.result[self._plan.span(self._offset + chunk)]
+        return [Answer(chunk, self._contributors(chunk), self._vectors.codec.encode(values), bit)]
+
+    def drop(self, member: int, now: float) -> list[Answer]:  # noqa: ARG002 - a Reducer's
+        """Nobody is waited for."""
+        return []
+
+    def forget(self, member: int, now: float) -> list[Answer]:  # noqa: ARG002 - a Reducer's
+        """Nothing is kept for anybody."""
+        return []
+
+    def overdue(self, now: float) -> list[int]:  # noqa: ARG002 - a Reducer's
+        """Nobody is waited for."""
+        return []

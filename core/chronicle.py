@@ -1,0 +1,115 @@
+"""What an engine remembers of one collaboration between two runs: the ledger, time given, and where peers were."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from core.base.ids import PeerId
+from core.base.problems import Problem
+from core.base.trace import Trace
+from core.control.notices import NoticeRing
+from core.dht.messages import Contact
+from core.durable import read_bounded, set_aside, write_atomic
+from core.ledger.contributions import Contribution, Ledger, load_ledger
+from core.swarm.orders import RoundRecord
+
+SAVE_INTERVAL_S = 10.0
+CONTACTS_MAX = 24
+MEMORY_BYTES_MAX = 64 * 1024
+
+
+class _Memory(msgspec.Struct, frozen=True, kw_only=True):
+    contributed_s: Annotated[float, Meta(ge=0)] = 0.0
+    contacts: Annotated[list[Contact], Meta(max_length=CONTACTS_MAX)] = []
+
+
+class Chronicle:
+    """See the module's docstring.
+
+    Args:
+        folder: The collaboration's folder (core.paths.Home.state).
+        ledger: The ledger's file.
+        notices: Hears about damaged files and full disks.
+        now: Unix seconds.
+    """
+
+    def __init__(self, *, folder: Path, ledger: Path, notices: NoticeRing, now: Callable[[], float]) -> None:
+        self._path = folder / "memory.json"
+        self._ledger_path = ledger
+        self._notices = notices
+        self._now = now
+        self._since: float | None = None
+        self._dirty = False
+        read = load_ledger(ledger)
+        if read.notice is not None:
+            notices.add("warning", read.notice)
+        self.ledger = read.ledger
+        self._memory = self._load()
+
+    @property
+    def contacts(self) -> list[Contact]:
+        """Peers that were there last time: seeds for this time."""
+        return self._memory.contacts
+
+    @property
+    def contributed_s(self) -> float:
+        """Seconds of contributing, in all runs."""
+        running = self._now() - self._since if self._since is not None else 0.0
+        return self._memory.contributed_s + running
+
+    def contributing(self, *, on: bool) -> None:
+        """Begin or end to count time."""
+        total = self.contributed_s
+        self._since = self._now() if on else None
+        self._memory = msgspec.structs.replace(self._memory, contributed_s=total)
+
+    def round(self, record: RoundRecord, names: dict[PeerId, str]) -> None:
+        """A round was committed."""
+        members = [Contribution(peer, names.get(peer, ""), samples) for peer, samples in record.members]
+        self.ledger.record_round(members, epoch=record.name.epoch, lineage=record.name.lineage)
+        self.ledger.record_loss(record.name.epoch - 1, training=record.loss)
+        self._dirty = True
+
+    def heldout(self, epoch: int, loss: float) -> None:
+        """Somebody looked at the held-out text."""
+        self.ledger.record_loss(epoch, heldout=loss)
+        self._dirty = True
+
+    def merge(self, data: bytes, *, epoch_max: int, trace: Trace) -> None:
+        """A donor's ledger came with its state."""
+        try:
+            self.ledger.merge(Ledger.from_bytes(data, epoch_max=epoch_max))
+        except ValueError:
+            trace.mark("ledger.drop")
+        self._dirty = True
+
+    async def keep(self, contacts: Callable[[], Sequence[Contact]]) -> None:
+        """Save every few seconds when something changed, until cancelled."""
+        while True:
+            await asyncio.sleep(SAVE_INTERVAL_S)
+            if self._dirty or self._since is not None:
+                self.save(contacts())
+
+    def save(self, contacts: Sequence[Contact]) -> None:
+        """Save now.  A full disk is told, not raised: the next save tries again."""
+        known = list(contacts)[:CONTACTS_MAX] or self._memory.contacts
+        memory = _Memory(contributed_s=self.contributed_s, contacts=known)
+        try:
+            self.ledger.save(self._ledger_path)
+            write_atomic(self._path, msgspec.json.encode(memory))
+            self._dirty = False
+        except Problem as problem:
+            self._notices.add("problem", str(problem))
+
+    def _load(self) -> _Memory:
+        try:
+            data = read_bounded(self._path, MEMORY_BYTES_MAX)
+            return _Memory() if data is None else msgspec.json.decode(data, type=_Memory)
+        except ValueError:
+            aside = set_aside(self._path)
+        self._notices.add("warning", f"The time given so far could not be read; the damaged file is {aside.name}.")
+        return _Memory()

@@ -1,0 +1,151 @@
+"""Sets Potluck up in `.venv` and starts it, on a machine that has nothing but Python.
+
+    python3 packaging/bootstrap.py run [words for `potluck demo`]
+    python3 packaging/bootstrap.py test [words for pytest]
+
+Standard library only.  It parses with Python 3.8 and later, to tell an older Python what is needed.  Progress goes to
+stderr; stdout belongs to what is started.  pip's own settings (PIP_INDEX_URL, PIP_FIND_LINKS, ...) are honoured; with
+`--torch LABEL` before the words a certain build of torch is asked for, as in 2.13.0+LABEL; pip must be able to find it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+import environment
+import system_libraries as libraries
+from steps import ROOT, SetupProblem, Steps
+
+PYTHON_NEEDED = (3, 11)
+WINDOWS = os.name == "nt"
+EXIT_PROBLEM = 2
+EXTRAS = {"run": ("train", "app"), "test": ("train", "app", "dev")}
+CHECKS = (
+    ("ruff", ("-m", "ruff", "check", ".")),
+    ("mypy", ("-m", "mypy")),
+    ("lint-imports", ("-c", "from importlinter.cli import lint_imports_command as run; run()")),
+)
+
+
+@dataclass(frozen=True)
+class Words:
+    """The command line."""
+
+    command: str
+    torch: str
+    rest: list[str]
+
+
+def read_words(argv: list[str]) -> Words:
+    """The command line, taken apart.
+
+    Raises:
+        SetupProblem: it cannot be understood.
+    """
+    if not argv or argv[0] not in EXTRAS:
+        raise SetupProblem(
+            "Say what to do: python3 packaging/bootstrap.py run, or: python3 packaging/bootstrap.py test"
+        )
+    command, rest = argv[0], list(argv[1:])
+    torch = ""
+    if rest and rest[0].startswith("--torch"):
+        first = rest.pop(0)
+        torch = first.partition("=")[2] if "=" in first else (rest.pop(0) if rest else "")
+        if not re.fullmatch(r"[a-z0-9.]+", torch):
+            raise SetupProblem("--torch needs the label of a build, for example: --torch cpu")
+    return Words(command, torch, rest)
+
+
+def newer_python() -> str | None:
+    """A Python of this computer that is new enough."""
+    names = [f"python3.{minor}" for minor in range(20, PYTHON_NEEDED[1] - 1, -1)]
+    for name in names:
+        if shutil.which(name) and subprocess.call([name, "-c", ""], stderr=subprocess.DEVNULL) == 0:
+            return name
+    return None
+
+
+def has_screen(environ: dict[str, str]) -> bool:
+    """Whether a window can be shown."""
+    return sys.platform != "linux" or bool(environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY"))
+
+
+def start(python: Path, words: Words) -> int:
+    """Start the demo in place of this process, where the system can do that."""
+    command = [str(python), "-m", "core", "demo", *words.rest]
+    os.environ["PYTHONSAFEPATH"] = "1"  # a folder named core, where the person stands, is not ours
+    if not WINDOWS:
+        sys.stderr.flush()
+        os.execv(command[0], command)  # noqa: S606 - our own interpreter, no shell wanted
+    process = subprocess.Popen(command)
+    while True:
+        try:
+            return process.wait()
+        except KeyboardInterrupt:
+            continue  # the child heard it too, and ends
+
+
+def run_tests(python: Path, words: Words, steps: Steps) -> int:
+    """Run every check to its end; returns 0 when all passed."""
+    environ = {**os.environ, "POTLUCK_KEYRING": "off"}
+    if not has_screen(environ):
+        environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    results: list[tuple[str, int, float]] = []
+    for name, arguments in (*CHECKS, ("pytest", ("-m", "pytest", "-q", *words.rest))):
+        steps.say(f"{name} ...")
+        begin = time.monotonic()
+        done = subprocess.run([str(python), *arguments], cwd=ROOT, stdin=subprocess.DEVNULL, check=False, env=environ)
+        results.append((name, done.returncode, time.monotonic() - begin))
+    sys.stdout.flush()
+    for name, code, seconds in results:
+        steps.say(f"{name:<12} {'passed' if code == 0 else f'FAILED (exit code {code})'} in {seconds:.0f} s")
+    return 0 if all(code == 0 for _, code, _ in results) else 1
+
+
+def main(argv: list[str]) -> int:
+    """Set up and start; returns the exit code."""
+    steps = Steps()
+    try:
+        words = read_words(argv)
+        python = environment.make_venv(steps)
+        environment.install(python, EXTRAS[words.command], words.torch, steps)
+        if words.command == "test":
+            libraries.install_missing(python, libraries.TEST_PLUGINS, steps)
+            return run_tests(python, words, steps)
+        if has_screen(dict(os.environ)) and "--headless" not in words.rest:
+            wayland = bool(os.environ.get("WAYLAND_DISPLAY"))
+            libraries.install_missing(python, libraries.WAYLAND_PLUGINS if wayland else libraries.X11_PLUGINS, steps)
+        return start(python, words)
+    except SetupProblem as problem:
+        sys.stderr.write(f"\n{problem}\n")
+        return EXIT_PROBLEM
+    except OSError as error:
+        sys.stderr.write(f"\nPotluck could not be set up: {error}\n")
+        return EXIT_PROBLEM
+    except KeyboardInterrupt:
+        sys.stderr.write("\nStopped.\n")
+        return 130
+
+
+def refuse_old_python() -> NoReturn:
+    """Say which Python is needed, and end."""
+    newer = newer_python()
+    needed = ".".join(map(str, PYTHON_NEEDED))
+    words = " ".join(["packaging/bootstrap.py", *sys.argv[1:]])
+    hint = f"Use: {newer} {words}" if newer else "Install a newer one from python.org or your system's packages."
+    sys.stderr.write(f"Potluck needs Python {needed} or newer; this is {sys.version.split()[0]}. {hint}\n")
+    sys.exit(EXIT_PROBLEM)
+
+
+if __name__ == "__main__":
+    if sys.version_info < PYTHON_NEEDED:
+        refuse_old_python()
+    sys.exit(main(sys.argv[1:]))

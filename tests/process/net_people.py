@@ -1,0 +1,149 @@
+"""A host with a machine that notes everything; run as a program, it is a peer in a process of its own.
+
+python -m tests.process.net_people NAME     prints its port, then runs until stdin closes
+"""
+
+import asyncio
+import sys
+from collections.abc import Callable
+from typing import Annotated, Any, ClassVar, Self
+
+from msgspec import Meta
+
+from core.backbone.authority import Authority
+from core.base.ids import PeerId, hashed_key
+from core.base.machine import Lost, Received, Send, Tick
+from core.base.signing import KeyPair
+from core.base.trace import Trace
+from core.base.wire import Message, MessageCodec, Plane
+from core.dht.messages import Observed
+from core.net.clock import Clock
+from core.net.host import Host
+from core.net.passes import pass_request
+
+RUN = hashed_key(b"process tests")
+
+
+class Say(Message, frozen=True, tag="test.say"):
+    text: Annotated[str, Meta(max_length=1000)]
+
+
+class Load(Message, frozen=True, tag="test.load"):
+    bulk: ClassVar[bool] = True
+
+    data: memoryview
+
+
+class Ask(Message, frozen=True, tag="test.ask"):
+    plane: ClassVar[Plane] = "datagram"
+
+    text: Annotated[str, Meta(max_length=1000)]
+
+
+class Answer(Message, frozen=True, tag="test.answer"):
+    plane: ClassVar[Plane] = "datagram"
+
+    text: Annotated[str, Meta(max_length=1000)]
+
+
+CODEC = MessageCodec([Say, Load, Ask, Answer])
+
+
+def keys(name: str) -> KeyPair:
+    return KeyPair(hashed_key(b"process test key", name.encode()))
+
+
+def id_of(name: str) -> PeerId:
+    return keys(name).peer_id
+
+
+AUTHORITY = Authority(keys("authority"), RUN)
+
+
+class Notebook:
+    """A machine: notes what it is told, answers an Ask with an Answer, and a Say that ends in "?" with a Say."""
+
+    def __init__(self) -> None:
+        self.heard: list[tuple[PeerId, Message]] = []
+        self.lost: list[Lost] = []
+        self.observed: list[Observed] = []
+        self.ticks: list[float] = []
+        self.deadline: float | None = None
+        self.changed = asyncio.Event()
+
+    def handle(self, event: Any, now: float) -> list[Any]:
+        self.changed.set()
+        match event:
+            case Received(sender=sender, message=Ask(text=text)):
+                self.heard.append((sender, event.message))
+                return [Send(sender, Answer(text))]
+            case Received(sender=sender, message=Say(text=text)) if text.endswith("?"):
+                return [Send(sender, Say(text[:-1] + "!"))]
+            case Received(sender=sender, message=message):
+                if message == Say("fail"):
+                    raise ZeroDivisionError("our own mistake")
+                self.heard.append((sender, message))
+            case Lost():
+                self.lost.append(event)
+            case Observed():
+                self.observed.append(event)
+            case Tick():
+                self.ticks.append(now)
+                self.deadline = None
+        return []
+
+    async def until(self, condition: Callable[["Notebook"], Any]) -> None:
+        async with asyncio.timeout(20):
+            while not condition(self):
+                self.changed.clear()
+                await self.changed.wait()
+
+
+class Peer:
+    """A host, its machine and its trace."""
+
+    def __init__(self, name: str, *, authority: Authority = AUTHORITY, age_s: float = 0.0) -> None:
+        self.name, self.id = name, id_of(name)
+        self.book, self.trace, self.clock = Notebook(), Trace(), Clock()
+        self.events: list[Any] = []
+        own = keys(name)
+        pass_der = authority.issue(pass_request(own), username=name, device="", now=self.clock.now() - age_s)
+        self.host = Host(
+            machine=self.book,
+            identity=own,
+            pass_der=pass_der,
+            authority_der=authority.certificate,
+            manifest_id=RUN,
+            codec=CODEC,
+            clock=self.clock,
+            trace=self.trace,
+            on_event=lambda event, _: self.events.append(event),
+        )
+        self.port = 0
+
+    async def __aenter__(self) -> Self:
+        self.port = await self.host.start(bind="127.0.0.1")
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.host.close()
+
+    def say(self, to: "Peer | PeerId", message: Message) -> None:
+        self.host.perform([Send(to.id if isinstance(to, Peer) else to, message)])
+
+    def knows(self, other: "Peer") -> None:
+        self.host.learn(other.id, "127.0.0.1", other.port)
+
+    def texts(self) -> list[str]:
+        return [message.text for _, message in self.book.heard if isinstance(message, Say | Ask | Answer)]
+
+
+async def _main(name: str) -> None:
+    async with Peer(name) as peer:
+        sys.stdout.write(f"{peer.port}\n")
+        sys.stdout.flush()
+        await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+
+
+if __name__ == "__main__":
+    asyncio.run(_main(sys.argv[1]))

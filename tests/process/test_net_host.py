@@ -1,0 +1,336 @@
+"""Hosts on this computer's loopback, with real sockets."""
+
+import asyncio
+import socket
+import sys
+from collections.abc import Callable, Coroutine
+from functools import wraps
+from typing import Any
+
+import pytest
+
+import core.net.links as links_module
+from core.backbone.authority import Authority
+from core.base.ids import hashed_key
+from core.base.machine import Send
+from core.base.problems import BadInput, Busy
+from core.base.signing import KeyPair
+from core.net.streams import PeerStream
+from tests.process.net_people import RUN, Answer, Ask, Load, Peer, Say, id_of, keys
+
+pytestmark = pytest.mark.process
+
+
+def in_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    @wraps(test)
+    def run(*args: Any, **kwargs: Any) -> None:
+        asyncio.run(test(*args, **kwargs))
+
+    return run
+
+
+async def eventually(condition: Callable[[], Any]) -> None:
+    """For what no machine hears of."""
+    async with asyncio.timeout(10):
+        while not condition():  # noqa: ASYNC110 - a look in each turn of the loop; there is no event to wait for
+            await asyncio.sleep(0)
+
+
+@in_loop
+async def test_messages_travel_both_ways_on_both_planes():
+    async with Peer("anna") as anna, Peer("ben") as ben:
+        anna.knows(ben)
+        anna.say(ben, Say("hello?"))
+        anna.say(ben, Ask("who?"))
+        await anna.book.until(lambda book: len(book.heard) == 2)
+        assert sorted(anna.texts()) == ["hello!", "who?"]
+        assert {sender for sender, _ in anna.book.heard} == {ben.id}
+        stats = anna.host.stats
+        assert [(link.peer, link.username, link.initiated) for link in stats.links] == [(ben.id, "ben", True)]
+        assert stats.bytes_sent > 0
+        assert stats.bytes_received > 0
+
+
+@in_loop
+async def test_a_datagrams_source_is_observed_before_its_message_and_when_it_changes():
+    async with Peer("ben") as ben:
+        ports = []
+        for _ in range(2):
+            async with Peer("anna") as anna:
+                ports.append(anna.port)
+                anna.knows(ben)
+                anna.say(ben, Ask("1"))
+                anna.say(ben, Ask("2"))
+                await anna.book.until(lambda book: len(book.heard) == 2)
+        assert [(seen.peer, seen.host, seen.port) for seen in ben.book.observed] == [
+            (id_of("anna"), "127.0.0.1", port) for port in ports
+        ]
+
+
+@in_loop
+async def test_a_pass_that_was_forgotten_is_asked_for():
+    async with Peer("anna") as anna:
+        async with Peer("ben") as ben:
+            anna.knows(ben)
+            anna.say(ben, Ask("before"))
+            await anna.book.until(lambda book: len(book.heard) == 1)
+            port = ben.port
+        again = Peer("ben")
+        await again.host.start(bind="127.0.0.1", port=port)
+        anna.say(again, Ask("after"))
+        await anna.book.until(lambda book: len(book.heard) == 2)
+        assert anna.texts() == ["before", "after"]
+        await again.host.close()
+
+
+@in_loop
+async def test_bulk_arrives_whole_and_in_order():
+    async with Peer("anna") as anna, Peer("ben") as ben:
+        anna.knows(ben)
+        loads = [bytes([n]) * 1_000_000 for n in range(30)]
+        for load in loads:
+            anna.say(ben, Load(memoryview(load)))
+        anna.say(ben, Say("overtakes"))
+        await ben.book.until(lambda book: len(book.heard) == 31)
+        arrived = [bytes(m.data) for _, m in ben.book.heard if isinstance(m, Load)]
+        assert arrived == loads
+        assert ben.book.heard[-1][1] != Say("overtakes")
+
+
+@in_loop
+async def test_garbage_on_both_ports_is_dropped_and_counted():
+    async with Peer("anna") as anna, Peer("ben") as ben:
+        _, writer = await asyncio.open_connection("127.0.0.1", ben.port)
+        writer.write(b"GET / HTTP/1.1\r\nHost: ben\r\n\r\n" * 10)
+        await eventually(lambda: ben.trace["net.drop.handshake"] == 1)
+        writer.close()
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+            for garbage in (b"", b"x", b"\x01" * 100, b"\x02" * 9, bytes(1400)):
+                udp.sendto(garbage, ("127.0.0.1", ben.port))
+        await eventually(lambda: ben.trace["net.drop.garbage"] == 4 and ben.trace["net.drop.unasked"] == 1)
+        anna.knows(ben)
+        anna.say(ben, Say("still here?"))
+        await anna.book.until(lambda book: book.heard)
+
+
+@in_loop
+async def test_strangers_cannot_crowd_the_port(monkeypatch):
+    monkeypatch.setattr(links_module, "STRANGERS_MAX", 3)
+    async with Peer("anna") as anna, Peer("ben") as ben:
+        writers = [(await asyncio.open_connection("127.0.0.1", ben.port))[1] for _ in range(5)]
+        await eventually(lambda: ben.trace["net.drop.crowded"] == 2)
+        for writer in writers:
+            writer.close()
+        anna.knows(ben)
+        await eventually(lambda: not ben.host._links._strangers)
+        anna.say(ben, Say("room?"))
+        await anna.book.until(lambda book: book.heard)
+
+
+@pytest.mark.parametrize("authority", [Authority(keys("authority"), hashed_key(b"other")), Authority(keys("x"), RUN)])
+def test_whoever_has_no_pass_of_ours_is_not_heard(authority):
+    @in_loop
+    async def run():
+        async with Peer("ben") as ben, Peer("eve", authority=authority) as eve:
+            eve.knows(ben)
+            eve.say(ben, Ask("hello"))
+            eve.say(ben, Say("hello"))
+            await eve.book.until(lambda book: book.lost)
+            await eventually(lambda: ben.trace["net.drop.proof"] >= 1)
+            assert ben.book.heard == []
+            assert ben.book.observed == []
+
+    run()
+
+
+@in_loop
+async def test_an_expired_pass_is_not_heard():
+    async with Peer("ben") as ben, Peer("anna", age_s=90_000) as anna:
+        anna.knows(ben)
+        anna.say(ben, Ask("hello"))
+        anna.say(ben, Say("hello"))
+        await anna.book.until(lambda book: book.lost)
+        await eventually(lambda: ben.trace["net.drop.proof"] and ben.trace["net.drop.handshake"])
+        assert ben.book.heard == []
+
+
+@in_loop
+async def test_a_peer_without_an_address_or_behind_a_closed_port_is_lost():
+    async with Peer("anna") as anna:
+        anna.say(id_of("nobody"), Say("hello"))
+        await anna.book.until(lambda book: book.lost)
+        assert anna.book.lost[0].reason == "no address is known"
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            anna.host.learn(id_of("ben"), "127.0.0.1", taken.getsockname()[1])
+            anna.say(id_of("ben"), Say("hello"))
+            await anna.book.until(lambda book: len(book.lost) == 2)
+        anna.say(id_of("nobody"), Ask("hello"))
+        assert anna.trace["net.drop.no_address"] == 1
+
+
+@in_loop
+async def test_a_peer_that_comes_back_is_reached_again():
+    async with Peer("anna") as anna:
+        async with Peer("ben") as ben:
+            anna.knows(ben)
+            anna.say(ben, Say("one?"))
+            await anna.book.until(lambda book: book.heard)
+        await anna.book.until(lambda book: book.lost)
+        assert anna.book.lost[0].peer == id_of("ben")
+        async with Peer("ben") as ben:
+            anna.knows(ben)
+            anna.say(ben, Say("two?"))
+            await anna.book.until(lambda book: len(book.heard) == 2)
+        assert anna.texts() == ["one!", "two!"]
+
+
+@in_loop
+async def test_a_killed_process_is_noticed_at_once():
+    async with Peer("anna") as anna:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "tests.process.net_people",
+            "ben",
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+        )
+        assert process.stdout is not None
+        port = int(await process.stdout.readline())
+        anna.host.learn(id_of("ben"), "127.0.0.1", port)
+        anna.say(id_of("ben"), Say("alive?"))
+        await anna.book.until(lambda book: book.heard)
+        process.kill()
+        await process.wait()
+        killed_at = anna.clock.now()
+        await anna.book.until(lambda book: book.lost)
+        assert anna.clock.now() - killed_at < 2.0
+        assert anna.book.lost[0].peer == id_of("ben")
+        process._transport.close()  # type: ignore[attr-defined]
+
+
+@in_loop
+async def test_both_sides_may_call_at_once():
+    async with Peer("anna") as anna, Peer("ben") as ben:
+        anna.knows(ben)
+        ben.knows(anna)
+        for n in range(20):
+            anna.say(ben, Say(f"{n}"))
+            ben.say(anna, Say(f"{n}"))
+        for peer in (anna, ben):
+            await peer.book.until(lambda book: len(book.heard) == 20)
+            assert sorted(peer.texts(), key=int) == [str(n) for n in range(20)]
+        await eventually(lambda: len(anna.host.stats.links) == len(ben.host.stats.links) == 2)
+        choices = [peer.host._links._preferred(circle).initiated for peer in (anna, ben) for circle in circles(peer)]
+        assert choices == [anna.id < ben.id, ben.id < anna.id]
+        smaller = min(anna, ben, key=lambda peer: peer.id)
+        for stream in smaller.host._links.streams():
+            stream._busy_at -= 10
+        (circle,) = circles(smaller)
+        smaller.host._links._part_with_duplicates(circle)
+        await eventually(lambda: len(anna.host.stats.links) == len(ben.host.stats.links) == 1)
+        anna.say(ben, Say("still?"))
+        await anna.book.until(lambda book: len(book.heard) == 21)
+        assert anna.book.lost == ben.book.lost == []
+
+
+def circles(peer: Peer) -> list[Any]:
+    assert peer.host._links is not None
+    return list(peer.host._links._circles.values())
+
+
+@in_loop
+async def test_a_message_that_nobody_knows_ends_the_link():
+    async with Peer("anna") as anna, Peer("ben") as ben:
+        anna.knows(ben)
+        anna.say(ben, Say("hello?"))
+        await anna.book.until(lambda book: book.heard)
+        (stream,) = anna.host._links.streams()
+        assert isinstance(stream, PeerStream)
+        stream.send(b"\xc1 not a message", bulk=False)
+        await anna.book.until(lambda book: book.lost)
+        assert ben.trace["net.drop.message"] == 1
+
+
+@in_loop
+async def test_a_stream_message_in_a_datagram_is_dropped():
+    async with Peer("anna") as anna, Peer("ben") as ben:
+        anna.knows(ben)
+        anna.host._port.send(ben.id, anna.host._codec.encode(Say("sneaky")))
+        await eventually(lambda: ben.trace["net.drop.plane"] == 1)
+        assert ben.book.heard == []
+
+
+@in_loop
+async def test_the_machine_is_woken_at_its_deadline():
+    async with Peer("anna") as anna:
+        anna.book.deadline = anna.clock.now() + 1000
+        anna.host.perform([])
+        wanted = anna.book.deadline = anna.clock.now() + 0.05
+        anna.host.perform(["an event"])
+        await anna.book.until(lambda book: book.ticks)
+        assert wanted <= anna.book.ticks[0] < wanted + 1.0
+        assert anna.events == ["an event"]
+
+
+@in_loop
+async def test_a_port_that_is_taken_is_said_so():
+    async with Peer("anna") as anna:
+        with pytest.raises(Busy, match=f"Port {anna.port} is used"):
+            await Peer("ben").host.start(bind="127.0.0.1", port=anna.port)
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+            udp.bind(("127.0.0.1", 0))
+            with pytest.raises(Busy):
+                await Peer("ben").host.start(bind="127.0.0.1", port=udp.getsockname()[1])
+        with pytest.raises(BadInput):
+            await Peer("ben").host.start(bind="192.0.2.1")
+
+
+@in_loop
+async def test_a_mistake_of_ours_is_loud():
+    loop = asyncio.get_running_loop()
+    complaints: list[Any] = []
+    loop.set_exception_handler(lambda _, context: complaints.append(context["exception"]))
+    async with Peer("anna") as anna, Peer("ben") as ben:
+        anna.knows(ben)
+        anna.say(ben, Say("fail"))
+        with pytest.raises(ExceptionGroup) as caught:
+            await ben.host.run()
+        assert caught.group_contains(ZeroDivisionError)
+        assert isinstance(complaints[0], ZeroDivisionError)
+        with pytest.raises(ValueError, match="ourselves"):
+            anna.say(anna, Say("echo"))
+
+
+@in_loop
+async def test_nothing_outlives_close():
+    before = asyncio.all_tasks()
+    anna, ben = Peer("anna"), Peer("ben")
+    async with anna, ben:
+        anna.knows(ben)
+        anna.say(ben, Say("hello?"))
+        anna.host.learn(id_of("nobody"), "192.0.2.1", 9)
+        anna.say(id_of("nobody"), Say("hello"))
+        await anna.book.until(lambda book: book.heard)
+    assert asyncio.all_tasks() == before
+    anna.host.perform([Send(ben.id, Say("too late"))])
+    anna.host.deliver("nothing happens")
+    with pytest.raises(ConnectionRefusedError):
+        await asyncio.open_connection("127.0.0.1", anna.port)
+
+
+@in_loop
+async def test_a_renewed_pass_is_used_for_new_links():
+    async with Peer("anna") as anna, Peer("ben") as ben:
+        from core.net.passes import pass_request
+        from tests.process.net_people import AUTHORITY
+
+        own: KeyPair = keys("anna")
+        anna.host.renew(AUTHORITY.issue(pass_request(own), username="anna2", device="", now=anna.clock.now()))
+        anna.knows(ben)
+        anna.say(ben, Say("hello?"))
+        await anna.book.until(lambda book: book.heard)
+        assert [link.username for link in ben.host.stats.links] == ["anna2"]
+        anna.say(ben, Ask("hello"))
+        await anna.book.until(lambda book: any(isinstance(m, Answer) for _, m in book.heard))

@@ -1,0 +1,126 @@
+from random import Random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.base.ids import hashed_key
+from core.base.trace import Trace
+from core.dht.gather import Gather
+from core.dht.messages import Record
+from core.dht.pages import Claim, record_bytes
+from core.dht.records import Proofs, sign_record, tag_of
+from tests.unit.dht.network import ToySigner, ToyVerifier, peer_id
+
+KEY = hashed_key(b"key")
+REPLICAS = [peer_id(n) for n in (101, 102, 103)]
+
+
+def record(owner, expires_s, value=b"v" * 200):
+    signer = ToySigner(peer_id(owner))
+    return sign_record(signer, KEY, value, subkey=bytes(signer.peer_id), expires_ms=int(expires_s * 1000))
+
+
+def claim(one, *, later_ms=0):
+    return Claim(tag_of(one.subkey), one.expires_ms + later_ms, record_bytes(one))
+
+
+def make(known=(), **changes):
+    trace = Trace()
+    arguments = {"lifetime_s": 100, "limit": 50, "proofs": Proofs(ToyVerifier()), "trace": trace} | changes
+    return Gather(KEY, {tag_of(r.subkey): r for r in known}, **arguments), trace
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.dictionaries(st.integers(0, 12), st.integers(1, 90)), min_size=1, max_size=3), st.integers())
+def test_replicas_that_differ_are_merged_later_expiration_wins(held, seed):
+    random = Random(seed)
+    held = [{owner: record(owner, expires) for owner, expires in replica.items()} for replica in held]
+    gather, _ = make()
+    for replica, records in zip(REPLICAS, held, strict=False):
+        gather.claimed(replica, [claim(r) for r in records.values()], now=0)
+    waiting = gather.fetches()
+    fetched = 0
+    while waiting:
+        peer, tags = waiting.pop(random.randrange(len(waiting)))
+        mine = {tag_of(r.subkey): r for r in held[REPLICAS.index(peer)].values()}
+        gather.delivered((peer, tags), [mine[tag] for tag in tags], now=0)
+        fetched += len(tags)
+        waiting += gather.fetches()
+    assert gather.done
+    newest = {}
+    for records in held:
+        for owner, one in records.items():
+            if owner not in newest or one.expires_ms > newest[owner].expires_ms:
+                newest[owner] = one
+    assert set(gather.records.values()) == set(newest.values())
+    assert fetched == len(newest)
+
+
+def test_what_we_have_is_not_fetched():
+    old, same = record(1, 10), record(2, 10)
+    gather, _ = make([old, same])
+    newer = record(1, 20)
+    gather.claimed(REPLICAS[0], [claim(newer), claim(same)], now=0)
+    assert gather.fetches() == [(REPLICAS[0], (tag_of(newer.subkey),))]
+    assert gather.fetches() == []
+
+
+def test_where_the_newest_claim_proves_false_the_next_is_tried():
+    true = record(1, 10)
+    gather, trace = make()
+    liar, honest, _ = REPLICAS
+    gather.claimed(liar, [claim(true, later_ms=5000)], now=0)
+    gather.claimed(honest, [claim(true)], now=0)
+    [(peer, tags)] = gather.fetches()
+    assert peer == liar
+    forged = Record(true.subkey, b"evil", true.expires_ms + 5000, bytes(64))
+    gather.delivered((peer, tags), [forged], now=0)
+    assert trace["dht.drop.record.signature"] == 1
+    [(peer, tags)] = gather.fetches()
+    assert peer == honest
+    gather.delivered((peer, tags), [true], now=0)
+    assert gather.done
+    assert list(gather.records.values()) == [true]
+
+
+def test_what_did_not_fit_is_fetched_again_and_what_is_missing_is_not():
+    records = [record(n, 10) for n in range(4)]
+    gather, _ = make()
+    gather.claimed(REPLICAS[0], [Claim(claim(r).tag, r.expires_ms, 10) for r in records], now=0)
+    [batch] = gather.fetches()
+    by_tag = {tag_of(r.subkey): r for r in records}
+    first, second, third, fourth = batch[1]
+    gather.delivered(batch, [by_tag[second]], now=0)
+    [batch] = gather.fetches()
+    assert batch[1] == (third, fourth)
+    gather.delivered(batch, [], now=0)
+    assert gather.done
+    assert first not in gather.records
+
+
+def test_a_silent_replica_costs_its_claims_only():
+    both, one = record(1, 10), record(2, 10)
+    gather, _ = make()
+    gather.claimed(REPLICAS[0], [claim(both), claim(one)], now=0)
+    gather.claimed(REPLICAS[1], [claim(both)], now=0)
+    gather.fetches()
+    gather.failed(REPLICAS[0])
+    for batch in gather.fetches():
+        assert batch == (REPLICAS[1], (tag_of(both.subkey),))
+    gather.failed(REPLICAS[1])
+    assert gather.done
+
+
+def test_records_nobody_asked_for_or_outside_their_time_do_not_count():
+    gather, trace = make(limit=2)
+    asked, unasked = record(1, 10), record(2, 10)
+    gather.claimed(REPLICAS[0], [claim(asked)], now=0)
+    [batch] = gather.fetches()
+    gather.delivered(batch, [unasked], now=0)
+    assert not gather.records
+    gather.offered([record(3, 5), record(4, 200)], now=6)
+    assert trace["dht.drop.record.time"] == 2
+    gather.offered([record(n, 50) for n in range(5)], now=6)
+    assert (len(gather.records), trace["dht.drop.record.full"]) == (2, 3)
+    gather.claimed(REPLICAS[0], [claim(record(n, 50)) for n in range(10, 20)], now=0)
+    assert sum(len(tags) for _, tags in gather.fetches()) == 2

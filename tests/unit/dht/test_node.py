@@ -1,0 +1,356 @@
+"""One node, spoken to by hand; and what strangers may try."""
+
+from random import Random
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.base.ids import PeerId, distance, hashed_key, node_key
+from core.base.machine import Lost, Received, Send, Tick
+from core.base.trace import Trace
+from core.dht.events import Found, Joined, Learned, Stored
+from core.dht.messages import (
+    DHT_MESSAGES,
+    PAD,
+    Answer,
+    Contact,
+    Find,
+    Get,
+    Nodes,
+    Observed,
+    Ping,
+    Pong,
+    Record,
+    Request,
+    Store,
+    Values,
+)
+from core.dht.messages import Stored as StoredAnswer
+from core.dht.node import PROBES_MAX, DhtNode
+from core.dht.records import sign_record
+from core.dht.settings import DhtSettings
+from tests.unit.dht.network import START, ToySigner, ToyVerifier, contact, peer_id
+
+KEY = hashed_key(b"key")
+NOW = START
+
+
+def make(**changes):
+    trace = Trace()
+    node = DhtNode(
+        signer=ToySigner(peer_id(0)),
+        verifier=ToyVerifier(),
+        random=Random(1),
+        settings=DhtSettings(**changes),
+        trace=trace,
+    )
+    return node, trace
+
+
+def record(owner, value=b"value", *, expires=NOW + 60, key=KEY):
+    signer = ToySigner(peer_id(owner))
+    return sign_record(signer, key, value, subkey=bytes(signer.peer_id), expires_ms=int(expires * 1000))
+
+
+def sends(outputs, kind=object):
+    return [(o.to, o.message) for o in outputs if isinstance(o, Send) and isinstance(o.message, kind)]
+
+
+def meet(node, *numbers, now=NOW):
+    """Each of these peers is learned, asked, and answers."""
+    for number in numbers:
+        for to, ping in sends(node.learn(contact(number), now), Ping):
+            node.handle(Received(to, Pong(ping.query)), now)
+
+
+def test_alone_it_stores_for_itself_and_reads_it_back():
+    node, _ = make()
+    assert node.deadline is None
+    assert node.store(KEY, b"a", lifetime_s=60, now=NOW) == [Stored(KEY, bytes(node.me), 1)]
+    [found] = node.get(KEY, NOW)
+    assert isinstance(found, Found)
+    assert [(r.owner, r.value, r.expiration) for r in found.records] == [(node.me, b"a", NOW + 60)]
+    assert node.get(KEY, NOW + 61) == [Found(KEY, ())]
+    assert node.bootstrap([], NOW) == [Joined(0)]
+    assert node.deadline > NOW
+
+
+def test_a_second_store_at_the_same_moment_wins():
+    node, _ = make()
+    node.store(KEY, b"z", lifetime_s=60, now=NOW)
+    node.store(KEY, b"a", lifetime_s=10, now=NOW)
+    [found] = node.get(KEY, NOW)
+    assert [r.value for r in found.records] == [b"a"]
+
+
+def test_our_own_misuse_raises():
+    node, _ = make()
+    for arguments in (
+        {"value": bytes(513), "lifetime_s": 1},
+        {"value": b"", "lifetime_s": 0},
+        {"value": b"", "lifetime_s": 1e9},
+        {"value": b"", "lifetime_s": 1, "subkey": bytes(peer_id(1))},
+    ):
+        with pytest.raises(ValueError):
+            node.store(KEY, now=NOW, **arguments)
+
+
+def test_learned_comes_before_the_first_send_and_a_contact_enters_by_answering():
+    node, _ = make()
+    learned, send = node.learn(contact(1), NOW)
+    assert learned == Learned(contact(1))
+    assert isinstance(send.message, Ping)
+    assert node.learn(contact(1), NOW) == []  # being asked already
+    assert node.contacts == []
+    node.handle(Received(peer_id(1), Pong(send.message.query)), NOW)
+    assert node.contacts == [contact(1)]
+    assert node.learn(contact(1), NOW) == []
+    assert node.learn(contact(0), NOW) == []
+
+
+def test_an_asker_proves_its_address_before_it_enters():
+    node, trace = make()
+    asked = Received(peer_id(1), Find(7, False, KEY, PAD))
+    assert [type(m) for _, m in sends(node.handle(asked, NOW))] == [Nodes]
+    assert trace["dht.note.address_unknown"] == 1
+    node.handle(Observed(peer_id(1), contact(1).host, contact(1).port), NOW)
+    nodes, ping = node.handle(asked, NOW)
+    assert isinstance(nodes.message, Nodes)
+    assert node.contacts == []
+    node.handle(Received(peer_id(1), Pong(ping.message.query)), NOW)
+    assert node.contacts == [contact(1)]
+    node.handle(Observed(peer_id(1), "192.0.2.1", 99), NOW)
+    assert node.contacts == [Contact(peer_id(1), "192.0.2.1", 99)]
+    node.handle(Observed(peer_id(1), "", 99), NOW)
+    assert trace["dht.drop.address"] == 1
+
+
+def test_clients_ask_without_being_entered_and_answer_nobody():
+    node, _ = make()
+    node.handle(Observed(peer_id(1), "192.0.2.1", 99), NOW)
+    assert len(node.handle(Received(peer_id(1), Find(7, True, KEY, PAD)), NOW)) == 1
+    client, trace = make(client=True)
+    assert client.handle(Received(peer_id(1), Find(7, False, KEY, PAD)), NOW) == []
+    assert trace["dht.drop.asked_client"] == 1
+    assert client.store(KEY, b"", lifetime_s=1, now=NOW) == [Stored(KEY, bytes(client.me), 0)]
+    assert client.record_count == 0
+    assert sends(client.learn(contact(1), NOW), Ping)[0][1].client
+
+
+def test_named_contacts_are_not_believed():
+    """Ourselves, the same twice, and a false address of somebody whom we know."""
+    node, trace = make()
+    meet(node, 1, 2)
+    asks = sends(node.get(KEY, NOW), Get)
+    assert {to for to, _ in asks} == {peer_id(1), peer_id(2)}
+    false = Contact(peer_id(2), "192.0.2.66", 666)
+    named = (contact(0), contact(3), contact(3), false)
+    outputs = node.handle(Received(peer_id(1), Values(asks[0][1].query, named, (), b"", False)), NOW)
+    if asks[0][0] != peer_id(1):
+        outputs = node.handle(Received(peer_id(1), Values(asks[1][1].query, named, (), b"", False)), NOW)
+    assert trace["dht.drop.contact"] == 2
+    assert outputs[0] == Learned(contact(3))
+    assert [to for to, _ in sends(outputs, Get)] == [peer_id(3)]
+    assert contact(3) not in node.contacts
+    assert false not in node.contacts
+
+
+def test_an_asker_is_not_told_of_itself():
+    node, _ = make()
+    meet(node, 1, 2)
+    [(_, nodes)] = sends(node.handle(Received(peer_id(1), Find(7, True, KEY, PAD)), NOW), Nodes)
+    assert nodes.nodes == (contact(2),)
+
+
+def test_where_the_nearest_hold_nothing_the_next_nearest_are_asked():
+    node, _ = make()
+    meet(node, *range(1, 15))
+    waiting, asked = sends(node.get(KEY, NOW), Get), []
+    nearest = sorted(range(1, 15), key=lambda n: distance(node_key(peer_id(n)), KEY))
+    outputs = []
+    while waiting:
+        to, ask = waiting.pop()
+        asked.append(to)
+        held = (record(50),) if to == peer_id(nearest[6]) else ()
+        outputs = node.handle(Received(to, Values(ask.query, (), held, b"", False)), NOW)
+        waiting += sends(outputs, Get)
+    assert set(asked) == {peer_id(n) for n in nearest[:10]}
+    assert outputs == [Found(KEY, (record(50),))]
+
+
+def test_answers_nobody_asked_for_are_dropped():
+    node, trace = make()
+    [(_, ping)] = sends(node.learn(contact(1), NOW), Ping)
+    for sender, answer in (
+        (peer_id(1), Pong(ping.query ^ 1)),
+        (peer_id(2), Pong(ping.query)),
+        (peer_id(1), Nodes(ping.query, (contact(9),))),
+    ):
+        assert node.handle(Received(sender, answer), NOW) == []
+    assert trace["dht.drop.unasked"] == 3
+    assert node.handle(Received(node.me, Ping(1, False)), NOW) == []
+    assert trace["dht.drop.from_me"] == 1
+    assert node.handle(Lost(peer_id(1), "x"), NOW) == []
+    assert node.handle(Received(peer_id(1), "no message"), NOW) == []
+    assert node.contacts == []
+
+
+@pytest.mark.parametrize(
+    ("bad", "mark"),
+    [
+        (Record(bytes(peer_id(1)), b"forged", int((NOW + 60) * 1000), bytes(64)), "dht.drop.record.signature"),
+        (record(1, expires=NOW - 1), "dht.drop.record.expired"),
+        (record(1, expires=NOW + 3600 + 61), "dht.drop.record.too_long"),
+        (record(1, key=hashed_key(b"another key")), "dht.drop.record.signature"),
+    ],
+)
+def test_bad_records_are_refused_and_marked(bad, mark):
+    node, trace = make()
+    [answer] = node.handle(Received(peer_id(1), Store(5, True, KEY, bad)), NOW)
+    assert answer == Send(peer_id(1), StoredAnswer(5, False))
+    assert trace[mark] == 1
+    assert node.record_count == 0
+    meet(node, 2)
+    [(_, ask)] = sends(node.get(KEY, NOW), Get)
+    [found] = node.handle(Received(peer_id(2), Values(ask.query, (), (bad,), b"", False)), NOW)[-1:]
+    assert found == Found(KEY, ()) or isinstance(found, Send)
+
+
+def test_replayed_stores_change_nothing():
+    node, _ = make()
+    old, new = record(1, b"old"), record(1, b"new", expires=NOW + 61)
+    for one in (old, new, old, new, old):
+        [answer] = node.handle(Received(peer_id(2), Store(5, True, KEY, one)), NOW)
+        assert answer.message.accepted
+    assert node.record_count == 1
+    [found] = node.get(KEY, NOW)
+    assert found.records == (new,)
+
+
+def test_gets_of_one_key_at_the_same_time_share_a_lookup():
+    node, _ = make()
+    meet(node, 1)
+    [(to, ask)] = sends(node.get(KEY, NOW), Get)
+    assert node.get(KEY, NOW) == []
+    outputs = node.handle(Received(to, Values(ask.query, (), (record(5),), b"", False)), NOW)
+    assert outputs == [Found(KEY, (record(5),))]
+    assert len(sends(node.get(KEY, NOW), Get)) == 1
+
+
+def test_a_full_bucket_asks_its_longest_silent_contact_before_it_gives_the_place_away():
+    node, _ = make(bucket_size=1, doubt_after_s=10)
+    near = [n for n in range(1, 60) if (node_key(peer_id(n))[0] ^ node_key(peer_id(0))[0]) & 0x80][:2]
+    meet(node, near[0])
+    [(to, ping)] = sends(node.learn(contact(near[1]), NOW + 20), Ping)
+    [(doubted, question)] = sends(node.handle(Received(to, Pong(ping.query)), NOW + 20), Ping)
+    assert doubted == peer_id(near[0])
+    assert node.contacts == [contact(near[0])]
+    node.handle(Received(doubted, Pong(question.query)), NOW + 20.1)
+    assert node.contacts == [contact(near[0])]
+    assert node.learn(contact(near[1]), NOW + 60) == []  # it waits for its place already
+    asked, now = set(), NOW + 60
+    while node.contacts == [contact(near[0])]:
+        now += 1
+        asked |= {to for to, _ in sends(node.handle(Tick(), now), Request)}
+    assert asked == {doubted}
+    assert node.contacts == [contact(near[1])]
+
+
+def test_a_silent_peer_is_asked_twice_and_then_left_alone():
+    node, _ = make(housekeeping_s=1000)
+    meet(node, 1, 2)
+    first = sends(node.get(KEY, NOW), Get)
+    again = sends(node.handle(Tick(), NOW + 0.8), Get)
+    assert set(first) == set(again)
+    assert [type(o) for o in node.handle(Tick(), NOW + 1.6)] == [Found]
+    assert sends(node.get(KEY, NOW + 1.7)) == []
+    assert len(sends(node.get(KEY, NOW + 30), Get)) == 2
+
+
+def test_strangers_can_not_make_it_ask_without_limit():
+    node, _ = make()
+    pings = 0
+    for number in range(1, 500):
+        node.handle(Observed(peer_id(number), contact(number).host, contact(number).port), NOW)
+        pings += len(sends(node.handle(Received(peer_id(number), Ping(1, False)), NOW), Ping))
+    assert pings == PROBES_MAX
+
+
+def test_records_are_handed_to_a_newcomer_that_is_nearer():
+    node, _ = make(replicas=1)
+    newcomers = [n for n in range(1, 50) if node_key(peer_id(n))[0] ^ KEY[0] < node_key(peer_id(0))[0] ^ KEY[0]]
+    for owner in range(100, 110):
+        node.handle(Received(peer_id(owner), Store(1, True, KEY, record(owner))), NOW)
+    node.handle(Received(peer_id(120), Store(1, True, KEY, record(120, expires=NOW + 5))), NOW)
+    [(to, ping)] = sends(node.learn(contact(newcomers[0]), NOW), Ping)
+    waiting = sends(node.handle(Received(to, Pong(ping.query)), NOW), Store)
+    handed = []
+    while waiting:
+        assert len(waiting) <= 4
+        _, store = waiting.pop()
+        handed.append(store.record)
+        waiting += sends(node.handle(Received(to, StoredAnswer(store.query, True)), NOW), Store)
+    assert len(handed) == 10
+    assert set(handed) == {record(owner) for owner in range(100, 110)}
+
+
+PEOPLE = st.integers(0, 5).map(peer_id)
+
+
+def arbitrary(kind):
+    """Messages of a class, every field at random within its schema."""
+    peers = PEOPLE.map(bytes)
+    contacts = st.builds(Contact, peers, st.text(min_size=1, max_size=60), st.integers(1, 65535))
+    milliseconds = st.integers(0, 2**48 - 1) | st.integers(int(NOW * 1000), int(NOW * 1000) + 10**6)
+    raw = st.builds(
+        Record,
+        peers.flatmap(lambda p: st.binary(max_size=16).map(p.__add__)),
+        st.binary(max_size=512),
+        milliseconds,
+        st.binary(min_size=64, max_size=64),
+    )
+    signed = st.builds(record, st.integers(0, 5), st.binary(max_size=9), expires=st.floats(NOW - 5, NOW + 5000))
+    fields = {
+        "query": st.integers(0, 2**63 - 1),
+        "client": st.booleans(),
+        "key": st.just(KEY) | st.binary(min_size=32, max_size=32),
+        "pad": st.binary(max_size=240),
+        "nodes": st.lists(contacts, max_size=12).map(tuple),
+        "after": st.binary(max_size=8),
+        "records": st.lists(raw | signed, max_size=4).map(tuple),
+        "index": st.binary(max_size=700),
+        "more": st.booleans(),
+        "tags": st.binary(min_size=8, max_size=128),
+        "record": raw | signed,
+        "accepted": st.booleans(),
+    }
+    return st.builds(kind, **{name: fields[name] for name in kind.__struct_fields__})
+
+
+STEPS = st.tuples(PEOPLE, st.sampled_from(DHT_MESSAGES).flatmap(arbitrary), st.booleans(), st.floats(0, 3))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(STEPS, max_size=25))
+def test_nothing_that_strangers_say_raises(steps):
+    """Arbitrary messages, half of the answers fitted to an open query, while it reads, stores and joins."""
+    node, _ = make()
+    now, waiting = NOW, []
+    outputs = node.bootstrap([contact(1), contact(2)], now)
+    for index, (stranger, said, fitted, passed) in enumerate(steps):
+        sender, message = stranger, said
+        now += passed
+        if index % 5 == 0:
+            outputs += node.get(KEY, now)
+            outputs += node.store(KEY, b"x", lifetime_s=9, now=now)
+        waiting += sends(outputs, Request)
+        if fitted and isinstance(message, Answer) and waiting:
+            to, request = waiting.pop(0)
+            sender, message = PeerId(to), msgspec.structs.replace(message, query=request.query)
+        outputs = list(node.handle(Observed(sender, "192.0.2.1", 1 + index), now))
+        outputs += node.handle(Received(sender, message), now)
+        outputs += node.handle(Tick(), now)
+        assert all(isinstance(o, Send | Found | Stored | Learned | Joined) for o in outputs)
+        assert node.deadline > now

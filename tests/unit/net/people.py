@@ -1,0 +1,58 @@
+"""Two collaborations and their people, with fixed keys."""
+
+from collections.abc import Callable
+from itertools import count
+
+from core.backbone.authority import Authority
+from core.base.ids import PeerId, hashed_key
+from core.base.signing import KeyPair
+from core.base.trace import Trace
+from core.net.envelope import Envelopes
+from core.net.passes import Pass, pass_request, verify_pass
+from core.net.tls import Credentials
+
+NOW = 1_790_000_000.0
+RUN = hashed_key(b"our collaboration")
+OTHER_RUN = hashed_key(b"another collaboration")
+
+
+def keys(name: str) -> KeyPair:
+    return KeyPair(hashed_key(b"test key", name.encode()))
+
+
+AUTHORITY = Authority(keys("authority"), RUN)
+SAME_KEY_OTHER_RUN = Authority(keys("authority"), OTHER_RUN)
+SAME_RUN_OTHER_KEY = Authority(keys("impostor"), RUN)
+
+
+def issue(name: str, *, authority: Authority = AUTHORITY, now: float = NOW, username: str = "") -> bytes:
+    return authority.issue(pass_request(keys(name)), username=username or name, device="test", now=now)
+
+
+def verifier(authority: Authority = AUTHORITY, run: bytes = RUN) -> Callable[[bytes, float], Pass]:
+    return lambda der, now: verify_pass(der, authority.id, run, now)
+
+
+def nonces(name: str) -> Callable[[], bytes]:
+    numbers = count()
+    return lambda: hashed_key(name.encode(), next(numbers).to_bytes(8, "big"))[:8]
+
+
+def envelopes(name: str, *, pass_der: bytes | None = None, username: str = "") -> Envelopes:
+    return Envelopes(
+        signer=keys(name), pass_der=pass_der or issue(name, username=username), verify=verifier(), nonce=nonces(name)
+    )
+
+
+def credentials(name: str, *, pass_der: bytes | None = None, authority: Authority = AUTHORITY) -> Credentials:
+    return Credentials(
+        keys=keys(name), pass_der=pass_der or issue(name, authority=authority), authority_der=authority.certificate
+    )
+
+
+def id_of(name: str) -> PeerId:
+    return keys(name).peer_id
+
+
+def counts(trace: Trace, *names: str) -> list[int]:
+    return [trace[name] for name in names]

@@ -1,0 +1,232 @@
+"""The attacks of S000 appendix I.5 on the datagram plane."""
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.base.problems import ProofProblem, WireProblem
+from core.net.envelope import (
+    DATAGRAM_BYTES_MAX,
+    DOMAIN,
+    ENVELOPE,
+    NEED_PASS,
+    Letter,
+    Unknown,
+    Wanted,
+    _Fields,
+)
+from core.net.passes import pass_request
+from tests.unit.net.people import (
+    NOW,
+    SAME_KEY_OTHER_RUN,
+    SAME_RUN_OTHER_KEY,
+    envelopes,
+    id_of,
+    issue,
+    keys,
+)
+
+ANNA, BEN, EVE = id_of("anna"), id_of("ben"), id_of("eve")
+
+
+def one(datagrams: list[bytes]) -> bytes:
+    (datagram,) = datagrams
+    return datagram
+
+
+def refused(datagram: bytes, why: str, now: float = NOW) -> None:
+    with pytest.raises(ProofProblem, match=why):
+        envelopes("ben").open(datagram, now=now)
+
+
+def letter(datagram: bytes, reader=None, now: float = NOW) -> Letter:
+    found = (reader or envelopes("ben")).open(datagram, now=now)
+    assert isinstance(found, Letter)
+    return found
+
+
+def test_a_letter_arrives_with_its_senders_key():
+    found = letter(one(envelopes("anna").seal(BEN, b"hello", now=NOW)))
+    assert (found.sender, found.body) == (ANNA, b"hello")
+
+
+def test_the_pass_is_shown_once_and_its_hash_later():
+    anna, ben = envelopes("anna"), envelopes("ben")
+    first, second = one(anna.seal(BEN, b"1", now=NOW)), one(anna.seal(BEN, b"2", now=NOW))
+    assert len(second) < len(first) - 200
+    assert [letter(d, ben).body for d in (first, second)] == [b"1", b"2"]
+
+
+def test_an_expired_pass_is_refused():
+    refused(one(envelopes("anna", pass_der=issue("anna", now=NOW - 90_000)).seal(BEN, b"x", now=NOW)), "expired")
+
+
+def test_a_pass_that_expires_is_refused_by_its_hash_too():
+    anna, ben = envelopes("anna"), envelopes("ben")
+    letter(one(anna.seal(BEN, b"x", now=NOW)), ben)
+    later = NOW + 90_000
+    with pytest.raises(ProofProblem, match="expired"):
+        ben.open(one(anna.seal(BEN, b"x", now=later)), now=later)
+
+
+@pytest.mark.parametrize("authority", [SAME_KEY_OTHER_RUN, SAME_RUN_OTHER_KEY])
+def test_a_pass_of_another_collaboration_or_authority_is_refused(authority):
+    refused(one(envelopes("anna", pass_der=issue("anna", authority=authority)).seal(BEN, b"x", now=NOW)), "pass")
+
+
+def test_a_stolen_pass_is_of_no_use_without_its_key():
+    refused(one(envelopes("eve", pass_der=issue("anna")).seal(BEN, b"x", now=NOW)), "signature")
+
+
+def test_a_letter_to_somebody_else_is_refused():
+    refused(one(envelopes("anna").seal(EVE, b"x", now=NOW)), "recipient")
+
+
+def test_a_letter_passed_on_is_refused():
+    datagram = one(envelopes("anna").seal(EVE, b"x", now=NOW))
+    assert letter(datagram, envelopes("eve")).sender == ANNA
+    refused(datagram.replace(EVE, BEN), "signature")
+
+
+@pytest.mark.parametrize("off_s", [-61.0, 61.0])
+def test_an_old_or_early_letter_is_refused(off_s):
+    refused(one(envelopes("anna").seal(BEN, b"x", now=NOW + off_s)), "time")
+
+
+def test_a_letter_sent_again_is_refused():
+    ben = envelopes("ben")
+    datagram = one(envelopes("anna").seal(BEN, b"x", now=NOW))
+    letter(datagram, ben)
+    with pytest.raises(ProofProblem, match="replay"):
+        ben.open(datagram, now=NOW + 30)
+    with pytest.raises(ProofProblem, match="time"):
+        ben.open(datagram, now=NOW + 61)
+
+
+@given(st.integers(1, 2000), st.integers(1, 255))
+def test_a_changed_letter_is_refused(place, change):
+    datagram = bytearray(one(envelopes("anna").seal(BEN, b"some body", now=NOW)))
+    datagram[1 + place % (len(datagram) - 1)] ^= change
+    with pytest.raises((ProofProblem, WireProblem)):
+        envelopes("ben").open(bytes(datagram), now=NOW)
+
+
+def test_an_unsigned_letter_is_refused():
+    datagram = one(envelopes("anna").seal(BEN, b"x", now=NOW))
+    refused(datagram[:1] + bytes(64) + datagram[65:], "signature")
+
+
+def test_a_letter_signed_for_another_purpose_is_refused():
+    payload = one(envelopes("anna").seal(BEN, b"x", now=NOW))[65:]
+    assert keys("anna").sign(DOMAIN + payload) != keys("anna").sign(payload)
+    refused(ENVELOPE + keys("anna").sign(payload) + payload, "signature")
+
+
+@given(st.binary(max_size=1500))
+def test_garbage_is_refused(data):
+    with pytest.raises((ProofProblem, WireProblem)):
+        envelopes("ben").open(b"\x01" + data, now=NOW)
+
+
+@given(st.binary(max_size=1500).filter(lambda d: d[:1] != b"\x01" and not (d[:1] == b"\x02" and len(d) == 9)))
+def test_other_kinds_are_refused(data):
+    with pytest.raises(WireProblem):
+        envelopes("ben").open(data, now=NOW)
+
+
+# --- passes that are not known ---------------------------------------------------------------------------------------
+
+
+def test_whoever_lost_our_pass_asks_for_it_and_gets_everything():
+    anna = envelopes("anna")
+    anna.seal(BEN, b"lost on the way", now=NOW)
+    unknown = envelopes("ben").open(one(anna.seal(BEN, b"what I say", now=NOW)), now=NOW)
+    assert isinstance(unknown, Unknown)
+    wanted = anna.open(unknown.answer, now=NOW + 1)
+    assert isinstance(wanted, Wanted)
+    assert wanted.peer == BEN
+    ben = envelopes("ben")
+    assert [letter(datagram, ben, NOW + 1).body for datagram in wanted.datagrams] == [b"", b"what I say"]
+
+
+def test_the_request_for_a_pass_is_smaller_than_any_letter():
+    anna = envelopes("anna")
+    anna.seal(BEN, b"", now=NOW)
+    datagram = one(anna.seal(BEN, b"", now=NOW))
+    unknown = envelopes("ben").open(datagram, now=NOW)
+    assert isinstance(unknown, Unknown)
+    assert len(unknown.answer) < 10 < len(datagram)
+
+
+def test_a_pass_is_asked_for_at_our_own_nonces_only_and_once():
+    anna = envelopes("anna")
+    assert anna.open(NEED_PASS + b"n" * 8, now=NOW) is None
+    anna.seal(BEN, b"", now=NOW)
+    unknown = envelopes("ben").open(one(anna.seal(BEN, b"x", now=NOW)), now=NOW)
+    assert isinstance(unknown, Unknown)
+    assert anna.open(unknown.answer, now=NOW) is not None
+    assert anna.open(unknown.answer, now=NOW) is None
+
+
+def test_a_renewed_pass_is_shown_again():
+    anna, ben = envelopes("anna"), envelopes("ben")
+    letter(one(anna.seal(BEN, b"1", now=NOW)), ben)
+    anna.renew(issue("anna", now=NOW + 50_000))
+    later = NOW + 100_000
+    assert letter(one(anna.seal(BEN, b"2", now=later)), ben, later).body == b"2"
+
+
+# --- answers ---------------------------------------------------------------------------------------------------------
+
+
+def test_an_answer_is_accepted_from_whom_we_asked_only():
+    anna, ben, eve = envelopes("anna"), envelopes("ben"), envelopes("eve")
+    question = letter(one(anna.seal(BEN, b"question", now=NOW)), ben)
+    answer = one(ben.seal(ANNA, b"answer", now=NOW, reply_to=question.nonce))
+    forged = one(eve.seal(ANNA, b"lie", now=NOW, reply_to=question.nonce))
+    with pytest.raises(ProofProblem, match="answer"):
+        anna.open(forged, now=NOW)
+    assert letter(answer, anna).body == b"answer"
+
+
+def test_an_answer_to_nothing_or_too_late_is_refused():
+    anna, ben = envelopes("anna"), envelopes("ben")
+    question = letter(one(anna.seal(BEN, b"question", now=NOW)), ben)
+    for reply_to, now in ((b"n" * 8, NOW), (question.nonce, NOW + 61)):
+        with pytest.raises(ProofProblem, match="answer"):
+            anna.open(one(ben.seal(ANNA, b"answer", now=now, reply_to=reply_to)), now=now)
+
+
+# --- sizes -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("username", ["anna", "Ж" * 32])
+def test_a_body_of_700_bytes_always_gets_through(username):
+    anna, ben = envelopes("anna", username=username), envelopes("ben")
+    datagrams = anna.seal(BEN, b"x" * 700, now=NOW, reply_to=b"")
+    assert all(len(datagram) <= DATAGRAM_BYTES_MAX for datagram in datagrams)
+    assert [letter(datagram, ben).body for datagram in datagrams][-1] == b"x" * 700
+
+
+def test_a_body_that_needs_all_the_room_is_announced_by_an_introduction():
+    anna, ben = envelopes("anna"), envelopes("ben")
+    datagrams = anna.seal(BEN, b"x" * 1000, now=NOW)
+    assert [letter(datagram, ben).body for datagram in datagrams] == [b"", b"x" * 1000]
+
+
+def test_a_body_that_does_not_fit_is_our_mistake():
+    with pytest.raises(ValueError):
+        envelopes("anna").seal(BEN, b"x" * 1200, now=NOW)
+
+
+def test_what_is_too_long_is_refused():
+    with pytest.raises(WireProblem):
+        envelopes("ben").open(ENVELOPE + bytes(DATAGRAM_BYTES_MAX), now=NOW)
+
+
+def test_the_fields_are_those_of_the_paper():
+    assert msgspec.structs.fields(_Fields)
+    names = [field.name for field in msgspec.structs.fields(_Fields)]
+    assert names == ["proof", "recipient", "time", "nonce", "reply_to", "body"]
+    assert pass_request(keys("anna"))

@@ -1,0 +1,124 @@
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.backbone.authority import LIFETIME_S, Authority
+from core.base.problems import BadInput, NotTrusted, ProofProblem
+from core.net.passes import PASS_BYTES_MAX, pass_request, verify_authority, verify_pass
+from tests.unit.net.people import (
+    AUTHORITY,
+    NOW,
+    OTHER_RUN,
+    RUN,
+    SAME_KEY_OTHER_RUN,
+    SAME_RUN_OTHER_KEY,
+    issue,
+    keys,
+)
+
+
+def verify(der: bytes, now: float = NOW):
+    return verify_pass(der, AUTHORITY.id, RUN, now)
+
+
+def test_a_pass_says_who_and_until_when():
+    found = verify(issue("anna"))
+    assert (found.peer, found.username, found.device) == (keys("anna").peer_id, "anna", "test")
+    assert found.expires == NOW + LIFETIME_S
+
+
+@pytest.mark.parametrize("early_s", [-59.0, LIFETIME_S + 59.0])
+def test_clocks_may_differ_a_little(early_s):
+    assert verify(issue("anna"), NOW + early_s)
+
+
+@pytest.mark.parametrize("early_s", [-61.0, LIFETIME_S + 61.0])
+def test_a_pass_is_refused_outside_its_time(early_s):
+    with pytest.raises(ProofProblem):
+        verify(issue("anna"), NOW + early_s)
+
+
+def test_the_pass_of_another_collaboration_with_the_same_authority_is_refused():
+    der = issue("anna", authority=SAME_KEY_OTHER_RUN)
+    assert verify_pass(der, AUTHORITY.id, OTHER_RUN, NOW)
+    with pytest.raises(ProofProblem, match="another collaboration"):
+        verify(der)
+
+
+def test_the_pass_of_another_authority_is_refused():
+    with pytest.raises(ProofProblem, match="authority"):
+        verify(issue("anna", authority=SAME_RUN_OTHER_KEY))
+
+
+def test_the_authoritys_own_certificate_is_no_pass():
+    with pytest.raises(ProofProblem):
+        verify(AUTHORITY.certificate)
+
+
+@given(st.integers(0, 10_000), st.integers(1, 255))
+def test_a_changed_pass_is_refused(place, change):
+    der = bytearray(issue("anna"))
+    der[place % len(der)] ^= change
+    with pytest.raises(ProofProblem):
+        verify(bytes(der))
+
+
+@given(st.binary(max_size=600))
+def test_garbage_is_refused(data):
+    with pytest.raises(ProofProblem):
+        verify(data)
+
+
+def test_a_pass_with_the_longest_names_fits():
+    der = AUTHORITY.issue(pass_request(keys("anna")), username="Ж" * 32, device="computer " * 20, now=NOW)
+    assert len(der) <= PASS_BYTES_MAX
+    found = verify(der)
+    assert found.username == "Ж" * 32
+    assert found.device.startswith("computer computer")
+
+
+@pytest.mark.parametrize("name", ["", "   ", "a\nb", "x" * 65, "Ж" * 33])
+def test_a_name_that_cannot_be_used_is_refused(name):
+    with pytest.raises(BadInput):
+        AUTHORITY.issue(pass_request(keys("anna")), username=name, device="", now=NOW)
+
+
+def test_a_device_may_be_called_anything():
+    der = AUTHORITY.issue(pass_request(keys("anna")), username="anna", device="\x00\n", now=NOW)
+    assert verify(der).device == ""
+
+
+@given(st.binary(max_size=400))
+def test_a_request_that_is_none_is_refused(data):
+    with pytest.raises(ProofProblem):
+        AUTHORITY.issue(data, username="anna", device="", now=NOW)
+
+
+def test_a_request_with_another_kind_of_key_is_refused():
+    key = ec.generate_private_key(ec.SECP256R1())
+    request = x509.CertificateSigningRequestBuilder().subject_name(x509.Name([])).sign(key, SHA256())
+    with pytest.raises(ProofProblem):
+        AUTHORITY.issue(request.public_bytes(Encoding.DER), username="anna", device="", now=NOW)
+
+
+def test_a_request_for_somebody_elses_key_is_refused():
+    request = pass_request(keys("anna"))
+    stolen = request.replace(keys("anna").peer_id, keys("eve").peer_id)
+    assert stolen != request
+    with pytest.raises(ProofProblem):
+        AUTHORITY.issue(stolen, username="eve", device="", now=NOW)
+
+
+def test_the_authoritys_certificate_is_always_the_same():
+    assert Authority(keys("authority"), RUN).certificate == AUTHORITY.certificate
+    verify_authority(AUTHORITY.certificate, AUTHORITY.id)
+
+
+@pytest.mark.parametrize("der", [b"", b"x" * 300, SAME_RUN_OTHER_KEY.certificate, issue("anna")])
+def test_anything_else_is_not_the_authority(der):
+    with pytest.raises(NotTrusted):
+        verify_authority(der, AUTHORITY.id)

@@ -1,0 +1,317 @@
+"""A link between two peers, and the attacks of S000 appendix I.5 on the stream plane."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from functools import wraps
+from typing import Any
+
+import pytest
+
+import core.net.outbox as outbox_module
+from core.base.wire import FLAG_LAST, fragment_header
+from tests.unit.net.people import (
+    NOW,
+    SAME_KEY_OTHER_RUN,
+    SAME_RUN_OTHER_KEY,
+    credentials,
+    id_of,
+    issue,
+)
+from tests.unit.net.wires import Side, connect
+
+ANNA, BEN = id_of("anna"), id_of("ben")
+
+
+def in_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    @wraps(test)
+    def run(*args: Any, **kwargs: Any) -> None:
+        asyncio.run(test(*args, **kwargs))
+
+    return run
+
+
+async def pair(**wire: Any) -> tuple[Side, Side]:
+    anna, ben = Side(credentials("anna"), expected=BEN), Side(credentials("ben"), expected=None)
+    connect(anna, ben, **wire)
+    await anna.ear.until(lambda ear: ear.opened)
+    await ben.ear.until(lambda ear: ear.opened)
+    return anna, ben
+
+
+async def rest(turns: int = 50) -> None:
+    for _ in range(turns):
+        await asyncio.sleep(0)
+
+
+async def refused(anna: Side, ben: Side) -> None:
+    """Neither side accepts the link that anna makes to ben, or it ends before anything is said."""
+    anna.stream.send(b"let me in", bulk=False)
+    connect(anna, ben)
+    await ben.ear.until(lambda ear: ear.closed)
+    await anna.ear.until(lambda ear: ear.closed)
+    assert ben.ear.received == []
+    assert len(anna.ear.closed) == len(ben.ear.closed) == 1
+
+
+@in_loop
+async def test_both_sides_know_each_other_by_key():
+    anna, ben = await pair()
+    assert [found.peer for found in anna.ear.opened] == [BEN]
+    assert [(found.peer, found.username) for found in ben.ear.opened] == [(ANNA, "anna")]
+    assert (anna.stream.initiated, ben.stream.initiated) == (True, False)
+
+
+@in_loop
+async def test_messages_of_all_sizes_arrive_in_order():
+    anna, ben = await pair()
+    words = [bytes([n % 251]) * (n * n) for n in range(1, 500)]
+    for word in words:
+        anna.stream.send(word, bulk=True)
+    await ben.ear.until(lambda ear: len(ear.received) == len(words))
+    assert ben.ear.received == words
+
+
+@in_loop
+async def test_what_is_sent_before_the_handshake_waits_for_it():
+    anna, ben = Side(credentials("anna"), expected=BEN), Side(credentials("ben"), expected=None)
+    anna.stream.send(b"early", bulk=False)
+    connect(anna, ben)
+    await ben.ear.until(lambda ear: ear.received == [b"early"])
+
+
+@in_loop
+async def test_control_overtakes_bulk():
+    anna, ben = await pair()
+    for side in (anna, ben):
+        side.wire.auto = False
+        side.wire.kernel_bytes = 50_000
+    for _ in range(10):
+        anna.stream.send(b"b" * 300_000, bulk=True)
+    await rest()
+    assert anna.wire.paused_protocol
+    anna.stream.send(b"urgent", bulk=False)
+    carried = 0
+    while b"urgent" not in ben.ear.received:
+        carried += anna.wire.move()
+        await asyncio.sleep(0)
+    assert carried < 50_000 + 2 * 280_000  # the kernel's buffer, and the fragments already cut
+    while len(ben.ear.received) < 11:
+        anna.wire.move()
+        await asyncio.sleep(0)
+    anna.stream.abort("done")
+
+
+@in_loop
+async def test_a_slow_reader_slows_the_writer_and_breaks_nothing():
+    anna, ben = await pair()
+    for side in (anna, ben):
+        side.wire.kernel_bytes = 100_000
+    ben.stream.hold()
+    words = [bytes([n]) * 200_000 for n in range(40)]
+    for word in words:
+        anna.stream.send(word, bulk=True)
+    await rest()
+    assert anna.stream.queued_bytes > 7_000_000
+    assert anna.wire.buffer_most < 400_000
+    assert ben.ear.received == []
+    ben.stream.release()
+    await ben.ear.until(lambda ear: len(ear.received) == len(words))
+    assert ben.ear.received == words
+    assert anna.stream.queued_bytes == 0
+
+
+@pytest.mark.parametrize("bulk", [False, True])
+def test_a_queue_that_overflows_ends_the_link(bulk, monkeypatch):
+    monkeypatch.setattr(outbox_module, "CONTROL_QUEUE_BYTES_MAX", 200_000)
+    monkeypatch.setattr(outbox_module, "BULK_QUEUE_BYTES_MAX", 200_000)
+
+    @in_loop
+    async def run():
+        anna, ben = await pair()
+        anna.wire.kernel_bytes = 1000
+        ben.stream.hold()
+        for _ in range(10):
+            anna.stream.send(bytes(50_000), bulk=bulk)
+            assert anna.stream.queued_bytes <= 200_000
+        assert anna.ear.closed == ["takes nothing"]
+        assert anna.trace["net.drop.queue"] == 1
+        assert anna.stream.queued_bytes == 0
+        anna.stream.abort("done")
+        ben.stream.abort("done")
+
+    run()
+
+
+@in_loop
+async def test_an_expired_pass_is_refused():
+    await refused(
+        Side(credentials("anna", pass_der=issue("anna", now=NOW - 90_000)), expected=BEN),
+        Side(credentials("ben"), expected=None),
+    )
+
+
+@in_loop
+async def test_an_expired_pass_of_whom_we_call_is_refused():
+    anna = Side(credentials("anna"), expected=BEN)
+    await refused(anna, Side(credentials("ben", pass_der=issue("ben", now=NOW - 90_000)), expected=None))
+    assert "expired" in anna.ear.closed[0]
+
+
+@pytest.mark.parametrize("authority", [SAME_KEY_OTHER_RUN, SAME_RUN_OTHER_KEY])
+def test_a_pass_of_another_collaboration_or_authority_is_refused(authority):
+    @in_loop
+    async def run():
+        # Eve trusts everybody whom her authority lets in, and shows its pass.
+        eve = Side(credentials("eve", authority=authority), expected=BEN)
+        ben = Side(credentials("ben"), expected=None)
+        await refused(eve, ben)
+        assert ben.trace["net.drop.handshake"] == 1
+
+    run()
+
+
+@in_loop
+async def test_somebody_else_at_the_address_is_refused():
+    anna, eve = Side(credentials("anna"), expected=BEN), Side(credentials("eve"), expected=None)
+    await refused(anna, eve)
+    assert anna.ear.opened == []
+    assert anna.trace["net.drop.impostor"] == 1
+
+
+@in_loop
+async def test_a_stolen_pass_is_of_no_use_without_its_key():
+    with pytest.raises(OSError, match="KEY_VALUES_MISMATCH"):
+        credentials("eve", pass_der=issue("anna"))
+
+
+@in_loop
+async def test_a_changed_byte_ends_the_link():
+    anna, ben = await pair()
+    anna.wire.auto = False
+    anna.stream.send(b"hello", bulk=False)
+    await rest()
+    anna.wire.kernel[-1] ^= 1
+    anna.wire.move()
+    assert ben.ear.received == []
+    assert "broke" in ben.ear.closed[0]
+    await anna.ear.until(lambda ear: ear.closed)
+
+
+@in_loop
+async def test_a_repeated_record_ends_the_link():
+    anna, ben = await pair()
+    anna.wire.auto = False
+    anna.stream.send(b"hello", bulk=False)
+    await rest()
+    again = bytes(anna.wire.kernel)
+    anna.wire.move()
+    assert ben.ear.received == [b"hello"]
+    anna.wire.kernel += again
+    anna.wire.move()
+    assert ben.ear.received == [b"hello"]
+    assert ben.ear.closed
+    await anna.ear.until(lambda ear: ear.closed)
+
+
+@in_loop
+async def test_garbage_instead_of_a_handshake_is_dropped_and_counted():
+    anna, ben = Side(credentials("anna"), expected=BEN), Side(credentials("ben"), expected=None)
+    connect(anna, ben, auto=False)
+    anna.wire.kernel[:] = b"GET / HTTP/1.1\r\n\r\n" * 10
+    anna.wire.move()
+    assert ben.trace["net.drop.handshake"] == 1
+    assert ben.ear.closed
+    assert ben.ear.opened == []
+    anna.stream.abort("done")
+
+
+@in_loop
+async def test_a_proven_peer_that_sends_garbage_is_cut_off():
+    anna, ben = await pair()
+    anna.stream._channel.write(b"\xff" * 100)
+    anna.wire.write(anna.stream._channel.take())
+    await ben.ear.until(lambda ear: ear.closed == ["sent garbage"])
+    assert ben.trace["net.drop.wire"] == 1
+    await anna.ear.until(lambda ear: ear.closed)
+
+
+@in_loop
+async def test_a_link_ends_when_the_pass_does():
+    anna, ben = await pair()
+    ben.now += 90_000
+    ben.stream._watch()
+    assert ben.ear.closed == ["its pass has expired"]
+    await anna.ear.until(lambda ear: ear.closed)
+
+
+@in_loop
+async def test_a_quiet_link_beats_and_a_beat_is_no_message():
+    anna, ben = await pair()
+    anna.stream._sender.sent_at -= 10
+    ben.stream._liveness.heard -= 10
+    anna.stream._watch()
+    await rest()
+    assert ben.stream.quiet_s < 5
+    assert ben.ear.received == []
+    anna.stream.abort("done")
+    await ben.ear.until(lambda ear: ear.closed)
+
+
+@in_loop
+async def test_a_silent_link_is_dead_unless_we_do_not_listen():
+    anna, ben = await pair()
+    anna.stream.hold()
+    anna.stream._liveness.heard -= 20
+    anna.stream._watch()
+    assert anna.ear.closed == []
+    anna.stream.release()
+    anna.stream._liveness.heard -= 20
+    anna.stream._watch()
+    assert anna.ear.closed == ["silent"]
+    await ben.ear.until(lambda ear: ear.closed)
+
+
+@in_loop
+async def test_bytes_of_an_unfinished_message_are_a_sign_of_life():
+    anna, ben = await pair()
+    ben.stream._liveness.heard -= 20
+    anna.stream._channel.write(fragment_header(60_000, FLAG_LAST) + b"slowly")
+    anna.wire.write(anna.stream._channel.take())
+    await rest()
+    ben.stream._watch()
+    assert ben.ear.closed == []
+    for side in (anna, ben):
+        side.stream.abort("done")
+
+
+@in_loop
+async def test_a_goodbye_delivers_what_was_said_before():
+    anna, ben = await pair()
+    anna.stream.send(b"last words", bulk=False)
+    anna.stream.close("we are leaving")
+    await ben.ear.until(lambda ear: ear.closed)
+    assert ben.ear.received == [b"last words"]
+    assert ben.ear.closed == ["said goodbye"]
+    assert anna.ear.closed == ["we are leaving"]
+    anna.stream.send(b"too late", bulk=False)
+    await asyncio.wait([anna.stream.finished, ben.stream.finished])
+
+
+@in_loop
+async def test_a_burst_does_not_keep_the_loop_from_timers(monkeypatch):
+    monkeypatch.setattr("core.net.streams.TURN_S", 0.0)
+    anna, ben = await pair()
+    for _ in range(200):
+        anna.stream.send(b"word", bulk=False)
+    seen_between: list[int] = []
+
+    def count() -> None:
+        seen_between.append(len(ben.ear.received))
+        if len(ben.ear.received) < 200:
+            asyncio.get_running_loop().call_soon(count)
+
+    count()
+    await ben.ear.until(lambda ear: len(ear.received) == 200)
+    assert len(set(seen_between)) > 50
+    anna.stream.abort("done")
+    await ben.ear.until(lambda ear: ear.closed)

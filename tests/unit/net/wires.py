@@ -1,0 +1,166 @@
+"""A pretended TCP connection between two streams of one loop, with a kernel buffer of its own."""
+
+import asyncio
+from typing import Any
+
+from core.base.trace import Trace
+from core.net.passes import Pass
+from core.net.streams import PeerStream
+from core.net.terms import StreamTerms
+from core.net.tls import Credentials
+from tests.unit.net.people import NOW, verifier
+
+
+class Wire(asyncio.Transport):
+    """One end; what is written waits in `kernel` until the test, or `auto`, moves it to the other end."""
+
+    def __init__(self, protocol: PeerStream, *, kernel_bytes: int, auto: bool) -> None:
+        super().__init__()
+        self.protocol = protocol
+        self.kernel_bytes = kernel_bytes
+        self.auto = auto
+        self.kernel = bytearray()
+        self.buffer = bytearray()
+        self.other: Wire
+        self.reading = True
+        self.closed = False
+        self.finished = False
+        self.paused_protocol = False
+        self.planned = False
+        self.buffer_most = 0
+
+    def write(self, data: Any) -> None:
+        if self.closed or not data:
+            return
+        self.buffer += data
+        self._fill_kernel()
+        self.buffer_most = max(self.buffer_most, len(self.buffer))
+        if self.buffer and not self.paused_protocol:
+            self.paused_protocol = True
+            self.protocol.pause_writing()
+        if self.auto:
+            self.plan()
+
+    def plan(self) -> None:
+        if not self.planned:
+            self.planned = True
+            asyncio.get_running_loop().call_soon(self._planned)
+
+    def _planned(self) -> None:
+        self.planned = False
+        if self.auto and self.move():
+            self.plan()
+
+    def move(self, count: int = 65536) -> int:
+        """Carry up to `count` bytes to the other end; returns how many."""
+        if not self.other.reading or self.other.finished:
+            return 0
+        view = self.other.protocol.get_buffer(count)
+        moved = min(count, len(view), len(self.kernel))
+        if not moved:
+            return 0
+        view[:moved] = self.kernel[:moved]
+        del self.kernel[:moved]
+        self._fill_kernel()
+        self.other.protocol.buffer_updated(moved)
+        if not self.buffer and self.paused_protocol:
+            self.paused_protocol = False
+            self.protocol.resume_writing()
+        if self.closed and not self.kernel and not self.buffer:
+            self._finish()
+        return moved
+
+    def _fill_kernel(self) -> None:
+        room = self.kernel_bytes - len(self.kernel)
+        self.kernel += self.buffer[:room]
+        del self.buffer[:room]
+
+    def pause_reading(self) -> None:
+        self.reading = False
+
+    def resume_reading(self) -> None:
+        self.reading = True
+        if self.other.auto:
+            self.other.plan()
+
+    def is_closing(self) -> bool:
+        return self.closed
+
+    def close(self) -> None:
+        self.closed = True
+        if not self.kernel and not self.buffer:
+            self._finish()
+
+    def abort(self) -> None:
+        self.closed = True
+        self.kernel.clear()
+        self.buffer.clear()
+        self._finish()
+
+    def _finish(self) -> None:
+        if not self.finished:
+            self.finished = True
+            asyncio.get_running_loop().call_soon(self.protocol.connection_lost, None)
+            if not self.other.closed:
+                asyncio.get_running_loop().call_soon(self.other.protocol.eof_received)
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        assert high == low == 0
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        return default
+
+
+class Ear:
+    """Notes what a stream says."""
+
+    def __init__(self) -> None:
+        self.opened: list[Pass] = []
+        self.received: list[bytes] = []
+        self.closed: list[str] = []
+        self.changed = asyncio.Event()
+
+    def stream_opened(self, stream: PeerStream) -> None:
+        assert stream.proven is not None
+        self.opened.append(stream.proven)
+        self.changed.set()
+
+    def stream_received(self, stream: PeerStream, data: bytearray) -> None:
+        self.received.append(bytes(data))
+        self.changed.set()
+
+    def stream_closed(self, stream: PeerStream, reason: str) -> None:
+        self.closed.append(reason)
+        self.changed.set()
+
+    async def until(self, condition: Any) -> None:
+        async with asyncio.timeout(10):
+            while not condition(self):
+                self.changed.clear()
+                await self.changed.wait()
+
+
+class Side:
+    """A stream with its owner."""
+
+    def __init__(self, credentials: Credentials, *, expected: Any, now: float = NOW) -> None:
+        self.ear, self.trace, self.now = Ear(), Trace(), now
+        verify = verifier()
+        terms = StreamTerms(
+            owner=self.ear,
+            credentials=credentials,
+            verify=lambda der: verify(der, self.now),
+            now=lambda: self.now,
+            trace=self.trace,
+        )
+        self.stream = PeerStream(terms, expected=expected)
+        self.wire: Wire
+
+
+def connect(caller: Side, called: Side, *, kernel_bytes: int = 10**9, auto: bool = True) -> None:
+    """Join two sides by a wire and let both begin."""
+    for side in (caller, called):
+        side.wire = Wire(side.stream, kernel_bytes=kernel_bytes, auto=auto)
+    caller.wire.other, called.wire.other = called.wire, caller.wire
+    called.stream.connection_made(called.wire)
+    caller.stream.connection_made(caller.wire)
