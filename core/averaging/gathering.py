@@ -19,37 +19,45 @@ class Gathering:
     until: float
     """When it goes on without those who have not answered, unix seconds."""
     waiting: set[PeerId] = field(default_factory=set)
+    hoped_for: set[PeerId] = field(default_factory=set)
+    """Called, but lost lately: welcome in time, not waited for."""
     ready: dict[PeerId, Member] = field(default_factory=dict)
     busy: int = 0
     """How many declined because they are promised to another round."""
 
     def knows(self, peer: PeerId) -> bool:
         """Whether `peer` has been called, and has not declined."""
-        return peer in self.waiting or peer in self.ready
+        return peer in self.waiting or peer in self.ready or peer in self.hoped_for
+
+    @property
+    def others(self) -> set[PeerId]:
+        """Everybody who has been called and has not declined; the leader too, once it is ready."""
+        return self.waiting | self.hoped_for | self.ready.keys()
 
     @property
     def room(self) -> int:
         """How many more may be called; one place is the leader's."""
-        return max(0, GROUP_MAX - len(self.waiting) - len(self.ready) - 1)
+        return max(0, GROUP_MAX - len(self.others) - 1)
 
     def answer(self, peer: PeerId, message: Ready) -> bool:
         """`peer` is ready; False when nobody asked it, or its loss is no number."""
-        if peer not in self.waiting or not math.isfinite(message.loss):
+        if peer not in self.waiting | self.hoped_for or not math.isfinite(message.loss):
             return False
-        self.waiting.discard(peer)
+        self.without(peer)
         self.ready[peer] = Member(peer, message.samples, message.loss)
         return True
 
     def without(self, peer: PeerId) -> None:
         """Do not count on `peer`."""
         self.waiting.discard(peer)
+        self.hoped_for.discard(peer)
         self.ready.pop(peer, None)
 
     def obstacle(self, leader: PeerId, minimum_samples: int) -> str | None:
         """Why no plan is to be made of this, if so."""
         if leader not in self.ready:
             return "this computer's own contribution came too late"
-        if self.busy > len(self.ready):
+        if self.busy >= len(self.ready):
             return "the others are in another round"
         if sum(member.samples for member in self.ready.values()) < minimum_samples:
             return "the contributions together have too few samples"

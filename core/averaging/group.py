@@ -6,7 +6,7 @@ all candidates, collects who is ready, and publishes the plan: two round trips f
 - A leader that stays silent, is lost or stands elsewhere is passed over: the next attempt has another key.
 - Where two peers call for the same state, the smaller (attempt, distance) wins everywhere (`call_rank`): its call
   is followed, even by a member that is promised to the other and by the other leader itself; until a plan is out.
-- A leader that finds more peers promised elsewhere than ready does not start a small round beside theirs.
+- A leader that finds as many peers promised elsewhere as ready does not start a small round beside theirs.
 """
 
 import math
@@ -88,11 +88,13 @@ class Matchmaker:
         self._formed = False
         self._attempt = 0
         self._unfit: set[PeerId] = set()
+        self._lost: set[PeerId] = set()
         self._asked: PeerId | None = None
         self._again_at: float | None = None
         self._gathering: Gathering | None = None
         self._promise: Promise | None = None
         self._left: bytes | None = None
+        self._published: Plan | None = None
 
     # --- owner's side ---
 
@@ -173,6 +175,7 @@ class Matchmaker:
                 if sender == self._me:
                     self._trace.mark("group.drop.self")
                     return []
+                self._lost.discard(sender)
                 return self._receive(sender, message, now)
             case Tick():
                 return self._tick(now)
@@ -236,6 +239,10 @@ class Matchmaker:
 
     def _on_ready(self, sender: PeerId, message: Ready, now: float) -> Outputs:
         gathering = self._gathering
+        if self._published is not None and message.round == self._published.round:
+            if sender in self._published.peers:
+                return []  # a repetition: it has the plan
+            return [Send(sender, Cancelled(message.round))]
         if gathering is None or message.round != gathering.round:
             return [Send(sender, Cancelled(message.round))]
         if not gathering.answer(sender, message):
@@ -297,6 +304,8 @@ class Matchmaker:
         return outputs
 
     def _lose(self, peer: PeerId, now: float) -> Outputs:
+        if peer in self._candidates:
+            self._lost.add(peer)
         if self._promise is not None and self._promise.leader == peer:
             return self._break_promise("the leader was lost", now=now, unfit=True)
         gathering = self._gathering
@@ -316,7 +325,10 @@ class Matchmaker:
         self._asked = self._again_at = None
         nonce = self._random.getrandbits(NONCE_BITS)
         until = now + self._numbers.gather_timeout_s
-        self._gathering = Gathering(round_id(key, self._me, nonce), self._attempt, nonce, until, set(called))
+        doubtful = self._lost.intersection(called) - {also}
+        self._gathering = Gathering(
+            round_id(key, self._me, nonce), self._attempt, nonce, until, set(called) - doubtful, doubtful
+        )
         call = Call(*self._state, self._attempt, nonce)
         return [*(Send(peer, call) for peer in called), ContributionWanted(self._gathering.round)]
 
@@ -344,7 +356,8 @@ class Matchmaker:
         )
         self._gathering = None
         self._formed = True
-        outputs = [Send(peer, Cancelled(gathering.round)) for peer in gathering.waiting]
+        self._published = plan
+        outputs = [Send(peer, Cancelled(gathering.round)) for peer in gathering.waiting | gathering.hoped_for]
         return [*outputs, *(Send(peer, plan) for peer in plan.peers if peer != self._me), GroupFormed(plan)]
 
     # --- looking ---
@@ -357,6 +370,7 @@ class Matchmaker:
     def _update(self, candidates: Sequence[PeerId]) -> Outputs:
         before = set(self._candidates)
         self._candidates = tuple(sorted({*candidates, self._me}))
+        self._lost.intersection_update(self._candidates)
         gathering = self._gathering
         if gathering is None or self._state is None:
             return []
@@ -371,7 +385,8 @@ class Matchmaker:
         waiting = self._asked is None and self._again_at is not None
         if not self._looking or occupied or waiting or self._state is None:
             return []
-        fit = [peer for peer in self._candidates if peer not in self._unfit or peer == self._me]
+        shunned = (self._unfit | self._lost) - {self._me}
+        fit = [peer for peer in self._candidates if peer not in shunned]
         leader = by_distance(fit, self._key(self._attempt))[0]
         if leader == self._me:
             return self._lead(now)
@@ -401,10 +416,10 @@ class Matchmaker:
     # --- letting go ---
 
     def _wins(self, attempt: int, leader: PeerId) -> bool:
-        """Whether that leader's call goes before what I am in now."""
+        """Whether that leader's call goes before what I am in now; a leader's newer call replaces its own."""
         if self._gathering is not None:
             mine = call_rank(self._gathering.attempt, self._key(self._gathering.attempt), self._me)
-        elif self._promise is not None:
+        elif self._promise is not None and self._promise.leader != leader:
             mine = call_rank(self._promise.attempt, self._key(self._promise.attempt), self._promise.leader)
         else:
             return True
@@ -414,8 +429,7 @@ class Matchmaker:
         outputs: Outputs = []
         gathering, promise, state = self._gathering, self._promise, self._state
         if gathering is not None:
-            others = gathering.waiting | gathering.ready.keys() - {self._me}
-            outputs += [Send(peer, Cancelled(gathering.round)) for peer in sorted(others)]
+            outputs += [Send(peer, Cancelled(gathering.round)) for peer in sorted(gathering.others - {self._me})]
         if promise is not None and state is not None:
             self._left = promise.round
             outputs.append(Send(promise.leader, Declined(*state, promise.attempt, "busy")))

@@ -157,7 +157,11 @@ class Rounds:
                     followed += self._wanted(round_id, now)
                 case GroupFormed(plan=plan):
                     followed += self._begin(plan, now)
-                case GroupFailed(round=round_id, reason=reason) | RoundFailed(round=round_id, reason=reason):
+                case GroupFailed(round=round_id, reason=reason):
+                    followed += self._missed(round_id, reason)
+                case RoundFailed(round=round_id, reason=reason):
+                    if self._matchmaker is not None:
+                        self._matchmaker.reopen()
                     followed += self._missed(round_id, reason)
                 case RoundFinished(outcome=outcome):
                     followed.append(self._committed(outcome))

@@ -1,6 +1,7 @@
 """State files on disk: given to others chunk by chunk, and put together from the chunks of others."""
 
 import os
+import weakref
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -25,7 +26,8 @@ class DiskStateFile:
         self.size_bytes = path.stat().st_size
         if self.digest != promised:
             raise Damaged(f"The checkpoint {path.name} is not what was written.", hint="Check the disk.")
-        self._file = path.open("rb")
+        self._fd = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        weakref.finalize(self, os.close, self._fd)
 
     def read(self, index: int) -> bytes:
         """One chunk.
@@ -34,8 +36,8 @@ class DiskStateFile:
             Problem: the file cannot be read.
         """
         try:
-            self._file.seek(index * CHUNK_BYTES)
-            return self._file.read(CHUNK_BYTES)
+            os.lseek(self._fd, index * CHUNK_BYTES, os.SEEK_SET)
+            return os.read(self._fd, CHUNK_BYTES)
         except OSError as error:
             raise Problem(f"The checkpoint cannot be read: {error}.") from error
 

@@ -5,6 +5,8 @@ after the other, in the order in which the worker said them.
 """
 
 import asyncio
+import contextlib
+import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +14,7 @@ from random import Random
 from typing import Any
 
 from core.base.problems import Problem, WorkerProblem
+from core.durable import make_directory
 from core.swarm import orders
 from core.swarm.participant import Participant
 from core.swarm.states import State, StateName
@@ -34,6 +37,7 @@ class TrainerPlace:
     blobs: Path
     states: Path
     arena: Path
+    """A folder."""
     log: Path
     seed: int
     threads: int
@@ -75,6 +79,7 @@ class Trainer:
         self._command = command
         self._worker: Worker | None = None
         self._arena: Arena | None = None
+        self._arena_path = place.arena
         self._wanted = asyncio.Event()
         self._stopped = asyncio.Event()
         self._stopped.set()
@@ -186,13 +191,23 @@ class Trainer:
         self._stopped.set()
         self._changed()
 
+    def _new_arena(self) -> Path:
+        """A file of its own for each run: a round that goes on may still hold the last one's."""
+        folder = self._place.arena
+        make_directory(folder)
+        for old in folder.iterdir():
+            with contextlib.suppress(OSError):  # Windows: still mapped; the next run gets it
+                old.unlink()
+        return folder / secrets.token_hex(4)
+
     def _start(self) -> frames.Start:
         place = self._place
+        self._arena_path = self._new_arena()
         return frames.Start(
             manifest_path=str(place.manifest),
             blobs_dir=str(place.blobs),
             state_dir=str(place.states),
-            arena_path=str(place.arena),
+            arena_path=str(self._arena_path),
             seed=place.seed,
             device=place.device,
             threads=place.threads,
@@ -236,7 +251,7 @@ class Trainer:
         return []
 
     async def _became_ready(self, frame: frames.Ready) -> Sequence[Any]:
-        arena = self._arena = Arena(self._place.arena, frame.numel)
+        arena = self._arena = Arena(self._arena_path, frame.numel)
         state = await self._offered(frame)
         self._ready = True
         self._changed()

@@ -38,13 +38,12 @@ class Pump:
     dead: set[PeerId] = field(default_factory=set)
     cut: set[frozenset[PeerId]] = field(default_factory=set)
     delivered: int = 0
-    in_flight_most: int = 0
+    speaks: tuple[type, ...] | None = None
     on_event: Callable[["Pump", PeerId, Any], list[Any]] | None = None
 
     def __post_init__(self) -> None:
         self.queue: list[tuple[float, int, PeerId, Any]] = []
         self.count = 0
-        self.flying: dict[tuple[PeerId, PeerId, int], int] = {}
         self.events = {peer: [] for peer in self.machines}
 
     def push(self, at: float, to: PeerId, event: Any) -> None:
@@ -60,6 +59,8 @@ class Pump:
                     self.say(source, self.on_event(self, source, output))
                 continue
             if frozenset((source, output.to)) in self.cut or output.to not in self.machines:
+                continue
+            if self.speaks is not None and not isinstance(output.message, self.speaks):
                 continue
             copies = 2 if self.random.random() < self.duplicate else 1
             for _ in range(copies):

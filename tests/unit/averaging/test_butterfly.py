@@ -61,7 +61,7 @@ def check_mean(round_: Round, outcome: Outcome, result: np.ndarray) -> None:
     plan = round_.plan
     partly = {plan.peers.index(peer) for peer, _ in outcome.missing}
     whole = [i for i, m in enumerate(plan.members) if m.samples and i not in partly]
-    lacking = {i: 0 for i in partly}
+    lacking = dict.fromkeys(partly, 0)
     for chunk in range(plan.chunk_total):
         span = plan.span(chunk)
         for bits in range(1 << len(partly)):

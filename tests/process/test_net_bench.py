@@ -1,0 +1,25 @@
+"""The measurements work, on something small."""
+
+import asyncio
+
+import pytest
+
+from core.bench import averaging, streams
+
+pytestmark = pytest.mark.process
+
+
+@pytest.mark.parametrize(("codec", "error"), [("raw", 1e-6), ("fp16", 1e-3)])
+def test_averaging_is_exact_and_the_same_everywhere(codec, error):
+    report = asyncio.run(averaging.measure(3, numel=100_000, codec=codec, rounds=2))
+    assert (report.peers, report.rounds) == (3, 2)
+    assert report.identical
+    assert 0 <= report.relative_error < error
+    assert report.truncated_rounds == report.failed_rounds == 0
+    assert report.wire_bytes > 100_000
+
+
+def test_a_stream_is_measured():
+    report = asyncio.run(streams.measure(chunks=20))
+    assert report.megabytes == pytest.approx(20 * 0.262144)
+    assert report.megabytes_per_s > 0

@@ -1,0 +1,118 @@
+"""Whatever anybody says, within the schema or not: nothing is raised out of `handle`, and nothing grows."""
+
+from random import Random
+
+import msgspec
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.averaging.group import Matchmaker
+from core.averaging.messages import ROUND_MESSAGES
+from core.averaging.plan import GROUP_MESSAGES
+from core.averaging.topologies.butterfly import Butterfly
+from core.base.machine import Lost, Received, Tick
+from core.base.manifest import AveragingNumbers
+from core.base.trace import Trace
+from core.base.wire import Message
+from tests.unit.averaging.pump import make_plan
+
+PLAN = make_plan([1, 2, 0, 4], 16 * 9)
+PEERS = PLAN.peers
+ids = st.sampled_from([PLAN.round, PLAN.lineage, bytes(31) + b"x"])
+small = st.one_of(st.integers(0, 5), st.integers(0, 255), st.sampled_from([1 << 16, (1 << 31)]))
+numbers = st.lists(st.integers(0, 6), max_size=6).map(tuple)
+bits = st.binary(max_size=2)
+payloads = st.sampled_from([0, 1, 64]).flatmap(lambda n: st.binary(min_size=n, max_size=n)).map(memoryview)
+members = st.sampled_from([PLAN.members, PLAN.members[:1], PLAN.members[::-1]])
+
+FIELDS: dict[str, st.SearchStrategy[object]] = {
+    "round": ids,
+    "lineage": ids,
+    "epoch": st.integers(0, 4),
+    "attempt": st.one_of(st.integers(0, 3), st.integers(0, 10_000)),
+    "nonce": st.integers(0, 3),
+    "samples": st.integers(0, 1 << 40),
+    "loss": st.floats(allow_nan=True),
+    "reason": st.sampled_from(["elsewhere", "busy", "away"]),
+    "shares": st.lists(st.tuples(st.integers(0, 255), st.integers(0, 3)), max_size=5).map(tuple),
+    "share": st.one_of(st.integers(0, 3), st.integers(0, 255)),
+    "version": st.one_of(st.integers(0, 2), st.integers(0, 1 << 31)),
+    "chunk": st.one_of(st.integers(0, 3), st.integers(0, (1 << 24) - 1)),
+    "contributors": bits,
+    "live": bits,
+    "payload": payloads,
+    "rank": st.one_of(st.integers(0, 3), st.integers(0, 255)),
+    "number": st.integers(0, 3),
+    "settled": st.booleans(),
+    "complete": st.booleans(),
+    "committed": st.booleans(),
+    "versions": st.one_of(numbers, st.just((0, 0, 0, 0)), st.lists(small, min_size=4, max_size=4).map(tuple)),
+    "reducers": st.one_of(
+        numbers, st.just((0, 1, 2, 3)), st.lists(st.integers(0, 3), min_size=4, max_size=4).map(tuple)
+    ),
+    "numel": st.just(PLAN.numel),
+    "chunk_numel": st.just(PLAN.chunk_numel),
+    "codec": st.just("raw"),
+    "topology": st.just("butterfly"),
+    "stall_timeout_s": st.just(2.0),
+    "round_timeout_s": st.just(20.0),
+    "members": members,
+    "chunks": numbers,
+    "leaders": numbers,
+}
+
+
+def message_of(kind: type[Message]) -> st.SearchStrategy[Message]:
+    names = [field.name for field in msgspec.structs.fields(kind)]
+    return st.fixed_dictionaries({name: FIELDS[name] for name in names}).map(lambda values: kind(**values))
+
+
+def events(kinds: tuple[type[Message], ...]) -> st.SearchStrategy[list[object]]:
+    senders = st.sampled_from([*PEERS, bytes(32)])
+    received = st.builds(Received, senders, st.one_of(*(message_of(kind) for kind in kinds)))
+    lost = st.builds(Lost, senders, st.just("x"))
+    return st.lists(st.one_of(received, received, received, received, st.just(Tick()), lost), max_size=40)
+
+
+@settings(max_examples=300, deadline=None)
+@given(events(ROUND_MESSAGES), st.integers(0, 3), st.floats(0.0, 1.0))
+def test_round_survives_anything(happenings: list[object], me: int, step_s: float) -> None:
+    contribution = np.arange(PLAN.numel, dtype=np.float32)
+    result = np.zeros_like(contribution)
+    machine = Butterfly(PEERS[me], PLAN, contribution=contribution, result=result, trace=Trace())
+    machine.start(0.0)
+    now = 0.0
+    for event in happenings:
+        now += step_s
+        outputs = machine.handle(event, now)  # type: ignore[arg-type]
+        assert isinstance(outputs, list)
+        assert len(outputs) <= 400
+        assert machine.open_chunks <= PLAN.chunk_total
+        assert machine.deadline is None or machine.deadline <= 20.0
+    assert contribution.tolist() == list(range(PLAN.numel))
+    machine.handle(Tick(), 21.0)
+    assert machine.deadline is None
+
+
+@settings(max_examples=300, deadline=None)
+@given(events(tuple(GROUP_MESSAGES)), st.integers(0, 3), st.floats(0.0, 2.0), st.sampled_from(["look", "position"]))
+def test_matchmaker_survives_anything(happenings: list[object], me: int, step_s: float, begin: str) -> None:
+    machine = Matchmaker(
+        PEERS[me],
+        run_id=b"r" * 32,
+        numel=PLAN.numel,
+        numbers=AveragingNumbers(chunk_numel=256),
+        random=Random(1),
+        trace=Trace(),
+    )
+    now = 0.0
+    outputs = getattr(machine, begin)(3, PLAN.lineage, PEERS, now=now)
+    for event in happenings:
+        for output in outputs:
+            if type(output).__name__ == "ContributionWanted":
+                machine.offer(output.round, 5, 1.0, now=now)  # type: ignore[union-attr]
+        now += step_s
+        outputs = machine.handle(event, now)  # type: ignore[arg-type]
+        assert isinstance(outputs, list)
+        assert len(outputs) <= 20

@@ -1,0 +1,113 @@
+"""Shares, and plans that must be refused."""
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.averaging.messages import from_bits, to_bits
+from core.averaging.plan import Member, Plan, Terms, apportion, check_plan, chunk_count
+from core.base.ids import PeerId
+from core.base.problems import RemoteProblem
+from core.base.wire import MessageCodec
+from tests.unit.averaging.pump import make_plan
+
+
+@given(st.integers(0, 5000), st.lists(st.integers(0, 10**9), min_size=1, max_size=40))
+def test_apportion_gives_everything_near_the_quota(total: int, weights: list[int]) -> None:
+    if sum(weights) == 0:
+        with pytest.raises(ValueError, match="weights"):
+            apportion(total, weights)
+        return
+    seats = apportion(total, weights)
+    assert sum(seats) == total
+    whole = sum(weights)
+    for seat, weight in zip(seats, weights, strict=True):
+        assert seat >= weight * total // whole, "never less than the rounded-down quota"
+        assert weight or not seat
+
+
+@given(st.integers(0, 300), st.lists(st.integers(0, 50), min_size=1, max_size=6).filter(any))
+def test_apportion_is_the_method_of_highest_averages(total: int, weights: list[int]) -> None:
+    seats = [0] * len(weights)
+    for _ in range(total):
+        best = max(range(len(weights)), key=lambda i: (weights[i] / (seats[i] + 1), -i))
+        seats[best] += 1
+    assert sorted(apportion(total, weights)) == sorted(seats)
+
+
+def test_equal_weights_differ_by_one_chunk_at_most() -> None:
+    assert apportion(10, [1, 1, 1, 1]) == (3, 3, 2, 2)
+    assert apportion(2, [1, 1, 1]) == (1, 1, 0)
+    with pytest.raises(ValueError, match="weights"):
+        apportion(1, [2, -1])
+
+
+@given(st.integers(1, 10**6), st.integers(1, 10**4))
+def test_chunks_cover_the_vector(numel: int, chunk_numel: int) -> None:
+    chunks = chunk_count(numel, chunk_numel)
+    assert (chunks - 1) * chunk_numel < numel <= chunks * chunk_numel
+
+
+@given(st.sets(st.integers(0, 255)))
+def test_bits_survive_the_wire(members: set[int]) -> None:
+    bits = sum(1 << member for member in members)
+    assert from_bits(to_bits(bits)) == bits
+    assert len(to_bits(bits)) <= 32
+
+
+def terms_for(plan: Plan, index: int = 1) -> Terms:
+    return Terms(
+        round=plan.round,
+        epoch=plan.epoch,
+        lineage=plan.lineage,
+        me=PeerId(plan.members[index].peer),
+        samples=plan.members[index].samples,
+        numel=plan.numel,
+        chunk_numel=plan.chunk_numel,
+        codec=plan.codec,
+        topology=plan.topology,
+        stall_timeout_s=plan.stall_timeout_s,
+        round_timeout_s=plan.round_timeout_s,
+    )
+
+
+def test_a_good_plan_passes_and_survives_the_wire() -> None:
+    plan = make_plan([1, 2, 3], 1000)
+    codec = MessageCodec((Plan,))
+    again = codec.decode(codec.encode(plan))
+    assert again == plan
+    check_plan(plan, terms_for(plan))
+    assert sum(plan.span(c).stop - plan.span(c).start for c in range(plan.chunk_total)) == plan.numel
+
+
+PLAN = make_plan([1, 2, 3], 1000)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"round": bytes(32)},
+        {"epoch": 4},
+        {"lineage": b"x" * 32},
+        {"numel": 999},
+        {"chunk_numel": 17},
+        {"codec": "other"},
+        {"topology": "other"},
+        {"stall_timeout_s": 100.0},
+        {"round_timeout_s": 3600.0},
+        {"members": PLAN.members[::-1]},
+        {"members": (PLAN.members[0], PLAN.members[1], PLAN.members[1])},
+        {"members": (PLAN.members[0], Member(PLAN.members[1].peer, 99, 0.0), PLAN.members[2])},
+        {"members": (PLAN.members[0], PLAN.members[2])},
+        {"members": (PLAN.members[0], PLAN.members[1], Member(PLAN.members[2].peer, 3, float("nan")))},
+        {"chunks": (63, 0)},
+        {"chunks": (21, 21, 20)},
+        {"leaders": (0, 1, 1)},
+        {"leaders": (0, 1)},
+        {"leaders": (0, 1, 2, 3)},
+    ],
+)
+def test_a_bad_plan_is_refused(change: dict[str, object]) -> None:
+    with pytest.raises(RemoteProblem):
+        check_plan(msgspec.structs.replace(PLAN, **change), terms_for(PLAN))

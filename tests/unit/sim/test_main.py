@@ -1,0 +1,53 @@
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.sim import __main__ as program
+from core.sim.swarm_checkers import EpochsEnd
+
+SMALL = ["--peers", "2", "--epochs", "1"]
+
+
+def lines(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_worlds_are_reported_line_by_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert program.main([*SMALL, "--seeds", "2", "--seed", "5", "--jobs", "1", "--json"]) == 0
+    *worlds, summary = lines(capsys.readouterr().out)
+    assert [world["seed"] for world in worlds] == [5, 6]
+    assert summary["event"] == "done"
+    assert summary["worlds"] == 2
+    assert summary["failed"] == []
+
+
+def test_a_failing_seed_is_named_with_the_way_to_repeat_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(self: EpochsEnd, nodes: Any, now: float) -> None:
+        if self._swarm.world.seed == 6:
+            raise ValueError("made to fail")
+
+    monkeypatch.setattr(EpochsEnd, "looked", fail)
+    assert program.main([*SMALL, "--seeds", "2", "--seed", "5", "--jobs", "1"]) == 1
+    said = capsys.readouterr().out
+    assert "Seed 6 failed" in said
+    assert "made to fail" in said
+    assert "potluck sim --seed 6 --peers 2 --epochs 1" in said
+    assert "1 failed: 6." in said
+
+
+def test_several_processes_find_what_one_finds(capsys: pytest.CaptureFixture[str]) -> None:
+    root = str(Path(__file__).parents[3])
+    command = [sys.executable, "-m", "core.sim", *SMALL, "--seeds", "5", "--jobs", "2", "--json"]
+    environment = {**os.environ, "PYTHONHASHSEED": "7"}
+    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, check=True, text=True)
+    *elsewhere, _ = lines(done.stdout)
+    program.main([*SMALL, "--seeds", "5", "--jobs", "1", "--json"])
+    *here, _ = lines(capsys.readouterr().out)
+    assert sorted(elsewhere, key=lambda world: world["seed"]) == here

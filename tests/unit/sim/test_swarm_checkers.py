@@ -1,0 +1,137 @@
+"""Each checker notices what it is there for: a world that is broken on purpose trips it."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.base.ids import PeerId
+from core.sim.churn import ChurnSettings
+from core.sim.links import LOCAL
+from core.sim.swarm import Swarm, SwarmSettings
+from core.sim.swarm_checkers import NeverBack, WholeMeans
+from core.sim.trial import Trial
+from core.sim.worker import Absorbed, FakeWorker, Holds, gradient
+from core.swarm import orders
+from core.swarm.orders import RoundRecord
+from core.swarm.states import State, StateName
+
+CALM = SwarmSettings(
+    peers=3, epochs=2, churn=ChurnSettings(live=(3, 3), up_s=1e9), links=LOCAL, parameters=32, chunk_numel=8, blank=0.0
+)
+BEFORE, AFTER = StateName(1, b"a" * 32), StateName(2, b"b" * 32)
+
+
+def trial(seed: int = 1, settings: SwarmSettings = CALM) -> Trial:
+    return Trial(seed, peers=3, epochs=2, settings=settings)
+
+
+def test_a_calm_world_is_fine() -> None:
+    verdict = trial().run()
+    assert verdict.ok, verdict.problem
+    assert verdict.epochs == 2
+    assert verdict.truncated == 0
+
+
+def disobey(monkeypatch: pytest.MonkeyPatch, order: type, *, number: int | None = None) -> None:
+    """Workers (or the one that is born as `number`) do nothing on this order."""
+    obey = FakeWorker._obey
+    first: list[FakeWorker] = []
+
+    def obeys(self: FakeWorker, given: Any, now: float) -> Sequence[Any]:
+        if self not in first:
+            first.append(self)
+        if isinstance(given, order) and number in {None, first.index(self)}:
+            return ()
+        return obey(self, given, now)
+
+    monkeypatch.setattr(FakeWorker, "_obey", obeys)
+
+
+def test_an_epoch_that_does_not_end_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    disobey(monkeypatch, orders.Collect)
+    verdict = trial().run()
+    assert not verdict.ok
+    assert "does not end" in verdict.problem
+
+
+def test_a_peer_that_stays_behind_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    disobey(monkeypatch, orders.Absorb, number=0)
+    verdict = trial(settings=replace(CALM, epochs=50)).run()
+    assert "while others have been at" in verdict.problem
+
+
+def test_peers_that_differ_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    absorb = FakeWorker._absorb
+
+    def wrongly(self: FakeWorker, name: StateName, now: float) -> None:
+        self._model.momentum[0] += self._speed
+        absorb(self, name, now)
+
+    monkeypatch.setattr(FakeWorker, "_absorb", wrongly)
+    verdict = trial().run()
+    assert "other parameters than others" in verdict.problem
+
+
+def test_a_leak_is_noticed() -> None:
+    world = trial(settings=replace(CALM, epochs=20))
+    world.swarm.world.run(15)
+    volunteer = next(iter(world.swarm.volunteers.values()))
+    volunteer.participant.hoard = [bytes(5_000_000)]  # type: ignore[union-attr]
+    assert re.search(r"holds \d{7} bytes", world.run().problem)
+
+
+class _At:
+    peer = PeerId(b"p" * 32)
+
+
+NODE: Any = _At()
+
+
+def test_going_back_is_noticed() -> None:
+    checker = NeverBack()
+
+    def holds(name: StateName, how: str) -> None:
+        checker.said(NODE, Holds(State(name, b"", ""), how), 0.0)
+
+    holds(AFTER, "stepped")
+    with pytest.raises(Exception, match="back"):
+        holds(BEFORE, "loaded")
+    with pytest.raises(Exception, match="disk"):
+        holds(BEFORE, "ready")
+    holds(StateName(0, bytes(32)), "ready")
+    holds(BEFORE, "loaded")
+
+
+def absorb(mean: Any, members: Any, missing: Any = ()) -> WholeMeans:
+    checker = WholeMeans(Swarm(1, CALM))
+    checker.said(NODE, RoundRecord(AFTER, members, 1.0, missing, 1.0), 0.0)
+    checker.said(NODE, Absorbed(BEFORE, AFTER, mean), 0.0)
+    return checker
+
+
+def test_a_mean_that_lacks_something_without_saying_so_is_noticed() -> None:
+    a, b = PeerId(b"a" * 32), PeerId(b"b" * 32)
+    members = ((a, 4), (b, 12))
+    mean = 0.25 * gradient(a, BEFORE, 4, 32) + 0.75 * gradient(b, BEFORE, 12, 32)
+    mean = mean.astype(np.float32)
+    assert absorb(mean, members).truncated == 0
+    mean[8:16] = gradient(b, BEFORE, 12, 32)[8:16]
+    assert absorb(mean, members, ((a, 1),)).truncated == 1
+    with pytest.raises(Exception, match="1 of 4"):
+        absorb(mean, members)
+    with pytest.raises(Exception, match="1 of 4"):
+        absorb(mean, members, ((a, 2),))
+
+
+def test_two_means_of_one_name_are_noticed() -> None:
+    a = PeerId(b"a" * 32)
+    mean = gradient(a, BEFORE, 4, 32)
+    checker = absorb(mean, ((a, 4),))
+    with pytest.raises(Exception, match="another mean"):
+        checker.said(NODE, Absorbed(BEFORE, AFTER, mean + 1), 0.0)
+    with pytest.raises(Exception, match="something else"):
+        checker.said(NODE, Absorbed(BEFORE, StateName(3, b"c" * 32), mean), 0.0)

@@ -1,0 +1,31 @@
+from pathlib import Path
+
+import numpy as np
+
+from core.workers.arena import SLOTS, Arena
+
+
+def test_what_one_side_writes_the_other_reads(tmp_path: Path) -> None:
+    one = Arena.create(tmp_path / "arena", 1000)
+    other = Arena(tmp_path / "arena", 1000)
+    for number, name in enumerate(SLOTS):
+        one.slot(name)[:] = np.arange(1000, dtype=np.float32) + number
+    for number, name in enumerate(SLOTS):
+        assert np.array_equal(other.slot(name), np.arange(1000, dtype=np.float32) + number)
+
+
+def test_it_is_new_and_its_owners_only(tmp_path: Path) -> None:
+    path = tmp_path / "arena"
+    path.write_bytes(b"x" * 100_000)
+    arena = Arena.create(path, 10)
+    assert not arena.slot("mean").any()
+    assert path.stat().st_mode & 0o077 == 0
+    assert path.stat().st_size == len(SLOTS) * 10 * 4
+
+
+def test_closing_while_a_view_lives_harms_nobody(tmp_path: Path) -> None:
+    arena = Arena.create(tmp_path / "arena", 10)
+    view = arena.slot("mean")
+    arena.close()
+    view[:] = 1
+    assert view.sum() == 10
