@@ -113,14 +113,19 @@ class Backbone:
     async def serve(self, stop: asyncio.Event) -> None:
         """Welcome people until `stop`."""
         try:
-            while not stop.is_set():
-                try:
-                    await asyncio.wait_for(stop.wait(), PASS_RENEW_S)
-                except TimeoutError:
-                    self._host.renew(self._new_pass())
+            async with asyncio.TaskGroup() as group:
+                living = [group.create_task(self._host.run()), group.create_task(self._renew())]
+                await stop.wait()
+                for task in living:
+                    task.cancel()
         finally:
             await self._desk.close()
             await self._host.close()
+
+    async def _renew(self) -> None:
+        while True:
+            await asyncio.sleep(PASS_RENEW_S)
+            self._host.renew(self._new_pass())
 
     def _new_pass(self) -> bytes:
         return self._authority.issue(

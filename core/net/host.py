@@ -1,19 +1,14 @@
 """Runs one machine on the real network: TLS streams and signed datagrams on one port number."""
 
 import asyncio
-import errno
 from collections.abc import Callable, Coroutine, Iterable
-from dataclasses import dataclass
 from random import Random, SystemRandom
 from secrets import token_bytes
 from typing import Any
 
-from cryptography import x509
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-
 from core.base.ids import PeerId
 from core.base.machine import Lost, Machine, Received, Send, Tick
-from core.base.problems import BadInput, Busy, Problem, WireProblem
+from core.base.problems import WireProblem
 from core.base.signing import KeyPair
 from core.base.trace import Trace
 from core.base.wire import Message, MessageCodec
@@ -23,36 +18,13 @@ from core.net.clock import Clock
 from core.net.datagrams import DatagramPort
 from core.net.envelope import NONCE_BYTES, Envelopes, Letter
 from core.net.links import LinkOwner, Links
-from core.net.passes import Pass, verify_pass
+from core.net.passes import Pass, authority_id_of, verify_pass
+from core.net.ports import open_both
+from core.net.stats import HostStats, LinkStats
 from core.net.streams import PeerStream
 from core.net.tls import Credentials
 
-PORT_ATTEMPTS = 20
-BACKLOG = 128
 TIMER_SLACK_S = 0.001
-
-
-@dataclass(frozen=True, slots=True)
-class LinkStats:
-    """One open link."""
-
-    peer: PeerId
-    username: str
-    initiated: bool
-    """Whether we called."""
-    since: float
-    """Unix seconds."""
-    bytes_sent: int
-    bytes_received: int
-
-
-@dataclass(frozen=True, slots=True)
-class HostStats:
-    """Bytes on the wire since the start, and the links of now."""
-
-    bytes_sent: int
-    bytes_received: int
-    links: tuple[LinkStats, ...]
 
 
 class Host:
@@ -95,7 +67,7 @@ class Host:
         self._random = random or SystemRandom()
         self._book = AddressBook()
         self._manifest_id = manifest_id
-        self._authority_id = _key_of(authority_der)
+        self._authority_id = authority_id_of(authority_der)
         self._credentials = Credentials(keys=identity, pass_der=pass_der, authority_der=authority_der)
         self._envelopes = Envelopes(
             signer=identity, pass_der=pass_der, verify=self._verify, nonce=lambda: token_bytes(NONCE_BYTES)
@@ -109,6 +81,7 @@ class Host:
             observed=self._observed,
         )
         self._links: Links | None = None
+        self._encoded: tuple[Message | None, bytes] = (None, b"")
         self._answering: tuple[PeerId, bytes] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = 0.0
@@ -142,7 +115,7 @@ class Host:
             trace=self._trace,
             random=self._random,
         )
-        server = await _open_both(bind, port, stream=links.accept, datagrams=lambda: self._port)
+        server = await open_both(bind, port, stream=links.accept, datagrams=lambda: self._port)
         entered = loop.create_future()
         self._life = loop.create_task(self._live(group, server, entered))
         await entered
@@ -184,7 +157,9 @@ class Host:
 
     def perform(self, outputs: Iterable[Any]) -> None:
         """Send what is to be sent, report the rest, and look at the machine's deadline again."""
-        if self._stop is None or self._stop.done():
+        if self._stop is None:
+            raise RuntimeError("a host performs nothing before it is started")
+        if self._stop.done():
             return
         now = self._clock.now()
         for output in outputs:
@@ -192,6 +167,7 @@ class Host:
                 self._send(output.to, output.message)
             else:
                 self._on_event(output, now)
+        self._encoded = (None, b"")
         self._arm()
 
     @property
@@ -256,7 +232,7 @@ class Host:
     def _send(self, to: PeerId, message: Message) -> None:
         if to == self._me:
             raise ValueError(f"{type(message).__name__} is addressed to ourselves")
-        data = self._codec.encode(message)
+        data = self._encode(message)
         if message.plane == "stream":
             assert self._links is not None
             self._links.send(to, data, bulk=message.bulk)
@@ -264,6 +240,12 @@ class Host:
             answering = self._answering
             reply_to = answering[1] if answering is not None and answering[0] == to else b""
             self._port.send(to, data, reply_to=reply_to)
+
+    def _encode(self, message: Message) -> bytes:
+        """The message's bytes; one that goes to many in a row is encoded once."""
+        if message is not self._encoded[0]:
+            self._encoded = (message, self._codec.encode(message))
+        return self._encoded[1]
 
     def _arrived(self, stream: PeerStream, data: bytearray) -> None:
         try:
@@ -314,44 +296,3 @@ class Host:
             self._handle(Tick())
         else:
             self._arm()
-
-
-async def _open_both(
-    bind: str,
-    port: int,
-    *,
-    stream: Callable[[], asyncio.BaseProtocol],
-    datagrams: Callable[[], asyncio.DatagramProtocol],
-) -> asyncio.Server:
-    """A listening TCP socket and a UDP socket on one port number."""
-    loop = asyncio.get_running_loop()
-    for _ in range(PORT_ATTEMPTS):
-        server = None
-        try:
-            server = await loop.create_server(stream, bind, port, backlog=BACKLOG)
-            number = server.sockets[0].getsockname()[1]
-            await loop.create_datagram_endpoint(datagrams, local_addr=(bind, number))
-        except OSError as error:
-            if server is not None:
-                server.close()
-            if error.errno not in {errno.EADDRINUSE, errno.EACCES}:
-                raise BadInput(
-                    f"This computer cannot listen on {bind}: {error.strerror}.",
-                    hint="Choose one of its own addresses, or 0.0.0.0 for all.",
-                ) from error
-            if port:
-                break
-        else:
-            return server
-    problem: Problem = Busy(
-        f"Port {port} is used by another program." if port else "No free port was found.",
-        hint="Close that program, or choose another port; 0 lets the system choose.",
-    )
-    raise problem
-
-
-def _key_of(authority_der: bytes) -> PeerId:
-    key = x509.load_der_x509_certificate(authority_der).public_key()
-    if not isinstance(key, Ed25519PublicKey):
-        raise ValueError("an authority has an Ed25519 key")  # noqa: TRY004 - a wrong certificate, not a wrong type
-    return PeerId(key.public_bytes_raw())

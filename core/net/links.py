@@ -134,8 +134,6 @@ class Links:
     def stream_opened(self, stream: PeerStream) -> None:
         """A handshake is complete."""
         self._strangers.discard(stream)
-        if len(self._circles) >= CIRCLES_MAX:
-            self._prune()
         circle = self._circle(stream.peer)
         circle.streams.append(stream)
         if stream.peer == self._me or len(self.streams()) > LINKS_MAX:
@@ -176,6 +174,8 @@ class Links:
     # --- inside ------------------------------------------------------------------------------------------------------
 
     def _circle(self, peer: PeerId) -> _Circle:
+        if peer not in self._circles and len(self._circles) >= CIRCLES_MAX:
+            self._prune()
         return self._circles.setdefault(peer, _Circle())
 
     def _preferred(self, circle: _Circle) -> PeerStream | None:
@@ -199,16 +199,17 @@ class Links:
         self._loop.call_later(STEADY_S, self._part_with_duplicates, circle)
 
     async def _call(self, peer: PeerId, circle: _Circle) -> None:
-        """Make a link, after the rest that earlier failures demand."""
+        """Make a link, after the rest that earlier failures demand, as long as something waits for one."""
         try:
-            await asyncio.sleep(circle.backoff.wait_s(self._loop.time()))
-            reason = None if circle.streams else await self._try_addresses(peer)
+            while circle.waiting and not circle.streams:
+                await asyncio.sleep(circle.backoff.wait_s(self._loop.time()))
+                reason = None if circle.streams else await self._try_addresses(peer)
+                if reason is not None and not circle.streams:
+                    circle.backoff.failed(self._loop.time(), self._random)
+                    self._trace.mark("net.call.failed")
+                    self._give_up(peer, circle, reason)
         finally:
             circle.calling = False
-        if reason is not None and not circle.streams:
-            circle.backoff.failed(self._loop.time(), self._random)
-            self._trace.mark("net.call.failed")
-            self._give_up(peer, circle, reason)
 
     async def _try_addresses(self, peer: PeerId) -> str | None:
         """Try each known address; why none worked, or None."""

@@ -5,6 +5,7 @@ collaboration is refused by another even where both have the same authority.  Na
 to fit a datagram beside a message.
 """
 
+import warnings
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -31,6 +32,7 @@ _UNREADABLE = (
     x509.InvalidVersion,
     x509.DuplicateExtension,
     x509.UnsupportedGeneralNameType,
+    Warning,
 )
 
 
@@ -84,7 +86,7 @@ def verify_pass(der: bytes, authority_id: PeerId, manifest_id: bytes, now: float
     if len(der) > PASS_BYTES_MAX:
         raise ProofProblem(f"A pass has at most {PASS_BYTES_MAX} bytes, not {len(der)}.")
     try:
-        certificate = x509.load_der_x509_certificate(der)
+        certificate = _strictly(der)
         found = _read(certificate, manifest_id)
         signed, signature = certificate.tbs_certificate_bytes, certificate.signature
     except _UNREADABLE as error:
@@ -102,7 +104,7 @@ def verify_authority(der: bytes, authority_id: PeerId) -> None:
         NotTrusted: it is not.
     """
     try:
-        certificate = x509.load_der_x509_certificate(der)
+        certificate = _strictly(der)
         key = certificate.public_key()
         signed, signature = certificate.tbs_certificate_bytes, certificate.signature
         ours = isinstance(key, Ed25519PublicKey) and key.public_bytes_raw() == authority_id
@@ -120,6 +122,13 @@ def authority_id_of(der: bytes) -> PeerId:
     key = x509.load_der_x509_certificate(der).public_key()
     assert isinstance(key, Ed25519PublicKey)
     return PeerId(key.public_bytes_raw())
+
+
+def _strictly(der: bytes) -> x509.Certificate:
+    """The certificate; what the library only warns of is none of ours."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return x509.load_der_x509_certificate(der)
 
 
 def _read(certificate: x509.Certificate, manifest_id: bytes) -> Pass:

@@ -243,14 +243,11 @@ class PeerStream(asyncio.BufferedProtocol):
     def _plan_turn(self) -> None:
         if not self._turn_planned and self.closed is None:
             self._turn_planned = True
-            self._loop.call_soon(self._planned_turn)
-
-    def _planned_turn(self) -> None:
-        self._turn_planned = False
-        self._turn()
+            self._loop.call_soon(self._turn)
 
     def _turn(self) -> None:
         """Decrypt and deliver what has arrived, for at most about `TURN_S`; an empty message is a heartbeat."""
+        self._turn_planned = False
         if self.proven is None or self._transport is None:
             return
         ends_at = self._loop.time() + TURN_S

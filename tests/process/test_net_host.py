@@ -152,6 +152,9 @@ async def test_an_expired_pass_is_not_heard():
         await anna.book.until(lambda book: book.lost)
         await eventually(lambda: ben.trace["net.drop.proof"] and ben.trace["net.drop.handshake"])
         assert ben.book.heard == []
+        anna.say(ben, Say("again"))
+        await anna.book.until(lambda book: len(book.lost) >= 2)
+        assert anna.trace["net.drop.queue"] == 0
 
 
 @in_loop
