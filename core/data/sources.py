@@ -1,7 +1,7 @@
 """Text as a stream of documents, by way of the `datasets` library.
 
-A document is a list of sentences that stand in order.  Each document is either for training or held out, and which of the
-two follows from its own text, so that all peers agree without asking each other.
+A document is a list of sentences that stand in order.  Each document is for training or held out, and which of
+the two follows from its own text, so that all peers agree without asking each other.
 
 Two sources: "python-docs", the English documentation that ships with every Python interpreter, and any folder of text
 files (given by its absolute path).
@@ -38,11 +38,15 @@ _BINARY_SUFFIXES: Final = frozenset({".gz", ".zip", ".xz", ".bz2", ".zst", ".pdf
 
 
 def documents(source: str, *, part: Part, seed: int | None = None) -> Iterator[Document]:
-    """One pass over the documents of one part of a source.
+    """One pass over the documents of one part of a source; see `parted`."""
+    return (document for found, document in parted(source, seed=seed) if found == part)
+
+
+def parted(source: str, *, seed: int | None = None) -> Iterator[tuple[Part, Document]]:
+    """One pass over all documents of a source, each with the part that it belongs to.
 
     Args:
         source: "python-docs" or the absolute path of a folder.
-        part: Which documents: those for training, or those that are held out.
         seed: Order of the files; by name when there is none.
 
     Raises:
@@ -50,11 +54,10 @@ def documents(source: str, *, part: Part, seed: int | None = None) -> Iterator[D
     """
     paths = [str(path) for path in shards(source)]
     if seed is not None:
-        Random(seed).shuffle(paths)
+        Random(seed).shuffle(paths)  # noqa: S311 - no secret
     for row in _dataset(paths, docstrings=source == PYTHON_DOCS):
         document: Document = row["sentences"]
-        if is_held_out(document) == (part == "held-out"):
-            yield document
+        yield "held-out" if is_held_out(document) else "train", document
 
 
 def is_held_out(document: Sequence[str]) -> bool:
@@ -89,8 +92,15 @@ def read_documents(paths: Iterable[str], *, docstrings: bool) -> Iterator[dict[s
             continue
 
 
-def offline() -> None:
-    """Keep `datasets` and its companions off the network and silent.  To be called before they are imported."""
+def offline(cache: Path) -> None:
+    """Keep `datasets` and its companions off the network, silent, and out of the person's own folders.
+
+    To be called before they are imported.
+
+    Args:
+        cache: Where they may leave files.
+    """
+    os.environ["HF_HOME"] = str(cache)
     for name in ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_HUB_DISABLE_TELEMETRY"):
         os.environ[name] = "1"
     os.environ["HF_HUB_DISABLE_PROGRESS_BARS"] = "1"

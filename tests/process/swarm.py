@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -118,9 +118,15 @@ class Collaboration:
                 raise
 
 
-def found(folder: Path, *, target_samples: int, averaging: AveragingNumbers | None = None) -> Charter:
-    """A charter for the small task."""
-    task = small_task(folder / "prepared")
+def found(
+    folder: Path,
+    *,
+    target_samples: int,
+    averaging: AveragingNumbers | None = None,
+    numbers: Mapping[str, int] | None = None,
+) -> Charter:
+    """A charter for the small task; `numbers` change the model's sizes."""
+    task = small_task(folder / "prepared", numbers)
     authority = charters.new_authority()
     manifest = Manifest(
         name="A test",

@@ -23,7 +23,8 @@ def in_round(news: Snapshot) -> bool:
 
 
 def test_a_volunteer_killed_in_a_round_costs_the_others_less_than_the_round_and_comes_back(tmp_path: Path) -> None:
-    charter = found(tmp_path, target_samples=96, averaging=SLOW_ROUNDS)
+    wide = {"hidden_size": 192, "intermediate_size": 768, "embedding_size": 64}
+    charter = found(tmp_path, target_samples=96, averaging=SLOW_ROUNDS, numbers=wide)
 
     async def run() -> None:
         async with collaboration(charter, tmp_path) as swarm:

@@ -1,0 +1,97 @@
+"""What every task can do.  A task is what a swarm learns: a model, batches, a loss, and a way to measure.
+
+The whole of it follows from the manifest, so it is equal on all peers; only the order of the batches is a peer's own.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from core.base.content import digest
+from core.base.problems import BadInput
+
+if TYPE_CHECKING:
+    import torch
+
+BLOB_BYTES_MAX = 64 * 1024 * 1024
+
+
+class Batch(Protocol):
+    """What one forward and backward pass takes in; what is inside is the task's own business."""
+
+    @property
+    def samples(self) -> int:
+        """How many examples."""
+
+
+@dataclass(frozen=True, slots=True)
+class Losses:
+    """What one batch gave, as tensors of no dimension."""
+
+    objective: "torch.Tensor"
+    """To be differentiated; a mean over the samples of the batch."""
+    reported: "torch.Tensor"
+    """What people are shown, nats; without a gradient."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """How well a model does on text that it never learns from, nats per masked word."""
+
+    loss: float
+    loss_unigram: float
+    """That of a model which knows only how frequent each word is, at the same places."""
+
+
+class Task(Protocol):
+    """Something to learn."""
+
+    def model(self, seed: int) -> "torch.nn.Module":
+        """A new model on the CPU in float32; the same seed gives the same bits on every computer."""
+
+    def batches(self, seed: int) -> Iterator[Any]:
+        """Batches without end, in an order that follows from the seed.
+
+        Raises:
+            BadInput: there is nothing to learn from.
+        """
+
+    def loss(self, model: "torch.nn.Module", batch: Any) -> Losses:
+        """The loss of one batch, wherever the model's parameters are."""
+
+    def evaluate(self, model: "torch.nn.Module") -> Evaluation:
+        """Measure on the held-out text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Blobs:
+    """The manifest's blobs, as files named by their digests.
+
+    Args:
+        folder: Where the files are.
+        digests: Hex digests by name, as the manifest has them.
+    """
+
+    folder: Path
+    digests: Mapping[str, str]
+
+    def read(self, name: str) -> bytes:
+        """One blob, checked against its digest.
+
+        Raises:
+            BadInput: the manifest does not name it, or the file is missing, too long or not what it should be.
+        """
+        if name not in self.digests:
+            raise BadInput(f"The manifest lacks the file {name!r}.", hint="Ask the organiser for a complete one.")
+        path = self.folder / self.digests[name]
+        try:
+            with path.open("rb") as file:
+                data = file.read(BLOB_BYTES_MAX + 1)
+        except OSError as error:
+            raise BadInput(
+                f"The collaboration's file {name!r} cannot be read: {error.strerror or error}.", hint="Join again."
+            ) from error
+        if len(data) > BLOB_BYTES_MAX or digest(data).hex() != self.digests[name]:
+            raise BadInput(f"The collaboration's file {name!r} is damaged.", hint="Join again to fetch it anew.")
+        return data

@@ -1,0 +1,1 @@
+"""The worker: a process of its own that trains, and nothing else."""

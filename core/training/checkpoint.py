@@ -1,0 +1,148 @@
+"""States on disk, as safetensors files whose bytes are equal on peers whose states are.
+
+A file is whole or absent: it is written beside its place, synced, renamed, and the folder synced.  It holds, for each
+parameter P, float32 tensors `parameters/P`, `m/P` and `v/P`, and one line of metadata.
+"""
+
+# ruff: noqa: N806 - names of arrays end in their shapes
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import msgspec
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+
+from core.base.content import chunk_digests, file_chunks, root_digest
+from core.base.problems import Damaged
+from core.durable import write_atomic
+from core.training.flat import FlatParameters
+
+KEPT: Final = 2
+METADATA: Final = "potluck"
+_NAME: Final = re.compile(r"^state-\d{8,}-[0-9a-f]{8}\.safetensors$")
+_TORN: Final = re.compile(r"^\.state-.*\.safetensors\.[0-9a-f]+$")
+
+
+class StateName(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a state is called, as the file tells it; hex digits."""
+
+    epoch: int
+    lineage: str
+    manifest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A state on disk."""
+
+    path: Path
+    digest: bytes
+    """core.base.content.root_digest of the file's chunks."""
+
+
+class Checkpoints:
+    """The states of one collaboration in one folder.
+
+    Args:
+        folder: Nobody else writes in it.
+        manifest: The collaboration's id; a state of another is refused.
+        parameters: The layout, and the parameters' own numbers.
+        statistics: The optimiser's vectors by name, each of shape (N,).
+    """
+
+    def __init__(
+        self, folder: Path, *, manifest: bytes, parameters: FlatParameters, statistics: Mapping[str, torch.Tensor]
+    ) -> None:
+        self._folder = folder
+        self._manifest = manifest.hex()
+        self._parameters = parameters
+        self._vectors = {"parameters": parameters.values_N, **statistics}
+        self.damaged: list[Path] = []
+        """Files that `load_newest` could not read, as `*.damaged`."""
+
+    def save(self, epoch: int, lineage: bytes) -> Saved:
+        """Write the state as it is now, then delete all but the newest two, and those of a later epoch.
+
+        A later epoch is there only after a state of an earlier one was loaded, because ours was abandoned.
+
+        Raises:
+            NoSpace: the disk is full; the older states are untouched.
+            UserProblem: the system does not allow it.
+        """
+        name = StateName(epoch=epoch, lineage=lineage.hex(), manifest=self._manifest)
+        tensors = {key: tensor.detach().cpu().contiguous() for key, tensor in self._tensors()}
+        metadata = {METADATA: json.dumps(msgspec.to_builtins(name), sort_keys=True)}
+        path = self._folder / f"state-{epoch:08d}-{lineage.hex()[:8]}.safetensors"
+        write_atomic(path, save(tensors, metadata=metadata))
+        others = [other for other in self._newest_first() if other != path]
+        later = [other for other in others if _epoch(other) > epoch]
+        for other in later + [other for other in others if other not in later][KEPT - 1 :]:
+            other.unlink(missing_ok=True)
+        return _saved(path)
+
+    def load(self, path: Path) -> StateName:
+        """Replace parameters and statistics by those of a file.
+
+        Raises:
+            Damaged: it is torn, or of another collaboration; nothing has changed.
+        """
+        found: dict[str, torch.Tensor] = {}
+        try:
+            with safe_open(path, framework="pt") as file:
+                name = msgspec.json.decode((file.metadata() or {}).get(METADATA, ""), type=StateName)
+                bytes.fromhex(name.lineage)
+                expected = dict(self._tensors())
+                if set(file.keys()) != set(expected):
+                    raise Damaged(f"The checkpoint {path.name} is of another model.")
+                for key, tensor in expected.items():
+                    read = found[key] = file.get_tensor(key)
+                    if read.shape != tensor.shape or read.dtype != torch.float32 or not torch.isfinite(read).all():
+                        raise Damaged(f"The checkpoint {path.name} holds something else than this model's state.")
+        except (SafetensorError, msgspec.MsgspecError, OSError, ValueError) as error:
+            raise Damaged(f"The checkpoint {path.name} cannot be read: {error}.") from error
+        if name.manifest != self._manifest or name.epoch < 0:
+            raise Damaged(f"The checkpoint {path.name} is of another collaboration.")
+        with torch.no_grad():
+            for key, tensor in expected.items():
+                tensor.copy_(found[key])
+        return name
+
+    def load_newest(self) -> tuple[StateName, Saved] | None:
+        """Load the newest state that is whole; None when there is none.
+
+        What a torn write left is deleted; a damaged file is set aside.
+        """
+        if self._folder.is_dir():
+            for torn in (path for path in self._folder.iterdir() if _TORN.match(path.name)):
+                torn.unlink(missing_ok=True)
+        for path in self._newest_first():
+            try:
+                return self.load(path), _saved(path)
+            except Damaged:
+                self.damaged.append(path.replace(path.with_name(f"{path.name}.damaged")))
+        return None
+
+    def _newest_first(self) -> list[Path]:
+        if not self._folder.is_dir():
+            return []
+        found = [path for path in self._folder.iterdir() if _NAME.match(path.name)]
+        return sorted(found, key=lambda path: (_epoch(path), path.stat().st_mtime_ns), reverse=True)
+
+    def _tensors(self) -> Iterator[tuple[str, torch.Tensor]]:
+        for kind, vector_N in self._vectors.items():
+            for span in self._parameters.spans:
+                yield f"{kind}/{span.name}", span.of(vector_N)
+
+
+def _saved(path: Path) -> Saved:
+    return Saved(path, root_digest(chunk_digests(file_chunks(path))))
+
+
+def _epoch(path: Path) -> int:
+    return int(path.name.split("-")[1])

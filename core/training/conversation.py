@@ -1,0 +1,175 @@
+"""The worker's side of the talk with the engine: one loop that alternates between listening and training."""
+
+import queue
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypedDict
+
+from core.base.problems import WorkerProblem
+from core.training.round import Learner, State
+from core.workers.arena import Arena
+from core.workers.frames import (
+    Absorb,
+    Collect,
+    Collected,
+    Evaluate,
+    Evaluated,
+    Go,
+    Hold,
+    Load,
+    Loaded,
+    Progress,
+    Ready,
+    Release,
+    Start,
+    Stepped,
+    ToEngine,
+    ToWorker,
+)
+
+PROGRESS_INTERVAL_S = 0.25
+MEANINGLESS_BATCHES_MAX = 100
+"""So many gradients in a row that are not finite mean that the model is lost."""
+
+
+class Conversation:
+    """Does what the engine says, and trains in between.
+
+    Args:
+        start: The first frame.
+        learner: What trains.
+        arena: Shared with the engine.
+        say: Sends a frame to the engine.
+        clock: Seconds that only go forward.
+    """
+
+    def __init__(
+        self,
+        start: Start,
+        *,
+        learner: Learner,
+        arena: Arena,
+        say: Callable[[ToEngine], None],
+        clock: Callable[[], float],
+    ) -> None:
+        self._learner = learner
+        self._arena = arena
+        self._say = say
+        self._clock = clock
+        self._held = start.hold
+        self._hold_at_epoch = start.hold_at_epoch
+        self._round: bytes | None = None
+        self._said_at: float | None = None
+        self._meaningless = 0
+
+    @property
+    def training(self) -> bool:
+        """Whether there is something to do without being told."""
+        last = self._hold_at_epoch is not None and self._learner.state.epoch >= self._hold_at_epoch
+        return not self._held and self._round is None and not last
+
+    def begin(self) -> None:
+        """Say that the model stands."""
+        numel = self._learner.numel
+        self._say(Ready(**_named(self._learner.state), numel=numel, parameters=numel))
+
+    def run(self, inbox: "queue.Queue[ToWorker]") -> None:
+        """Listen and train for ever; the process ends when its stdin closes."""
+        while True:
+            self.turn(inbox)
+
+    def turn(self, inbox: "queue.Queue[ToWorker]") -> None:
+        """Hear one frame if there is one, else train one batch; wait for a frame while there is nothing to train.
+
+        Raises:
+            Problem: the worker cannot go on.
+        """
+        try:
+            frame = inbox.get(block=not self.training)
+        except queue.Empty:
+            self._train()
+        else:
+            self.hear(frame)
+
+    def hear(self, frame: ToWorker) -> None:
+        """Do what one frame says.
+
+        Raises:
+            Problem: it cannot be done, and the worker has to end.
+        """
+        match frame:
+            case Collect():
+                self._collect(frame)
+            case Absorb():
+                self._absorb(frame)
+            case Release():
+                if frame.round == self._round:
+                    self._round = None
+            case Load():
+                state = self._learner.load(Path(frame.path))
+                self._round, self._said_at = None, None
+                self._say(Loaded(**_named(state)))
+            case Evaluate():
+                found = self._learner.evaluate()
+                epoch = self._learner.state.epoch
+                self._say(Evaluated(epoch=epoch, loss=found.loss, loss_unigram=found.loss_unigram))
+            case Hold():
+                self._held = True
+            case Go():
+                self._held = False
+            case Start():
+                raise WorkerProblem("The training process was started twice.")
+
+    def _collect(self, frame: Collect) -> None:
+        learner = self._learner
+        self._arena.slot("contribution")[:] = learner.contribution_N()
+        self._round = frame.round
+        self._say(Collected(round=frame.round, epoch=learner.state.epoch, samples=learner.samples, loss=learner.loss))
+
+    def _absorb(self, frame: Absorb) -> None:
+        if frame.epoch != self._learner.state.epoch + 1:
+            raise WorkerProblem(
+                f"A step to epoch {frame.epoch} was ordered at epoch {self._learner.state.epoch}.",
+                hint="Training goes on from the last saved state.",
+            )
+        began = self._clock()
+        state = self._learner.absorb(self._arena.slot("mean"), epoch=frame.epoch, lineage=frame.lineage)
+        self._round, self._said_at = None, None
+        self._say(Stepped(**_named(state), seconds=self._clock() - began))
+
+    def _train(self) -> None:
+        learner = self._learner
+        self._meaningless = 0 if learner.accumulate() else self._meaningless + 1
+        if self._meaningless >= MEANINGLESS_BATCHES_MAX:
+            raise WorkerProblem(
+                "The model gives numbers that are not finite.", hint="Training goes on from the last saved state."
+            )
+        now = self._clock()
+        if learner.samples and (self._said_at is None or now - self._said_at >= PROGRESS_INTERVAL_S):
+            self._said_at = now
+            self._say(
+                Progress(
+                    epoch=learner.state.epoch,
+                    samples=learner.samples,
+                    samples_per_s=learner.samples_per_s,
+                    loss=learner.loss,
+                )
+            )
+
+
+def _named(state: State) -> "_Named":
+    return {
+        "epoch": state.epoch,
+        "lineage": state.lineage,
+        "digest": state.saved.digest,
+        "checkpoint": str(state.saved.path.absolute()),
+    }
+
+
+class _Named(TypedDict):
+    """The fields of a StateFrame."""
+
+    epoch: int
+    lineage: bytes
+    digest: bytes
+    checkpoint: str

@@ -1,0 +1,54 @@
+"""A model's parameters as one vector, so that peers can average them and files can hold them.
+
+Letter of shapes: N numbers in all parameters together, in the order of `named_parameters`.
+"""
+
+# ruff: noqa: N803 - names of arrays end in their shapes
+
+from dataclasses import dataclass
+
+import torch
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """One parameter's place in the vector."""
+
+    name: str
+    start: int
+    shape: tuple[int, ...]
+
+    @property
+    def numel(self) -> int:
+        """How many numbers."""
+        return torch.Size(self.shape).numel()
+
+    def of(self, vector_N: torch.Tensor) -> torch.Tensor:
+        """This parameter's numbers as a view of the vector, in the parameter's shape."""
+        return vector_N[self.start : self.start + self.numel].view(self.shape)
+
+
+class FlatParameters:
+    """Binds a model to two vectors: its parameters and their gradients become views of them.
+
+    Args:
+        model: All its parameters are float32 on one device.
+    """
+
+    def __init__(self, model: torch.nn.Module) -> None:
+        named = [(name, parameter) for name, parameter in model.named_parameters() if parameter.requires_grad]
+        if not named or any(parameter.dtype != torch.float32 for _, parameter in named):
+            raise ValueError("a model has parameters, and all are float32")
+        spans, start = [], 0
+        for name, parameter in named:
+            spans.append(Span(name, start, tuple(parameter.shape)))
+            start += parameter.numel()
+        self.numel = start
+        self.spans = tuple(spans)
+        self.values_N = torch.empty(start, device=named[0][1].device)
+        self.gradients_N = torch.zeros_like(self.values_N)
+        for span, (_, parameter) in zip(spans, named, strict=True):
+            view = span.of(self.values_N)
+            view.copy_(parameter.detach())
+            parameter.data = view
+            parameter.grad = span.of(self.gradients_N)

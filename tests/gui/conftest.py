@@ -1,0 +1,110 @@
+"""Windows without a screen."""
+
+import importlib.util
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+os.environ["QT_QPA_PLATFORM"] = "offscreen"
+HERE = Path(__file__).parent
+MISSING = [name for name in ("PySide6", "pyqtgraph", "websockets") if importlib.util.find_spec(name) is None]
+collect_ignore_glob = ["test_*.py"] if MISSING else []
+
+
+def pytest_report_header() -> str | None:
+    return f"tests/gui left out: not installed: {', '.join(MISSING)}" if MISSING else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker(pytest.mark.gui)
+
+
+def _module(name: str):
+    spec = importlib.util.spec_from_file_location(f"gui_{name}", HERE / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def put_away(*objects) -> None:
+    """Delete Qt objects now: a window that is left would be painted again with every change of colours."""
+    from PySide6.QtCore import QCoreApplication, QEvent
+
+    for thing in objects:
+        thing.deleteLater()
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+
+
+@pytest.fixture(scope="session")
+def delete():
+    return put_away
+
+
+@pytest.fixture(scope="session")
+def examples():
+    return _module("examples")
+
+
+@pytest.fixture(scope="session")
+def fake_engine():
+    return _module("fake_engine")
+
+
+@pytest.fixture(scope="session")
+def qt() -> Iterator[object]:
+    from PySide6.QtWidgets import QApplication
+
+    application = QApplication.instance() or QApplication(["potluck"])
+    yield application
+    application.processEvents()
+
+
+@pytest.fixture
+def until(qt) -> Callable[..., None]:
+    """Runs Qt's loop until something is so."""
+    from PySide6.QtCore import QDeadlineTimer, QEventLoop
+
+    def wait(so: Callable[[], object], timeout_ms: int = 5000) -> None:
+        deadline = QDeadlineTimer(timeout_ms)
+        while not so():
+            assert not deadline.hasExpired(), "it did not happen"
+            qt.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 20)
+
+    return wait
+
+
+@pytest.fixture
+def parts(qt, tmp_path):
+    """A window without an engine: store, intents, theme, choices, and the calls that were made."""
+    from types import SimpleNamespace
+
+    from app.choices import Choices
+    from app.intents import Intents
+    from app.link import Link, LinkState
+    from app.store import Store
+    from app.theme import Theme
+    from app.views.main_window import MainWindow
+
+    calls: list[str] = []
+    store = Store()
+    intents = Intents(calls.append, store)
+    choices = Choices(tmp_path / "window.ini")
+    theme = Theme(qt, choices.theme)
+    window = MainWindow(store, intents, theme=theme, choices=choices)
+    window.show_link(Link(LinkState.CONNECTED))
+    made = SimpleNamespace(
+        store=store,
+        intents=intents,
+        choices=choices,
+        theme=theme,
+        window=window,
+        calls=calls,
+        dashboard=window.dashboard,
+    )
+    yield made
+    window.hide()
+    put_away(window, theme)

@@ -1,0 +1,182 @@
+"""Snapshots as an engine would send them, for tests and screenshots.
+
+`PYTHONPATH=. python tests/gui/examples.py DIR` writes one JSON file a state.
+"""
+
+import sys
+from pathlib import Path
+
+import msgspec
+
+from core.api.snapshot import (
+    Activity,
+    Collaboration,
+    CurvePoint,
+    Mine,
+    PeerView,
+    ProblemView,
+    Snapshot,
+    Standing,
+)
+
+TARGET = 2048
+PEOPLE = (("lantern7", "Ada's laptop", 104.2), ("maple2xk", "Bee", 61.8), ("quiet4vd", "Kitchen PC", 9.4))
+
+
+def peers(activity: Activity, epoch: int) -> list[PeerView]:
+    """Three volunteers, of which the second is me, and a backbone."""
+    people = [
+        PeerView(
+            peer=peer,
+            name=name,
+            is_me=place == 1,
+            role="volunteer",
+            activity=(activity if place == 1 else Activity.TRAINING).value,
+            epoch=epoch,
+            samples_pending=300 * (3 - place),
+            samples_per_s=0.0 if place == 1 and activity is Activity.PAUSED else speed,
+        )
+        for place, (peer, name, speed) in enumerate(PEOPLE)
+    ]
+    backbone = PeerView(
+        peer="hearth00",
+        name="Welcome desk",
+        is_me=False,
+        role="backbone",
+        activity=Activity.WAITING.value,
+        epoch=epoch,
+        samples_pending=0,
+        samples_per_s=0.0,
+    )
+    return [*people, backbone]
+
+
+def standings(epoch: int) -> list[Standing]:
+    """Of the three volunteers."""
+    shares = (0.594, 0.352, 0.054)
+    return [
+        Standing(
+            rank=place + 1,
+            peer=peer,
+            name=name,
+            is_me=place == 1,
+            samples=round(share * epoch * TARGET),
+            share=share,
+            epochs=epoch,
+        )
+        for place, ((peer, name, _), share) in enumerate(zip(PEOPLE, shares, strict=True))
+    ]
+
+
+def curve(epochs: int) -> list[CurvePoint]:
+    """A loss that falls, with a little noise, and a look at the held-out text every fifth epoch."""
+    points = []
+    for epoch in range(1, epochs + 1):
+        fall = 5.2 + 3.3 * 0.93**epoch
+        wobble = 0.09 * ((epoch * 7919 % 13) / 13 - 0.5)
+        heldout = fall - 0.55 + wobble / 2 if epoch % 5 == 0 or epoch == 1 else None
+        points.append(CurvePoint(epoch, fall + wobble, heldout))
+    return points
+
+
+def snapshot(
+    activity: Activity = Activity.TRAINING,
+    sentence: str = "Training together with 2 others: 1,264 of 2,048 samples for step 41.",
+    *,
+    epoch: int = 40,
+    samples: int = 1264,
+    problem: ProblemView | None = None,
+) -> Snapshot:
+    """A collaboration after some epochs."""
+    contributing = activity is not Activity.PAUSED
+    return Snapshot(
+        version="0.1.0",
+        pid=4242,
+        time=1_760_000_000.0,
+        activity=activity,
+        sentence=sentence,
+        contributing=contributing,
+        collaboration=Collaboration(
+            name="A small ALBERT on Python's documentation",
+            id="ab" * 32,
+            summary="Masked words and sentence order.",
+            organiser="this computer",
+            target_samples=TARGET,
+            loss_unigram=6.31,
+        ),
+        me=Mine(
+            peer="maple2xk",
+            name="Bee",
+            samples=round(0.352 * epoch * TARGET),
+            samples_pending=600 if contributing else 0,
+            samples_per_s=61.8 if contributing else 0.0,
+            epochs=epoch,
+            bytes_sent=412_000_000,
+            bytes_received=398_000_000,
+            worker_pid=4243 if contributing else None,
+            contributing_s=1260,
+        ),
+        epoch=epoch,
+        epoch_samples=samples,
+        samples_per_s=175.4 if contributing else 113.6,
+        peers=peers(activity, epoch),
+        leaderboard=standings(epoch) if epoch else [],
+        curve=curve(epoch),
+        problem=problem,
+        notice_last=7,
+    )
+
+
+def starting(sentence: str = "Training a tokenizer on the text: this is done once.") -> Snapshot:
+    """Before there is a collaboration."""
+    return msgspec.structs.replace(
+        snapshot(Activity.STARTING, sentence, epoch=0, samples=0), collaboration=None, peers=[], samples_per_s=0.0
+    )
+
+
+def empty() -> Snapshot:
+    """A collaboration in which nothing has happened."""
+    whole = snapshot(
+        Activity.JOINING, "Looking for the others and for the newest state of the model.", epoch=0, samples=0
+    )
+    me = msgspec.structs.replace(whole.me, samples=0, samples_pending=0, samples_per_s=0.0, epochs=0)
+    return msgspec.structs.replace(whole, me=me, peers=[], samples_per_s=0.0)
+
+
+STATES = {
+    "training": snapshot,
+    "averaging": lambda: snapshot(
+        Activity.AVERAGING,
+        "Averaging together with 2 others: everyone's work becomes step 41 of the model.",
+        samples=2048,
+    ),
+    "paused": lambda: snapshot(
+        Activity.PAUSED, "Paused by you: nothing is computed until you switch contributing on again."
+    ),
+    "catching_up": lambda: snapshot(
+        Activity.CATCHING_UP, "Catching up with the others, who are ahead, 12 of 57 pieces are here."
+    ),
+    "problem": lambda: snapshot(
+        Activity.PROBLEM,
+        "The disk is full: the model cannot be saved.",
+        problem=ProblemView(
+            "no_space",
+            "The disk is full: the model cannot be saved.",
+            "Free at least 200 MB where Potluck keeps its files. Training continues by itself then.",
+        ),
+    ),
+    "preparing": starting,
+    "empty": empty,
+}
+
+
+def main() -> None:
+    """Write them all."""
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, make in STATES.items():
+        (folder / f"{name}.json").write_bytes(msgspec.json.encode(make()))
+
+
+if __name__ == "__main__":
+    main()

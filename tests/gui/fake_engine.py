@@ -1,0 +1,182 @@
+"""A door like an engine's, with snapshots of its own making.
+
+In a test: `with FakeDoor(home) as door`.  As a process, in place of `python -m core`:
+`PYTHONPATH=. python tests/gui/fake_engine.py engine --home DIR --embedded [--fail SENTENCE]`.
+"""
+
+import argparse
+import contextlib
+import importlib.util
+import os
+import sys
+import threading
+from pathlib import Path
+from typing import Self
+
+import msgspec
+from websockets.datastructures import Headers
+from websockets.exceptions import ConnectionClosed
+from websockets.http11 import Request as HttpRequest
+from websockets.http11 import Response
+from websockets.sync.server import Server, ServerConnection, serve
+
+from core.api.commands import ERROR_METHOD, ERROR_PROBLEM, METHODS, EngineFile, Request
+from core.api.places import engine_file
+from core.api.snapshot import PROTOCOL_VERSION, Activity, Notice, ProblemView, Snapshot
+
+TOKEN = "a-token-for-tests"
+TARGET = 2048
+
+
+def _examples():
+    spec = importlib.util.spec_from_file_location("gui_examples", Path(__file__).with_name("examples.py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+class FakeDoor:
+    """Serves one home, like core/control: a snapshot on connect, answers, notifications."""
+
+    def __init__(self, home: Path, snapshot: Snapshot | None = None, *, protocol: int = PROTOCOL_VERSION) -> None:
+        self.home = home
+        self.snapshot = snapshot or _examples().snapshot()
+        self.protocol = protocol
+        self.calls: list[str] = []
+        self.headers: list[Headers] = []
+        self.refuse: ProblemView | None = None
+        self.quit_asked = threading.Event()
+        self._lock = threading.Lock()
+        self._clients: set[ServerConnection] = set()
+        self._server: Server | None = None
+
+    def __enter__(self) -> Self:
+        self._server = serve(self._talk, "127.0.0.1", 0, process_request=self._admit, compression=None)
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        port = self._server.socket.getsockname()[1]
+        file = EngineFile(pid=os.getpid(), port=port, token=TOKEN, protocol=self.protocol, started=1.0)
+        self.home.mkdir(parents=True, exist_ok=True)
+        engine_file(self.home).write_bytes(msgspec.json.encode(file))
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        engine_file(self.home).unlink(missing_ok=True)
+        self._server.shutdown()
+        for client in self.clients:
+            client.close()
+
+    @property
+    def clients(self) -> tuple[ServerConnection, ...]:
+        with self._lock:
+            return tuple(self._clients)
+
+    def put(self, snapshot: Snapshot) -> None:
+        """Tell every client of a new one."""
+        self.snapshot = snapshot
+        self.tell("snapshot", snapshot)
+
+    def tell(self, method: str, params: object) -> None:
+        for client in self.clients:
+            self._send(client, {"jsonrpc": "2.0", "method": method, "params": params})
+
+    def drop_clients(self) -> None:
+        """As if the engine had been killed and another one had taken its place."""
+        for client in self.clients:
+            client.close()
+
+    def _admit(self, connection: ServerConnection, request: HttpRequest) -> Response | None:
+        if request.path != "/control" or "Origin" in request.headers:
+            return connection.respond(403, "no\n")
+        if request.headers.get("Authorization") != f"Bearer {TOKEN}":
+            return connection.respond(401, "no\n")
+        self.headers.append(request.headers)
+        return None
+
+    def _talk(self, client: ServerConnection) -> None:
+        self._send(client, {"jsonrpc": "2.0", "method": "snapshot", "params": self.snapshot})
+        with self._lock:
+            self._clients.add(client)
+        try:
+            for frame in client:
+                self._answer(client, msgspec.json.decode(frame, type=Request))
+        except ConnectionClosed:
+            pass
+        finally:
+            with self._lock:
+                self._clients.discard(client)
+
+    def _answer(self, client: ServerConnection, request: Request) -> None:
+        self.calls.append(request.method)
+        base = {"jsonrpc": "2.0", "id": request.id}
+        if request.method not in METHODS:
+            self._send(client, base | {"error": {"code": ERROR_METHOD, "message": "There is no such method."}})
+            return
+        if self.refuse is not None:
+            error = {"code": ERROR_PROBLEM, "message": self.refuse.message, "data": self.refuse}
+            self._send(client, base | {"error": error})
+            return
+        results = {
+            "snapshot": self.snapshot,
+            "notices": [],
+            "evaluate": {"epoch": 40, "loss": 4.81, "loss_unigram": 6.31},
+            "show": {"clients": len(self.clients)},
+        }
+        self._send(client, base | {"result": results.get(request.method)})
+        self._carry_out(request.method)
+
+    def _carry_out(self, method: str) -> None:
+        match method:
+            case "pause":
+                self.put(_with(self.snapshot, activity=Activity.PAUSED, contributing=False, sentence="Paused by you."))
+            case "resume":
+                self.put(_with(self.snapshot, activity=Activity.TRAINING, contributing=True, sentence="Training."))
+            case "show":
+                self.tell("show", {})
+            case "quit":
+                self.quit_asked.set()
+
+    @staticmethod
+    def _send(client: ServerConnection, message: dict) -> None:
+        with contextlib.suppress(ConnectionClosed):
+            client.send(msgspec.json.encode(message).decode())
+
+
+def _with(snapshot: Snapshot, **changes: object) -> Snapshot:
+    return msgspec.structs.replace(snapshot, **changes)
+
+
+def _advance(door: FakeDoor, step: int) -> None:
+    """A collaboration that trains: an epoch takes 32 steps."""
+    examples = _examples()
+    epoch, part = divmod(step, 32)
+    if not door.snapshot.contributing:
+        return
+    samples = part * TARGET // 32
+    sentence = f"Training together with 2 others: {samples:,} of {TARGET:,} samples for step {epoch + 1}."
+    door.put(examples.snapshot(Activity.TRAINING, sentence, epoch=epoch, samples=samples))
+    if part == 0 and epoch:
+        door.tell("notice", Notice(epoch, 1.0, "info", f"Epoch {epoch} is done."))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("command", choices=["engine"])
+    parser.add_argument("--home", type=Path, required=True)
+    parser.add_argument("--embedded", action="store_true")
+    parser.add_argument("--fail", default="")
+    options = parser.parse_args()
+    if options.fail:
+        sys.stderr.write(f"{options.fail}\n")
+        return 2
+    examples = _examples()
+    with FakeDoor(options.home, examples.starting()) as door:
+        step = 0
+        while not door.quit_asked.wait(0.2):
+            step += 1
+            if step > 5:
+                _advance(door, step - 6)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,175 @@
+"""The life of the window: starting an engine, closing, the second start."""
+
+import random
+import sys
+from pathlib import Path
+
+import pytest
+from PySide6.QtTest import QTest
+
+from app.application import Application
+from app.choices import Closing
+from app.engine_process import EngineProcess, engine_command
+from app.single import SingleWindow
+
+FAKE = str(Path(__file__).with_name("fake_engine.py"))
+
+
+@pytest.fixture
+def open_window(qt, delete, tmp_path):
+    """Opens windows on one home, and puts them away."""
+    opened = []
+
+    def open_one(engine=None):
+        application = Application(tmp_path, qt, engine=engine, chance=random.Random(1))
+        application.left_count = 0
+        application.left.connect(lambda: setattr(application, "left_count", application.left_count + 1))
+        opened.append(application)
+        application.start()
+        return application
+
+    yield open_one
+    for application in opened:
+        application.leave(stop=False)
+        application._finish()
+        delete(application.window, application.theme, application)
+
+
+@pytest.fixture
+def connected(open_window, fake_engine, tmp_path, until):
+    """A window on a door."""
+    with fake_engine.FakeDoor(tmp_path) as door:
+        application = open_window()
+        until(lambda: application.window.shows_dashboard and door.clients)
+        yield application, door
+
+
+def test_it_starts_an_engine_and_stops_it(open_window, monkeypatch, tmp_path, until):
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    application = open_window([sys.executable, FAKE, "engine", "--home", str(tmp_path), "--embedded"])
+    process = application.process
+    until(lambda: application.window.shows_dashboard, 10_000)
+    assert process.running
+    child = process._process
+    application.choices.closing = Closing.STOP
+    application.window.close()
+    until(lambda: application.left_count)
+    assert child.wait(10) == 0
+
+
+def test_an_engine_that_refuses_says_why(open_window, tmp_path, until):
+    application = open_window([sys.executable, "-c", "import sys; sys.exit(print('No room.', file=sys.stderr) or 2)"])
+    until(lambda: application.window.banner.problem is not None, 10_000)
+    assert application.window.banner.problem.message == "No room."
+    assert "No room." in (tmp_path / "engine.log").read_text()
+
+
+def test_an_engine_that_cannot_be_run(open_window, tmp_path, until):
+    application = open_window([str(tmp_path / "nothing")])
+    until(lambda: application.window.banner.problem is not None)
+    assert "could not be started" in application.window.banner.problem.message
+
+
+def test_attached_it_starts_none(open_window, until):
+    application = open_window()
+    until(lambda: application.window.banner.problem is not None)
+    assert application.window.banner.problem.code == "absent"
+
+
+def test_the_log_is_bounded(qt, tmp_path):
+    log = tmp_path / "engine.log"
+    log.write_bytes(b"x" * 2_000_000)
+    process = EngineProcess(tmp_path, [sys.executable, "-c", "pass"])
+    assert process.start() is None
+    child = process._process
+    child.wait(10)
+    process.let_go()
+    assert log.stat().st_size == 0
+    assert (tmp_path / "engine.log.old").stat().st_size == 2_000_000
+
+
+def test_closing_asks_once_and_keeps(connected, until):
+    application, door = connected
+    application.window.close()
+    question = application.question
+    assert question.box.isVisible()
+    question.box.reject()
+    assert application.choices.closing is Closing.ASK
+    assert application.left_count == 0
+    application.window.close()
+    question.keep.click()
+    assert application.choices.closing is Closing.KEEP
+    until(lambda: application.left_count or not application.window.isVisible())
+    assert "quit" not in door.calls
+
+
+def test_quit_stops_the_engine_if_so_chosen(connected, until):
+    application, door = connected
+    application.choices.closing = Closing.STOP
+    application.window.actions_.quit.trigger()
+    until(lambda: application.left_count)
+    assert door.quit_asked.is_set()
+
+
+def test_quit_with_keep_leaves_the_engine(connected, until):
+    application, door = connected
+    application.choices.closing = Closing.KEEP
+    application.window.actions_.quit.trigger()
+    until(lambda: application.left_count)
+    until(lambda: not door.clients)
+    assert door.calls == []
+
+
+def test_show_brings_the_window_up(connected, until):
+    application, door = connected
+    application.window.hide()
+    door.tell("show", {})
+    until(application.window.isVisible)
+
+
+def test_an_engine_that_stops_is_not_started_again_by_itself(connected, fake_engine, until):
+    application, door = connected
+    door.__exit__()
+    until(lambda: application.window.banner.problem is not None)
+    assert application.window.banner.problem.code == "gone"
+    assert not application.process.running
+
+
+def test_the_answer_to_a_look_is_told(connected, until):
+    application, _door = connected
+    application.window.actions_.evaluate.trigger()
+    news = application.window.status._news
+    until(lambda: "4.81" in news.text())
+
+
+def test_pausing_through_the_door(connected, until):
+    application, door = connected
+    QTest.mouseClick(application.window.dashboard.header.switch, _left())
+    until(lambda: application.store.snapshot.contributing is False)
+    assert door.calls == ["pause"]
+
+
+def _left():
+    from PySide6.QtCore import Qt
+
+    return Qt.MouseButton.LeftButton
+
+
+def test_one_window_a_home(qt, tmp_path, until):
+    first, second, other = SingleWindow(tmp_path), SingleWindow(tmp_path), SingleWindow(tmp_path / "other")
+    asked = []
+    first.show_asked.connect(lambda: asked.append(1))
+    assert first.claim()
+    assert not second.claim()
+    assert other.claim()
+    until(lambda: asked)
+    first.release()
+    assert second.claim()
+    second.release()
+    other.release()
+
+
+def test_commands(monkeypatch, tmp_path):
+    assert engine_command(tmp_path) == [sys.executable, "-m", "core", "engine", "--home", str(tmp_path), "--embedded"]
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    assert engine_command(tmp_path)[:2] == [sys.executable, "engine"]

@@ -1,0 +1,117 @@
+"""The client, against a small door."""
+
+import random
+
+import msgspec
+import pytest
+
+from app import text
+from app.client import Client, Evaluation
+from app.link import Link, LinkState
+from core.api.commands import EngineFile
+from core.api.places import engine_file
+from core.api.snapshot import Notice, ProblemView
+
+
+@pytest.fixture
+def heard(qt, tmp_path):
+    """A client, and what it told."""
+
+    class Heard:
+        def __init__(self) -> None:
+            self.links, self.snapshots, self.notices, self.shows, self.answers, self.failures = [], [], [], [], [], []
+            self.client = Client(tmp_path, random.Random(1))
+            self.client.link_changed.connect(self.links.append)
+            self.client.snapshot_came.connect(self.snapshots.append)
+            self.client.notice_came.connect(self.notices.append)
+            self.client.show_asked.connect(lambda: self.shows.append(1))
+            self.client.answered.connect(lambda method, result: self.answers.append((method, result)))
+            self.client.failed.connect(lambda method, problem: self.failures.append((method, problem)))
+
+        @property
+        def state(self):
+            return self.links[-1].state if self.links else None
+
+    made = Heard()
+    yield made
+    made.client.stop()
+
+
+def test_snapshots_notices_and_show(heard, fake_engine, tmp_path, until):
+    with fake_engine.FakeDoor(tmp_path) as door:
+        heard.client.start()
+        until(lambda: heard.snapshots)
+        assert heard.snapshots[0] == door.snapshot
+        assert heard.state is LinkState.CONNECTED
+        assert door.headers[0]["Authorization"] == f"Bearer {fake_engine.TOKEN}"
+        assert "Origin" not in door.headers[0]
+        until(lambda: door.clients)
+        door.tell("notice", Notice(1, 2.0, "info", "Hello."))
+        door.tell("show", {})
+        door.tell("something_new", {"x": 1})
+        until(lambda: heard.notices and heard.shows)
+        assert heard.notices[0].text == "Hello."
+
+
+def test_calls_are_answered(heard, fake_engine, tmp_path, until):
+    with fake_engine.FakeDoor(tmp_path) as door:
+        heard.client.start()
+        until(lambda: heard.snapshots and door.clients)
+        heard.client.call("pause")
+        heard.client.call("evaluate")
+        until(lambda: len(heard.answers) == 2)
+        assert door.calls == ["pause", "evaluate"]
+        assert heard.answers == [("pause", None), ("evaluate", Evaluation(40, 4.81, 6.31))]
+        until(lambda: heard.snapshots[-1].contributing is False)
+        door.refuse = ProblemView("no_space", "The disk is full.", "Free some.")
+        heard.client.call("resume")
+        until(lambda: heard.failures)
+        assert heard.failures == [("resume", door.refuse)]
+
+
+def test_without_an_engine_calls_fail(heard, until):
+    heard.client.start()
+    until(lambda: heard.state is LinkState.ABSENT)
+    heard.client.call("pause")
+    assert heard.failures == [("pause", text.engine_away())]
+
+
+def test_it_comes_back(heard, fake_engine, tmp_path, until):
+    with fake_engine.FakeDoor(tmp_path) as door:
+        heard.client.start()
+        until(lambda: heard.snapshots and door.clients)
+        door.drop_clients()
+        until(lambda: len(heard.snapshots) == 2)
+    until(lambda: heard.state is LinkState.ABSENT)
+    with fake_engine.FakeDoor(tmp_path):
+        until(lambda: len(heard.snapshots) == 3)
+        assert heard.state is LinkState.CONNECTED
+
+
+def test_engines_that_cannot_be_used(heard, fake_engine, tmp_path, until):
+    with fake_engine.FakeDoor(tmp_path, protocol=99):
+        heard.client.start()
+        until(lambda: heard.links)
+        assert heard.links == [Link(LinkState.REFUSED, text.engine_of_another_version())]
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"x" * 10_000, None])
+def test_bad_engine_files(heard, tmp_path, until, content):
+    if content is None:  # well-formed, but nobody is there and the token is no header
+        file = EngineFile(pid=1, port=1, token="a\r\nb", protocol=1, started=0.0)
+        content = msgspec.json.encode(file)
+    engine_file(tmp_path).write_bytes(content)
+    heard.client.start()
+    until(lambda: heard.state is LinkState.ABSENT)
+
+
+def test_garbage_from_the_door_is_skipped(heard, fake_engine, tmp_path, until):
+    with fake_engine.FakeDoor(tmp_path) as door:
+        heard.client.start()
+        until(lambda: heard.snapshots and door.clients)
+        for client in door.clients:
+            client.send("not json")
+            client.send('{"method": "snapshot", "params": {"x": 1}}')
+            client.send('{"id": 77, "result": 1}')
+        door.put(door.snapshot)
+        until(lambda: len(heard.snapshots) == 2)

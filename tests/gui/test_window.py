@@ -1,0 +1,240 @@
+"""What the window shows, and the keyboard."""
+
+import msgspec
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAccessible, QColor
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QProgressBar, QTableView
+
+from app import text
+from app.choices import Closing, ThemeChoice
+from app.link import Link, LinkState
+from app.theme import DARK, LIGHT
+from app.views.tray import tray_state
+from core.api.snapshot import Activity, ProblemView
+
+TAB_STOPS_MAX = 30
+
+
+def words(window) -> str:
+    return "\n".join(label.text() for label in window.findChildren(QLabel) if label.isVisibleTo(window))
+
+
+def test_a_snapshot_is_on_the_window(parts, examples):
+    parts.window.show()
+    parts.store.put(examples.snapshot())
+    said = words(parts.window)
+    for part in (
+        "Training together with 2 others",
+        "Contributing",
+        "175",
+        "62",
+        "28,836",
+        "2 of 3",
+        "Towards epoch 41",
+    ):
+        assert part in said
+    assert "1,264 of 2,048 samples" in said
+    assert "4 peers here" in said
+    assert parts.window.windowTitle().startswith("A small ALBERT")
+    assert "5.35 nats at epoch 40" in parts.dashboard.curve.accessibleDescription()
+    assert "6.31" in parts.dashboard.curve.accessibleDescription()
+
+
+def test_starting_shows_the_engines_sentence(parts, examples):
+    parts.window.show()
+    assert not parts.window.shows_dashboard
+    parts.store.put(examples.starting("Reading the text."))
+    assert not parts.window.shows_dashboard
+    assert "Reading the text." in words(parts.window)
+    parts.store.put(examples.empty())
+    assert parts.window.shows_dashboard
+    assert "The curve begins with the first epoch." in words(parts.window)
+
+
+def test_space_flips_the_switch_and_it_stays_until_the_engine_agrees(parts, examples):
+    switch = parts.dashboard.header.switch
+    parts.window.show()
+    parts.store.put(examples.snapshot())
+    assert switch.isChecked()
+    QTest.keyClick(switch, Qt.Key.Key_Space)
+    assert parts.calls == ["pause"]
+    parts.store.put(examples.snapshot())  # taken before the engine heard of it
+    assert not switch.isChecked()
+    assert "Paused" in words(parts.window)
+    parts.store.put(examples.STATES["paused"]())
+    assert not switch.isChecked()
+    QTest.keyClick(switch, Qt.Key.Key_Return)
+    assert parts.calls == ["pause", "resume"]
+    assert switch.isChecked()
+
+
+def test_a_failed_wish_puts_the_switch_back(parts, examples):
+    parts.store.put(examples.snapshot())
+    parts.intents.contribute(False)
+    assert not parts.dashboard.header.switch.isChecked()
+    parts.intents.forget()
+    assert parts.dashboard.header.switch.isChecked()
+
+
+def test_the_switch_rests_without_an_engine(parts, examples):
+    parts.store.put(examples.snapshot())
+    parts.window.show_link(Link(LinkState.CONNECTING))
+    assert not parts.dashboard.header.switch.isEnabled()
+    assert not parts.window.actions_.toggle.isEnabled()
+    assert parts.window.status.words == "Connecting to the engine…"
+    parts.window.show_link(Link(LinkState.CONNECTED))
+    parts.store.put(examples.snapshot())
+    assert parts.dashboard.header.switch.isEnabled()
+
+
+def test_tab_reaches_every_control(parts, examples, until):
+    parts.window.show()
+    parts.window.activateWindow()
+    until(parts.window.isActiveWindow)
+    parts.store.put(examples.snapshot())
+    switch, (peers, leaderboard) = parts.dashboard.header.switch, parts.dashboard.people.tables
+    switch.setFocus()
+    seen = []
+    for _ in range(TAB_STOPS_MAX):
+        seen.append(QApplication.focusWidget())
+        QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_Tab)
+        if QApplication.focusWidget() is switch:
+            break
+    assert [widget for widget in seen if widget in {switch, parts.dashboard.curve, peers, leaderboard}] == [
+        switch,
+        parts.dashboard.curve,
+        peers,
+        leaderboard,
+    ]
+
+
+def test_controls_have_names(parts, examples):
+    parts.window.show()
+    parts.store.put(examples.STATES["problem"]())
+    kinds = (QAbstractButton, QProgressBar, QTableView)
+    for kind in kinds:
+        for widget in parts.window.findChildren(kind):
+            if widget.isVisibleTo(parts.window) and not isinstance(widget.parent(), QTableView):
+                assert widget.accessibleName() or widget.text(), widget
+    switch = QAccessible.queryAccessibleInterface(parts.dashboard.header.switch)
+    assert switch.text(QAccessible.Text.Name) == "Contribute"
+    assert switch.state().checked
+
+
+def test_problems_have_a_banner(parts, examples):
+    parts.window.show()
+    parts.store.put(examples.STATES["problem"]())
+    assert parts.window.banner.isVisibleTo(parts.window)
+    assert "Free at least 200 MB" in words(parts.window)
+    assert "Held up" in words(parts.window)
+    parts.store.put(examples.snapshot())
+    assert not parts.window.banner.isVisibleTo(parts.window)
+
+
+def test_a_failure_can_be_dismissed(parts, examples):
+    parts.window.show()
+    parts.store.put(examples.snapshot())
+    parts.window.show_failure(text.engine_away())
+    assert parts.window.banner.problem == text.engine_away()
+    parts.window.banner.closed.emit()
+    assert parts.window.banner.problem is None
+
+
+def test_a_dead_engine_can_be_started_again(parts):
+    asked = []
+    parts.window.start_asked.connect(lambda: asked.append(1))
+    parts.window.show()
+    parts.window.show_start(0, text.engine_died(2, "The port 4001 is in use."))
+    assert "The port 4001 is in use." in words(parts.window)
+    button = next(b for b in parts.window.banner.findChildren(QAbstractButton) if b.isVisibleTo(parts.window))
+    QTest.keyClick(button, Qt.Key.Key_Space)
+    assert asked == [1]
+
+
+def test_low_windows_have_tabs(parts, examples, qt):
+    parts.store.put(examples.snapshot())
+    parts.window.resize(1100, 720)
+    parts.window.show()
+    qt.processEvents()
+    assert [table.isVisibleTo(parts.window) for table in parts.dashboard.people.tables] == [True, True]
+    parts.window.resize(800, 560)
+    qt.processEvents()
+    assert [table.isVisibleTo(parts.window) for table in parts.dashboard.people.tables] == [True, False]
+
+
+@pytest.mark.parametrize("size", [(800, 560), (1100, 720)])
+def test_no_label_is_cut(parts, examples, qt, size):
+    parts.store.put(examples.snapshot(Activity.CATCHING_UP, "Catching up. " * 12))
+    parts.window.resize(*size)
+    parts.window.show()
+    qt.processEvents()
+    for label in parts.window.findChildren(QLabel):
+        if not label.isVisibleTo(parts.window) or type(label) is not QLabel:
+            continue
+        needed = label.heightForWidth(label.width()) if label.wordWrap() else label.sizeHint().height()
+        assert label.height() >= needed, label.text()
+        assert label.wordWrap() or label.width() >= label.minimumSizeHint().width(), label.text()
+    assert (parts.window.width(), parts.window.height()) == size
+
+
+def test_themes(parts, examples, qt):
+    parts.store.put(examples.snapshot())
+    parts.window.resize(1100, 720)
+    parts.window.show()
+    for choice, colours in ((ThemeChoice.DARK, DARK), (ThemeChoice.LIGHT, LIGHT)):
+        parts.theme.choose(choice)
+        qt.processEvents()
+        picture = parts.window.grab().toImage()
+        assert picture.pixelColor(3, picture.height() - 3) == QColor(colours.window)
+        assert picture.pixelColor(700, 640) == QColor(colours.card)
+        assert picture.pixelColor(500, 350) == QColor(colours.card)
+
+
+@pytest.mark.parametrize("colours", [LIGHT, DARK])
+def test_contrast(colours):
+    def luminance(name):
+        parts = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in QColor(name).getRgbF()[:3]]
+        return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+
+    def contrast(one, two):
+        low, high = sorted((luminance(one), luminance(two)))
+        return (high + 0.05) / (low + 0.05)
+
+    for ground in (colours.window, colours.card, colours.mine, colours.selected):
+        assert contrast(colours.text, ground) >= 7
+        assert contrast(colours.accent, ground) >= 3
+    for ground in (colours.window, colours.card):
+        assert contrast(colours.muted, ground) >= 4.5
+    assert contrast(colours.on_accent, colours.accent) >= 4.5
+    assert contrast(colours.problem, colours.problem_ground) >= 4.5
+    assert contrast(colours.off, colours.card) >= 3
+
+
+def test_menus_remember(parts):
+    menus = parts.window.menus
+    menus._closing[Closing.KEEP].trigger()
+    menus._themes[ThemeChoice.DARK].trigger()
+    assert parts.choices.closing is Closing.KEEP
+    assert parts.choices.theme is ThemeChoice.DARK
+    assert parts.theme.colours is DARK
+    menus._themes[ThemeChoice.LIGHT].trigger()
+
+
+def test_tray_states(examples):
+    assert tray_state(None, connected=True) == "paused"
+    assert tray_state(examples.snapshot(), connected=True) == "contributing"
+    assert tray_state(examples.snapshot(), connected=False) == "paused"
+    assert tray_state(examples.STATES["problem"](), connected=True) == "problem"
+    assert tray_state(examples.STATES["paused"](), connected=True) == "paused"
+
+
+def test_odd_snapshots_do_not_hurt(parts, examples):
+    parts.window.show()
+    whole = examples.snapshot()
+    me = msgspec.structs.replace(whole.me, samples_per_s=float("nan"), samples=10**15)
+    parts.store.put(msgspec.structs.replace(whole, me=me, epoch_samples=10**9, samples_per_s=float("inf"), curve=[]))
+    parts.store.put(msgspec.structs.replace(whole, collaboration=None, peers=[], leaderboard=[]))
+    parts.store.put(msgspec.structs.replace(whole, problem=ProblemView("x", "<b>Bold</b>")))
+    assert "<b>Bold</b>" in words(parts.window)

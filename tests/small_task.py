@@ -1,0 +1,46 @@
+"""A task small enough for tests, prepared by the real preparation from text made on the spot."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from random import Random
+
+from core.tasks.albert.prepare import PreparedTask, prepare
+
+WORDS = (
+    "the swarm shares work and every peer gives what it can while others sleep a round ends when all have answered "
+    "light bread soup pepper bean onion carrot table guest plate kitchen fire water salt spoon ladle pot lid bowl"
+).split()
+SMALL = {
+    "sequence_length": 32,
+    "embedding_size": 32,
+    "hidden_size": 32,
+    "intermediate_size": 64,
+    "layers": 1,
+    "heads": 2,
+    "micro_batch": 8,
+    "held_out": 16,
+    "buffer": 200,
+}
+
+
+def text_folder(folder: Path, *, characters: int = 40_000, seed: int = 1) -> Path:
+    """A folder of text files in which some words like to follow others."""
+    random = Random(seed)
+    folder.mkdir(parents=True, exist_ok=True)
+    for number in range(4):
+        place, sentences = 0, []
+        while sum(map(len, sentences)) < characters // 4:
+            words = []
+            for _ in range(random.randint(5, 12)):
+                place = (place + random.choice([1, 1, 1, 2, 7])) % len(WORDS)
+                words.append(WORDS[place])
+            sentences.append(" ".join(words).capitalize() + ".")
+        paragraphs = [" ".join(sentences[i : i + 5]) for i in range(0, len(sentences), 5)]
+        (folder / f"{number}.txt").write_text("\n\n".join(paragraphs))
+    return folder
+
+
+def small_task(folder: Path, numbers: Mapping[str, int] | None = None) -> PreparedTask:
+    """The prepared task; `numbers` change the small model's sizes."""
+    task = prepare(text_folder(folder / "text"), folder, progress=lambda *_: None)
+    return PreparedTask(task.numbers | SMALL | dict(numbers or {}), task.blobs)
