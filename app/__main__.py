@@ -1,0 +1,63 @@
+"""`python -m app`: the window."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from app.screen import obstacle
+from core.api.places import home_dir
+
+REFUSED = 2
+"""Exit code with one sentence on stderr."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Open the window, or say in a sentence why there is none.
+
+    Returns:
+        The exit code: 0, or 2 with a sentence on stderr.
+    """
+    options = _parser().parse_args(arguments)
+    if options.screenshot is not None:
+        os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    sentence = obstacle(os.environ)
+    if sentence is not None:
+        return _refuse(sentence)
+    try:
+        from app import launch  # noqa: PLC0415 - only now it is known that Qt is there
+    except ImportError as error:
+        return _refuse(f"The window cannot be opened: {error}.")
+    if options.screenshot is not None:
+        return _refuse(why) if (why := launch.screenshot(options)) else 0
+    home = (options.home or home_dir()).expanduser().absolute()
+    return launch.run(home, attach=options.attach)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="potluck", description="The window of Potluck.")
+    parser.add_argument("--home", type=Path, help="home directory of the engine")
+    parser.add_argument("--attach", action="store_true", help="never start an engine")
+    developer = parser.add_argument_group("for developers")
+    developer.add_argument("--screenshot", type=Path, metavar="FILE", help="draw the window into a picture and end")
+    developer.add_argument("--snapshot", type=Path, metavar="FILE", help="what it shows: a snapshot as JSON")
+    developer.add_argument("--size", type=_size, default=(1100, 720), metavar="WxH")
+    developer.add_argument("--theme", choices=("light", "dark"), default="light")
+    return parser
+
+
+def _size(words: str) -> tuple[int, int]:
+    width, _, height = words.partition("x")
+    if not (width.isdecimal() and height.isdecimal() and 0 < int(width) < 10_000 and 0 < int(height) < 10_000):
+        raise argparse.ArgumentTypeError(f"not a size like 1100x720: {words!r}")
+    return int(width), int(height)
+
+
+def _refuse(sentence: str) -> int:
+    sys.stderr.write(f"{sentence}\n")
+    return REFUSED
+
+
+if __name__ == "__main__":
+    sys.exit(main())

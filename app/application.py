@@ -1,0 +1,172 @@
+"""The composition root of the window: makes the parts and ties them together."""
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtWidgets import QApplication
+
+from app import text
+from app.choices import Choices, Closing
+from app.client import Client, Evaluation
+from app.engine_process import EngineProcess
+from app.intents import Intents
+from app.link import Link, LinkState
+from app.starting import Starter
+from app.store import Store
+from app.theme import Theme
+from app.views.closing import ClosingQuestion
+from app.views.main_window import MainWindow
+from app.views.tray import Tray
+from core.api.snapshot import ProblemView
+
+QUIT_PATIENCE_MS = 4000
+"""How long the engine has to say that it stops."""
+
+
+class Application(QObject):
+    """A window on the engine of one home, from `start` to `left`.
+
+    Args:
+        home: The home directory, absolute.
+        qt: Qt's application.
+        engine: How to start an engine, or None to only attach to one.
+        chance: For jitter.
+    """
+
+    left = Signal()
+    """All is put away; the process may end."""
+
+    def __init__(
+        self, home: Path, qt: QApplication, *, engine: Sequence[str] | None, chance: random.Random | None = None
+    ) -> None:
+        super().__init__()
+        qt.setQuitOnLastWindowClosed(False)
+        self.choices = Choices(home / "window.ini")
+        self.store = Store(self)
+        self.client = Client(home, chance or random.SystemRandom(), self)
+        self.intents = Intents(self.client.call, self.store, self)
+        self.theme = Theme(qt, self.choices.theme)
+        self.window = MainWindow(self.store, self.intents, theme=self.theme, choices=self.choices)
+        self.tray = Tray(self.store, self.window.actions_, self)
+        self.question = ClosingQuestion(self.window)
+        self.process = EngineProcess(home, engine or (), self)
+        self.starter = Starter(self.process, may_start=engine is not None, parent=self)
+        self._connected = False
+        self._quitting = False
+        self._leaving = False
+        self._patience = QTimer(self, singleShot=True, interval=QUIT_PATIENCE_MS)
+        self._wire()
+        qt.commitDataRequest.connect(self._session_ends)
+
+    def start(self) -> None:
+        """Open the window, and look for the engine."""
+        self.window.restoreGeometry(self.choices.geometry)
+        self.window.show()
+        self.tray.show()
+        self.client.start()
+
+    def leave(self, *, stop: bool) -> None:
+        """Go away.
+
+        Args:
+            stop: Whether the engine goes too.
+        """
+        if self._leaving:
+            return
+        self._leaving = True
+        self.choices.geometry = self.window.saveGeometry()
+        self.choices.save()
+        self.window.hide()
+        self.tray.hide()
+        if stop and self._connected:
+            self._patience.start()
+            self.intents.stop_engine()
+            return
+        if stop:
+            self.process.stop()
+        self._finish()
+
+    def interrupt(self) -> None:
+        """Ctrl-C: all ends, unless the person chose that the engine goes on."""
+        self.leave(stop=self.choices.closing is not Closing.KEEP)
+
+    def _wire(self) -> None:
+        client, window = self.client, self.window
+        client.snapshot_came.connect(self.store.put)
+        client.notice_came.connect(window.status.show_news)
+        client.show_asked.connect(window.come_forward)
+        client.link_changed.connect(self._follow_link)
+        client.answered.connect(self._answered)
+        client.failed.connect(self._failed)
+        self.starter.changed.connect(self._show_start)
+        window.start_asked.connect(self.starter.start)
+        window.start_asked.connect(client.hurry)
+        window.close_asked.connect(self._close_asked)
+        window.actions_.quit.triggered.connect(self._quit_asked)
+        self.question.answered.connect(self._choose)
+        self._patience.timeout.connect(self._finish)
+
+    def _follow_link(self, link: Link) -> None:
+        self._connected = link.state is LinkState.CONNECTED
+        self.tray.set_connected(self._connected)
+        self.window.show_link(link)
+        if self._leaving:
+            if not self._connected:
+                self._finish()
+            return
+        self.starter.follow(link)
+
+    def _show_start(self) -> None:
+        self.window.show_start(self.starter.step, self.starter.problem)
+
+    def _answered(self, method: str, result: object) -> None:
+        if method == "quit" and self._leaving:
+            self._finish()
+        elif isinstance(result, Evaluation):
+            self.window.status.tell(text.evaluated(result.epoch, result.loss, result.loss_unigram))
+
+    def _failed(self, method: str, problem: ProblemView) -> None:
+        if self._leaving:
+            self._finish()
+            return
+        if method in {"pause", "resume"}:
+            self.intents.forget()
+        self.window.show_failure(problem)
+
+    def _close_asked(self) -> None:
+        self._ask_to_leave(quitting=False)
+
+    def _quit_asked(self) -> None:
+        self._ask_to_leave(quitting=True)
+
+    def _ask_to_leave(self, *, quitting: bool) -> None:
+        self._quitting = quitting
+        if not self._connected and not self.process.running:
+            self.leave(stop=False)
+        elif self.choices.closing is Closing.ASK:
+            self.window.come_forward()
+            self.question.ask()
+        else:
+            self._go(self.choices.closing)
+
+    def _choose(self, choice: Closing) -> None:
+        self.choices.closing = choice
+        self._go(choice)
+
+    def _go(self, choice: Closing) -> None:
+        if choice is Closing.KEEP and not self._quitting and self.tray.available:
+            self.window.hide()
+            return
+        self.leave(stop=choice is Closing.STOP)
+
+    def _session_ends(self) -> None:
+        """The person logs out: no questions."""
+        self.leave(stop=False)
+
+    def _finish(self) -> None:
+        self._patience.stop()
+        self.client.stop()
+        self.process.let_go()
+        self.left.emit()

@@ -1,0 +1,75 @@
+"""What the person chose about the window itself, kept in `window.ini` in the home directory."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TypeVar
+
+from PySide6.QtCore import QByteArray, QSettings
+
+_Kind = TypeVar("_Kind", bound=StrEnum)
+
+
+class Closing(StrEnum):
+    """What happens to the engine when the window closes."""
+
+    ASK = "ask"
+    KEEP = "keep"
+    STOP = "stop"
+
+
+class ThemeChoice(StrEnum):
+    """Which colours the window has."""
+
+    SYSTEM = "system"
+    LIGHT = "light"
+    DARK = "dark"
+
+
+class Choices:
+    """The choices in an ini file; what is missing or damaged there has its default.
+
+    Args:
+        file: The ini file; made when the first choice is.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self._settings = QSettings(str(file), QSettings.Format.IniFormat)
+
+    @property
+    def closing(self) -> Closing:
+        """What happens to the engine when the window closes."""
+        return _member(Closing, self._settings.value("closing"), Closing.ASK)
+
+    @closing.setter
+    def closing(self, value: Closing) -> None:
+        self._settings.setValue("closing", value.value)
+
+    @property
+    def theme(self) -> ThemeChoice:
+        """Which colours the window has."""
+        return _member(ThemeChoice, self._settings.value("theme"), ThemeChoice.SYSTEM)
+
+    @theme.setter
+    def theme(self, value: ThemeChoice) -> None:
+        self._settings.setValue("theme", value.value)
+
+    @property
+    def geometry(self) -> QByteArray:
+        """Where the window was (QWidget.saveGeometry); empty at first."""
+        value = self._settings.value("geometry")
+        return value if isinstance(value, QByteArray) else QByteArray()
+
+    @geometry.setter
+    def geometry(self, value: QByteArray) -> None:
+        self._settings.setValue("geometry", value)
+
+    def save(self) -> None:
+        """Write what is not written yet."""
+        self._settings.sync()
+
+
+def _member(kind: type[_Kind], value: object, default: _Kind) -> _Kind:
+    try:
+        return kind(str(value))
+    except ValueError:
+        return default

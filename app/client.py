@@ -1,0 +1,234 @@
+"""The control socket: one plain thread that reads it, and Qt signals of what came.
+
+Reconnecting is the same as connecting: the engine sends a whole snapshot at once, so nothing is kept from before.
+"""
+
+import contextlib
+import itertools
+import random
+import threading
+from pathlib import Path
+
+import msgspec
+from PySide6.QtCore import QObject, Signal
+from websockets.exceptions import InvalidStatus, WebSocketException
+from websockets.sync.client import ClientConnection, connect
+
+from app import text
+from app.link import Link, LinkState
+from core.api.commands import EngineFile
+from core.api.places import engine_file
+from core.api.snapshot import PROTOCOL_VERSION, Notice, ProblemView, Snapshot
+
+MESSAGE_BYTES_MAX = 4 * 1024 * 1024
+ENGINE_FILE_BYTES_MAX = 4096
+OPEN_TIMEOUT_S = 5.0
+CLOSE_TIMEOUT_S = 0.5
+RETRY_FIRST_S = 0.1
+RETRY_MAX_S = 2.0
+PENDING_MAX = 64
+"""Calls whose answers are awaited; more are not sent."""
+
+
+class _Error(msgspec.Struct, frozen=True):
+    code: int
+    message: str
+    data: ProblemView | None = None
+
+
+class _Message(msgspec.Struct, frozen=True):
+    """An answer or a notification."""
+
+    id: int | None = None
+    method: str | None = None
+    result: msgspec.Raw = msgspec.Raw(b"null")
+    error: _Error | None = None
+    params: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class Evaluation(msgspec.Struct, frozen=True):
+    """The answer to `evaluate`, losses in nats."""
+
+    epoch: int
+    loss: float
+    loss_unigram: float
+
+
+def read_engine_file(home: Path) -> EngineFile | None:
+    """Who says to run on `home`; None when nobody does or the file is no good."""
+    try:
+        with engine_file(home).open("rb") as source:
+            data = source.read(ENGINE_FILE_BYTES_MAX + 1)
+        return msgspec.json.decode(data, type=EngineFile) if len(data) <= ENGINE_FILE_BYTES_MAX else None
+    except (OSError, ValueError):
+        return None
+
+
+class Client(QObject):
+    """Talks to the engine of one home, from `start` to `stop`.
+
+    Signals come in the thread of the receiver.
+
+    Args:
+        home: Where `engine.json` is looked for.
+        chance: For the jitter between attempts.
+    """
+
+    snapshot_came = Signal(object)
+    notice_came = Signal(object)
+    show_asked = Signal()
+    link_changed = Signal(object)
+    answered = Signal(str, object)
+    """A method, and its result: an Evaluation for `evaluate`, else None."""
+    failed = Signal(str, object)
+    """A method, and a ProblemView."""
+
+    def __init__(self, home: Path, chance: random.Random, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._home = home
+        self._chance = chance
+        self._stopped = threading.Event()
+        self._hurry = threading.Event()
+        self._lock = threading.Lock()
+        self._socket: ClientConnection | None = None
+        self._link = Link(LinkState.CONNECTING)
+        self._numbers = itertools.count(1)
+        self._pending: dict[int, str] = {}
+        self._thread = threading.Thread(target=self._run, name="control", daemon=True)
+
+    def start(self) -> None:
+        """Begin to look for the engine."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Leave; the engine goes on.  No signal is sent any more."""
+        self._stopped.set()
+        self._hurry.set()
+        with self._lock:
+            socket = self._socket
+        if socket is not None:
+            socket.close()
+        if self._thread.is_alive():
+            self._thread.join(OPEN_TIMEOUT_S)
+
+    def hurry(self) -> None:
+        """Try to connect now."""
+        self._hurry.set()
+
+    def call(self, method: str) -> None:
+        """Ask the engine; `answered` or `failed` follows."""
+        problem = self._send(method)
+        if problem is not None:
+            self.failed.emit(method, problem)
+
+    def _send(self, method: str) -> ProblemView | None:
+        number = next(self._numbers)
+        with self._lock:
+            socket = self._socket
+            if socket is None or len(self._pending) >= PENDING_MAX:
+                return text.engine_away()
+            self._pending[number] = method
+        request = {"jsonrpc": "2.0", "id": number, "method": method, "params": {}}
+        try:
+            socket.send(msgspec.json.encode(request).decode())
+        except (WebSocketException, OSError):
+            with self._lock:
+                known = self._pending.pop(number, None)
+            return text.engine_away() if known else None
+        return None
+
+    def _run(self) -> None:
+        retry_s = RETRY_FIRST_S
+        while not self._stopped.is_set():
+            link = self._visit()
+            if link.state is LinkState.CONNECTED:
+                retry_s, link = RETRY_FIRST_S, Link(LinkState.CONNECTING)
+            self._say(link)
+            self._hurry.wait(retry_s * self._chance.uniform(0.7, 1.3))
+            self._hurry.clear()
+            retry_s = min(retry_s * 1.6, RETRY_MAX_S)
+
+    def _say(self, link: Link) -> None:
+        if link != self._link and not self._stopped.is_set():
+            self._link = link
+            self.link_changed.emit(link)
+
+    def _visit(self) -> Link:
+        """Connect and read to the end; returns how it went."""
+        file = read_engine_file(self._home)
+        if file is None:
+            return Link(LinkState.ABSENT)
+        if file.protocol != PROTOCOL_VERSION:
+            return Link(LinkState.REFUSED, text.engine_of_another_version())
+        try:
+            socket = _open(file)
+        except InvalidStatus as error:
+            full = error.response.status_code == 503
+            return Link(LinkState.REFUSED, text.engine_full()) if full else Link(LinkState.ABSENT)
+        except (WebSocketException, OSError, ValueError):
+            return Link(LinkState.ABSENT)
+        with socket:
+            with self._lock:
+                self._socket = socket
+            if not self._stopped.is_set():
+                self._say(Link(LinkState.CONNECTED))
+                self._read(socket)
+        self._forget()
+        return Link(LinkState.CONNECTED)
+
+    def _forget(self) -> None:
+        with self._lock:
+            self._socket = None
+            lost, self._pending = self._pending, {}
+        for method in lost.values():
+            if method == "quit":
+                self._emit_answer(method, None)
+            elif not self._stopped.is_set():
+                self.failed.emit(method, text.engine_away())
+
+    def _read(self, socket: ClientConnection) -> None:
+        with contextlib.suppress(WebSocketException, OSError):
+            for frame in socket:
+                if self._stopped.is_set():
+                    return
+                with contextlib.suppress(msgspec.DecodeError):  # a newer engine may say more than we know
+                    self._take(msgspec.json.decode(frame, type=_Message))
+
+    def _take(self, message: _Message) -> None:
+        match message.method:
+            case "snapshot":
+                self.snapshot_came.emit(msgspec.json.decode(message.params, type=Snapshot))
+            case "notice":
+                self.notice_came.emit(msgspec.json.decode(message.params, type=Notice))
+            case "show":
+                self.show_asked.emit()
+            case None:
+                self._take_answer(message)
+
+    def _take_answer(self, message: _Message) -> None:
+        with self._lock:
+            method = self._pending.pop(message.id or 0, None)
+        if method is None:
+            return
+        if message.error is not None:
+            problem = message.error.data or ProblemView("error", message.error.message)
+            self.failed.emit(method, problem)
+            return
+        is_evaluation = method == "evaluate"
+        self._emit_answer(method, msgspec.json.decode(message.result, type=Evaluation) if is_evaluation else None)
+
+    def _emit_answer(self, method: str, result: object) -> None:
+        if not self._stopped.is_set():
+            self.answered.emit(method, result)
+
+
+def _open(file: EngineFile) -> ClientConnection:
+    return connect(
+        f"ws://127.0.0.1:{file.port}/control",
+        additional_headers={"Authorization": f"Bearer {file.token}"},
+        open_timeout=OPEN_TIMEOUT_S,
+        close_timeout=CLOSE_TIMEOUT_S,
+        max_size=MESSAGE_BYTES_MAX,
+        compression=None,
+        proxy=None,
+    )

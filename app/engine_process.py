@@ -1,0 +1,118 @@
+"""Starts the engine as a process of its own, which outlives the window, and tells how that went."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from app import text
+from core.api.snapshot import ProblemView
+
+LOG_BYTES_MAX = 1024 * 1024
+TAIL_BYTES = 8192
+LOOK_MS = 200
+
+
+def engine_command(home: Path) -> list[str]:
+    """How to start an engine on `home`, in a frozen build or with this Python."""
+    program = [sys.executable] if getattr(sys, "frozen", False) else [sys.executable, "-m", "core"]
+    return [*program, "engine", "--home", str(home), "--embedded"]
+
+
+class EngineProcess(QObject):
+    """An engine that this window started, if it did.
+
+    Args:
+        home: The engine's home; its output goes to `engine.log` there.
+        command: What to run.
+    """
+
+    died = Signal(object)
+    """The process ended by itself; a ProblemView says why."""
+
+    def __init__(self, home: Path, command: Sequence[str], parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._home = home
+        self._command = list(command)
+        self._log = home / "engine.log"
+        self._log_start = 0
+        self._process: subprocess.Popen[bytes] | None = None
+        self._looking = QTimer(self, interval=LOOK_MS)
+        self._looking.timeout.connect(self._look)
+
+    @property
+    def running(self) -> bool:
+        """Whether an engine that this window started still runs."""
+        return self._process is not None and self._process.poll() is None
+
+    def start(self) -> ProblemView | None:
+        """Start one, unless it runs.
+
+        Returns:
+            What prevented it.
+        """
+        if self.running:
+            return None
+        try:
+            self._home.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._process = self._spawn()
+        except OSError as error:
+            return text.engine_not_started(error.strerror or str(error))
+        self._looking.start()
+        return None
+
+    def stop(self) -> None:
+        """End an engine that could not be asked to quit: it is still starting, or does not answer."""
+        if self._process is not None and self.running:
+            self._looking.stop()
+            self._process.terminate()
+
+    def let_go(self) -> None:
+        """The window closes, the engine goes on."""
+        self._looking.stop()
+        if self._process is not None and self._process.poll() is None:
+            self._process.returncode = 0  # it is nobody's child from now on: no warning, no waiting
+        self._process = None
+
+    def _spawn(self) -> subprocess.Popen[bytes]:
+        if self._log.exists() and self._log.stat().st_size > LOG_BYTES_MAX:
+            self._log.replace(self._log.with_suffix(".log.old"))
+        detached = _detached()
+        descriptor = os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        with os.fdopen(descriptor, "ab") as log:
+            self._log_start = log.tell()
+            return subprocess.Popen(
+                self._command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                creationflags=detached,
+                start_new_session=True,
+            )
+
+    def _look(self) -> None:
+        if self._process is None or (code := self._process.poll()) is None:
+            return
+        self._looking.stop()
+        self.died.emit(text.engine_died(code, self._last_line()))
+
+    def _last_line(self) -> str:
+        """The last thing that the engine said in this run, shortened."""
+        try:
+            with self._log.open("rb") as log:
+                size = log.seek(0, os.SEEK_END)
+                log.seek(max(self._log_start, size - TAIL_BYTES))
+                lines = log.read(TAIL_BYTES).decode("utf-8", "replace").split("\n")
+        except OSError:
+            return ""
+        return next((line.strip()[:300] for line in reversed(lines) if line.strip()), "")
+
+
+def _detached() -> int:
+    """Flags of Windows that keep the engine out of our console and its Ctrl-C."""
+    if sys.platform == "win32":
+        return subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW
+    return 0

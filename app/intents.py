@@ -1,0 +1,68 @@
+"""What the person wants, passed down to the engine.  What came of it shows in the next snapshots."""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from app.store import Store
+
+PATIENCE_MS = 3000
+"""For so long the switch shows what was asked for, even if snapshots still say otherwise."""
+
+
+class Intents(QObject):
+    """Turns clicks into calls.
+
+    Args:
+        call: Sends a method of `core.api.commands.METHODS` to the engine.
+        store: The last snapshot.
+    """
+
+    changed = Signal()
+    """What the switch should show may have changed."""
+
+    def __init__(self, call: Callable[[str], None], store: Store, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._call = call
+        self._store = store
+        self._wanted: bool | None = None
+        self._patience = QTimer(self, singleShot=True, interval=PATIENCE_MS)
+        self._patience.timeout.connect(self.forget)
+        store.changed.connect(self._compare)
+
+    @property
+    def contributing(self) -> bool:
+        """Where the switch stands: as the person last put it, until the engine's word on that is in."""
+        if self._wanted is not None:
+            return self._wanted
+        snapshot = self._store.snapshot
+        return snapshot is not None and snapshot.contributing
+
+    def contribute(self, wanted: bool) -> None:  # noqa: FBT001 - a Qt slot of `toggled(bool)`
+        """Contribute, or pause."""
+        if wanted == self.contributing:
+            return
+        self._wanted = wanted
+        self._patience.start()
+        self._call("resume" if wanted else "pause")
+        self.changed.emit()
+
+    def evaluate(self) -> None:
+        """Look at the held-out text now."""
+        self._call("evaluate")
+
+    def stop_engine(self) -> None:
+        """End the engine."""
+        self._call("quit")
+
+    def forget(self) -> None:
+        """The call failed, or took too long: the snapshot decides again."""
+        if self._wanted is not None:
+            self._wanted = None
+            self._patience.stop()
+            self.changed.emit()
+
+    def _compare(self) -> None:
+        snapshot = self._store.snapshot
+        if snapshot is not None and snapshot.contributing == self._wanted:
+            self.forget()

@@ -1,0 +1,61 @@
+"""Runs the window, where Qt is known to work."""
+
+import argparse
+import sys
+from pathlib import Path
+
+import msgspec
+from PySide6.QtWidgets import QApplication
+
+from app import screenshot as picture
+from app.application import Application
+from app.choices import ThemeChoice
+from app.engine_process import engine_command
+from app.signals import Interrupts
+from app.single import SingleWindow
+
+
+def run(home: Path, *, attach: bool) -> int:
+    """The window of `home`, or the one that is there already, brought to the front.
+
+    Returns:
+        The exit code.
+    """
+    qt = _qt()
+    single = SingleWindow(home)
+    if not single.claim():
+        return 0
+    application = Application(home, qt, engine=None if attach else engine_command(home))
+    single.show_asked.connect(application.window.come_forward)
+    interrupts = Interrupts()
+    interrupts.came.connect(application.interrupt)
+    application.left.connect(qt.quit)
+    application.start()
+    code = qt.exec()
+    interrupts.close()
+    single.release()
+    return code
+
+
+def screenshot(options: argparse.Namespace) -> str:
+    """Draw the window into a file.
+
+    Returns:
+        A sentence about what prevented it, or nothing.
+    """
+    qt = _qt()
+    try:
+        saved = picture.take(
+            qt, options.screenshot, snapshot=options.snapshot, size=options.size, theme=ThemeChoice(options.theme)
+        )
+    except (OSError, msgspec.DecodeError) as error:
+        return f"The snapshot cannot be read: {error}."
+    return "" if saved else f"The picture cannot be written: {options.screenshot}."
+
+
+def _qt() -> QApplication:
+    qt = QApplication(sys.argv[:1])
+    qt.setApplicationName("Potluck")
+    qt.setApplicationDisplayName("Potluck")
+    qt.setDesktopFileName("potluck")
+    return qt

@@ -1,0 +1,1 @@
+"""Tables of the last snapshot, for Qt views."""

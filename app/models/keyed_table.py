@@ -1,0 +1,135 @@
+"""A table that follows a list of rows without a reset: selection and scrolling stay where they are."""
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+
+from app import text
+
+ROWS_MAX = 500
+Row = TypeVar("Row")
+Index = QModelIndex | QPersistentModelIndex
+MINE_ROLE = Qt.ItemDataRole.UserRole + 1
+"""True for the row of this computer."""
+SHARE_ROLE = Qt.ItemDataRole.UserRole + 2
+"""A number from 0 to 1, to be drawn as a bar; None elsewhere."""
+ICON_ROLE = Qt.ItemDataRole.UserRole + 3
+"""Name of a line icon; None elsewhere."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column(Generic[Row]):
+    """What a column shows of a row."""
+
+    title: str
+    show: Callable[[Row], str]
+    numeric: bool = False
+    share: Callable[[Row], float | None] | None = None
+    icon: Callable[[Row], str] | None = None
+    explain: Callable[[Row], str] | None = None
+    """A longer text: tooltip, and what a screen reader says."""
+
+
+class KeyedTable(QAbstractTableModel, Generic[Row]):
+    """Rows with keys, in the order of the last `follow`.
+
+    Args:
+        columns: From left to right.
+        key: Tells which row is which, over time.
+        mine: Whether a row is that of this computer.
+    """
+
+    def __init__(
+        self,
+        columns: Sequence[Column[Row]],
+        *,
+        key: Callable[[Row], Hashable],
+        mine: Callable[[Row], bool],
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._columns = tuple(columns)
+        self._key = key
+        self._mine = mine
+        self._rows: list[Row] = []
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """As shown."""
+        return tuple(self._rows)
+
+    def follow(self, rows: Sequence[Row]) -> None:
+        """Become `rows`, by removing, moving, adding and changing single rows.  Only the first 500 are kept."""
+        wanted = list({self._key(row): row for row in rows[:ROWS_MAX]}.values())
+        kept = {self._key(row) for row in wanted}
+        for place in reversed(range(len(self._rows))):
+            if self._key(self._rows[place]) not in kept:
+                self.beginRemoveRows(QModelIndex(), place, place)
+                del self._rows[place]
+                self.endRemoveRows()
+        for place, row in enumerate(wanted):
+            self._put(place, row)
+
+    def _put(self, place: int, row: Row) -> None:
+        """Make `row` the one at `place`; all before it are right already."""
+        key = self._key(row)
+        found = next((at for at in range(place, len(self._rows)) if self._key(self._rows[at]) == key), None)
+        if found is None:
+            self.beginInsertRows(QModelIndex(), place, place)
+            self._rows.insert(place, row)
+            self.endInsertRows()
+            return
+        if found != place:
+            self.beginMoveRows(QModelIndex(), found, found, QModelIndex(), place)
+            self._rows.insert(place, self._rows.pop(found))
+            self.endMoveRows()
+        if self._rows[place] != row:
+            self._rows[place] = row
+            self.dataChanged.emit(self.index(place, 0), self.index(place, len(self._columns) - 1))
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's signature
+        """Of Qt."""
+        return 0 if parent.isValid() else len(self._rows)
+
+    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's signature
+        """Of Qt."""
+        return 0 if parent.isValid() else len(self._columns)
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Of Qt."""
+        if orientation is not Qt.Orientation.Horizontal:
+            return None
+        column = self._columns[section]
+        match role:
+            case Qt.ItemDataRole.DisplayRole:
+                return column.title
+            case Qt.ItemDataRole.TextAlignmentRole:
+                return _alignment(column.numeric)
+        return None
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Of Qt."""
+        row, column = self._rows[index.row()], self._columns[index.column()]
+        match role:
+            case Qt.ItemDataRole.DisplayRole:
+                return column.show(row)
+            case Qt.ItemDataRole.AccessibleTextRole:
+                return f"{column.title}: {(column.explain or column.show)(row)}"
+            case Qt.ItemDataRole.ToolTipRole:  # a name that looks like HTML stays a name
+                return text.tooltip((column.explain or column.show)(row))
+            case Qt.ItemDataRole.TextAlignmentRole:
+                return _alignment(column.numeric)
+            case _ if role == MINE_ROLE:
+                return self._mine(row)
+            case _ if role == SHARE_ROLE:
+                return column.share(row) if column.share else None
+            case _ if role == ICON_ROLE:
+                return column.icon(row) if column.icon else None
+        return None
+
+
+def _alignment(numeric: bool) -> Qt.AlignmentFlag:  # noqa: FBT001 - a field of the column
+    side = Qt.AlignmentFlag.AlignRight if numeric else Qt.AlignmentFlag.AlignLeft
+    return side | Qt.AlignmentFlag.AlignVCenter

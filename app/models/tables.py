@@ -1,0 +1,87 @@
+"""The two tables: who is here, and the leaderboard."""
+
+from PySide6.QtCore import QObject
+
+from app import text
+from app.models.keyed_table import Column, KeyedTable
+from core.api.snapshot import PeerView, Standing
+
+ACTIVITY_ICONS = frozenset(
+    ("starting", "joining", "waiting", "catching_up", "training", "averaging", "paused", "finished", "problem")
+)
+
+
+def peers_table(parent: QObject | None = None) -> KeyedTable[PeerView]:
+    """Who is here now."""
+    tr = text.tr
+    return KeyedTable[PeerView](
+        [
+            Column(title=tr("Name"), show=_peer_name, icon=_role_icon, explain=_peer_whole),
+            Column(title=tr("Role"), show=lambda row: text.role(row.role)),
+            Column(title=tr("Doing"), show=lambda row: text.activity(row.activity), icon=_peer_icon),
+            Column(title=tr("Samples/s"), show=_peer_speed, numeric=True),
+        ],
+        key=lambda row: (row.peer, row.role, row.is_me),
+        mine=lambda row: row.is_me,
+        parent=parent,
+    )
+
+
+ROLE_COLUMN = 1
+"""Of the table of peers: the first to go where there is little room, an icon beside the name says the same."""
+
+
+def leaderboard_table(parent: QObject | None = None) -> KeyedTable[Standing]:
+    """Who gave how much."""
+    tr = text.tr
+    return KeyedTable[Standing](
+        [
+            Column(title=tr("Rank"), show=lambda row: text.count(row.rank), numeric=True),
+            Column(title=tr("Name"), show=_standing_name, explain=_standing_whole),
+            Column(title=tr("Samples"), show=lambda row: text.count(row.samples), numeric=True),
+            Column(title=tr("Share"), show=lambda row: text.percent(row.share), numeric=True, share=_share),
+        ],
+        key=lambda row: (row.peer, row.is_me),
+        mine=lambda row: row.is_me,
+        parent=parent,
+    )
+
+
+def _peer_name(row: PeerView) -> str:
+    return text.name(row.name, row.peer, row.is_me)
+
+
+def _peer_whole(row: PeerView) -> str:
+    sentence = text.tr("{name}, {role}, peer {peer}, at epoch {epoch}, {samples} samples in this one")
+    return sentence.format(
+        name=_peer_name(row),
+        role=text.role(row.role),
+        peer=row.peer,
+        epoch=text.count(row.epoch),
+        samples=text.count(row.samples_pending),
+    )
+
+
+def _peer_speed(row: PeerView) -> str:
+    return text.NOTHING if row.role == "backbone" else text.per_second(row.samples_per_s)
+
+
+def _role_icon(row: PeerView) -> str:
+    return "backbone" if row.role == "backbone" else "volunteer"
+
+
+def _peer_icon(row: PeerView) -> str:
+    return row.activity if row.activity in ACTIVITY_ICONS else "waiting"
+
+
+def _standing_name(row: Standing) -> str:
+    return text.name(row.name, row.peer, row.is_me)
+
+
+def _standing_whole(row: Standing) -> str:
+    sentence = text.tr("{name}, peer {peer}, {epochs} epochs")
+    return sentence.format(name=_standing_name(row), peer=row.peer, epochs=text.count(row.epochs))
+
+
+def _share(row: Standing) -> float:
+    return min(1.0, max(0.0, row.share))

@@ -1,0 +1,56 @@
+"""Draws the window from a snapshot in a file, without an engine: for the README and for tests."""
+
+import tempfile
+from pathlib import Path
+
+import msgspec
+from PySide6.QtWidgets import QApplication
+
+from app.choices import Choices, ThemeChoice
+from app.intents import Intents
+from app.link import Link, LinkState
+from app.store import Store
+from app.theme import Theme
+from app.views.main_window import MainWindow
+from core.api.snapshot import Snapshot
+
+
+def take(qt: QApplication, target: Path, *, snapshot: Path | None, size: tuple[int, int], theme: ThemeChoice) -> bool:
+    """Write a picture of the window.
+
+    Args:
+        qt: Qt's application.
+        target: The picture; its ending tells the format.
+        snapshot: A Snapshot as JSON; without one the window shows the start.
+        size: Width and height in points.
+        theme: The colours.
+
+    Returns:
+        Whether it could be written.
+
+    Raises:
+        OSError: the snapshot cannot be read.
+        msgspec.DecodeError: it is none.
+    """
+    shown = msgspec.json.decode(snapshot.read_bytes(), type=Snapshot) if snapshot is not None else None
+    store = Store()
+    colours = Theme(qt, theme)
+    with tempfile.TemporaryDirectory() as folder:
+        choices = Choices(Path(folder) / "window.ini")
+        intents = Intents(_nobody, store)
+        window = MainWindow(store, intents, theme=colours, choices=choices)
+        window.resize(*size)
+        if shown is not None:
+            window.show_link(Link(LinkState.CONNECTED))
+            store.put(shown)
+        window.show()
+        for _ in range(5):
+            qt.processEvents()
+        saved = window.grab().save(str(target))
+        window.hide()
+        window.deleteLater()
+    return saved
+
+
+def _nobody(method: str) -> None:
+    """There is no engine."""

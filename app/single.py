@@ -1,0 +1,53 @@
+"""One window a home: a second start brings the first one's window to the front."""
+
+import hashlib
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtNetwork import QLocalServer, QLocalSocket
+
+REACH_TIMEOUT_MS = 500
+ASK = b"show\n"
+
+
+class SingleWindow(QObject):
+    """The right to be the window of a home.
+
+    Args:
+        home: The home directory, absolute.
+    """
+
+    show_asked = Signal()
+    """Another start asked for this window."""
+
+    def __init__(self, home: Path, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        digest = hashlib.sha256(str(home).encode()).hexdigest()
+        self._name = f"potluck-{digest[:24]}"
+        self._server = QLocalServer(self)
+        self._server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
+        self._server.newConnection.connect(self._welcome)
+
+    def claim(self) -> bool:
+        """Become the window of the home; False if there is one, which is then asked to come to the front."""
+        socket = QLocalSocket()
+        socket.connectToServer(self._name)
+        if socket.waitForConnected(REACH_TIMEOUT_MS):
+            socket.write(ASK)
+            socket.waitForBytesWritten(REACH_TIMEOUT_MS)
+            socket.disconnectFromServer()
+            return False
+        if not self._server.listen(self._name):
+            QLocalServer.removeServer(self._name)  # left over from a crash: nobody answered
+            self._server.listen(self._name)
+        return True
+
+    def release(self) -> None:
+        """Give the right up."""
+        self._server.close()
+
+    def _welcome(self) -> None:
+        while (socket := self._server.nextPendingConnection()) is not None:
+            socket.disconnected.connect(socket.deleteLater)
+            socket.close()
+            self.show_asked.emit()

@@ -1,0 +1,277 @@
+"""Every sentence of the window, and how numbers are written.
+
+All go through `tr`, so that a translation is a Qt catalogue of the context "potluck".
+"""
+
+import html
+import math
+
+from PySide6.QtCore import QCoreApplication, QLocale
+
+from app.link import LinkState
+from core.api.snapshot import Activity, CurvePoint, ProblemView, Snapshot
+
+NOTHING = "–"  # noqa: RUF001 - the dash of an empty cell
+NOTHING_TO_START = frozenset(("version", "full", "absent"))
+"""Codes of the window's own problems that starting an engine does not help against."""
+_LOCALE = QLocale(QLocale.Language.English, QLocale.Country.UnitedStates)  # as the engine writes its sentences
+
+
+def tr(sentence: str) -> str:
+    """The sentence in the person's language."""
+    return QCoreApplication.translate("potluck", sentence)
+
+
+# Numbers
+
+
+def count(number: int) -> str:
+    """12,288; from ten million on 12.3 M."""
+    if abs(number) >= 10_000_000:
+        return f"{number / 1e6:,.1f} M"
+    return _LOCALE.toString(number)
+
+
+def per_second(rate: float) -> str:
+    """Samples a second: 0.42, 3.4, 104."""
+    if not math.isfinite(rate) or rate <= 0:
+        return "0"
+    return f"{rate:.2f}" if rate < 1 else f"{rate:.1f}" if rate < 10 else count(round(rate))
+
+
+def percent(share: float) -> str:
+    """0.314 is 31 %; what is more than nothing is never 0 %."""
+    if 0 < share < 0.01:
+        return "<1 %"
+    return f"{round(share * 100)} %"
+
+
+def size(number: int) -> str:
+    """Bytes: 640 B, 12 kB, 3.4 MB."""
+    if number < 1000:
+        return f"{number} B"
+    for unit in ("kB", "MB", "GB"):
+        number_in_unit = number / 1000 ** (1 + ("kB", "MB", "GB").index(unit))
+        if number_in_unit < 999.5 or unit == "GB":
+            return f"{number_in_unit:.1f} {unit}" if number_in_unit < 10 else f"{number_in_unit:,.0f} {unit}"
+    raise AssertionError
+
+
+def duration(seconds: float) -> str:
+    """45 s, 12 min, 3 h 05 min, 2 d 4 h."""
+    whole = int(max(0.0, seconds))
+    minutes, hours, days = whole // 60, whole // 3600, whole // 86400
+    if minutes == 0:
+        return f"{whole} s"
+    if hours == 0:
+        return f"{minutes} min"
+    return f"{hours} h {minutes % 60:02} min" if days == 0 else f"{days} d {hours % 24} h"
+
+
+def loss(value: float) -> str:
+    """Nats, as people compare them."""
+    return f"{value:.2f}"
+
+
+# What is happening
+
+
+def activity(value: str) -> str:
+    """What a peer does, in a word or two.  What we do not know is shown as it is, shortened."""
+    words = {
+        Activity.STARTING: tr("Starting"),
+        Activity.JOINING: tr("Joining"),
+        Activity.WAITING: tr("Waiting"),
+        Activity.CATCHING_UP: tr("Catching up"),
+        Activity.TRAINING: tr("Training"),
+        Activity.AVERAGING: tr("Averaging"),
+        Activity.PAUSED: tr("Paused"),
+        Activity.FINISHED: tr("Finished"),
+        Activity.PROBLEM: tr("Problem"),
+    }
+    return words[Activity(value)] if value in list(Activity) else value[:20]
+
+
+def role(value: str) -> str:
+    """Volunteer or backbone."""
+    return {"volunteer": tr("Volunteer"), "backbone": tr("Backbone")}.get(value, value[:20])
+
+
+def switch_state(contributing: bool) -> str:  # noqa: FBT001 - the state itself
+    """Beside the switch."""
+    return tr("Contributing") if contributing else tr("Paused")
+
+
+def state(snapshot: Snapshot, *, contributing: bool) -> str:
+    """Beside the switch, with what the engine makes of it."""
+    if contributing and (snapshot.problem is not None or snapshot.activity is Activity.PROBLEM):
+        return tr("Held up")
+    if contributing and snapshot.activity is Activity.FINISHED:
+        return tr("Finished")
+    return switch_state(contributing)
+
+
+def name(person: str, peer: str, is_me: bool) -> str:  # noqa: FBT001 - a field of the row
+    """A peer's name in a table."""
+    shown = plain(person) or plain(peer)
+    return tr("{name} (you)").format(name=shown) if is_me else shown
+
+
+def one_line(words: str) -> str:
+    """Without line breaks, control and direction characters."""
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in words[:1000]).split())
+
+
+def plain(words: str) -> str:
+    """What a stranger wrote, on one line, at most 60 letters."""
+    shown = one_line(words)
+    return shown if len(shown) <= 60 else f"{shown[:59]}…"
+
+
+def tooltip(words: str) -> str:
+    """Words as a tooltip, which would read what looks like HTML as HTML."""
+    return f"<p>{html.escape(words)}</p>" if words else ""
+
+
+def collaboration(snapshot: Snapshot) -> str:
+    """What is learned, and who organises it."""
+    known = snapshot.collaboration
+    if known is None:
+        return ""
+    return tr("{name}, organised by {organiser}").format(name=plain(known.name), organiser=plain(known.organiser))
+
+
+def window_title(snapshot: Snapshot | None) -> str:
+    """Of the main window."""
+    if snapshot is None or snapshot.collaboration is None:
+        return "Potluck"
+    return f"{plain(snapshot.collaboration.name)} – Potluck"  # noqa: RUF001 - the dash of window titles
+
+
+def about(version: str) -> str:
+    """The name, and the version where it is known."""
+    return f"Potluck {version}".strip()
+
+
+def link(state: LinkState) -> str:
+    """Whether the engine can be reached."""
+    match state:
+        case LinkState.CONNECTED:
+            return tr("Connected to the engine")
+        case LinkState.CONNECTING:
+            return tr("Connecting to the engine…")
+        case LinkState.ABSENT:
+            return tr("No engine runs")
+        case LinkState.REFUSED:
+            return tr("The engine cannot be used")
+
+
+def epoch_title(snapshot: Snapshot) -> str:
+    """Left of the progress bar."""
+    return tr("Towards epoch {number}").format(number=count(snapshot.epoch + 1))
+
+
+def epoch_progress(samples: int, target: int) -> str:
+    """Right of the progress bar."""
+    if target <= 0:
+        return ""
+    return tr("{samples} of {target} samples").format(samples=count(min(samples, target)), target=count(target))
+
+
+def rank(snapshot: Snapshot) -> str:
+    """Mine on the leaderboard: 2 of 3."""
+    mine = next((row.rank for row in snapshot.leaderboard if row.is_me), None)
+    if mine is None:
+        return NOTHING
+    return tr("{rank} of {all}").format(rank=count(mine), all=count(len(snapshot.leaderboard)))
+
+
+def here(snapshot: Snapshot) -> str:
+    """How many peers are here."""
+    number = len(snapshot.peers)
+    if number == 0:
+        return tr("nobody here yet")
+    return tr("1 peer here") if number == 1 else tr("{number} peers here").format(number=count(number))
+
+
+def traffic(snapshot: Snapshot) -> str:
+    """What went over the network."""
+    sentence = tr("sent {sent}, received {received}")
+    return sentence.format(sent=size(snapshot.me.bytes_sent), received=size(snapshot.me.bytes_received))
+
+
+def chart(points: list[CurvePoint], loss_unigram: float | None) -> str:
+    """The curve as a sentence, for who cannot see it."""
+    training = [(point.epoch, point.loss_training) for point in points if point.loss_training is not None]
+    heldout = [(point.epoch, point.loss_heldout) for point in points if point.loss_heldout is not None]
+    if not training and not heldout:
+        return tr("The loss curve is empty: it begins with the first epoch.")
+    said = []
+    for title, series in ((tr("Training loss"), training), (tr("Held-out loss"), heldout)):
+        if series:
+            (first_epoch, first), (last_epoch, last) = series[0], series[-1]
+            sentence = tr("{title}: {first} nats at epoch {first_epoch}, {last} nats at epoch {last_epoch}.")
+            said.append(
+                sentence.format(
+                    title=title, first=loss(first), first_epoch=first_epoch, last=loss(last), last_epoch=last_epoch
+                )
+            )
+    if loss_unigram is not None:
+        said.append(tr("Word frequencies alone: {loss} nats.").format(loss=loss(loss_unigram)))
+    return " ".join(said)
+
+
+def evaluated(epoch: int, loss_now: float, loss_unigram: float) -> str:
+    """The answer to a look at the held-out text."""
+    sentence = tr("Held-out loss at epoch {epoch}: {loss} nats. Word frequencies alone: {unigram} nats.")
+    return sentence.format(epoch=count(epoch), loss=loss(loss_now), unigram=loss(loss_unigram))
+
+
+# Problems of the window itself
+
+
+def engine_away() -> ProblemView:
+    """Asked while there was no connection."""
+    return ProblemView("away", tr("The engine cannot be reached right now."), tr("Try again in a moment."))
+
+
+def engine_of_another_version() -> ProblemView:
+    """`engine.json` names another protocol."""
+    return ProblemView(
+        "version",
+        tr("The Potluck that runs in the background is of another version."),
+        tr("Stop it, then start again."),
+    )
+
+
+def engine_full() -> ProblemView:
+    """The door has too many clients."""
+    return ProblemView("full", tr("Too many windows are connected to the engine."), tr("Close one of them."))
+
+
+def engine_gone() -> ProblemView:
+    """It was there and is not any more, and we did not start it."""
+    return ProblemView("gone", tr("The engine has stopped."), tr("Nothing is computed until you start it again."))
+
+
+def engine_absent() -> ProblemView:
+    """With --attach: nobody is there, and we may not start one."""
+    return ProblemView("absent", tr("No engine runs here."), tr("Waiting for one to start."))
+
+
+def engine_not_started(why: str) -> ProblemView:
+    """The system did not let us."""
+    return ProblemView("spawn", tr("The engine could not be started: {why}.").format(why=why))
+
+
+def engine_died(code: int, last_line: str) -> ProblemView:
+    """Its process ended; code 2 is a sentence for the person."""
+    if code == 0:
+        return engine_gone()
+    last_line = last_line.removeprefix("potluck: ")
+    hint = tr("The file engine.log in the home folder says more.")
+    if code == 2 and last_line:
+        return ProblemView("refused", last_line, hint)
+    if last_line:
+        return ProblemView("died", tr("The engine stopped: {why}").format(why=last_line), hint)
+    return ProblemView("died", tr("The engine stopped without a word (exit code {code}).").format(code=code), hint)

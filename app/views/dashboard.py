@@ -1,0 +1,57 @@
+"""What is seen once there is a collaboration."""
+
+from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
+
+from app import text
+from app.intents import Intents
+from app.theme import Theme
+from app.views.epoch_bar import EpochBar
+from app.views.figures import Figures
+from app.views.header import Header
+from app.views.people import People
+from app.widgets.labels import Elided, card, label
+from app.widgets.loss_curve import LossCurve
+from core.api.snapshot import Snapshot
+
+
+class Dashboard(QWidget):
+    """Shows snapshots."""
+
+    def __init__(self, intents: Intents, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.header = Header(intents, theme)
+        self.figures = Figures()
+        self.epoch_bar = EpochBar()
+        self.curve = LossCurve(theme)
+        self.people = People(theme)
+        self._collaboration = Elided(tone="muted")
+        self._build()
+
+    def show_snapshot(self, snapshot: Snapshot) -> None:
+        """Show all of it."""
+        self.header.show_snapshot(snapshot)
+        self.figures.show_snapshot(snapshot)
+        self.epoch_bar.show_snapshot(snapshot)
+        collaboration = snapshot.collaboration
+        self.curve.show_points(snapshot.curve, collaboration.loss_unigram if collaboration else None)
+        self.people.show_snapshot(snapshot)
+        self._collaboration.setText(text.collaboration(snapshot))
+
+    def _build(self) -> None:
+        frame, column = card(margin=12)
+        column.addWidget(label(text.tr("Shared loss"), bold=True))
+        column.addWidget(self._collaboration)
+        column.addWidget(self.curve, stretch=1)
+        lower = QGridLayout()
+        lower.setSpacing(8)
+        lower.addWidget(frame, 0, 0)
+        lower.addWidget(self.people, 0, 1)
+        lower.setColumnStretch(0, 10)
+        lower.setColumnStretch(1, 9)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.setSpacing(8)
+        whole.addWidget(self.header)
+        whole.addWidget(self.figures)
+        whole.addWidget(self.epoch_bar)
+        whole.addLayout(lower, stretch=1)

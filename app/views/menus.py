@@ -1,0 +1,79 @@
+"""The menu bar."""
+
+from enum import StrEnum
+from typing import TypeVar
+
+from PySide6.QtGui import QAction, QActionGroup
+from PySide6.QtWidgets import QMenu, QMenuBar
+
+from app import text
+from app.choices import Choices, Closing, ThemeChoice
+from app.theme import Theme
+from app.views.actions import Actions
+
+_Kind = TypeVar("_Kind", bound=StrEnum)
+
+
+class Menus:
+    """Fills a menu bar, and keeps its check marks right."""
+
+    def __init__(self, bar: QMenuBar, actions: Actions, *, choices: Choices, theme: Theme) -> None:
+        self._choices = choices
+        self._theme = theme
+        tr = text.tr
+        main = bar.addMenu(tr("&Potluck"))
+        main.addAction(actions.toggle)
+        main.addAction(actions.evaluate)
+        main.addSeparator()
+        self._closing = _choice_menu(
+            main.addMenu(tr("When the window c&loses")),
+            {
+                Closing.ASK: tr("&Ask"),
+                Closing.KEEP: tr("&Keep contributing in the background"),
+                Closing.STOP: tr("&Stop contributing"),
+            },
+        )
+        main.addSeparator()
+        main.addAction(actions.close)
+        main.addAction(actions.quit)
+        view = bar.addMenu(tr("&View"))
+        self._themes = _choice_menu(
+            view.addMenu(tr("&Colours")),
+            {
+                ThemeChoice.SYSTEM: tr("Like the &system"),
+                ThemeChoice.LIGHT: tr("&Light"),
+                ThemeChoice.DARK: tr("&Dark"),
+            },
+        )
+        bar.addMenu(tr("&Help")).addAction(actions.about)
+        main.aboutToShow.connect(self.refresh)
+        view.aboutToShow.connect(self.refresh)
+        for closing, action in self._closing.items():
+            action.triggered.connect(lambda _checked=False, value=closing: self._choose_closing(value))
+        for which, action in self._themes.items():
+            action.triggered.connect(lambda _checked=False, value=which: self._choose_theme(value))
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Tick what is chosen."""
+        self._closing[self._choices.closing].setChecked(True)
+        self._themes[self._choices.theme].setChecked(True)
+
+    def _choose_closing(self, value: Closing) -> None:
+        self._choices.closing = value
+
+    def _choose_theme(self, value: ThemeChoice) -> None:
+        self._choices.theme = value
+        self._theme.choose(value)
+
+
+def _choice_menu(menu: QMenu, titles: dict[_Kind, str]) -> dict[_Kind, QAction]:
+    """One of several, as a menu."""
+    group = QActionGroup(menu)
+    made = {}
+    for value, title in titles.items():
+        action = QAction(title, menu, checkable=True)
+        group.addAction(action)
+        menu.addAction(action)
+        made[value] = action
+    return made

@@ -1,0 +1,88 @@
+"""Pictures from `resources/icons`, sharp at every size."""
+
+from functools import lru_cache
+
+from PySide6.QtCore import QByteArray, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QIcon, QPainter, QPaintEvent, QPalette, QPixmap
+from PySide6.QtSvg import QSvgRenderer
+from PySide6.QtWidgets import QWidget
+
+import resources
+
+SIZES = (16, 22, 24, 32, 44, 48, 64, 128, 256)
+
+
+@lru_cache(maxsize=64)
+def _source(name: str) -> str:
+    return resources.file("icons", f"{name}.svg").read_text("utf-8")
+
+
+def renderer(name: str, colour: str = "") -> QSvgRenderer:
+    """What draws an icon.
+
+    Args:
+        name: Without the ending.
+        colour: For line icons, such as "#14796A".
+    """
+    return QSvgRenderer(QByteArray(_source(name).replace("currentColor", colour or "#000000").encode()))
+
+
+def pixmap(name: str, size: int, colour: str = "", *, scale: float = 1.0) -> QPixmap:
+    """An icon as a square picture of `size` points, on a screen with `scale` pixels a point."""
+    picture = QPixmap(round(size * scale), round(size * scale))
+    picture.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(picture)
+    renderer(name, colour).render(painter)
+    painter.end()
+    picture.setDevicePixelRatio(scale)
+    return picture
+
+
+def icon(name: str) -> QIcon:
+    """For windows and the tray, in the sizes that panels ask for."""
+    made = QIcon()
+    for size in SIZES:
+        made.addPixmap(pixmap(name, size))
+    return made
+
+
+class Picture(QWidget):
+    """An icon as a part of a window; says nothing to a screen reader, the text beside it does.
+
+    Args:
+        name: Of the icon.
+        size: In lines of text.
+        role: Whose palette colour a line icon has.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        size: float,
+        *,
+        role: QPalette.ColorRole = QPalette.ColorRole.WindowText,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._name = name
+        self._size = size
+        self._role = role
+        self.setFixedSize(self.sizeHint())
+
+    def show_icon(self, name: str) -> None:
+        """Show another one."""
+        if name != self._name:
+            self._name = name
+            self.update()
+
+    def sizeHint(self) -> QSize:
+        """Of Qt."""
+        side = round(self._size * self.fontMetrics().height())
+        return QSize(side, side)
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: ARG002 - Qt's signature
+        """Of Qt."""
+        painter = QPainter(self)
+        colour: QColor = self.palette().color(self._role)
+        renderer(self._name, colour.name()).render(painter, QRectF(self.rect()))
+        painter.end()

@@ -1,0 +1,71 @@
+"""Text in the sizes and tones that the window uses.  Always plain text: some of it comes from strangers."""
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QFont, QPainter, QPaintEvent
+from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QVBoxLayout, QWidget
+
+
+def sized(font: QFont, factor: float, *, bold: bool = False) -> QFont:
+    """The font in another size, relative to what the person's system has."""
+    made = QFont(font)
+    if font.pointSizeF() > 0:
+        made.setPointSizeF(font.pointSizeF() * factor)
+    else:
+        made.setPixelSize(round(font.pixelSize() * factor))
+    if bold:
+        made.setWeight(QFont.Weight.DemiBold)
+    return made
+
+
+def label(text: str = "", *, factor: float = 1.0, bold: bool = False, tone: str = "") -> QLabel:
+    """A plain text.
+
+    Args:
+        text: At first.
+        factor: Of the system's size.
+        bold: Or not.
+        tone: "", "muted" or "accent", of `resources/styles`.
+    """
+    made = QLabel(text)
+    made.setTextFormat(Qt.TextFormat.PlainText)
+    made.setFont(sized(made.font(), factor, bold=bold))
+    if tone:
+        made.setProperty("tone", tone)
+    return made
+
+
+def sentence(*, factor: float = 1.0, tone: str = "") -> QLabel:
+    """A text that may need several lines."""
+    made = label(factor=factor, tone=tone)
+    made.setWordWrap(True)
+    made.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
+    return made
+
+
+class Elided(QLabel):
+    """One line that ends in an ellipsis where there is no room; the whole is its tooltip."""
+
+    def __init__(self, *, tone: str = "", factor: float = 1.0) -> None:
+        super().__init__()
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setProperty("tone", tone)
+        self.setFont(sized(self.font(), factor))
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: ARG002 - Qt's signature
+        """Of Qt."""
+        painter = QPainter(self)
+        line = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, self.width())
+        painter.setPen(self.palette().color(self.foregroundRole()))
+        painter.drawText(self.contentsRect(), int(self.alignment()), line)
+        painter.end()
+
+
+def card(*, margin: int = 12, spacing: int = 4, parent: QWidget | None = None) -> tuple[QFrame, QVBoxLayout]:
+    """A framed part of the window, and its column."""
+    frame = QFrame(parent)
+    frame.setObjectName("card")
+    column = QVBoxLayout(frame)
+    column.setContentsMargins(margin, margin - 2, margin, margin - 2)
+    column.setSpacing(spacing)
+    return frame, column

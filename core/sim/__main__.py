@@ -1,0 +1,173 @@
+"""`potluck sim`: many worlds, in one process or several; says which seed failed and how to repeat it."""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from typing import Any
+
+from core.sim.trial import Trial
+
+SEEDS_PER_PROCESS = 4
+EXIT_FAILED = 1
+SHOWN_MAX = 20
+BAR_CHARACTERS = 30
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run worlds.
+
+    Args:
+        args: seeds (how many), seed (the first), peers, epochs, jobs (processes at a time), json.
+
+    Returns:
+        0 when no checker found anything, 1 otherwise.
+    """
+    began = time.perf_counter()
+    verdicts: list[dict[str, Any]] = []
+    bar = _Bar(args.seeds, visible=not args.json and sys.stderr.isatty())
+    for verdict in _verdicts(args):
+        verdicts.append(verdict)
+        bar.show(len(verdicts), sum(not verdict["ok"] for verdict in verdicts))
+        if args.json:
+            _say(json.dumps({"event": "world", **verdict}))
+        elif not verdict["ok"]:
+            bar.clear()
+            _say(_sentence(verdict, args))
+    bar.clear()
+    seconds = time.perf_counter() - began
+    summary = _summary(verdicts, seconds)
+    _say(json.dumps(summary) if args.json else _report(summary, args))
+    return EXIT_FAILED if summary["failed"] else 0
+
+
+def _verdicts(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    if args.jobs == 1 or args.seeds == 1:
+        for seed in range(args.seed, args.seed + args.seeds):
+            yield Trial(seed, peers=args.peers, epochs=args.epochs).run().as_dict()
+        return
+    firsts = range(args.seed, args.seed + args.seeds, SEEDS_PER_PROCESS)
+    with ThreadPoolExecutor(args.jobs) as pool:
+        try:
+            ends = [pool.submit(_elsewhere, args, first) for first in firsts]
+            for end in as_completed(ends):
+                yield from end.result()
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def _elsewhere(args: argparse.Namespace, first: int) -> list[dict[str, Any]]:
+    """Some of the worlds, in a process of their own."""
+    program = [sys.executable, "sim"] if getattr(sys, "frozen", False) else [sys.executable, "-m", "core.sim"]
+    count = min(SEEDS_PER_PROCESS, args.seed + args.seeds - first)
+    numbers = {"seed": first, "seeds": count, "peers": args.peers, "epochs": args.epochs, "jobs": 1}
+    options = [text for name, number in numbers.items() for text in (f"--{name}", str(number))]
+    done = subprocess.run(
+        [*program, *options, "--json"],
+        stdout=subprocess.PIPE,
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        check=False,
+    )
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    worlds = [verdict for verdict in found if verdict.pop("event") == "world"]
+    if len(worlds) != count:
+        raise RuntimeError(f"a process with the seeds from {first} on ended with code {done.returncode}")
+    return worlds
+
+
+def _summary(verdicts: Sequence[dict[str, Any]], seconds: float) -> dict[str, Any]:
+    return {
+        "event": "done",
+        "worlds": len(verdicts),
+        "failed": sorted(verdict["seed"] for verdict in verdicts if not verdict["ok"]),
+        "epochs": sum(verdict["epochs"] for verdict in verdicts),
+        "simulated_s": round(sum(verdict["at_s"] for verdict in verdicts)),
+        "messages": sum(verdict["messages"] for verdict in verdicts),
+        "events": sum(verdict["events"] for verdict in verdicts),
+        "slowest_epoch_s": max((verdict["slowest_epoch_s"] for verdict in verdicts), default=0.0),
+        "agreed_s": max((verdict["agreed_s"] for verdict in verdicts), default=0.0),
+        "truncated": sum(verdict["truncated"] for verdict in verdicts),
+        "node_bytes": max((verdict["node_bytes"] for verdict in verdicts), default=0),
+        "digests": [verdict["digest"] for verdict in verdicts] if len(verdicts) == 1 else [],
+        "seconds": round(seconds, 1),
+    }
+
+
+def _report(summary: dict[str, Any], args: argparse.Namespace) -> str:
+    failed = summary["failed"]
+    simulated = f"{summary['simulated_s']:,} simulated seconds, {summary['messages']:,} messages"
+    lines = [
+        f"{summary['worlds']} worlds of {args.peers} peers; {simulated}, {summary['seconds']:,.0f} s.",
+        (
+            f"{summary['epochs']} epochs ended, the slowest after {summary['slowest_epoch_s']:.0f} s; "
+            f"all agreed at the latest {summary['agreed_s']:.0f} s after the last fault."
+        ),
+        (
+            f"{summary['truncated']} rounds said that parts were missing; "
+            f"no machine held more than {summary['node_bytes'] / 1024:,.0f} KiB."
+        ),
+    ]
+    if failed:
+        more = f" and {len(failed) - SHOWN_MAX} more" if len(failed) > SHOWN_MAX else ""
+        lines.append(f"{len(failed)} failed: {', '.join(map(str, failed[:SHOWN_MAX]))}{more}.")
+    else:
+        lines.append("No checker found anything wrong.")
+    return "\n".join(lines)
+
+
+def _sentence(verdict: dict[str, Any], args: argparse.Namespace) -> str:
+    return (
+        f"Seed {verdict['seed']} failed after {verdict['at_s']} simulated seconds: {verdict['problem']}\n"
+        f"Repeat it with: potluck sim --seed {verdict['seed']} --peers {args.peers} --epochs {args.epochs}"
+    )
+
+
+class _Bar:
+    """A progress bar on stderr."""
+
+    def __init__(self, total: int, *, visible: bool) -> None:
+        self._total = total
+        self._visible = visible
+        self._began = time.perf_counter()
+
+    def show(self, done: int, failed: int) -> None:
+        """So many worlds are done."""
+        if self._visible:
+            full = BAR_CHARACTERS * done // self._total
+            left_s = (time.perf_counter() - self._began) / done * (self._total - done)
+            bar = "#" * full + "." * (BAR_CHARACTERS - full)
+            sys.stderr.write(f"\r\x1b[K[{bar}] {done}/{self._total} worlds, {failed} failed, {left_s:,.0f} s left")
+            sys.stderr.flush()
+
+    def clear(self) -> None:
+        """Make room for other words."""
+        if self._visible:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def main(argv: Iterable[str]) -> int:
+    """`python -m core.sim`."""
+    parser = argparse.ArgumentParser(prog="python -m core.sim", description="The swarm in pretended worlds.")
+    parser.add_argument("--seeds", type=int, default=1, help="how many worlds")
+    parser.add_argument("--seed", type=int, default=0, help="of the first world")
+    parser.add_argument("--peers", type=int, default=24, help="volunteers in each world")
+    parser.add_argument("--epochs", type=int, default=5, help="that must end")
+    parser.add_argument("--jobs", type=int, default=2, help="processes at the same time")
+    parser.add_argument("--json", action="store_true", help="print JSON, one object a line")
+    return run(parser.parse_args(list(argv)))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

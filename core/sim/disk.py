@@ -1,0 +1,89 @@
+"""What a pretended computer keeps when it is switched off: checkpoints, and pieces of those it was fetching."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.base.content import CHUNK_BYTES, chunk_digests, root_digest
+from core.swarm.states import LINEAGE_BYTES, State, StateName
+
+KEPT = 2
+_EPOCH_BYTES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class ModelState:
+    """Parameters and optimiser statistics, shape (parameters,) each."""
+
+    name: StateName
+    parameters: NDArray[np.float32]
+    momentum: NDArray[np.float32]
+
+    def to_bytes(self, padding_bytes: int) -> bytes:
+        """As a checkpoint file, made longer by `padding_bytes`."""
+        head = self.name.epoch.to_bytes(_EPOCH_BYTES, "big") + self.name.lineage
+        return b"".join((head, self.parameters.tobytes(), self.momentum.tobytes(), bytes(padding_bytes)))
+
+    @classmethod
+    def from_bytes(cls, data: bytes, parameters: int) -> "ModelState":
+        """From a checkpoint file of so many parameters."""
+        head = _EPOCH_BYTES + LINEAGE_BYTES
+        name = StateName(int.from_bytes(data[:_EPOCH_BYTES], "big"), data[_EPOCH_BYTES:head])
+        numbers = np.frombuffer(data, dtype=np.float32, count=2 * parameters, offset=head).copy()
+        return cls(name, numbers[:parameters], numbers[parameters:])
+
+
+class MemoryFile:
+    """A checkpoint that others may have (core.swarm.donor.StateFile)."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        pieces = [memoryview(data)[at : at + CHUNK_BYTES] for at in range(0, len(data), CHUNK_BYTES)]
+        self.chunks: Sequence[bytes] = tuple(chunk_digests(pieces))
+        self.digest = root_digest(self.chunks)
+        self.size_bytes = len(data)
+
+    def read(self, index: int) -> bytes:
+        """One chunk."""
+        return self.data[index * CHUNK_BYTES : (index + 1) * CHUNK_BYTES]
+
+
+class Disk:
+    """The newest checkpoints, and the one that is being fetched (core.swarm.catch_up.StateSink)."""
+
+    def __init__(self) -> None:
+        self.checkpoints: list[tuple[State, MemoryFile]] = []
+        """Oldest first, at most `KEPT`."""
+        self._root = b""
+        self._pieces: dict[int, bytes] = {}
+        self._fetched: dict[str, bytes] = {}
+
+    def keep(self, name: StateName, data: bytes) -> State:
+        """Write a checkpoint; the oldest goes."""
+        file = MemoryFile(data)
+        state = State(name, file.digest, file.digest.hex())
+        self.checkpoints = [*self.checkpoints[1 - KEPT :], (state, file)]
+        return state
+
+    def fetched(self, location: str) -> bytes:
+        """A state that was fetched whole."""
+        return self._fetched[location]
+
+    def begin(self, root: bytes, size_bytes: int, chunks: Sequence[bytes]) -> set[int]:
+        """Make room for a state."""
+        del size_bytes, chunks
+        if root != self._root:
+            self._root, self._pieces = root, {}
+        return set(self._pieces)
+
+    def write(self, index: int, data: memoryview) -> None:
+        """Keep one chunk."""
+        self._pieces[index] = bytes(data)
+
+    def finish(self) -> str:
+        """Put the chunks together."""
+        location = self._root.hex()
+        self._fetched = {location: b"".join(piece for _, piece in sorted(self._pieces.items()))}
+        return location

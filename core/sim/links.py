@@ -1,0 +1,130 @@
+"""What lies between peers: where they are, how far that is, how fast their lines are, and what gets lost on the way."""
+
+from dataclasses import dataclass
+from random import Random
+
+from core.base.ids import PeerId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkSettings:
+    """The numbers of a pretended network.  The defaults are S003 2.1's: 20-250 ms, 0.33 % loss."""
+
+    access_s: tuple[float, float] = (0.008, 0.040)
+    """Delay of a peer's own line, one way: least and most."""
+    around_s: float = 0.170
+    """Delay between two peers on opposite sides of the circle, one way."""
+    jitter_s: float = 0.008
+    """Mean of what comes on top, exponential: datagrams overtake one another."""
+    loss: float = 0.0033
+    duplicate: float = 0.001
+    uplink_bytes_per_s: tuple[float, float] = (0.6e6, 12e6)
+    """Slowest and fastest; drawn log-uniformly."""
+    downlink_bytes_per_s: tuple[float, float] = (3e6, 60e6)
+    retransmit_s: float = 0.25
+    """What a lost packet costs on a stream, besides a round trip."""
+    dial_timeout_s: float = 10.0
+    redial_s: tuple[float, float] = (0.25, 30.0)
+    """The first and the longest rest after a call that failed."""
+    silence_s: tuple[float, float] = (15.0, 18.0)
+    """After so long without a word a stream is given up."""
+
+
+LOCAL = LinkSettings(
+    access_s=(0.0001, 0.0002), around_s=0.0, jitter_s=0.0001, loss=0.0, duplicate=0.0, uplink_bytes_per_s=(100e6, 100e6)
+)
+"""All peers in one house."""
+
+
+@dataclass(slots=True)
+class Place:
+    """Where a peer is, and its line.  It stays when the peer goes."""
+
+    angle: float
+    """Position on the circle, 0 to 1."""
+    access_s: float
+    uplink_bytes_per_s: float
+    downlink_bytes_per_s: float
+    uplink_free_at: float = 0.0
+    """When the bulk data that is queued will have left."""
+    downlink_free_at: float = 0.0
+
+
+class Links:
+    """Distances, draws and partitions.
+
+    Each peer stands on a circle; a message's delay is both access delays, the arc between the two, and jitter.  That
+    is a latency matrix of any size in two numbers a peer, and keeps the triangle inequality.
+
+    Args:
+        seed: Places depend on nothing but the seed and the peer.
+        random: Draws for single messages.
+    """
+
+    def __init__(self, settings: LinkSettings, *, seed: int, random: Random) -> None:
+        self.settings = settings
+        self._seed = seed
+        self._random = random
+        self._places: dict[PeerId, Place] = {}
+        self._apart: frozenset[PeerId] = frozenset()
+
+    def place(self, peer: PeerId) -> Place:
+        """Where `peer` is."""
+        place = self._places.get(peer)
+        if place is None:
+            random = chance(self._seed, f"place {peer.hex()}")
+            settings = self.settings
+            place = self._places[peer] = Place(
+                angle=random.random(),
+                access_s=random.uniform(*settings.access_s),
+                uplink_bytes_per_s=log_uniform(random, *settings.uplink_bytes_per_s),
+                downlink_bytes_per_s=log_uniform(random, *settings.downlink_bytes_per_s),
+            )
+        return place
+
+    def distance_s(self, a: Place, b: Place) -> float:
+        """The least delay between two places, one way."""
+        arc = abs(a.angle - b.angle)
+        return a.access_s + b.access_s + 2 * self.settings.around_s * min(arc, 1 - arc)
+
+    def delay_s(self, a: Place, b: Place) -> float:
+        """One message's delay."""
+        jitter_s = self.settings.jitter_s
+        return self.distance_s(a, b) + (self._random.expovariate(1 / jitter_s) if jitter_s else 0.0)
+
+    def lost(self) -> bool:
+        """Whether this packet is lost."""
+        return self._random.random() < self.settings.loss
+
+    def duplicated(self) -> bool:
+        """Whether this packet arrives twice."""
+        return self._random.random() < self.settings.duplicate
+
+    # --- partitions --------------------------------------------------------------------------------------------------
+
+    def divide(self, peers: frozenset[PeerId]) -> None:
+        """Cut these peers off from all others."""
+        self._apart = peers
+
+    def heal(self) -> None:
+        """One network again."""
+        self._apart = frozenset()
+
+    @property
+    def divided(self) -> bool:
+        """Whether a partition is on."""
+        return bool(self._apart)
+
+    def cut(self, a: PeerId, b: PeerId) -> bool:
+        """Whether a partition lies between the two."""
+        return bool(self._apart) and (a in self._apart) != (b in self._apart)
+
+
+def chance(seed: int, name: str) -> Random:
+    """A source of chance of its own, so that one part's draws do not disturb another's."""
+    return Random(f"{name} of world {seed}")  # noqa: S311 - to be repeated from its seed is what it is for
+
+
+def log_uniform(random: Random, least: float, most: float) -> float:
+    """A draw between two numbers above 0 in which every factor is as likely as every other."""
+    return float(least * (most / least) ** random.random())

@@ -1,0 +1,97 @@
+"""One life of a peer in the pretended world."""
+
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Protocol
+
+from core.base.ids import PeerId, short
+from core.sim.links import Place
+
+if TYPE_CHECKING:
+    from core.sim.streams import Stream
+
+
+class End(StrEnum):
+    """How a node's life ends."""
+
+    LEAVE = "leave"
+    """It says goodbye on its streams."""
+    CRASH = "crash"
+    """The process is gone; the operating system closes its streams, what was not sent yet is lost."""
+    POWER_CUT = "power cut"
+    """The whole computer is gone; nobody is told."""
+
+
+class Machinery(Protocol):
+    """What a node runs: the shape of `core.base.machine.Machine`, for any events."""
+
+    @property
+    def deadline(self) -> float | None:
+        """When to be woken."""
+
+    def handle(self, event: Any, now: float) -> Sequence[Any]:
+        """Advance by one event."""
+
+
+OnEvent = Callable[[Any, float], Sequence[Any]]
+"""The owner of a node's machine: takes what is no Send, with the node's time; returns more outputs."""
+
+
+def ignore(event: Any, now: float) -> Sequence[Any]:
+    """An owner that does nothing."""
+    del event, now
+    return ()
+
+
+class Node:
+    """A peer from its start to its end.  A peer that comes back is a new node at the same place.
+
+    Args:
+        number: Counts the nodes of a world.
+        host: The address that others observe.
+        skew_s: How far the node's clock is ahead of the world's.
+    """
+
+    __slots__ = (
+        "frozen_until", "host", "known", "machine", "met", "number", "on_event", "peer", "place", "powered", "redials",
+        "skew_s", "spins", "streams", "up", "wake_at", "went_at",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        number: int,
+        peer: PeerId,
+        machine: Machinery,
+        *,
+        on_event: OnEvent,
+        place: Place,
+        host: str,
+        skew_s: float,
+    ) -> None:
+        self.number = number
+        self.peer = peer
+        self.machine = machine
+        self.on_event = on_event
+        self.place = place
+        self.host = host
+        self.skew_s = skew_s
+        self.up = True
+        self.powered = True
+        """False after a power cut: nobody answers in its name."""
+        self.went_at = 0.0
+        """When it ended."""
+        self.frozen_until = 0.0
+        """Until then nothing moves in it."""
+        self.wake_at: float | None = None
+        self.spins = 0
+        """Ticks in a row after which the machine wanted another one at once."""
+        self.met: set[PeerId] = set()
+        """Senders of datagrams whose address has been reported."""
+        self.known: set[PeerId] = set()
+        """Peers whose address the node has learned."""
+        self.streams: dict[PeerId, Stream] = {}
+        self.redials: dict[PeerId, tuple[float, float]] = {}
+        """After a failed call: when the next may begin, and the last rest in seconds."""
+
+    def __repr__(self) -> str:
+        return f"node {self.number} ({short(self.peer)}, {'up' if self.up else 'down'})"

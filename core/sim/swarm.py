@@ -1,0 +1,311 @@
+"""A whole collaboration in the pretended world: a backbone, volunteers that come and go, and what goes wrong."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from core.base.content import digest
+from core.base.ids import PeerId
+from core.base.manifest import AveragingNumbers
+from core.base.wire import Message, MessageCodec
+from core.dht.messages import DHT_MESSAGES, Contact
+from core.sim.checkers import Checker
+from core.sim.churn import Churn, ChurnSettings
+from core.sim.disk import Disk
+from core.sim.links import LOCAL, LinkSettings, chance, log_uniform
+from core.sim.node import End, Node
+from core.sim.signing import SimSigner, SimVerifier
+from core.sim.worker import FakeWorker, WorkerSettings
+from core.sim.world import PORT, World
+from core.swarm import orders
+from core.swarm.messages import CATCH_UP_MESSAGES
+from core.swarm.participant import Participant, ParticipantSettings
+from core.swarm.rounds import Rounds
+from core.swarm.states import StateName, first_state
+
+MESSAGES: tuple[type[Message], ...] = (*DHT_MESSAGES, *Rounds.MESSAGES, *CATCH_UP_MESSAGES)
+SPEEDS = (5.0, 50.0)
+"""Samples a second of the slowest and the fastest computer."""
+EPOCH_S = 8.0
+"""How long an epoch takes with everybody here."""
+AIM_REST_S = 15.0
+"""Between two peers that go just when a round begins: each takes its samples with it."""
+ORDERS = (orders.Go, orders.Hold, orders.Collect, orders.Absorb, orders.Release, orders.Load, orders.Evaluate)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SwarmSettings:
+    """What a world is like.  `drawn` makes all kinds of worlds from their seeds."""
+
+    peers: int
+    """Volunteers; the backbone comes on top."""
+    epochs: int
+    churn: ChurnSettings
+    links: LinkSettings = field(default_factory=LinkSettings)
+    parameters: int = 128
+    chunk_numel: int = 16
+    codec: str = "raw"
+    padding_bytes: int = 0
+    ends: bool = False
+    """Whether the volunteers are to stop after `epochs`."""
+    told_hosts: bool = True
+    """Whether peers say in their reports where they are to be reached."""
+    skew_s: float = 0.0
+    """Clocks differ from the true time by up to this."""
+    pause_s: float | None = None
+    """Mean time until a volunteer's worker is stopped for a while; None: never."""
+    backbone_s: float | None = None
+    """Mean life of the backbone; None: forever."""
+    partition_s: float | None = None
+    """Mean time between two partitions; None: never."""
+    aimed: float = 0.0
+    """How often a peer that is asked for its contribution goes within the next two seconds."""
+    freeze_s: float | None = None
+    """Mean time until a computer stands still for a while, as under a closed lid; None: never."""
+    blank: float = 0.1
+    """How often a peer comes back with an empty disk."""
+
+    @classmethod
+    def drawn(cls, seed: int, *, peers: int, epochs: int) -> "SwarmSettings":
+        """A world of the kind that `seed` says: from calm to all at once."""
+        random = chance(seed, "settings")
+        least = max(1, peers // 3)
+        stormy = random.random() < 0.3
+        churn = ChurnSettings(
+            live=(least, max(least, peers - random.randint(0, peers // 4))),
+            up_s=random.choice([60.0, 120.0, 240.0]),
+            down_s=random.choice([5.0, 20.0, 40.0]),
+            first_s=random.choice([1.0, 10.0, 30.0]),
+        )
+        loss = random.choice([0.0, 0.0033, 0.0033, 0.01, 0.05])
+        distant = LinkSettings(
+            loss=loss, duplicate=random.choice([0.0, 0.001, 0.02]), jitter_s=random.choice([0.002, 0.008, 0.040])
+        )
+        return cls(
+            peers=peers,
+            epochs=epochs,
+            churn=churn,
+            links=LOCAL if random.random() < 0.1 else distant,
+            parameters=random.choice([64, 128, 300]),
+            chunk_numel=random.choice([4, 16, 64]),
+            codec=random.choice(["raw", "raw", "fp16"]),
+            padding_bytes=random.choice([0, 0, 0, 600_000]),
+            ends=random.random() < 0.5,
+            told_hosts=random.random() < 0.5,
+            skew_s=random.choice([0.0, 0.5, 2.0]),
+            pause_s=random.choice([None, 120.0, 400.0]),
+            backbone_s=random.choice([None, None, 60.0]),
+            partition_s=random.choice([None, 60.0]) if stormy else None,
+            aimed=random.choice([0.0, 0.03, 0.15]) if stormy else 0.0,
+            freeze_s=random.choice([None, 60.0, 300.0]) if stormy else None,
+        )
+
+
+class Volunteer:
+    """A computer of the collaboration: what stays of it, and its engine and worker while it is up."""
+
+    def __init__(self, swarm: "Swarm", number: int, *, role: str) -> None:
+        self._swarm = swarm
+        self._random = swarm.world.chance(f"volunteer {number}")
+        self._role = role
+        self.number = number
+        self.signer = SimSigner.numbered(swarm.world.seed, number)
+        self.peer = self.signer.peer_id
+        self.speed = log_uniform(self._random, *SPEEDS)
+        self.disk = Disk()
+        self.node: Node | None = None
+        self.participant: Participant | None = None
+        self.worker: FakeWorker | None = None
+        self._skew_s = self._random.uniform(-1, 1) * swarm.settings.skew_s
+
+    @property
+    def training(self) -> bool:
+        """Whether it is up, not frozen, and has a worker that is ready."""
+        node, worker = self.node, self.worker
+        here = node is not None and node.up and node.frozen_until <= self._swarm.world.now
+        return here and worker is not None and worker.ready
+
+    def begin(self) -> None:
+        """The computer is switched on."""
+        swarm, settings = self._swarm, self._swarm.settings
+        world = swarm.world
+        self.participant = Participant(
+            settings=ParticipantSettings(
+                run=swarm.run,
+                target_samples=swarm.target_samples,
+                averaging=AveragingNumbers(codec=settings.codec, chunk_numel=settings.chunk_numel),
+                evaluate_every=3,
+                role=self._role,
+                name=f"{self._role} {self.number}",
+                evaluate_first=self._role == "volunteer",
+                last_epoch=settings.epochs if settings.ends else None,
+            ),
+            signer=self.signer,
+            verifier=SimVerifier(),
+            random=Random(self._random.getrandbits(64)),  # noqa: S311 - to be repeated
+            sink=self.disk,
+        )
+        node = self.node = world.add(self.peer, self.participant, on_event=self._on_event, skew_s=self._skew_s)
+        contacts = [contact for contact in swarm.contacts if contact.peer != self.peer]
+        for contact in contacts:
+            world.learn(node, contact.peer_id)
+        host = node.host if settings.told_hosts else ""
+        world.perform(node, self.participant.start(contacts, host=host, port=PORT, now=world.local(node)))
+        if self._role == "volunteer":
+            self._begin_worker(node)
+            if settings.freeze_s is not None and not swarm.calm:
+                delay_s = self._random.expovariate(1 / settings.freeze_s)
+                world.agenda.after(delay_s, self._freeze, node)
+
+    def end(self, how: End) -> None:
+        """It goes; sometimes its disk with it."""
+        self._swarm.world.stop(self.peer, how)
+        self.worker = None
+        if self._random.random() < self._swarm.settings.blank:
+            self.disk = Disk()
+
+    def _begin_worker(self, node: Node) -> None:
+        assert self.participant is not None
+        world, settings = self._swarm.world, self._swarm.settings
+        worker = self.worker = FakeWorker(
+            peer=self.peer,
+            participant=self.participant,
+            disk=self.disk,
+            speed=self.speed,
+            settings=self._swarm.worker_settings,
+            random=Random(self._random.getrandbits(64)),  # noqa: S311 - to be repeated
+            later=lambda delay_s, action: world.when(node, delay_s, action),
+            tell=lambda news: world.tell(node, news),
+        )
+        worker.start(self._random.uniform(0.5, 4.0))
+        if settings.pause_s is not None and not self._swarm.calm:
+            world.when(node, self._random.expovariate(1 / settings.pause_s), lambda now: self._pause(worker, now))
+
+    def _pause(self, worker: FakeWorker, now: float) -> Sequence[Any]:
+        """The person pauses, or the worker's process ends; a while later there is a new one."""
+        node = self.node
+        if worker is not self.worker or node is None or self._swarm.calm:
+            return ()
+        self.worker = None
+
+        def again(_: float) -> Sequence[Any]:
+            self._begin_worker(node)
+            return ()
+
+        self._swarm.world.when(node, self._random.expovariate(1 / 10.0), again)
+        return worker.kill(now)
+
+    def _freeze(self, node: Node) -> None:
+        if node.up and not self._swarm.calm:
+            self._swarm.world.freeze(self.peer, self._random.expovariate(1 / self._random.choice([1.0, 5.0, 20.0])))
+
+    def _on_event(self, event: Any, now: float) -> Sequence[Any]:
+        del now
+        if isinstance(event, orders.Collect):
+            self._swarm.aim(self.peer)
+        if self.worker is not None and isinstance(event, ORDERS):
+            self.worker.order(event)
+        return ()
+
+
+class Swarm:
+    """The collaboration of one seed.
+
+    Args:
+        settings: What the world is like.
+        checkers: Beside it; they may be given `swarm` afterwards.
+    """
+
+    def __init__(self, seed: int, settings: SwarmSettings, checkers: Sequence[Checker] = ()) -> None:
+        self.settings = settings
+        self.world = World(seed, MessageCodec(MESSAGES), links=settings.links, checkers=checkers, addresses_known=False)
+        self.run = digest(b"run %d" % seed)
+        self.worker_settings = WorkerSettings(
+            parameters=settings.parameters,
+            seed=seed,
+            first=first_state(self.run),
+            padding_bytes=settings.padding_bytes,
+        )
+        self.calm = False
+        """Nothing goes wrong any more: churn, pauses and partitions have ended."""
+        self.backbone = Volunteer(self, 0, role="backbone")
+        self.volunteers = {v.peer: v for v in (Volunteer(self, n + 1, role="volunteer") for n in range(settings.peers))}
+        self.contacts = [Contact(self.backbone.peer, "sim-1", PORT)]
+        speed = sum(volunteer.speed for volunteer in self.volunteers.values())
+        self.target_samples = max(1, int(speed * EPOCH_S))
+        self._random = self.world.chance("faults")
+        self._aim_at = 0.0
+        self.partitions = 0
+        self.backbone.begin()
+        self.churn = Churn(
+            self.world,
+            list(self.volunteers),
+            settings=settings.churn,
+            random=self.world.chance("churn"),
+            begin=lambda peer: self.volunteers[peer].begin(),
+            end=lambda peer, how: self.volunteers[peer].end(how),
+        )
+        if settings.backbone_s is not None:
+            self._later(settings.backbone_s, self._backbone_goes)
+        if settings.partition_s is not None:
+            self._later(settings.partition_s, self._divide)
+
+    def training(self) -> list[Volunteer]:
+        """Volunteers whose worker is ready."""
+        return [volunteer for volunteer in self.volunteers.values() if volunteer.training]
+
+    def best(self) -> StateName | None:
+        """The greatest state that a volunteer holds now."""
+        return max((name for v in self.training() if (name := state_of(v)) is not None), default=None)
+
+    def settle(self) -> None:
+        """From now on nothing goes wrong any more."""
+        self.calm = True
+        self.churn.rest()
+        self.world.heal()
+        if self.backbone.node is None or not self.backbone.node.up:
+            self.backbone.begin()
+
+    def aim(self, peer: PeerId) -> None:
+        """A round begins: a good moment to lose one of its members; but no more than the others can make good."""
+        if self.world.now >= self._aim_at and self._random.random() < self.settings.aimed:
+            self._aim_at = self.world.now + AIM_REST_S
+            self.world.agenda.after(self._random.uniform(0, 2), self.churn.strike, peer)
+
+    def _later(self, mean_s: float, action: Any) -> None:
+        self.world.agenda.after(self._random.expovariate(1 / mean_s), action)
+
+    def _backbone_goes(self) -> None:
+        if self.calm:
+            return
+        self.world.stop(self.backbone.peer, self._random.choice(list(End)))
+        self._later(10.0, self._backbone_comes)
+
+    def _backbone_comes(self) -> None:
+        if self.calm:
+            return
+        self.backbone.begin()
+        assert self.settings.backbone_s is not None
+        self._later(self.settings.backbone_s, self._backbone_goes)
+
+    def _divide(self) -> None:
+        if self.calm:
+            return
+        self.partitions += 1
+        peers = [self.backbone.peer, *self.volunteers]
+        self.world.divide(self._random.sample(peers, self._random.randint(1, len(peers) - 1)))
+        self._later(25.0, self._heal)
+
+    def _heal(self) -> None:
+        if self.calm:
+            return
+        self.world.heal()
+        assert self.settings.partition_s is not None
+        self._later(self.settings.partition_s, self._divide)
+
+
+def state_of(volunteer: Volunteer) -> StateName | None:
+    """The state that a volunteer's participant holds."""
+    participant = volunteer.participant
+    return None if participant is None or participant.epochs.state is None else participant.epochs.state.name

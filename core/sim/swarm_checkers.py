@@ -1,0 +1,254 @@
+"""What must hold in every collaboration, whatever goes wrong."""
+
+from collections import Counter, deque
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from core.base.ids import PeerId, short
+from core.sim.checkers import Checker, Violation
+from core.sim.node import End, Node
+from core.sim.probes import reachable_bytes
+from core.sim.swarm import Swarm, Volunteer, state_of
+from core.sim.worker import Absorbed, Holds, gradient
+from core.swarm.epoch import Phase
+from core.swarm.orders import RoundLost, RoundRecord
+from core.swarm.states import StateName
+
+PATIENCE_S = 150.0
+"""An epoch may take so long, or four times what the computers need, whichever is longer."""
+BEHIND_S = 120.0
+"""So long a peer may stay behind a state that others hold."""
+NODE_BYTES_MAX = 4 * 1024 * 1024
+TOLERANCE = 1e-4
+TOLERANCE_FP16 = 5e-3
+
+
+class NeverBack(Checker):
+    """No epoch number goes back, except where a disk was lost; a worker that starts holds what its disk held."""
+
+    def __init__(self) -> None:
+        self._held: dict[PeerId, StateName] = {}
+        self._lives: dict[PeerId, int] = {}
+
+    def said(self, node: Node, output: Any, now: float) -> None:
+        """A worker holds a state."""
+        del now
+        if not isinstance(output, Holds):
+            return
+        name, before = output.state.name, self._held.get(node.peer)
+        if output.how == "ready" and before not in {None, name} and name.epoch:
+            raise Violation(f"{node} begins at {_text(name)}, its disk held {before and _text(before)}")
+        if output.how != "ready" and before is not None and name <= before:
+            raise Violation(f"{node} went from {_text(before)} back to {_text(name)} ({output.how})")
+        self._held[node.peer] = name
+
+    def looked(self, nodes: Iterable[Node], now: float) -> None:
+        """The participant must not be ahead of its worker."""
+        del now
+        for node in nodes:
+            held = self._held.get(node.peer)
+            participant: Any = node.machine
+            state = participant.epochs.state
+            if held is not None and state is not None and state.name > held:
+                raise Violation(f"{node} says it holds {_text(state.name)}, its worker holds {_text(held)}")
+
+
+class SameNameSameState(Checker):
+    """Whoever holds a state of the same name holds the same bytes."""
+
+    def __init__(self) -> None:
+        self._digests: dict[StateName, bytes] = {}
+
+    def said(self, node: Node, output: Any, now: float) -> None:
+        """A worker holds a state."""
+        del now
+        if isinstance(output, Holds):
+            name = output.state.name
+            if self._digests.setdefault(name, output.state.digest) != output.state.digest:
+                raise Violation(f"{node} holds other parameters than others at {_text(name)}")
+
+
+class WholeMeans(Checker):
+    """A mean is the weighted mean of those that its record names, but for the chunks that it says are missing."""
+
+    def __init__(self, swarm: Swarm) -> None:
+        settings = swarm.settings
+        self._numel = settings.parameters
+        self._chunk = settings.chunk_numel
+        self._tolerance = TOLERANCE if settings.codec == "raw" else TOLERANCE_FP16
+        self._records: dict[PeerId, RoundRecord] = {}
+        self._checked: dict[StateName, tuple[bytes, RoundRecord]] = {}
+        self.truncated = 0
+        """Rounds whose record names missing parts."""
+
+    def said(self, node: Node, output: Any, now: float) -> None:
+        """A round was committed, or a worker absorbs its mean."""
+        del now
+        match output:
+            case RoundRecord():
+                self._records[node.peer] = output
+            case Absorbed():
+                self._check(node, output)
+
+    def _check(self, node: Node, absorbed: Absorbed) -> None:
+        record = self._records.get(node.peer)
+        if record is None or record.name != absorbed.name:
+            raise Violation(f"{node} absorbs {_text(absorbed.name)}, its round led to something else")
+        mean = absorbed.mean.tobytes()
+        known = self._checked.get(absorbed.name)
+        if known is not None:
+            if known[0] != mean:
+                raise Violation(f"{node} absorbs another mean than others at {_text(absorbed.name)}")
+            if (known[1].members, known[1].missing) != (record.members, record.missing):
+                raise Violation(f"{node} has another record than others of {_text(absorbed.name)}")
+            return
+        self._checked[absorbed.name] = (mean, record)
+        self._check_numbers(node, absorbed, record)
+
+    def _check_numbers(self, node: Node, absorbed: Absorbed, record: RoundRecord) -> None:
+        total = sum(samples for _, samples in record.members)
+        if not total:
+            raise Violation(f"{node} absorbs a mean of nobody at {_text(absorbed.name)}")
+        expected = np.zeros(self._numel, dtype=np.float64)
+        for peer, samples in record.members:
+            expected += gradient(PeerId(peer), absorbed.before, samples, self._numel) * (samples / total)
+        wrong = np.abs(expected - absorbed.mean) > self._tolerance
+        chunks = -(-self._numel // self._chunk)
+        differing = sum(bool(wrong[i * self._chunk : (i + 1) * self._chunk].any()) for i in range(chunks))
+        givers = {peer for peer, _ in record.members}
+        lacking = [count for peer, count in record.missing if peer in givers]
+        self.truncated += bool(record.missing)
+        if not max(lacking, default=0) <= differing <= sum(lacking):
+            raise Violation(
+                f"the mean of {_text(absorbed.name)} differs from what its record says in {differing} of {chunks} "
+                f"chunks; the record says {lacking} are missing"
+            )
+
+
+class EpochsEnd(Checker):
+    """As long as computers train, epochs end."""
+
+    def __init__(self, swarm: Swarm) -> None:
+        self._swarm = swarm
+        self._best: StateName | None = None
+        self._since = 0.0
+        self._chances = 0.0
+        self.slowest_s = 0.0
+        """The longest that any epoch took."""
+        self.lost: Counter[str] = Counter()
+        """How often a member was sent home from a round, by reason."""
+
+    def said(self, node: Node, output: Any, now: float) -> None:
+        """A round came to nothing."""
+        del node, now
+        if isinstance(output, RoundLost):
+            self.lost[output.reason] += 1
+
+    def looked(self, nodes: Iterable[Node], now: float) -> None:
+        """Once a second."""
+        del nodes
+        swarm = self._swarm
+        best = swarm.best()
+        done = best is not None and swarm.settings.ends and best.epoch >= swarm.settings.epochs
+        if done or swarm.world.links.divided or best is None or self._best is None or best.epoch != self._best.epoch:
+            if self._since and best is not None:
+                self.slowest_s = max(self.slowest_s, now - self._since)
+            self._best, self._since, self._chances = best, now, 0.0
+            return
+        self._chances += sum(v.speed for v in swarm.training()) / swarm.target_samples
+        if self._chances > 4 and now - self._since > PATIENCE_S:
+            raise Violation(f"epoch {best.epoch + 1} does not end: {_phases(swarm.training())}")
+
+
+class CatchesUp(Checker):
+    """Whoever is behind knows it, and reaches a state as good as others had within a bound."""
+
+    def __init__(self, swarm: Swarm) -> None:
+        self._swarm = swarm
+        self._since: dict[PeerId, float] = {}
+        self._bests: deque[tuple[float, StateName]] = deque()
+        self.slowest_s = 0.0
+
+    def stopped(self, node: Node, how: End, now: float) -> None:
+        """It starts anew when it comes back."""
+        del how, now
+        self._since.pop(node.peer, None)
+
+    def looked(self, nodes: Iterable[Node], now: float) -> None:
+        """Once a second: everybody who has trained for long enough holds what was the best a while ago, or better."""
+        del nodes
+        swarm = self._swarm
+        training = swarm.training()
+        here = {volunteer.peer for volunteer in training}
+        self._since = {peer: self._since.get(peer, now) for peer in here}
+        best = swarm.best()
+        if best is None or swarm.world.links.divided:
+            self._bests.clear()
+            self._since = {}
+            return
+        self._bests.append((now, best))
+        while self._bests[0][0] < now - BEHIND_S:
+            self._bests.popleft()
+        _, old = self._bests[0]
+        if now - self._bests[0][0] < BEHIND_S - 1:
+            return
+        for volunteer in training:
+            name = state_of(volunteer)
+            held = name is None or name < old
+            if held and now - self._since[volunteer.peer] >= BEHIND_S and self._still_there(old):
+                raise Violation(
+                    f"{short(volunteer.peer)} is at {name and _text(name)} while others have been at {_text(old)} for "
+                    f"{BEHIND_S:.0f} s: {_phases(training)}"
+                )
+
+    def _still_there(self, name: StateName) -> bool:
+        return any((held := state_of(volunteer)) is not None and held >= name for volunteer in self._swarm.training())
+
+
+class BoundedMemory(Checker):
+    """No machine grows without limit."""
+
+    def __init__(self, swarm: Swarm, *, interval_s: float = 5.0) -> None:
+        self._padding = 4 * swarm.settings.padding_bytes
+        self._interval_s = interval_s
+        self._next = 0.0
+        self._turn = 0
+        self.largest_bytes = 0
+
+    def looked(self, nodes: Iterable[Node], now: float) -> None:
+        """Now and then, one node after the other: all that its machine holds on to."""
+        living = list(nodes)
+        if now < self._next or not living:
+            return
+        self._next = now + self._interval_s
+        self._turn += 1
+        node = living[self._turn % len(living)]
+        size = reachable_bytes(node.machine)
+        self.largest_bytes = max(self.largest_bytes, size)
+        if size > NODE_BYTES_MAX + self._padding:
+            raise Violation(f"{node} holds {size} bytes")
+
+
+def all_agree(swarm: Swarm) -> bool:
+    """Whether all that train hold the same state."""
+    return len({state_of(volunteer) for volunteer in swarm.training()}) <= 1
+
+
+def all_finished(swarm: Swarm) -> bool:
+    """Whether all that train have done the last epoch."""
+    return all(v.participant is not None and v.participant.epochs.phase is Phase.FINISHED for v in swarm.training())
+
+
+def _phases(volunteers: Iterable[Volunteer]) -> str:
+    parts = []
+    for volunteer in volunteers:
+        name = state_of(volunteer)
+        phase = volunteer.participant.epochs.phase if volunteer.participant is not None else None
+        parts.append(f"{short(volunteer.peer)} {phase} at {_text(name) if name is not None else 'nothing'}")
+    return "; ".join(parts)
+
+
+def _text(name: StateName) -> str:
+    return f"{name.epoch}/{name.lineage[8:11].hex()}"

@@ -1,0 +1,122 @@
+"""One world from its seed to its verdict."""
+
+from dataclasses import asdict, dataclass
+
+from core.sim.checkers import CheckFailed
+from core.sim.swarm import Swarm, SwarmSettings
+from core.sim.swarm_checkers import (
+    BoundedMemory,
+    CatchesUp,
+    EpochsEnd,
+    NeverBack,
+    SameNameSameState,
+    WholeMeans,
+    all_agree,
+    all_finished,
+)
+
+SETTLE_S = 150.0
+"""Once nothing goes wrong any more, all agree within this time."""
+TRIAL_S = 4 * 3600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What came of one world."""
+
+    seed: int
+    ok: bool
+    problem: str
+    """What is wrong; empty when all is well."""
+    at_s: float
+    """Simulated seconds from the beginning to the end, or to the problem."""
+    epochs: int
+    """The greatest epoch that a volunteer held."""
+    agreed_s: float
+    """How long it took until all agreed, once nothing went wrong any more."""
+    slowest_epoch_s: float
+    lost: dict[str, int]
+    """How often a member was sent home from a round, by reason."""
+    truncated: int
+    """Rounds whose record says that parts are missing."""
+    comings: int
+    goings: int
+    partitions: int
+    messages: int
+    events: int
+    node_bytes: int
+    """The most that one machine held in memory."""
+    digest: str
+
+    def as_dict(self) -> dict[str, object]:
+        """For JSON."""
+        return asdict(self)
+
+
+class Trial:
+    """Runs the world of one seed under all checkers.
+
+    Args:
+        settings: The world; None: the one that the seed draws.
+    """
+
+    def __init__(self, seed: int, *, peers: int, epochs: int, settings: SwarmSettings | None = None) -> None:
+        self.seed = seed
+        self._epochs = epochs
+        self.swarm = Swarm(seed, settings or SwarmSettings.drawn(seed, peers=peers, epochs=epochs))
+        self._means = WholeMeans(self.swarm)
+        self._ends = EpochsEnd(self.swarm)
+        self._memory = BoundedMemory(self.swarm)
+        self.swarm.world.checkers += [
+            NeverBack(),
+            SameNameSameState(),
+            self._means,
+            self._ends,
+            CatchesUp(self.swarm),
+            self._memory,
+        ]
+        self._agreed_s = 0.0
+
+    def run(self) -> Verdict:
+        """The whole world, to its end or to the first violation."""
+        problem, at_s = "", None
+        try:
+            self._run()
+        except CheckFailed as failed:
+            problem, at_s = failed.text, failed.time
+        swarm, world = self.swarm, self.swarm.world
+        best = swarm.best()
+        return Verdict(
+            seed=self.seed,
+            ok=not problem,
+            problem=problem,
+            at_s=round(world.elapsed_s if at_s is None else at_s, 3),
+            epochs=best.epoch if best is not None else 0,
+            agreed_s=self._agreed_s,
+            slowest_epoch_s=round(self._ends.slowest_s, 1),
+            lost=dict(sorted(self._ends.lost.items())),
+            truncated=self._means.truncated,
+            comings=swarm.churn.comings,
+            goings=sum(swarm.churn.goings.values()),
+            partitions=swarm.partitions,
+            messages=world.messages,
+            events=world.agenda.happened,
+            node_bytes=self._memory.largest_bytes,
+            digest=world.digest,
+        )
+
+    def _run(self) -> None:
+        world = self.swarm.world
+        while (best := self.swarm.best()) is None or best.epoch < self._epochs:
+            world.run(1.0)
+            if world.elapsed_s > TRIAL_S:
+                raise CheckFailed(self.seed, world.elapsed_s, f"no end after {TRIAL_S:.0f} s")
+        self.swarm.settle()
+        while not self._settled():
+            if self._agreed_s > SETTLE_S:
+                raise CheckFailed(self.seed, world.elapsed_s, "all is calm, and the volunteers do not agree")
+            world.run(1.0)
+            self._agreed_s += 1.0
+
+    def _settled(self) -> bool:
+        return all_agree(self.swarm) and (not self.swarm.settings.ends or all_finished(self.swarm))

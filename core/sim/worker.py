@@ -1,0 +1,249 @@
+"""A pretended worker: a small vector learns from pretended gradients, at the speed of its pretended computer.
+
+It obeys the orders of `core.swarm.orders` one after the other, behind a pipe that takes its time, so orders and
+answers cross as they do between real processes.
+"""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.base.ids import PeerId
+from core.sim.disk import Disk, ModelState
+from core.swarm import orders
+from core.swarm.participant import Participant
+from core.swarm.states import State, StateName
+
+PIPE_S = 0.001
+PROGRESS_S = 0.5
+BATCH = 4
+"""Samples that a worker computes at a time."""
+LEARNING_RATE = np.float32(0.05)
+INERTIA = np.float32(0.9)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerSettings:
+    """What all workers of a collaboration have in common."""
+
+    parameters: int
+    seed: int
+    first: StateName
+    padding_bytes: int = 0
+    """Checkpoints are longer by this."""
+
+    def first_state(self) -> ModelState:
+        """Where everybody begins."""
+        generator = np.random.default_rng(self.seed)
+        parameters = generator.standard_normal(self.parameters).astype(np.float32)
+        return ModelState(self.first, parameters, np.zeros(self.parameters, dtype=np.float32))
+
+
+@dataclass(frozen=True, slots=True)
+class Holds:
+    """To the checkers: a worker holds this state now."""
+
+    state: State
+    how: str
+    """"ready", "stepped" or "loaded"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Absorbed:
+    """To the checkers: a worker takes this mean on top of this state."""
+
+    before: StateName
+    name: StateName
+    mean: NDArray[np.float32]
+
+
+def gradient(peer: PeerId, before: StateName, samples: int, numel: int) -> NDArray[np.float32]:
+    """What a peer contributes after so many samples: nothing but these decides it, so a checker can make it again."""
+    name = hashlib.blake2b(peer + before.lineage + samples.to_bytes(8, "big"), digest_size=8).digest()
+    return np.random.default_rng(int.from_bytes(name, "big")).standard_normal(numel, dtype=np.float32)
+
+
+class FakeWorker:
+    """One run of a worker; it ends with `kill`, and then nothing more comes from it.
+
+    Args:
+        peer: Whose it is.
+        participant: Whom it trains for.
+        disk: Where its checkpoints are.
+        speed: Samples a second.
+        later: Performs what a function returns, so many seconds from now.
+        tell: Tells the checkers.
+    """
+
+    def __init__(  # noqa: PLR0913 - the seam between worker, engine and world
+        self,
+        *,
+        peer: PeerId,
+        participant: Participant,
+        disk: Disk,
+        speed: float,
+        settings: WorkerSettings,
+        random: Random,
+        later: Callable[[float, Callable[[float], Sequence[Any]]], None],
+        tell: Callable[[Any], None],
+    ) -> None:
+        self._peer = peer
+        self._participant = participant
+        self._disk = disk
+        self._speed = speed
+        self._settings = settings
+        self._random = random
+        self._later = later
+        self._tell = tell
+        self._alive = True
+        self._free_at = 0.0
+        self._samples = 0
+        self._training_since: float | None = None
+        self._stint = 0
+        self._contribution = np.zeros(settings.parameters, dtype=np.float32)
+        self._mean = np.zeros(settings.parameters, dtype=np.float32)
+        self._model = settings.first_state()
+        self.ready = False
+
+    def start(self, boot_s: float) -> None:
+        """Build the model, load the newest checkpoint, report ready."""
+        self._after(boot_s, self._become_ready)
+
+    def kill(self, now: float) -> Sequence[Any]:
+        """End it at once."""
+        self._alive = False
+        return self._participant.trainer_gone(now) if self.ready else []
+
+    def order(self, order: orders.TrainerOrder) -> None:
+        """Put an order into the pipe."""
+        self._after(PIPE_S, lambda now: self._obey(order, now))
+
+    # --- obeying -----------------------------------------------------------------------------------------------------
+
+    def _obey(self, order: orders.TrainerOrder, now: float) -> Sequence[Any]:
+        """Begin with an order when those before it are done; the effect comes when its work is done."""
+        step_s = BATCH / self._speed
+        match order:
+            case orders.Collect() | orders.Hold():
+                work_s = step_s * self._random.random() if self._training_since is not None else 0.0
+            case orders.Absorb() | orders.Load() | orders.Evaluate():
+                work_s = self._random.uniform(0.05, 0.4)
+            case _:
+                work_s = 0.0
+        self._free_at = max(now, self._free_at) + work_s
+        self._after(self._free_at - now, lambda then: self._carry_out(order, then))
+        return ()
+
+    def _carry_out(self, order: orders.TrainerOrder, now: float) -> Sequence[Any]:
+        match order:
+            case orders.Go() | orders.Release():
+                self._train(now)
+            case orders.Hold():
+                self._pause(now)
+            case orders.Collect(round=round_id):
+                self._collect(round_id, now)
+            case orders.Absorb(name=name):
+                self._absorb(name, now)
+            case orders.Load(location=location):
+                self._load(location, now)
+            case orders.Evaluate():
+                epoch = self._model.name.epoch
+                self._after(PIPE_S, lambda then: self._participant.evaluated(epoch, 4.0 / (1 + epoch), then))
+        return ()
+
+    def _train(self, now: float) -> None:
+        if self._training_since is None:
+            self._training_since = now
+            self._stint += 1
+            self._progress_later(self._stint)
+
+    def _pause(self, now: float) -> None:
+        self._samples = self._counted(now)
+        self._training_since = None
+
+    def _counted(self, now: float) -> int:
+        since = self._training_since
+        return self._samples + (0 if since is None else int((now - since) * self._speed / BATCH) * BATCH)
+
+    def _collect(self, round_id: bytes, now: float) -> None:
+        self._pause(now)
+        samples = self._samples
+        if samples:
+            self._contribution[:] = gradient(self._peer, self._model.name, samples, len(self._contribution))
+        loss = 4.0 / (1 + self._model.name.epoch)
+        self._after(PIPE_S, lambda then: self._participant.collected(round_id, samples=samples, loss=loss, now=then))
+
+    def _absorb(self, name: StateName, now: float) -> None:
+        before = self._model
+        self._tell(Absorbed(before.name, name, self._mean.copy()))
+        momentum = INERTIA * before.momentum + self._mean
+        self._hold(ModelState(name, before.parameters - LEARNING_RATE * momentum, momentum), now)
+        state = self._keep("stepped")
+        self._train(now)
+
+        def stepped(then: float) -> Sequence[Any]:
+            self._offer(state)
+            return self._participant.stepped(state, then)
+
+        self._after(PIPE_S, stepped)
+
+    def _load(self, location: str, now: float) -> None:
+        self._hold(ModelState.from_bytes(self._disk.fetched(location), self._settings.parameters), now)
+        state = self._keep("loaded")
+
+        def loaded(then: float) -> Sequence[Any]:
+            self._offer(state)
+            return self._participant.loaded(state, then)
+
+        self._after(PIPE_S, loaded)
+
+    def _hold(self, model: ModelState, now: float) -> None:
+        self._pause(now)
+        self._samples = 0
+        self._model = model
+
+    def _keep(self, how: str) -> State:
+        state = self._disk.keep(self._model.name, self._model.to_bytes(self._settings.padding_bytes))
+        self._tell(Holds(state, how))
+        return state
+
+    def _offer(self, state: State) -> None:
+        """The engine opens the checkpoint and offers it to others."""
+        for kept, file in self._disk.checkpoints:
+            if kept == state:
+                self._participant.offer_state(file, b"")
+
+    def _become_ready(self, now: float) -> Sequence[Any]:
+        if self._disk.checkpoints:
+            state, file = self._disk.checkpoints[-1]
+            self._model = ModelState.from_bytes(file.data, self._settings.parameters)
+        else:
+            state = self._disk.keep(self._model.name, self._model.to_bytes(self._settings.padding_bytes))
+        self._tell(Holds(state, "ready"))
+        self._offer(state)
+        self.ready = True
+        return self._participant.trainer_ready(state, contribution=self._contribution, mean=self._mean, now=now)
+
+    # --- the pipe ----------------------------------------------------------------------------------------------------
+
+    def _progress_later(self, stint: int) -> None:
+        def report(now: float) -> Sequence[Any]:
+            state = self._participant.epochs.state
+            if self._stint != stint or self._training_since is None:
+                return ()
+            self._progress_later(stint)
+            if state is None or state.name.epoch != self._model.name.epoch:
+                return ()
+            loss = 4.0 / (1 + state.name.epoch)
+            samples = self._counted(now)
+            return self._participant.progressed(samples=samples, samples_per_s=self._speed, loss=loss, now=now)
+
+        self._after(max(PROGRESS_S, BATCH / self._speed), report)
+
+    def _after(self, delay_s: float, action: Callable[[float], Sequence[Any]]) -> None:
+        self._later(delay_s, lambda now: action(now) if self._alive else ())

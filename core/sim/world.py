@@ -1,0 +1,325 @@
+"""The pretended world: runs the swarm's own machines on pretended time and links, the same way for the same seed."""
+
+import hashlib
+import struct
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from random import Random
+from types import MappingProxyType
+from typing import Any, Final
+
+from core.base.ids import PeerId
+from core.base.machine import Lost, Received, Send, Tick
+from core.base.wire import BULK_BYTES_MAX, CONTROL_BYTES_MAX, Message, MessageCodec
+from core.dht.events import Learned
+from core.dht.messages import Observed
+from core.sim.agenda import Agenda
+from core.sim.checkers import Checker, CheckFailed, Violation
+from core.sim.links import Links, LinkSettings, chance
+from core.sim.node import End, Machinery, Node, OnEvent, ignore
+from core.sim.streams import Streams
+
+START = 1_700_000_000.0
+"""Unix seconds at which every world begins."""
+DATAGRAM_BYTES_MAX = 1200
+SPINS_MAX = 1000
+PORT = 31337
+_LOG_ENTRY = struct.Struct("<dIB")
+_STARTED, _STOPPED = range(2)
+_EVENTS: Final[Mapping[type, int]] = MappingProxyType({Tick: 2, Lost: 3, Observed: 4, Received: 5})
+
+
+class World:
+    """See the module's docstring.
+
+    Messages travel as bytes, so whoever sends one may change its arrays at once, and the wire's limits hold.  An
+    exception of a machine or of its owner ends the run: nothing that comes from outside may raise.
+
+    Args:
+        seed: Decides everything.
+        codec: All messages that are spoken.
+        links: The network's numbers.
+        checkers: See everything.
+        addresses_known: Whether a node can reach every peer by its id; otherwise only those that called it or whose
+            address it has `Learned`.
+    """
+
+    def __init__(
+        self,
+        seed: int,
+        codec: MessageCodec,
+        *,
+        links: LinkSettings | None = None,
+        checkers: Sequence[Checker] = (),
+        addresses_known: bool = True,
+    ) -> None:
+        self.seed = seed
+        self.random = self.chance("world")
+        self.agenda = Agenda(START)
+        self.links = Links(links or LinkSettings(), seed=seed, random=self.chance("links"))
+        self.nodes: dict[PeerId, Node] = {}
+        """The newest node of each peer, up or not."""
+        self.checkers = list(checkers)
+        self.messages = 0
+        """Messages delivered."""
+        self.bytes = 0
+        """Their bytes."""
+        self._codec = codec
+        self._addresses_known = addresses_known
+        self._born = 0
+        self._log = hashlib.blake2b(digest_size=16)
+        self._streams = Streams(
+            self.agenda, self.links, current=self.nodes.get, arrived=self._arrived, lost=self._handle
+        )
+        self.agenda.after(1.0, self._look)
+
+    @property
+    def now(self) -> float:
+        """Unix seconds of the world."""
+        return self.agenda.now
+
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds since the world began."""
+        return self.agenda.now - START
+
+    @property
+    def digest(self) -> str:
+        """Of all that has happened: equal for equal runs, 32 hex digits."""
+        return self._log.hexdigest()
+
+    def chance(self, name: str) -> Random:
+        """The source of chance called `name`; equal names draw equally."""
+        return chance(self.seed, name)
+
+    # --- life and death ----------------------------------------------------------------------------------------------
+
+    def add(self, peer: PeerId, machine: Machinery, *, on_event: OnEvent = ignore, skew_s: float = 0.0) -> Node:
+        """Let a peer begin to live, or come back.
+
+        Raises:
+            ValueError: it lives already.
+        """
+        before = self.nodes.get(peer)
+        if before is not None and before.up:
+            raise ValueError(f"{before} is up already")
+        self._born += 1
+        node = Node(
+            self._born,
+            peer,
+            machine,
+            on_event=on_event,
+            place=self.links.place(peer),
+            host=f"sim-{self._born}" if before is None else before.host,
+            skew_s=skew_s,
+        )
+        node.known = _Everybody() if self._addresses_known else set()
+        node.place.uplink_free_at = node.place.downlink_free_at = 0.0
+        self.nodes[peer] = node
+        self._note(node, _STARTED)
+        for checker in self.checkers:
+            checker.started(node, self.now)
+        self._schedule(node)
+        return node
+
+    def stop(self, peer: PeerId, how: End) -> None:
+        """End a peer's life."""
+        node = self.nodes[peer]
+        if not node.up:
+            return
+        node.up = False
+        node.powered = how is not End.POWER_CUT
+        node.went_at = self.now
+        self._note(node, _STOPPED)
+        self._streams.node_stopped(node, how)
+        for checker in self.checkers:
+            checker.stopped(node, how, self.now)
+
+    def freeze(self, peer: PeerId, seconds: float) -> None:
+        """Nothing moves on this computer for a while (its lid is closed, its disk is busy); then everything at once.
+
+        Its clock goes on.  What arrives meanwhile waits, and others give its streams up when it lasts too long.
+        """
+        node = self.nodes[peer]
+        if node.up:
+            node.frozen_until = max(node.frozen_until, self.now + seconds)
+            self._streams.frozen(node)
+
+    def living(self) -> list[Node]:
+        """All nodes that are up, in the order of their birth."""
+        return sorted((node for node in self.nodes.values() if node.up), key=lambda node: node.number)
+
+    def divide(self, peers: Iterable[PeerId]) -> None:
+        """Cut these peers off from the others, until `heal`."""
+        self.links.divide(frozenset(peers))
+        self._streams.divided(self.living())
+
+    def heal(self) -> None:
+        """End the partition."""
+        self.links.heal()
+        self._streams.healed(self.living())
+
+    # --- time --------------------------------------------------------------------------------------------------------
+
+    def run(self, seconds: float) -> None:
+        """Let time go on.
+
+        Raises:
+            CheckFailed: a checker, a machine or its owner found something wrong.
+        """
+        try:
+            self.agenda.run(self.now + seconds)
+        except Violation as violation:
+            raise CheckFailed(self.seed, self.elapsed_s, str(violation)) from violation
+        except Exception as error:
+            text = f"an exception where none may be: {type(error).__name__}: {error}"
+            raise CheckFailed(self.seed, self.elapsed_s, text) from error
+
+    def when(self, node: Node, delay_s: float, action: Callable[[float], Sequence[Any]]) -> None:
+        """In `delay_s` seconds, if the node still lives, call `action` with its time and perform what it returns."""
+        self.agenda.after(delay_s, self._act, node, action)
+
+    def perform(self, node: Node, outputs: Sequence[Any]) -> None:
+        """Do what a node's machine or its owner has said."""
+        self._perform(node, outputs)
+        self._schedule(node)
+
+    def learn(self, node: Node, peer: PeerId) -> None:
+        """The node knows a peer's address from now on."""
+        node.known.add(peer)
+
+    def tell(self, node: Node, news: Any) -> None:
+        """Tell the checkers something that a node's owner has to say."""
+        for checker in self.checkers:
+            checker.said(node, news, self.now)
+
+    def local(self, node: Node) -> float:
+        """The time on the node's own clock."""
+        return self.agenda.now + node.skew_s
+
+    # --- inside ------------------------------------------------------------------------------------------------------
+
+    def _act(self, node: Node, action: Callable[[float], Sequence[Any]]) -> None:
+        if node.frozen_until > self.agenda.now:
+            self.agenda.at(node.frozen_until, self._act, node, action)
+        elif node.up:
+            self.perform(node, action(self.local(node)))
+
+    def _perform(self, node: Node, outputs: Sequence[Any]) -> None:
+        last: Any = None
+        data = b""
+        for output in outputs:
+            if not node.up:
+                return
+            if isinstance(output, Send):
+                if output.message is not last:
+                    last, data = output.message, self._encode(output.message)
+                self._send(node, output.to, last, data)
+                continue
+            if isinstance(output, Learned) and not self._addresses_known:
+                node.known.add(output.contact.peer_id)
+            self.tell(node, output)
+            self._perform(node, node.on_event(output, self.local(node)))
+
+    def _encode(self, message: Message) -> bytes:
+        data = self._codec.encode(message)
+        limit = BULK_BYTES_MAX if message.bulk else CONTROL_BYTES_MAX
+        limit = limit if message.plane == "stream" else DATAGRAM_BYTES_MAX
+        if len(data) > limit:
+            raise Violation(f"a {type(message).__name__} of {len(data)} bytes, the limit is {limit}")
+        return data
+
+    def _send(self, node: Node, to: PeerId, message: Message, data: bytes) -> None:
+        if to == node.peer:
+            raise Violation(f"{node} sends {type(message).__name__} to itself")
+        if message.plane == "stream":
+            self._streams.send(node, to, data, bulk=message.bulk)
+        elif to in node.known:
+            self._send_datagram(node, to, data)
+
+    def _send_datagram(self, node: Node, to: PeerId, data: bytes) -> None:
+        receiver = self.nodes.get(to)
+        if receiver is None or self.links.cut(node.peer, to):
+            return
+        for _ in range(1 + self.links.duplicated()):
+            if not self.links.lost():
+                delay_s = self.links.delay_s(node.place, receiver.place)
+                self.agenda.after(delay_s, self._datagram_arrives, node, to, data)
+
+    def _datagram_arrives(self, sender: Node, to: PeerId, data: bytes) -> None:
+        node = self.nodes[to]
+        if not node.up or self.links.cut(sender.peer, to):
+            return
+        if sender.peer not in node.met:
+            node.met.add(sender.peer)
+            node.known.add(sender.peer)
+            self._handle(node, Observed(sender.peer, sender.host, PORT))
+        self._arrived(node, sender, data)
+
+    def _arrived(self, node: Node, sender: Node, data: bytes) -> None:
+        self.messages += 1
+        self.bytes += len(data)
+        self._log.update(data)
+        self._handle(node, Received(sender.peer, self._codec.decode(bytearray(data))))
+
+    def _handle(self, node: Node, event: Any) -> None:
+        if not node.up:
+            return
+        if node.frozen_until > self.agenda.now:
+            self.agenda.at(node.frozen_until, self._handle, node, event)
+            return
+        for checker in self.checkers:
+            checker.delivered(node, event, self.now)
+        self._note(node, _EVENTS[type(event)])
+        self.perform(node, node.machine.handle(event, self.local(node)))
+
+    def _note(self, node: Node, kind: int) -> None:
+        self._log.update(_LOG_ENTRY.pack(self.agenda.now, node.number, kind))
+
+    def _schedule(self, node: Node) -> None:
+        if not node.up:
+            return
+        deadline = node.machine.deadline
+        if deadline is None:
+            return
+        at = max(deadline - node.skew_s, self.agenda.now)
+        if node.wake_at is None or at < node.wake_at:
+            node.wake_at = at
+            self.agenda.at(at, self._wake, node, at)
+
+    def _wake(self, node: Node, planned_at: float) -> None:
+        if not node.up or node.wake_at != planned_at:
+            return
+        node.wake_at = None
+        if node.frozen_until > self.agenda.now:
+            node.wake_at = node.frozen_until
+            self.agenda.at(node.frozen_until, self._wake, node, node.frozen_until)
+            return
+        deadline = node.machine.deadline
+        if deadline is None:
+            return
+        local = self.local(node)
+        if deadline > local + 1e-6:
+            self._schedule(node)
+            return
+        self._handle(node, Tick())
+        after = node.machine.deadline
+        node.spins = node.spins + 1 if after is not None and after <= local else 0
+        if node.spins > SPINS_MAX:
+            raise Violation(f"{node} wants to be woken again and again without time going on")
+
+    def _look(self) -> None:
+        if self.checkers:
+            living = self.living()
+            for checker in self.checkers:
+                checker.looked(living, self.now)
+        self.agenda.after(1.0, self._look)
+
+
+class _Everybody(set[PeerId]):
+    """The address book of a world in which an id is enough."""
+
+    def __contains__(self, peer: object) -> bool:
+        return True
+
+    def add(self, element: PeerId) -> None:
+        """Nothing to remember."""

@@ -1,0 +1,18 @@
+"""Icons and styles that come with the program."""
+
+from importlib.resources import files
+from pathlib import Path
+
+
+def file(*parts: str) -> Path:
+    """The path of a file of this package, for example `file("icons", "potluck.svg")`.
+
+    The package is never zipped (the frozen build unpacks it), so every resource is a real file.
+
+    Raises:
+        FileNotFoundError: there is none.
+    """
+    path = Path(str(files(__name__).joinpath(*parts)))
+    if not path.is_file():
+        raise FileNotFoundError(path)
+    return path

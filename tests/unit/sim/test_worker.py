@@ -1,0 +1,158 @@
+"""The pretended worker behind a participant that only writes down what it hears."""
+
+from collections.abc import Callable, Sequence
+from random import Random
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from core.base.ids import PeerId
+from core.sim.agenda import Agenda
+from core.sim.disk import Disk, ModelState
+from core.sim.worker import Absorbed, FakeWorker, Holds, WorkerSettings, gradient
+from core.swarm import orders
+from core.swarm.states import StateName
+
+ME = PeerId(b"m" * 32)
+SETTINGS = WorkerSettings(parameters=8, seed=1, first=StateName(0, b"f" * 32))
+NEXT = StateName(1, b"n" * 32)
+
+
+class Recorder:
+    def __init__(self) -> None:
+        self.said: list[tuple[str, Any]] = []
+        self.epochs = SimpleNamespace(state=None)
+        self.mean: Any = None
+        self.contribution: Any = None
+
+    def trainer_ready(self, state: Any, *, contribution: Any, mean: Any, now: float) -> tuple[()]:
+        self.epochs.state, self.mean, self.contribution = state, mean, contribution
+        return self._note("ready", state)
+
+    def trainer_gone(self, now: float) -> tuple[()]:
+        return self._note("gone", now)
+
+    def progressed(self, *, samples: int, samples_per_s: float, loss: float, now: float) -> tuple[()]:
+        return self._note("progressed", samples)
+
+    def collected(self, round_id: bytes, *, samples: int, loss: float, now: float) -> tuple[()]:
+        return self._note("collected", samples)
+
+    def stepped(self, state: Any, now: float) -> tuple[()]:
+        self.epochs.state = state
+        return self._note("stepped", state)
+
+    def loaded(self, state: Any, now: float) -> tuple[()]:
+        return self._note("loaded", state)
+
+    def evaluated(self, epoch: int, loss: float, now: float) -> tuple[()]:
+        return self._note("evaluated", epoch)
+
+    def offer_state(self, file: Any, ledger: bytes) -> None:
+        self._note("offered", file.digest)
+
+    def heard(self, what: str) -> list[Any]:
+        return [thing for name, thing in self.said if name == what]
+
+    def _note(self, what: str, thing: Any) -> tuple[()]:
+        self.said.append((what, thing))
+        return ()
+
+
+class Bench:
+    def __init__(self, disk: Disk | None = None) -> None:
+        self.agenda = Agenda(0.0)
+        self.recorder = Recorder()
+        self.told: list[Any] = []
+        self.disk = disk or Disk()
+        self.worker = FakeWorker(
+            peer=ME,
+            participant=self.recorder,  # type: ignore[arg-type]
+            disk=self.disk,
+            speed=10.0,
+            settings=SETTINGS,
+            random=Random(1),
+            later=self._later,
+            tell=self.told.append,
+        )
+        self.worker.start(1.0)
+        self.agenda.run(1.0)
+
+    def _later(self, delay_s: float, action: Callable[[float], Sequence[Any]]) -> None:
+        self.agenda.after(delay_s, lambda: action(self.agenda.now) and None)
+
+    def order(self, *given: Any, seconds: float = 1.0) -> None:
+        for order in given:
+            self.worker.order(order)
+        self.agenda.run(self.agenda.now + seconds)
+
+
+def test_it_trains_at_its_speed_between_go_and_hold() -> None:
+    bench = Bench()
+    bench.agenda.run(5.0)
+    assert not bench.recorder.heard("progressed")
+    bench.order(orders.Go(), seconds=10.0)
+    assert bench.recorder.heard("progressed")[-1] >= 88
+    bench.order(orders.Hold(), seconds=2.0)
+    last = bench.recorder.heard("progressed")[-1]
+    bench.order(seconds=10.0)
+    assert bench.recorder.heard("progressed")[-1] == last
+
+
+def test_it_collects_stands_still_and_goes_on_with_all_it_had() -> None:
+    bench = Bench()
+    bench.order(orders.Go(), seconds=5.0)
+    bench.order(orders.Collect(b"r"), seconds=5.0)
+    (first,) = bench.recorder.heard("collected")
+    assert 40 <= first <= 60
+    assert np.array_equal(bench.recorder.contribution, gradient(ME, SETTINGS.first, first, 8))
+    bench.order(orders.Release(b"r"), seconds=5.0)
+    bench.order(orders.Collect(b"r"))
+    assert first + 40 <= bench.recorder.heard("collected")[1] <= first + 60
+
+
+def test_it_steps_keeps_a_checkpoint_and_begins_anew() -> None:
+    bench = Bench()
+    bench.order(orders.Go(), seconds=5.0)
+    bench.order(orders.Collect(b"r"))
+    bench.recorder.mean[:] = 1.0
+    bench.order(orders.Absorb(b"r", NEXT))
+    (state,) = bench.recorder.heard("stepped")
+    assert state.name == NEXT
+    assert bench.recorder.heard("offered")[-1] == state.digest
+    assert isinstance(bench.told[-2], Absorbed)
+    assert bench.told[-1] == Holds(state, "stepped")
+    model = ModelState.from_bytes(bench.disk.checkpoints[-1][1].data, 8)
+    assert np.allclose(model.momentum, 1.0)
+    assert np.allclose(model.parameters, SETTINGS.first_state().parameters - 0.05)
+    bench.order(orders.Collect(b"s"))
+    assert bench.recorder.heard("collected")[-1] < 20
+
+
+def test_a_new_worker_begins_with_what_the_disk_holds() -> None:
+    before = Bench()
+    before.order(orders.Absorb(b"r", NEXT))
+    after = Bench(before.disk)
+    assert after.recorder.heard("ready")[0].name == NEXT
+
+
+def test_it_loads_what_was_fetched() -> None:
+    bench = Bench()
+    data = ModelState(NEXT, np.zeros(8, dtype=np.float32), np.ones(8, dtype=np.float32)).to_bytes(0)
+    bench.disk.begin(b"root", len(data), [b""])
+    bench.disk.write(0, memoryview(data))
+    bench.order(orders.Load(bench.disk.finish()), orders.Evaluate())
+    assert bench.recorder.heard("loaded")[0].name == NEXT
+    assert bench.recorder.heard("evaluated") == [1]
+
+
+def test_nothing_comes_from_a_killed_worker() -> None:
+    bench = Bench()
+    bench.order(orders.Go(), seconds=5.0)
+    bench.worker.order(orders.Collect(b"r"))
+    bench.worker.kill(bench.agenda.now)
+    said = len(bench.recorder.said)
+    bench.order(seconds=20.0)
+    assert len(bench.recorder.said) == said
+    assert bench.recorder.said[-1][0] == "gone"
