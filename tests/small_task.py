@@ -23,7 +23,7 @@ SMALL = {
 }
 
 
-def text_folder(folder: Path, *, characters: int = 40_000, seed: int = 1) -> Path:
+def text_folder(folder: Path, *, characters: int = 150_000, seed: int = 1) -> Path:
     """A folder of text files in which some words like to follow others."""
     random = Random(seed)
     folder.mkdir(parents=True, exist_ok=True)

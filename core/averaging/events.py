@@ -35,3 +35,10 @@ class Elsewhere:
     peer: PeerId
     epoch: int
     lineage: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Silent:
+    """These were called and did not answer in time: do not count on them until they are heard of again."""
+
+    peers: tuple[PeerId, ...]

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from random import Random
 
 from core.averaging.election import attempt_key, by_distance, call_rank, make_plan, round_id
-from core.averaging.events import ContributionWanted, Elsewhere, GroupFailed, GroupFormed
+from core.averaging.events import ContributionWanted, Elsewhere, GroupFailed, GroupFormed, Silent
 from core.averaging.gathering import Gathering, Promise
 from core.averaging.messages import (
     ATTEMPT_MAX,
@@ -42,7 +42,7 @@ ATTEMPT_LEAP = 16
 """How many attempts ahead of our own another peer's count is believed."""
 
 
-Outputs = list[Send[GroupMessage | Leaving] | ContributionWanted | GroupFormed | GroupFailed | Elsewhere]
+Outputs = list[Send[GroupMessage | Leaving] | ContributionWanted | GroupFormed | GroupFailed | Elsewhere | Silent]
 
 
 class Matchmaker:
@@ -340,10 +340,11 @@ class Matchmaker:
 
     def _publish(self, gathering: Gathering, now: float) -> Outputs:
         reason = gathering.obstacle(self._me, self._minimum_samples)
+        silent: Outputs = [Silent(tuple(sorted(gathering.waiting)))] if gathering.waiting else []
         if reason is not None or self._state is None:
             outputs = self._give_up(reason or "the state has changed")
             self._retry_later(now)
-            return outputs
+            return [*silent, *outputs]
         plan = make_plan(
             gathering.ready.values(),
             self._numbers,
@@ -357,8 +358,9 @@ class Matchmaker:
         self._gathering = None
         self._formed = True
         self._published = plan
-        outputs = [Send(peer, Cancelled(gathering.round)) for peer in gathering.waiting | gathering.hoped_for]
-        return [*outputs, *(Send(peer, plan) for peer in plan.peers if peer != self._me), GroupFormed(plan)]
+        left = sorted(gathering.waiting | gathering.hoped_for)
+        cancelled = [Send(peer, Cancelled(gathering.round)) for peer in left]
+        return [*silent, *cancelled, *(Send(peer, plan) for peer in plan.peers if peer != self._me), GroupFormed(plan)]
 
     # --- looking ---
 

@@ -58,4 +58,8 @@ class Machine(Protocol[M, E_co]):
 
 def earliest(*deadlines: float | None) -> float | None:
     """The first of several deadlines, where None means never."""
-    return min((deadline for deadline in deadlines if deadline is not None), default=None)
+    first: float | None = None
+    for deadline in deadlines:
+        if deadline is not None and (first is None or deadline < first):
+            first = deadline
+    return first

@@ -176,9 +176,13 @@ def _docstrings(path: Path) -> Iterator[str]:
         for text in strings:
             yield from _PARAGRAPH_END.split(text)
         return
-    for node in ast.walk(tree):
+    waiting: list[ast.stmt | ast.Module] = [tree]
+    while waiting:
+        node = waiting.pop()
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             yield from _PARAGRAPH_END.split(ast.get_docstring(node) or "")
+        if isinstance(node, ast.Module | ast.ClassDef | ast.If | ast.Try):
+            waiting.extend(reversed(node.body))
 
 
 def _paragraphs(path: Path) -> Iterator[str]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.averaging.events import Elsewhere
+from core.averaging.events import Elsewhere, Silent
 from core.base.compose import Composite
 from core.base.ids import distance, hashed_key, node_key
 from core.base.machine import Lost, Received, Tick, earliest
@@ -273,17 +273,26 @@ class Participant:
                 return self._missed(reason, now)
             case Committed():
                 return self._committed(output)
+            case Silent(peers=peers):
+                for peer in peers:
+                    self.membership.lost(peer, now)
+                return []
             case Elsewhere():
                 self._beacon.hurry(now)
                 return []
+            case Fetching() | Fetched() | FetchFailed():
+                return self._catch_up(output, now)
+        return None
+
+    def _catch_up(self, news: Fetching | Fetched | FetchFailed, now: float) -> list[Any]:
+        match news:
             case Fetching():
-                self.fetching = output
+                self.fetching = news
                 return [Changed()]
             case Fetched():
-                return self._fetched(output)
+                return self._fetched(news)
             case FetchFailed():
                 return self._fetch_failed(now)
-        return None
 
     def _read(self, found: Found, now: float) -> list[Any]:
         news = self._beacon.found(found, trace=self.trace, now=now)

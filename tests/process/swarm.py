@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -12,7 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
-from tests.small_task import small_task
 
 from core.api.snapshot import Snapshot
 from core.backbone import charter as charters
@@ -20,6 +18,7 @@ from core.backbone.charter import Charter
 from core.base.manifest import AveragingNumbers, Manifest, OptimizerNumbers
 from core.control.client import ControlClient, NotRunning
 from core.paths import Home
+from tests.small_task import small_task
 
 CORE = (sys.executable, "-m", "core")
 LOOPBACK = ("--bind", "127.0.0.1", "--host", "127.0.0.1")
@@ -37,6 +36,7 @@ class Volunteer:
         """As a power cut would."""
         self.process.kill()
         self.process.wait()
+        end(self.process)
 
     async def snapshot(self) -> Snapshot:
         async with ControlClient.connect(self.home) as client:
@@ -72,13 +72,8 @@ class Collaboration:
     volunteers: list[Volunteer] = field(default_factory=list)
 
     def start_backbone(self) -> None:
-        self.backbone = subprocess.Popen(
-            [*CORE, "backbone", "--charter", str(self.charter.folder), *LOOPBACK, "--leash"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=(self.folder / "backbone.log").open("ab"),
-            env=ENVIRONMENT,
-        )
+        words = ["backbone", "--charter", str(self.charter.folder), *LOOPBACK, "--leash"]
+        self.backbone = start(words, self.folder / "backbone.log", stdout=subprocess.PIPE)
         assert self.backbone.stdout is not None
         self.link = json.loads(self.backbone.stdout.readline())["link"]
 
@@ -87,14 +82,8 @@ class Collaboration:
         home = Home(self.folder / name)
         home.create()
         where = [*LOOPBACK, "--port", "0", "--leash", *extra]
-        process = subprocess.Popen(
-            [*CORE, "engine", "--home", str(home.directory), "--join", self.link, "--name", name, *where],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=(self.folder / f"{name}.log").open("ab"),
-            env=ENVIRONMENT,
-        )
-        volunteer = Volunteer(home, process)
+        words = ["engine", "--home", str(home.directory), "--join", self.link, "--name", name, *where]
+        volunteer = Volunteer(home, start(words, self.folder / f"{name}.log"))
         self.volunteers.append(volunteer)
         return volunteer
 
@@ -103,19 +92,31 @@ class Collaboration:
 
     def close(self) -> None:
         """Let go of every leash; whoever does not end by itself is a failure of the test."""
-        processes = [volunteer.process for volunteer in self.volunteers]
-        for process in [*processes, *([self.backbone] if self.backbone is not None else [])]:
-            if process.poll() is None:
-                with contextlib.suppress(OSError):
-                    os.kill(process.pid, signal.SIGCONT)
-                assert process.stdin is not None
-                process.stdin.close()
-            try:
-                process.wait(30)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-                raise
+        for process in [*(volunteer.process for volunteer in self.volunteers), self.backbone]:
+            if process is not None:
+                end(process)
+
+
+def start(words: list[str], log: Path, *, stdout: int = subprocess.DEVNULL) -> "subprocess.Popen[bytes]":
+    """One of our own programs, on a leash."""
+    with log.open("ab") as file:
+        return subprocess.Popen([*CORE, *words], stdin=subprocess.PIPE, stdout=stdout, stderr=file, env=ENVIRONMENT)
+
+
+def end(process: "subprocess.Popen[bytes]") -> None:
+    """Let go of the leash; not to end by itself is a failure of the test."""
+    assert process.stdin is not None
+    with contextlib.suppress(BrokenPipeError):
+        process.stdin.close()
+    try:
+        process.wait(30)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        raise
+    finally:
+        if process.stdout is not None:
+            process.stdout.close()
 
 
 def found(

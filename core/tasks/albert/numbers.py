@@ -73,7 +73,7 @@ def default_optimizer() -> OptimizerNumbers:
     A step is rare here (an epoch takes seconds), so it is larger than the papers', and gradients are forgotten sooner.
     """
     return OptimizerNumbers(
-        learning_rate=0.03,
+        learning_rate=0.02,
         beta1=0.8,
         beta2=0.95,
         warmup_epochs=3,

@@ -8,6 +8,7 @@ or `problem` (code, message, hint; exit code 2).
 
 import argparse
 import json
+import os
 import sys
 import tempfile
 from collections import Counter
@@ -88,6 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with tempfile.TemporaryDirectory(prefix="potluck-") as cache:
             offline(Path(cache))
+            os.environ["USE_TORCH"] = "0"  # nothing here needs it, and importing it takes seconds
             done = prepare(
                 chosen.source, chosen.out, progress=lambda text, share: _say("progress", text=text, fraction=share)
             )

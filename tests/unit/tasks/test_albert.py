@@ -1,0 +1,199 @@
+import json
+import math
+from collections import Counter
+from itertools import islice
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+import torch
+
+from core.base.content import digest
+from core.base.manifest import Manifest
+from core.base.problems import BadInput
+from core.tasks import TASKS, task_of
+from core.tasks.albert.model import OFFSETS, PretrainedAlbert
+from core.tasks.albert.numbers import AlbertNumbers, albert_numbers, default_numbers, default_optimizer
+from core.tasks.albert.prepare import PreparedTask
+from core.tasks.albert.prepare import main as prepare_main
+from core.tasks.albert.task import Albert
+from core.tasks.task import Blobs
+from tests.small_task import small_task, text_folder
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> PreparedTask:
+    return small_task(tmp_path_factory.mktemp("task"))
+
+
+@pytest.fixture(scope="module")
+def manifest(prepared: PreparedTask) -> Manifest:
+    return manifest_of(prepared)
+
+
+def manifest_of(prepared: PreparedTask, **numbers: object) -> Manifest:
+    for path in prepared.blobs.values():
+        name = digest(path.read_bytes()).hex()
+        (path.parent / name).write_bytes(path.read_bytes())
+    blobs = {key: digest(path.read_bytes()).hex() for key, path in prepared.blobs.items()}
+    return Manifest(
+        name="test", organiser="test", task="albert", numbers=prepared.numbers | numbers, blobs=blobs, authority="00" * 32
+    )
+
+
+def folder_of(prepared: PreparedTask) -> Path:
+    return next(iter(prepared.blobs.values())).parent
+
+
+@pytest.fixture(scope="module")
+def task(prepared: PreparedTask, manifest: Manifest) -> Albert:
+    made = task_of(manifest, Blobs(folder_of(prepared), manifest.blobs))
+    assert isinstance(made, Albert)
+    return made
+
+
+def test_the_model_has_the_same_bits_for_the_same_seed(task: Albert) -> None:
+    one, two, other = (dict(task.model(seed).named_parameters()) for seed in (1, 1, 2))
+    assert all(torch.equal(one[name], two[name]) for name in one)
+    assert not torch.equal(*(m["network.albert.embeddings.word_embeddings.weight"] for m in (one, other)))
+
+
+def test_the_start_does_not_depend_on_torch_s_own_chance(task: Albert) -> None:
+    """A checksum of the first numbers: it changes only when the start is changed on purpose."""
+    weight = dict(task.model(7).named_parameters())["network.albert.pooler.weight"].detach().numpy()
+    steps = np.random.Generator(np.random.PCG64(7))
+    for name, parameter in task.model(7).named_parameters():
+        if parameter.ndim > 1:
+            drawn = steps.integers(-(2**23), 2**23, tuple(parameter.shape), dtype=np.int32)
+            if name == "network.albert.pooler.weight":
+                assert np.abs(weight / drawn * 2**23 / (0.05 * math.sqrt(3)) - 1).max() < 1e-6
+                return
+    raise AssertionError("not found")
+
+
+def test_a_new_model_looks_at_neighbours(task: Albert) -> None:
+    """The positions alone, asked by head 0, answer most strongly one place further on."""
+    model = task.model(0)
+    body = model.network.albert
+    attention = body.encoder.albert_layer_groups[0].albert_layers[0].attention
+    positions_TE = body.embeddings.position_embeddings.weight.detach()
+    size = task.numbers.hidden_size // task.numbers.heads
+    hidden = positions_TE @ body.encoder.embedding_hidden_mapping_in.weight.detach().T
+    scores = (attention.query(hidden)[:, :size] @ attention.key(hidden)[:, :size].T).detach()
+    middle = range(4, task.numbers.sequence_length - 4)
+    hits = sum(int(scores[t, t - 4 : t + 5].argmax()) - 4 == OFFSETS[0] for t in middle)
+    assert hits >= 0.9 * len(middle)
+
+
+def test_loss_and_evaluation_against_the_plain_forward_pass(task: Albert) -> None:
+    """The whole logits of transformers' own forward, and a loop over the places."""
+    model = task.model(3)
+    batch = next(task.batches(5))
+    losses = task.loss(model, batch)
+    total, places, order = plain(model, task, batch)
+    expected = batch.samples * 0.15 * task.numbers.sequence_length
+    assert losses.reported.item() == pytest.approx(total / places, rel=1e-5)
+    assert losses.objective.item() == pytest.approx(total / expected + task.numbers.order_weight * order, rel=1e-5)
+
+    sums = [plain(model, task, held) for held in task._held_out]
+    assert task.evaluate(model).loss == pytest.approx(sum(s[0] for s in sums) / sum(s[1] for s in sums), rel=1e-5)
+
+
+def plain(model: PretrainedAlbert, task: Albert, batch) -> tuple[float, int, float]:
+    with torch.no_grad():
+        out = model.network(
+            input_ids=torch.from_numpy(batch.pieces_BT),
+            attention_mask=torch.from_numpy(batch.present_BT),
+            token_type_ids=torch.from_numpy(batch.types_BT),
+        )
+        scores = (out.prediction_logits + task.log_frequencies_V).flatten(0, 1).log_softmax(-1)
+        total = -sum(scores[place, word].item() for place, word in zip(batch.places_M, batch.words_M, strict=True))
+        orders = out.sop_logits.log_softmax(-1)
+        order = -sum(orders[row, label].item() for row, label in enumerate(batch.swapped_B)) / batch.samples
+    return total, len(batch.places_M), order
+
+
+def test_the_reference_is_the_smoothed_unigram_model(task: Albert, prepared: PreparedTask) -> None:
+    counts = json.loads(prepared.blobs["unigram"].read_text())
+    whole = sum(counts) + len(counts)
+    words = Counter(int(word) for batch in task._held_out for word in batch.words_M)
+    expected = -sum(times * math.log((counts[word] + 1) / whole) for word, times in words.items())
+    found = task.evaluate(task.model(0)).loss_unigram
+    assert found == pytest.approx(expected / words.total(), rel=1e-5)
+
+
+def test_evaluation_is_always_the_same(prepared: PreparedTask, manifest: Manifest, task: Albert) -> None:
+    again = task_of(manifest, Blobs(folder_of(prepared), manifest.blobs))
+    assert again.evaluate(again.model(0)) == task.evaluate(task.model(0))
+
+
+def test_batches_go_on_for_ever_in_an_order_of_one_s_own(task: Albert) -> None:
+    count = 3 * task.numbers.buffer // task.numbers.micro_batch
+    one, two, other = (list(islice(task.batches(seed), count)) for seed in (1, 1, 2))
+    assert all(np.array_equal(a.pieces_BT, b.pieces_BT) for a, b in zip(one, two, strict=True))
+    assert not any(np.array_equal(a.pieces_BT, b.pieces_BT) for a, b in zip(one, other, strict=True))
+    assert all(batch.samples == task.numbers.micro_batch for batch in one)
+
+
+def test_a_task_that_nobody_knows() -> None:
+    manifest = Manifest(name="t", organiser="t", task="chess", authority="00" * 32)
+    with pytest.raises(BadInput, match="'chess'"):
+        task_of(manifest, Blobs(Path(), {}))
+    assert "albert" in TASKS
+
+
+@pytest.mark.parametrize(
+    "numbers", [{"layers": 0}, {"tricks": 1}, {"heads": 3}, {"hidden_size": "x"}, {"embedding_size": 256}, {"layers": 10**9}]
+)
+def test_numbers_that_make_no_model(numbers: dict[str, object]) -> None:
+    with pytest.raises(BadInput):
+        albert_numbers(default_numbers() | numbers)
+
+
+def test_the_defaults_are_in_order() -> None:
+    assert albert_numbers(default_numbers()) == AlbertNumbers()
+    assert albert_numbers(default_numbers("/text")).source == "/text"
+    assert msgspec.convert(msgspec.to_builtins(default_optimizer()), type(default_optimizer())) == default_optimizer()
+
+
+def test_damaged_or_missing_blobs(prepared: PreparedTask, manifest: Manifest, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="cannot be read"):
+        task_of(manifest, Blobs(tmp_path, manifest.blobs))
+    with pytest.raises(BadInput, match="lacks"):
+        task_of(manifest, Blobs(folder_of(prepared), {}))
+    (tmp_path / manifest.blobs["tokenizer"]).write_bytes(b"{}")
+    with pytest.raises(BadInput, match="damaged"):
+        Blobs(tmp_path, manifest.blobs).read("tokenizer")
+    for name in ("held_out", "unigram"):
+        data = b'{"not": "ours"}'
+        (folder_of(prepared) / digest(data).hex()).write_bytes(data)
+        changed = msgspec.structs.replace(manifest, blobs=manifest.blobs | {name: digest(data).hex()})
+        with pytest.raises(BadInput, match="cannot be read"):
+            task_of(changed, Blobs(folder_of(prepared), changed.blobs))
+
+
+def test_a_tokenizer_of_another_size(prepared: PreparedTask) -> None:
+    manifest = manifest_of(prepared, vocab_size=4096)
+    with pytest.raises(BadInput, match="does not fit"):
+        task_of(manifest, Blobs(folder_of(prepared), manifest.blobs))
+
+
+def test_preparing_says_what_it_does(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text_folder(tmp_path / "text")
+    assert prepare_main(["--source", str(tmp_path / "text"), "--out", str(tmp_path / "out")]) == 0
+    *progress, last = map(json.loads, capsys.readouterr().out.splitlines())
+    assert all(line["event"] == "progress" and 0 <= line["fraction"] <= 1 for line in progress)
+    assert last["event"] == "prepared"
+    assert last["numbers"]["source"] == str(tmp_path / "text")
+    assert set(last["blobs"]) == {"tokenizer", "held_out", "unigram"}
+    assert all(Path(path).is_file() for path in last["blobs"].values())
+
+
+def test_preparing_too_little_text_ends_with_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.txt").write_text("Not much.")
+    assert prepare_main(["--source", str(tmp_path), "--out", str(tmp_path / "out")]) == 2
+    last = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert last["event"] == "problem"
+    assert last["code"] == "bad_input"
+    assert "too little text" in last["message"]

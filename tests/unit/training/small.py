@@ -1,0 +1,101 @@
+"""A task of a few numbers, and an independent LAMB."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from core.base.manifest import Manifest, OptimizerNumbers
+from core.tasks.task import Evaluation, Losses
+from core.training.round import Learner
+
+OPTIMIZER = OptimizerNumbers(
+    learning_rate=0.05, beta1=0.9, beta2=0.98, weight_decay=0.02, warmup_epochs=3, total_epochs=50, max_grad_norm=0.5
+)
+MANIFEST = Manifest(name="t", organiser="t", task="small", optimizer=OPTIMIZER, authority="00" * 32)
+
+
+@dataclass(frozen=True)
+class Points:
+    x: torch.Tensor
+    y: torch.Tensor
+
+    @property
+    def samples(self) -> int:
+        return len(self.x)
+
+
+class SmallTask:
+    """Regression by a small network; seeds give batches of different sizes."""
+
+    def model(self, seed: int) -> torch.nn.Module:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed % 2**31)
+            return torch.nn.Sequential(
+                torch.nn.Linear(6, 16), torch.nn.Tanh(), torch.nn.LayerNorm(16), torch.nn.Linear(16, 2)
+            )
+
+    def batches(self, seed: int) -> Iterator[Points]:
+        generator = torch.Generator().manual_seed(seed % 2**31)
+        while True:
+            count = int(torch.randint(1, 9, (), generator=generator))
+            x = torch.randn(count, 6, generator=generator)
+            yield Points(x, torch.stack([x[:, 0] * x[:, 1], x[:, 2].sin()], 1))
+
+    def loss(self, model: torch.nn.Module, batch: Points) -> Losses:
+        loss = (model(batch.x) - batch.y).square().sum(1).mean()
+        return Losses(objective=loss, reported=loss.detach())
+
+    def evaluate(self, model: torch.nn.Module) -> Evaluation:
+        with torch.no_grad():
+            return Evaluation(loss=self.loss(model, next(self.batches(99))).reported.item(), loss_unigram=1.5)
+
+
+def ticking(step_s: float = 0.1):
+    """A clock that goes on by itself."""
+    now = [0.0]
+
+    def clock() -> float:
+        now[0] += step_s
+        return now[0]
+
+    return clock
+
+
+def learner(states: Path, *, seed: int = 0, task: SmallTask | None = None, manifest: Manifest = MANIFEST) -> Learner:
+    return Learner(
+        task=task or SmallTask(), manifest=manifest, states=states, seed=seed, device="cpu", clock=ticking()
+    )
+
+
+class PlainLamb:
+    """LAMB tensor by tensor in double precision, as the paper's algorithm 2 reads."""
+
+    def __init__(self, parameters: list[torch.nn.Parameter], numbers: OptimizerNumbers) -> None:
+        self.parameters = parameters
+        self.numbers = numbers
+        self.m = [torch.zeros_like(p, dtype=torch.float64) for p in parameters]
+        self.v = [torch.zeros_like(p, dtype=torch.float64) for p in parameters]
+        self.t = 0
+
+    def step(self, gradients: list[torch.Tensor]) -> None:
+        n = self.numbers
+        self.t += 1
+        norm = sum(float((g.double() ** 2).sum()) for g in gradients) ** 0.5
+        shrink = min(1.0, n.max_grad_norm / norm)
+        warm = self.t / n.warmup_epochs if self.t <= n.warmup_epochs else 1.0
+        decay = (n.total_epochs - self.t + 1) / (n.total_epochs - n.warmup_epochs)
+        rate = n.learning_rate * min(warm, decay, 1.0)
+        for p, g, m, v in zip(self.parameters, gradients, self.m, self.v, strict=True):
+            g = g.double() * shrink
+            m.copy_(n.beta1 * m + (1 - n.beta1) * g)
+            v.copy_(n.beta2 * v + (1 - n.beta2) * g * g)
+            update = (m / (1 - n.beta1**self.t)) / ((v / (1 - n.beta2**self.t)) ** 0.5 + n.epsilon)
+            w = p.detach().double()
+            if p.ndim > 1:
+                update = update + n.weight_decay * w
+            w_norm, u_norm = min(float(w.norm()), n.clamp), float(update.norm())
+            ratio = w_norm / u_norm if w_norm > 0 and u_norm > 0 else 1.0
+            with torch.no_grad():
+                p.copy_((w - rate * ratio * update).float())

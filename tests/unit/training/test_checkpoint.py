@@ -1,0 +1,159 @@
+import errno
+import json
+import os
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load, save
+
+from core.base.content import chunk_digests, digest, file_chunks, root_digest
+from core.base.problems import Damaged, NoSpace
+from core.training.checkpoint import Checkpoints
+from core.training.flat import FlatParameters
+from tests.unit.training.small import SmallTask
+
+MANIFEST = digest(b"manifest")
+LINEAGES = [digest(bytes([n])) for n in range(9)]
+
+
+class Place:
+    def __init__(self, folder: Path, *, seed: int = 0, manifest: bytes = MANIFEST) -> None:
+        self.folder = folder
+        self.flat = FlatParameters(SmallTask().model(seed))
+        self.m = torch.rand(self.flat.numel)
+        self.v = torch.rand(self.flat.numel)
+        statistics = {"m": self.m, "v": self.v}
+        self.files = Checkpoints(folder, manifest=manifest, parameters=self.flat, statistics=statistics)
+
+    def numbers(self) -> torch.Tensor:
+        return torch.stack([self.flat.values_N, self.m, self.v]).clone()
+
+    def names(self) -> list[str]:
+        return sorted(path.name for path in self.folder.iterdir())
+
+
+def test_round_trip_with_name_and_digest(tmp_path: Path) -> None:
+    one, two = Place(tmp_path), Place(tmp_path / "other", seed=4)
+    saved = one.files.save(7, LINEAGES[7])
+    assert saved.path.name == f"state-00000007-{LINEAGES[7].hex()[:8]}.safetensors"
+    assert saved.digest == root_digest(chunk_digests(file_chunks(saved.path)))
+    name = two.files.load(saved.path)
+    assert (name.epoch, bytes.fromhex(name.lineage), bytes.fromhex(name.manifest)) == (7, LINEAGES[7], MANIFEST)
+    assert torch.equal(one.numbers(), two.numbers())
+    assert two.files.save(7, LINEAGES[7]).path.read_bytes() == saved.path.read_bytes()
+
+
+def test_the_file_is_plain_safetensors_with_parameters_by_name(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    tensors = load(place.files.save(1, LINEAGES[1]).path.read_bytes())
+    assert torch.equal(tensors["parameters/0.weight"].flatten(), place.flat.values_N[:96])
+    assert {key.split("/")[0] for key in tensors} == {"parameters", "m", "v"}
+
+
+def test_the_newest_two_are_kept(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    for epoch in range(5):
+        place.files.save(epoch, LINEAGES[epoch])
+    assert [name[6:14] for name in place.names()] == ["00000003", "00000004"]
+
+
+def test_abandoned_later_states_go_when_an_earlier_one_is_saved(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    for epoch in (3, 4):
+        place.files.save(epoch, LINEAGES[epoch])
+    place.files.save(3, LINEAGES[8])
+    assert sorted(name[6:14] for name in place.names()) == ["00000003", "00000003"]
+    found = Place(tmp_path).files.load_newest()
+    assert found is not None
+    assert bytes.fromhex(found[0].lineage) == LINEAGES[8]
+
+
+@pytest.mark.parametrize("keep", [0, 1, 7, 8, 100, 2000])
+def test_a_torn_file_is_set_aside(tmp_path: Path, keep: int) -> None:
+    place = Place(tmp_path)
+    place.files.save(1, LINEAGES[1])
+    path = place.files.save(2, LINEAGES[2]).path
+    path.write_bytes(path.read_bytes()[:keep])
+    again = Place(tmp_path, seed=3)
+    found = again.files.load_newest()
+    assert found is not None
+    assert found[0].epoch == 1
+    assert again.files.damaged == [path.with_name(f"{path.name}.damaged")]
+    assert len(again.files.damaged[0].read_bytes()) == keep
+
+
+def test_all_files_damaged_means_none(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    place.files.save(1, LINEAGES[1]).path.write_bytes(b"nothing")
+    again = Place(tmp_path)
+    before = again.numbers()
+    assert again.files.load_newest() is None
+    assert torch.equal(again.numbers(), before)
+    assert all(name.endswith(".damaged") for name in place.names())
+    assert Place(tmp_path / "absent").files.load_newest() is None
+
+
+def test_what_a_killed_process_left_half_written_is_removed(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    kept = place.files.save(1, LINEAGES[1]).path
+    torn = tmp_path / f".{kept.name}.0123456789ab"
+    torn.write_bytes(b"half")
+    (tmp_path / "letter.txt").write_text("somebody's")
+    assert Place(tmp_path).files.load_newest() is not None
+    assert place.names() == sorted(["letter.txt", kept.name])
+
+
+def changed(place: Place, how) -> Path:
+    data = place.files.save(2, LINEAGES[2]).path.read_bytes()
+    tensors = load(data)
+    length = int.from_bytes(data[:8], "little")
+    metadata = dict(json.loads(data[8 : 8 + length])["__metadata__"])
+    how(tensors, metadata)
+    path = place.folder / "changed.safetensors"
+    path.write_bytes(save(tensors, metadata=metadata))
+    return path
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        lambda t, m: t.pop("m/0.bias"),
+        lambda t, m: t.update(extra=torch.zeros(1)),
+        lambda t, m: t.update({"v/0.bias": t["v/0.bias"].half()}),
+        lambda t, m: t.update({"v/0.bias": t["v/0.bias"][:3]}),
+        lambda t, m: t["v/0.bias"].fill_(float("nan")),
+        lambda t, m: m.clear(),
+        lambda t, m: m.update(potluck="[]"),
+        lambda t, m: m.update(potluck=m["potluck"].replace('"epoch": 2', '"epoch": -2')),
+        lambda t, m: m.update(potluck=m["potluck"].replace(LINEAGES[2].hex(), "xyz")),
+    ],
+)
+def test_a_file_that_is_not_this_model_s_state_changes_nothing(tmp_path: Path, how) -> None:
+    path = changed(Place(tmp_path), how)
+    other = Place(tmp_path / "other", seed=2)
+    before = other.numbers()
+    with pytest.raises(Damaged):
+        other.files.load(path)
+    assert torch.equal(other.numbers(), before)
+
+
+def test_a_state_of_another_collaboration_is_refused(tmp_path: Path) -> None:
+    path = Place(tmp_path, manifest=digest(b"another")).files.save(1, LINEAGES[1]).path
+    with pytest.raises(Damaged, match="another collaboration"):
+        Place(tmp_path / "own").files.load(path)
+
+
+def test_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = Place(tmp_path)
+    place.files.save(1, LINEAGES[1])
+    place.files.save(2, LINEAGES[2])
+    names = place.names()
+
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "write", full)
+    with pytest.raises(NoSpace, match="disk is full"):
+        place.files.save(3, LINEAGES[3])
+    assert place.names() == names
