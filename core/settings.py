@@ -3,7 +3,7 @@
 import random as random_module
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
@@ -24,9 +24,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """How the leaderboard calls this computer; empty until somebody chose."""
     contributing: bool = True
     """Where the big switch stands."""
-    keep_running: bool = False
-    """Whether the engine goes on when the window is closed."""
-    theme: Literal["system", "light", "dark"] = "system"
     threads: Annotated[int, Meta(ge=0, le=1024)] = 0
     """Processor threads of the worker; 0 lets the engine choose."""
     port: Annotated[int, Meta(ge=0, le=65_535)] = 0

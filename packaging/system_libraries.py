@@ -23,6 +23,8 @@ PACKAGES = {
     "libOpenGL.so.0": ("libopengl0", "libglvnd-opengl", "libglvnd"),
     "libX11-xcb.so.1": ("libx11-xcb1", "libX11-xcb", "libx11"),
     "libX11.so.6": ("libx11-6", "libX11", "libx11"),
+    "libbrotlicommon.so.1": ("libbrotli1", "libbrotli", "brotli"),
+    "libbrotlidec.so.1": ("libbrotli1", "libbrotli", "brotli"),
     "libdbus-1.so.3": ("libdbus-1-3", "dbus-libs", "dbus"),
     "libfontconfig.so.1": ("libfontconfig1", "fontconfig", "fontconfig"),
     "libfreetype.so.6": ("libfreetype6", "freetype", "freetype2"),
@@ -52,6 +54,10 @@ PACKAGES = {
     "libxkbcommon.so.0": ("libxkbcommon0", "libxkbcommon", "libxkbcommon"),
     "libz.so.1": ("zlib1g", "zlib", "zlib"),
 }
+
+FONTS = ("fonts-dejavu-core", "dejavu-sans-fonts", "ttf-dejavu")
+"""Without any font a window has no words."""
+FONT_FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.local/share/fonts", "~/.fonts")
 
 # The program that installs, in the order of the columns above, and its words.
 INSTALLERS = {
@@ -92,8 +98,15 @@ def qt_files(site_packages: Path, plugins: tuple[str, ...]) -> list[Path]:
     """The files of Qt whose libraries must be there for windows on these plugins."""
     qt = site_packages / "PySide6" / "Qt"
     wanted = [qt / "plugins" / "platforms" / name for name in plugins]
-    wanted += [qt / "lib" / name for name in ("libQt6Widgets.so.6", "libQt6Gui.so.6", "libQt6Svg.so.6")]
+    modules = ("Widgets", "Gui", "Network", "Svg")
+    wanted += [qt / "lib" / f"libQt6{name}.so.6" for name in modules]
     return [path for path in wanted if path.is_file()]
+
+
+def has_fonts() -> bool:
+    """Whether this system has a font that Qt can use."""
+    folders = [Path(name).expanduser() for name in FONT_FOLDERS]
+    return any(path for folder in folders for kind in ("ttf", "otf", "ttc") for path in folder.rglob(f"*.{kind}"))
 
 
 def missing_libraries(files: list[Path]) -> list[str]:
@@ -123,12 +136,15 @@ def install_missing(python: Path, plugins: tuple[str, ...], steps: Steps) -> Non
     done = subprocess.run([str(python), "-c", question], capture_output=True, text=True, check=True)
     files = qt_files(Path(done.stdout.strip()), plugins)
     missing = missing_libraries(files)
-    if not missing:
+    fonts = files and not has_fonts()
+    if not missing and not fonts:
         return
     program = installer()
     if program is None:
-        raise SetupProblem(f"The window needs libraries that this system lacks. Install: {', '.join(missing)}")
-    system_install(packages_for(missing, program), "the window needs libraries of the system", steps)
+        lacking = [*missing, *(["a font"] if fonts else [])]
+        raise SetupProblem(f"The window needs what this system lacks. Install: {', '.join(lacking)}")
+    extra = [FONTS[list(INSTALLERS).index(program)]] if fonts else []
+    system_install([*packages_for(missing, program), *extra], "the window needs libraries of the system", steps)
     left = missing_libraries(files)
     if left:
         raise SetupProblem(f"The window needs libraries that this system still lacks: {', '.join(left)}")

@@ -21,7 +21,11 @@ class Missing(UserProblem):
 def add_home(command: argparse.ArgumentParser) -> None:
     """`--home`."""
     command.add_argument(
-        "--home", type=Path, metavar="DIR", help="where this engine keeps its things (default: POTLUCK_HOME)"
+        "--home",
+        type=Path,
+        default=argparse.SUPPRESS,  # the program's own default stands, also when it is named before the command
+        metavar="DIR",
+        help="where this engine keeps its things (default: POTLUCK_HOME)",
     )
 
 

@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from core.base.problems import Problem
 from core.cli import bench, collaborate, control, simulate, window
+from core.cli.options import add_home
 from core.cli.say import say_problem
 
 EXIT_OK = 0
@@ -30,6 +31,7 @@ def parser() -> argparse.ArgumentParser:
         epilog="Without a command the window opens.",
     )
     top.add_argument("--version", action="store_true", help="print the version and end")
+    add_home(top)
     top.set_defaults(run=window.run, json=False, home=None)
     commands = top.add_subparsers(title="commands", metavar="COMMAND")
     for group in (collaborate, control, simulate, bench):

@@ -13,10 +13,10 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         Missing: there is no PySide6.
     """
-    del args
     if importlib.util.find_spec("PySide6") is None or importlib.util.find_spec("app.__main__") is None:
         raise Missing(
             "The window needs PySide6, which is not installed.",
             hint='Install it with: pip install "potluck[app]" - or use a command, see: potluck --help',
         )
-    return int(importlib.import_module("app.__main__").main([]) or 0)
+    words = ["--home", str(args.home)] if args.home is not None else []
+    return int(importlib.import_module("app.__main__").main(words) or 0)

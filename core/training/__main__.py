@@ -13,7 +13,7 @@ import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, NoReturn
 
 import psutil
 
@@ -59,9 +59,11 @@ def main() -> int:
     return 1
 
 
-def run(*_: object) -> int:
-    """The same, as a subcommand of the whole program."""
-    return main()
+def run(*_: object) -> NoReturn:
+    """The same, as a program; leaves without waiting for the thread that listens."""
+    code = main()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 def listen(source: BinaryIO, put: Callable[[ToWorker], None], leave: Callable[[int], None]) -> None:
@@ -74,8 +76,9 @@ def listen(source: BinaryIO, put: Callable[[ToWorker], None], leave: Callable[[i
     """
     decoder = frame_decoder(ToWorker)
     try:
-        while header := _exactly(source, LENGTH_BYTES):
-            put(decoder.decode(_exactly(source, frame_length(header))))
+        while header := source.read(LENGTH_BYTES):
+            length = frame_length(_whole(header, LENGTH_BYTES))
+            put(decoder.decode(_whole(source.read(length), length)))
     except (WireProblem, ValueError) as error:
         sys.stderr.write(f"The engine said something unreadable: {error}\n")
         leave(1)
@@ -144,14 +147,13 @@ def _speaker(sink: BinaryIO) -> Callable[[ToEngine], None]:
     return say
 
 
-def _exactly(source: BinaryIO, size: int) -> bytes:
-    """`size` bytes; none at the end of the pipe.
+def _whole(data: bytes, size: int) -> bytes:
+    """`data`, if it has `size` bytes.
 
     Raises:
-        OSError: the pipe ended within them.
+        OSError: the pipe ended before.
     """
-    data = source.read(size)
-    if data and len(data) < size:
+    if len(data) < size:
         raise OSError("the pipe ended within a frame")
     return data
 
@@ -175,4 +177,4 @@ def _content(path: Path) -> bytes:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run()

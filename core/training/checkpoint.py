@@ -6,6 +6,7 @@ parameter P, float32 tensors `parameters/P`, `m/P` and `v/P`, and one line of me
 
 # ruff: noqa: N806 - names of arrays end in their shapes
 
+import contextlib
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -20,7 +21,7 @@ from safetensors.torch import save
 
 from core.base.content import chunk_digests, file_chunks, root_digest
 from core.base.problems import Damaged
-from core.durable import write_atomic
+from core.durable import set_aside, write_atomic
 from core.training.flat import FlatParameters
 
 KEPT: Final = 2
@@ -64,7 +65,7 @@ class Checkpoints:
         self._parameters = parameters
         self._vectors = {"parameters": parameters.values_N, **statistics}
         self.damaged: list[Path] = []
-        """Files that `load_newest` could not read, as `*.damaged`."""
+        """Files that `load_newest` could not read, where they are now."""
 
     def save(self, epoch: int, lineage: bytes) -> Saved:
         """Write the state as it is now, then delete all but the newest two, and those of a later epoch.
@@ -83,7 +84,8 @@ class Checkpoints:
         others = [other for other in self._newest_first() if other != path]
         later = [other for other in others if _epoch(other) > epoch]
         for other in later + [other for other in others if other not in later][KEPT - 1 :]:
-            other.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # Windows keeps what somebody reads; the next save tries again
+                other.unlink()
         return _saved(path)
 
     def load(self, path: Path) -> StateName:
@@ -120,12 +122,13 @@ class Checkpoints:
         """
         if self._folder.is_dir():
             for torn in (path for path in self._folder.iterdir() if _TORN.match(path.name)):
-                torn.unlink(missing_ok=True)
+                with contextlib.suppress(OSError):
+                    torn.unlink()
         for path in self._newest_first():
             try:
                 return self.load(path), _saved(path)
             except Damaged:
-                self.damaged.append(path.replace(path.with_name(f"{path.name}.damaged")))
+                self.damaged.append(set_aside(path))
         return None
 
     def _newest_first(self) -> list[Path]:
