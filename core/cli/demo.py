@@ -225,9 +225,9 @@ async def _watch(run: _Run, process: asyncio.subprocess.Process) -> Done:
     following = asyncio.create_task(_follow(run, process, shown))
     try:
         await asyncio.wait({following, errors}, return_when=asyncio.FIRST_COMPLETED)
-        if not following.done():
-            raise _ended(await errors)
-        return await following
+        if following.done() and not isinstance(following.exception(), NotRunning):
+            return following.result()
+        raise _ended(await errors)
     finally:
         shown.close()
         for task in (following, errors):

@@ -1,0 +1,78 @@
+"""The demo as a person runs it: one command, real processes, and what its last line promises."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from tests.process.swarm import ENVIRONMENT
+from tests.small_task import text_folder
+
+pytestmark = pytest.mark.process
+
+
+def demo(home: Path, *words: str) -> tuple[int, list[dict[str, Any]], str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "core", "demo", "--headless", "--json", "--home", str(home), *words],
+        capture_output=True,
+        text=True,
+        timeout=400,
+        check=False,
+        env=ENVIRONMENT,
+        stdin=subprocess.DEVNULL,
+    )
+    return done.returncode, [json.loads(line) for line in done.stdout.splitlines()], done.stderr
+
+
+def test_three_volunteers_train_one_model_and_the_next_run_goes_on(tmp_path: Path) -> None:
+    text = text_folder(tmp_path / "text")
+    home = tmp_path / "home"
+    code, lines, errors = demo(home, "--peers", "3", "--epochs", "2", "--text", str(text))
+    assert code == 0, errors
+    first = lines[-1]
+    assert first["event"] == "done"
+    assert (first["epochs"], first["epoch"], first["peers"]) == (2, 2, 3)
+    assert first["parameters_max_difference"] <= 1e-5
+    assert first["loss_last"] < first["loss_first"]
+    assert first["loss_unigram"] > 0
+    assert first["samples"] >= 2 * 2048
+    assert first["seconds"] > 0
+
+    code, lines, errors = demo(home, "--peers", "2", "--epochs", "1", "--text", str(text))
+    assert code == 0, errors
+    second = lines[-1]
+    assert (second["epochs"], second["epoch"], second["peers"]) == (1, 3, 2)
+    assert second["loss_first"] == pytest.approx(first["loss_last"], abs=1e-6)
+    leftovers = [p.pid for p in psutil.process_iter(["cmdline"]) if str(home) in " ".join(p.info["cmdline"] or [])]
+    assert not leftovers
+    assert not (home / "engine.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda folder: None, "no folder"),
+        (lambda folder: folder.mkdir(), "text"),
+        (lambda folder: folder.write_text("a file"), "no folder"),
+    ],
+)
+def test_text_that_cannot_be_used_is_one_sentence_and_exit_code_2(tmp_path: Path, make: Any, sentence: str) -> None:
+    make(tmp_path / "text")
+    code, lines, errors = demo(tmp_path / "home", "--epochs", "1", "--text", str(tmp_path / "text"))
+    assert code == 2
+    assert lines[-1]["event"] == "problem"
+    assert sentence in errors.lower() + lines[-1]["message"].lower()
+    assert "Traceback" not in errors
+
+
+def test_a_home_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "home").write_text("in the way")
+    code, _, errors = demo(tmp_path / "home", "--epochs", "1")
+    assert code == 2
+    assert "Traceback" not in errors
+    assert os.fspath(tmp_path / "home") in errors
