@@ -2,8 +2,8 @@
 
 import asyncio
 import contextlib
+import os
 import signal
-import sys
 import threading
 from collections.abc import Callable
 
@@ -13,8 +13,9 @@ def hold_leash(stop: Callable[[], None]) -> None:
     loop = asyncio.get_running_loop()
 
     def watch() -> None:
-        with contextlib.suppress(OSError, ValueError):
-            while sys.stdin.buffer.read(4096):
+        # Past sys.stdin, whose lock a daemon thread must not hold when the interpreter ends.
+        with contextlib.suppress(OSError):
+            while os.read(0, 4096):
                 pass
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(stop)
