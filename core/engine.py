@@ -355,7 +355,7 @@ class Engine:
         parts.chronicle.round(record, names)
         if record.missing:
             self.notices.add(
-                "warning", f"Step {record.name.epoch}: {len(record.missing)} contribution(s) arrived only in part."
+                "warning", f"Epoch {record.name.epoch}: {len(record.missing)} contribution(s) arrived only in part."
             )
 
     # --- housekeeping ------------------------------------------------------------------------------------------------

@@ -195,11 +195,11 @@ def _sentence(at: Standpoint, activity: Activity) -> str:
     epoch = participant.epochs.state.name.epoch if participant.epochs.state is not None else 0
     match activity:
         case Activity.TRAINING:
-            return f"Training {company}: {min(samples, target):,} of {target:,} samples for step {epoch + 1}."
+            return f"Training {company}: {min(samples, target):,} of {target:,} samples for epoch {epoch + 1}."
         case Activity.AVERAGING:
-            return f"Averaging {company}: everyone's work becomes step {epoch + 1} of the model."
+            return f"Averaging {company}: everyone's work becomes epoch {epoch + 1} of the model."
         case Activity.CATCHING_UP:
             piece = participant.fetching
             share = f", {piece.done} of {piece.total} pieces are here" if piece is not None else ""
             return f"Catching up with the others, who are ahead{share}."
-    return f"Finished: step {epoch} was the last that was asked for."
+    return f"Finished: epoch {epoch} was the last that was asked for."

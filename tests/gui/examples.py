@@ -81,7 +81,7 @@ def curve(epochs: int) -> list[CurvePoint]:
 
 def snapshot(
     activity: Activity = Activity.TRAINING,
-    sentence: str = "Training together with 2 others: 1,264 of 2,048 samples for step 41.",
+    sentence: str = "Training together with 2 others: 1,264 of 2,048 samples for epoch 41.",
     *,
     epoch: int = 40,
     samples: int = 1264,
@@ -147,7 +147,7 @@ STATES = {
     "training": snapshot,
     "averaging": lambda: snapshot(
         Activity.AVERAGING,
-        "Averaging together with 2 others: everyone's work becomes step 41 of the model.",
+        "Averaging together with 2 others: everyone's work becomes epoch 41 of the model.",
         samples=2048,
     ),
     "paused": lambda: snapshot(

@@ -152,7 +152,7 @@ def _advance(door: FakeDoor, step: int) -> None:
     if not door.snapshot.contributing:
         return
     samples = part * TARGET // 32
-    sentence = f"Training together with 2 others: {samples:,} of {TARGET:,} samples for step {epoch + 1}."
+    sentence = f"Training together with 2 others: {samples:,} of {TARGET:,} samples for epoch {epoch + 1}."
     door.put(examples.snapshot(Activity.TRAINING, sentence, epoch=epoch, samples=samples))
     if part == 0 and epoch:
         door.tell("notice", Notice(epoch, 1.0, "info", f"Epoch {epoch} is done."))
