@@ -17,6 +17,10 @@ REPORT_LIFETIME_S = 20.0
 READ_INTERVAL_MIN_S = 0.25
 READ_INTERVAL_MAX_S = 3.0
 TIME_AHEAD_MAX_S = 90.0
+PUBLISH_CROWD = 12
+READ_CROWD = 4
+CROWD_INTERVAL_MAX_S = 2.0
+"""In a swarm of more than so many peers each publishes, and reads, less often: it is enough that somebody notices."""
 
 
 class Beacon:
@@ -49,7 +53,8 @@ class Beacon:
     def pace(self, eta_s: float | None, now: float) -> None:
         """The batch will be full in about `eta_s` seconds; None: nobody knows."""
         half = READ_INTERVAL_MAX_S if eta_s is None else eta_s / 2
-        self._interval_s = min(max(half, READ_INTERVAL_MIN_S), READ_INTERVAL_MAX_S)
+        least = self._in_a_crowd(READ_INTERVAL_MIN_S, READ_CROWD)
+        self._interval_s = min(max(half, least), READ_INTERVAL_MAX_S)
         if self._read_at is not None:
             self._read_at = max(now, min(self._read_at, self._last_read + self._interval_s))
 
@@ -63,7 +68,8 @@ class Beacon:
         """Publish and read what is due."""
         outputs: list[object] = []
         if self._publish_at is not None and self._publish_at <= now:
-            self._publish_at = now + PUBLISH_INTERVAL_S * self._random.uniform(0.8, 1.2)
+            interval_s = self._in_a_crowd(PUBLISH_INTERVAL_S, PUBLISH_CROWD)
+            self._publish_at = now + interval_s * self._random.uniform(0.8, 1.2)
             outputs += self._dht.store(
                 self._key, encode_report(report), lifetime_s=REPORT_LIFETIME_S, now=now, subkey=self._me
             )
@@ -72,6 +78,10 @@ class Beacon:
             self._read_at = now + self._interval_s * self._random.uniform(0.8, 1.2)
             outputs += self._dht.get(self._key, now)
         return outputs
+
+    def _in_a_crowd(self, interval_s: float, crowd: int) -> float:
+        """The interval that keeps the whole swarm's traffic per second about what `crowd` peers make."""
+        return min(interval_s * max(1.0, len(self._membership) / crowd), CROWD_INTERVAL_MAX_S)
 
     def found(self, found: Found, *, trace: Trace, now: float) -> dict[PeerId, Report] | None:
         """Take in what a read brought; returns the reports that were news, or None if it was another key's."""

@@ -54,6 +54,10 @@ class Membership:
         """Forget who has been silent for too long."""
         self._members = {peer: member for peer, member in self._members.items() if member.expires > now}
 
+    def __len__(self) -> int:
+        """How many have reported lately, lost ones included."""
+        return len(self._members)
+
     def live(self) -> dict[PeerId, Report]:
         """Everybody who is here."""
         return {peer: member.report for peer, member in self._members.items() if member.believed_after is None}
