@@ -95,7 +95,7 @@ class Embedded:
         manifest = Manifest(
             name="Potluck at home",
             summary=_summary(self._options.text),
-            organiser="This computer",
+            organiser="this computer",
             task="albert",
             numbers=prepared.numbers,
             blobs=blobs,
