@@ -350,7 +350,7 @@ def _say_done(run: _Run, done: Done) -> None:
         _print(done)
         return
     print(
-        f"Done: {done.epochs} epochs by {done.peers} volunteers with {done.samples:,} samples in {done.seconds:.0f} s.\n"
+        f"Done: {done.epochs} epochs by {done.peers} volunteers, {done.samples:,} samples in {done.seconds:.0f} s.\n"
         f"Masked-word loss on held-out text: {done.loss_first:.3f} before, {done.loss_last:.3f} after "
         f"(a model of word frequencies alone: {done.loss_unigram:.3f}).\n"
         f"Largest difference between the volunteers' parameters: {done.parameters_max_difference:.2g}."
