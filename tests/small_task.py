@@ -6,7 +6,11 @@ from random import Random
 
 from core.tasks.albert.prepare import PreparedTask, prepare
 
-WORDS = ["the", "swarm", "shares", "work", "and", "every", "peer", "gives", "what", "it", "can", "while", "others", "sleep", "a", "round", "ends", "when", "all", "have", "answered", "light", "bread", "soup", "pepper", "bean", "onion", "carrot", "table", "guest", "plate", "kitchen", "fire", "water", "salt", "spoon", "ladle", "pot", "lid", "bowl"]
+SENTENCE = (
+    "the swarm shares work and every peer gives what it can while others sleep a round ends when all have answered "
+    "light bread soup pepper bean onion carrot table guest plate kitchen fire water salt spoon ladle pot lid bowl"
+)
+WORDS = SENTENCE.split()
 SMALL = {
     "sequence_length": 32,
     "embedding_size": 32,
