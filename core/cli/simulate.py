@@ -14,6 +14,6 @@ def add(commands: Commands) -> None:
     sim.add_argument("--seeds", type=whole(1, 1_000_000), default=1, metavar="N", help="how many worlds (default: 1)")
     sim.add_argument("--seed", type=whole(0, 2**63), default=0, metavar="N", help="of the first world (default: 0)")
     sim.add_argument("--peers", type=whole(1, 10_000), default=24, metavar="N", help="in each world (default: 24)")
-    sim.add_argument("--epochs", type=whole(1, 10_000), default=5, metavar="N", help="that must end (default: 5)")
+    sim.add_argument("--epochs", type=whole(1, 10_000), default=3, metavar="N", help="that must end (default: 3)")
     sim.add_argument("--jobs", type=whole(1, 256), default=2, metavar="N", help="worlds at the same time (default: 2)")
     sim.set_defaults(run=calling("core.sim.__main__:run"))

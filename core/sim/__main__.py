@@ -163,7 +163,7 @@ def main(argv: Iterable[str]) -> int:
     parser.add_argument("--seeds", type=int, default=1, help="how many worlds")
     parser.add_argument("--seed", type=int, default=0, help="of the first world")
     parser.add_argument("--peers", type=int, default=24, help="volunteers in each world")
-    parser.add_argument("--epochs", type=int, default=5, help="that must end")
+    parser.add_argument("--epochs", type=int, default=3, help="that must end")
     parser.add_argument("--jobs", type=int, default=2, help="processes at the same time")
     parser.add_argument("--json", action="store_true", help="print JSON, one object a line")
     return run(parser.parse_args(list(argv)))

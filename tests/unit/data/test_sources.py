@@ -32,8 +32,8 @@ def test_docstrings_are_read_without_running_the_file(tmp_path: Path) -> None:
     path = write(
         tmp_path,
         "module.py",
-        '"""Module says this. And that."""\nraise SystemExit\nclass A:\n  "A class."\n  def f(self):\n    """A method.\n\n'
-        '    Its second\n    paragraph."""\n',
+        '"""Module says this. And that."""\nraise SystemExit\nclass A:\n  "A class."\n  def f(self):\n    """A method.'
+        '\n\n    Its second\n    paragraph."""\n',
     )
     (row,) = read_documents([str(path)], docstrings=True)
     assert row["sentences"] == ["Module says this.", "And that.", "A class.", "A method.", "Its second paragraph."]
@@ -81,7 +81,13 @@ def test_the_promised_share_is_held_out() -> None:
 
 def test_binary_and_hidden_files_are_left_out(tmp_path: Path) -> None:
     good = write(tmp_path, "sub/good.txt", "Grüße. " * 1000)
-    for name, data in {".hidden": "x", "nul.txt": b"a\0b", "latin.txt": b"\xe9\xe9 abc" * 99, "a.gz": "x", "e.txt": " "}.items():
+    for name, data in {
+        ".hidden": "x",
+        "nul.txt": b"a\0b",
+        "latin.txt": b"\xe9\xe9 abc" * 99,
+        "a.gz": "x",
+        "e.txt": " ",
+    }.items():
         write(tmp_path, name, data)
     assert shards(str(tmp_path)) == [good]
 

@@ -38,7 +38,12 @@ def manifest_of(prepared: PreparedTask, **numbers: object) -> Manifest:
         (path.parent / name).write_bytes(path.read_bytes())
     blobs = {key: digest(path.read_bytes()).hex() for key, path in prepared.blobs.items()}
     return Manifest(
-        name="test", organiser="test", task="albert", numbers=prepared.numbers | numbers, blobs=blobs, authority="00" * 32
+        name="test",
+        organiser="test",
+        task="albert",
+        numbers=prepared.numbers | numbers,
+        blobs=blobs,
+        authority="00" * 32,
     )
 
 
@@ -144,7 +149,8 @@ def test_a_task_that_nobody_knows() -> None:
 
 
 @pytest.mark.parametrize(
-    "numbers", [{"layers": 0}, {"tricks": 1}, {"heads": 3}, {"hidden_size": "x"}, {"embedding_size": 256}, {"layers": 10**9}]
+    "numbers",
+    [{"layers": 0}, {"tricks": 1}, {"heads": 3}, {"hidden_size": "x"}, {"embedding_size": 256}, {"layers": 10**9}],
 )
 def test_numbers_that_make_no_model(numbers: dict[str, object]) -> None:
     with pytest.raises(BadInput):

@@ -64,9 +64,7 @@ def ticking(step_s: float = 0.1):
 
 
 def learner(states: Path, *, seed: int = 0, task: SmallTask | None = None, manifest: Manifest = MANIFEST) -> Learner:
-    return Learner(
-        task=task or SmallTask(), manifest=manifest, states=states, seed=seed, device="cpu", clock=ticking()
-    )
+    return Learner(task=task or SmallTask(), manifest=manifest, states=states, seed=seed, device="cpu", clock=ticking())
 
 
 class PlainLamb:
@@ -87,8 +85,8 @@ class PlainLamb:
         warm = self.t / n.warmup_epochs if self.t <= n.warmup_epochs else 1.0
         decay = (n.total_epochs - self.t + 1) / (n.total_epochs - n.warmup_epochs)
         rate = n.learning_rate * min(warm, decay, 1.0)
-        for p, g, m, v in zip(self.parameters, gradients, self.m, self.v, strict=True):
-            g = g.double() * shrink
+        for p, gradient, m, v in zip(self.parameters, gradients, self.m, self.v, strict=True):
+            g = gradient.double() * shrink
             m.copy_(n.beta1 * m + (1 - n.beta1) * g)
             v.copy_(n.beta2 * v + (1 - n.beta2) * g * g)
             update = (m / (1 - n.beta1**self.t)) / ((v / (1 - n.beta2**self.t)) ** 0.5 + n.epsilon)

@@ -1,0 +1,111 @@
+"""The real worker process, spoken to through its real pipe."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from core.base.content import digest
+from core.base.manifest import Manifest, sign_manifest
+from core.base.signing import KeyPair
+from core.workers import frames
+from core.workers.arena import Arena
+from tests.small_task import small_task
+
+pytestmark = pytest.mark.process
+LINEAGE = digest(b"one")
+
+
+class Pipe:
+    def __init__(self, folder: Path) -> None:
+        self.log = folder / "worker.log"
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "core.training"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log
+            )
+        self._decoder = frames.frame_decoder(frames.ToEngine)
+
+    def say(self, *orders: frames.ToWorker) -> None:
+        for order in orders:
+            self.process.stdin.write(frames.encode_frame(order))
+        self.process.stdin.flush()
+
+    def hear(self, kind: type) -> frames.ToEngine:
+        while True:
+            header = self.process.stdout.read(frames.LENGTH_BYTES)
+            assert len(header) == frames.LENGTH_BYTES, self.log.read_text()
+            frame = self._decoder.decode(self.process.stdout.read(frames.frame_length(header)))
+            if isinstance(frame, kind):
+                return frame
+            assert not isinstance(frame, frames.Failed), frame
+
+    def close(self) -> int:
+        self.process.stdin.close()
+        code = self.process.wait(10)
+        self.process.stdout.close()
+        return code
+
+
+def start(folder: Path, **changes: object) -> frames.Start:
+    prepared = small_task(folder / "prepared")
+    blobs = {}
+    for name, path in prepared.blobs.items():
+        blobs[name] = digest(path.read_bytes()).hex()
+        (folder / blobs[name]).write_bytes(path.read_bytes())
+    key = KeyPair(b"k" * 32)
+    manifest = Manifest(
+        name="t", organiser="t", task="albert", numbers=prepared.numbers, blobs=blobs, authority=key.peer_id.hex()
+    )
+    (folder / "manifest.json").write_bytes(sign_manifest(manifest, key))
+    fields = {
+        "manifest_path": str(folder / "manifest.json"),
+        "blobs_dir": str(folder),
+        "state_dir": str(folder / "states"),
+        "arena_path": str(folder / "arena"),
+        "seed": 1,
+    }
+    return frames.Start(**(fields | changes))
+
+
+def test_a_round_and_the_leash(tmp_path: Path) -> None:
+    pipe = Pipe(tmp_path)
+    pipe.say(start(tmp_path))
+    ready = pipe.hear(frames.Ready)
+    arena = Arena(tmp_path / "arena", ready.numel)
+    assert pipe.hear(frames.Progress).samples > 0
+    if sys.platform != "win32":
+        os.kill(pipe.process.pid, signal.SIGINT)  # Ctrl-C reaches the whole group; the engine owns the leash
+    pipe.say(frames.Collect(round=b"r"))
+    assert pipe.hear(frames.Collected).samples > 0
+    arena.slot("mean")[:] = arena.slot("contribution")
+    pipe.say(frames.Absorb(round=b"r", epoch=1, lineage=LINEAGE), frames.Evaluate())
+    stepped = pipe.hear(frames.Stepped)
+    assert Path(stepped.checkpoint).is_file()
+    assert pipe.hear(frames.Evaluated).epoch == 1
+    assert pipe.hear(frames.Progress).epoch == 1  # it trains again, and ends in the middle of it:
+    assert pipe.close() == 0
+    arena.close()
+
+
+def test_a_folder_that_went_away_is_one_clear_sentence(tmp_path: Path) -> None:
+    first = start(tmp_path)
+    for path in (tmp_path / "prepared" / "text").iterdir():
+        path.unlink()
+    pipe = Pipe(tmp_path)
+    pipe.say(first)
+    failed = pipe.hear(frames.Failed)
+    assert failed.code == "bad_input"
+    assert "no text files" in failed.message
+    assert pipe.process.wait(10) == 1
+    pipe.close()
+
+
+def test_what_is_no_manifest_is_one_clear_sentence(tmp_path: Path) -> None:
+    (tmp_path / "garbage").write_bytes(b"garbage")
+    pipe = Pipe(tmp_path)
+    pipe.say(start(tmp_path, manifest_path=str(tmp_path / "garbage")))
+    assert pipe.hear(frames.Failed).code == "bad_input"
+    pipe.close()

@@ -1,0 +1,184 @@
+import queue
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.base.content import chunk_digests, digest, file_chunks, root_digest
+from core.base.problems import Damaged, WorkerProblem
+from core.tasks.task import Losses
+from core.training.conversation import MEANINGLESS_BATCHES_MAX, Conversation
+from core.training.round import Learner
+from core.workers import frames
+from core.workers.arena import Arena
+from tests.unit.training.small import MANIFEST, SmallTask, learner, ticking
+
+LINEAGE = digest(b"next")
+
+
+@dataclass
+class Talk:
+    conversation: Conversation
+    peer: Learner
+    arena: Arena
+    said: list[frames.ToEngine]
+    inbox: queue.Queue[frames.ToWorker] = field(default_factory=queue.Queue)
+
+    def hear(self, *orders: frames.ToWorker) -> list[frames.ToEngine]:
+        """What is said in answer to these orders."""
+        before = len(self.said)
+        for order in orders:
+            self.inbox.put(order)
+            self.conversation.turn(self.inbox)
+        return self.said[before:]
+
+    def train(self, turns: int) -> None:
+        assert self.conversation.training
+        for _ in range(turns):
+            self.conversation.turn(self.inbox)
+
+
+def talk(folder: Path, *, task: SmallTask | None = None, **start: object) -> Talk:
+    peer = learner(folder / "states", task=task)
+    arena = Arena.create(folder / "arena", peer.numel)
+    said: list[frames.ToEngine] = []
+    first = frames.Start(manifest_path="", blobs_dir="", state_dir="", arena_path="", seed=0, **start)
+    conversation = Conversation(first, learner=peer, arena=arena, say=said.append, clock=ticking(0.0625))
+    return Talk(conversation, peer, arena, said)
+
+
+def test_ready_names_the_first_state(tmp_path: Path) -> None:
+    t = talk(tmp_path)
+    t.conversation.begin()
+    (ready,) = t.said
+    assert isinstance(ready, frames.Ready)
+    assert (ready.epoch, ready.lineage, ready.numel) == (0, MANIFEST.id, t.peer.numel)
+    assert ready.digest == root_digest(chunk_digests(file_chunks(Path(ready.checkpoint))))
+
+
+def test_progress_comes_at_once_and_then_four_times_a_second(tmp_path: Path) -> None:
+    t = talk(tmp_path)
+    t.train(1)
+    assert isinstance(t.said[0], frames.Progress)
+    assert t.said[0].samples == t.peer.samples
+    t.train(20)  # a tick of 1/16 s each: every fourth is told
+    assert len(t.said) == 6
+    assert [p.samples for p in t.said] == sorted(p.samples for p in t.said)
+
+
+def test_a_round_from_collect_to_the_step(tmp_path: Path) -> None:
+    t = talk(tmp_path)
+    t.train(3)
+    (collected,) = t.hear(frames.Collect(round=b"r"))
+    assert collected == frames.Collected(round=b"r", epoch=0, samples=t.peer.samples, loss=t.peer.loss)
+    assert np.array_equal(t.arena.slot("contribution"), t.peer.contribution_N())
+    assert not t.conversation.training
+    t.arena.slot("mean")[:] = t.arena.slot("contribution")
+    (stepped,) = t.hear(frames.Absorb(round=b"r", epoch=1, lineage=LINEAGE))
+    assert isinstance(stepped, frames.Stepped)
+    assert (stepped.epoch, stepped.lineage, stepped.checkpoint) == (1, LINEAGE, str(t.peer.state.saved.path))
+    assert t.peer.samples == 0
+    said = len(t.said)
+    t.train(1)
+    assert isinstance(t.said[said], frames.Progress)
+    assert t.said[said].epoch == 1
+
+
+def test_a_round_that_comes_to_nothing_keeps_what_was_accumulated(tmp_path: Path) -> None:
+    t = talk(tmp_path)
+    t.train(3)
+    samples = t.peer.samples
+    t.hear(frames.Collect(round=b"r"), frames.Release(round=b"another"))
+    assert not t.conversation.training
+    t.hear(frames.Release(round=b"r"))
+    assert t.peer.samples == samples
+    t.train(1)
+    assert t.peer.samples > samples
+
+
+def test_collect_before_any_batch_gives_zeros(tmp_path: Path) -> None:
+    t = talk(tmp_path, hold=True)
+    t.arena.slot("contribution")[:] = 7
+    (collected,) = t.hear(frames.Collect(round=b"r"))
+    assert collected == frames.Collected(round=b"r", epoch=0, samples=0, loss=0.0)
+    assert not t.arena.slot("contribution").any()
+
+
+def test_hold_and_go(tmp_path: Path) -> None:
+    t = talk(tmp_path, hold=True)
+    assert not t.conversation.training
+    t.hear(frames.Go())
+    t.train(2)
+    samples = t.peer.samples
+    t.hear(frames.Hold())
+    assert not t.conversation.training
+    assert t.peer.samples == samples
+    t.hear(frames.Collect(round=b"r"), frames.Release(round=b"r"))
+    assert not t.conversation.training
+    t.hear(frames.Go())
+    assert t.conversation.training
+
+
+def test_it_stops_before_the_epoch_it_was_told(tmp_path: Path) -> None:
+    t = talk(tmp_path, hold_at_epoch=1)
+    t.train(1)
+    t.hear(frames.Collect(round=b"r"))
+    t.arena.slot("mean")[:] = t.arena.slot("contribution")
+    t.hear(frames.Absorb(round=b"r", epoch=1, lineage=LINEAGE), frames.Go())
+    assert not t.conversation.training
+    (collected,) = t.hear(frames.Collect(round=b"s"))
+    assert collected.samples == 0
+
+
+def test_load_takes_over_a_state_and_forgets_the_round(tmp_path: Path) -> None:
+    other = learner(tmp_path / "other", seed=3)
+    other.accumulate()
+    state = other.absorb(other.contribution_N(), epoch=1, lineage=LINEAGE)
+    t = talk(tmp_path)
+    t.train(2)
+    t.hear(frames.Collect(round=b"r"))
+    (loaded,) = t.hear(frames.Load(path=str(state.saved.path)))
+    assert isinstance(loaded, frames.Loaded)
+    assert (loaded.epoch, loaded.lineage, loaded.digest) == (1, LINEAGE, state.saved.digest)
+    assert loaded.checkpoint != str(state.saved.path)
+    assert t.peer.samples == 0
+    assert t.conversation.training
+
+
+def test_loading_garbage_is_a_problem(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"garbage")
+    with pytest.raises(Damaged):
+        talk(tmp_path).hear(frames.Load(path=str(tmp_path / "x")))
+
+
+def test_evaluate(tmp_path: Path) -> None:
+    t = talk(tmp_path, hold=True)
+    (found,) = t.hear(frames.Evaluate())
+    assert isinstance(found, frames.Evaluated)
+    assert (found.epoch, found.loss_unigram) == (0, 1.5)
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        frames.Absorb(round=b"r", epoch=2, lineage=LINEAGE),
+        frames.Start(manifest_path="", blobs_dir="", state_dir="", arena_path="", seed=0),
+    ],
+)
+def test_orders_out_of_order_are_problems(tmp_path: Path, order: frames.ToWorker) -> None:
+    with pytest.raises(WorkerProblem):
+        talk(tmp_path, hold=True).hear(order)
+
+
+def test_a_model_that_is_lost_ends_the_worker(tmp_path: Path) -> None:
+    class Lost(SmallTask):
+        def loss(self, model, batch) -> Losses:
+            losses = super().loss(model, batch)
+            return Losses(objective=losses.objective * float("inf"), reported=losses.reported)
+
+    t = talk(tmp_path, task=Lost())
+    t.train(MEANINGLESS_BATCHES_MAX - 1)
+    with pytest.raises(WorkerProblem, match="not finite"):
+        t.train(1)
+    assert not t.said

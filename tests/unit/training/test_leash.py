@@ -1,0 +1,37 @@
+import io
+
+import pytest
+
+from core.training.__main__ import listen
+from core.workers.frames import Go, Hold, ToWorker, encode_frame
+
+
+class Left(Exception):
+    pass
+
+
+def heard(data: bytes) -> tuple[list[ToWorker], int]:
+    frames: list[ToWorker] = []
+
+    def leave(code: int) -> None:
+        raise Left(code)
+
+    with pytest.raises(Left) as left:
+        listen(io.BytesIO(data), frames.append, leave)
+    return frames, left.value.args[0]
+
+
+def test_it_leaves_when_the_pipe_ends() -> None:
+    assert heard(b"") == ([], 0)
+    assert heard(encode_frame(Go()) + encode_frame(Hold())) == ([Go(), Hold()], 0)
+
+
+@pytest.mark.parametrize("cut", [1, 3, 4, 6])
+def test_it_leaves_when_the_pipe_ends_within_a_frame(cut: int) -> None:
+    assert heard(encode_frame(Go()) + encode_frame(Hold())[:cut]) == ([Go()], 0)
+
+
+@pytest.mark.parametrize("garbage", [b"\xff" * 8, b"\0\0\0\1\xc1", b"\0\0\0\2{}", b"\0\0\0\0"])
+def test_it_leaves_with_an_error_at_garbage(garbage: bytes, capsys: pytest.CaptureFixture[str]) -> None:
+    assert heard(garbage) == ([], 1)
+    assert "unreadable" in capsys.readouterr().err
