@@ -1,6 +1,7 @@
 """What an engine remembers of one collaboration between two runs: the ledger, time given, and where peers were."""
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -18,6 +19,9 @@ from core.ledger.contributions import Contribution, Ledger, load_ledger
 from core.swarm.orders import RoundRecord
 
 SAVE_INTERVAL_S = 10.0
+"""How often the time given is kept; what a round brought is kept at once."""
+SAVE_PAUSE_S = 0.5
+"""At least so long between two saves."""
 CONTACTS_MAX = 24
 MEMORY_BYTES_MAX = 64 * 1024
 
@@ -43,7 +47,8 @@ class Chronicle:
         self._notices = notices
         self._now = now
         self._since: float | None = None
-        self._dirty = False
+        self._dirty = asyncio.Event()
+        self._told = False
         read = load_ledger(ledger)
         if read.notice is not None:
             notices.add("warning", read.notice)
@@ -72,12 +77,12 @@ class Chronicle:
         members = [Contribution(peer, names.get(peer, ""), samples) for peer, samples in record.members]
         self.ledger.record_round(members, epoch=record.name.epoch, lineage=record.name.lineage)
         self.ledger.record_loss(record.name.epoch - 1, training=record.loss)
-        self._dirty = True
+        self._dirty.set()
 
     def heldout(self, epoch: int, loss: float) -> None:
         """Somebody looked at the held-out text."""
         self.ledger.record_loss(epoch, heldout=loss)
-        self._dirty = True
+        self._dirty.set()
 
     def merge(self, data: bytes, *, epoch_max: int, trace: Trace) -> None:
         """A donor's ledger came with its state."""
@@ -85,25 +90,31 @@ class Chronicle:
             self.ledger.merge(Ledger.from_bytes(data, epoch_max=epoch_max))
         except ValueError:
             trace.mark("ledger.drop")
-        self._dirty = True
+        self._dirty.set()
 
     async def keep(self, contacts: Callable[[], Sequence[Contact]]) -> None:
-        """Save every few seconds when something changed, until cancelled."""
+        """Save when something changed, and every few seconds while time is counted, until cancelled."""
         while True:
-            await asyncio.sleep(SAVE_INTERVAL_S)
-            if self._dirty or self._since is not None:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(SAVE_INTERVAL_S):
+                    await self._dirty.wait()
+            if self._dirty.is_set() or self._since is not None:
+                self._dirty.clear()
                 self.save(contacts())
+            await asyncio.sleep(SAVE_PAUSE_S)
 
     def save(self, contacts: Sequence[Contact]) -> None:
-        """Save now.  A full disk is told, not raised: the next save tries again."""
+        """Save now.  A full disk is told once, not raised: the next save tries again."""
         known = list(contacts)[:CONTACTS_MAX] or self._memory.contacts
         memory = _Memory(contributed_s=self.contributed_s, contacts=known)
         try:
             self.ledger.save(self._ledger_path)
             write_atomic(self._path, msgspec.json.encode(memory))
-            self._dirty = False
+            self._told = False
         except Problem as problem:
-            self._notices.add("problem", str(problem))
+            if not self._told:
+                self._notices.add("problem", str(problem))
+            self._told = True
 
     def _load(self) -> _Memory:
         try:

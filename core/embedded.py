@@ -18,6 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
+from typing import BinaryIO
 
 import msgspec
 
@@ -28,6 +29,7 @@ from core.base.manifest import AveragingNumbers, Manifest, OptimizerNumbers
 from core.base.problems import BadInput, NoSpace, Problem, UserProblem, WorkerProblem
 from core.durable import make_directory, set_aside
 from core.paths import Home
+from core.workers.worker import open_log
 
 FORMAT = 1
 """Counted up when the embedded task's numbers change, so that a new collaboration is founded."""
@@ -80,13 +82,16 @@ class Embedded:
 
         Raises:
             BadInput: the text folder cannot be used.
+            Damaged: the charter is damaged, and was set aside; so does NotTrusted, when somebody changed it.
+            NoSpace: the disk is full.
         """
         folder = self._folder / "charter"
-        if (folder / charters.MANIFEST).exists():
+        if any((folder / name).exists() for name in (charters.MANIFEST, charters.AUTHORITY)):
             try:
                 return charters.load_charter(folder)
-            except Problem:
-                set_aside(folder)
+            except Problem as problem:
+                aside = set_aside(folder)
+                problem.hint = f"It was kept as {aside.name}. Start Potluck again to begin a new collaboration."
                 raise
         self.stage("Reading text and training a tokenizer.")
         prepared = await self._prepare()
@@ -130,23 +135,26 @@ class Embedded:
         out = self._folder / "prepared"
         make_directory(out)
         source = str(self._options.text.absolute()) if self._options.text is not None else "python-docs"
-        process = await asyncio.create_subprocess_exec(
-            *own_command("prepare", "core.tasks.albert.prepare"),
-            "--source",
-            source,
-            "--out",
-            str(out),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
-        )
+        with self._open_log() as log:
+            process = await asyncio.create_subprocess_exec(
+                *own_command("prepare", "core.tasks.albert.prepare"),
+                "--source",
+                source,
+                "--out",
+                str(out),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=log,
+                creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+            )
         try:
             return await self._follow_preparation(process)
-        finally:
+        except asyncio.CancelledError:
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
-            await process.wait()
+            raise
+        finally:
+            await _end(process)
 
     async def _follow_preparation(self, process: asyncio.subprocess.Process) -> Prepared:
         assert process.stdout is not None
@@ -164,7 +172,7 @@ class Embedded:
                         msgspec.convert(said["optimizer"], OptimizerNumbers),
                         said["target_samples"],
                     )
-        raise WorkerProblem("Preparing the text ended without a result.", hint="Start again; the log says more.")
+        raise WorkerProblem("Preparing the text ended without a result.", hint="The log embedded.log says more.")
 
     async def _backbone(self, group: asyncio.TaskGroup, charter: Charter) -> Link:
         """Start the backbone, wait for its link, and end everything if it ends."""
@@ -173,9 +181,16 @@ class Embedded:
             stdout=asyncio.subprocess.PIPE,
         )
         assert process.stdout is not None
-        line = await process.stdout.readline()
+        line = b""
+        try:
+            line = await process.stdout.readline()
+        finally:
+            if not line:
+                await _end(process)
         if not line:
-            raise WorkerProblem("The backbone did not start.", hint="The log embedded.log says why.")
+            raise WorkerProblem(
+                "The backbone did not start.", hint="Start Potluck again; the log embedded.log says why."
+            )
         group.create_task(self._watch(process))
         return parse_link(json.loads(line)["link"])
 
@@ -187,23 +202,20 @@ class Embedded:
         raise WorkerProblem(f"The backbone ended with code {code}.", hint="Start Potluck again.")
 
     async def _keep_alive(self, arguments: list[str], home: Home) -> None:
-        """Start a companion again, with back-off, whenever it ends; unless a person must mend something."""
+        """Start a companion again, with back-off, whenever it ends."""
         delay_s = 1.0
         while True:
             home.create()
             process = await self._spawn(arguments, stdout=subprocess.DEVNULL)
             try:
-                code = await process.wait()
+                await process.wait()
             finally:
                 await _end(process)
-            if code == 2:
-                return
             await asyncio.sleep(delay_s * self._random.uniform(0.5, 1.5))
             delay_s = min(2 * delay_s, 60.0)
 
     async def _spawn(self, arguments: list[str], *, stdout: int) -> asyncio.subprocess.Process:
-        make_directory(self._home.logs)
-        with (self._home.logs / "embedded.log").open("ab") as log:
+        with self._open_log() as log:
             return await asyncio.create_subprocess_exec(
                 *own_command("", "core"),
                 *arguments,
@@ -215,6 +227,10 @@ class Embedded:
                 creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
                 start_new_session=os.name != "nt",
             )
+
+    def _open_log(self) -> BinaryIO:
+        make_directory(self._home.logs)
+        return open_log(self._home.logs / "embedded.log")
 
 
 def own_command(frozen: str, module: str) -> list[str]:
@@ -234,7 +250,7 @@ def source_name(text: Path | None) -> str:
     """A folder name for a text source."""
     if text is None:
         return f"python-{platform.python_version()}-{FORMAT}"
-    return f"text-{hashlib.sha256(str(text.absolute()).encode()).hexdigest()[:12]}-{FORMAT}"
+    return f"text-{hashlib.sha256(os.fsencode(text.absolute())).hexdigest()[:12]}-{FORMAT}"
 
 
 def newest_epoch(states: Path) -> int:

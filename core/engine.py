@@ -11,9 +11,9 @@ from typing import Any
 import msgspec
 
 from core.api.snapshot import Snapshot
-from core.backbone.join import CLOCK_SKEW_MAX_S, Joining, Membership
+from core.backbone.join import CLOCK_SKEW_MAX_S, Joining, Membership, usable_name
 from core.backbone.link import Link
-from core.base.problems import Problem
+from core.base.problems import Busy, Problem
 from core.base.signing import Ed25519Verifier, KeyPair
 from core.base.wire import MessageCodec
 from core.chronicle import Chronicle
@@ -35,7 +35,7 @@ from core.swarm.participant import Participant, ParticipantSettings
 from core.swarm.rounds import Rounds
 from core.view import Standpoint, take_snapshot
 from core.workers.state_files import DiskStateSink
-from core.workers.trainer import Trainer, TrainerPlace
+from core.workers.trainer import FATAL_CODES, Trainer, TrainerPlace
 
 PASS_RENEW_S = 6 * 3600.0
 """How often a pass, valid for 24 hours, is renewed."""
@@ -60,6 +60,8 @@ class EngineOptions:
     device: str = "cpu"
     last_epoch: int | None = None
     evaluate_first: bool = False
+    stay: bool = False
+    """When training ends for good because of a problem, stay to tell it; otherwise `serve` raises it."""
 
 
 @dataclass(slots=True)
@@ -104,10 +106,10 @@ class Engine:
         for notice in (read.notice, identity.notice):
             if notice is not None:
                 self.notices.add("warning", notice)
-        save_settings(self._home.settings_file, self._life.settings)
         self._door = Door(home=self._home, intents=self, notices=self.notices, now=clock.now)
         self._parts: _Parts | None = None
         self._quit = asyncio.Event()
+        self._fatal: Problem | None = None
 
     # --- what clients ask (core.control.intents.Intents) -------------------------------------------------------------
 
@@ -139,9 +141,9 @@ class Engine:
 
     async def pause(self) -> None:
         """The person's switch: off.  The worker is gone when this returns."""
-        self._switch(contributing=False)
         if self._parts is not None:
             await self._parts.trainer.pause()
+        self._switch(contributing=False)
         self.notices.add("info", "Paused by you.")
         self._door.announce()
 
@@ -171,8 +173,10 @@ class Engine:
 
         Raises:
             AlreadyRunning: an engine runs on this home.
+            NoSpace: the disk is full.
         """
         await self._door.open()
+        save_settings(self._home.settings_file, self._life.settings)
 
     def stage(self, sentence: str) -> None:
         """Say what is being prepared."""
@@ -182,6 +186,7 @@ class Engine:
     def fail(self, problem: Problem) -> None:
         """Show a problem that keeps the engine from going on, until somebody quits it."""
         self._life.problem = problem
+        _LOG.error("%s", problem)
         self.notices.add("problem", str(problem))
         self._door.announce()
 
@@ -230,6 +235,8 @@ class Engine:
             parts.chronicle.contributing(on=False)
             parts.chronicle.save(parts.participant.dht.contacts)
             await parts.host.close()
+        if self._fatal is not None:
+            raise self._fatal
 
     async def close(self) -> None:
         """Say goodbye to clients and give the home back."""
@@ -241,7 +248,11 @@ class Engine:
         make_directory(folder)
         joining = Joining(link=link, key=life.key, folder=folder, blobs=self._home.blobs)
         membership = await joining.join(
-            username=self._name(), device=platform.node()[:40], now=self._clock.now, random=SystemRandom()
+            username=self._name(),
+            device=platform.node()[:40],
+            now=self._clock.now,
+            random=SystemRandom(),
+            waiting=self.stage,
         )
         if abs(membership.clock_ahead_s) > CLOCK_SKEW_MAX_S:
             self.notices.add(
@@ -309,7 +320,7 @@ class Engine:
             place=place,
             perform=host.perform,
             ledger=lambda: ledger.to_bytes(LEDGER_OFFER_BYTES),
-            changed=self._door.announce,
+            changed=self._trainer_changed,
             now=self._clock.now,
             random=SystemRandom(),
         )
@@ -318,7 +329,13 @@ class Engine:
         """Open the ports and meet the swarm."""
         options = self._options
         wanted = options.port if options.port is not None else self._life.settings.port
-        port = await parts.host.start(bind=options.bind, port=wanted)
+        try:
+            port = await parts.host.start(bind=options.bind, port=wanted)
+        except Busy as busy:
+            if options.port is not None:
+                raise
+            port = await parts.host.start(bind=options.bind, port=0)
+            self.notices.add("warning", f"{busy.message} This time port {port} is used for other peers.")
         _LOG.info("listening for peers on port %d", port)
         given = [Contact(known.peer, known.host, known.port) for known in parts.membership.contacts]
         contacts = [*given, *(contact for contact in parts.chronicle.contacts if contact not in given)]
@@ -363,17 +380,33 @@ class Engine:
     async def _renew_pass(self, parts: _Parts) -> None:
         while True:
             await asyncio.sleep(PASS_RENEW_S * SystemRandom().uniform(0.5, 1.0))
-            renewed = await parts.joining.join(
-                username=self._name(), device=platform.node()[:40], now=self._clock.now, random=SystemRandom()
-            )
-            parts.host.renew(renewed.certificate)
+            try:
+                renewed = await parts.joining.join(
+                    username=self._name(), device=platform.node()[:40], now=self._clock.now, random=SystemRandom()
+                )
+            except Problem as problem:
+                self.notices.add("warning", f"The access pass could not be renewed: {problem}")
+            else:
+                parts.host.renew(renewed.certificate)
+
+    def _trainer_changed(self) -> None:
+        """End with the problem that ended training for good, unless we stay to tell it."""
+        problem = self._parts.trainer.problem if self._parts is not None else None
+        if problem is not None and problem.code in FATAL_CODES and not self._options.stay:
+            self._fatal = problem
+            self._quit.set()
+        self._door.announce()
 
     def _switch(self, *, contributing: bool) -> None:
         """Keep the person's choice, and count the time contributed."""
         if self._parts is not None:
             self._parts.chronicle.contributing(on=contributing)
         self._life.settings = msgspec.structs.replace(self._life.settings, contributing=contributing)
-        save_settings(self._home.settings_file, self._life.settings)
+        try:
+            save_settings(self._home.settings_file, self._life.settings)
+        except Problem as problem:
+            self.notices.add("problem", f"Your choice holds, but only until the next start: {problem}")
 
     def _name(self) -> str:
-        return self._options.name or self._life.settings.name or platform.node()[:40] or "A volunteer"
+        chosen = (self._options.name, self._life.settings.name, platform.node())
+        return next((usable for name in chosen if (usable := usable_name(name))), "A volunteer")

@@ -27,6 +27,7 @@ from core.averaging.messages import (
     Ready,
     Wanted,
 )
+from core.averaging.patience import Patience
 from core.averaging.plan import GroupMessage, Member, Plan, check_plan
 from core.base.ids import Key, PeerId
 from core.base.machine import Lost, Received, Send, Tick, earliest
@@ -40,6 +41,10 @@ PLAN_PATIENCE = 2.0
 """Gather timeouts after which a member that followed a call gives up waiting for the plan."""
 ATTEMPT_LEAP = 16
 """How many attempts ahead of our own another peer's count is believed."""
+POOR_MAX = 3
+"""Rests between rounds with too few samples are doubled so often: somebody says that it has samples, and has not."""
+NO_PLAN = 2
+"""A call whose plan never comes costs as much as that many cancelled ones."""
 
 
 Outputs = list[Send[GroupMessage | Leaving] | ContributionWanted | GroupFormed | GroupFailed | Elsewhere | Silent]
@@ -88,6 +93,9 @@ class Matchmaker:
         self._formed = False
         self._attempt = 0
         self._unfit: set[PeerId] = set()
+        self._patience = Patience()
+        self._poor = 0
+        self._rests_until = 0.0
         self._lost: set[PeerId] = set()
         self._asked: PeerId | None = None
         self._again_at: float | None = None
@@ -108,7 +116,8 @@ class Matchmaker:
             outputs += self._give_up("the state has changed")
             self._state = (epoch, lineage)
             self._looking = self._formed = False
-            self._attempt = 0
+            self._attempt = self._poor = 0
+            self._rests_until = 0.0
             self._unfit = set()
         self._away = False
         outputs += self._update(candidates)
@@ -204,14 +213,14 @@ class Matchmaker:
                 return self._on_declined(sender, message, now)
             case Cancelled():
                 if self._promise is not None and (sender, message.round) == (self._promise.leader, self._promise.round):
-                    return self._break_promise("the leader cancelled it", now=now, unfit=False)
+                    return self._break_promise("the leader cancelled it", now=now, unfit=False, cost=1)
                 return []
             case Plan():
                 return self._on_plan(sender, message)
 
     def _on_wanted(self, sender: PeerId, message: Wanted, now: float) -> Outputs:
         gathering = self._gathering
-        if self._formed or self._promise is not None:
+        if self._formed or self._promise is not None or (gathering is None and now < self._rests_until):
             return [Send(sender, Declined(message.epoch, message.lineage, message.attempt, "busy"))]
         if gathering is None:
             if message.attempt <= self._attempt + ATTEMPT_LEAP:
@@ -227,13 +236,17 @@ class Matchmaker:
         current = self._gathering or self._promise
         if current is not None and current.round == round_:
             return []
-        if self._formed or (current is not None and not self._wins(call.attempt, sender)):
+        tired = self._patience.over(sender, now)
+        if tired or self._formed or (current is not None and not self._wins(call.attempt, sender)):
             return [Send(sender, Declined(call.epoch, call.lineage, call.attempt, "busy"))]
+        until = now + PLAN_PATIENCE * self._numbers.gather_timeout_s
+        if self._promise is not None and self._promise.leader == sender:  # it began anew: no reason to wait longer
+            until = self._promise.until
+            self._patience.disappointed(sender, now)
         outputs = self._leave_for_better()
         self._asked = self._again_at = None
         if call.attempt <= self._attempt + ATTEMPT_LEAP:
             self._attempt = max(self._attempt, call.attempt)
-        until = now + PLAN_PATIENCE * self._numbers.gather_timeout_s
         self._promise = Promise(round_, sender, call.attempt, until)
         return [*outputs, ContributionWanted(round_)]
 
@@ -285,6 +298,7 @@ class Matchmaker:
             return []
         self._promise = None
         self._formed = True
+        self._patience.content(promise.leader)
         self._attempt = max(self._attempt, promise.attempt)
         return [GroupFormed(plan)]
 
@@ -295,7 +309,7 @@ class Matchmaker:
         if self._gathering is not None and now >= self._gathering.until:
             outputs += self._publish(self._gathering, now)
         if self._promise is not None and now >= self._promise.until:
-            outputs += self._break_promise("no plan came", now=now, unfit=True)
+            outputs += self._break_promise("no plan came", now=now, unfit=True, cost=NO_PLAN)
         if self._again_at is not None and now >= self._again_at:
             self._again_at = None
             if self._asked is not None:
@@ -343,7 +357,9 @@ class Matchmaker:
         silent: Outputs = [Silent(tuple(sorted(gathering.waiting)))] if gathering.waiting else []
         if reason is not None or self._state is None:
             outputs = self._give_up(reason or "the state has changed")
-            self._retry_later(now)
+            self._rests_until = now + CALL_PATIENCE * self._numbers.gather_timeout_s * (1 << self._poor)
+            self._poor = min(self._poor + 1, POOR_MAX)
+            self._retry_later(max(now, self._rests_until - self._patience_s))
             return [*silent, *outputs]
         plan = make_plan(
             gathering.ready.values(),
@@ -388,7 +404,7 @@ class Matchmaker:
         if not self._looking or occupied or waiting or self._state is None:
             return []
         shunned = (self._unfit | self._lost) - {self._me}
-        fit = [peer for peer in self._candidates if peer not in shunned]
+        fit = [p for p in self._candidates if p not in shunned and not self._patience.over(p, now)]
         leader = by_distance(fit, self._key(self._attempt))[0]
         if leader == self._me:
             return self._lead(now)
@@ -444,9 +460,11 @@ class Matchmaker:
         self._asked = self._again_at = None
         return outputs if current is None else [*outputs, GroupFailed(current.round, reason)]
 
-    def _break_promise(self, reason: str, *, now: float, unfit: bool) -> Outputs:
+    def _break_promise(self, reason: str, *, now: float, unfit: bool, cost: int = 0) -> Outputs:
         promise = self._promise
         assert promise is not None
+        if cost:
+            self._patience.disappointed(promise.leader, now, times=cost)
         self._promise = None
         self._left = promise.round
         self._attempt = max(self._attempt, promise.attempt)

@@ -6,17 +6,17 @@ invite.txt      the invitation that lets people in
 blobs/          files named by the hex digest of their content
 """
 
+import contextlib
 import secrets
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from core.base.content import digest
 from core.base.manifest import Manifest, read_manifest, sign_manifest
-from core.base.problems import Damaged
+from core.base.problems import Damaged, Problem
 from core.base.signing import SEED_BYTES, Ed25519Verifier, KeyPair
-from core.durable import write_atomic
+from core.durable import make_directory, write_atomic
 
 MANIFEST = "manifest.json"
 AUTHORITY = "authority.key"
@@ -50,24 +50,38 @@ def new_authority() -> KeyPair:
 
 
 def keep_blobs(folder: Path, files: Mapping[str, Path]) -> dict[str, str]:
-    """Copy files under their digests into a charter's folder; returns the digests in hex, by name."""
+    """Copy files under their digests into a charter's folder; returns the digests in hex, by name.
+
+    Raises:
+        NoSpace: the disk is full.
+    """
     blobs = folder / BLOBS
-    blobs.mkdir(parents=True, exist_ok=True)
+    make_directory(blobs)
     names: dict[str, str] = {}
     for name, path in files.items():
-        hexed = digest(path.read_bytes()).hex()
-        shutil.copyfile(path, blobs / hexed)
+        data = path.read_bytes()
+        hexed = digest(data).hex()
+        write_atomic(blobs / hexed, data)
         names[name] = hexed
     return names
 
 
 def found(folder: Path, manifest: Manifest, authority: KeyPair) -> Charter:
-    """Write a charter; the manifest comes last, so a charter that has one is whole."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Write a charter; the manifest comes last, so a charter that has one is whole.
+
+    Raises:
+        NoSpace: the disk is full; nothing is left of the charter but its blobs.
+    """
     invite = secrets.token_urlsafe(24)
-    write_atomic(folder / AUTHORITY, authority.seed)
-    write_atomic(folder / INVITE, invite.encode())
-    write_atomic(folder / MANIFEST, sign_manifest(manifest, authority))
+    try:
+        write_atomic(folder / AUTHORITY, authority.seed)
+        write_atomic(folder / INVITE, invite.encode())
+        write_atomic(folder / MANIFEST, sign_manifest(manifest, authority))
+    except Problem:
+        for name in (MANIFEST, INVITE, AUTHORITY):
+            with contextlib.suppress(OSError):
+                (folder / name).unlink(missing_ok=True)
+        raise
     return Charter(folder, manifest, authority, invite)
 
 
@@ -75,7 +89,8 @@ def load_charter(folder: Path) -> Charter:
     """Read a charter.
 
     Raises:
-        Damaged: a file is missing or unreadable.
+        Damaged: a file is missing or unreadable, or a blob is not what its name says.
+        BadInput: the manifest is none.
         NotTrusted: the manifest was changed after it was signed.
     """
     try:
@@ -86,4 +101,12 @@ def load_charter(folder: Path) -> Charter:
         raise Damaged(f"The collaboration in {folder} cannot be read: {error}.") from error
     if len(seed) != SEED_BYTES or not invite:
         raise Damaged(f"The collaboration in {folder} has a damaged key or invitation.")
-    return Charter(folder, read_manifest(data, Ed25519Verifier()), KeyPair(seed), invite)
+    manifest = read_manifest(data, Ed25519Verifier())
+    for name, hexed in manifest.blobs.items():
+        try:
+            whole = digest((folder / BLOBS / hexed).read_bytes()).hex() == hexed
+        except OSError:
+            whole = False
+        if not whole:
+            raise Damaged(f"The file {name} of the collaboration in {folder} is missing or damaged.")
+    return Charter(folder, manifest, KeyPair(seed), invite)

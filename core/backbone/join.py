@@ -17,12 +17,14 @@ from core.base.manifest import MANIFEST_BYTES_MAX, Manifest, read_manifest
 from core.base.problems import NotTrusted, Problem, RemoteProblem
 from core.base.signing import Ed25519Verifier, KeyPair
 from core.durable import write_atomic
-from core.net.passes import pass_request, verify_authority
+from core.net.passes import USERNAME_BYTES_MAX, pass_request, verify_authority
 from core.net.tls import NO_CHECK_TIME
 
 BLOB_BYTES_MAX = 256 * 1024 * 1024
 TIMEOUT_S = 20.0
 CLOCK_SKEW_MAX_S = 60.0
+GRANT_BYTES_MAX = 64 * 1024
+NAME_CHARS_MAX = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,12 @@ class Membership:
     """How far the backbone's clock is ahead of ours."""
 
 
+def usable_name(name: str) -> str:
+    """`name` as a pass can hold it: printable, at most 40 letters and 64 bytes; empty when nothing is left of it."""
+    printable = " ".join("".join(letter if letter.isprintable() else " " for letter in name).split())
+    return printable[:NAME_CHARS_MAX].encode()[:USERNAME_BYTES_MAX].decode(errors="ignore").strip()
+
+
 class Joining:
     """Asks a backbone's welcome desk.
 
@@ -55,8 +63,23 @@ class Joining:
         self._folder = folder
         self._blobs = blobs
 
-    async def join(self, *, username: str, device: str, now: Callable[[], float], random: Random) -> Membership:
+    async def join(
+        self,
+        *,
+        username: str,
+        device: str,
+        now: Callable[[], float],
+        random: Random,
+        waiting: Callable[[str], None] = lambda _: None,
+    ) -> Membership:
         """Get everything; tries again, with back-off, while the backbone does not answer.
+
+        Args:
+            username: How the pass is to call this peer (`usable_name`).
+            device: A name for this computer.
+            now: Unix seconds.
+            random: Jitter.
+            waiting: Told, in a sentence, that the backbone does not answer.
 
         Raises:
             NotTrusted: something is not what its digest or signature says, or the invitation is not valid.
@@ -66,9 +89,17 @@ class Joining:
         while True:
             try:
                 return await self.try_once(username=username, device=device, now=now)
-            except (aiohttp.ClientError, RemoteProblem, TimeoutError, OSError):
-                await asyncio.sleep(delay_s * random.uniform(0.5, 1.5))
-                delay_s = min(2 * delay_s, 30.0)
+            except aiohttp.ClientConnectorCertificateError as error:
+                raise NotTrusted(
+                    "Whoever answers at the backbone's address cannot prove that it belongs to this collaboration.",
+                    hint="Ask the organiser for a new link.",
+                ) from error
+            except RemoteProblem as problem:
+                waiting(f"The backbone at {self._where} is not ready yet: {problem.message}")
+            except (aiohttp.ClientError, TimeoutError, OSError):
+                waiting(f"Waiting for the backbone at {self._where}, which does not answer yet.")
+            await asyncio.sleep(delay_s * random.uniform(0.5, 1.5))
+            delay_s = min(2 * delay_s, 30.0)
 
     async def try_once(self, *, username: str, device: str, now: Callable[[], float]) -> Membership:
         """Like `join`, but fails when the backbone does not answer."""
@@ -94,6 +125,10 @@ class Joining:
             grant.time - now(),
         )
 
+    @property
+    def _where(self) -> str:
+        return self._link.base_url.removeprefix("https://")
+
     async def _introduce(self) -> tuple[bytes, bytes]:
         """Manifest and authority.  The connection is not trusted yet: both are checked against the link."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -116,12 +151,12 @@ class Joining:
     async def _ask_pass(self, session: aiohttp.ClientSession, username: str, device: str) -> PassGrant:
         request = PassRequest(self._link.invite, pass_request(self._key), username, device)
         async with session.post("/v1/pass", data=msgspec.json.encode(request)) as response:
-            body = await response.content.read(64 * 1024)
+            body = await _read(response, GRANT_BYTES_MAX)
             try:
                 if response.status == 200:
                     return msgspec.json.decode(body, type=PassGrant)
                 refusal = msgspec.json.decode(body, type=Refusal)
-            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
                 raise RemoteProblem(f"The backbone answered something unreadable ({response.status}).") from error
         problem: Problem = NotTrusted(refusal.message, hint=refusal.hint)
         raise problem
@@ -150,9 +185,13 @@ async def _get(session: aiohttp.ClientSession, path: str, bytes_max: int) -> byt
     async with session.get(path) as response:
         if response.status != 200:
             raise RemoteProblem(f"The backbone answered {response.status} to {path}.")
-        data = bytearray()
-        async for piece in response.content.iter_chunked(64 * 1024):
-            data += piece
-            if len(data) > bytes_max:
-                raise RemoteProblem(f"The backbone's answer to {path} is longer than {bytes_max} bytes.")
-        return bytes(data)
+        return await _read(response, bytes_max)
+
+
+async def _read(response: aiohttp.ClientResponse, bytes_max: int) -> bytes:
+    data = bytearray()
+    async for piece in response.content.iter_chunked(64 * 1024):
+        data += piece
+        if len(data) > bytes_max:
+            raise RemoteProblem(f"The backbone's answer to {response.url.path} is longer than {bytes_max} bytes.")
+    return bytes(data)

@@ -124,7 +124,7 @@ class WelcomeDesk:
     async def _pass(self, request: web.Request) -> web.Response:
         try:
             asked = msgspec.json.decode(await request.read(), type=PassRequest)
-        except (msgspec.MsgspecError, UnicodeDecodeError):
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return self._refuse(400, Refusal("bad_input", "This is not a request for a pass."))
         if not hmac.compare_digest(asked.invite.encode(), self._charter.invite.encode()):
             return self._refuse(403, Refusal("not_trusted", "This invitation is not valid.", "Ask for a new link."))

@@ -21,12 +21,16 @@ from core.cli.progress import LiveLine
 from core.control.client import ControlClient, NotRunning, read_engine_file
 from core.control.intents import Evaluation
 from core.durable import make_directory
-from core.embedded import EmbeddedOptions, own_command, volunteer_homes
+from core.embedded import LOOPBACK, EmbeddedOptions, own_command, volunteer_homes
 from core.leash import stop_on_signals
 from core.paths import Home
+from core.workers.worker import open_log
 
 START_TIMEOUT_S = 60.0
 FINISH_TIMEOUT_S = 120.0
+GOODBYE_TIMEOUT_S = 20.0
+NOT_YET = frozenset({Activity.STARTING, Activity.JOINING, Activity.CATCHING_UP, Activity.PROBLEM})
+"""Activities before the first epoch of a run."""
 
 
 class Done(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="done"):
@@ -85,6 +89,7 @@ def run(args: argparse.Namespace) -> int:
 def engine_arguments(home: Home, options: EmbeddedOptions) -> list[str]:
     """The command line of the engine that brings the embedded collaboration along."""
     words = ["engine", "--home", str(home.directory), "--embedded", "--peers", str(options.peers)]
+    words += ["--bind", LOOPBACK, "--host", LOOPBACK]
     if options.text is not None:
         words += ["--text", str(options.text)]
     if options.epochs is not None:
@@ -109,6 +114,8 @@ def _text_folder(folder: Path | None) -> Path | None:
     if folder is None:
         return None
     folder = folder.expanduser().absolute()
+    if not str(folder).isprintable():
+        raise BadInput("The name of this folder has letters that cannot be shown.", hint="Rename the folder.")
     if not folder.is_dir():
         raise BadInput(f"There is no folder {folder}.", hint="Name a folder that holds text files.")
     if not os.access(folder, os.R_OK | os.X_OK):
@@ -125,9 +132,9 @@ def _open_window(home: Home, options: EmbeddedOptions) -> int:
     """Start the engine in the background and the app in front of it."""
     if not _answers(home):
         make_directory(home.logs)
-        with (home.logs / "engine.log").open("ab") as log:
+        with open_log(home.logs / "engine.log") as log:
             engine = subprocess.Popen(
-                [*own_command("", "core"), *engine_arguments(home, options), "--stay"],
+                [*own_command("", "core"), *engine_arguments(home, options), "--stay", "--json"],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -155,7 +162,7 @@ def _wait_for_engine(home: Home, engine: "subprocess.Popen[bytes]") -> None:
     deadline = time.monotonic() + START_TIMEOUT_S
     while time.monotonic() < deadline:
         if engine.poll() is not None:
-            raise WorkerProblem("The engine ended at once.", hint=f"The log {home.logs / 'engine.log'} says why.")
+            raise _ended((home.logs / "engine.log").read_text(errors="replace").splitlines()[-20:])
         file = read_engine_file(home)
         if file is not None and file.pid == engine.pid:
             return
@@ -194,15 +201,15 @@ def _running_elsewhere(home: Home) -> bool:
 
 async def _start(run: _Run) -> asyncio.subprocess.Process:
     """The engine, on our leash, in a session of its own so that Ctrl-C reaches us alone."""
-    with (run.home.logs / "engine.log").open("ab") as log:
+    with open_log(run.home.logs / "engine.log") as log:
         return await asyncio.create_subprocess_exec(
             *own_command("", "core"),
             *engine_arguments(run.home, run.options),
             "--leash",
             "--json",
             stdin=asyncio.subprocess.PIPE,
-            stdout=log,
-            stderr=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=log,
             start_new_session=os.name != "nt",
         )
 
@@ -220,25 +227,27 @@ async def _end(process: asyncio.subprocess.Process) -> None:
 
 async def _watch(run: _Run, process: asyncio.subprocess.Process) -> Done:
     """Follow the engine until the last epoch is done everywhere."""
-    errors = asyncio.create_task(_last_lines(process))
+    said = asyncio.create_task(_last_lines(process))
     shown = LiveLine(sys.stderr)
     following = asyncio.create_task(_follow(run, process, shown))
     try:
-        await asyncio.wait({following, errors}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({following, said}, return_when=asyncio.FIRST_COMPLETED)
         if following.done() and not isinstance(following.exception(), NotRunning):
             return following.result()
-        raise _ended(await errors)
+        with contextlib.suppress(TimeoutError):
+            raise _ended(await asyncio.wait_for(said, GOODBYE_TIMEOUT_S))
+        return following.result()
     finally:
         shown.close()
-        for task in (following, errors):
+        for task in (following, said):
             task.cancel()
 
 
 async def _last_lines(process: asyncio.subprocess.Process) -> list[str]:
-    """The engine's last words; complete once it has ended."""
+    """The engine's last words, of which its problem is the only one; complete once it has ended."""
     lines: list[str] = []
-    assert process.stderr is not None
-    while line := await process.stderr.readline():
+    assert process.stdout is not None
+    while line := await process.stdout.readline():
         lines = [*lines[-20:], line.decode(errors="replace").rstrip()]
     return lines
 
@@ -253,7 +262,7 @@ def _ended(lines: list[str]) -> Problem:
                 problem.code = said["code"]
                 return problem
     text = f" It said: {lines[-1]}" if lines else ""
-    return WorkerProblem(f"The engine ended by itself.{text}", hint="The folder logs in its home says more.")
+    return WorkerProblem(f"The engine ended by itself.{text}", hint="The log engine.log in its home says more.")
 
 
 async def _follow(run: _Run, process: asyncio.subprocess.Process, shown: LiveLine) -> Done:
@@ -271,7 +280,7 @@ async def _follow(run: _Run, process: asyncio.subprocess.Process, shown: LiveLin
                     elif (news.epoch, news.activity.value) != said:
                         said = (news.epoch, news.activity.value)
                         _print(_progress(news))
-                    if first is None and news.activity not in {Activity.STARTING, Activity.JOINING}:
+                    if first is None and news.activity not in NOT_YET:
                         first = news
                     if news.activity is Activity.PROBLEM and news.problem is not None:
                         raise _shown_problem(news)
@@ -316,7 +325,7 @@ async def _conclude(run: _Run, client: ControlClient, first: Snapshot) -> Done:
     assert last.collaboration is not None
     await asyncio.gather(*(_finished(home, last.epoch) for home in homes[1:]))
     states = [home.state(last.collaboration.id) / "states" for home in homes]
-    files = [file for folder in states for file in sorted(folder.glob(f"state-{last.epoch:08d}-*.safetensors"))[:1]]
+    files = [file for folder in states for file in _newest(folder, last.epoch)]
     seen = msgspec.convert(await client.call("evaluate"), Evaluation)
     last = await client.snapshot()
     begin = first.epoch
@@ -336,13 +345,28 @@ async def _conclude(run: _Run, client: ControlClient, first: Snapshot) -> Done:
     )
 
 
+def _newest(states: Path, epoch: int) -> list[Path]:
+    """The checkpoint of an epoch in a folder, as a list of one, or none."""
+    found = states.glob(f"state-{epoch:08d}-*.safetensors")
+    return sorted(found, key=lambda path: path.stat().st_mtime_ns)[-1:]
+
+
 async def _finished(home: Home, epoch: int) -> None:
     """Wait until the companion on `home` holds the last state too."""
     with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(FINISH_TIMEOUT_S), ControlClient.connect(home) as client:
+        async with asyncio.timeout(FINISH_TIMEOUT_S):
+            while not await _seen_finished(home, epoch):  # noqa: ASYNC110 - it is another process's
+                await asyncio.sleep(0.5)
+
+
+async def _seen_finished(home: Home, epoch: int) -> bool:
+    """Whether the companion on `home` came to its end while it could be reached."""
+    with contextlib.suppress(NotRunning, TimeoutError):
+        async with ControlClient.connect(home) as client:
             async for news in client.notifications():
                 if isinstance(news, Snapshot) and news.activity is Activity.FINISHED and news.epoch >= epoch:
-                    return
+                    return True
+    return False
 
 
 def _say_done(run: _Run, done: Done) -> None:

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Coroutine
 from random import SystemRandom
 
+from aiohttp.http_exceptions import HttpProcessingError
+
 from core.backbone.charter import load_charter
 from core.backbone.link import Link, parse_link
 from core.backbone.serve import serve_backbone
@@ -52,6 +54,7 @@ async def _run_engine(args: argparse.Namespace) -> int:
         threads=args.threads or 1,
         last_epoch=args.last_epoch,
         evaluate_first=args.embedded,
+        stay=args.stay,
     )
     engine = Engine(engine_options, clock)
     await engine.open()
@@ -72,20 +75,24 @@ async def _run_engine(args: argparse.Namespace) -> int:
 
 async def _work(engine: Engine, embedded: Embedded | None, args: argparse.Namespace) -> None:
     """Take part, with or without a collaboration of our own."""
-    if embedded is None:
-        await engine.serve(parse_link(args.join))
-        return
+    try:
+        if embedded is None:
+            await engine.serve(parse_link(args.join))
+        else:
+            await _work_embedded(engine, embedded)
+    except BaseExceptionGroup as errors:
+        raise _first_problem(errors) from errors
+
+
+async def _work_embedded(engine: Engine, embedded: Embedded) -> None:
     embedded.stage = engine.stage
     charter = await embedded.found()
     engine.stop_after(embedded.last_epoch(charter))
     linked: asyncio.Future[Link] = asyncio.get_running_loop().create_future()
-    try:
-        async with asyncio.TaskGroup() as group:
-            others = group.create_task(embedded.run(charter, linked.set_result))
-            await engine.serve(await linked)
-            others.cancel()
-    except BaseExceptionGroup as errors:
-        raise _first_problem(errors) from errors
+    async with asyncio.TaskGroup() as group:
+        others = group.create_task(embedded.run(charter, linked.set_result))
+        await engine.serve(await linked)
+        others.cancel()
 
 
 async def _until_quit(work: Coroutine[None, None, None], engine: Engine) -> int:
@@ -124,3 +131,9 @@ def _first_problem(errors: BaseExceptionGroup[BaseException]) -> BaseException:
 
 def _log_to_stderr() -> None:
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    logging.getLogger("aiohttp.server").addFilter(_by_us)
+
+
+def _by_us(record: logging.LogRecord) -> bool:
+    """Whether a log record is about us; no stranger's garbage shall fill the disk."""
+    return record.exc_info is None or not isinstance(record.exc_info[1], HttpProcessingError)

@@ -29,15 +29,26 @@ class Gather:
         known: Valid records that we hold already.
         lifetime_s: Records that expire later than this from now do not count.
         limit: Records at most.
+        per_owner: Of one owner.
     """
 
     def __init__(
-        self, key: Key, known: Mapping[Tag, Record], *, lifetime_s: float, limit: int, proofs: Proofs, trace: Trace
+        self,
+        key: Key,
+        known: Mapping[Tag, Record],
+        *,
+        lifetime_s: float,
+        limit: int,
+        proofs: Proofs,
+        trace: Trace,
+        per_owner: int = 16,
     ) -> None:
         self._key = key
         self._records: dict[Tag, Record] = dict(known)
         self._lifetime_s = lifetime_s
         self._limit = limit
+        self._per_owner = per_owner
+        self._owners = Counter(record.owner for record in known.values())
         self._proofs = proofs
         self._trace = trace
         self._claims: dict[Tag, dict[PeerId, Claim]] = {}
@@ -62,11 +73,12 @@ class Gather:
                 continue
             if not 0 < record.expiration - now <= self._lifetime_s:
                 self._trace.mark("dht.drop.record.time")
-            elif known is None and len(self._records) >= self._limit:
+            elif known is None and self._is_full(record.owner):
                 self._trace.mark("dht.drop.record.full")
             elif not self._proofs.holds(self._key, record):
                 self._trace.mark("dht.drop.record.signature")
             elif supersedes(record, known):
+                self._owners[record.owner] += known is None
                 self._records[tag] = record
                 self._settle(tag)
 
@@ -116,6 +128,9 @@ class Gather:
         self._fetching = {batch for batch in self._fetching if batch[0] != peer}
         for tag in list(self._claims):
             self._unclaim(tag, peer)
+
+    def _is_full(self, owner: PeerId) -> bool:
+        return len(self._records) >= self._limit or self._owners[owner] >= self._per_owner
 
     def _wanted(self) -> Iterator[dict[PeerId, Claim]]:
         """For each tag that is not on its way, the newest claims to it."""

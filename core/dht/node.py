@@ -56,6 +56,7 @@ class DhtNode:
             total=settings.records_max,
             per_key=settings.records_per_key,
             per_owner=settings.records_per_owner,
+            per_owner_and_key=settings.records_per_owner_and_key,
         )
         self._neighbours = Neighbours(self.me, settings, trace=trace)
         self._responder = Responder(self._neighbours.table, self._records, trace=trace)
@@ -109,6 +110,7 @@ class DhtNode:
             self._memory.known(key, self._records.get(key, now), now),
             lifetime_s=settings.max_lifetime_s + settings.clock_slack_s,
             limit=settings.records_per_key,
+            per_owner=settings.records_per_owner_and_key,
             proofs=self._proofs,
             trace=self._trace,
         )

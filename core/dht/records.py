@@ -104,18 +104,28 @@ class RecordStore:
         total: Records at most.
         per_key: Records under one key at most.
         per_owner: Records of one owner at most.
+        per_owner_and_key: Of these under one key, so that nobody can fill a key that others share.
     """
 
     def __init__(
-        self, proofs: Proofs, *, max_lifetime_s: float, total: int = 10_000, per_key: int = 2_000, per_owner: int = 200
+        self,
+        proofs: Proofs,
+        *,
+        max_lifetime_s: float,
+        total: int = 10_000,
+        per_key: int = 2_000,
+        per_owner: int = 200,
+        per_owner_and_key: int = 16,
     ) -> None:
         self._proofs = proofs
         self._max_lifetime_ms = int(max_lifetime_s * 1000)
         self._total = total
         self._per_key = per_key
         self._per_owner = per_owner
+        self._per_owner_and_key = per_owner_and_key
         self._records: dict[Key, dict[Tag, Record]] = {}
         self._owners: Counter[PeerId] = Counter()
+        self._owners_of: dict[Key, Counter[PeerId]] = {}
         self._count = 0
 
     def __len__(self) -> int:
@@ -137,13 +147,13 @@ class RecordStore:
         known = under_key.get(tag)
         if not supersedes(record, known):
             return Verdict.KNOWN
-        if known is None and self._is_full(len(under_key), record.owner):
+        if known is None and self._is_full(key, len(under_key), record.owner):
             return Verdict.FULL
         if not self._proofs.holds(key, record):
             return Verdict.SIGNATURE
         if known is not None:
-            self._tally(known.owner, -1)
-        self._tally(record.owner, 1)
+            self._tally(key, known.owner, -1)
+        self._tally(key, record.owner, 1)
         self._records.setdefault(key, under_key)[tag] = record
         return Verdict.KEPT
 
@@ -160,15 +170,19 @@ class RecordStore:
             for tag, record in list(under_key.items()):
                 if record.expires_ms <= now_ms:
                     del under_key[tag]
-                    self._tally(record.owner, -1)
+                    self._tally(key, record.owner, -1)
             if not under_key:
                 del self._records[key]
+                del self._owners_of[key]
 
-    def _is_full(self, under_key: int, owner: PeerId) -> bool:
-        return self._count >= self._total or under_key >= self._per_key or self._owners[owner] >= self._per_owner
+    def _is_full(self, key: Key, under_key: int, owner: PeerId) -> bool:
+        mine = self._owners_of[key][owner] if key in self._owners_of else 0
+        crowded = self._count >= self._total or under_key >= self._per_key
+        return crowded or self._owners[owner] >= self._per_owner or mine >= self._per_owner_and_key
 
-    def _tally(self, owner: PeerId, change: int) -> None:
+    def _tally(self, key: Key, owner: PeerId, change: int) -> None:
         self._count += change
+        self._owners_of.setdefault(key, Counter())[owner] += change
         self._owners[owner] += change
         if not self._owners[owner]:
             del self._owners[owner]

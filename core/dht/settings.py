@@ -46,6 +46,7 @@ class DhtSettings:
     records_max: int = 10_000
     records_per_key: int = 2_000
     records_per_owner: int = 200
+    records_per_owner_and_key: int = 16
     forward_life_s: float = 15.0
     """Records that end sooner are not handed on to newcomers: their owners will store them again before long."""
     forwards_max: int = 64

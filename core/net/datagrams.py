@@ -10,6 +10,7 @@ from core.base.problems import ProofProblem, WireProblem
 from core.base.trace import Trace
 from core.net.book import Address, AddressBook
 from core.net.envelope import Envelopes, Letter, Unknown, Wanted, remember
+from core.net.names import is_literal
 
 SOURCES_MAX = 4096
 
@@ -50,7 +51,7 @@ class DatagramPort(asyncio.DatagramProtocol):
     def send(self, to: PeerId, body: bytes, *, reply_to: bytes = b"") -> None:
         """Send a letter to where `to` was last seen, if that is known."""
         addresses = self._book.addresses(to)
-        if not addresses:
+        if not addresses or not is_literal(addresses[0][0]):
             self._trace.mark("net.drop.no_address")
             return
         for datagram in self._envelopes.seal(to, body, now=self._now(), reply_to=reply_to):
@@ -94,8 +95,9 @@ class DatagramPort(asyncio.DatagramProtocol):
                 self._put(answer, source)
             case Wanted(peer=peer, datagrams=datagrams):
                 for address in self._book.addresses(peer)[:1]:
-                    for datagram in datagrams:
-                        self._put(datagram, address)
+                    if is_literal(address[0]):
+                        for datagram in datagrams:
+                            self._put(datagram, address)
             case None:
                 self._trace.mark("net.drop.unasked")
 

@@ -18,6 +18,7 @@ from core.net.clock import Clock
 from core.net.datagrams import DatagramPort
 from core.net.envelope import NONCE_BYTES, Envelopes, Letter
 from core.net.links import LinkOwner, Links
+from core.net.names import Names, is_literal, is_name
 from core.net.passes import Pass, authority_id_of, verify_pass
 from core.net.ports import open_both
 from core.net.stats import HostStats, LinkStats
@@ -81,6 +82,7 @@ class Host:
             observed=self._observed,
         )
         self._links: Links | None = None
+        self._names: Names | None = None
         self._encoded: tuple[Message | None, bytes] = (None, b"")
         self._answering: tuple[PeerId, bytes] | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -105,9 +107,11 @@ class Host:
         loop = asyncio.get_running_loop()
         self._stop = loop.create_future()
         group = asyncio.TaskGroup()
+        spawn = self._spawner(group)
+        self._names = Names(spawn, self._trace)
         self._links = links = Links(
             me=self._me,
-            owner=LinkOwner(received=self._arrived, lost=self._lost, spawn=self._spawner(group)),
+            owner=LinkOwner(received=self._arrived, lost=self._lost, spawn=spawn),
             credentials=self._credentials,
             verify=lambda der: self._verify(der, self._clock.now()),
             book=self._book,
@@ -147,9 +151,19 @@ class Host:
     # --- what its owner does -----------------------------------------------------------------------------------------
 
     def learn(self, peer: PeerId | bytes, host: str, port: int) -> None:
-        """Note where a peer is to be reached."""
-        if peer != self._me:
-            self._book.learn(PeerId(peer), (host, port))
+        """Note where a peer is to be reached, by hearsay: what is neither an IP address nor a name is dropped."""
+        peer = PeerId(peer)
+        if peer == self._me:
+            return
+        if is_literal(host):
+            self._book.learn(peer, (host, port))
+        elif not is_name(host):
+            self._trace.mark("net.drop.address")
+        else:
+            if not self._book.addresses(peer):
+                self._book.learn(peer, (host, port))
+            if self._names is not None:
+                self._names.find((host, port), lambda address: self._book.learn(peer, address))
 
     def deliver(self, event: Any) -> None:
         """Give the machine an event, and perform what follows."""

@@ -20,6 +20,8 @@ from core.net.tls import Credentials
 CALL_S = 10.0
 STRANGERS_MAX = 64
 """Accepted connections at a time whose handshake is not complete."""
+STRANGER_S = 1.0
+"""A handshake that takes longer makes way when others wait: nobody can hold all places by doing nothing."""
 LINKS_MAX = 1024
 LINKS_PER_PEER_MAX = 4
 STEADY_S = 5.0
@@ -83,7 +85,8 @@ class Links:
         self._terms = StreamTerms(owner=self, credentials=credentials, verify=verify, now=now, trace=trace)
         self._circles: dict[PeerId, _Circle] = {}
         self._all: set[PeerStream] = set()
-        self._strangers: set[PeerStream] = set()
+        self._strangers: dict[PeerStream, float] = {}
+        """Oldest first, with the time of their arrival."""
         self._closing = False
         self.past_bytes_sent = 0
         self.past_bytes_received = 0
@@ -112,11 +115,13 @@ class Links:
 
     def accept(self) -> asyncio.BaseProtocol:
         """A protocol for a connection that somebody made to us."""
+        if len(self._strangers) >= STRANGERS_MAX:
+            self._make_room()
         if self._closing or len(self._strangers) >= STRANGERS_MAX or len(self._all) >= LINKS_MAX + STRANGERS_MAX:
             self._trace.mark("net.drop.crowded")
             return _TurnedAway()
         stream = PeerStream(self._terms, expected=None)
-        self._strangers.add(stream)
+        self._strangers[stream] = self._loop.time()
         self._all.add(stream)
         return stream
 
@@ -133,7 +138,7 @@ class Links:
 
     def stream_opened(self, stream: PeerStream) -> None:
         """A handshake is complete."""
-        self._strangers.discard(stream)
+        self._strangers.pop(stream, None)
         circle = self._circle(stream.peer)
         circle.streams.append(stream)
         if stream.peer == self._me or len(self.streams()) > LINKS_MAX:
@@ -157,7 +162,7 @@ class Links:
     def stream_closed(self, stream: PeerStream, reason: str) -> None:
         """A link is over, or never was."""
         self._all.discard(stream)
-        self._strangers.discard(stream)
+        self._strangers.pop(stream, None)
         self.past_bytes_sent += stream.bytes_sent
         self.past_bytes_received += stream.bytes_received
         if stream.proven is None:
@@ -172,6 +177,13 @@ class Links:
             self._lose(stream.peer, reason)
 
     # --- inside ------------------------------------------------------------------------------------------------------
+
+    def _make_room(self) -> None:
+        """Send the oldest stranger away, if it has had its time."""
+        oldest, since = next(iter(self._strangers.items()))
+        if self._loop.time() - since >= STRANGER_S:
+            self._trace.mark("net.drop.slow")
+            oldest.abort("made way for others")
 
     def _circle(self, peer: PeerId) -> _Circle:
         if peer not in self._circles and len(self._circles) >= CIRCLES_MAX:
@@ -223,6 +235,8 @@ class Links:
                 stream.abort("no answer")
             except OSError as error:
                 stream.abort(error.strerror or "cannot be reached")
+            except ValueError:  # a host that is no name at all
+                stream.abort("has no address")
             if await stream.settled:
                 return None
             reason = stream.closed or reason

@@ -19,6 +19,9 @@ from core.swarm.states import StateName
 WINDOW_CHUNKS = 4
 ANSWER_TIMEOUT_S = 12.0
 DONORS_MAX = 3
+FETCH_S = 60.0
+FETCH_BYTES_PER_S_MIN = 64 * 1024
+"""A download that is slower is ended, lest a donor keep us waiting for ever; what was verified stays for the next."""
 
 
 class StateSink(Protocol):
@@ -82,6 +85,8 @@ class StateFetch:
         self._missing: list[int] = []
         self._size = 0
         self._ledger = b""
+        self._size_max: int | None = None
+        self._ends_at = 0.0
 
     @property
     def busy(self) -> bool:
@@ -90,11 +95,22 @@ class StateFetch:
 
     @property
     def deadline(self) -> float | None:
-        """When the first donor's patience ends."""
-        return earliest(*(_patience(donor) for donor in self._donors.values()))
+        """When the first donor's patience ends, or the download's time."""
+        if self._name is None:
+            return None
+        return earliest(self._ends_at, *(_patience(donor) for donor in self._donors.values()))
 
-    def fetch(self, name: StateName, root: bytes, donors: Sequence[PeerId], now: float) -> Sequence[object]:
+    def fetch(
+        self, name: StateName, root: bytes, donors: Sequence[PeerId], now: float, *, size_max: int | None = None
+    ) -> Sequence[object]:
         """Begin to download the state `name`, whose file has the root digest `root`, from these peers.
+
+        Args:
+            name: What it is called.
+            root: Digest of its file.
+            donors: Who promises it.
+            now: Unix seconds.
+            size_max: An offer of more bytes is refused; None: as large as an offer can be.
 
         Raises:
             ValueError: there is no donor.
@@ -103,6 +119,7 @@ class StateFetch:
             raise ValueError("a download needs a donor")
         self._name, self._root = name, root
         self._chunks, self._missing, self._ledger = (), [], b""
+        self._size_max, self._ends_at = size_max, now + FETCH_S
         self._donors = {peer: _Donor(now + ANSWER_TIMEOUT_S) for peer in donors[:DONORS_MAX]}
         return [Send(peer, StateAsk(root)) for peer in self._donors]
 
@@ -137,6 +154,8 @@ class StateFetch:
                         return self._given(sender, message, now)
             case Lost(peer=peer):
                 return self._without(peer, "was lost", now) if peer in self._donors else []
+            case Tick() if self._ends_at <= now:
+                return self._fail("it took too long")
             case Tick():
                 late = [p for p, donor in self._donors.items() if (end := _patience(donor)) is not None and end <= now]
                 return [output for peer in late for output in self._without(peer, "was silent", now)]
@@ -144,7 +163,8 @@ class StateFetch:
 
     def _offered(self, sender: PeerId, offer: StateOffer, now: float) -> list[object]:
         whole = -(-offer.size_bytes // CHUNK_BYTES) == len(offer.chunks)
-        if not whole or root_digest(offer.chunks) != self._root:
+        fits = self._size_max is None or offer.size_bytes <= self._size_max
+        if not whole or not fits or root_digest(offer.chunks) != self._root:
             self._trace.mark("state.drop.offer")
             return self._without(sender, "offered something else", now)
         donor = self._donors[sender]
@@ -153,6 +173,7 @@ class StateFetch:
         donor.offered = True
         if not self._chunks:
             self._chunks, self._size, self._ledger = offer.chunks, offer.size_bytes, offer.ledger
+            self._ends_at += offer.size_bytes / FETCH_BYTES_PER_S_MIN
             here = self._sink.begin(self._root, offer.size_bytes, offer.chunks)
             self._missing = [i for i in range(len(offer.chunks)) if i not in here]
         return [*self._ask(sender, now), *self._finish_if_whole()]

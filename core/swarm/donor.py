@@ -60,6 +60,11 @@ class StateDonor:
             del self._files[next(iter(self._files))]
 
     @property
+    def size_bytes(self) -> int | None:
+        """Length of the newest file; None before the first."""
+        return next((file.size_bytes for file in reversed(self._files.values())), None)
+
+    @property
     def deadline(self) -> float | None:
         """Never: guests are forgotten when the next one asks."""
         return None

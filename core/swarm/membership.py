@@ -1,6 +1,5 @@
 """Who is here: the reports of live peers, and what follows from them."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from core.base.ids import PeerId
@@ -10,6 +9,15 @@ from core.swarm.states import StateName
 PEERS_MAX = 2000
 LAST_WORDS_S = 3.5
 """A report may have been under way for so long (publish and read intervals) when its sender was lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A state, and who promises to give the file with this digest for it."""
+
+    name: StateName
+    digest: bytes
+    peers: tuple[PeerId, ...]
 
 
 @dataclass(slots=True)
@@ -76,19 +84,17 @@ class Membership:
         live = self.live().values()
         return sum(report.samples_per_s for report in live if report.in_step and report.state == state)
 
-    def best_state(self) -> StateName | None:
-        """The greatest state that somebody can give to others."""
-        return max((report.state for report in self.live().values() if report.digest), default=None)
+    def offers(self, above: StateName) -> list[Offer]:
+        """States greater than `above` that somebody promises to give: the greatest first, then what most promise."""
+        promised: dict[tuple[StateName, bytes], list[PeerId]] = {}
+        for peer, report in sorted(self.live().items()):
+            if report.digest and report.state > above:
+                promised.setdefault((report.state, report.digest), []).append(peer)
+        found = [Offer(name, digest, tuple(peers)) for (name, digest), peers in promised.items()]
+        found.sort(key=lambda offer: (len(offer.peers), offer.digest), reverse=True)
+        return sorted(found, key=lambda offer: offer.name, reverse=True)
 
-    def donors(self, state: StateName) -> list[tuple[PeerId, bytes]]:
-        """Who has that state, with the digest each promises; the digest that most promise comes first."""
-        offers = [(peer, r.digest) for peer, r in self.live().items() if r.digest and r.state == state]
-        votes = _count(digest for _, digest in offers)
-        return sorted(offers, key=lambda offer: (-votes[offer[1]], offer[1], offer[0]))
-
-
-def _count(items: Iterable[bytes]) -> dict[bytes, int]:
-    counts: dict[bytes, int] = {}
-    for item in items:
-        counts[item] = counts.get(item, 0) + 1
-    return counts
+    def most_are_ahead(self, state: StateName) -> bool:
+        """Whether more than half of the volunteers, this one included, hold a greater state and can give it."""
+        others = [report for report in self.live().values() if report.digest]
+        return 2 * sum(report.state > state for report in others) > len(others) + 1

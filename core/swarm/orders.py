@@ -43,6 +43,9 @@ class Load:
     """Trainer: replace the state by this verified one, answer with `Participant.loaded`."""
 
     location: str
+    name: StateName
+    """What the file must call itself.  It comes from a stranger: a file of another name, model or collaboration must
+    change nothing, neither the trainer's state nor the disk; answer with the state that is held still."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,12 @@ class Evaluate:
     """Trainer: look at the held-out text, answer with `Participant.evaluated`."""
 
 
-TrainerOrder = Go | Hold | Collect | Absorb | Release | Load | Evaluate
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """Trainer: it owes an answer for too long; end the process and start another."""
+
+
+TrainerOrder = Go | Hold | Collect | Absorb | Release | Load | Evaluate | Restart
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ It is a machine itself.  The trainer is spoken to in orders (`core.swarm.orders`
 real program the engine carries them to the worker process, in the simulator a pretended worker answers.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
@@ -24,10 +25,11 @@ from core.dht.messages import DHT_MESSAGES, Contact, Observed
 from core.dht.node import DhtNode
 from core.dht.settings import DhtSettings
 from core.swarm.beacon import Beacon
-from core.swarm.catch_up import Fetched, FetchFailed, Fetching, StateFetch, StateSink
+from core.swarm.catch_up import DONORS_MAX, Fetched, FetchFailed, Fetching, StateFetch, StateSink
 from core.swarm.donor import StateDonor, StateFile
+from core.swarm.doubts import Doubts
 from core.swarm.epoch import IN_STEP, Cue, EpochMachine, Phase
-from core.swarm.membership import Membership
+from core.swarm.membership import Membership, Offer
 from core.swarm.messages import ChunkAsk, ChunkGive, StateAsk, StateDenied, StateOffer
 from core.swarm.orders import (
     Absorb,
@@ -40,15 +42,24 @@ from core.swarm.orders import (
     LedgerLearned,
     Load,
     Release,
+    Restart,
     RoundLost,
 )
-from core.swarm.progress import Report
+from core.swarm.progress import NAME_CHARACTERS_MAX, Report
 from core.swarm.rounds import Asked, Committed, Formed, Missed, Rounds
 from core.swarm.states import State, StateName
+from core.swarm.watch import Watch
 
 INFORMED_AFTER_S = 5.0
 RETRY_MIN_S = 0.5
-RETRY_MAX_S = 20.0
+PEER_REST_MAX_S = 60.0
+STATE_REST_MAX_S = 600.0
+DEADLY = 4
+"""A state during whose loading the trainer went counts as so many failures in a row to fetch it."""
+FALSE = 8
+"""A state that is not what it was called counts as so many."""
+STATE_SLACK_BYTES = 64 * 1024
+"""All states of a collaboration have the same size, but for their names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +121,10 @@ class Participant:
         )
         self.donor = StateDonor(trace=self.trace)
         self._fetch = StateFetch(sink=sink, trace=self.trace)
+        self._fetched_offer: Offer | None = None
+        self._doubtful_states = Doubts(first_s=RETRY_MIN_S, longest_s=STATE_REST_MAX_S, random=random)
+        self._doubtful_peers = Doubts(first_s=RETRY_MIN_S, longest_s=PEER_REST_MAX_S, random=random)
+        self._watch = Watch(round_s=settings.averaging.round_timeout_s)
         self._parts = Composite(
             {
                 "dht": (self.dht, DHT_MESSAGES),
@@ -120,7 +135,6 @@ class Participant:
         )
         self._joined_at: float | None = None
         self._retry_at: float | None = None
-        self._retry_s = RETRY_MIN_S
         self._heldout: tuple[int, float | None] = (0, None)
         self._address = ("", 0)
         self._collecting = b""
@@ -139,7 +153,7 @@ class Participant:
         joining = None
         if self.epochs.phase is Phase.JOINING and self._joined_at is not None:
             joining = self._joined_at + INFORMED_AFTER_S
-        return earliest(self._parts.deadline, self._beacon.deadline, self._retry_at, joining)
+        return earliest(self._parts.deadline, self._beacon.deadline, self._watch.deadline, self._retry_at, joining)
 
     def handle(self, event: Received[Any] | Tick | Lost | Observed, now: float) -> Sequence[Any]:
         """Advance by one event."""
@@ -172,7 +186,10 @@ class Participant:
 
     def trainer_gone(self, now: float) -> Sequence[Any]:
         """The trainer was stopped.  What it had accumulated is gone; a round that it had contributed to goes on."""
+        if self.epochs.phase is Phase.LOADING:
+            self._doubt(now, times=DEADLY)
         self.epochs.advance(Cue.GONE)
+        self._watch.heard()
         self.pending = _Pending()
         self._fetch.stop()
         self.fetching = None
@@ -181,11 +198,19 @@ class Participant:
 
     def progressed(self, *, samples: int, samples_per_s: float, loss: float, now: float) -> Sequence[Any]:
         """The trainer has accumulated so many samples on top of its state."""
-        self.pending = _Pending(samples, samples_per_s, loss)
+        self._watch.heard()
+        self.pending = _Pending(samples, samples_per_s, loss if math.isfinite(loss) else self.pending.loss)
         return self._follow([Changed()], now)
 
     def collected(self, round_id: bytes, *, samples: int, loss: float, now: float) -> Sequence[Any]:
-        """The contribution is written down; a late answer to a round that is over means nothing."""
+        """The contribution is written down; a late answer to a round that is over means nothing.
+
+        One whose loss is no number counts for nothing: its peer takes part without samples.
+        """
+        self._watch.heard()
+        if not math.isfinite(loss):
+            self.trace.mark("contribution.not_finite")
+            samples, loss = 0, 0.0
         if self.epochs.phase is not Phase.COLLECTING or round_id != self._collecting:
             return []
         self.epochs.advance(Cue.COLLECTED)
@@ -204,12 +229,30 @@ class Participant:
         """The downloaded state is in place."""
         if not self.epochs.may(Cue.LOADED):
             return []
-        self.epochs.hold(state)
+        offer, held = self._fetched_offer, self.epochs.state
+        if offer is not None and state.name == offer.name:
+            for peer in offer.peers:
+                self._doubtful_peers.cleared(peer)
+            self._fetched_offer = None
+            self.epochs.hold(state)
+            self.epochs.advance(Cue.LOADED)
+            return self._settled(now)
+        self.trace.mark("state.load.refused")
+        self._doubt(now, times=FALSE)
+        if held is None or (state.name, state.digest) != (
+            held.name,
+            held.digest,
+        ):  # nobody knows what the trainer holds now
+            return self._follow([Restart()], now)
         self.epochs.advance(Cue.LOADED)
-        return self._settled(now)
+        return self._follow([Changed(), *self._carry_on(now)], now)
 
     def evaluated(self, epoch: int, loss: float, now: float) -> Sequence[Any]:
         """The trainer looked at the held-out text."""
+        self._watch.heard()
+        if not math.isfinite(loss):
+            self.trace.mark("heldout.not_finite")
+            return []
         self._heldout = (epoch, loss)
         self._beacon.hurry(now)
         return self._follow([HeldoutLearned(epoch, loss)], now)
@@ -239,6 +282,9 @@ class Participant:
     def _beat(self, now: float) -> list[Any]:
         """Publish, read, and do what the clock asks for."""
         outputs: list[Any] = list(self._beacon.tick(self._report(now), now))
+        if self._watch.overdue(now):
+            self.trace.mark(f"trainer.hangs.{self.epochs.phase.value}")
+            outputs.append(Restart())
         if self._retry_at is not None and self._retry_at <= now:
             self._retry_at = None
             outputs += self._consider(now)
@@ -258,6 +304,7 @@ class Participant:
                 done.append(output)
             else:
                 queue = [*followed, *queue]
+        self._watch.saw(self.epochs.phase, now)
         return done
 
     def _react(self, output: Any, now: float) -> list[Any] | None:
@@ -302,7 +349,7 @@ class Participant:
         for peer, report in news.items():
             if report.host and report.port:
                 outputs.append(Learned(Contact(peer, report.host, report.port)))
-            if report.heldout_loss is not None:
+            if report.heldout_loss is not None and report.heldout_epoch <= report.epoch:
                 outputs.append(HeldoutLearned(report.heldout_epoch, report.heldout_loss))
         if self.epochs.phase is Phase.JOINING:
             return [*outputs, *(self._informed(now) if news else [])]
@@ -316,9 +363,13 @@ class Participant:
         """With what is known now: catch up, form a group, or go on."""
         if self.epochs.state is None:
             return []
-        mine, best = self.epochs.state.name, self.membership.best_state()
-        if best is not None and best > mine and self.epochs.may(Cue.BEHIND):
-            return self._fall_behind(best, now)
+        mine = self.epochs.state.name
+        if self.epochs.may(Cue.BEHIND):
+            offer = self._best_offer(mine, now)
+            if offer is not None:
+                return self._fall_behind(offer, now)
+            if self._retry_at is not None and self._retry_at > now and self.membership.most_are_ahead(mine):
+                return []
         if self.epochs.phase not in IN_STEP:
             return list(self.rounds.away(now))
         candidates = [*self.membership.in_step(mine), self.me]
@@ -329,34 +380,49 @@ class Participant:
         full = self.epochs.phase is Phase.TRAINING and left == 0
         return list(self.rounds.position(mine, candidates, full=full, now=now))
 
-    def _fall_behind(self, best: StateName, now: float) -> list[Any]:
-        if self._retry_at is not None and self._retry_at > now:
-            return []
-        offers = self.membership.donors(best)
-        digest = offers[0][1]
-        donors = [peer for peer, promised in offers if promised == digest]
-        self._random.shuffle(donors)
+    def _best_offer(self, mine: StateName, now: float) -> Offer | None:
+        """The greatest state that peers promise, without the states and the peers that have disappointed us lately."""
+        for offer in self.membership.offers(mine):
+            peers = tuple(peer for peer in offer.peers if not self._doubtful_peers.resting(peer, now))
+            if peers and not self._doubtful_states.resting((offer.name, offer.digest), now):
+                return Offer(offer.name, offer.digest, peers)
+        return None
+
+    def _doubt(self, now: float, *, times: int = 1) -> None:
+        """The state that was to be caught up with was not given, or is none."""
+        offer = self._fetched_offer
+        if offer is None:
+            return
+        ends = [self._doubtful_states.failed((offer.name, offer.digest), now, times=times)]
+        ends += [self._doubtful_peers.failed(peer, now, times=times) for peer in offer.peers]
+        self._fetched_offer, self._retry_at = None, min(ends)
+
+    def _fall_behind(self, offer: Offer, now: float) -> list[Any]:
+        donors = self._random.sample(offer.peers, min(len(offer.peers), DONORS_MAX))
+        self._fetched_offer = Offer(offer.name, offer.digest, tuple(donors))
         self.epochs.advance(Cue.BEHIND)
-        return [*self.rounds.away(now), Hold(), Changed(), *self._fetch.fetch(best, digest, donors, now)]
+        size_max = None if self.donor.size_bytes is None else self.donor.size_bytes + STATE_SLACK_BYTES
+        asks = self._fetch.fetch(offer.name, offer.digest, donors, now, size_max=size_max)
+        return [*self.rounds.away(now), Hold(), Changed(), *asks]
 
     def _fetched(self, fetched: Fetched) -> list[Any]:
-        self.fetching, self._retry_s = None, RETRY_MIN_S
+        self.fetching = None
         self.epochs.advance(Cue.FETCHED)
-        return [LedgerLearned(fetched.ledger, fetched.name.epoch), Load(fetched.location)]
+        return [LedgerLearned(fetched.ledger, fetched.name.epoch), Load(fetched.location, fetched.name)]
 
     def _fetch_failed(self, now: float) -> list[Any]:
         self.trace.mark("state.fetch.failed")
         self.fetching = None
         self.epochs.advance(Cue.FAILED)
-        self._retry_at = now + self._retry_s * self._random.uniform(0.5, 1.5)
-        self._retry_s = min(2 * self._retry_s, RETRY_MAX_S)
+        self._doubt(now)
         self._beacon.hurry(now)
-        return [Changed(), Go()]
+        return [Changed(), *self._carry_on(now)]
 
     def _asked(self, round_id: bytes, now: float) -> list[Any]:
         if not self.epochs.may(Cue.WANTED):
             return list(self.rounds.away(now))
         self.epochs.advance(Cue.WANTED)
+        self._watch.collecting(now)
         self._collecting = round_id
         return [Changed(), Collect(round_id)]
 
@@ -388,7 +454,7 @@ class Participant:
         epoch, loss = self._heldout
         return Report(
             role=self.settings.role,
-            name=self.settings.name,
+            name=self.settings.name[:NAME_CHARACTERS_MAX],
             activity=self.epochs.phase.value,
             host=self._address[0],
             port=self._address[1],

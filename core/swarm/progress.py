@@ -4,6 +4,7 @@ from typing import Annotated
 
 import msgspec
 from msgspec import Meta
+from msgspec.structs import replace
 
 from core.base.ids import Key, hashed_key
 from core.base.problems import WireProblem
@@ -12,13 +13,15 @@ from core.swarm.states import LINEAGE_BYTES, StateName
 Bytes32 = Annotated[bytes, Meta(min_length=LINEAGE_BYTES, max_length=LINEAGE_BYTES)]
 Count = Annotated[int, Meta(ge=0, lt=2**53)]
 Speed = Annotated[float, Meta(ge=0, le=1e12)]
+Loss = Annotated[float, Meta(ge=-1e9, le=1e9)]
+NAME_CHARACTERS_MAX = 40
 
 
 class Report(msgspec.Struct, frozen=True, array_like=True):
     """What a peer publishes of itself under the collaboration's progress key.  At most 512 bytes encoded."""
 
     role: Annotated[str, Meta(max_length=12)]
-    name: Annotated[str, Meta(max_length=40)]
+    name: Annotated[str, Meta(max_length=NAME_CHARACTERS_MAX)]
     activity: Annotated[str, Meta(max_length=16)]
     host: Annotated[str, Meta(max_length=60)]
     port: Annotated[int, Meta(ge=0, le=65535)]
@@ -31,10 +34,10 @@ class Report(msgspec.Struct, frozen=True, array_like=True):
     samples: Count
     """Accumulated for the next step."""
     samples_per_s: Speed
-    time: float
+    time: Annotated[float, Meta(ge=0, le=1e12)]
     """Unix seconds at which this was true."""
     heldout_epoch: Count = 0
-    heldout_loss: float | None = None
+    heldout_loss: Loss | None = None
     """The newest look at the held-out text, nats."""
 
     @property
@@ -58,12 +61,23 @@ def encode_report(report: Report) -> bytes:
 
 
 def decode_report(data: bytes) -> Report:
-    """The report in a DHT record's value.
+    """The report in a DHT record's value; what cannot be printed in its texts is replaced, for people read them.
 
     Raises:
         WireProblem: it is none.
     """
     try:
-        return _decoder.decode(data)
+        report = _decoder.decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise WireProblem(f"not a progress report: {error}") from error
+    if len(report.digest) not in {0, LINEAGE_BYTES}:
+        raise WireProblem("not a progress report: half a digest")
+    if report.name.isprintable() and report.role.isprintable() and report.activity.isprintable():
+        return report
+    return replace(
+        report, role=_printable(report.role), name=_printable(report.name), activity=_printable(report.activity)
+    )
+
+
+def _printable(text: str) -> str:
+    return "".join(letter if letter.isprintable() else "?" for letter in text)

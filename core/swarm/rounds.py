@@ -22,7 +22,7 @@ from core.swarm.orders import RoundRecord
 from core.swarm.states import StateName
 
 EARLY_MAX = 256
-"""Messages of a round that are kept until its plan is here."""
+"""Messages of a round that are kept until its plan is here.  Bulk is none of them: nobody sends it before our Open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,8 @@ class Rounds:
     def _in_round(self, event: Received[Any], now: float) -> Sequence[Any]:
         if self._round is not None and event.message.round == self._round.plan.round:
             return self._round.handle(event, now)
-        if event.message.round == self.current and len(self._early) < EARLY_MAX:
+        early = event.message.round == self.current and not event.message.bulk
+        if early and len(self._early) < EARLY_MAX:
             self._early.append(event)
         else:
             self._trace.mark("rounds.drop.foreign")
@@ -202,6 +203,9 @@ class Rounds:
         plan = self._round.plan
         before = StateName(plan.epoch, plan.lineage)
         name = before.next(round_id=outcome.round, samples=outcome.samples, outcome=outcome.fingerprint)
-        self.current = self._standing = None
+        if (
+            outcome.round == self.current
+        ):  # not so when the trainer has gone meanwhile, and a new one is in another round
+            self.current = self._standing = None
         record = RoundRecord(name, outcome.contributors, outcome.loss, outcome.missing, outcome.seconds)
         return Committed(outcome.round, record)

@@ -88,8 +88,12 @@ class Checkpoints:
                 other.unlink()
         return _saved(path)
 
-    def load(self, path: Path) -> StateName:
+    def load(self, path: Path, *, wanted: tuple[int, bytes] | None = None) -> StateName:
         """Replace parameters and statistics by those of a file.
+
+        Args:
+            path: The file.
+            wanted: Epoch and lineage that it must name; None: whatever it names.
 
         Raises:
             Damaged: it is torn, or of another collaboration; nothing has changed.
@@ -98,7 +102,9 @@ class Checkpoints:
         try:
             with safe_open(path, framework="pt") as file:
                 name = msgspec.json.decode((file.metadata() or {}).get(METADATA, ""), type=StateName)
-                bytes.fromhex(name.lineage)
+                lineage = bytes.fromhex(name.lineage)
+                if wanted is not None and (name.epoch, lineage) != wanted:
+                    raise Damaged(f"The checkpoint {path.name} holds another state than it should.")
                 expected = dict(self._tensors())
                 if set(file.keys()) != set(expected):
                     raise Damaged(f"The checkpoint {path.name} is of another model.")

@@ -1,11 +1,12 @@
 """The worker's side of the talk with the engine: one loop that alternates between listening and training."""
 
 import queue
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypedDict
 
-from core.base.problems import WorkerProblem
+from core.base.problems import Damaged, WorkerProblem
 from core.training.round import Learner, State
 from core.workers.arena import Arena
 from core.workers.frames import (
@@ -106,9 +107,7 @@ class Conversation:
                 if frame.round == self._round:
                     self._round = None
             case Load():
-                state = self._learner.load(Path(frame.path))
-                self._round, self._said_at = None, None
-                self._say(Loaded(**_named(state)))
+                self._load(frame)
             case Evaluate():
                 found = self._learner.evaluate()
                 epoch = self._learner.state.epoch
@@ -119,6 +118,14 @@ class Conversation:
                 self._held = False
             case Start():
                 raise WorkerProblem("The training process was started twice.")
+
+    def _load(self, frame: Load) -> None:
+        try:
+            self._learner.load(Path(frame.path), epoch=frame.epoch, lineage=frame.lineage)
+            self._round, self._said_at = None, None
+        except Damaged as problem:
+            sys.stderr.write(f"{problem}\n")
+        self._say(Loaded(**_named(self._learner.state)))
 
     def _collect(self, frame: Collect) -> None:
         learner = self._learner

@@ -134,17 +134,16 @@ class Learner:
         self.state = State(epoch=epoch, lineage=lineage, saved=self._checkpoints.save(epoch, lineage))
         return self.state
 
-    def load(self, path: Path) -> State:
+    def load(self, path: Path, *, epoch: int, lineage: bytes) -> State:
         """Replace the state by that of a file, keep a copy among the checkpoints, forget what was accumulated.
 
         Raises:
-            Damaged: the file is no state of this collaboration; nothing has changed.
+            Damaged: the file is not that state of this collaboration; nothing has changed.
             NoSpace: the disk is full.
         """
-        name = self._checkpoints.load(path)
+        self._checkpoints.load(path, wanted=(epoch, lineage))
         self._rule.clear()
-        lineage = bytes.fromhex(name.lineage)
-        self.state = State(epoch=name.epoch, lineage=lineage, saved=self._checkpoints.save(name.epoch, lineage))
+        self.state = State(epoch=epoch, lineage=lineage, saved=self._checkpoints.save(epoch, lineage))
         return self.state
 
     def evaluate(self) -> Evaluation:

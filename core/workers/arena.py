@@ -4,6 +4,7 @@ Ownership of a slot passes with a frame on the pipe, like a baton; there is no l
 until it says Collected, the engine until it says Absorb or Release; the engine owns `mean` until it says Absorb.
 """
 
+import contextlib
 import mmap
 from pathlib import Path
 from typing import Final
@@ -11,8 +12,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from core.durable import problem_of
+
 SLOTS: Final = ("contribution", "mean")
 FLOAT_BYTES: Final = 4
+_ZEROS: Final = bytes(1024 * 1024)
 
 
 class Arena:
@@ -33,12 +37,26 @@ class Arena:
 
     @classmethod
     def create(cls, path: Path, numel: int) -> "Arena":
-        """A new file, all zeros, readable by its owner only."""
-        path.unlink(missing_ok=True)
-        path.touch(mode=0o600)
-        with path.open("r+b") as file:
-            file.truncate(len(SLOTS) * numel * FLOAT_BYTES)
-        return cls(path, numel)
+        """A new file, all zeros, readable by its owner only.
+
+        The zeros are written: a file with holes would end whoever writes to the map on a full disk (SIGBUS).
+
+        Raises:
+            NoSpace: the disk is full.
+            UserProblem: the system does not allow it.
+        """
+        try:
+            path.unlink(missing_ok=True)
+            path.touch(mode=0o600)
+            with path.open("r+b", buffering=0) as file:
+                left = len(SLOTS) * numel * FLOAT_BYTES
+                while left:
+                    left -= file.write(_ZEROS[:left])
+            return cls(path, numel)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                path.unlink(missing_ok=True)
+            raise problem_of(error, path) from error
 
     def slot(self, name: str) -> NDArray[np.float32]:
         """A view of shape (numel,); writing to it writes to the file."""

@@ -61,9 +61,16 @@ class Release(Frame, frozen=True, kw_only=True, tag="release"):
 
 
 class Load(Frame, frozen=True, kw_only=True, tag="load"):
-    """Replace parameters and statistics by this verified checkpoint, drop what was accumulated; answer Loaded."""
+    """Replace parameters and statistics by this checkpoint, drop what was accumulated; answer Loaded.
+
+    The file comes from a stranger.  If it is of another name, model or collaboration, nothing changes, and Loaded names
+    the state that is held still.
+    """
 
     path: str
+    epoch: int
+    lineage: bytes
+    """What the file must call itself."""
 
 
 class Evaluate(Frame, frozen=True, kw_only=True, tag="evaluate"):
@@ -126,7 +133,7 @@ class Stepped(StateFrame, frozen=True, kw_only=True, tag="stepped"):
 
 
 class Loaded(StateFrame, frozen=True, kw_only=True, tag="loaded"):
-    """The checkpoint was loaded."""
+    """This state is held now."""
 
 
 class Evaluated(Frame, frozen=True, kw_only=True, tag="evaluated"):

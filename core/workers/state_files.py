@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from core.base.content import CHUNK_BYTES, chunk_digests, digest, file_chunks, root_digest
-from core.base.problems import Damaged, NoSpace, Problem
+from core.base.problems import Damaged, Problem
+from core.durable import make_directory, problem_of
 
 
 class DiskStateFile:
@@ -17,16 +18,20 @@ class DiskStateFile:
         promised: Its root digest as the worker named it.
 
     Raises:
-        Damaged: the file on disk is not what the worker wrote.
+        Damaged: the file on disk is not what the worker wrote, or cannot be read.
     """
 
     def __init__(self, path: Path, promised: bytes) -> None:
-        self.chunks: Sequence[bytes] = tuple(chunk_digests(file_chunks(path)))
-        self.digest = root_digest(self.chunks)
-        self.size_bytes = path.stat().st_size
-        if self.digest != promised:
-            raise Damaged(f"The checkpoint {path.name} is not what was written.", hint="Check the disk.")
-        self._fd = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        try:
+            self.chunks: Sequence[bytes] = tuple(chunk_digests(file_chunks(path)))
+            self.size_bytes = path.stat().st_size
+            self.digest = root_digest(self.chunks)
+            if self.digest != promised:
+                raise Damaged(f"The checkpoint {path.name} is not what was written.", hint="Check the disk.")
+            self._fd = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        except OSError as error:
+            why = error.strerror or error
+            raise Damaged(f"The checkpoint {path.name} cannot be read: {why}.", hint="Check the disk.") from error
         weakref.finalize(self, os.close, self._fd)
 
     def read(self, index: int) -> bytes:
@@ -60,21 +65,22 @@ class DiskStateSink:
 
         Raises:
             NoSpace: the disk is full.
+            UserProblem: the system does not allow it.
         """
         self.close()
-        self._folder.mkdir(parents=True, exist_ok=True)
+        make_directory(self._folder)
         self._path = self._folder / f"{root.hex()}.part"
         self._final = self._folder / f"{root.hex()}.safetensors"
-        self._forget_others()
         here: set[int] = set()
-        if self._path.exists():
-            found = enumerate(file_chunks(self._path))
-            here = {i for i, chunk in found if i < len(chunks) and digest(chunk) == chunks[i]}
         try:
+            self._forget_others()
+            if self._path.exists():
+                found = enumerate(file_chunks(self._path))
+                here = {i for i, chunk in found if i < len(chunks) and digest(chunk) == chunks[i]}
             self._fd = os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
             os.truncate(self._fd, size_bytes)
         except OSError as error:
-            raise NoSpace(f"The state cannot be written: {error}.", hint="Free some disk space.") from error
+            raise problem_of(error, self._path) from error
         return here
 
     def write(self, index: int, data: memoryview) -> None:
@@ -82,22 +88,32 @@ class DiskStateSink:
 
         Raises:
             NoSpace: the disk is full.
+            UserProblem: the system does not allow it.
         """
+        assert self._path is not None
         try:
             os.lseek(self._fd, index * CHUNK_BYTES, os.SEEK_SET)
             written = 0
             while written < len(data):
                 written += os.write(self._fd, data[written:])
         except OSError as error:
-            raise NoSpace(f"The state cannot be written: {error}.", hint="Free some disk space.") from error
+            raise problem_of(error, self._path) from error
 
     def finish(self) -> str:
-        """Everything is here: make it durable under its final name and return the path."""
+        """Everything is here: make it durable under its final name and return the path.
+
+        Raises:
+            NoSpace: the disk is full.
+            UserProblem: the system does not allow it.
+        """
         assert self._path is not None
         assert self._final is not None
-        os.fsync(self._fd)
-        self.close()
-        self._path.replace(self._final)
+        try:
+            os.fsync(self._fd)
+            self.close()
+            self._path.replace(self._final)
+        except OSError as error:
+            raise problem_of(error, self._final) from error
         return str(self._final)
 
     def close(self) -> None:

@@ -157,8 +157,13 @@ class Trainer:
                 self._worker.send(frames.Absorb(round=round_id, epoch=name.epoch, lineage=name.lineage))
             case orders.Release(round=round_id):
                 self._worker.send(frames.Release(round=round_id))
-            case orders.Load(location=location):
-                self._worker.send(frames.Load(path=location))
+            case orders.Load(location=location, name=name):
+                self._worker.send(frames.Load(path=location, epoch=name.epoch, lineage=name.lineage))
+            case orders.Restart():
+                self._worker.failure = frames.Failed(
+                    code="worker", message="The training process did not answer any more.", hint="It is started again."
+                )
+                self._worker.kill()
             case orders.Evaluate():
                 self._worker.send(frames.Evaluate())
 
@@ -170,7 +175,11 @@ class Trainer:
         try:
             async with asyncio.TaskGroup() as group:
                 reader = group.create_task(self._listen(queue))
-                code = await worker.run(self._start())
+                try:
+                    code = await worker.run(self._start())
+                except Problem as problem:
+                    worker.failure = _failure(problem)
+                    code = 0
                 reader.cancel()
         finally:
             self._end(worker)
@@ -224,7 +233,7 @@ class Trainer:
             except Problem as problem:
                 worker = self._worker
                 assert worker is not None
-                worker.failure = frames.Failed(code=problem.code, message=problem.message, hint=problem.hint)
+                worker.failure = _failure(problem)
                 worker.kill()
                 return
 
@@ -272,6 +281,10 @@ class Trainer:
         file = await asyncio.to_thread(DiskStateFile, Path(frame.checkpoint), frame.digest)
         self._participant.offer_state(file, self._ledger())
         return State(StateName(frame.epoch, frame.lineage), frame.digest, frame.checkpoint)
+
+
+def _failure(problem: Problem) -> frames.Failed:
+    return frames.Failed(code=problem.code, message=problem.message, hint=problem.hint)
 
 
 def _problem(worker: Worker, code: int) -> Problem:

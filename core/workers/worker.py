@@ -7,10 +7,12 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 
 from core.base.problems import WireProblem
+from core.durable import problem_of
 from core.workers.frames import (
     LENGTH_BYTES,
     Failed,
@@ -23,6 +25,8 @@ from core.workers.frames import (
 )
 
 LOG_BYTES_MAX = 4 * 1024 * 1024
+EXIT_TIMEOUT_S = 2.0
+"""How long a worker that has closed its pipe may take to end."""
 
 
 def worker_command() -> list[str]:
@@ -30,6 +34,22 @@ def worker_command() -> list[str]:
     if getattr(sys, "frozen", False):
         return [sys.executable, "worker"]
     return [sys.executable, "-m", "core.training"]
+
+
+def open_log(path: Path) -> BinaryIO:
+    """A log to append to; begun anew when it has grown beyond 4 MiB.
+
+    Raises:
+        NoSpace: the disk is full.
+        UserProblem: the system does not allow it.
+    """
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            if path.stat().st_size > LOG_BYTES_MAX:
+                path.replace(path.with_suffix(".old.log"))
+        return path.open("ab")
+    except OSError as error:
+        raise problem_of(error, path) from error
 
 
 class Worker:
@@ -61,13 +81,15 @@ class Worker:
         return self._process.pid
 
     async def run(self, start: Start) -> int:
-        """Start it, pass on its frames until it ends, and return its exit code (negative: the signal)."""
+        """Start it, pass on its frames until it ends, and return its exit code (negative: the signal).
+
+        Raises:
+            NoSpace: the disk is full.
+            UserProblem: the system does not allow it.
+        """
         if self._killed:
             return 0
-        with contextlib.suppress(OSError):
-            if self._log.stat().st_size > LOG_BYTES_MAX:
-                self._log.replace(self._log.with_suffix(".old.log"))
-        with self._log.open("ab") as log:
+        with open_log(self._log) as log:
             process = await asyncio.create_subprocess_exec(
                 *self._command,
                 stdin=asyncio.subprocess.PIPE,
@@ -82,11 +104,14 @@ class Worker:
         try:
             self.send(start)
             await self._read(process)
+            # A kill asks whether the process has ended, and would take its exit code from whoever waits for it.
+            with contextlib.suppress(TimeoutError):
+                return await asyncio.wait_for(process.wait(), EXIT_TIMEOUT_S)
         finally:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            code = await process.wait()
-        return code
+            if process.returncode is None:
+                self.kill()
+                await process.wait()
+        return await process.wait()
 
     def send(self, frame: ToWorker) -> None:
         """Say something to the worker; without effect once it is gone."""
@@ -116,3 +141,4 @@ class Worker:
             return
         except (WireProblem, msgspec.MsgspecError) as problem:
             self.failure = Failed(code="worker", message=f"The training process said something unreadable: {problem}")
+            self.kill()

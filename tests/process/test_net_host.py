@@ -127,6 +127,78 @@ async def test_strangers_cannot_crowd_the_port(monkeypatch):
         await anna.book.until(lambda book: book.heard)
 
 
+@in_loop
+async def test_strangers_that_do_nothing_make_way_for_others(monkeypatch):
+    monkeypatch.setattr(links_module, "STRANGERS_MAX", 3)
+    monkeypatch.setattr(links_module, "STRANGER_S", 0.0)
+    async with Peer("anna") as anna, Peer("ben") as ben:
+        writers = [(await asyncio.open_connection("127.0.0.1", ben.port))[1] for _ in range(3)]
+        await eventually(lambda: len(ben.host._links._strangers) == 3)
+        anna.knows(ben)
+        anna.say(ben, Say("room?"))
+        await anna.book.until(lambda book: book.heard)
+        assert ben.trace["net.drop.slow"] == 1
+        for writer in writers:
+            writer.close()
+
+
+@pytest.mark.parametrize("host", ["a..b", "a\0b", "x" * 64, "\u00df.\u202e", "fe80::1%a\0", ""])
+def test_an_address_that_is_none_harms_nobody(host):
+    @in_loop
+    async def run():
+        async with Peer("anna") as anna, Peer("ben") as ben:
+            anna.host.learn(id_of("eve"), host, 9)
+            anna.say(id_of("eve"), Say("hello"))
+            anna.say(id_of("eve"), Ask("hello"))
+            await anna.book.until(lambda book: book.lost)
+            anna.host._book.learn(id_of("eve"), (host, 9))  # even if it came in another way
+            anna.say(id_of("eve"), Say("hello"))
+            anna.say(id_of("eve"), Ask("hello"))
+            await anna.book.until(lambda book: len(book.lost) == 2)
+            anna.knows(ben)
+            anna.say(ben, Ask("still here?"))
+            anna.say(ben, Say("still here?"))
+            await anna.book.until(lambda book: len(book.heard) == 2)
+
+    run()
+
+
+@in_loop
+async def test_a_name_is_looked_up_for_both_planes():
+    async with Peer("anna") as anna, Peer("ben") as ben:
+        anna.host.learn(ben.id, "localhost", ben.port)
+        await eventually(lambda: ("127.0.0.1", ben.port) in anna.host._book.addresses(ben.id))
+        anna.say(ben, Ask("1"))
+        anna.say(ben, Say("2?"))
+        await anna.book.until(lambda book: len(book.heard) == 2)
+
+
+@in_loop
+async def test_one_peer_cannot_have_many_links():
+    async with Peer("ben") as ben:
+        crowd = [Peer("eve") for _ in range(8)]
+        for eve in crowd:
+            await eve.host.start(bind="127.0.0.1")
+            eve.knows(ben)
+            eve.say(ben, Say("hello"))
+        await eventually(lambda: ben.trace["net.drop.crowded"] >= 8 - links_module.LINKS_PER_PEER_MAX)
+        assert len(ben.host.stats.links) <= links_module.LINKS_PER_PEER_MAX
+        for eve in crowd:
+            await eve.host.close()
+
+
+@in_loop
+async def test_a_second_computer_with_the_same_key_is_not_talked_to():
+    async with Peer("anna") as anna, Peer("anna") as twin, Peer("ben") as ben:
+        twin.host._book.learn(anna.id, ("127.0.0.1", anna.port))
+        stream = PeerStream(twin.host._links._terms, expected=anna.id)
+        await asyncio.get_running_loop().create_connection(lambda: stream, "127.0.0.1", anna.port)
+        await eventually(lambda: anna.trace["net.drop.crowded"] == 1)
+        anna.knows(ben)
+        anna.say(ben, Say("still here?"))
+        await anna.book.until(lambda book: book.heard)
+
+
 @pytest.mark.parametrize("authority", [Authority(keys("authority"), hashed_key(b"other")), Authority(keys("x"), RUN)])
 def test_whoever_has_no_pass_of_ours_is_not_heard(authority):
     @in_loop

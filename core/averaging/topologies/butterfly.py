@@ -213,7 +213,8 @@ class Butterfly:
 
     def _on_commit(self, commit: Commit) -> None:
         """From the leader, or passed on by a member when the leader is gone."""
-        if commit.rank < self._succession.rank or len(commit.versions) != len(self._peers):
+        members = len(self._peers)
+        if not self._succession.rank <= commit.rank < members or len(commit.versions) != members:
             self._trace.mark("averaging.drop.commit")
         elif self._state == _RUNNING:
             self._commit = commit

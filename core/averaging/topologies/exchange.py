@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
+import numpy as np
+
 from core.averaging.messages import Mean, Open, Part, from_bits, to_bits
 from core.averaging.outcome import Outcome
 from core.averaging.plan import Plan
@@ -137,10 +139,14 @@ class Exchange:
             self._trace.mark("averaging.drop.duplicate")
             return []
         span = self._plan.span(self._first_chunks[share] + chunk)
+        result = self._vectors.result[span]
         try:
-            self._vectors.codec.decode_into(message.payload, self._vectors.result[span])
+            self._vectors.codec.decode_into(message.payload, result)
         except RemoteProblem:
             self._trace.mark("averaging.drop.payload")
+            return []
+        if not np.isfinite(result).all():
+            self._trace.mark("averaging.drop.not_finite")
             return []
         self.payload_bytes += message.payload.nbytes
         self._arrive(share, chunk, from_bits(message.contributors), now)

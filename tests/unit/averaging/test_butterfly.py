@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.averaging.messages import Leaving, Mean, Order, Part, Status
+from core.averaging.messages import Commit, Leaving, Mean, Open, Order, Part, Status
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
 from core.averaging.topologies.butterfly import Butterfly
 from core.averaging.topologies.exchange import window_for
@@ -334,3 +334,33 @@ def test_our_own_misuse_raises() -> None:
         Butterfly(plan.peers[0], plan, contribution=good[:99], result=good, trace=Trace())
     with pytest.raises(ValueError, match="without me"):
         Butterfly(PeerId(bytes(32)), plan, contribution=good, result=good, trace=Trace())
+
+
+def test_a_mean_that_is_not_finite_is_not_taken() -> None:
+    plan = make_plan([1, 1, 1], 48)
+    result = np.zeros(48, dtype=np.float32)
+    trace = Trace()
+    machine = Butterfly(plan.peers[0], plan, contribution=np.ones_like(result), result=result, trace=trace)
+    machine.start(0.0)
+    reducer = plan.peers[1]
+    machine.handle(Received(reducer, Open(plan.round, ((1, 0),))), 0.0)
+    payload = np.full(16, np.nan, dtype="<f4").view(np.uint8).data
+    machine.handle(Received(reducer, Mean(plan.round, 1, 0, 0, b"\x07", payload)), 0.0)
+    assert trace["averaging.drop.not_finite"] == 1
+    payload = np.full(16, 3e38, dtype="<f4").view(np.uint8).data
+    machine.handle(Received(reducer, Mean(plan.round, 1, 0, 0, b"\x07", payload)), 0.0)
+    assert trace["averaging.drop.not_finite"] == 1
+    assert trace["averaging.drop.duplicate"] == 0
+    assert result[16] == np.float32(3e38)
+
+
+def test_a_commit_of_no_leaders_rank_is_dropped() -> None:
+    plan = make_plan([1, 1, 1], 48)
+    trace = Trace()
+    zeros = np.zeros(48, dtype=np.float32)
+    machine = Butterfly(plan.peers[0], plan, contribution=zeros, result=zeros.copy(), trace=trace)
+    machine.start(0.0)
+    assert machine.handle(Received(plan.peers[1], Commit(plan.round, 3, (0, 0, 0))), 0.0) == []
+    assert machine.handle(Received(plan.peers[1], Commit(plan.round, 0, (0, 0))), 0.0) == []
+    assert trace["averaging.drop.commit"] == 2
+    assert machine.deadline is not None

@@ -63,9 +63,11 @@ FIELDS: dict[str, st.SearchStrategy[object]] = {
 }
 
 
-def message_of(kind: type[Message]) -> st.SearchStrategy[Message]:
+def message_of(
+    kind: type[Message], fields: dict[str, st.SearchStrategy[object]] = FIELDS
+) -> st.SearchStrategy[Message]:
     names = [field.name for field in msgspec.structs.fields(kind)]
-    return st.fixed_dictionaries({name: FIELDS[name] for name in names}).map(lambda values: kind(**values))
+    return st.fixed_dictionaries({name: fields[name] for name in names}).map(lambda values: kind(**values))
 
 
 def events(kinds: tuple[type[Message], ...]) -> st.SearchStrategy[list[object]]:

@@ -124,3 +124,12 @@ def test_records_nobody_asked_for_or_outside_their_time_do_not_count():
     assert (len(gather.records), trace["dht.drop.record.full"]) == (2, 3)
     gather.claimed(REPLICAS[0], [claim(record(n, 50)) for n in range(10, 20)], now=0)
     assert sum(len(tags) for _, tags in gather.fetches()) == 2
+
+
+def test_only_so_many_records_of_one_owner_count():
+    gather, trace = make(per_owner=2)
+    signer = ToySigner(peer_id(1))
+    many = [sign_record(signer, KEY, b"v", subkey=signer.peer_id + bytes([n]), expires_ms=50_000) for n in range(5)]
+    gather.offered([*many, record(2, 50)], 1.0)
+    assert len(gather.records) == 3
+    assert trace["dht.drop.record.full"] == 3

@@ -138,3 +138,14 @@ class TestStore:
                 store.put(KEY, one, now=0)
             assert store.get(KEY, now=0) == {tag_of(alice.peer_id): b}
         assert store.get(Key(bytes(32)), now=0) == {}
+
+
+def test_no_owner_fills_a_key_that_others_share():
+    store = make_store(per_owner_and_key=2)
+    mine = [record(alice, b"v", expires=5, suffix=suffix) for suffix in (b"", b"1", b"2")]
+    assert [store.put(KEY, one, 1.0).held for one in mine] == [True, True, False]
+    assert store.put(KEY, record(bob, b"v", expires=5), 1.0).held
+    elsewhere = hashed_key(b"elsewhere")
+    assert store.put(elsewhere, record(alice, b"v", expires=5, key=elsewhere), 1.0).held
+    store.expire(6.0)
+    assert store.put(KEY, record(alice, b"v", expires=9, suffix=b"2"), 6.0).held

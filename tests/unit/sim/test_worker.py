@@ -142,7 +142,7 @@ def test_it_loads_what_was_fetched() -> None:
     data = ModelState(NEXT, np.zeros(8, dtype=np.float32), np.ones(8, dtype=np.float32)).to_bytes(0)
     bench.disk.begin(b"root", len(data), [b""])
     bench.disk.write(0, memoryview(data))
-    bench.order(orders.Load(bench.disk.finish()), orders.Evaluate())
+    bench.order(orders.Load(bench.disk.finish(), NEXT), orders.Evaluate())
     assert bench.recorder.heard("loaded")[0].name == NEXT
     assert bench.recorder.heard("evaluated") == [1]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from core.base.content import chunk_digests, digest, file_chunks, root_digest
-from core.base.problems import Damaged, WorkerProblem
+from core.base.problems import WorkerProblem
 from core.tasks.task import Losses
 from core.training.conversation import MEANINGLESS_BATCHES_MAX, Conversation
 from core.training.round import Learner
@@ -138,7 +138,7 @@ def test_load_takes_over_a_state_and_forgets_the_round(tmp_path: Path) -> None:
     t = talk(tmp_path)
     t.train(2)
     t.hear(frames.Collect(round=b"r"))
-    (loaded,) = t.hear(frames.Load(path=str(state.saved.path)))
+    (loaded,) = t.hear(frames.Load(path=str(state.saved.path), epoch=1, lineage=LINEAGE))
     assert isinstance(loaded, frames.Loaded)
     assert (loaded.epoch, loaded.lineage, loaded.digest) == (1, LINEAGE, state.saved.digest)
     assert loaded.checkpoint != str(state.saved.path)
@@ -146,10 +146,21 @@ def test_load_takes_over_a_state_and_forgets_the_round(tmp_path: Path) -> None:
     assert t.conversation.training
 
 
-def test_loading_garbage_is_a_problem(tmp_path: Path) -> None:
-    (tmp_path / "x").write_bytes(b"garbage")
-    with pytest.raises(Damaged):
-        talk(tmp_path).hear(frames.Load(path=str(tmp_path / "x")))
+@pytest.mark.parametrize("how", ["garbage", "another epoch", "another lineage"])
+def test_what_a_stranger_gave_instead_changes_nothing(tmp_path: Path, how: str) -> None:
+    other = learner(tmp_path / "other", seed=3)
+    other.accumulate()
+    path = other.absorb(other.contribution_N(), epoch=1, lineage=LINEAGE).saved.path
+    if how == "garbage":
+        path.write_bytes(b"garbage")
+    t = talk(tmp_path)
+    t.train(2)
+    before, samples = t.peer.state, t.peer.samples
+    epoch, lineage = (2 if how == "another epoch" else 1), (b"x" * 32 if how == "another lineage" else LINEAGE)
+    (loaded,) = t.hear(frames.Load(path=str(path), epoch=epoch, lineage=lineage))
+    assert isinstance(loaded, frames.Loaded)
+    assert (loaded.epoch, loaded.lineage, loaded.digest) == (before.epoch, before.lineage, before.saved.digest)
+    assert t.peer.samples == samples
 
 
 def test_evaluate(tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ def test_a_latecomer_with_the_file_goes_on_like_the_others(tmp_path: Path) -> No
         old.accumulate()
         old.absorb(old.contribution_N(), epoch=epoch, lineage=LINEAGES[epoch])
     new.accumulate()
-    state = new.load(old.state.saved.path)
+    state = new.load(old.state.saved.path, epoch=3, lineage=LINEAGES[3])
     assert (state.epoch, state.lineage, state.saved.digest) == (3, LINEAGES[3], old.state.saved.digest)
     assert new.samples == 0
     old.accumulate()
@@ -140,7 +140,7 @@ def test_loading_what_is_no_state_changes_nothing(tmp_path: Path) -> None:
     before = peer._parameters.values_N.clone()
     (tmp_path / "x.safetensors").write_bytes(b"\0" * 100)
     with pytest.raises(Damaged):
-        peer.load(tmp_path / "x.safetensors")
+        peer.load(tmp_path / "x.safetensors", epoch=1, lineage=LINEAGES[1])
     assert torch.equal(peer._parameters.values_N, before)
 
 

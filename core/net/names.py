@@ -1,0 +1,77 @@
+"""Host names among the addresses of peers: looked up beside the loop, never while a datagram is being sent."""
+
+import asyncio
+import ipaddress
+import re
+import socket
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine
+from typing import Any, Final
+
+from core.base.trace import Trace
+from core.net.book import Address
+
+LOOKUPS_MAX: Final = 4
+"""Under way at a time."""
+NAMES_MAX: Final = 256
+"""Remembered; whatever was looked up longest ago is looked up again when it is needed."""
+_NAME: Final = re.compile(r"(?=.{1,253}$)[0-9a-zA-Z_-]{1,63}(\.[0-9a-zA-Z_-]{1,63})*\.?")
+
+
+def is_literal(host: str) -> bool:
+    """Whether it is an IP address, which needs no lookup; one with a scope is not for others to name."""
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return "%" not in host
+
+
+def is_name(host: str) -> bool:
+    """Whether it could be a host's name; anything else that strangers say is kept from the resolver."""
+    return _NAME.fullmatch(host) is not None
+
+
+class Names:
+    """Finds the IP addresses of names.
+
+    Args:
+        spawn: Runs a coroutine in the owner's task group.
+        trace: Counts what cannot be found.
+    """
+
+    def __init__(self, spawn: Callable[[Coroutine[Any, Any, None]], Any], trace: Trace) -> None:
+        self._spawn = spawn
+        self._trace = trace
+        self._known: OrderedDict[str, str | None] = OrderedDict()
+        self._looking = 0
+
+    def find(self, address: Address, found: Callable[[Address], object]) -> None:
+        """Call `found` with the address once the name is known, perhaps at once; never, if there is none."""
+        host, port = address
+        if host in self._known:
+            literal = self._known[host]
+            if literal is not None:
+                found((literal, port))
+        elif self._looking >= LOOKUPS_MAX:
+            self._trace.mark("net.drop.name")
+        else:
+            self._looking += 1
+            self._known[host] = None
+            if len(self._known) > NAMES_MAX:
+                self._known.popitem(last=False)
+            self._spawn(self._look_up(host, port, found))
+
+    async def _look_up(self, host: str, port: int, found: Callable[[Address], object]) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            answers = await loop.getaddrinfo(host, port, family=socket.AF_INET, type=socket.SOCK_DGRAM)
+        except (OSError, ValueError):
+            self._trace.mark("net.name.unknown")
+            self._known.pop(host, None)
+            return
+        finally:
+            self._looking -= 1
+        literal = str(answers[0][4][0])
+        self._known[host] = literal
+        found((literal, port))

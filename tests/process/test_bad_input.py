@@ -1,0 +1,315 @@
+"""What goes wrong around a running program: each gets one clear sentence, exit code 2, and loses nothing."""
+
+import asyncio
+import contextlib
+import os
+import socket
+import ssl
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from core.api.snapshot import Activity, Snapshot
+from core.backbone.link import parse_link
+from core.control.client import ControlClient, read_engine_file
+from core.embedded import source_name
+from core.paths import Home
+from core.settings import Settings, save_settings
+from tests.process.swarm import CORE, ENVIRONMENT, LOOPBACK, Volunteer, collaboration, found, start
+
+pytestmark = pytest.mark.process
+NOWHERE = f"potluck://127.0.0.1:1/{'0' * 64}#invitation"
+
+
+def refused(*words: str | Path, code: int = 2) -> str:
+    """Run a command that is refused; returns its one sentence."""
+    done = subprocess.run(
+        [*CORE, *map(str, words)],
+        check=False,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        env=ENVIRONMENT,
+        timeout=60,
+    )
+    said = [line for line in done.stderr.splitlines() if line.startswith("potluck: ")]
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    assert len(said) == 1, done.stderr
+    return said[0]
+
+
+def trains(news: Snapshot) -> bool:
+    return news.activity is Activity.TRAINING
+
+
+@contextlib.contextmanager
+def held() -> Iterator[int]:
+    """A port that somebody else uses."""
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        yield other.getsockname()[1]
+
+
+# --- text ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["missing", "file", "empty", "binary"])
+def test_a_text_folder_that_cannot_be_used(tmp_path: Path, kind: str) -> None:
+    folder = tmp_path / "text"
+    match kind:
+        case "file":
+            folder.write_text("not a folder")
+        case "empty":
+            folder.mkdir()
+        case "binary":
+            folder.mkdir()
+            (folder / "noise.dat").write_bytes(Random(1).randbytes(50_000))
+    said = refused("demo", "--headless", "--text", folder, "--epochs", 1, "--home", tmp_path / "home")
+    assert str(folder) in said
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may read everything")
+def test_an_unreadable_text_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "text"
+    folder.mkdir(mode=0o000)
+    assert "cannot be read" in refused("demo", "--headless", "--text", folder, "--home", tmp_path / "home")
+
+
+# --- what is in use already ------------------------------------------------------------------------------------------
+
+
+def test_a_port_that_the_person_chose_is_taken(tmp_path: Path) -> None:
+    charter = found(tmp_path, target_samples=64)
+
+    async def run() -> None:
+        with held() as port:
+            async with collaboration(charter, tmp_path) as swarm:
+                words = ["engine", "--home", tmp_path / "ada", "--join", swarm.link, *LOOPBACK, "--port", port]
+                said = await asyncio.to_thread(refused, *words)
+                assert f"Port {port} is used by another program" in said
+
+    asyncio.run(run())
+
+
+def test_the_usual_port_is_taken_by_another_program(tmp_path: Path) -> None:
+    charter = found(tmp_path, target_samples=64)
+    home = Home(tmp_path / "ada")
+
+    async def run() -> None:
+        with held() as port:
+            save_settings(home.settings_file, Settings(port=port))
+            async with collaboration(charter, tmp_path) as swarm:
+                words = ["engine", "--home", str(home.directory), "--join", swarm.link, "--leash", *LOOPBACK]
+                ada = Volunteer(home, start(words, tmp_path / "ada.log"))
+                swarm.volunteers.append(ada)
+                await ada.until(trains)
+                async with ControlClient.connect(home) as client:
+                    assert any(f"Port {port} is used" in notice.text for notice in await client.notices())
+
+    asyncio.run(run())
+
+
+def test_a_second_start_on_one_home(tmp_path: Path) -> None:
+    home = Home(tmp_path / "ada")
+    home.create()
+    words = ["engine", "--home", str(home.directory), "--join", NOWHERE, "--leash", *LOOPBACK]
+    ada = Volunteer(home, start(words, tmp_path / "ada.log"))
+
+    async def run() -> None:
+        waiting = await ada.until(lambda news: "Waiting for the backbone at 127.0.0.1:1" in news.sentence)
+        assert waiting.activity is Activity.STARTING
+        for again in (["demo", "--headless"], ["engine", "--join", NOWHERE]):
+            said = await asyncio.to_thread(refused, *again, "--home", home.directory)
+            assert "already running" in said
+        async with ControlClient.connect(home) as client:
+            await client.call("quit")
+        assert await asyncio.to_thread(ada.process.wait, 5) == 0
+        assert read_engine_file(home) is None
+
+    try:
+        asyncio.run(run())
+    finally:
+        ada.kill()
+
+
+# --- files of ours ---------------------------------------------------------------------------------------------------
+
+
+def test_damaged_files_are_kept_aside_and_work_goes_on(tmp_path: Path) -> None:
+    charter = found(tmp_path, target_samples=64)
+
+    async def run() -> None:
+        async with collaboration(charter, tmp_path) as swarm:
+            ada = swarm.join("ada")
+            await ada.until(lambda news: news.epoch >= 2)
+            ada.kill()
+            ident = charter.manifest.id.hex()
+            state = swarm.states(ada).parent
+            newest = max(swarm.states(ada).glob("state-*.safetensors"), key=lambda path: path.name)
+            (state / "memory.json").touch()
+            files = [ada.home.settings_file, ada.home.ledger(ident), state / "memory.json", newest]
+            for path in files:
+                path.write_bytes(b"\xff{" + path.read_bytes()[: 100 if path == newest else 0])
+            (state / "manifest.json").write_bytes(b"garbage")
+            ada.home.engine_file.write_bytes(b"garbage")
+            before = int(newest.name.split("-")[1])
+            again = swarm.join("ada")
+            first = await again.until(trains)
+            assert first.epoch in {before - 1, before}
+            await again.until(lambda news: news.epoch > before)
+            for path in files:
+                assert list(path.parent.glob(f"{path.name}.damaged-*")), path
+
+    asyncio.run(run())
+
+
+def test_a_damaged_key_is_kept_aside_and_the_next_start_makes_a_new_one(tmp_path: Path) -> None:
+    home = Home(tmp_path / "ada")
+    home.create()
+    home.identity_file.write_bytes(b"{garbage")
+    words = ["engine", "--home", home.directory, "--join", "no link"]
+    assert "start again" in refused(*words)
+    (aside,) = home.directory.glob("identity.json.damaged-*")
+    assert aside.read_bytes() == b"{garbage"
+    assert "not a Potluck link" in refused(*words)
+
+
+@pytest.mark.parametrize("kind", ["changed", "garbage", "no manifest", "no key", "blob"])
+def test_a_damaged_charter_is_kept_aside_and_the_next_start_begins_anew(tmp_path: Path, kind: str) -> None:
+    home, text = Home(tmp_path / "home"), tmp_path / "text"
+    text.mkdir()
+    embedded = home.directory / "embedded" / source_name(text)
+    charter = found(embedded, target_samples=64)
+    match kind:
+        case "changed":
+            content = charter.manifest_path.read_text()
+            charter.manifest_path.write_text(content.replace('"target_samples": 64', '"target_samples": 65'))
+        case "garbage":
+            charter.manifest_path.write_bytes(b"\xff{]")
+        case "no manifest":
+            charter.manifest_path.unlink()
+        case "no key":
+            (charter.folder / "authority.key").unlink()
+        case "blob":
+            next(charter.blobs.iterdir()).write_bytes(b"garbage")
+    words = ["demo", "--headless", "--text", text, "--peers", 1, "--home", home.directory]
+    said = refused(*words)
+    assert "Start Potluck again to begin a new collaboration" in said
+    assert ("signature is wrong" in said) == (kind == "changed")
+    (aside,) = embedded.glob("charter.damaged-*")
+    assert (aside / "blobs").is_dir()
+    assert "holds no text files" in refused(*words)
+
+
+# --- strangers -------------------------------------------------------------------------------------------------------
+
+
+def test_garbage_on_every_port_changes_nothing(tmp_path: Path) -> None:
+    charter = found(tmp_path, target_samples=64)
+    noise = Random(7).randbytes(70_000)
+    deep = b'{"invite":' + b"[" * 15_000
+
+    def tcp(port: int, *pieces: bytes, tls: bool = False) -> None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        for piece in pieces:
+            with socket.create_connection(("127.0.0.1", port), timeout=10) as raw, contextlib.suppress(OSError):
+                connection = context.wrap_socket(raw) if tls else raw
+                connection.sendall(piece)
+                connection.recv(1000)
+                connection.close()
+
+    def udp(port: int) -> None:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+            for size in (0, 1, 40, 300, 1200, 9000):
+                sender.sendto(noise[:size], ("127.0.0.1", port))
+
+    async def run() -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        async with collaboration(charter, tmp_path) as swarm:
+            ada = swarm.join("ada", "--port", str(port))
+            await ada.until(lambda news: news.epoch >= 1)
+            file = read_engine_file(ada.home)
+            assert file is not None
+            post = b"POST /v1/pass HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(deep)
+            desk = parse_link(swarm.link).port
+            for door, tls in ((port, False), (file.port, False), (desk, False), (desk, True)):
+                await asyncio.to_thread(tcp, door, noise, b"GET / HTTP/1.1\r\n\r\n", post + deep, tls=tls)
+            await asyncio.to_thread(udp, port)
+            reached = (await ada.snapshot()).epoch
+            await ada.until(lambda news: news.epoch > reached)
+            bob = swarm.join("bob")
+            await bob.until(lambda news: news.epoch > reached)
+            assert ada.process.poll() is None
+        assert "Traceback" not in (tmp_path / "ada.log").read_text() + (tmp_path / "backbone.log").read_text()
+
+    asyncio.run(run())
+
+
+def test_any_name_is_made_usable(tmp_path: Path) -> None:
+    charter = found(tmp_path, target_samples=64)
+
+    async def run() -> None:
+        async with collaboration(charter, tmp_path) as swarm:
+            for name, called in (("🥘" * 60, "🥘" * 16), ("a\x1b[31m\nb" + "c" * 100, "a [31m b" + "c" * 32)):
+                home = Home(tmp_path / str(len(swarm.volunteers)))
+                words = ["engine", "--home", str(home.directory), "--join", swarm.link, "--name", name, "--leash"]
+                one = Volunteer(home, start([*words, *LOOPBACK, "--port", "0"], tmp_path / "log"))
+                swarm.volunteers.append(one)
+                assert (await one.until(trains)).me.name == called
+
+    asyncio.run(run())
+
+
+# --- no room ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 3 MiB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(folder)]
+    if sys.platform != "linux" or os.geteuid() or subprocess.run(command, capture_output=True, check=False).returncode:
+        pytest.skip("needs the right to mount a file system")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def test_a_full_disk_ends_the_engine_and_space_lets_it_go_on(tmp_path: Path, small_disk: Path) -> None:
+    charter = found(tmp_path, target_samples=64)
+    ballast = small_disk / "ballast"
+
+    async def run() -> None:
+        async with collaboration(charter, tmp_path) as swarm:
+            home = Home(small_disk / "ada")
+            ledger = home.ledger(charter.manifest.id.hex())
+            words = ["engine", "--home", str(home.directory), "--join", swarm.link, *LOOPBACK, "--port", "0", "--leash"]
+            ada = Volunteer(home, start(words, tmp_path / "ada.log"))
+            swarm.volunteers.append(ada)
+            before = await ada.until(lambda news: news.epoch >= 2 and ledger.exists())
+            with ballast.open("wb", buffering=0) as file, contextlib.suppress(OSError):
+                while file.write(bytes(4096)):
+                    pass
+            assert await asyncio.to_thread(ada.process.wait, 60) == 2
+            assert "The disk is full" in (tmp_path / "ada.log").read_text().splitlines()[-1]
+            assert "Traceback" not in (tmp_path / "ada.log").read_text()
+            assert "The disk is full" in await asyncio.to_thread(refused, *words[:-1])
+            ballast.unlink()
+            again = Volunteer(home, start(words, tmp_path / "again.log"))
+            swarm.volunteers.append(again)
+            after = await again.until(trains)
+            assert after.epoch >= before.epoch
+            assert after.me.peer == before.me.peer
+            assert after.me.samples > 0
+            await again.until(lambda news: news.epoch > after.epoch)
+
+    asyncio.run(run())

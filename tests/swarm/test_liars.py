@@ -1,0 +1,68 @@
+"""A collaboration in which one member lies: the others go on learning."""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+
+from core.sim.churn import ChurnSettings
+from core.sim.links import LOCAL
+from core.sim.swarm import Swarm, SwarmSettings, state_of
+from core.swarm.participant import Participant
+from core.swarm.progress import Report
+
+HONEST = 4
+EPOCHS = 3
+PATIENCE_S = 240.0
+"""Without a liar these worlds take about a minute."""
+Lie = Callable[[Report, float], Report]
+
+
+def lying(participant: Participant, lie: Lie) -> None:
+    """From now on what it publishes is not true."""
+    tell = participant._report
+
+    def report(now: float) -> Report:
+        return lie(tell(now), now)
+
+    participant._report = report  # type: ignore[method-assign]
+
+
+def changed(**fields: Any) -> Lie:
+    return lambda report, now: msgspec.structs.replace(report, **fields)
+
+
+def another_each_second(report: Report, now: float) -> Report:
+    return msgspec.structs.replace(report, epoch=2**40 + int(now), lineage=b"\xff" * 32, digest=b"x" * 32)
+
+
+LIES: dict[str, Lie] = {
+    "a state that it does not have": changed(epoch=2**40, lineage=b"\xff" * 32, digest=b"x" * 32),
+    "another state each second": another_each_second,
+    "samples that it does not have": changed(samples=2**50),
+    "an address that is none": changed(host="a..b\0", port=1),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_one_liar_does_not_stop_the_others(lie: str) -> None:
+    churn = ChurnSettings(live=(HONEST + 1, HONEST + 1), up_s=1e9, down_s=1.0, first_s=1.0)
+    swarm = Swarm(3, SwarmSettings(peers=HONEST + 1, epochs=EPOCHS, churn=churn, links=LOCAL))
+    liar, *others = swarm.volunteers.values()
+    begin = liar.begin
+
+    def begin_lying() -> None:
+        begin()
+        assert liar.participant is not None
+        lying(liar.participant, LIES[lie])
+
+    liar.begin = begin_lying  # type: ignore[method-assign]
+
+    def epochs() -> list[int]:
+        names = [state_of(volunteer) for volunteer in others]
+        return [name.epoch if name is not None else 0 for name in names]
+
+    while min(epochs()) < EPOCHS and swarm.world.elapsed_s < PATIENCE_S:
+        swarm.world.run(1.0)
+    assert min(epochs()) >= EPOCHS

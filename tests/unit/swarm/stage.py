@@ -1,0 +1,122 @@
+"""A participant on its own: the test plays the trainer, the clock and everybody else."""
+
+from collections.abc import Sequence
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from core.base.ids import PeerId
+from core.base.machine import Received, Send, Tick
+from core.base.manifest import AveragingNumbers
+from core.dht.events import Found
+from core.dht.records import sign_record
+from core.sim.disk import MemoryFile
+from core.sim.signing import SimSigner, SimVerifier
+from core.swarm import orders
+from core.swarm.participant import INFORMED_AFTER_S, Participant, ParticipantSettings
+from core.swarm.progress import Report, encode_report, progress_key
+from core.swarm.states import State, StateName, first_state
+from tests.unit.swarm.test_catch_up import MemorySink
+
+RUN = b"r" * 32
+NUMEL = 1000
+FIRST = first_state(RUN)
+
+
+def signer(number: int) -> SimSigner:
+    return SimSigner.numbered(0, number)
+
+
+def peer(number: int) -> PeerId:
+    return signer(number).peer_id
+
+
+def report_of(state: StateName = FIRST, /, *, time: float, **changes: Any) -> Report:
+    fields: dict[str, Any] = {
+        "role": "volunteer",
+        "name": "n",
+        "activity": "training",
+        "host": "",
+        "port": 0,
+        "epoch": state.epoch,
+        "lineage": state.lineage,
+        "digest": b"d" * 32,
+        "in_step": True,
+        "samples": 0,
+        "samples_per_s": 1.0,
+        "time": time,
+    }
+    return Report(**(fields | changes))
+
+
+class Stage:
+    """The participant under test, and all that it has said."""
+
+    def __init__(self, *, target_samples: int = 100, last_epoch: int | None = None, seed: int = 0) -> None:
+        self.now = 1000.0
+        self.said: list[Any] = []
+        self.sink = MemorySink()
+        self.file = MemoryFile(b"state 0" * 1000)
+        self.actor = Participant(
+            settings=ParticipantSettings(
+                run=RUN,
+                target_samples=target_samples,
+                averaging=AveragingNumbers(chunk_numel=256),
+                evaluate_every=5,
+                role="volunteer",
+                name="me",
+                last_epoch=last_epoch,
+            ),
+            signer=signer(0),
+            verifier=SimVerifier(),
+            random=Random(seed),
+            sink=self.sink,
+        )
+        self.hear(self.actor.start([], now=self.now))
+
+    def hear(self, outputs: Sequence[Any]) -> list[Any]:
+        self.said += outputs
+        return list(outputs)
+
+    def ready(self, name: StateName = FIRST) -> None:
+        """The trainer is there and the participant trains."""
+        self.actor.offer_state(self.file, b"")
+        vectors = np.ones(NUMEL, dtype=np.float32), np.zeros(NUMEL, dtype=np.float32)
+        state = State(name, self.file.digest, "here")
+        self.hear(self.actor.trainer_ready(state, contribution=vectors[0], mean=vectors[1], now=self.now))
+        self.wait(INFORMED_AFTER_S + 0.1)
+
+    def wait(self, seconds: float) -> list[Any]:
+        """Let time pass, with a Tick at each deadline; returns what was said meanwhile."""
+        until, before = self.now + seconds, len(self.said)
+        while (deadline := self.actor.deadline) is not None and deadline <= until:
+            self.now = max(self.now, deadline)
+            self.hear(self.actor.handle(Tick(), self.now))
+        self.now = until
+        return self.said[before:]
+
+    def read(self, **reports: Report) -> list[Any]:
+        """A read of the DHT brings these reports, by the number of their peers: p1=..., p2=..."""
+        records = []
+        for name, report in reports.items():
+            who = signer(int(name[1:]))
+            expires_ms = int((self.now + 20) * 1000)
+            records.append(
+                sign_record(
+                    who, progress_key(RUN), encode_report(report), subkey=bytes(who.peer_id), expires_ms=expires_ms
+                )
+            )
+        return self.hear(self.actor._follow([Found(progress_key(RUN), tuple(records))], self.now))
+
+    def tell(self, number: int, message: Any) -> list[Any]:
+        return self.hear(self.actor.handle(Received(peer(number), message), self.now))
+
+    def heard_by(self, number: int, kind: type) -> list[Any]:
+        """Messages of a class that went to a peer."""
+        return [
+            o.message for o in self.said if isinstance(o, Send) and o.to == peer(number) and type(o.message) is kind
+        ]
+
+    def ordered(self, kind: type[orders.TrainerOrder]) -> list[Any]:
+        return [output for output in self.said if isinstance(output, kind)]

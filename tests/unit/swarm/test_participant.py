@@ -1,0 +1,221 @@
+"""A participant among liars, with a trainer that answers, hangs or goes."""
+
+import math
+
+import pytest
+
+from core.averaging.election import attempt_key, round_id
+from core.averaging.messages import Call, Cancelled, Declined, Ready, Wanted
+from core.base.machine import Lost
+from core.sim.disk import MemoryFile
+from core.swarm.catch_up import ANSWER_TIMEOUT_S
+from core.swarm.epoch import Phase
+from core.swarm.messages import ChunkAsk, ChunkGive, StateAsk, StateOffer
+from core.swarm.orders import Collect, Go, HeldoutLearned, Hold, Load, Release, Restart
+from core.swarm.states import State, StateName
+from core.swarm.watch import ANSWER_S
+from tests.unit.swarm.stage import FIRST, RUN, Stage, peer, report_of
+
+HIGHEST = StateName(2**50, b"\xff" * 32)
+
+
+def call(stage: Stage, leader: int, *, attempt: int = 0, nonce: int = 1) -> bytes:
+    """`leader` calls; returns the round's id."""
+    stage.tell(leader, Call(FIRST.epoch, FIRST.lineage, attempt, nonce))
+    return round_id(attempt_key(RUN, FIRST.lineage, FIRST.epoch, attempt), peer(leader), nonce)
+
+
+def give(stage: Stage, donor: int, file: MemoryFile) -> None:
+    """The donor gives all that it is asked for."""
+    stage.tell(donor, StateOffer(file.digest, file.size_bytes, list(file.chunks), b""))
+    for ask in stage.heard_by(donor, ChunkAsk):
+        stage.tell(donor, ChunkGive(ask.digest, ask.index, memoryview(file.read(ask.index))))
+
+
+def test_a_state_that_nobody_gives_is_tried_ever_more_rarely_and_training_goes_on() -> None:
+    stage = Stage()
+    stage.ready()
+    fetching_s = 0.0
+    for second in range(600):
+        name = StateName(HIGHEST.epoch, second.to_bytes(32, "big"))  # another one each time
+        stage.read(p1=report_of(name, time=stage.now))
+        before = stage.now
+        stage.wait(1.0)
+        fetching_s += stage.now - before if stage.actor.epochs.phase is Phase.FETCHING else 0.0
+    asked = len(stage.heard_by(1, StateAsk))
+    assert 3 <= asked <= 20
+    assert fetching_s <= asked * (ANSWER_TIMEOUT_S + 1)
+    assert fetching_s < 250
+    assert stage.actor.epochs.state is not None
+    assert stage.actor.epochs.state.name == FIRST
+
+
+def test_while_a_liar_rests_the_others_are_met() -> None:
+    stage = Stage()
+    stage.ready()
+    stage.read(p1=report_of(HIGHEST, time=stage.now))
+    assert stage.actor.epochs.phase is Phase.FETCHING
+    stage.hear(stage.actor.handle(Lost(peer(1), "gone"), stage.now))
+    assert stage.actor.epochs.phase is Phase.TRAINING
+    stage.read(p2=report_of(time=stage.now, samples=200), p3=report_of(time=stage.now, samples=5))
+    assert stage.heard_by(2, Wanted) or stage.heard_by(3, Wanted) or stage.heard_by(2, Call)
+
+
+def test_the_good_donor_of_a_state_is_asked_after_the_bad_one() -> None:
+    stage = Stage()
+    stage.ready()
+    name, file = StateName(1, b"l" * 32), MemoryFile(b"state 1" * 1000)
+    for _ in range(60):
+        stage.read(
+            p1=report_of(name, time=stage.now, digest=b"\xff" * 32),
+            p2=report_of(name, time=stage.now, digest=file.digest),
+        )
+        stage.wait(1.0)
+        if stage.heard_by(2, StateAsk):
+            break
+    give(stage, 2, file)
+    [load] = stage.ordered(Load)
+    assert load == Load("here", name)
+
+
+def test_an_offer_of_another_size_than_our_own_state_is_refused() -> None:
+    stage = Stage()
+    stage.ready()
+    huge = MemoryFile(bytes(300_000))
+    stage.read(p1=report_of(HIGHEST, time=stage.now, digest=huge.digest))
+    stage.tell(1, StateOffer(huge.digest, huge.size_bytes, list(huge.chunks), b""))
+    assert stage.sink.root == b""
+    assert stage.actor.trace["state.drop.offer"] == 1
+    assert stage.actor.epochs.phase is Phase.TRAINING
+
+
+@pytest.mark.parametrize("held", ["the old one", "another one"])
+def test_a_state_that_is_not_what_it_was_called_is_not_taken(held: str) -> None:
+    stage = Stage()
+    stage.ready()
+    false = MemoryFile(b"trash 1" * 1000)
+    stage.read(p1=report_of(HIGHEST, time=stage.now, digest=false.digest))
+    give(stage, 1, false)
+    assert stage.actor.epochs.phase is Phase.LOADING
+    assert stage.actor.epochs.state is not None
+    now_held = stage.actor.epochs.state if held == "the old one" else State(StateName(0, bytes(32)), b"x" * 32, "")
+    stage.hear(stage.actor.loaded(now_held, stage.now))
+    assert stage.actor.epochs.state.name == FIRST
+    if held == "the old one":
+        assert stage.actor.epochs.phase is Phase.TRAINING
+        assert not stage.ordered(Restart)
+    else:
+        assert len(stage.ordered(Restart)) == 1
+        stage.hear(stage.actor.trainer_gone(stage.now))
+        stage.ready()
+    stage.read(p1=report_of(HIGHEST, time=stage.now, digest=false.digest))
+    assert len(stage.heard_by(1, StateAsk)) == 1
+
+
+def test_a_trainer_that_dies_of_a_state_does_not_load_it_again_at_once() -> None:
+    stage = Stage()
+    stage.ready()
+    deadly = MemoryFile(b"deadly " * 1000)
+    for _ in range(120):
+        stage.read(p1=report_of(HIGHEST, time=stage.now, digest=deadly.digest))
+        if stage.actor.epochs.phase is Phase.FETCHING:
+            give(stage, 1, deadly)
+            stage.hear(stage.actor.trainer_gone(stage.now))
+            stage.ready()
+        stage.wait(1.0)
+    assert 1 <= len(stage.ordered(Load)) <= 4
+
+
+def test_who_has_finished_stays_finished_when_a_download_fails() -> None:
+    stage = Stage(last_epoch=0)
+    stage.ready()
+    assert stage.actor.epochs.phase is Phase.FINISHED
+    stage.read(p1=report_of(HIGHEST, time=stage.now))
+    assert stage.actor.epochs.phase is Phase.FETCHING
+    stage.wait(ANSWER_TIMEOUT_S + 1)
+    assert stage.actor.epochs.phase is Phase.FINISHED
+    assert isinstance(stage.ordered(Hold)[-1], Hold)
+    assert not stage.ordered(Go)
+
+
+def test_a_trainer_that_owes_a_contribution_is_started_anew() -> None:
+    stage = Stage()
+    stage.ready()
+    for nonce in range(int(ANSWER_S)):
+        call(stage, 1 + nonce % 60, nonce=nonce)
+        stage.wait(4.0)
+        if stage.ordered(Restart):
+            break
+    assert stage.ordered(Restart)
+    stage.hear(stage.actor.trainer_gone(stage.now))
+    count = len(stage.ordered(Restart))
+    stage.wait(2 * ANSWER_S)
+    assert len(stage.ordered(Restart)) == count
+
+
+def test_a_trainer_that_hangs_over_a_download_is_started_anew_but_not_after_a_sleep() -> None:
+    stage = Stage()
+    stage.ready()
+    file = MemoryFile(b"state 1" * 1000)
+    stage.read(p1=report_of(HIGHEST, time=stage.now, digest=file.digest))
+    give(stage, 1, file)
+    stage.now += 3600  # the lid was closed
+    assert not [output for output in stage.wait(1.0) if isinstance(output, Restart)]
+    assert [output for output in stage.wait(ANSWER_S + 1) if isinstance(output, Restart)]
+
+
+def test_calls_that_come_to_nothing_do_not_keep_the_trainer_from_training() -> None:
+    stage = Stage()
+    stage.ready()
+    standing_s, steps = 0.0, 1200
+    for step in range(steps):
+        if step % 10 == 0:  # each second another call, with the best rank there is
+            call(stage, 1, nonce=step)
+        for collect in stage.ordered(Collect)[-1:]:
+            stage.hear(stage.actor.collected(collect.round, samples=4, loss=1.0, now=stage.now))
+        stage.wait(0.1)
+        standing_s += 0.1 * (stage.actor.epochs.phase in {Phase.COLLECTING, Phase.OFFERED})
+    assert standing_s < 0.3 * steps * 0.1
+    assert [message for message in stage.heard_by(1, Declined) if message.reason == "busy"]
+
+
+def test_whoever_wants_a_round_without_samples_cannot_order_one_after_the_other() -> None:
+    stage = Stage(target_samples=100)
+    stage.ready()
+    stage.read(p1=report_of(time=stage.now, samples=2**50), p2=report_of(time=stage.now, samples=1))
+    for _ in range(600):
+        stage.tell(1, Wanted(FIRST.epoch, FIRST.lineage, 0))
+        for collect in stage.ordered(Collect)[-1:]:
+            stage.hear(stage.actor.collected(collect.round, samples=4, loss=1.0, now=stage.now))
+        for number in (1, 2):
+            for message in stage.heard_by(number, Call)[-1:]:
+                key = attempt_key(RUN, FIRST.lineage, FIRST.epoch, message.attempt)
+                stage.tell(number, Ready(round_id(key, peer(0), message.nonce), 1, 1.0))
+        stage.wait(0.1)
+    assert 3 <= len(stage.ordered(Collect)) <= 15
+    assert len(stage.ordered(Release)) in {len(stage.ordered(Collect)), len(stage.ordered(Collect)) - 1}
+
+
+def test_a_cancelled_call_frees_the_trainer() -> None:
+    stage = Stage()
+    stage.ready()
+    called = call(stage, 1)
+    assert stage.actor.epochs.phase is Phase.COLLECTING
+    stage.tell(1, Cancelled(called))
+    assert stage.actor.epochs.phase is Phase.TRAINING
+    assert stage.ordered(Release) == [Release(called)]
+    stage.hear(stage.actor.collected(called, samples=9, loss=1.0, now=stage.now))
+    assert stage.actor.epochs.phase is Phase.TRAINING
+
+
+def test_a_loss_that_is_no_number_counts_for_nothing() -> None:
+    stage = Stage()
+    stage.ready()
+    called = call(stage, 1)
+    stage.hear(stage.actor.progressed(samples=4, samples_per_s=1.0, loss=math.nan, now=stage.now))
+    stage.hear(stage.actor.collected(called, samples=9, loss=math.nan, now=stage.now))
+    assert stage.heard_by(1, Ready) == [Ready(called, 0, 0.0)]
+    assert stage.actor.pending.samples == 0
+    stage.hear(stage.actor.evaluated(0, math.inf, stage.now))
+    assert not stage.ordered(HeldoutLearned)  # type: ignore[arg-type]
+    assert stage.actor._report(stage.now).heldout_loss is None

@@ -1,0 +1,44 @@
+import math
+
+import msgspec
+import pytest
+
+from core.base.problems import WireProblem
+from core.swarm.progress import decode_report, encode_report
+from tests.unit.swarm.stage import report_of
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"time": math.nan},
+        {"time": math.inf},
+        {"time": -1.0},
+        {"samples": -1},
+        {"samples_per_s": math.nan},
+        {"samples_per_s": math.inf},
+        {"heldout_loss": math.nan},
+        {"heldout_loss": -math.inf},
+        {"epoch": 2**60},
+        {"digest": b"short"},
+        {"name": "n" * 41},
+        {"host": "h" * 61},
+        {"port": 70_000},
+    ],
+)
+def test_what_is_no_report_is_refused(change: dict[str, object]) -> None:
+    with pytest.raises(WireProblem):
+        decode_report(encode_report(msgspec.structs.replace(report_of(time=1000.0), **change)))
+
+
+def test_texts_hold_nothing_that_cannot_be_printed() -> None:
+    report = report_of(time=1000.0, name="a\x1b[2J\u202eb\nc", role="v\0", activity="é")
+    read = decode_report(encode_report(report))
+    assert (read.name, read.role, read.activity) == ("a?[2J?b?c", "v?", "é")
+
+
+def test_a_whole_report_fits_a_record() -> None:
+    name = "\N{GRINNING FACE}" * 40
+    report = report_of(time=1e9 + 0.5, name=name, role="x" * 12, activity="y" * 16, host="z" * 60, port=65535)
+    assert len(encode_report(report)) <= 512
+    assert decode_report(encode_report(report)) == report

@@ -1,0 +1,90 @@
+"""A participant's rounds, of which one may outlive the trainer that began it."""
+
+import numpy as np
+
+from core.averaging.election import attempt_key, make_plan
+from core.averaging.messages import Call, Cancelled, Commit, Mean, Open, Order, Part, Ready
+from core.averaging.plan import Member, Plan
+from core.swarm.epoch import Phase
+from core.swarm.orders import Absorb, Collect, Release, RoundRecord
+from core.swarm.rounds import EARLY_MAX
+from tests.unit.swarm.stage import FIRST, NUMEL, RUN, Stage, peer
+
+KEY = attempt_key(RUN, FIRST.lineage, FIRST.epoch, 0)
+
+
+def join(stage: Stage, leader: int, *, nonce: int) -> Plan:
+    """The participant is called, collects and is planned in; the leader is the only other member."""
+    stage.tell(leader, Call(FIRST.epoch, FIRST.lineage, 0, nonce))
+    collect = stage.ordered(Collect)[-1]
+    stage.hear(stage.actor.collected(collect.round, samples=4, loss=1.0, now=stage.now))
+    plan = make_plan(
+        [Member(peer(0), 4, 1.0), Member(peer(leader), 4, 1.0)],
+        stage.actor.settings.averaging,
+        round_=collect.round,
+        key=KEY,
+        leader=peer(leader),
+        state=(FIRST.epoch, FIRST.lineage, 0),
+        numel=NUMEL,
+        topology="butterfly",
+    )
+    stage.tell(leader, plan)
+    assert stage.actor.epochs.phase is Phase.AVERAGING
+    return plan
+
+
+def finish(stage: Stage, leader: int, plan: Plan) -> None:
+    """The leader does its part of the round and commits."""
+    mine = plan.peers.index(peer(0))
+    its = 1 - mine
+    stage.tell(leader, Open(plan.round, ((its, 0),)))
+    for chunk in range(plan.chunks[mine]):
+        span = plan.span(plan.first_chunk(mine) + chunk)
+        payload = np.ones(span.stop - span.start, dtype="<f4").view(np.uint8).data
+        stage.tell(leader, Part(plan.round, mine, 0, chunk, payload))
+    for chunk in range(plan.chunks[its]):
+        span = plan.span(plan.first_chunk(its) + chunk)
+        payload = np.ones(span.stop - span.start, dtype="<f4").view(np.uint8).data
+        stage.tell(leader, Mean(plan.round, its, 0, chunk, b"\x03", payload))
+    stage.tell(leader, Commit(plan.round, 0, (0, 0)))
+
+
+def test_a_round_ends_in_a_step() -> None:
+    stage = Stage()
+    stage.ready()
+    plan = join(stage, 1, nonce=1)
+    finish(stage, 1, plan)
+    [absorb] = stage.ordered(Absorb)
+    assert absorb.round == plan.round
+    assert stage.actor.epochs.phase is Phase.STEPPING
+
+
+def test_the_round_of_a_trainer_that_has_gone_does_not_disturb_the_next_one() -> None:
+    stage = Stage()
+    stage.ready()
+    plan = join(stage, 1, nonce=1)
+    stage.hear(stage.actor.trainer_gone(stage.now))
+    stage.ready()
+    stage.tell(2, Call(FIRST.epoch, FIRST.lineage, 0, 7))
+    assert stage.actor.epochs.phase is Phase.COLLECTING
+    finish(stage, 1, plan)
+    assert [output for output in stage.said if isinstance(output, RoundRecord)]
+    assert not stage.ordered(Absorb)
+    called = stage.ordered(Collect)[-1].round
+    stage.hear(stage.actor.collected(called, samples=4, loss=1.0, now=stage.now))
+    assert stage.heard_by(2, Ready) == [Ready(called, 4, 1.0)]
+    stage.tell(2, Cancelled(called))
+    assert stage.actor.epochs.phase is Phase.TRAINING
+    assert stage.ordered(Release)[-1] == Release(called)
+
+
+def test_bulk_and_more_than_so_many_words_before_the_plan_are_not_kept() -> None:
+    stage = Stage()
+    stage.ready()
+    stage.tell(1, Call(FIRST.epoch, FIRST.lineage, 0, 1))
+    round_id = stage.ordered(Collect)[-1].round
+    stage.tell(2, Part(round_id, 0, 0, 0, memoryview(bytes(100_000))))
+    assert stage.actor.trace["rounds.drop.foreign"] == 1
+    for number in range(EARLY_MAX + 5):
+        stage.tell(2, Order(round_id, 0, number, True, (0,), (0,), b""))
+    assert stage.actor.trace["rounds.drop.foreign"] == 6
