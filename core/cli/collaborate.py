@@ -79,8 +79,9 @@ def _add_backbone(commands: Commands) -> None:
 
 
 def _add_address(command: argparse.ArgumentParser, *, told: str) -> None:
-    everywhere = "0.0.0.0"  # noqa: S104 - a peer is there to be reached
-    command.add_argument("--bind", default=everywhere, metavar="ADDRESS", help="address to listen on (default: all)")
+    command.add_argument(
+        "--bind", metavar="ADDRESS", help="address to listen on (default: all; embedded: this computer's own)"
+    )
     meaning = f"default: {told}" if told else "default: the one that they see"
     command.add_argument("--host", default=told, metavar="ADDRESS", help=f"address that others are told ({meaning})")
     command.add_argument("--leash", action="store_true", help="end when standard input closes")

@@ -21,7 +21,7 @@ from core.cli.progress import LiveLine
 from core.control.client import ControlClient, NotRunning, read_engine_file
 from core.control.intents import Evaluation
 from core.durable import make_directory
-from core.embedded import LOOPBACK, EmbeddedOptions, own_command, volunteer_homes
+from core.embedded import EmbeddedOptions, own_command, volunteer_homes
 from core.leash import stop_on_signals
 from core.paths import Home
 from core.workers.worker import open_log
@@ -89,7 +89,6 @@ def run(args: argparse.Namespace) -> int:
 def engine_arguments(home: Home, options: EmbeddedOptions) -> list[str]:
     """The command line of the engine that brings the embedded collaboration along."""
     words = ["engine", "--home", str(home.directory), "--embedded", "--peers", str(options.peers)]
-    words += ["--bind", LOOPBACK, "--host", LOOPBACK]
     if options.text is not None:
         words += ["--text", str(options.text)]
     if options.epochs is not None:

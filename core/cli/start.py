@@ -13,13 +13,14 @@ from core.backbone.charter import load_charter
 from core.backbone.link import Link, parse_link
 from core.backbone.serve import serve_backbone
 from core.base.problems import BadInput, Problem
-from core.embedded import Embedded, EmbeddedOptions
+from core.embedded import LOOPBACK, Embedded, EmbeddedOptions
 from core.engine import Engine, EngineOptions
 from core.leash import hold_leash, stop_on_signals
 from core.net.clock import Clock
 from core.paths import Home
 
 EXIT_PROBLEM = 2
+EVERYWHERE = "0.0.0.0"  # noqa: S104 - a peer is there to be reached
 
 
 def run_engine(args: argparse.Namespace) -> int:
@@ -36,7 +37,7 @@ def run_backbone(args: argparse.Namespace) -> int:
     """`potluck backbone`; see `potluck backbone --help`."""
     _log_to_stderr()
     charter = load_charter(args.charter)
-    asyncio.run(serve_backbone(charter=charter, bind=args.bind, host=args.host))
+    asyncio.run(serve_backbone(charter=charter, bind=args.bind or EVERYWHERE, host=args.host))
     return 0
 
 
@@ -48,8 +49,8 @@ async def _run_engine(args: argparse.Namespace) -> int:
     engine_options = EngineOptions(
         home=home,
         name=args.name or "",
-        bind=args.bind,
-        host=args.host,
+        bind=args.bind or (LOOPBACK if args.embedded else EVERYWHERE),
+        host=args.host or (LOOPBACK if args.embedded else ""),
         port=args.port,
         threads=args.threads or 1,
         last_epoch=args.last_epoch,
