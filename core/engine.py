@@ -338,7 +338,9 @@ class Engine:
             self.notices.add("warning", f"{busy.message} This time port {port} is used for other peers.")
         _LOG.info("listening for peers on port %d", port)
         given = [Contact(known.peer, known.host, known.port) for known in parts.membership.contacts]
-        contacts = [*given, *(contact for contact in parts.chronicle.contacts if contact not in given)]
+        # What the backbone says now beats what we remember: it may have another port than last time.
+        fresh = {contact.peer_id for contact in given}
+        contacts = [*given, *(contact for contact in parts.chronicle.contacts if contact.peer_id not in fresh)]
         for contact in contacts:
             parts.host.learn(contact.peer_id, contact.host, contact.port)
         parts.host.perform(parts.participant.start(contacts, host=options.host, port=port, now=self._clock.now()))

@@ -1,12 +1,15 @@
 """A backbone peer: founds the swarm, lets people in, watches.  It does not train (S000 3.3)."""
 
 import asyncio
+import os
+import socket
 import sys
 from pathlib import Path
 from random import SystemRandom
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 
 from core.backbone.authority import Authority
 from core.backbone.charter import Charter
@@ -29,6 +32,7 @@ from core.swarm.rounds import Rounds
 from core.workers.state_files import DiskStateSink
 
 CONTACTS_MAX = 8
+PORTS = "ports.json"
 PASS_RENEW_S = 6 * 3600.0
 
 
@@ -50,6 +54,35 @@ def backbone_key(path: Path) -> KeyPair:
         aside = set_aside(path)
         raise Damaged("The backbone's key is damaged.", hint=f"It was kept as {aside.name}; start again for a new one.")
     return KeyPair(seed)
+
+
+class Ports(msgspec.Struct, frozen=True):
+    """Where the backbone listened last time: it tries the same ports again, so that links and addresses stay valid."""
+
+    peers: Annotated[int, Meta(ge=0, le=65_535)] = 0
+    desk: Annotated[int, Meta(ge=0, le=65_535)] = 0
+
+
+def _kept_ports(path: Path) -> Ports:
+    try:
+        data = read_bounded(path, 1024)
+        return Ports() if data is None else msgspec.json.decode(data, type=Ports)
+    except ValueError:
+        set_aside(path)
+        return Ports()
+
+
+def _taken(bind: str, port: int) -> bool:
+    """Whether another program holds this port, for TCP or UDP."""
+    for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+        with socket.socket(socket.AF_INET6 if ":" in bind else socket.AF_INET, kind) as probe:
+            if os.name != "nt":
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((bind, port))
+            except OSError:
+                return True
+    return False
 
 
 class Backbone:
@@ -104,9 +137,12 @@ class Backbone:
 
     async def open(self) -> Link:
         """Listen; returns the link by which people join."""
-        self._port = await self._host.start(bind=self._bind, port=0)
+        ports = _kept_ports(self._charter.folder / PORTS)
+        self._port = await self._host.start(bind=self._bind, port=0 if _taken(self._bind, ports.peers) else ports.peers)
         context = server_context(key=self._key, pass_der=self._new_pass())
-        desk_port = await self._desk.open(self._bind, context)
+        free = 0 if _taken(self._bind, ports.desk) else ports.desk
+        desk_port = await self._desk.open(self._bind, context, port=free)
+        write_atomic(self._charter.folder / PORTS, msgspec.json.encode(Ports(self._port, desk_port)))
         self._host.perform(self.participant.start([], host=self._address, port=self._port, now=self._clock.now()))
         return Link(self._address, desk_port, self._charter.manifest.id, self._charter.invite)
 

@@ -86,8 +86,8 @@ class WelcomeDesk:
         self._trace = trace
         self._runner: web.AppRunner | None = None
 
-    async def open(self, host: str, context: ssl.SSLContext) -> int:
-        """Listen on a free port; returns it."""
+    async def open(self, host: str, context: ssl.SSLContext, *, port: int = 0) -> int:
+        """Listen on a port, or on a free one; returns it."""
         app = web.Application(client_max_size=REQUEST_BYTES_MAX)
         app.add_routes(
             [
@@ -99,10 +99,9 @@ class WelcomeDesk:
         )
         self._runner = web.AppRunner(app, access_log=None)
         await self._runner.setup()
-        site = web.TCPSite(self._runner, host, 0, ssl_context=context)
+        site = web.TCPSite(self._runner, host, port, ssl_context=context)
         await site.start()
-        port: int = self._runner.addresses[0][1]
-        return port
+        return int(self._runner.addresses[0][1])
 
     async def close(self) -> None:
         """Stop listening."""

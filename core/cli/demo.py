@@ -26,6 +26,8 @@ from core.leash import stop_on_signals
 from core.paths import Home
 from core.workers.worker import open_log
 
+EXIT_APART = 1
+DIFFERENCE_MAX = 1e-5
 START_TIMEOUT_S = 60.0
 FINISH_TIMEOUT_S = 120.0
 GOODBYE_TIMEOUT_S = 20.0
@@ -191,7 +193,7 @@ async def _in_terminal(run: _Run) -> int:
     finally:
         await _end(process)
     _say_done(run, done)
-    return 0
+    return 0 if _together(run, done) else EXIT_APART
 
 
 def _running_elsewhere(home: Home) -> bool:
@@ -269,6 +271,9 @@ async def _follow(run: _Run, process: asyncio.subprocess.Process, shown: LiveLin
     async with ControlClient.connect(run.home) as client:
         first: Snapshot | None = None
         said: tuple[int, str] | None = None
+        if not (await client.snapshot()).contributing:
+            shown.message("Contributing was paused here; whoever starts the demo wants it on.")
+            await client.call("resume")
         async for news in client.notifications():
             match news:
                 case Notice(level=level, text=text) if level != "info" and not run.json:
@@ -365,6 +370,18 @@ async def _seen_finished(home: Home, epoch: int) -> bool:
             async for news in client.notifications():
                 if isinstance(news, Snapshot) and news.activity is Activity.FINISHED and news.epoch >= epoch:
                     return True
+    return False
+
+
+def _together(run: _Run, done: Done) -> bool:
+    """Whether all volunteers hold the same parameters; if not, it is said."""
+    if done.peers == run.options.peers and done.parameters_max_difference <= DIFFERENCE_MAX:
+        return True
+    print(
+        f"Only {done.peers} of {run.options.peers} volunteers hold the last state, or their parameters differ: "
+        "this is a mistake in Potluck. The folder logs in its home helps to find it.",
+        file=sys.stderr,
+    )
     return False
 
 

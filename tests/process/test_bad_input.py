@@ -19,7 +19,7 @@ from core.control.client import ControlClient, read_engine_file
 from core.embedded import source_name
 from core.paths import Home
 from core.settings import Settings, save_settings
-from tests.process.swarm import CORE, ENVIRONMENT, LOOPBACK, Volunteer, collaboration, found, start
+from tests.process.swarm import CORE, ENVIRONMENT, LOOPBACK, Volunteer, collaboration, end, found, start
 
 pytestmark = pytest.mark.process
 NOWHERE = f"potluck://127.0.0.1:1/{'0' * 64}#invitation"
@@ -205,6 +205,28 @@ def test_a_damaged_charter_is_kept_aside_and_the_next_start_begins_anew(tmp_path
     (aside,) = embedded.glob("charter.damaged-*")
     assert (aside / "blobs").is_dir()
     assert "holds no text files" in refused(*words)
+
+
+def test_a_backbone_that_comes_back_elsewhere_is_found_again(tmp_path: Path) -> None:
+    charter = found(tmp_path, target_samples=64)
+
+    def sees_backbone(news: Snapshot) -> bool:
+        return any(peer.role == "backbone" for peer in news.peers)
+
+    async def run() -> None:
+        async with collaboration(charter, tmp_path) as swarm:
+            ada = swarm.join("ada")
+            await ada.until(lambda news: news.epoch >= 1 and sees_backbone(news))
+            assert swarm.backbone is not None
+            await asyncio.to_thread(end, swarm.backbone)
+            reached = (await ada.snapshot()).epoch
+            await ada.until(lambda news: news.epoch > reached)
+            await asyncio.to_thread(end, ada.process)
+            swarm.start_backbone()
+            again = swarm.join("ada")
+            await again.until(sees_backbone, timeout_s=60.0)
+
+    asyncio.run(run())
 
 
 # --- strangers -------------------------------------------------------------------------------------------------------

@@ -1,7 +1,9 @@
 from pathlib import Path
 
 import numpy as np
+import pytest
 
+from core.base.problems import UserProblem
 from core.workers.arena import SLOTS, Arena
 
 
@@ -29,3 +31,16 @@ def test_closing_while_a_view_lives_harms_nobody(tmp_path: Path) -> None:
     arena.close()
     view[:] = 1
     assert view.sum() == 10
+
+
+def test_a_place_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(UserProblem, match="could not be written"):
+        Arena.create(tmp_path / "file" / "arena", 5)
+
+
+@pytest.mark.skipif(not hasattr(Path.stat(Path("/")), "st_blocks"), reason="this system does not count blocks")
+def test_a_new_arena_has_no_holes(tmp_path: Path) -> None:
+    numel = 200_000
+    Arena.create(tmp_path / "arena", numel).close()
+    assert (tmp_path / "arena").stat().st_blocks * 512 >= 8 * numel

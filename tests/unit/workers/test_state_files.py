@@ -4,7 +4,7 @@ from random import Random
 import pytest
 
 from core.base.content import CHUNK_BYTES, chunk_digests, file_chunks, root_digest
-from core.base.problems import Damaged
+from core.base.problems import Damaged, UserProblem
 from core.workers.state_files import DiskStateFile, DiskStateSink
 
 
@@ -58,3 +58,14 @@ def test_another_download_takes_the_place_of_an_old_one(tmp_path: Path) -> None:
     sink.begin(b"b" * 32, 10, [b"d" * 32])
     sink.close()
     assert [path.name for path in (tmp_path / "incoming").iterdir()] == [f"{(b'b' * 32).hex()}.part"]
+
+
+def test_a_file_that_is_gone_is_damage(tmp_path: Path) -> None:
+    with pytest.raises(Damaged, match="cannot be read"):
+        DiskStateFile(tmp_path / "state", b"x" * 32)
+
+
+def test_a_folder_that_cannot_be_is_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(UserProblem, match="could not be written"):
+        DiskStateSink(tmp_path / "file").begin(b"x" * 32, 100, [])
