@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import sys
+import threading
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
