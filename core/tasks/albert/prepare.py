@@ -10,8 +10,8 @@ import argparse
 import json
 import os
 import sys
-import threading
 import tempfile
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
