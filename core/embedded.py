@@ -31,7 +31,7 @@ from core.durable import make_directory, set_aside
 from core.paths import Home
 from core.workers.worker import open_log
 
-FORMAT = 1
+FORMAT = 2
 """Counted up when the embedded task's numbers change, so that a new collaboration is founded."""
 DISHES = ("Paprika", "Juniper", "Saffron", "Clementine", "Basil", "Chestnut", "Rosemary", "Quince", "Fennel")
 LOOPBACK = "127.0.0.1"
@@ -129,7 +129,7 @@ class Embedded:
             last = self.last_epoch(charter)
             for number, home in enumerate(volunteer_homes(self._home, self._options)[1:]):
                 name = DISHES[number % len(DISHES)]
-                group.create_task(self._keep_alive(_companion(home, link, name, last), home))
+                group.create_task(self._keep_alive(_companion(home, link, name, last, text=self._options.text), home))
 
     async def _prepare(self) -> Prepared:
         out = self._folder / "prepared"
@@ -260,8 +260,9 @@ def newest_epoch(states: Path) -> int:
     return max((int(match[1]) for name in names if (match := _STATE.match(name))), default=0)
 
 
-def _companion(home: Home, link: Link, name: str, last_epoch: int | None) -> list[str]:
+def _companion(home: Home, link: Link, name: str, last_epoch: int | None, *, text: Path | None) -> list[str]:
     stop = ["--last-epoch", str(last_epoch)] if last_epoch is not None else []
+    stop += ["--text", str(text.absolute())] if text is not None else []
     where = ["--bind", LOOPBACK, "--host", LOOPBACK, "--port", "0"]
     return ["engine", "--home", str(home.directory), "--join", str(link), "--name", name, *where, *stop]
 

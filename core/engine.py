@@ -5,6 +5,7 @@ import logging
 import os
 import platform
 from dataclasses import dataclass, replace
+from pathlib import Path
 from random import SystemRandom
 from typing import Any
 
@@ -13,7 +14,8 @@ import msgspec
 from core.api.snapshot import Snapshot
 from core.backbone.join import CLOCK_SKEW_MAX_S, Joining, Membership, usable_name
 from core.backbone.link import Link
-from core.base.problems import Busy, Problem
+from core.base.manifest import Manifest
+from core.base.problems import Busy, NotTrusted, Problem
 from core.base.signing import Ed25519Verifier, KeyPair
 from core.base.wire import MessageCodec
 from core.chronicle import Chronicle
@@ -58,6 +60,8 @@ class EngineOptions:
     """Port for peers; None: the one that the settings keep."""
     threads: int = 1
     device: str = "cpu"
+    text: Path | None = None
+    """The one folder of this computer that a collaboration may read; None: none."""
     last_epoch: int | None = None
     evaluate_first: bool = False
     stay: bool = False
@@ -254,6 +258,7 @@ class Engine:
             random=SystemRandom(),
             waiting=self.stage,
         )
+        _check_source(membership.manifest, self._options.text)
         if abs(membership.clock_ahead_s) > CLOCK_SKEW_MAX_S:
             self.notices.add(
                 "warning",
@@ -412,3 +417,18 @@ class Engine:
     def _name(self) -> str:
         chosen = (self._options.name, self._life.settings.name, platform.node())
         return next((usable for name in chosen if (usable := usable_name(name))), "A volunteer")
+
+
+def _check_source(manifest: Manifest, allowed: Path | None) -> None:
+    """A manifest comes from a stranger: it reads no folder of this computer that the person has not named.
+
+    Raises:
+        NotTrusted: it wants another folder.
+    """
+    source = manifest.numbers.get("source", "")
+    folder = isinstance(source, str) and (Path(source).is_absolute() or "/" in source or "\\" in source)
+    if folder and str(allowed) != source:
+        raise NotTrusted(
+            f"This collaboration wants to read the folder {source} on this computer.",
+            hint="If you trust its organiser, allow it with --text and the folder's name.",
+        )

@@ -52,7 +52,7 @@ def _add_engine(commands: Commands) -> None:
         metavar="N",
         help="volunteers of an embedded collaboration (default: 3)",
     )
-    engine.add_argument("--text", type=Path, metavar="DIR", help="text to learn, for an embedded collaboration")
+    engine.add_argument("--text", type=Path, metavar="DIR", help="the one folder of text that may be read")
     engine.add_argument(
         "--epochs", type=whole(1, 1_000_000), metavar="N", help="stop an embedded collaboration after so many epochs"
     )

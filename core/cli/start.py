@@ -53,6 +53,7 @@ async def _run_engine(args: argparse.Namespace) -> int:
         host=args.host or (LOOPBACK if args.embedded else ""),
         port=args.port,
         threads=args.threads or 1,
+        text=args.text.expanduser().absolute() if args.text is not None else None,
         last_epoch=args.last_epoch,
         evaluate_first=args.embedded,
         stay=args.stay,

@@ -71,6 +71,11 @@ class Collaboration:
     backbone: subprocess.Popen[bytes] | None = None
     volunteers: list[Volunteer] = field(default_factory=list)
 
+    @property
+    def allowed(self) -> tuple[str, str]:
+        """Words that let an engine read the collaboration's folder of text."""
+        return "--text", str(self.charter.manifest.numbers["source"])
+
     def start_backbone(self) -> None:
         words = ["backbone", "--charter", str(self.charter.folder), *LOOPBACK, "--leash"]
         self.backbone = start(words, self.folder / "backbone.log", stdout=subprocess.PIPE)
@@ -81,7 +86,7 @@ class Collaboration:
         """Start an engine, or start it again, on the home of that name."""
         home = Home(self.folder / name)
         home.create()
-        where = [*LOOPBACK, "--port", "0", "--leash", *extra]
+        where = [*LOOPBACK, "--port", "0", "--leash", *self.allowed, *extra]
         words = ["engine", "--home", str(home.directory), "--join", self.link, "--name", name, *where]
         volunteer = Volunteer(home, start(words, self.folder / f"{name}.log"))
         self.volunteers.append(volunteer)

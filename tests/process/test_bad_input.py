@@ -90,7 +90,17 @@ def test_a_port_that_the_person_chose_is_taken(tmp_path: Path) -> None:
     async def run() -> None:
         with held() as port:
             async with collaboration(charter, tmp_path) as swarm:
-                words = ["engine", "--home", tmp_path / "ada", "--join", swarm.link, *LOOPBACK, "--port", port]
+                words = [
+                    "engine",
+                    "--home",
+                    tmp_path / "ada",
+                    "--join",
+                    swarm.link,
+                    *swarm.allowed,
+                    *LOOPBACK,
+                    "--port",
+                    port,
+                ]
                 said = await asyncio.to_thread(refused, *words)
                 assert f"Port {port} is used by another program" in said
 
@@ -105,7 +115,16 @@ def test_the_usual_port_is_taken_by_another_program(tmp_path: Path) -> None:
         with held() as port:
             save_settings(home.settings_file, Settings(port=port))
             async with collaboration(charter, tmp_path) as swarm:
-                words = ["engine", "--home", str(home.directory), "--join", swarm.link, "--leash", *LOOPBACK]
+                words = [
+                    "engine",
+                    "--home",
+                    str(home.directory),
+                    "--join",
+                    swarm.link,
+                    *swarm.allowed,
+                    "--leash",
+                    *LOOPBACK,
+                ]
                 ada = Volunteer(home, start(words, tmp_path / "ada.log"))
                 swarm.volunteers.append(ada)
                 await ada.until(trains)
@@ -283,7 +302,17 @@ def test_any_name_is_made_usable(tmp_path: Path) -> None:
         async with collaboration(charter, tmp_path) as swarm:
             for name, called in (("🥘" * 60, "🥘" * 16), ("a\x1b[31m\nb" + "c" * 100, "a [31m b" + "c" * 32)):
                 home = Home(tmp_path / str(len(swarm.volunteers)))
-                words = ["engine", "--home", str(home.directory), "--join", swarm.link, "--name", name, "--leash"]
+                words = [
+                    "engine",
+                    "--home",
+                    str(home.directory),
+                    "--join",
+                    swarm.link,
+                    *swarm.allowed,
+                    "--name",
+                    name,
+                    "--leash",
+                ]
                 one = Volunteer(home, start([*words, *LOOPBACK, "--port", "0"], tmp_path / "log"))
                 swarm.volunteers.append(one)
                 assert (await one.until(trains)).me.name == called
@@ -314,7 +343,18 @@ def test_a_full_disk_ends_the_engine_and_space_lets_it_go_on(tmp_path: Path, sma
         async with collaboration(charter, tmp_path) as swarm:
             home = Home(small_disk / "ada")
             ledger = home.ledger(charter.manifest.id.hex())
-            words = ["engine", "--home", str(home.directory), "--join", swarm.link, *LOOPBACK, "--port", "0", "--leash"]
+            words = [
+                "engine",
+                "--home",
+                str(home.directory),
+                "--join",
+                swarm.link,
+                *swarm.allowed,
+                *LOOPBACK,
+                "--port",
+                "0",
+                "--leash",
+            ]
             ada = Volunteer(home, start(words, tmp_path / "ada.log"))
             swarm.volunteers.append(ada)
             before = await ada.until(lambda news: news.epoch >= 2 and ledger.exists())
@@ -335,3 +375,19 @@ def test_a_full_disk_ends_the_engine_and_space_lets_it_go_on(tmp_path: Path, sma
             await again.until(lambda news: news.epoch > after.epoch)
 
     asyncio.run(run())
+
+
+def test_a_manifest_reads_no_folder_that_the_person_has_not_named(tmp_path: Path) -> None:
+    charter = found(tmp_path, target_samples=64)
+
+    async def run() -> subprocess.CompletedProcess[str]:
+        async with collaboration(charter, tmp_path) as swarm:
+            words = ["engine", "--home", str(tmp_path / "ada"), "--join", swarm.link, *LOOPBACK, "--port", "0"]
+            return await asyncio.to_thread(
+                subprocess.run, [*CORE, *words], capture_output=True, text=True, env=ENVIRONMENT, timeout=60
+            )
+
+    done = asyncio.run(run())
+    assert done.returncode == 2
+    assert "wants to read the folder" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -24,7 +24,7 @@ class AlbertNumbers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     embedding_size: Annotated[int, Meta(ge=8, le=4096)] = 128
     hidden_size: Annotated[int, Meta(ge=8, le=4096)] = 128
     intermediate_size: Annotated[int, Meta(ge=8, le=16_384)] = 512
-    layers: Annotated[int, Meta(ge=1, le=48)] = 2
+    layers: Annotated[int, Meta(ge=1, le=48)] = 1
     """All layers share one set of weights."""
     heads: Annotated[int, Meta(ge=1, le=64)] = 4
     embedding_spread: Annotated[float, Meta(gt=0, le=1)] = 0.1
