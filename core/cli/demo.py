@@ -236,7 +236,10 @@ async def _watch(run: _Run, process: asyncio.subprocess.Process) -> Done:
         if following.done() and not isinstance(following.exception(), NotRunning):
             return following.result()
         with contextlib.suppress(TimeoutError):
-            raise _ended(await asyncio.wait_for(said, GOODBYE_TIMEOUT_S))
+            lines = await asyncio.wait_for(said, GOODBYE_TIMEOUT_S)
+            if await asyncio.wait_for(process.wait(), GOODBYE_TIMEOUT_S) == 0:
+                raise NotRunning("The engine was told to stop.", hint="The next start goes on from the last epoch.")
+            raise _ended(lines)
         return following.result()
     finally:
         shown.close()
@@ -389,8 +392,9 @@ def _say_done(run: _Run, done: Done) -> None:
     if run.json:
         _print(done)
         return
+    epochs = "1 epoch" if done.epochs == 1 else f"{done.epochs} epochs"
     print(
-        f"Done: {done.epochs} epochs by {done.peers} volunteers, {done.samples:,} samples in {done.seconds:.0f} s.\n"
+        f"Done: {epochs} by {done.peers} volunteers, {done.samples:,} samples in {done.seconds:.0f} s.\n"
         f"Masked-word loss on held-out text: {done.loss_first:.3f} before, {done.loss_last:.3f} after "
         f"(a model of word frequencies alone: {done.loss_unigram:.3f}).\n"
         f"Largest difference between the volunteers' parameters: {done.parameters_max_difference:.2g}."

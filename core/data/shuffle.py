@@ -1,4 +1,4 @@
-"""Shuffling a stream that is too long to hold (000_23f1beb42a6d36ed.txt, section 3.3, dataset streaming)."""
+"""Shuffling a stream that is too long to hold (S000, section 3.3, dataset streaming)."""
 
 from collections.abc import Iterable, Iterator
 from random import Random

@@ -12,7 +12,7 @@ from core.training.optimizers import Optimizer
 
 
 class Gradients:
-    """Gradients, accumulated sample by sample; the mean is worth one optimiser step (000_23f1beb42a6d36ed.txt, 3.1).
+    """Gradients, accumulated sample by sample; the mean is worth one optimiser step (S000, 3.1).
 
     Args:
         parameters: Where the gradients of a batch are found.

@@ -1,4 +1,4 @@
-"""A Unigram tokenizer, trained on the spot (000_23f1beb42a6d36ed.txt, appendix I.3)."""
+"""A Unigram tokenizer, trained on the spot (S000, appendix I.3)."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final

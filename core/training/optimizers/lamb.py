@@ -1,4 +1,4 @@
-"""LAMB (You et al. 2019, algorithm 2), as the papers ran it (000_23f1beb42a6d36ed.txt, section 4.2).
+"""LAMB (You et al. 2019, algorithm 2), as the papers ran it (S000, section 4.2).
 
 Moments are freed from their bias towards zero, the norm of a parameter is clamped, biases and layer norms do not decay,
 and the mean gradient is scaled down when its norm exceeds a limit.  One step is one epoch of the collaboration.

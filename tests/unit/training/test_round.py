@@ -13,7 +13,7 @@ LINEAGES = [digest(bytes([n])) for n in range(6)]
 
 
 def test_three_peers_of_unequal_speed_are_one_process_on_the_union_of_their_batches(tmp_path: Path) -> None:
-    """Five steps of LAMB, relative 1e-5 in float32 (000_23f1beb42a6d36ed.txt, appendix G)."""
+    """Five steps of LAMB, relative 1e-5 in float32 (S000, appendix G)."""
     taken: dict[int, list[Points]] = {0: [], 1: [], 2: []}
 
     class Recorded(SmallTask):
