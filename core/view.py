@@ -55,7 +55,7 @@ def take_snapshot(at: Standpoint) -> Snapshot:
     participant, state = at.participant, None
     if participant is not None:
         state = participant.epochs.state
-    samples, speed = _together(participant)
+    samples, speed = _together(participant, at.now)
     return Snapshot(
         version=VERSION,
         pid=at.pid,
@@ -88,14 +88,14 @@ def _activity(at: Standpoint) -> Activity:
     return ACTIVITIES[at.participant.epochs.phase]
 
 
-def _together(participant: Participant | None) -> tuple[int, float]:
+def _together(participant: Participant | None, now: float) -> tuple[int, float]:
     """Samples and speed of the whole collaboration in this epoch."""
     if participant is None or participant.epochs.state is None:
         return 0, 0.0
     name, mine = participant.epochs.state.name, participant.pending
     return (
-        participant.membership.samples(name) + mine.samples,
-        participant.membership.samples_per_s(name) + mine.samples_per_s,
+        participant.membership.samples(name, now) + mine.samples,
+        participant.membership.samples_per_s(name, now) + mine.samples_per_s,
     )
 
 
@@ -188,7 +188,7 @@ def _sentence(at: Standpoint, activity: Activity) -> str:
         case Activity.WAITING:
             return "Welcoming people and watching: this peer does not train."
     assert participant is not None
-    samples, _ = _together(participant)
+    samples, _ = _together(participant, at.now)
     target = participant.settings.target_samples
     others = sum(report.in_step for report in participant.membership.live().values())
     company = {0: "alone for now", 1: "together with one other"}.get(others, f"together with {others} others")

@@ -8,7 +8,7 @@ from core.base.ids import PeerId
 
 @dataclass(frozen=True, slots=True)
 class ContributionWanted:
-    """Let the worker's contribution stand still, then `offer` it (or `withdraw`).  Replaces an earlier wish."""
+    """Let the worker's contribution stand still, then `offer` it.  Replaces an earlier wish."""
 
     round: bytes
 
@@ -22,10 +22,15 @@ class GroupFormed:
 
 @dataclass(frozen=True, slots=True)
 class GroupFailed:
-    """This round comes to nothing: the contribution may be released.  Looking goes on by itself."""
+    """This round comes to nothing: the contribution may be released.
+
+    Looking goes on by itself, unless `samples` tells that the target is not reached after all: `look` again when it is.
+    """
 
     round: bytes
     reason: str
+    samples: int | None = None
+    """What those who were ready brought together, when that was too little."""
 
 
 @dataclass(frozen=True, slots=True)

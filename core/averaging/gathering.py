@@ -53,14 +53,12 @@ class Gathering:
         self.hoped_for.discard(peer)
         self.ready.pop(peer, None)
 
-    def obstacle(self, leader: PeerId, minimum_samples: int) -> str | None:
+    def obstacle(self, leader: PeerId) -> str | None:
         """Why no plan is to be made of this, if so."""
         if leader not in self.ready:
             return "this computer's own contribution came too late"
         if self.busy >= len(self.ready):
             return "the others are in another round"
-        if sum(member.samples for member in self.ready.values()) < minimum_samples:
-            return "the contributions together have too few samples"
         return None
 
 

@@ -106,11 +106,18 @@ class Matchmaker:
 
     # --- owner's side ---
 
-    def position(self, epoch: int, lineage: bytes, candidates: Sequence[PeerId], *, now: float) -> Outputs:
+    def position(self, epoch: int, lineage: bytes, candidates: Sequence[PeerId]) -> Outputs:
         """Where I stand, and who stands there with me (I am always taken to be among them).
 
-        A new state ends whatever was going on for the old one.
+        A new state ends whatever was going on for the old one.  Whoever looked and has found nobody yet looks no
+        longer: the target is not reached after all.
         """
+        outputs = self._stand(epoch, lineage, candidates)
+        if self._gathering is None and self._promise is None and not self._formed:
+            self._rest()
+        return outputs
+
+    def _stand(self, epoch: int, lineage: bytes, candidates: Sequence[PeerId]) -> Outputs:
         outputs: Outputs = []
         if self._state != (epoch, lineage):
             outputs += self._give_up("the state has changed")
@@ -120,12 +127,15 @@ class Matchmaker:
             self._rests_until = 0.0
             self._unfit = set()
         self._away = False
-        outputs += self._update(candidates)
-        return outputs + self._seek(now)
+        return outputs + self._update(candidates)
+
+    def _rest(self) -> None:
+        self._looking = False
+        self._asked = self._again_at = None
 
     def look(self, epoch: int, lineage: bytes, candidates: Sequence[PeerId], *, now: float) -> Outputs:
         """The target is reached: find the group of this state.  Called again after a failed round, it looks anew."""
-        outputs = self.position(epoch, lineage, candidates, now=now)
+        outputs = self._stand(epoch, lineage, candidates)
         self.reopen()
         self._looking = True
         return outputs + self._seek(now)
@@ -160,15 +170,6 @@ class Matchmaker:
             promise.samples = samples
             return [Send(promise.leader, Ready(round_, samples, loss))]
         return []
-
-    def withdraw(self, round_: bytes, *, now: float) -> Outputs:
-        """There will be no contribution for this round."""
-        current = self._gathering or self._promise
-        if current is None or current.round != round_:
-            return []
-        outputs = self._give_up("this computer has no contribution to give")
-        self._retry_later(now)
-        return outputs
 
     @property
     def deadline(self) -> float | None:
@@ -212,9 +213,7 @@ class Matchmaker:
             case Declined():
                 return self._on_declined(sender, message, now)
             case Cancelled():
-                if self._promise is not None and (sender, message.round) == (self._promise.leader, self._promise.round):
-                    return self._break_promise("the leader cancelled it", now=now, unfit=False, cost=1)
-                return []
+                return self._on_cancelled(sender, message, now)
             case Plan():
                 return self._on_plan(sender, message)
 
@@ -281,6 +280,14 @@ class Matchmaker:
         elif message.reason == "elsewhere" and self._state != (message.epoch, message.lineage):
             outputs.append(Elsewhere(sender, message.epoch, message.lineage))
         return outputs
+
+    def _on_cancelled(self, sender: PeerId, message: Cancelled, now: float) -> Outputs:
+        promise = self._promise
+        if promise is None or (sender, message.round) != (promise.leader, promise.round):
+            return []
+        silent = tuple(PeerId(peer) for peer in message.silent if peer not in {self._me, sender})
+        outputs = self._break_promise("the leader cancelled it", now=now, unfit=False, cost=1, samples=message.samples)
+        return [Silent(silent), *outputs] if silent else outputs
 
     def _on_plan(self, sender: PeerId, plan: Plan) -> Outputs:
         promise, state = self._promise, self._state
@@ -353,13 +360,20 @@ class Matchmaker:
         return self._publish(gathering, now)
 
     def _publish(self, gathering: Gathering, now: float) -> Outputs:
-        reason = gathering.obstacle(self._me, self._minimum_samples)
-        silent: Outputs = [Silent(tuple(sorted(gathering.waiting)))] if gathering.waiting else []
+        reason = gathering.obstacle(self._me)
+        samples = sum(member.samples for member in gathering.ready.values())
+        few = samples if reason is None and samples < self._minimum_samples else None
+        if few is not None:
+            reason = "the contributions together have too few samples"
+        missing = tuple(sorted(gathering.waiting))
+        silent: Outputs = [Silent(missing)] if missing else []
         if reason is not None or self._state is None:
-            outputs = self._give_up(reason or "the state has changed")
+            outputs = self._give_up(reason or "the state has changed", silent=missing, samples=few)
             self._rests_until = now + CALL_PATIENCE * self._numbers.gather_timeout_s * (1 << self._poor)
             self._poor = min(self._poor + 1, POOR_MAX)
             self._retry_later(max(now, self._rests_until - self._patience_s))
+            if few is not None:
+                self._rest()
             return [*silent, *outputs]
         plan = make_plan(
             gathering.ready.values(),
@@ -443,24 +457,27 @@ class Matchmaker:
             return True
         return call_rank(attempt, self._key(attempt), leader) < mine
 
-    def _leave_for_better(self) -> Outputs:
+    def _leave_for_better(self, *, silent: tuple[PeerId, ...] = (), samples: int | None = None) -> Outputs:
         outputs: Outputs = []
         gathering, promise, state = self._gathering, self._promise, self._state
         if gathering is not None:
-            outputs += [Send(peer, Cancelled(gathering.round)) for peer in sorted(gathering.others - {self._me})]
+            cancelled = Cancelled(gathering.round, silent, samples)
+            outputs += [Send(peer, cancelled) for peer in sorted(gathering.others - {self._me})]
         if promise is not None and state is not None:
             self._left = promise.round
             outputs.append(Send(promise.leader, Declined(*state, promise.attempt, "busy")))
         self._gathering = self._promise = None
         return outputs
 
-    def _give_up(self, reason: str) -> Outputs:
+    def _give_up(self, reason: str, *, silent: tuple[PeerId, ...] = (), samples: int | None = None) -> Outputs:
         current = self._gathering or self._promise
-        outputs = self._leave_for_better()
+        outputs = self._leave_for_better(silent=silent, samples=samples)
         self._asked = self._again_at = None
-        return outputs if current is None else [*outputs, GroupFailed(current.round, reason)]
+        return outputs if current is None else [*outputs, GroupFailed(current.round, reason, samples)]
 
-    def _break_promise(self, reason: str, *, now: float, unfit: bool, cost: int = 0) -> Outputs:
+    def _break_promise(
+        self, reason: str, *, now: float, unfit: bool, cost: int = 0, samples: int | None = None
+    ) -> Outputs:
         promise = self._promise
         assert promise is not None
         if cost:
@@ -473,4 +490,6 @@ class Matchmaker:
             self._next_attempt()
             return [GroupFailed(promise.round, reason), *self._seek(now)]
         self._retry_later(now)
-        return [GroupFailed(promise.round, reason)]
+        if samples is not None:
+            self._rest()
+        return [GroupFailed(promise.round, reason, samples)]

@@ -92,6 +92,10 @@ class Cancelled(Message, frozen=True, tag="averaging.cancelled"):
     """From a leader: this round will have no plan."""
 
     round: RoundId
+    silent: Annotated[tuple[Peer, ...], Meta(max_length=GROUP_MAX)] = ()
+    """Who was called and did not answer: perhaps they have gone, and their samples with them."""
+    samples: Samples | None = None
+    """Too few to be worth a step: what those who were ready brought together."""
 
 
 # --- a round ---------------------------------------------------------------------------------------------------------

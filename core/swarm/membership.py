@@ -7,6 +7,8 @@ from core.swarm.progress import Report
 from core.swarm.states import StateName
 
 PEERS_MAX = 2000
+SILENT_S = 8.0
+"""Whoever has not reported for so long, three times the longest interval between reports, counts for no samples."""
 LAST_WORDS_S = 3.5
 """A report may have been under way for so long (publish and read intervals) when its sender was lost."""
 
@@ -74,15 +76,17 @@ class Membership:
         """Live volunteers that take part in the epoch after `state`, in the order of their keys."""
         return sorted(peer for peer, report in self.live().items() if report.in_step and report.state == state)
 
-    def samples(self, state: StateName) -> int:
-        """Samples that live peers have accumulated on top of `state`."""
-        live = self.live().values()
-        return sum(report.samples for report in live if report.in_step and report.state == state)
+    def samples(self, state: StateName, now: float) -> int:
+        """Samples that peers have accumulated on top of `state`, as far as they have reported lately."""
+        return sum(report.samples for report in self._working(state, now))
 
-    def samples_per_s(self, state: StateName) -> float:
+    def samples_per_s(self, state: StateName, now: float) -> float:
         """Their joint speed."""
-        live = self.live().values()
-        return sum(report.samples_per_s for report in live if report.in_step and report.state == state)
+        return sum(report.samples_per_s for report in self._working(state, now))
+
+    def _working(self, state: StateName, now: float) -> list[Report]:
+        heard = [m.report for m in self._members.values() if m.believed_after is None and now - m.heard_at < SILENT_S]
+        return [report for report in heard if report.in_step and report.state == state]
 
     def offers(self, above: StateName) -> list[Offer]:
         """States greater than `above` that somebody promises to give: the greatest first, then what most promise."""

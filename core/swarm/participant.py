@@ -54,6 +54,8 @@ INFORMED_AFTER_S = 5.0
 RETRY_MIN_S = 0.5
 PEER_REST_MAX_S = 60.0
 STATE_REST_MAX_S = 600.0
+SHORT_REST_MAX_S = 10.0
+"""A group that had too few samples is not tried again before they can have been made up for, or for this long."""
 DEADLY = 4
 """A state during whose loading the trainer went counts as so many failures in a row to fetch it."""
 FALSE = 8
@@ -138,6 +140,7 @@ class Participant:
         self._heldout: tuple[int, float | None] = (0, None)
         self._address = ("", 0)
         self._collecting = b""
+        self._enough_at = 0.0
 
     # --- the machine -------------------------------------------------------------------------------------------------
 
@@ -266,6 +269,7 @@ class Participant:
     def _settled(self, now: float) -> Sequence[Any]:
         """A new state is in place: begin the next epoch, or end."""
         self.pending = _Pending(0, self.pending.samples_per_s, self.pending.loss)
+        self._enough_at = 0.0
         self._beacon.hurry(now)
         outputs: list[Any] = [Changed()]
         if self._is_evaluator():
@@ -316,8 +320,8 @@ class Participant:
                 return self._asked(round_id, now)
             case Formed():
                 return self._formed(now)
-            case Missed(reason=reason):
-                return self._missed(reason, now)
+            case Missed():
+                return self._missed(output, now)
             case Committed():
                 return self._committed(output)
             case Silent(peers=peers):
@@ -373,11 +377,11 @@ class Participant:
         if self.epochs.phase not in IN_STEP:
             return list(self.rounds.away(now))
         candidates = [*self.membership.in_step(mine), self.me]
-        total = self.membership.samples(mine) + self.pending.samples
-        speed = self.membership.samples_per_s(mine) + self.pending.samples_per_s
+        total = self.membership.samples(mine, now) + self.pending.samples
+        speed = self.membership.samples_per_s(mine, now) + self.pending.samples_per_s
         left = max(self.settings.target_samples - total, 0)
-        self._beacon.pace(left / speed if speed > 0 else None, now)
-        full = self.epochs.phase is Phase.TRAINING and left == 0
+        self._beacon.pace(max(left / speed, self._enough_at - now) if speed > 0 else None, now)
+        full = self.epochs.phase is Phase.TRAINING and left == 0 and now >= self._enough_at
         return list(self.rounds.position(mine, candidates, full=full, now=now))
 
     def _best_offer(self, mine: StateName, now: float) -> Offer | None:
@@ -432,12 +436,16 @@ class Participant:
         self.epochs.advance(Cue.PLANNED)
         return [Changed()]
 
-    def _missed(self, reason: str, now: float) -> list[Any]:
+    def _missed(self, missed: Missed, now: float) -> list[Any]:
         if not self.epochs.may(Cue.FAILED) or self.epochs.phase is Phase.FETCHING:
             return []
+        if missed.samples is not None and self.epochs.state is not None:
+            speed = self.membership.samples_per_s(self.epochs.state.name, now) + self.pending.samples_per_s
+            lacking = max(self.settings.target_samples - missed.samples, 0)
+            self._enough_at = now + min(lacking / max(speed, 1e-9), SHORT_REST_MAX_S)
         self.epochs.advance(Cue.FAILED)
         self._beacon.hurry(now)
-        return [RoundLost(reason), Release(self._collecting), *self._consider(now)]
+        return [RoundLost(missed.reason), Release(self._collecting), *self._consider(now)]
 
     def _committed(self, committed: Committed) -> list[Any]:
         record = committed.record

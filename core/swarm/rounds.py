@@ -43,6 +43,8 @@ class Missed:
 
     round: bytes
     reason: str
+    samples: int | None
+    """What the group would have brought together, when that was too little for a step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +102,9 @@ class Rounds:
         """Where this peer stands and with whom; `full`: the target batch is reached, find the group."""
         if self._matchmaker is None:
             return []
-        find = self._matchmaker.look if full else self._matchmaker.position
-        return self._follow(find(name.epoch, name.lineage, candidates, now=now), now)
+        if full:
+            return self._follow(self._matchmaker.look(name.epoch, name.lineage, candidates, now=now), now)
+        return self._follow(self._matchmaker.position(name.epoch, name.lineage, candidates), now)
 
     def away(self, now: float) -> Sequence[Any]:
         """This peer takes part in no new round; one that runs goes on."""
@@ -158,12 +161,12 @@ class Rounds:
                     followed += self._wanted(round_id, now)
                 case GroupFormed(plan=plan):
                     followed += self._begin(plan, now)
-                case GroupFailed(round=round_id, reason=reason):
-                    followed += self._missed(round_id, reason)
+                case GroupFailed(round=round_id, reason=reason, samples=samples):
+                    followed += self._missed(round_id, reason, samples)
                 case RoundFailed(round=round_id, reason=reason):
                     if self._matchmaker is not None:
                         self._matchmaker.reopen()
-                    followed += self._missed(round_id, reason)
+                    followed += self._missed(round_id, reason, None)
                 case RoundFinished(outcome=outcome):
                     followed.append(self._committed(outcome))
                 case _:
@@ -191,12 +194,12 @@ class Rounds:
             outputs += self._round.handle(event, now)
         return self._follow(outputs, now)
 
-    def _missed(self, round_id: bytes, reason: str) -> Sequence[Any]:
+    def _missed(self, round_id: bytes, reason: str, samples: int | None) -> Sequence[Any]:
         if round_id != self.current:
             return []
         self.current = self._standing = None
         self._early = []
-        return [Missed(round_id, reason)]
+        return [Missed(round_id, reason, samples)]
 
     def _committed(self, outcome: Outcome) -> Committed:
         assert self._round is not None

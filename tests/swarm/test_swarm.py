@@ -23,6 +23,11 @@ def test_the_world_of_the_promise(seed: int) -> None:
     assert verdict.epochs >= 5
 
 
+def test_peers_that_vanish_with_their_samples_do_not_hold_the_others_up() -> None:
+    verdict = Trial(255, peers=24, epochs=3).run()
+    assert verdict.ok, verdict.problem
+
+
 def test_a_swarm_of_one() -> None:
     verdict = Trial(11, peers=1, epochs=3).run()
     assert verdict.ok, verdict.problem

@@ -33,6 +33,7 @@ FIELDS: dict[str, st.SearchStrategy[object]] = {
     "attempt": st.one_of(st.integers(0, 3), st.integers(0, 10_000)),
     "nonce": st.integers(0, 3),
     "samples": st.integers(0, 1 << 40),
+    "silent": st.lists(ids, max_size=3).map(tuple),
     "loss": st.floats(allow_nan=True),
     "reason": st.sampled_from(["elsewhere", "busy", "away"]),
     "shares": st.lists(st.tuples(st.integers(0, 255), st.integers(0, 3)), max_size=5).map(tuple),
@@ -109,7 +110,8 @@ def test_matchmaker_survives_anything(happenings: list[object], me: int, step_s:
         trace=Trace(),
     )
     now = 0.0
-    outputs = getattr(machine, begin)(3, PLAN.lineage, PEERS, now=now)
+    state = (3, PLAN.lineage, PEERS)
+    outputs = machine.look(*state, now=now) if begin == "look" else machine.position(*state)
     for event in happenings:
         for output in outputs:
             if type(output).__name__ == "ContributionWanted":

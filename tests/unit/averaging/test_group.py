@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from core.averaging.election import attempt_key, by_distance
-from core.averaging.events import ContributionWanted, Elsewhere, GroupFailed, GroupFormed
+from core.averaging.events import ContributionWanted, Elsewhere, GroupFailed, GroupFormed, Silent
 from core.averaging.group import Matchmaker
 from core.averaging.messages import Call, Cancelled, Declined, Leaving, Ready, Wanted
 from core.averaging.plan import GROUP_MESSAGES, Plan
@@ -52,7 +52,7 @@ class Group:
 
     def place(self, *, epoch: int = 1, lineage: bytes = LINEAGE, only: list[PeerId] | None = None) -> None:
         for peer in only if only is not None else self.peers:
-            self.pump.say(peer, self.machines[peer].position(epoch, lineage, self.peers, now=self.pump.now))
+            self.pump.say(peer, self.machines[peer].position(epoch, lineage, self.peers))
 
     def look(self, *peers: PeerId, epoch: int = 1) -> None:
         for peer in peers:
@@ -149,24 +149,6 @@ def test_a_member_without_contribution_is_not_waited_for_for_ever() -> None:
     assert len(failed) == 1
 
 
-def test_withdrawing_frees_the_leader_at_once() -> None:
-    group = Group(3)
-    group.place()
-    mute = next(p for p in group.peers if p != group.leader())
-    group.mute.add(mute)
-
-    def on_event(pump: Pump, peer: PeerId, event: Any) -> list[Any]:
-        if peer == mute and isinstance(event, ContributionWanted):
-            return group.machines[peer].withdraw(event.round, now=pump.now)
-        return group.on_event(pump, peer, event)
-
-    group.pump.on_event = on_event
-    group.look(group.leader())
-    group.pump.run()
-    one_plan(group, set(group.peers) - {mute})
-    assert group.pump.now - 1000 < 1.0
-
-
 def test_other_states_are_told_apart() -> None:
     group = Group(4)
     behind = next(p for p in group.peers if p != group.leader(epoch=2))
@@ -208,6 +190,33 @@ def test_too_few_samples_cancel_the_round() -> None:
     assert all(any(isinstance(e, GroupFailed) for e in es) for es in group.pump.events.values())
 
 
+def test_too_few_samples_end_the_search_and_everybody_learns_how_many_there_were() -> None:
+    group = Group(4, minimum_samples=41)
+    group.place()
+    silent = next(peer for peer in group.peers if peer != group.leader())
+    group.mute.add(silent)
+    group.look(group.leader())
+    group.pump.run()
+    for peer in group.peers:
+        failed = [event for event in group.pump.events[peer] if isinstance(event, GroupFailed)]
+        lost = [event for event in group.pump.events[peer] if isinstance(event, Silent)]
+        if peer == silent:
+            continue
+        assert [event.samples for event in failed] == [30]
+        assert lost == [Silent((silent,))]
+        assert group.machines[peer].deadline is None
+
+
+def test_who_finds_the_target_out_of_reach_after_all_asks_no_more() -> None:
+    group = Group(3)
+    peer = next(peer for peer in group.peers if peer != group.leader())
+    machine = group.machines[peer]
+    assert [type(output) for output in machine.look(1, LINEAGE, group.peers, now=1000.0)] == [Send]
+    assert machine.deadline is not None
+    assert machine.position(1, LINEAGE, group.peers) == []
+    assert machine.deadline is None
+
+
 def test_looking_again_after_a_failed_round_makes_a_new_one() -> None:
     group = Group(3)
     group.place()
@@ -241,7 +250,7 @@ def test_stopped_and_unplaced_peers_are_away() -> None:
     group.pump.run()
     one_plan(group, set(group.peers) - {other})
     machine = group.machines[other]
-    group.pump.say(other, machine.position(1, LINEAGE, group.peers, now=group.pump.now))
+    group.pump.say(other, machine.position(1, LINEAGE, group.peers))
     group.pump.say(other, machine.stop())
     replies = machine.handle(Received(group.leader(), Call(1, LINEAGE, 3, 0)), group.pump.now)
     assert [send.message.reason for send in replies] == ["away"]
@@ -255,7 +264,7 @@ def test_a_new_state_ends_the_old_search() -> None:
     group.mute.add(me)
     machine = group.machines[me]
     machine.handle(Received(group.leader(), Call(1, LINEAGE, 0, 7)), 1000.0)
-    outputs = machine.position(2, LINEAGE, group.peers, now=1000.0)
+    outputs = machine.position(2, LINEAGE, group.peers)
     assert [type(o.message if isinstance(o, Send) else o) for o in outputs] == [Declined, GroupFailed]
     assert machine.deadline is None
 

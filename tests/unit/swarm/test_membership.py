@@ -1,5 +1,5 @@
 from core.base.ids import PeerId
-from core.swarm.membership import LAST_WORDS_S, PEERS_MAX, Membership, Offer
+from core.swarm.membership import LAST_WORDS_S, PEERS_MAX, SILENT_S, Membership, Offer
 from core.swarm.progress import Report
 from core.swarm.states import StateName
 
@@ -36,8 +36,8 @@ def test_samples_of_the_same_state_add_up_and_others_do_not_count() -> None:
     members.heard(peer(4), report(lineage=OLD), expires=200, now=100)
     members.heard(peer(5), report(in_step=False), expires=200, now=100)
     state = StateName(3, NEW)
-    assert members.samples(state) == 15
-    assert members.samples_per_s(state) == 4.0
+    assert members.samples(state, 100) == 15
+    assert members.samples_per_s(state, 100) == 4.0
     assert members.in_step(state) == [peer(1), peer(2)]
 
 
@@ -46,13 +46,25 @@ def test_a_leavers_samples_are_deducted_and_a_returner_counts_again() -> None:
     state = StateName(3, NEW)
     members.heard(peer(1), report(time=40.0), expires=200, now=100)
     members.lost(peer(1), 101.0)
-    assert members.samples(state) == 0
+    assert members.samples(state, 101.0) == 0
     assert not members.heard(peer(1), report(time=40.0), expires=200, now=102)
     last_words = 40.0 + 1.0 + LAST_WORDS_S
     assert members.heard(peer(1), report(time=last_words), expires=200, now=102)
-    assert members.samples(state) == 0
+    assert members.samples(state, 102.0) == 0
     assert members.heard(peer(1), report(time=last_words + 0.1), expires=200, now=103)
-    assert members.samples(state) == 10
+    assert members.samples(state, 103.0) == 10
+
+
+def test_who_has_not_reported_lately_counts_for_no_samples() -> None:
+    members = Membership()
+    state = StateName(3, NEW)
+    members.heard(peer(1), report(time=40.0), expires=200, now=100)
+    members.heard(peer(2), report(time=40.0), expires=200, now=100)
+    members.heard(peer(2), report(time=45.0), expires=200, now=105)
+    assert members.samples(state, 100 + SILENT_S - 0.1) == 20
+    assert members.samples(state, 100 + SILENT_S) == 10
+    assert members.samples_per_s(state, 100 + SILENT_S) == 2.0
+    assert members.in_step(state) == [peer(1), peer(2)]
 
 
 def test_silence_is_forgotten() -> None:

@@ -208,6 +208,23 @@ def test_a_cancelled_call_frees_the_trainer() -> None:
     assert stage.actor.epochs.phase is Phase.TRAINING
 
 
+def test_a_group_with_too_few_samples_is_not_tried_again_before_they_can_be_made_up_for() -> None:
+    stage = Stage(target_samples=100)
+    stage.ready()
+    called = call(stage, 1)
+    stage.hear(stage.actor.collected(called, samples=40, loss=1.0, now=stage.now))
+    stage.hear(stage.actor.progressed(samples=40, samples_per_s=5.0, loss=1.0, now=stage.now))
+    stage.read(p1=report_of(time=stage.now, samples=100, samples_per_s=5.0))
+    stage.tell(1, Cancelled(called, samples=70))
+    began = stage.now
+    assert stage.actor.epochs.phase is Phase.TRAINING
+    while not (stage.heard_by(1, Wanted) or stage.heard_by(1, Call)):
+        stage.wait(0.1)
+        stage.read(p1=report_of(time=stage.now, samples=100, samples_per_s=5.0))
+        assert stage.now < began + 5
+    assert began + 3.0 <= stage.now < began + 3.5
+
+
 def test_a_loss_that_is_no_number_counts_for_nothing() -> None:
     stage = Stage()
     stage.ready()
