@@ -17,7 +17,6 @@ from core.averaging.election import attempt_key, by_distance, call_rank, make_pl
 from core.averaging.events import ContributionWanted, Elsewhere, GroupFailed, GroupFormed, Silent
 from core.averaging.gathering import Gathering, Promise
 from core.averaging.messages import (
-    ATTEMPT_MAX,
     GROUP_MAX,
     NONCE_BITS,
     Call,
@@ -27,22 +26,16 @@ from core.averaging.messages import (
     Ready,
     Wanted,
 )
-from core.averaging.patience import Patience
 from core.averaging.plan import GroupMessage, Member, Plan, check_plan
+from core.averaging.search import Search
 from core.base.ids import Key, PeerId
 from core.base.machine import Lost, Received, Send, Tick, earliest
 from core.base.manifest import AveragingNumbers
 from core.base.problems import RemoteProblem
 from core.base.trace import Trace
 
-CALL_PATIENCE = 0.5
-"""Part of the gather timeout after which a leader that was asked, and is silent, is passed over."""
 PLAN_PATIENCE = 2.0
 """Gather timeouts after which a member that followed a call gives up waiting for the plan."""
-ATTEMPT_LEAP = 16
-"""How many attempts ahead of our own another peer's count is believed."""
-POOR_MAX = 3
-"""Rests between rounds with too few samples are doubled so often: somebody says that it has samples, and has not."""
 NO_PLAN = 2
 """A call whose plan never comes costs as much as that many cancelled ones."""
 
@@ -89,16 +82,8 @@ class Matchmaker:
         self._state: tuple[int, bytes] | None = None
         self._candidates: tuple[PeerId, ...] = ()
         self._away = True
-        self._looking = False
         self._formed = False
-        self._attempt = 0
-        self._unfit: set[PeerId] = set()
-        self._patience = Patience()
-        self._poor = 0
-        self._rests_until = 0.0
-        self._lost: set[PeerId] = set()
-        self._asked: PeerId | None = None
-        self._again_at: float | None = None
+        self._search = Search(me, gather_timeout_s=numbers.gather_timeout_s, random=random)
         self._gathering: Gathering | None = None
         self._promise: Promise | None = None
         self._left: bytes | None = None
@@ -114,7 +99,7 @@ class Matchmaker:
         """
         outputs = self._stand(epoch, lineage, candidates)
         if self._gathering is None and self._promise is None and not self._formed:
-            self._rest()
+            self._search.rest()
         return outputs
 
     def _stand(self, epoch: int, lineage: bytes, candidates: Sequence[PeerId]) -> Outputs:
@@ -122,36 +107,30 @@ class Matchmaker:
         if self._state != (epoch, lineage):
             outputs += self._give_up("the state has changed")
             self._state = (epoch, lineage)
-            self._looking = self._formed = False
-            self._attempt = self._poor = 0
-            self._rests_until = 0.0
-            self._unfit = set()
+            self._formed = False
+            self._search.begin()
         self._away = False
         return outputs + self._update(candidates)
-
-    def _rest(self) -> None:
-        self._looking = False
-        self._asked = self._again_at = None
 
     def look(self, epoch: int, lineage: bytes, candidates: Sequence[PeerId], *, now: float) -> Outputs:
         """The target is reached: find the group of this state.  Called again after a failed round, it looks anew."""
         outputs = self._stand(epoch, lineage, candidates)
         self.reopen()
-        self._looking = True
+        self._search.looking = True
         return outputs + self._seek(now)
 
     def reopen(self) -> None:
         """The round that was formed is over, and the state is still the same: calls are welcome again."""
         if self._formed:
             self._formed = False
-            self._next_attempt()
+            self._search.next_attempt()
 
     def stop(self) -> Outputs:
         """Look no longer, and follow no call, until the next `position`."""
         outputs = self._give_up("the search was stopped")
         self.reopen()
         self._away = True
-        self._looking = False
+        self._search.looking = False
         return outputs
 
     def offer(self, round_: bytes, samples: int, loss: float, *, now: float) -> Outputs:
@@ -176,7 +155,7 @@ class Matchmaker:
         """When to be woken with a Tick, unix seconds."""
         gathering = None if self._gathering is None else self._gathering.until
         promise = None if self._promise is None else self._promise.until
-        return earliest(gathering, promise, self._again_at)
+        return earliest(gathering, promise, self._search.again_at)
 
     def handle(self, event: Received[GroupMessage] | Tick | Lost, now: float) -> Outputs:
         """Advance by one event."""
@@ -185,7 +164,7 @@ class Matchmaker:
                 if sender == self._me:
                     self._trace.mark("group.drop.self")
                     return []
-                self._lost.discard(sender)
+                self._search.lost.discard(sender)
                 return self._receive(sender, message, now)
             case Tick():
                 return self._tick(now)
@@ -219,11 +198,10 @@ class Matchmaker:
 
     def _on_wanted(self, sender: PeerId, message: Wanted, now: float) -> Outputs:
         gathering = self._gathering
-        if self._formed or self._promise is not None or (gathering is None and now < self._rests_until):
+        if self._formed or self._promise is not None or (gathering is None and self._search.resting(now)):
             return [Send(sender, Declined(message.epoch, message.lineage, message.attempt, "busy"))]
         if gathering is None:
-            if message.attempt <= self._attempt + ATTEMPT_LEAP:
-                self._attempt = max(self._attempt, message.attempt)
+            self._search.heard(message.attempt)
             return self._lead(now, also=sender)
         if gathering.knows(sender) or not gathering.room:
             return []
@@ -235,17 +213,16 @@ class Matchmaker:
         current = self._gathering or self._promise
         if current is not None and current.round == round_:
             return []
-        tired = self._patience.over(sender, now)
+        tired = self._search.patience.over(sender, now)
         if tired or self._formed or (current is not None and not self._wins(call.attempt, sender)):
             return [Send(sender, Declined(call.epoch, call.lineage, call.attempt, "busy"))]
         until = now + PLAN_PATIENCE * self._numbers.gather_timeout_s
         if self._promise is not None and self._promise.leader == sender:  # it began anew: no reason to wait longer
             until = self._promise.until
-            self._patience.disappointed(sender, now)
+            self._search.patience.disappointed(sender, now)
         outputs = self._leave_for_better()
-        self._asked = self._again_at = None
-        if call.attempt <= self._attempt + ATTEMPT_LEAP:
-            self._attempt = max(self._attempt, call.attempt)
+        self._search.pause()
+        self._search.heard(call.attempt)
         self._promise = Promise(round_, sender, call.attempt, until)
         return [*outputs, ContributionWanted(round_)]
 
@@ -271,7 +248,7 @@ class Matchmaker:
             gathering.without(sender)
             gathering.busy += message.reason == "busy"
             outputs += self._publish_if_complete(now)
-        elif self._asked == sender and message.attempt == self._attempt and self._state is not None:
+        elif self._search.asked == sender and message.attempt == self._search.attempt and self._state is not None:
             concerned = True
             if message.reason != "busy":  # a busy one has heard: the call may come from the other leader
                 outputs += self._pass_over(sender, now)
@@ -305,8 +282,8 @@ class Matchmaker:
             return []
         self._promise = None
         self._formed = True
-        self._patience.content(promise.leader)
-        self._attempt = max(self._attempt, promise.attempt)
+        self._search.patience.content(promise.leader)
+        self._search.reached(promise.attempt)
         return [GroupFormed(plan)]
 
     # --- time and loss ---
@@ -317,40 +294,40 @@ class Matchmaker:
             outputs += self._publish(self._gathering, now)
         if self._promise is not None and now >= self._promise.until:
             outputs += self._break_promise("no plan came", now=now, unfit=True, cost=NO_PLAN)
-        if self._again_at is not None and now >= self._again_at:
-            self._again_at = None
-            if self._asked is not None:
-                outputs += self._pass_over(self._asked, now)
+        if self._search.again_at is not None and now >= self._search.again_at:
+            self._search.again_at = None
+            if self._search.asked is not None:
+                outputs += self._pass_over(self._search.asked, now)
             outputs += self._seek(now)
         return outputs
 
     def _lose(self, peer: PeerId, now: float) -> Outputs:
         if peer in self._candidates:
-            self._lost.add(peer)
+            self._search.lost.add(peer)
         if self._promise is not None and self._promise.leader == peer:
             return self._break_promise("the leader was lost", now=now, unfit=True)
         gathering = self._gathering
         if gathering is not None and gathering.knows(peer):
             gathering.without(peer)
             return self._publish_if_complete(now)
-        return self._pass_over(peer, now) if self._asked == peer else []
+        return self._pass_over(peer, now) if self._search.asked == peer else []
 
     # --- leading ---
 
     def _lead(self, now: float, *, also: PeerId | None = None) -> Outputs:
         assert self._state is not None
-        key = self._key(self._attempt)
+        key = self._key(self._search.attempt)
         others = [peer for peer in self._candidates if peer != self._me]
         others += [also] if also is not None and also not in others else []
         called = by_distance(others, key)[: GROUP_MAX - 1]
-        self._asked = self._again_at = None
+        self._search.pause()
         nonce = self._random.getrandbits(NONCE_BITS)
         until = now + self._numbers.gather_timeout_s
-        doubtful = self._lost.intersection(called) - {also}
+        doubtful = self._search.lost.intersection(called) - {also}
         self._gathering = Gathering(
-            round_id(key, self._me, nonce), self._attempt, nonce, until, set(called) - doubtful, doubtful
+            round_id(key, self._me, nonce), self._search.attempt, nonce, until, set(called) - doubtful, doubtful
         )
-        call = Call(*self._state, self._attempt, nonce)
+        call = Call(*self._state, self._search.attempt, nonce)
         return [*(Send(peer, call) for peer in called), ContributionWanted(self._gathering.round)]
 
     def _publish_if_complete(self, now: float) -> Outputs:
@@ -369,11 +346,9 @@ class Matchmaker:
         silent: Outputs = [Silent(missing)] if missing else []
         if reason is not None or self._state is None:
             outputs = self._give_up(reason or "the state has changed", silent=missing, samples=few)
-            self._rests_until = now + CALL_PATIENCE * self._numbers.gather_timeout_s * (1 << self._poor)
-            self._poor = min(self._poor + 1, POOR_MAX)
-            self._retry_later(max(now, self._rests_until - self._patience_s))
+            self._search.called_in_vain(now)
             if few is not None:
-                self._rest()
+                self._search.rest()
             return [*silent, *outputs]
         plan = make_plan(
             gathering.ready.values(),
@@ -402,7 +377,7 @@ class Matchmaker:
     def _update(self, candidates: Sequence[PeerId]) -> Outputs:
         before = set(self._candidates)
         self._candidates = tuple(sorted({*candidates, self._me}))
-        self._lost.intersection_update(self._candidates)
+        self._search.lost.intersection_update(self._candidates)
         gathering = self._gathering
         if gathering is None or self._state is None:
             return []
@@ -414,36 +389,20 @@ class Matchmaker:
     def _seek(self, now: float) -> Outputs:
         """Ask whoever should lead, or lead; unless something is under way."""
         occupied = self._formed or self._gathering is not None or self._promise is not None
-        waiting = self._asked is None and self._again_at is not None
-        if not self._looking or occupied or waiting or self._state is None:
+        waiting = self._search.asked is None and self._search.again_at is not None
+        if not self._search.looking or occupied or waiting or self._state is None:
             return []
-        shunned = (self._unfit | self._lost) - {self._me}
-        fit = [p for p in self._candidates if p not in shunned and not self._patience.over(p, now)]
-        leader = by_distance(fit, self._key(self._attempt))[0]
+        leader = self._search.leader(self._candidates, self._key(self._search.attempt), now=now)
         if leader == self._me:
             return self._lead(now)
-        if leader == self._asked:
+        if leader == self._search.asked:
             return []
-        self._asked = leader
-        self._again_at = now + self._patience_s
-        return [Send(leader, Wanted(*self._state, self._attempt))]
-
-    @property
-    def _patience_s(self) -> float:
-        return CALL_PATIENCE * self._numbers.gather_timeout_s * self._random.uniform(1.0, 1.5)
+        self._search.ask(leader, now)
+        return [Send(leader, Wanted(*self._state, self._search.attempt))]
 
     def _pass_over(self, leader: PeerId, now: float) -> Outputs:
-        self._unfit.add(leader)
-        self._asked = self._again_at = None
-        self._next_attempt()
+        self._search.pass_over(leader)
         return self._seek(now)
-
-    def _retry_later(self, now: float) -> None:
-        self._next_attempt()
-        self._again_at = now + self._patience_s if self._looking else None
-
-    def _next_attempt(self) -> None:
-        self._attempt = min(self._attempt + 1, ATTEMPT_MAX)
 
     # --- letting go ---
 
@@ -472,7 +431,7 @@ class Matchmaker:
     def _give_up(self, reason: str, *, silent: tuple[PeerId, ...] = (), samples: int | None = None) -> Outputs:
         current = self._gathering or self._promise
         outputs = self._leave_for_better(silent=silent, samples=samples)
-        self._asked = self._again_at = None
+        self._search.pause()
         return outputs if current is None else [*outputs, GroupFailed(current.round, reason, samples)]
 
     def _break_promise(
@@ -481,15 +440,15 @@ class Matchmaker:
         promise = self._promise
         assert promise is not None
         if cost:
-            self._patience.disappointed(promise.leader, now, times=cost)
+            self._search.patience.disappointed(promise.leader, now, times=cost)
         self._promise = None
         self._left = promise.round
-        self._attempt = max(self._attempt, promise.attempt)
+        self._search.reached(promise.attempt)
         if unfit:
-            self._unfit.add(promise.leader)
-            self._next_attempt()
+            self._search.unfit(promise.leader)
+            self._search.next_attempt()
             return [GroupFailed(promise.round, reason), *self._seek(now)]
-        self._retry_later(now)
+        self._search.retry_later(now)
         if samples is not None:
-            self._rest()
+            self._search.rest()
         return [GroupFailed(promise.round, reason, samples)]

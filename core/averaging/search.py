@@ -1,0 +1,114 @@
+"""Whom to ask for a call, and when: one peer's attempts to have the group of a state gathered."""
+
+from collections.abc import Sequence
+from random import Random
+
+from core.averaging.election import by_distance
+from core.averaging.messages import ATTEMPT_MAX
+from core.averaging.patience import Patience
+from core.base.ids import Key, PeerId
+
+CALL_PATIENCE = 0.5
+"""Part of the gather timeout after which a leader that was asked, and is silent, is passed over."""
+ATTEMPT_LEAP = 16
+"""How many attempts ahead of our own another peer's count is believed."""
+POOR_MAX = 3
+"""Rests after calls of ours that came to nothing are doubled so often: somebody says it has samples, and has not."""
+
+
+class Search:
+    """The count of attempts, who has failed as a leader, and who is asked at the moment.
+
+    Args:
+        me: This peer.
+        gather_timeout_s: How long a leader waits for contributions.
+        random: For the jitter of timeouts.
+    """
+
+    def __init__(self, me: PeerId, *, gather_timeout_s: float, random: Random) -> None:
+        self._me = me
+        self._gather_timeout_s = gather_timeout_s
+        self._random = random
+        self._unfit: set[PeerId] = set()
+        self._poor = 0
+        self._rests_until = 0.0
+        self.patience = Patience()
+        """With leaders whose calls come to nothing."""
+        self.attempt = 0
+        self.looking = False
+        """The target is reached: a group is to be found."""
+        self.lost: set[PeerId] = set()
+        """Candidates whose streams have ended and that have not been heard since."""
+        self.asked: PeerId | None = None
+        """Who is to call."""
+        self.again_at: float | None = None
+        """When whoever was asked is passed over, or the next attempt begins, unix seconds."""
+
+    def begin(self) -> None:
+        """A new state: everybody gets another chance, and nobody looks yet."""
+        self.looking = False
+        self.attempt = self._poor = 0
+        self._rests_until = 0.0
+        self._unfit = set()
+
+    def pause(self) -> None:
+        """Something is under way, or has just ended: nobody is asked for the moment."""
+        self.asked = self.again_at = None
+
+    def rest(self) -> None:
+        """Look no longer."""
+        self.looking = False
+        self.pause()
+
+    def reached(self, attempt: int) -> None:
+        """Attempts have come as far as this."""
+        self.attempt = max(self.attempt, attempt)
+
+    def heard(self, attempt: int) -> None:
+        """Another peer counts so far; believed within reason."""
+        if attempt <= self.attempt + ATTEMPT_LEAP:
+            self.reached(attempt)
+
+    def next_attempt(self) -> None:
+        """The present one came to nothing."""
+        self.attempt = min(self.attempt + 1, ATTEMPT_MAX)
+
+    def unfit(self, leader: PeerId) -> None:
+        """`leader` did not lead when it was its turn; this state will do without it."""
+        self._unfit.add(leader)
+
+    def pass_over(self, leader: PeerId) -> None:
+        """`leader` was asked in vain."""
+        self.unfit(leader)
+        self.pause()
+        self.next_attempt()
+
+    def retry_later(self, now: float) -> None:
+        """Begin the next attempt in a while."""
+        self.next_attempt()
+        self.again_at = now + self._patience_s if self.looking else None
+
+    def called_in_vain(self, now: float) -> None:
+        """A call of ours came to nothing: no new one at once, whoever asks."""
+        self._rests_until = now + CALL_PATIENCE * self._gather_timeout_s * (1 << self._poor)
+        self._poor = min(self._poor + 1, POOR_MAX)
+        self.retry_later(max(now, self._rests_until - self._patience_s))
+
+    def resting(self, now: float) -> bool:
+        """Whether no call of ours is to begin yet."""
+        return now < self._rests_until
+
+    def leader(self, candidates: Sequence[PeerId], key: Key, *, now: float) -> PeerId:
+        """Who is to call: the nearest to the attempt's key among those that may be relied on, perhaps this peer."""
+        shunned = (self._unfit | self.lost) - {self._me}
+        fit = [peer for peer in candidates if peer not in shunned and not self.patience.over(peer, now)]
+        return by_distance(fit, key)[0]
+
+    def ask(self, leader: PeerId, now: float) -> None:
+        """`leader` is asked now."""
+        self.asked = leader
+        self.again_at = now + self._patience_s
+
+    @property
+    def _patience_s(self) -> float:
+        return CALL_PATIENCE * self._gather_timeout_s * self._random.uniform(1.0, 1.5)
