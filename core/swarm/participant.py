@@ -25,9 +25,8 @@ from core.dht.messages import DHT_MESSAGES, Contact, Observed
 from core.dht.node import DhtNode
 from core.dht.settings import DhtSettings
 from core.swarm.beacon import Beacon
-from core.swarm.catch_up import DONORS_MAX, Fetched, FetchFailed, Fetching, StateFetch, StateSink
+from core.swarm.catch_up import Fetched, FetchFailed, Fetching, StateFetch, StateSink
 from core.swarm.donor import StateDonor, StateFile
-from core.swarm.doubts import Doubts
 from core.swarm.epoch import IN_STEP, Cue, EpochMachine, Phase
 from core.swarm.membership import Membership, Offer
 from core.swarm.messages import ChunkAsk, ChunkGive, StateAsk, StateDenied, StateOffer
@@ -46,14 +45,12 @@ from core.swarm.orders import (
     RoundLost,
 )
 from core.swarm.progress import NAME_CHARACTERS_MAX, Report
+from core.swarm.pursuit import Pursuit
 from core.swarm.rounds import Asked, Committed, Formed, Missed, Rounds
 from core.swarm.states import State, StateName
 from core.swarm.watch import Watch
 
 INFORMED_AFTER_S = 5.0
-RETRY_MIN_S = 0.5
-PEER_REST_MAX_S = 60.0
-STATE_REST_MAX_S = 600.0
 SHORT_REST_MAX_S = 10.0
 """A group that had too few samples is not tried again before they can have been made up for, or for this long."""
 DEADLY = 4
@@ -110,7 +107,6 @@ class Participant:
         self.epochs = EpochMachine()
         self.pending = _Pending()
         self.fetching: Fetching | None = None
-        self._random = random
         self.dht = DhtNode(signer=signer, verifier=verifier, random=random, settings=DhtSettings(), trace=self.trace)
         self._beacon = Beacon(me=self.me, run=settings.run, dht=self.dht, membership=self.membership, random=random)
         self.rounds = Rounds(
@@ -123,9 +119,7 @@ class Participant:
         )
         self.donor = StateDonor(trace=self.trace)
         self._fetch = StateFetch(sink=sink, trace=self.trace)
-        self._fetched_offer: Offer | None = None
-        self._doubtful_states = Doubts(first_s=RETRY_MIN_S, longest_s=STATE_REST_MAX_S, random=random)
-        self._doubtful_peers = Doubts(first_s=RETRY_MIN_S, longest_s=PEER_REST_MAX_S, random=random)
+        self._pursuit = Pursuit(self.membership, random)
         self._watch = Watch(round_s=settings.averaging.round_timeout_s)
         self._parts = Composite(
             {
@@ -136,7 +130,6 @@ class Participant:
             }
         )
         self._joined_at: float | None = None
-        self._retry_at: float | None = None
         self._heldout: tuple[int, float | None] = (0, None)
         self._address = ("", 0)
         self._collecting = b""
@@ -156,7 +149,9 @@ class Participant:
         joining = None
         if self.epochs.phase is Phase.JOINING and self._joined_at is not None:
             joining = self._joined_at + INFORMED_AFTER_S
-        return earliest(self._parts.deadline, self._beacon.deadline, self._watch.deadline, self._retry_at, joining)
+        return earliest(
+            self._parts.deadline, self._beacon.deadline, self._watch.deadline, self._pursuit.retry_at, joining
+        )
 
     def handle(self, event: Received[Any] | Tick | Lost | Observed, now: float) -> Sequence[Any]:
         """Advance by one event."""
@@ -190,7 +185,7 @@ class Participant:
     def trainer_gone(self, now: float) -> Sequence[Any]:
         """The trainer was stopped.  What it had accumulated is gone; a round that it had contributed to goes on."""
         if self.epochs.phase is Phase.LOADING:
-            self._doubt(now, times=DEADLY)
+            self._pursuit.doubt(now, times=DEADLY)
         self.epochs.advance(Cue.GONE)
         self._watch.heard()
         self.pending = _Pending()
@@ -232,20 +227,15 @@ class Participant:
         """The downloaded state is in place."""
         if not self.epochs.may(Cue.LOADED):
             return []
-        offer, held = self._fetched_offer, self.epochs.state
-        if offer is not None and state.name == offer.name:
-            for peer in offer.peers:
-                self._doubtful_peers.cleared(peer)
-            self._fetched_offer = None
+        held = self.epochs.state
+        if self._pursuit.arrived(state.name):
             self.epochs.hold(state)
             self.epochs.advance(Cue.LOADED)
             return self._settled(now)
         self.trace.mark("state.load.refused")
-        self._doubt(now, times=FALSE)
-        if held is None or (state.name, state.digest) != (
-            held.name,
-            held.digest,
-        ):  # nobody knows what the trainer holds now
+        self._pursuit.doubt(now, times=FALSE)
+        if held is None or (state.name, state.digest) != (held.name, held.digest):
+            # nobody knows what the trainer holds now
             return self._follow([Restart()], now)
         self.epochs.advance(Cue.LOADED)
         return self._follow([Changed(), *self._carry_on(now)], now)
@@ -289,8 +279,7 @@ class Participant:
         if self._watch.overdue(now):
             self.trace.mark(f"trainer.hangs.{self.epochs.phase.value}")
             outputs.append(Restart())
-        if self._retry_at is not None and self._retry_at <= now:
-            self._retry_at = None
+        if self._pursuit.due(now):
             outputs += self._consider(now)
         late = self._joined_at is not None and now >= self._joined_at + INFORMED_AFTER_S
         if self.epochs.phase is Phase.JOINING and late:
@@ -369,10 +358,10 @@ class Participant:
             return []
         mine = self.epochs.state.name
         if self.epochs.may(Cue.BEHIND):
-            offer = self._best_offer(mine, now)
+            offer = self._pursuit.best(mine, now)
             if offer is not None:
                 return self._fall_behind(offer, now)
-            if self._retry_at is not None and self._retry_at > now and self.membership.most_are_ahead(mine):
+            if self._pursuit.resting(now) and self.membership.most_are_ahead(mine):
                 return []
         if self.epochs.phase not in IN_STEP:
             return list(self.rounds.away(now))
@@ -384,26 +373,8 @@ class Participant:
         full = self.epochs.phase is Phase.TRAINING and left == 0 and now >= self._enough_at
         return list(self.rounds.position(mine, candidates, full=full, now=now))
 
-    def _best_offer(self, mine: StateName, now: float) -> Offer | None:
-        """The greatest state that peers promise, without the states and the peers that have disappointed us lately."""
-        for offer in self.membership.offers(mine):
-            peers = tuple(peer for peer in offer.peers if not self._doubtful_peers.resting(peer, now))
-            if peers and not self._doubtful_states.resting((offer.name, offer.digest), now):
-                return Offer(offer.name, offer.digest, peers)
-        return None
-
-    def _doubt(self, now: float, *, times: int = 1) -> None:
-        """The state that was to be caught up with was not given, or is none."""
-        offer = self._fetched_offer
-        if offer is None:
-            return
-        ends = [self._doubtful_states.failed((offer.name, offer.digest), now, times=times)]
-        ends += [self._doubtful_peers.failed(peer, now, times=times) for peer in offer.peers]
-        self._fetched_offer, self._retry_at = None, min(ends)
-
     def _fall_behind(self, offer: Offer, now: float) -> list[Any]:
-        donors = self._random.sample(offer.peers, min(len(offer.peers), DONORS_MAX))
-        self._fetched_offer = Offer(offer.name, offer.digest, tuple(donors))
+        donors = self._pursuit.begin(offer)
         self.epochs.advance(Cue.BEHIND)
         size_max = None if self.donor.size_bytes is None else self.donor.size_bytes + STATE_SLACK_BYTES
         asks = self._fetch.fetch(offer.name, offer.digest, donors, now, size_max=size_max)
@@ -418,7 +389,7 @@ class Participant:
         self.trace.mark("state.fetch.failed")
         self.fetching = None
         self.epochs.advance(Cue.FAILED)
-        self._doubt(now)
+        self._pursuit.doubt(now)
         self._beacon.hurry(now)
         return [Changed(), *self._carry_on(now)]
 
