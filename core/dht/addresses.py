@@ -1,6 +1,5 @@
 """Where peers are, by our own observation or by hearsay, and which of it the host has been told."""
 
-from collections import OrderedDict
 from dataclasses import dataclass
 
 from core.base.ids import PeerId
@@ -21,9 +20,9 @@ class AddressBook:
         limit: Peers remembered.  The host should remember at least as many.
     """
 
-    def __init__(self, *, limit: int = 1024) -> None:
+    def __init__(self, *, limit: int = 512) -> None:
         self._limit = limit
-        self._addresses: OrderedDict[PeerId, _Address] = OrderedDict()
+        self._addresses: dict[PeerId, _Address] = {}
 
     def get(self, peer: PeerId) -> Contact | None:
         """Where `peer` is to be reached, as far as we know."""
@@ -70,7 +69,7 @@ class AddressBook:
 
     def _put(self, address: _Address) -> None:
         peer = address.contact.peer_id
+        self._addresses.pop(peer, None)
         self._addresses[peer] = address
-        self._addresses.move_to_end(peer)
         if len(self._addresses) > self._limit:
-            self._addresses.popitem(last=False)
+            del self._addresses[next(iter(self._addresses))]

@@ -1,7 +1,5 @@
 """Peers that did not answer are left alone for a while, longer each time."""
 
-from collections import OrderedDict
-
 from core.base.ids import PeerId
 
 
@@ -18,7 +16,7 @@ class Backoff:
         self._first_s = first_s
         self._longest_s = longest_s
         self._limit = limit
-        self._rests: OrderedDict[PeerId, tuple[float, float]] = OrderedDict()
+        self._rests: dict[PeerId, tuple[float, float]] = {}
 
     def failed(self, peer: PeerId, now: float) -> None:
         """`peer` did not answer."""
@@ -26,7 +24,7 @@ class Backoff:
         rest_s = min(last_s * 2 or self._first_s, self._longest_s)
         self._rests[peer] = (now + rest_s, rest_s)
         if len(self._rests) > self._limit:
-            self._rests.popitem(last=False)
+            del self._rests[next(iter(self._rests))]
 
     def cleared(self, peer: PeerId) -> None:
         """`peer` is there after all."""

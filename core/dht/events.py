@@ -39,5 +39,12 @@ class Joined:
     contacts: int
 
 
-DhtEvent = Found | Stored | Learned | Joined
+@dataclass(frozen=True, slots=True)
+class ClockOff:
+    """The clocks of most peers are this far ahead of ours (behind: negative); 0.0: no longer worth a word."""
+
+    offset_s: float
+
+
+DhtEvent = Found | Stored | Learned | Joined | ClockOff
 Output = Send[Any] | DhtEvent

@@ -64,23 +64,29 @@ class Gather:
         """Whether there is nothing to fetch and nothing on its way."""
         return not self._claims and not self._fetching
 
-    def offered(self, records: Iterable[Record], now: float) -> None:
-        """Records that somebody sent: the valid ones are merged."""
+    def offered(self, records: Iterable[Record], now: float) -> int:
+        """Records that somebody sent: the valid ones are merged.  Returns how many are now as they should be."""
+        good = 0
         for record in records:
             tag = tag_of(record.subkey)
             known = self._records.get(tag)
             if record == known:
+                good += 1
                 continue
             if not 0 < record.expiration - now <= self._lifetime_s:
                 self._trace.mark("dht.drop.record.time")
             elif known is None and self._is_full(record.owner):
                 self._trace.mark("dht.drop.record.full")
+            elif not self._proofs.allows(self._key, record):
+                self._trace.mark("dht.drop.record.schema")
             elif not self._proofs.holds(self._key, record):
                 self._trace.mark("dht.drop.record.signature")
             elif supersedes(record, known):
                 self._owners[record.owner] += known is None
                 self._records[tag] = record
                 self._settle(tag)
+                good += 1
+        return good
 
     def claimed(self, peer: PeerId, claims: Iterable[Claim], now: float) -> None:
         """An index page of `peer`."""

@@ -6,12 +6,14 @@ towards the nearest: the walk goes on without it and takes it back if it answers
 """
 
 from bisect import insort
+from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from enum import Enum, auto
 
-from core.base.ids import Key, PeerId, distance, node_key
+from core.base.ids import Key, PeerId
 from core.dht.messages import Contact
+from core.dht.prefixes import counted_prefix
+from core.dht.space import point, position
 
 CANDIDATES_MAX = 64
 """Nearer ones push out farther ones."""
@@ -27,10 +29,12 @@ class _State(Enum):
     FAILED = auto()
 
 
-@dataclass(slots=True)
 class _Candidate:
-    contact: Contact
-    state: _State = _State.NEW
+    __slots__ = ("contact", "state")
+
+    def __init__(self, contact: Contact) -> None:
+        self.contact = contact
+        self.state = _State.NEW
 
 
 class Walk:
@@ -40,12 +44,31 @@ class Walk:
         key: Where to go.
         width: How many of the nearest must have answered.
         parallel: Queries in flight.
+        prefix_limit: Candidates of one network prefix; 0: any number.
+        local_is_free: Loopback and private addresses do not count.
+        taken: Peers that belong to another walk are left to it; ours are added.
     """
 
-    def __init__(self, key: Key, start: Iterable[Contact], *, width: int, parallel: int) -> None:
+    def __init__(
+        self,
+        key: Key,
+        start: Iterable[Contact],
+        *,
+        width: int,
+        parallel: int,
+        prefix_limit: int = 0,
+        local_is_free: bool = True,
+        taken: set[PeerId] | None = None,
+    ) -> None:
         self.key = key
         self.width = width
+        self._target = point(key)
         self._parallel = parallel
+        self._prefix_limit = prefix_limit
+        self._local_is_free = local_is_free
+        self._prefixes: Counter[str] = Counter()
+        self._taken = taken
+        self._is_choosy = bool(prefix_limit) or taken is not None
         self._order: list[tuple[int, PeerId]] = []
         self._candidates: dict[PeerId, _Candidate] = {}
         self._asked = 0
@@ -63,23 +86,32 @@ class Walk:
                 return False
         return answered >= self.width or not self._waiting
 
-    def add(self, contacts: Iterable[Contact]) -> None:
-        """Contacts that might be near the key; known ones are ignored."""
+    def add(self, contacts: Iterable[Contact], by: PeerId | None = None) -> None:  # noqa: ARG002 - as in Paths
+        """Contacts that might be near the key; known ones are ignored.  `by`: who named them."""
+        candidates, order, target = self._candidates, self._order, self._target
         for contact in contacts:
             peer = contact.peer_id
-            if peer in self._candidates:
+            if peer in candidates:
                 continue
-            self._candidates[peer] = _Candidate(contact)
-            insort(self._order, (distance(node_key(peer), self.key), peer))
-        for _, peer in self._order[CANDIDATES_MAX:]:
-            del self._candidates[peer]
+            away = position(peer) ^ target
+            if len(order) >= CANDIDATES_MAX and away > order[-1][0]:
+                continue
+            if self._is_choosy and self._is_refused(contact):
+                continue
+            candidates[peer] = _Candidate(contact)
+            insort(order, (away, peer))
+        for _, peer in order[CANDIDATES_MAX:]:
+            del candidates[peer]
             self._waiting.discard(peer)
-        del self._order[CANDIDATES_MAX:]
+        del order[CANDIDATES_MAX:]
 
     def take(self) -> list[Contact]:
         """Whom to ask now; they count as asked."""
-        free = self._parallel - sum(self._candidates[peer].state is _State.ASKED for peer in self._waiting)
+        candidates = self._candidates
+        free = self._parallel - sum(candidates[peer].state is _State.ASKED for peer in self._waiting)
         chosen: list[Contact] = []
+        if free <= 0:
+            return chosen
         for candidate in self._nearest():
             if len(chosen) >= free or self._asked >= ASKED_MAX:
                 break
@@ -114,6 +146,20 @@ class Walk:
         if candidate is not None and peer in self._waiting:
             self._waiting.discard(peer)
             candidate.state = state
+
+    def _is_refused(self, contact: Contact) -> bool:
+        """Whether another walk has this peer, or its network has enough candidates already."""
+        if self._taken is not None and contact.peer_id in self._taken:
+            return True
+        if self._prefix_limit:
+            prefix = counted_prefix(contact.host, local_is_free=self._local_is_free)
+            if prefix is not None:
+                if self._prefixes[prefix] >= self._prefix_limit:
+                    return True
+                self._prefixes[prefix] += 1
+        if self._taken is not None:
+            self._taken.add(contact.peer_id)
+        return False
 
     def _nearest(self) -> Iterator[_Candidate]:
         """The nearest `width` candidates that have not let us down."""

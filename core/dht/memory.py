@@ -7,19 +7,25 @@ from core.base.ids import Key
 from core.dht.messages import Contact, Record
 from core.dht.records import Tag, supersedes, tag_of
 
-READ_KEYS_MAX = 8
+READ_KEYS_MAX = 64
+READ_RECORDS_MAX = 4_000
 ROUTES_MAX = 64
+ABSENT_MAX = 256
 
 
 class Memory:
-    """Records of the keys read last, the way to them, and when our own records expire.
+    """Records of the keys read last, the way to them, keys without records, and when our own records expire.
 
     Args:
         route_s: How long a way is believed.
+        absent_s: How long a key is believed to be empty.
     """
 
-    def __init__(self, *, route_s: float) -> None:
+    def __init__(self, *, route_s: float, absent_s: float = 0.0) -> None:
         self._route_s = route_s
+        self._absent_s = absent_s
+        self._absent: OrderedDict[Key, float] = OrderedDict()
+        self._read_at: dict[Key, float] = {}
         self._read: OrderedDict[Key, dict[Tag, Record]] = OrderedDict()
         self._routes: OrderedDict[Key, tuple[float, tuple[Contact, ...]]] = OrderedDict()
         self._mine: dict[tuple[Key, bytes], int] = {}
@@ -32,15 +38,37 @@ class Memory:
                 known[tag] = record
         return known
 
-    def read(self, key: Key, records: Mapping[Tag, Record]) -> None:
+    def read(self, key: Key, records: Mapping[Tag, Record], now: float = 0.0) -> None:
         """A read of the key has ended with these records."""
         under_key = self._under(key)
+        self._read_at[key] = now
         for tag, record in records.items():
             if supersedes(record, under_key.get(tag)):
                 under_key[tag] = record
 
+    def age_s(self, key: Key, now: float) -> float:
+        """How long ago the key was read, seconds; infinite if that is forgotten."""
+        return now - self._read_at.get(key, float("-inf"))
+
+    def in_vain(self, key: Key, now: float) -> None:
+        """A read of the key has found nothing, though there were peers to ask."""
+        if self._absent_s:
+            self._absent[key] = now + self._absent_s
+            self._absent.move_to_end(key)
+            if len(self._absent) > ABSENT_MAX:
+                self._absent.popitem(last=False)
+
+    def is_absent(self, key: Key, now: float) -> bool:
+        """Whether the key was empty a moment ago."""
+        return now < self._absent.get(key, 0.0)
+
+    def appeared(self, key: Key) -> None:
+        """Somebody has stored something under the key."""
+        self._absent.pop(key, None)
+
     def wrote(self, key: Key, record: Record) -> None:
         """A record of ours is about to be stored."""
+        self.appeared(key)
         self._mine[key, record.subkey] = record.expires_ms
         self._under(key)[tag_of(record.subkey)] = record
 
@@ -64,8 +92,8 @@ class Memory:
         """Somebody on the way no longer answers."""
         self._routes.pop(key, None)
 
-    def expire(self, now: float) -> None:
-        """Forget what has expired."""
+    def expire(self, now: float) -> float | None:
+        """Forget what has expired; returns when the next record of those read or written will have."""
         now_ms = now * 1000
         self._mine = {place: expires_ms for place, expires_ms in self._mine.items() if expires_ms > now_ms}
         for key, under_key in list(self._read.items()):
@@ -73,13 +101,23 @@ class Memory:
             self._read[key] = live
             if not live:
                 del self._read[key]
+                self._read_at.pop(key, None)
         for key, (until, _) in list(self._routes.items()):
             if until <= now:
                 del self._routes[key]
+        for key, until in list(self._absent.items()):
+            if until <= now:
+                del self._absent[key]
+        expirations = [*self._mine.values()]
+        expirations += [record.expires_ms for under_key in self._read.values() for record in under_key.values()]
+        return min(expirations) / 1000 if expirations else None
 
     def _under(self, key: Key) -> dict[Tag, Record]:
         under_key = self._read.setdefault(key, {})
         self._read.move_to_end(key)
-        if len(self._read) > READ_KEYS_MAX:
-            self._read.popitem(last=False)
+        while len(self._read) > READ_KEYS_MAX or (
+            len(self._read) > 1 and sum(map(len, self._read.values())) > READ_RECORDS_MAX
+        ):
+            forgotten, _ = self._read.popitem(last=False)
+            self._read_at.pop(forgotten, None)
         return under_key

@@ -29,6 +29,9 @@ INDEX_ENTRY_BYTES = TAG_BYTES + 6 + 2
 HOST_CHARACTERS_MAX = 60
 NODES_MAX = 12
 QUERY_BITS = 63
+BUNDLE_MAX = 12
+BUNDLE_HEADER_BYTES = 26
+"""A bundle, or its answer, without its contents."""
 
 Peer32 = Annotated[bytes, Meta(min_length=PEER_ID_BYTES, max_length=PEER_ID_BYTES)]
 Key32 = Annotated[bytes, Meta(min_length=KEY_BYTES, max_length=KEY_BYTES)]
@@ -108,6 +111,9 @@ class Ping(Request, frozen=True, tag="dht.ping"):
 class Pong(Answer, frozen=True, tag="dht.pong"):
     """I am."""
 
+    time_ms: Milliseconds = 0
+    """What my clock shows, unix milliseconds; 0: I do not say."""
+
 
 class Find(Request, frozen=True, tag="dht.find"):
     """Whom do you know near `key`?"""
@@ -169,8 +175,40 @@ class Stored(Answer, frozen=True, tag="dht.stored"):
     accepted: bool
 
 
-DHT_MESSAGES: tuple[type[Message], ...] = (Ping, Pong, Find, Nodes, Get, Values, Fetch, Records, Store, Stored)
-ANSWER_TO: dict[type[Request], type[Answer]] = {Ping: Pong, Find: Nodes, Get: Values, Fetch: Records, Store: Stored}
+class Cache(Request, frozen=True, tag="dht.cache"):
+    """Keep a copy of this record for a while, for those who look for it on the way that I came.  `Stored` answers."""
+
+    key: Key32
+    record: Record
+
+
+Asking = Ping | Find | Get | Fetch | Store | Cache
+Answering = Pong | Nodes | Values | Records | Stored
+
+
+class Bundle(Request, frozen=True, tag="dht.bundle"):
+    """Several requests in one datagram, each with a query id of its own; that of the bundle means nothing."""
+
+    requests: Annotated[tuple[Asking, ...], Meta(max_length=BUNDLE_MAX)]
+
+
+class Bundled(Answer, frozen=True, tag="dht.bundled"):
+    """The answers to a bundle, or some of them: the others come in another datagram."""
+
+    answers: Annotated[tuple[Answering, ...], Meta(max_length=BUNDLE_MAX)]
+
+
+DHT_MESSAGES: tuple[type[Message], ...] = (
+    Ping, Pong, Find, Nodes, Get, Values, Fetch, Records, Store, Stored, Cache, Bundle, Bundled,
+)  # fmt: skip
+ANSWER_TO: dict[type[Request], type[Answer]] = {
+    Ping: Pong,
+    Find: Nodes,
+    Get: Values,
+    Fetch: Records,
+    Store: Stored,
+    Cache: Stored,
+}
 
 _encoder = msgspec.msgpack.Encoder()
 

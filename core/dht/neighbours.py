@@ -7,8 +7,10 @@ from core.base.trace import Trace
 from core.dht.addresses import AddressBook
 from core.dht.backoff import Backoff
 from core.dht.messages import Contact
-from core.dht.routing import Heard, RoutingTable
+from core.dht.prefixes import may_name, reach
+from core.dht.routing import Heard, PrefixLimits, RoutingTable
 from core.dht.settings import DhtSettings
+from core.dht.space import point, position
 
 SEEDS_MAX = 32
 
@@ -29,10 +31,14 @@ class Neighbours:
             bucket_size=settings.bucket_size,
             spares=settings.spares_per_bucket,
             doubt_after_s=settings.doubt_after_s,
+            prefixes=PrefixLimits(
+                settings.prefix_per_bucket, settings.prefix_per_table, local_is_free=settings.local_is_free
+            ),
         )
-        self.book = AddressBook()
+        self.book = AddressBook(limit=settings.addresses_max)
         self._backoff = Backoff(settings.silence_s, settings.silence_max_s)
         self._seeds: dict[PeerId, Contact] = {}
+        self._seeds_heard: dict[PeerId, float] = {}
 
     def add_seeds(self, contacts: Iterable[Contact]) -> None:
         """Remember peers that a lookup may always start from; at most `SEEDS_MAX`."""
@@ -44,10 +50,9 @@ class Neighbours:
         """Whether lookups may always start from this peer."""
         return peer in self._seeds
 
-    def absent_seeds(self, now: float) -> list[Contact]:
-        """Seeds that are not in the table and may be tried again."""
-        seeds = self._seeds.items()
-        return [c for peer, c in seeds if self.table.get(peer) is None and not self._backoff.resting(peer, now)]
+    def silent_seeds(self, before: float) -> list[Contact]:
+        """Seeds that have not answered since `before`: the rest of the network may be behind them."""
+        return [c for peer, c in self._seeds.items() if self._seeds_heard.get(peer, float("-inf")) < before]
 
     def observed(self, peer: PeerId, host: str, port: int) -> None:
         """The host saw the peer at this address."""
@@ -62,6 +67,8 @@ class Neighbours:
         peer = contact.peer_id
         contact = self.book.answered(peer) or contact
         self._backoff.cleared(peer)
+        if peer in self._seeds:
+            self._seeds_heard[peer] = now
         return contact, self.table.heard(contact, now)
 
     def silent(self, peer: PeerId, now: float) -> None:
@@ -72,12 +79,13 @@ class Neighbours:
 
     def to_probe(self, peer: PeerId, now: float) -> Contact | None:
         """A request of `peer` has come: its contact if it should be asked to prove its address."""
-        if self.table.touched(peer, now) or not self.table.wants(peer):
+        if self.table.touched(peer, now):
             return None
         contact = self.book.get(peer)
         if contact is None:
             self._trace.mark("dht.note.address_unknown")
-        return contact
+            return None
+        return contact if self.table.wants(contact) else None
 
     def start(self, key: Key, now: float) -> list[Contact]:
         """Where a lookup of `key` begins: the nearest that are known; where these are few, whoever there is."""
@@ -89,13 +97,30 @@ class Neighbours:
             contacts = list(everybody.values())
         return [contact for contact in contacts if not self._backoff.resting(contact.peer_id, now)]
 
-    def acceptable(self, contacts: Sequence[Contact], now: float) -> tuple[Contact, ...]:
-        """Those of the contacts that somebody named which are worth asking, with the best known address of each."""
+    def acceptable(self, contacts: Sequence[Contact], *, key: Key, by: Contact, now: float) -> tuple[Contact, ...]:
+        """Those contacts, named by `by` as near to `key`, which are worth asking, with the best known address of each.
+
+        An honest peer names the nearest first, and nobody whose address it cannot know of.
+        """
+        if self._settings.check_replies and not _in_order(contacts, key):
+            self._trace.mark("dht.drop.nodes.order")
+            return ()
         chosen: dict[PeerId, Contact] = {}
+        checked, from_afar = self._settings.check_replies, reach(by.host)
         for contact in contacts:
             peer = contact.peer_id
             if peer == self._me or peer in chosen:
                 self._trace.mark("dht.drop.contact")
             elif not self._backoff.resting(peer, now):
-                chosen[peer] = self.table.get(peer) or self.book.preferred(contact)
+                known = self.table.get(peer)
+                if known is None and checked and not may_name(contact.host, from_afar):
+                    self._trace.mark("dht.drop.contact.reach")
+                    continue
+                chosen[peer] = known or self.book.preferred(contact)
         return tuple(chosen.values())
+
+
+def _in_order(contacts: Sequence[Contact], key: Key) -> bool:
+    target = point(key)
+    away = [position(contact.peer) ^ target for contact in contacts]
+    return away == sorted(away)

@@ -24,8 +24,8 @@ from core.dht.messages import (
 )
 from core.dht.records import Tag
 
-NODES_BESIDE_RECORDS = 4
-"""Contacts named even where records need the room."""
+NODES_BESIDE_INDEX = 4
+"""Contacts named even where an index needs the room; beside records there is at least one."""
 ANSWER_HEADER_BYTES = 34
 """The largest of the answers without their contents: Values."""
 
@@ -74,12 +74,11 @@ def values_answer(request: Get, records: Mapping[Tag, Record], contacts: Sequenc
     room = answer_room(request) - ANSWER_HEADER_BYTES
     if request.after:
         return _index_page(request, records, (), room)
-    first = _fitting(contacts[:NODES_BESIDE_RECORDS], room)
     needed = sum(record_bytes(record) for record in records.values())
-    if needed <= room - sum(contact_bytes(contact) for contact in first):
+    if needed + sum(contact_bytes(contact) for contact in contacts[:1]) <= room:
         nodes = _fitting(contacts, room - needed)
         return Values(request.query, nodes, tuple(records.values()), b"", more=False)
-    return _index_page(request, records, first, room)
+    return _index_page(request, records, _fitting(contacts[:NODES_BESIDE_INDEX], room), room)
 
 
 def index_entry(tag: Tag, record: Record) -> bytes:

@@ -8,6 +8,7 @@ from typing import NewType
 
 from core.base.ids import PEER_ID_BYTES, Key, PeerId
 from core.base.signing import Signer, Verifier
+from core.dht.classes import KeyClasses
 from core.dht.messages import SUBKEY_BYTES_MAX, TAG_BYTES, VALUE_BYTES_MAX, Record
 
 Tag = NewType("Tag", bytes)
@@ -50,10 +51,12 @@ class Proofs:
     Args:
         verifier: Tells signatures.
         limit: Outcomes remembered.
+        classes: Which records are well-formed.
     """
 
-    def __init__(self, verifier: Verifier, *, limit: int = 512) -> None:
+    def __init__(self, verifier: Verifier, *, limit: int = 512, classes: KeyClasses | None = None) -> None:
         self._verifier = verifier
+        self._classes = classes or KeyClasses({})
         self._limit = limit
         self._outcomes: OrderedDict[tuple[Key, Record], bool] = OrderedDict()
 
@@ -65,6 +68,10 @@ class Proofs:
             outcome = self._verifier.verify(record.owner, record.signature, data)
             self._remember(key, record, outcome=outcome)
         return outcome
+
+    def allows(self, key: Key, record: Record) -> bool:
+        """Whether the record is well-formed for a key of its class."""
+        return self._classes.allows(key, record)
 
     def signed(self, key: Key, record: Record) -> None:
         """We have just signed this record ourselves."""
@@ -88,6 +95,8 @@ class Verdict(StrEnum):
     FULL = "full"
     """The store, the key or the owner has reached its limit."""
     SIGNATURE = "signature"
+    SCHEMA = "schema"
+    """Not what may stand under a key of this class."""
 
     @property
     def held(self) -> bool:
@@ -105,6 +114,7 @@ class RecordStore:
         per_key: Records under one key at most.
         per_owner: Records of one owner at most.
         per_owner_and_key: Of these under one key, so that nobody can fill a key that others share.
+        bytes_max: Bytes of all values together.
     """
 
     def __init__(
@@ -116,8 +126,11 @@ class RecordStore:
         per_key: int = 2_000,
         per_owner: int = 200,
         per_owner_and_key: int = 16,
+        bytes_max: int = 4 * 1024 * 1024,
     ) -> None:
         self._proofs = proofs
+        self._bytes_max = bytes_max
+        self._bytes = 0
         self._max_lifetime_ms = int(max_lifetime_s * 1000)
         self._total = total
         self._per_key = per_key
@@ -149,31 +162,44 @@ class RecordStore:
             return Verdict.KNOWN
         if known is None and self._is_full(key, len(under_key), record.owner):
             return Verdict.FULL
+        more_bytes = len(record.value) - (len(known.value) if known is not None else 0)
+        if more_bytes > 0 and self._bytes + more_bytes > self._bytes_max:
+            return Verdict.FULL
+        if not self._proofs.allows(key, record):
+            return Verdict.SCHEMA
         if not self._proofs.holds(key, record):
             return Verdict.SIGNATURE
         if known is not None:
             self._tally(key, known.owner, -1)
         self._tally(key, record.owner, 1)
+        self._bytes += more_bytes
         self._records.setdefault(key, under_key)[tag] = record
         return Verdict.KEPT
 
     def get(self, key: Key, now: float) -> Mapping[Tag, Record]:
         """The live records of a key."""
+        under_key = self._records.get(key)
+        if not under_key:
+            return {}
         now_ms = int(now * 1000)
-        under_key = self._records.get(key, {})
         return {tag: record for tag, record in under_key.items() if record.expires_ms > now_ms}
 
-    def expire(self, now: float) -> None:
-        """Forget what has expired."""
+    def expire(self, now: float) -> float | None:
+        """Forget what has expired; returns when the next record will have."""
         now_ms = int(now * 1000)
+        next_ms: int | None = None
         for key, under_key in list(self._records.items()):
             for tag, record in list(under_key.items()):
                 if record.expires_ms <= now_ms:
                     del under_key[tag]
+                    self._bytes -= len(record.value)
                     self._tally(key, record.owner, -1)
+                elif next_ms is None or record.expires_ms < next_ms:
+                    next_ms = record.expires_ms
             if not under_key:
                 del self._records[key]
                 del self._owners_of[key]
+        return None if next_ms is None else next_ms / 1000
 
     def _is_full(self, key: Key, under_key: int, owner: PeerId) -> bool:
         mine = self._owners_of[key][owner] if key in self._owners_of else 0

@@ -1,14 +1,31 @@
 """The side that answers: contacts and records for whoever asks, within the room that the request paid for."""
 
+from collections.abc import Mapping
 from itertools import islice
 
-from core.base.ids import Key, PeerId, distance, node_key
+from core.base.ids import Key, PeerId
 from core.base.trace import Trace
-from core.dht.messages import NODES_MAX, Answer, Contact, Fetch, Find, Get, Ping, Pong, Record, Request, Store, Stored
+from core.dht.copies import Copies
+from core.dht.messages import (
+    NODES_MAX,
+    Answer,
+    Cache,
+    Contact,
+    Fetch,
+    Find,
+    Get,
+    Ping,
+    Pong,
+    Record,
+    Request,
+    Store,
+    Stored,
+)
 from core.dht.pages import nodes_answer, records_answer, values_answer
-from core.dht.records import RecordStore
+from core.dht.records import RecordStore, Tag
 from core.dht.routing import RoutingTable
 from core.dht.settings import DhtSettings
+from core.dht.space import point, position
 
 KEYS_PER_NEWCOMER = 500
 """Keys considered for each newcomer."""
@@ -17,30 +34,47 @@ KEYS_PER_NEWCOMER = 500
 class Responder:
     """Answers requests from the routing table and the record store."""
 
-    def __init__(self, table: RoutingTable, store: RecordStore, *, trace: Trace) -> None:
+    def __init__(self, table: RoutingTable, store: RecordStore, copies: Copies, *, trace: Trace) -> None:
         self._table = table
         self._store = store
+        self._copies = copies
         self._trace = trace
+        self._taken: list[tuple[Key, Record]] = []
 
     def answer(self, sender: PeerId, request: Request, now: float) -> Answer | None:
         """The answer to a request; None: it is of no known class."""
         match request:
-            case Ping():
-                return Pong(request.query)
             case Find():
                 return nodes_answer(request, self._near(request.key, sender))
             case Get():
                 key = Key(request.key)
                 contacts = [] if request.after else self._near(key, sender)
-                return values_answer(request, self._store.get(key, now), contacts)
-            case Fetch():
-                return records_answer(request, self._store.get(Key(request.key), now))
+                return values_answer(request, self._records(key, now), contacts)
             case Store():
-                verdict = self._store.put(Key(request.key), request.record, now)
-                if not verdict.held:
-                    self._trace.mark(f"dht.drop.record.{verdict}")
-                return Stored(request.query, verdict.held)
+                return Stored(request.query, self._put(Key(request.key), request.record, now))
+            case Fetch():
+                return records_answer(request, self._records(Key(request.key), now))
+            case Ping():
+                return Pong(request.query, int(now * 1000))
+            case Cache():
+                return Stored(request.query, self._copies.put(Key(request.key), request.record, now))
         return None
+
+    def taken(self) -> list[tuple[Key, Record]]:
+        """The records that the last answers said are held; each is named once."""
+        taken, self._taken = self._taken, []
+        return taken
+
+    def _records(self, key: Key, now: float) -> Mapping[Tag, Record]:
+        return self._copies.beside(key, self._store.get(key, now), now)
+
+    def _put(self, key: Key, record: Record, now: float) -> bool:
+        verdict = self._store.put(key, record, now)
+        if verdict.held:
+            self._taken.append((key, record))
+        else:
+            self._trace.mark(f"dht.drop.record.{verdict}")
+        return verdict.held
 
     def _near(self, key: bytes, sender: PeerId) -> list[Contact]:
         """The nearest that are known, without the asker."""
@@ -56,11 +90,12 @@ def due_to_newcomer(
     nearest of all (Maymounkov and Mazieres 2002, section 2.5).  Records that end soon stay behind.
     """
     due: list[tuple[Key, Record]] = []
-    here, there = node_key(me), node_key(newcomer)
+    here, there = position(me), position(newcomer)
     for key in islice(store, KEYS_PER_NEWCOMER):
-        mine, theirs = distance(here, key), distance(there, key)
+        target = point(key)
+        mine, theirs = here ^ target, there ^ target
         others = [c.peer_id for c in table.closest(key, settings.replicas + 1) if c.peer != newcomer]
-        distances = [distance(node_key(peer), key) for peer in others]
+        distances = [position(peer) ^ target for peer in others]
         if distances and distances[0] < mine:
             continue
         if sum(other < theirs for other in (mine, *distances)) >= settings.replicas:

@@ -3,15 +3,30 @@
 Bucket i holds peers whose XOR distance from us has its highest one-bit at i.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from heapq import nsmallest
 from random import Random
 
-from core.base.ids import KEY_BYTES, Key, PeerId, node_key
+from core.base.ids import KEY_BYTES, Key, PeerId
 from core.dht.messages import Contact
+from core.dht.prefixes import counted_prefix
+from core.dht.space import point, position
 
 FAILURES_MAX = 3
 """Unanswered queries in a row after which a contact goes even if nobody waits for its place."""
+FEW_NETWORKS = 4
+"""Who knows fewer network prefixes than this counts none: all of a small collaboration may sit in one building."""
+
+
+@dataclass(frozen=True, slots=True)
+class PrefixLimits:
+    """How many contacts of one network prefix there may be; 0: any number."""
+
+    per_bucket: int = 0
+    per_table: int = 0
+    local_is_free: bool = True
 
 
 @dataclass(slots=True)
@@ -19,6 +34,7 @@ class _Entry:
     contact: Contact
     key: int
     seen: float
+    prefix: str | None
     failures: int = 0
 
 
@@ -49,16 +65,27 @@ class RoutingTable:
         bucket_size: Contacts per bucket.
         spares: Contacts that wait for a place, per bucket.
         doubt_after_s: How long a contact must be silent before it is doubted when its bucket is full.
+        prefixes: Against many ids from one network.
     """
 
-    def __init__(self, me: PeerId, *, bucket_size: int = 20, spares: int = 8, doubt_after_s: float = 30.0) -> None:
-        self._me = int.from_bytes(node_key(me), "big")
+    def __init__(
+        self,
+        me: PeerId,
+        *,
+        bucket_size: int = 20,
+        spares: int = 8,
+        doubt_after_s: float = 30.0,
+        prefixes: PrefixLimits | None = None,
+    ) -> None:
+        self._me = position(me)
         self._bucket_size = bucket_size
         self._spares = spares
         self._doubt_after_s = doubt_after_s
         self._buckets: dict[int, _Bucket] = {}
         self._indices: list[int] = []
         self._entries: dict[PeerId, _Entry] = {}
+        self._limits = prefixes or PrefixLimits()
+        self._prefixes: Counter[str] = Counter()
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -72,22 +99,34 @@ class RoutingTable:
         """Everybody in the table."""
         return [entry.contact for entry in self._entries.values()]
 
+    @property
+    def knows_few_networks(self) -> bool:
+        """Whether network prefixes do not count, since there are too few of them."""
+        return len(self._prefixes) < FEW_NETWORKS
+
     def heard(self, contact: Contact, now: float) -> Heard:
         """The contact has just proven that it is there."""
         peer = contact.peer_id
-        key = int.from_bytes(node_key(peer), "big") if peer not in self._entries else self._entries[peer].key
+        entry = self._entries.get(peer)
+        if entry is not None:
+            bucket = self._bucket_of(entry.key)
+            entry.contact, entry.seen, entry.failures = contact, now, 0
+            bucket.entries[peer] = bucket.entries.pop(peer)
+            if bucket.doubted == peer:
+                bucket.doubted = None
+            return Heard(added=False, doubtful=None)
+        key = position(peer)
         if key == self._me:
             return Heard(added=False, doubtful=None)
-        bucket = self._bucket((key ^ self._me).bit_length() - 1)
-        if bucket.doubted == peer:
-            bucket.doubted = None
-        entry = bucket.entries.pop(peer, None)
-        if entry is not None or len(bucket.entries) < self._bucket_size:
-            bucket.spares.pop(peer, None)
-            bucket.entries[peer] = self._entries[peer] = _Entry(contact, key, now)
-            return Heard(added=entry is None, doubtful=None)
+        entry = _Entry(contact, key, now, counted_prefix(contact.host, local_is_free=self._limits.local_is_free))
+        bucket = self._bucket_of(key)
         bucket.spares.pop(peer, None)
-        bucket.spares[peer] = _Entry(contact, key, now)
+        if self._is_crowded(bucket, entry.prefix):
+            return Heard(added=False, doubtful=None)
+        if len(bucket.entries) < self._bucket_size:
+            self._enter(bucket, entry)
+            return Heard(added=True, doubtful=None)
+        bucket.spares[peer] = entry
         if len(bucket.spares) > self._spares:
             del bucket.spares[next(iter(bucket.spares))]
         return Heard(added=False, doubtful=self._doubt(bucket, now))
@@ -97,7 +136,7 @@ class RoutingTable:
         entry = self._entries.get(peer)
         if entry is None or entry.failures:
             return False
-        bucket = self._bucket((entry.key ^ self._me).bit_length() - 1)
+        bucket = self._bucket_of(entry.key)
         entry.seen = now
         bucket.entries[peer] = bucket.entries.pop(peer)
         return True
@@ -113,49 +152,76 @@ class RoutingTable:
         entry = self._entries.get(peer)
         if entry is None:
             return
-        bucket = self._bucket((entry.key ^ self._me).bit_length() - 1)
+        bucket = self._bucket_of(entry.key)
         if bucket.doubted == peer:
             bucket.doubted = None
         entry.failures += 1
         if not bucket.spares and entry.failures < FAILURES_MAX:
             return
-        del bucket.entries[peer], self._entries[peer]
-        if bucket.spares:
-            heir, spare = bucket.spares.popitem()
-            bucket.entries[heir] = self._entries[heir] = spare
+        self._remove(bucket, entry)
+        while bucket.spares and len(bucket.entries) < self._bucket_size:
+            _, spare = bucket.spares.popitem()
+            if not self._is_crowded(bucket, spare.prefix):
+                self._enter(bucket, spare)
 
-    def wants(self, peer: PeerId) -> bool:
+    def wants(self, contact: Contact) -> bool:
         """Whether to ask a peer for proof: there is a place for it, or it is in the table but was silent."""
-        key = int.from_bytes(node_key(peer), "big")
+        peer = contact.peer_id
+        entry = self._entries.get(peer)
+        if entry is not None:
+            return bool(entry.failures)
+        key = position(peer)
         if key == self._me:
             return False
-        if peer in self._entries:
-            return bool(self._entries[peer].failures)
         bucket = self._buckets.get((key ^ self._me).bit_length() - 1)
-        if bucket is None or len(bucket.entries) < self._bucket_size:
+        if bucket is None:
             return True
-        return peer not in bucket.spares and len(bucket.spares) < self._spares
+        if len(bucket.entries) >= self._bucket_size and len(bucket.spares) >= self._spares:
+            return False
+        network = counted_prefix(contact.host, local_is_free=self._limits.local_is_free)
+        if self._is_crowded(bucket, network):
+            return False
+        if len(bucket.entries) < self._bucket_size:
+            return True
+        return peer not in bucket.spares
 
     def closest(self, key: Key, count: int) -> list[Contact]:
         """The `count` contacts nearest to `key`, nearest first, without those that did not answer lately.
 
         Buckets are visited in the order of their distance from the key, so only those that are needed get sorted.
         """
-        target = int.from_bytes(key, "big")
+        target = point(key)
         found: list[Contact] = []
+        missing = count
         for index in self._nearest_buckets(target ^ self._me):
-            healthy = [entry for entry in self._buckets[index].entries.values() if not entry.failures]
-            healthy.sort(key=lambda entry: entry.key ^ target)
-            found += [entry.contact for entry in healthy]
-            if len(found) >= count:
+            entries = self._buckets[index].entries.values()
+            healthy = {entry.key ^ target: entry.contact for entry in entries if not entry.failures}
+            order = sorted(healthy) if len(healthy) <= missing else nsmallest(missing, healthy)
+            found += [healthy[distance] for distance in order]
+            missing = count - len(found)
+            if missing <= 0:
                 break
-        return found[:count]
+        return found
 
-    def stale(self, before: float, count: int) -> list[Contact]:
-        """Up to `count` contacts that were last heard of before that time, the longest silent first."""
-        silent = [entry for entry in self._entries.values() if entry.seen < before]
-        silent.sort(key=lambda entry: entry.seen)
-        return [entry.contact for entry in silent[:count]]
+    def near_me(self, count: int) -> list[tuple[Contact, float]]:
+        """The `count` contacts nearest to us, and when each was last heard of."""
+        near: list[_Entry] = []
+        for index in self._indices:
+            near += self._buckets[index].entries.values()
+            if len(near) >= count:
+                break
+        near.sort(key=lambda entry: entry.key ^ self._me)
+        return [(entry.contact, entry.seen) for entry in near[:count]]
+
+    def useful(self) -> list[Contact]:
+        """Everybody in the table, the most useful to begin with first: answering, lately heard of."""
+        entries = sorted(self._entries.values(), key=lambda entry: (entry.failures, -entry.seen))
+        return [entry.contact for entry in entries]
+
+    def refresh_due(self, every_s: float) -> float | None:
+        """When the next bucket is to be refreshed, if each is with `every_s`; None: there is none."""
+        used = [bucket.refreshed for bucket in self._buckets.values() if bucket.entries]
+        return min(used) + every_s if used else None
 
     def refresh_key(self, before: float, now: float, random: Random) -> Key | None:
         """A random key of a bucket in which nothing was looked up since `before`; counts as looked up from now on."""
@@ -169,16 +235,40 @@ class RoutingTable:
 
     def looked_up(self, key: Key, now: float) -> None:
         """A lookup of `key` has refreshed the bucket that it belongs to."""
-        bucket = self._buckets.get((int.from_bytes(key, "big") ^ self._me).bit_length() - 1)
+        bucket = self._buckets.get((point(key) ^ self._me).bit_length() - 1)
         if bucket is not None:
             bucket.refreshed = now
 
-    def _bucket(self, index: int) -> _Bucket:
+    def _bucket_of(self, key: int) -> _Bucket:
+        index = (key ^ self._me).bit_length() - 1
         bucket = self._buckets.get(index)
         if bucket is None:
             bucket = self._buckets[index] = _Bucket(refreshed=float("-inf"))
             self._indices = sorted(self._buckets)
         return bucket
+
+    def _enter(self, bucket: _Bucket, entry: _Entry) -> None:
+        peer = entry.contact.peer_id
+        bucket.entries[peer] = self._entries[peer] = entry
+        if entry.prefix is not None:
+            self._prefixes[entry.prefix] += 1
+
+    def _remove(self, bucket: _Bucket, entry: _Entry) -> None:
+        peer = entry.contact.peer_id
+        del bucket.entries[peer], self._entries[peer]
+        if entry.prefix is not None:
+            self._prefixes[entry.prefix] -= 1
+            if not self._prefixes[entry.prefix]:
+                del self._prefixes[entry.prefix]
+
+    def _is_crowded(self, bucket: _Bucket, prefix: str | None) -> bool:
+        """Whether a network has as many contacts here as it may have."""
+        if prefix is None or self.knows_few_networks or not self._prefixes[prefix]:
+            return False
+        if 0 < self._limits.per_table <= self._prefixes[prefix]:
+            return True
+        beside = sum(entry.prefix == prefix for entry in bucket.entries.values())
+        return 0 < self._limits.per_bucket <= beside
 
     def _doubt(self, bucket: _Bucket, now: float) -> Contact | None:
         oldest = next(iter(bucket.entries.values()))

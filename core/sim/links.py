@@ -1,9 +1,33 @@
 """What lies between peers: where they are, how far that is, how fast their lines are, and what gets lost on the way."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from random import Random
+from types import MappingProxyType
+from typing import Final
 
 from core.base.ids import PeerId
+from core.sim.latency import ACCESS_S, Latency
+
+
+class Router(StrEnum):
+    """What stands between a peer and the internet."""
+
+    OPEN = "open"
+    """Nothing: everybody reaches it."""
+    KEEPS_MAPPING = "keeps mapping"
+    """Endpoint-independent mapping; lets in only whom the peer has sent to lately."""
+    SYMMETRIC = "symmetric"
+    """Another port for each peer that it sends to, and lets in only from there."""
+
+
+HOMES: Final[Mapping[Router, float]] = MappingProxyType(
+    {Router.OPEN: 0.15, Router.KEEPS_MAPPING: 0.65, Router.SYMMETRIC: 0.20}
+)
+"""How volunteers' routers are about distributed, by the public measurements."""
+MAPPING_S: Final = 60.0
+"""So long a router lets answers in after the last datagram that went out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,12 +66,16 @@ class Place:
 
     angle: float
     """Position on the circle, 0 to 1."""
+    site: int
+    """Number of its site, where the delays are a matrix."""
     access_s: float
     uplink_bytes_per_s: float
     downlink_bytes_per_s: float
     uplink_free_at: float = 0.0
     """When the bulk data that is queued will have left."""
     downlink_free_at: float = 0.0
+    datagrams_free_at: float = 0.0
+    """When the datagrams that are queued will have left; they do not wait for bulk."""
 
 
 class Links:
@@ -59,10 +87,12 @@ class Links:
     Args:
         seed: Places depend on nothing but the seed and the peer.
         random: Draws for single messages.
+        latency: Distances between sites instead of those on the circle.
     """
 
-    def __init__(self, settings: LinkSettings, *, seed: int, random: Random) -> None:
+    def __init__(self, settings: LinkSettings, *, seed: int, random: Random, latency: Latency | None = None) -> None:
         self.settings = settings
+        self._latency = latency
         self._seed = seed
         self._random = random
         self._places: dict[PeerId, Place] = {}
@@ -79,11 +109,17 @@ class Links:
                 access_s=random.uniform(*settings.access_s),
                 uplink_bytes_per_s=log_uniform(random, *settings.uplink_bytes_per_s),
                 downlink_bytes_per_s=log_uniform(random, *settings.downlink_bytes_per_s),
+                site=0,
             )
+            if self._latency is not None:
+                place.site = random.randrange(self._latency.sites)
+                place.access_s = random.uniform(*ACCESS_S)
         return place
 
     def distance_s(self, a: Place, b: Place) -> float:
         """The least delay between two places, one way."""
+        if self._latency is not None:
+            return a.access_s + b.access_s + self._latency.one_way_s(a.site, b.site)
         arc = abs(a.angle - b.angle)
         return a.access_s + b.access_s + 2 * self.settings.around_s * min(arc, 1 - arc)
 
@@ -91,6 +127,11 @@ class Links:
         """One message's delay."""
         jitter_s = self.settings.jitter_s
         return self.distance_s(a, b) + (self._random.expovariate(1 / jitter_s) if jitter_s else 0.0)
+
+    def queued_s(self, sender: Place, size: int, now: float) -> float:
+        """How long a datagram of `size` bytes needs to leave, behind those that are queued."""
+        sender.datagrams_free_at = max(sender.datagrams_free_at, now) + size / sender.uplink_bytes_per_s
+        return sender.datagrams_free_at - now
 
     def lost(self) -> bool:
         """Whether this packet is lost."""

@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol
 
 from core.base.ids import PeerId, short
-from core.sim.links import Place
+from core.sim.links import MAPPING_S, Place, Router
 
 if TYPE_CHECKING:
     from core.sim.streams import Stream
@@ -54,7 +54,7 @@ class Node:
 
     __slots__ = (
         "frozen_until", "host", "known", "machine", "met", "number", "on_event", "peer", "place", "powered", "redials",
-        "skew_s", "spins", "streams", "up", "wake_at", "went_at",
+        "router", "sent_to", "skew_s", "spins", "streams", "up", "wake_at", "went_at",
     )  # fmt: skip
 
     def __init__(
@@ -75,6 +75,10 @@ class Node:
         self.place = place
         self.host = host
         self.skew_s = skew_s
+        self.router = Router.OPEN
+        """What stands between it and the internet."""
+        self.sent_to: dict[PeerId, float] = {}
+        """Behind a router: when the last datagram went to each peer."""
         self.up = True
         self.powered = True
         """False after a power cut: nobody answers in its name."""
@@ -92,6 +96,15 @@ class Node:
         self.streams: dict[PeerId, Stream] = {}
         self.redials: dict[PeerId, tuple[float, float]] = {}
         """After a failed call: when the next may begin, and the last rest in seconds."""
+
+    def lets_in(self, sender: "Node", now: float) -> bool:
+        """Whether a datagram of `sender` comes through to this node."""
+        if self.router is Router.OPEN:
+            return True
+        if now - self.sent_to.get(sender.peer, -MAPPING_S) >= MAPPING_S:
+            return False
+        symmetric = Router.SYMMETRIC in {self.router, sender.router}
+        return not symmetric or sender.router is Router.OPEN
 
     def __repr__(self) -> str:
         return f"node {self.number} ({short(self.peer)}, {'up' if self.up else 'down'})"

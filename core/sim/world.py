@@ -14,7 +14,8 @@ from core.dht.events import Learned
 from core.dht.messages import Observed
 from core.sim.agenda import Agenda
 from core.sim.checkers import Checker, CheckFailed, Violation
-from core.sim.links import Links, LinkSettings, chance
+from core.sim.latency import Latency
+from core.sim.links import Links, LinkSettings, Router, chance
 from core.sim.node import End, Machinery, Node, OnEvent, ignore
 from core.sim.streams import Streams
 
@@ -41,6 +42,7 @@ class World:
         checkers: See everything.
         addresses_known: Whether a node can reach every peer by its id; otherwise only those that called it or whose
             address it has `Learned`.
+        latency: How far peers are apart; None: as on a circle.
     """
 
     def __init__(
@@ -51,11 +53,12 @@ class World:
         links: LinkSettings | None = None,
         checkers: Sequence[Checker] = (),
         addresses_known: bool = True,
+        latency: Latency | None = None,
     ) -> None:
         self.seed = seed
         self.random = self.chance("world")
         self.agenda = Agenda(START)
-        self.links = Links(links or LinkSettings(), seed=seed, random=self.chance("links"))
+        self.links = Links(links or LinkSettings(), seed=seed, random=self.chance("links"), latency=latency)
         self.nodes: dict[PeerId, Node] = {}
         """The newest node of each peer, up or not."""
         self.checkers = list(checkers)
@@ -93,8 +96,25 @@ class World:
 
     # --- life and death ----------------------------------------------------------------------------------------------
 
-    def add(self, peer: PeerId, machine: Machinery, *, on_event: OnEvent = ignore, skew_s: float = 0.0) -> Node:
+    def add(
+        self,
+        peer: PeerId,
+        machine: Machinery,
+        *,
+        on_event: OnEvent = ignore,
+        skew_s: float = 0.0,
+        host: str | None = None,
+        router: Router = Router.OPEN,
+    ) -> Node:
         """Let a peer begin to live, or come back.
+
+        Args:
+            peer: Who.
+            machine: What it runs.
+            on_event: Takes what the machine says.
+            skew_s: How far its clock is ahead.
+            host: The address that others observe; None: the one of its life before, or a new name.
+            router: What stands between it and the internet.
 
         Raises:
             ValueError: it lives already.
@@ -109,9 +129,10 @@ class World:
             machine,
             on_event=on_event,
             place=self.links.place(peer),
-            host=f"sim-{self._born}" if before is None else before.host,
+            host=host or (f"sim-{self._born}" if before is None else before.host),
             skew_s=skew_s,
         )
+        node.router = router
         node.known = _Everybody() if self._addresses_known else set()
         node.place.uplink_free_at = node.place.downlink_free_at = 0.0
         self.nodes[peer] = node
@@ -237,17 +258,20 @@ class World:
             self._send_datagram(node, to, data)
 
     def _send_datagram(self, node: Node, to: PeerId, data: bytes) -> None:
+        if node.router is not Router.OPEN:
+            node.sent_to[to] = self.now
         receiver = self.nodes.get(to)
         if receiver is None or self.links.cut(node.peer, to):
             return
+        queued_s = self.links.queued_s(node.place, len(data), self.now)
         for _ in range(1 + self.links.duplicated()):
             if not self.links.lost():
                 delay_s = self.links.delay_s(node.place, receiver.place)
-                self.agenda.after(delay_s, self._datagram_arrives, node, to, data)
+                self.agenda.after(queued_s + delay_s, self._datagram_arrives, node, to, data)
 
     def _datagram_arrives(self, sender: Node, to: PeerId, data: bytes) -> None:
         node = self.nodes[to]
-        if not node.up or self.links.cut(sender.peer, to):
+        if not node.up or self.links.cut(sender.peer, to) or not node.lets_in(sender, self.now):
             return
         if sender.peer not in node.met:
             node.met.add(sender.peer)

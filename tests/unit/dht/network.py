@@ -12,7 +12,18 @@ from core.base.machine import Received, Send, Tick
 from core.base.trace import Trace
 from core.base.wire import MessageCodec
 from core.dht.events import Found, Learned, Stored
-from core.dht.messages import AMPLIFICATION, DHT_MESSAGES, MESSAGE_BYTES_MAX, Answer, Contact, Observed, Request
+from core.dht.messages import (
+    AMPLIFICATION,
+    DHT_MESSAGES,
+    MESSAGE_BYTES_MAX,
+    Answer,
+    Bundle,
+    Bundled,
+    Contact,
+    Observed,
+    Request,
+    encoded_bytes,
+)
 from core.dht.node import DhtNode
 from core.dht.settings import DhtSettings
 
@@ -73,6 +84,7 @@ class Network:
         self.events: list[tuple[PeerId, Any]] = []
         self.told: dict[PeerId, dict[PeerId, Contact]] = {}
         self.sent: Counter[str] = Counter()
+        self.datagrams = 0
         self._seen: dict[tuple[PeerId, PeerId], Contact] = {}
         self._heap: list[tuple[float, int, PeerId, Any]] = []
         self._ticks: dict[PeerId, float] = {}
@@ -159,7 +171,10 @@ class Network:
         return sum(trace[mark] for trace in self.traces.values())
 
     def _send(self, node: DhtNode, to: PeerId, message: Any) -> None:
-        self.sent[type(message).__name__] += 1
+        inside = {Bundle: "requests", Bundled: "answers"}.get(type(message))
+        for one in (message,) if inside is None else getattr(message, inside):
+            self.sent[type(one).__name__] += 1
+        self.datagrams += 1
         if self.checked:
             message = self._check(node.me, to, message)
         if to not in self.told[node.me]:
@@ -180,9 +195,11 @@ class Network:
         data = self.codec.encode(message)
         assert len(data) <= MESSAGE_BYTES_MAX, (type(message).__name__, len(data))
         if isinstance(message, Request):
-            self._paid[sender, to, message.query] = len(data)
+            for one in message.requests if isinstance(message, Bundle) else (message,):
+                self._paid[sender, to, one.query] = encoded_bytes(one)
         if isinstance(message, Answer):
-            assert len(data) <= AMPLIFICATION * self._paid[to, sender, message.query]
+            for one in message.answers if isinstance(message, Bundled) else (message,):
+                assert encoded_bytes(one) <= AMPLIFICATION * self._paid[to, sender, one.query]
         return self.codec.decode(data)
 
     def _push(self, at: float, peer: PeerId, event: Any) -> None:

@@ -3,7 +3,7 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.base.ids import KEY_BYTES, Key, distance, node_key
+from core.base.ids import KEY_BYTES, Key, distance, hashed_key, node_key
 from core.dht.routing import FAILURES_MAX, RoutingTable
 from tests.unit.dht.network import contact, peer_id
 
@@ -79,7 +79,7 @@ def test_without_a_spare_a_silent_contact_is_passed_over_and_goes_at_last():
     table.heard(contact(1), now=0.0)
     table.failed(peer_id(1))
     assert table.closest(node_key(peer_id(1)), 5) == []
-    assert table.wants(peer_id(1))
+    assert table.wants(contact(1))
     assert not table.touched(peer_id(1), now=1.0)
     assert len(table) == 1
     table.heard(contact(1), now=1.0)
@@ -114,5 +114,29 @@ def test_moved_and_stale():
     table.moved(contact(9))
     assert table.get(peer_id(2)) == moved
     assert table.touched(peer_id(1), now=50.0)
-    assert table.stale(before=10.0, count=5) == [moved, contact(3)]
-    assert table.stale(before=10.0, count=1) == [moved]
+    assert table.useful() == [contact(1), contact(3), moved]
+    assert {c.peer: seen for c, seen in table.near_me(9)} == {peer_id(1): 50.0, peer_id(2): 2.0, peer_id(3): 3.0}
+
+
+@given(st.lists(st.integers(1, 400), min_size=1, max_size=120, unique=True), st.integers(0, 2**32), st.integers(1, 25))
+def test_the_closest_are_those_that_brute_force_finds(numbers, seed, count):
+    """Reference: sort all contacts of the table by distance; those that did not answer lately are left out."""
+    table = RoutingTable(peer_id(0), bucket_size=20)
+    for number in numbers:
+        table.heard(contact(number), now=0.0)
+    for number in numbers[::7]:
+        table.failed(peer_id(number))
+    silent = {peer_id(number) for number in numbers[::7]}
+    key = hashed_key(b"%d" % seed)
+    healthy = [c for c in table.contacts() if c.peer_id not in silent]
+    healthy.sort(key=lambda c: distance(node_key(c.peer_id), key))
+    assert table.closest(key, count) == healthy[:count]
+
+
+@given(st.lists(st.integers(1, 400), min_size=1, max_size=60, unique=True), st.integers(1, 20))
+def test_the_contacts_nearest_to_us_are_those_that_brute_force_finds(numbers, count):
+    table = RoutingTable(peer_id(0))
+    for number in numbers:
+        table.heard(contact(number), now=0.0)
+    everybody = sorted(table.contacts(), key=lambda c: distance(node_key(c.peer_id), node_key(peer_id(0))))
+    assert [c for c, _ in table.near_me(count)] == everybody[:count]

@@ -50,4 +50,6 @@ def test_several_processes_find_what_one_finds(capsys: pytest.CaptureFixture[str
     *elsewhere, _ = lines(done.stdout)
     program.main([*SMALL, "--seeds", "5", "--jobs", "1", "--json"])
     *here, _ = lines(capsys.readouterr().out)
+    for world in (*elsewhere, *here):
+        del world["node_bytes"]  # the size of an object's dictionary depends on what else the process has made
     assert sorted(elsewhere, key=lambda world: world["seed"]) == here

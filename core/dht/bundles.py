@@ -1,0 +1,109 @@
+"""Several requests, or answers, to one peer in one datagram: one signature and one envelope instead of many."""
+
+from collections.abc import Iterable, Sequence
+from typing import cast
+
+from msgspec.structs import replace
+
+from core.base.ids import PeerId
+from core.base.machine import Send
+from core.dht.events import Output
+from core.dht.messages import (
+    BUNDLE_HEADER_BYTES,
+    BUNDLE_MAX,
+    MESSAGE_BYTES_MAX,
+    PAD,
+    Answer,
+    Answering,
+    Asking,
+    Bundle,
+    Bundled,
+    Fetch,
+    Find,
+    Get,
+    Request,
+    encoded_bytes,
+)
+
+_ROOM_BYTES = MESSAGE_BYTES_MAX - BUNDLE_HEADER_BYTES
+PAD_LEAST = 64
+"""A padded request keeps at least so much padding in a bundle, so that there is room for a record in its answer."""
+_PAD_HEADER_BYTES = 2
+
+
+def bundle_requests(outputs: list[Output], *, client: bool) -> list[Output]:
+    """The outputs, with requests that go to one peer put together where they fit; the order of peers stays."""
+    waiting: dict[PeerId, list[Request]] = {}
+    count = 0
+    for output in outputs:
+        if isinstance(output, Send) and isinstance(output.message, Request):
+            waiting.setdefault(output.to, []).append(output.message)
+            count += 1
+    if count == len(waiting):
+        return outputs
+    bundled: list[Output] = []
+    for output in outputs:
+        if isinstance(output, Send) and isinstance(output.message, Request):
+            bundled += [Send(output.to, request) for request in _packed(waiting.pop(output.to, ()), client)]
+        else:
+            bundled.append(output)
+    return bundled
+
+
+def bundle_answers(answers: Iterable[Answer]) -> list[Answer]:
+    """Answers to one bundle, in as few datagrams as hold them."""
+    packed: list[Answer] = []
+    filling: list[Answer] = []
+    used = 0
+    for answer in answers:
+        size = encoded_bytes(answer)
+        if filling and (used + size > _ROOM_BYTES or len(filling) == BUNDLE_MAX):
+            packed.append(_one_or_bundled(filling))
+            filling, used = [], 0
+        filling.append(answer)
+        used += size
+    if filling:
+        packed.append(_one_or_bundled(filling))
+    return packed
+
+
+def _packed(requests: Sequence[Request], client: bool) -> list[Request]:  # noqa: FBT001 - goes into a message
+    if len(requests) < 2:
+        return list(requests)
+    packed: list[Request] = []
+    filling: list[Request] = []
+    used = 0
+    for request in requests:
+        bare = _padded(request, 0)
+        size = encoded_bytes(bare)
+        wanted = size if bare is request else size + PAD_LEAST
+        if filling and (used + wanted > _ROOM_BYTES or len(filling) == BUNDLE_MAX):
+            packed.append(_one_or_bundle(filling, client))
+            filling, used = [], 0
+        filling.append(request)
+        used += wanted
+    if filling:
+        packed.append(_one_or_bundle(filling, client))
+    return packed
+
+
+def _one_or_bundle(requests: Sequence[Request], client: bool) -> Request:  # noqa: FBT001 - goes into a message
+    """The requests in one message; the room that they leave is shared out as padding."""
+    if len(requests) == 1:
+        return requests[0]
+    bare = [_padded(request, 0) for request in requests]
+    padded = sum(one is not request for one, request in zip(bare, requests, strict=True))
+    free = _ROOM_BYTES - sum(encoded_bytes(request) for request in bare)
+    pad = min(max(free // padded - _PAD_HEADER_BYTES, 0), len(PAD)) if padded else 0
+    return Bundle(0, client, tuple(cast("Asking", _padded(request, pad)) for request in requests))
+
+
+def _padded(request: Request, pad_bytes: int) -> Request:
+    """The request with at most so much padding; requests that have none stay as they are."""
+    if isinstance(request, Find | Get | Fetch) and len(request.pad) > pad_bytes:
+        return replace(request, pad=request.pad[:pad_bytes])
+    return request
+
+
+def _one_or_bundled(answers: Sequence[Answer]) -> Answer:
+    return answers[0] if len(answers) == 1 else Bundled(0, tuple(cast("Answering", answer) for answer in answers))

@@ -1,0 +1,181 @@
+"""Operations under way: their queries, whom they asked, and what they learned of who is there."""
+
+from collections.abc import Callable
+from random import Random
+
+from msgspec.structs import replace
+
+from core.base.ids import Key, PeerId
+from core.base.machine import Send, earliest
+from core.base.trace import Trace
+from core.dht.events import Learned, Output
+from core.dht.lookup import Walk
+from core.dht.messages import Answer, Contact, Find, Get, Nodes, Ping, Pong, Request, Values
+from core.dht.neighbours import Neighbours
+from core.dht.operations import Finding, Operation
+from core.dht.paths import Paths
+from core.dht.queries import Queries, Query
+from core.dht.routing import Heard
+from core.dht.settings import DhtSettings
+from core.dht.skew import Skew
+
+PROBES_MAX = 64
+
+
+class Errands:
+    """Runs operations: sends what they ask, tells them what came of it, and concludes them.
+
+    Args:
+        neighbours: Hears who answered and who did not.
+        skew: Hears what others' clocks show.
+        conclude: What follows from an operation that is over.
+    """
+
+    def __init__(
+        self,
+        neighbours: Neighbours,
+        skew: Skew,
+        conclude: Callable[[Operation, float], list[Output]],
+        *,
+        settings: DhtSettings,
+        random: Random,
+        trace: Trace,
+    ) -> None:
+        self._neighbours = neighbours
+        self._skew = skew
+        self._conclude = conclude
+        self._settings = settings
+        self._trace = trace
+        self._queries = Queries(random, timeout_s=settings.query_timeout_s)
+        self._operations: dict[Operation, None] = {}
+        self._probing: set[PeerId] = set()
+
+    @property
+    def deadline(self) -> float | None:
+        """When `tick` has something to do.  All operations have the same patience, so the oldest ends first."""
+        first = next(iter(self._operations), None)
+        return earliest(self._queries.deadline, None if first is None else first.deadline)
+
+    def count(self, kind: type[Operation]) -> int:
+        """How many operations of a kind are under way."""
+        return sum(isinstance(operation, kind) for operation in self._operations)
+
+    def begin(self, operation: Operation, now: float) -> list[Output]:
+        """Start an operation."""
+        self._operations[operation] = None
+        return self._advance(operation, now)
+
+    def answered(self, sender: PeerId, answer: Answer, now: float) -> tuple[list[Output], Contact, Heard] | None:
+        """An answer has come: what follows, and what it says of the sender; None if nobody had asked."""
+        query = self._queries.close(sender, answer, now)
+        if query is None:
+            self._trace.mark("dht.drop.unasked")
+            return None
+        self._probing.discard(sender)
+        contact, heard = self._neighbours.alive(query.contact, now)
+        outputs = [] if heard.doubtful is None else self._ping(heard.doubtful, now)
+        if isinstance(answer, Pong) and answer.time_ms and not query.repeated:
+            self._skew.heard(sender, answer.time_ms / 1000, sent=query.sent, now=now)
+        if query.operation in self._operations:
+            if isinstance(answer, Nodes | Values) and isinstance(query.request, Find | Get):
+                key = Key(query.request.key)
+                nodes = self._neighbours.acceptable(answer.nodes, key=key, by=contact, now=now)
+                answer = replace(answer, nodes=nodes)
+            query.operation.answered(query.contact, query.request, answer, now)
+            outputs += self._advance(query.operation, now)
+        return outputs, contact, heard
+
+    def tick(self, now: float) -> list[Output]:
+        """Repeat and give up what has waited too long."""
+        outputs: list[Output] = []
+        again, over = self._queries.overdue(now)
+        for query in again:
+            outputs += self._sends(query.contact, query.request)
+            if query.operation in self._operations:
+                query.operation.slow(query.contact, query.request)
+        for query in over:
+            self._give_up(query, now)
+        concerned: dict[Operation | None, None] = dict.fromkeys(query.operation for query in (*again, *over))
+        for operation in self._operations:
+            if operation.deadline > now:
+                break
+            concerned[operation] = None
+        for concern in concerned:
+            if concern is not None and concern in self._operations:
+                outputs += self._advance(concern, now)
+        return outputs
+
+    def probe(self, contact: Contact, now: float) -> list[Output]:
+        """Ask a contact whether it is there, unless too many are being asked."""
+        return self._ping(contact, now) if len(self._probing) < PROBES_MAX else []
+
+    def find(self, key: Key, now: float, *, width: int | None = None) -> Finding:
+        """An operation that finds the nearest peers of a key."""
+        walk = self.walk(key, now, width=self._settings.replicas if width is None else width)
+        return Finding(walk, client=self._settings.client, deadline=self.patience(now))
+
+    def refresh(self, key: Key, now: float) -> Finding:
+        """An operation that looks up a key without haste, to hear who is there."""
+        width = self._settings.refresh_width
+        walk = Walk(key, self._neighbours.start(key, now), width=width, parallel=width)
+        return Finding(walk, client=self._settings.client, deadline=self.patience(now))
+
+    def walk(self, key: Key, now: float, *, width: int) -> Walk | Paths:
+        """The way to a key from whom we know now."""
+        settings = self._settings
+        start = self._neighbours.start(key, now)
+        prefix_limit = 0 if self._neighbours.table.knows_few_networks else settings.prefix_per_walk
+        if settings.paths <= 1:
+            return Walk(
+                key,
+                start,
+                width=width,
+                parallel=settings.parallel,
+                prefix_limit=prefix_limit,
+                local_is_free=settings.local_is_free,
+            )
+        return Paths(
+            key,
+            start,
+            width=width,
+            parallel=settings.parallel,
+            paths=settings.paths,
+            prefix_limit=prefix_limit,
+            local_is_free=settings.local_is_free,
+        )
+
+    def patience(self, now: float) -> float:
+        """When an operation that begins now is to end with what it has."""
+        return now + self._settings.lookup_timeout_s
+
+    def _give_up(self, query: Query, now: float) -> None:
+        peer = query.contact.peer_id
+        self._probing.discard(peer)
+        self._neighbours.silent(peer, now)
+        if query.operation in self._operations:
+            query.operation.failed(query.contact, query.request)
+
+    def _advance(self, operation: Operation, now: float) -> list[Output]:
+        """Send what the operation asks; when it is over, conclude it."""
+        outputs: list[Output] = []
+        if operation.deadline > now:
+            for ask in operation.asks():
+                outputs += self._ask(ask.contact, ask.request, operation, now)
+            if not operation.done:
+                return outputs
+        del self._operations[operation]
+        return outputs + self._conclude(operation, now)
+
+    def _ping(self, contact: Contact, now: float) -> list[Output]:
+        if contact.peer_id in self._probing:
+            return []
+        self._probing.add(contact.peer_id)
+        return self._ask(contact, Ping(0, self._settings.client), None, now)
+
+    def _ask(self, contact: Contact, request: Request, operation: Operation | None, now: float) -> list[Output]:
+        return self._sends(contact, self._queries.open(contact, request, operation, now))
+
+    def _sends(self, contact: Contact, request: Request) -> list[Output]:
+        learned = self._neighbours.book.before_send(contact)
+        send = Send(contact.peer_id, request)
+        return [send] if learned is None else [Learned(learned), send]

@@ -1,0 +1,100 @@
+"""Reading a key."""
+
+from collections import deque
+
+from core.base.ids import PeerId
+from core.dht.gather import Gather
+from core.dht.lookup import Walk
+from core.dht.messages import PAD, Answer, Contact, Fetch, Get, Records, Request, Values
+from core.dht.operations import Ask, Operation
+from core.dht.pages import split_index, split_tags
+from core.dht.paths import Paths
+
+INDEX_PAGES_MAX = 64
+
+
+class Getting(Operation):
+    """Reads a key from its nearest peers; if none of them holds anything, from twice as many.
+
+    Args:
+        walk: The way to them.
+        gather: Merges what they hold.
+        quorum: So many peers that hold something are enough; None: all of the nearest are asked.
+    """
+
+    def __init__(
+        self, walk: Walk | Paths, gather: Gather, *, quorum: int | None, client: bool, deadline: float
+    ) -> None:
+        super().__init__(client=client, deadline=deadline)
+        self.walk = walk
+        self.gather = gather
+        self.quorum = quorum
+        self._widened = False
+        self._pages: deque[Ask] = deque()
+        self._paging: dict[PeerId, int] = {}
+        self._holders: dict[PeerId, Contact] = {}
+        self._gave: set[PeerId] = set()
+
+    @property
+    def done(self) -> bool:
+        """Whether the nearest, or enough of those that hold something, have answered and all that they hold is here."""
+        if self._pages or self._paging or not self.gather.done:
+            return False
+        return self._enough() or (self.walk.done and not self._widens())
+
+    def lacking(self) -> Contact | None:
+        """The peer nearest to the key that was asked and holds nothing."""
+        return next((c for c in self.walk.found(2 * self.walk.width) if c.peer_id not in self._gave), None)
+
+    def asks(self) -> list[Ask]:
+        """Whom to ask for peers and values, for more of an index, and, once the walk is over, for records."""
+        enough = self._enough()
+        if not enough and self._widens():
+            self._widened = True
+            self.walk.width *= 2
+        key = self.walk.key
+        asks = [] if enough else [Ask(c, Get(0, self.client, key, b"", PAD)) for c in self.walk.take()]
+        asks += self._pages
+        self._pages.clear()
+        if not self._paging and (enough or self.walk.done):
+            for peer, tags in self.gather.fetches():
+                asks.append(Ask(self._holders[peer], Fetch(0, self.client, key, b"".join(tags), PAD)))
+        return asks
+
+    def answered(self, contact: Contact, request: Request, answer: Answer, now: float) -> None:
+        """Peers, records or an index."""
+        peer = contact.peer_id
+        match request, answer:
+            case Get(), Values():
+                self.walk.answered(peer)
+                self.walk.add(answer.nodes, peer)
+                self._holders[peer] = contact
+                claims = split_index(answer.index)
+                if self.gather.offered(answer.records, now) or claims:
+                    self._gave.add(peer)
+                self.gather.claimed(peer, claims, now)
+                pages = self._paging.pop(peer, 0) + 1
+                if answer.more and claims and pages < INDEX_PAGES_MAX:
+                    self._paging[peer] = pages
+                    self._pages.append(Ask(contact, Get(0, self.client, self.walk.key, claims[-1].tag, PAD)))
+            case Fetch(), Records():
+                self.gather.delivered((peer, tuple(split_tags(request.tags))), answer.records, now)
+
+    def slow(self, contact: Contact, request: Request) -> None:
+        """The walk goes on without."""
+        if isinstance(request, Get):
+            self.walk.slow(contact.peer_id)
+
+    def failed(self, contact: Contact, request: Request) -> None:
+        """Go on without."""
+        self._paging.pop(contact.peer_id, None)
+        self._gave.discard(contact.peer_id)
+        self.gather.failed(contact.peer_id)
+        if isinstance(request, Get):
+            self.walk.failed(contact.peer_id)
+
+    def _enough(self) -> bool:
+        return self.quorum is not None and len(self._gave) >= self.quorum
+
+    def _widens(self) -> bool:
+        return self.walk.done and not self._widened and self.gather.done and not self.gather.records

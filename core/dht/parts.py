@@ -1,0 +1,39 @@
+"""What reading, writing and upkeep work with."""
+
+from dataclasses import dataclass
+from random import Random
+
+from core.base.ids import PeerId
+from core.base.signing import Signer
+from core.base.trace import Trace
+from core.dht.copies import Copies
+from core.dht.errands import Errands
+from core.dht.memory import Memory
+from core.dht.neighbours import Neighbours
+from core.dht.records import Proofs, RecordStore
+from core.dht.republish import Republish
+from core.dht.settings import DhtSettings
+from core.dht.skew import Skew
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The pieces of one node."""
+
+    signer: Signer
+    proofs: Proofs
+    records: RecordStore
+    copies: Copies
+    memory: Memory
+    neighbours: Neighbours
+    errands: Errands
+    republish: Republish
+    skew: Skew
+    settings: DhtSettings
+    random: Random
+    trace: Trace
+
+    @property
+    def me(self) -> PeerId:
+        """Who we are."""
+        return self.signer.peer_id

@@ -1,0 +1,110 @@
+"""A lookup on several disjoint paths (Baumgart and Mies 2007, S/Kademlia, section 4.4).
+
+Each path has its own candidates and follows only what it was told itself; no peer is asked on two paths.  A hostile
+peer leads astray at most the path that meets it, and what the paths found is merged.
+"""
+
+from collections.abc import Iterable
+from math import ceil
+
+from core.base.ids import Key, PeerId
+from core.dht.lookup import Walk
+from core.dht.messages import Contact
+from core.dht.space import point, position
+
+
+class Paths:
+    """Several walks to one key that look like one.
+
+    Args:
+        key: Where to go.
+        start: Dealt out to the paths in turn, nearest first.
+        width: How many of the nearest must have answered, on all paths together.
+        parallel: Queries in flight, on all paths together; at least one on each.
+        paths: How many; with fewer contacts to start from there are fewer.
+        prefix_limit: Candidates of one network prefix on each path; 0: any number.
+        local_is_free: Loopback and private addresses do not count.
+    """
+
+    def __init__(
+        self,
+        key: Key,
+        start: Iterable[Contact],
+        *,
+        width: int,
+        parallel: int,
+        paths: int,
+        prefix_limit: int = 0,
+        local_is_free: bool = True,
+    ) -> None:
+        contacts = list(start)
+        paths = max(1, min(paths, len(contacts)))
+        taken: set[PeerId] = set()
+        self.key = key
+        self._width = width
+        self._by: dict[PeerId, Walk] = {}
+        self._walks = [
+            Walk(
+                key,
+                contacts[index::paths],
+                width=ceil(width / paths),
+                parallel=max(1, parallel // paths),
+                prefix_limit=prefix_limit,
+                local_is_free=local_is_free,
+                taken=taken,
+            )
+            for index in range(paths)
+        ]
+
+    @property
+    def width(self) -> int:
+        """How many of the nearest must have answered."""
+        return self._width
+
+    @width.setter
+    def width(self, width: int) -> None:
+        self._width = width
+        for walk in self._walks:
+            walk.width = ceil(width / len(self._walks))
+
+    @property
+    def done(self) -> bool:
+        """Whether every path has come to its end."""
+        return all(walk.done for walk in self._walks)
+
+    def add(self, contacts: Iterable[Contact], by: PeerId | None = None) -> None:
+        """Contacts that somebody named: they belong to the path on which that peer was asked."""
+        walk = self._walks[0] if by is None else self._by.get(by)
+        if walk is not None:
+            walk.add(contacts)
+
+    def take(self) -> list[Contact]:
+        """Whom to ask now; they count as asked."""
+        chosen: list[Contact] = []
+        for walk in self._walks:
+            for contact in walk.take():
+                self._by[contact.peer_id] = walk
+                chosen.append(contact)
+        return chosen
+
+    def answered(self, peer: PeerId) -> None:
+        """A peer that was asked has answered."""
+        if peer in self._by:
+            self._by[peer].answered(peer)
+
+    def slow(self, peer: PeerId) -> None:
+        """A peer that was asked lets us wait."""
+        if peer in self._by:
+            self._by[peer].slow(peer)
+
+    def failed(self, peer: PeerId) -> None:
+        """A peer that was asked will not answer."""
+        if peer in self._by:
+            self._by[peer].failed(peer)
+
+    def found(self, count: int) -> list[Contact]:
+        """The nearest peers that have answered on any path, nearest first."""
+        target = point(self.key)
+        merged = [contact for walk in self._walks for contact in walk.found(count)]
+        merged.sort(key=lambda contact: position(contact.peer_id) ^ target)
+        return merged[:count]

@@ -1,0 +1,77 @@
+"""Networks that peers come from.  Ids are cheap to make, addresses in many networks are not.
+
+An attacker with one rented network fills a routing table, or the neighbourhood of a key, with as many ids as he likes
+unless peers of one network prefix are counted together.
+"""
+
+from enum import IntEnum
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
+
+IPV4_PREFIX_BITS = 24
+IPV6_PREFIX_BITS = 48
+_HOSTS_REMEMBERED = 16_384
+_LOOPBACK = tuple(ip_network(text) for text in ("127.0.0.0/8", "::1/128"))
+_LOCAL = tuple(
+    ip_network(text)
+    for text in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16", "fc00::/7", "fe80::/10")
+)
+_NOBODY = tuple(ip_network(text) for text in ("0.0.0.0/8", "224.0.0.0/3", "::/128", "ff00::/8"))
+
+
+class Reach(IntEnum):
+    """From how far away an address can be reached."""
+
+    NOWHERE = -1
+    """No single computer has it: unspecified, multicast, broadcast."""
+    LOOPBACK = 0
+    LOCAL = 1
+    PUBLIC = 2
+
+
+@lru_cache(maxsize=_HOSTS_REMEMBERED)
+def reach(host: str) -> Reach:
+    """From how far away `host` can be reached; what is no IP address counts as public."""
+    address = _address(host)
+    if address is None:
+        return Reach.PUBLIC
+    for networks, kind in ((_LOOPBACK, Reach.LOOPBACK), (_LOCAL, Reach.LOCAL), (_NOBODY, Reach.NOWHERE)):
+        if any(address in network for network in networks if network.version == address.version):
+            return kind
+    return Reach.PUBLIC
+
+
+@lru_cache(maxsize=_HOSTS_REMEMBERED)
+def prefix(host: str) -> str:
+    """The network that `host` belongs to: /24 of IPv4, /48 of IPv6; what is no IP address is a network of its own."""
+    address = _address(host)
+    if address is None:
+        return host
+    if isinstance(address, IPv4Address):
+        return host.rpartition(".")[0]
+    return str(IPv6Network((address, IPV6_PREFIX_BITS), strict=False))
+
+
+@lru_cache(maxsize=_HOSTS_REMEMBERED)
+def counted_prefix(host: str, *, local_is_free: bool) -> str | None:
+    """The network that a peer at `host` is counted under; None: it is not counted."""
+    return None if local_is_free and reach(host) in {Reach.LOOPBACK, Reach.LOCAL} else prefix(host)
+
+
+@lru_cache(maxsize=_HOSTS_REMEMBERED)
+def may_name(named: str, by: Reach) -> bool:
+    """Whether a peer whose address has the reach `by` can truthfully name one at address `named`.
+
+    A peer far away knows nobody in our own network: who follows such a hint knocks at doors that the stranger chose.
+    """
+    return reach(named) is not Reach.NOWHERE and reach(named) >= by
+
+
+def _address(host: str) -> IPv4Address | IPv6Address | None:
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return None
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+        return address.ipv4_mapped
+    return address

@@ -1,0 +1,197 @@
+"""Reading and writing: what begins an operation, and what follows when one is over."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from core.base.ids import Key
+from core.dht.events import Found, Output, Stored
+from core.dht.gather import Gather
+from core.dht.getting import Getting
+from core.dht.lookup import Walk
+from core.dht.messages import Cache, Contact, Record, Store
+from core.dht.operations import Finding, Operation
+from core.dht.parts import Parts
+from core.dht.paths import Paths
+from core.dht.records import Tag, sign_record
+from core.dht.responder import due_to_newcomer
+from core.dht.storing import Handing, Storing
+
+HANDINGS_MAX = 8
+COPIED_MAX = 3
+"""A value of more records than this is not left on the way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """A value of ours that is to be stored."""
+
+    key: Key
+    value: bytes
+    lifetime_s: float
+    subkey: bytes | None = None
+    """Our peer id and up to 16 bytes more; None: just our peer id."""
+
+
+class _Again(Storing):
+    """Stores what others own, because we hold it."""
+
+
+class ReadWrite:
+    """Begins reads and writes, and says what came of them."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._signer = parts.signer
+        self._me = parts.me
+        self._proofs = parts.proofs
+        self._records = parts.records
+        self._memory = parts.memory
+        self._neighbours = parts.neighbours
+        self._errands = parts.errands
+        self._republish = parts.republish
+        self._settings = parts.settings
+        self._trace = parts.trace
+        self._gets: dict[Key, Getting] = {}
+
+    def get(self, key: Key, now: float, *, quorum: int | None, max_age_s: float) -> list[Output]:
+        """Begin to read a key, or join the read that is under way."""
+        getting = self._gets.get(key)
+        if getting is not None:
+            if quorum is None or (getting.quorum is not None and quorum > getting.quorum):
+                getting.quorum = quorum
+            return []
+        settings = self._settings
+        known = self._memory.known(key, self._records.get(key, now), now)
+        if known and self._memory.age_s(key, now) < max_age_s:
+            return [Found(key, tuple(known.values()))]
+        if not known and self._memory.is_absent(key, now):
+            return [Found(key, ())]
+        gather = Gather(
+            key,
+            known,
+            lifetime_s=settings.max_lifetime_s + settings.clock_slack_s,
+            limit=settings.records_per_key,
+            per_owner=settings.records_per_owner_and_key,
+            proofs=self._proofs,
+            trace=self._trace,
+        )
+        walk = self._errands.walk(key, now, width=settings.read_width)
+        getting = Getting(walk, gather, quorum=quorum, client=settings.client, deadline=self._errands.patience(now))
+        self._gets[key] = getting
+        return self._errands.begin(getting, now)
+
+    def store(self, puts: Sequence[Put], now: float) -> list[Output]:
+        """Sign and store values; those of one key go together.
+
+        Raises:
+            ValueError: one of them is outside its limits; nothing is stored then.
+        """
+        settings = self._settings
+        groups: dict[tuple[Key, int], list[Record]] = {}
+        for put, record in [(put, self._signed(put, now)) for put in puts]:
+            self._proofs.signed(put.key, record)
+            self._memory.wrote(put.key, record)
+            replicas = settings.replicas_brief if put.lifetime_s < settings.brief_s else settings.replicas
+            groups.setdefault((put.key, replicas), []).append(record)
+        outputs: list[Output] = []
+        for (key, replicas), records in groups.items():
+            latest = {record.subkey: record for record in records}
+            outputs += self._begin_store(Storing, key, list(latest.values()), replicas=replicas, now=now)
+        return outputs
+
+    def store_again(self, key: Key, tags: Sequence[Tag], now: float) -> list[Output]:
+        """Store records that we hold at their nearest peers again."""
+        held = self._records.get(key, now)
+        records = [held[tag] for tag in tags if tag in held]
+        if not records:
+            return []
+        for record in records:
+            self._republish.stored(key, record, now)
+        return self._begin_store(_Again, key, records, replicas=self._settings.replicas, now=now)
+
+    def welcome(self, newcomer: Contact, now: float) -> list[Output]:
+        """A contact is new in the table: hand it the records that it should hold."""
+        if self._settings.client or not len(self._records) or self._errands.count(Handing) >= HANDINGS_MAX:
+            return []
+        due = due_to_newcomer(
+            newcomer.peer_id,
+            me=self._me,
+            table=self._neighbours.table,
+            store=self._records,
+            settings=self._settings,
+            now=now,
+        )
+        return self._hand(newcomer, [Store(0, False, key, record) for key, record in due], now) if due else []
+
+    def concluded(self, operation: Operation, now: float) -> list[Output]:
+        """What follows from an operation that is over."""
+        match operation:
+            case Finding(walk=walk):
+                self._remember_route(walk, now)
+            case Getting():
+                return self._read(operation, now)
+            case Storing(key=key, records=records):
+                if operation.broken_route:
+                    self._memory.forget_route(key)
+                if not isinstance(operation, _Again):
+                    return [Stored(key, record.subkey, operation.accepted[record.subkey]) for record in records]
+        return []
+
+    def _read(self, getting: Getting, now: float) -> list[Output]:
+        walk, records = getting.walk, getting.gather.records
+        del self._gets[walk.key]
+        early = not walk.done
+        if not early:
+            self._remember_route(walk, now)
+        self._memory.read(walk.key, records, now)
+        if not records and walk.found(1):
+            self._memory.in_vain(walk.key, now)
+        known = tuple(self._memory.known(walk.key, {}, now).values())
+        return [Found(walk.key, known), *self._leave_copies(getting, known, now)]
+
+    def _leave_copies(self, getting: Getting, records: Sequence[Record], now: float) -> list[Output]:
+        """Leave a copy with the nearest peer on the way that has none, for those who come by it."""
+        settings = self._settings
+        if not settings.cache_s or not 0 < len(records) <= COPIED_MAX or self._errands.count(Handing) >= HANDINGS_MAX:
+            return []
+        lasting = [record for record in records if record.expiration - now > settings.brief_s]
+        lacking = getting.lacking()
+        if not lasting or lacking is None:
+            return []
+        return self._hand(lacking, [Cache(0, False, getting.walk.key, record) for record in lasting], now)
+
+    def _hand(self, to: Contact, requests: Sequence[Store | Cache], now: float) -> list[Output]:
+        handing = Handing(to, requests, client=self._settings.client, deadline=self._errands.patience(now))
+        return self._errands.begin(handing, now)
+
+    def _begin_store(
+        self, kind: type[Storing], key: Key, records: Sequence[Record], *, replicas: int, now: float
+    ) -> list[Output]:
+        storing = kind(
+            self._errands.find(key, now, width=replicas),
+            records,
+            me=self._me,
+            route=self._memory.route(key, now),
+            keep=None if self._settings.client else lambda record: self._keep(key, record, now),
+            replicas=replicas,
+        )
+        return self._errands.begin(storing, now)
+
+    def _keep(self, key: Key, record: Record, now: float) -> bool:
+        held = self._records.put(key, record, now).held
+        if held:
+            self._republish.stored(key, record, now)
+        return held
+
+    def _signed(self, put: Put, now: float) -> Record:
+        if not 0 < put.lifetime_s <= self._settings.max_lifetime_s:
+            raise ValueError(f"a lifetime of {put.lifetime_s} s, the limit is {self._settings.max_lifetime_s} s")
+        subkey = bytes(self._me) if put.subkey is None else put.subkey
+        expires_ms = self._memory.expiration(put.key, subkey, int((now + put.lifetime_s) * 1000))
+        record = sign_record(self._signer, put.key, put.value, subkey=subkey, expires_ms=expires_ms)
+        if not self._proofs.allows(put.key, record):
+            raise ValueError("a value that its key's class does not allow")
+        return record
+
+    def _remember_route(self, walk: Walk | Paths, now: float) -> None:
+        self._neighbours.table.looked_up(walk.key, now)
+        self._memory.went(walk.key, walk.found(2 * self._settings.replicas), now)

@@ -1,0 +1,151 @@
+"""Storing records: our own, those that a newcomer should hold, and those whose holders become few."""
+
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Sequence
+
+from core.base.ids import PeerId
+from core.dht.messages import Answer, Cache, Contact, Record, Request, Store, Stored
+from core.dht.operations import Ask, Finding, Operation
+from core.dht.space import point, position
+
+HANDED_AT_ONCE = 8
+
+
+class Storing(Operation):
+    """Stores records of one key at its nearest peers, which it finds first if they are not known.
+
+    Args:
+        finding: Finds them; one that is done already (nothing to start from) is fine.
+        records: At least one.
+        me: We are one of the holders if we are among the nearest.
+        route: The nearest peers, if they are known.
+        keep: Stores a record here; None: we store nothing for others.
+        replicas: How many are to hold each.
+    """
+
+    def __init__(
+        self,
+        finding: Finding,
+        records: Sequence[Record],
+        *,
+        me: PeerId,
+        route: Sequence[Contact],
+        keep: Callable[[Record], bool] | None,
+        replicas: int,
+    ) -> None:
+        super().__init__(client=finding.client, deadline=finding.deadline)
+        self.finding = finding
+        self.records = tuple(records)
+        self.key = finding.walk.key
+        self.accepted: Counter[bytes] = Counter()
+        self.broken_route = False
+        self.nearer = 0
+        """So many peers are nearer to the key than we are."""
+        self._me = me
+        self._keep = keep
+        self._replicas = replicas
+        self._targets: deque[Contact] | None = None
+        self._waiting: Counter[PeerId] = Counter()
+        self._slow: set[PeerId] = set()
+        if route:
+            self._aim(route)
+
+    @property
+    def done(self) -> bool:
+        """Whether enough hold them, or nobody is left to ask."""
+        if self._targets is None:
+            return False
+        return self._held() >= self._replicas or not (self._targets or self._waiting)
+
+    def asks(self) -> list[Ask]:
+        """Whom to ask for nearer peers, or to keep the records."""
+        if self._targets is None:
+            if not self.finding.done:
+                return self.finding.asks()
+            self._aim(self.finding.walk.found(2 * self._replicas))
+        assert self._targets is not None
+        asks: list[Ask] = []
+        while self._targets and self._held() + len(self._waiting) - len(self._slow) < self._replicas:
+            contact = self._targets.popleft()
+            self._waiting[contact.peer_id] = len(self.records)
+            asks += [Ask(contact, Store(0, self.client, self.key, record)) for record in self.records]
+        return asks
+
+    def answered(self, contact: Contact, request: Request, answer: Answer, now: float) -> None:
+        """A peer keeps one, or does not; or nearer peers."""
+        if isinstance(request, Store) and isinstance(answer, Stored):
+            self._settle(contact)
+            self.accepted[request.record.subkey] += answer.accepted
+        else:
+            self.finding.answered(contact, request, answer, now)
+
+    def slow(self, contact: Contact, request: Request) -> None:
+        """Try another one meanwhile."""
+        if isinstance(request, Store):
+            if contact.peer_id in self._waiting:
+                self._slow.add(contact.peer_id)
+            self.broken_route = True
+        else:
+            self.finding.slow(contact, request)
+
+    def failed(self, contact: Contact, request: Request) -> None:
+        """Go on without."""
+        if isinstance(request, Store):
+            self._settle(contact)
+        else:
+            self.finding.failed(contact, request)
+
+    def _held(self) -> int:
+        """How many hold the record that fewest hold."""
+        return min(self.accepted[record.subkey] for record in self.records)
+
+    def _aim(self, contacts: Sequence[Contact]) -> None:
+        """Choose the targets: the nearest first; ourselves if we are among the nearest."""
+        target = point(self.key)
+        mine = position(self._me) ^ target
+        self.nearer = sum(position(contact.peer_id) ^ target < mine for contact in contacts)
+        if self._keep is not None and self.nearer < self._replicas:
+            for record in self.records:
+                self.accepted[record.subkey] += self._keep(record)
+        self._targets = deque(contacts)
+
+    def _settle(self, contact: Contact) -> None:
+        peer = contact.peer_id
+        self._waiting[peer] -= 1
+        if self._waiting[peer] <= 0:
+            del self._waiting[peer]
+            self._slow.discard(peer)
+
+
+class Handing(Operation):
+    """Hands records to one peer: those that it should hold, or copies for the readers who come by it."""
+
+    def __init__(self, to: Contact, requests: Iterable[Store | Cache], *, client: bool, deadline: float) -> None:
+        super().__init__(client=client, deadline=deadline)
+        self._to = to
+        self._requests = deque(requests)
+        self._in_flight = 0
+
+    @property
+    def done(self) -> bool:
+        """Whether all were handed on."""
+        return not self._requests and not self._in_flight
+
+    def asks(self) -> list[Ask]:
+        """The next few records."""
+        asks: list[Ask] = []
+        if self._in_flight > HANDED_AT_ONCE // 2:
+            return asks
+        while self._requests and self._in_flight < HANDED_AT_ONCE:
+            self._in_flight += 1
+            asks.append(Ask(self._to, self._requests.popleft()))
+        return asks
+
+    def answered(self, contact: Contact, request: Request, answer: Answer, now: float) -> None:  # noqa: ARG002 - the base's
+        """One is there."""
+        self._in_flight -= 1
+
+    def failed(self, contact: Contact, request: Request) -> None:  # noqa: ARG002 - the base's
+        """The peer has gone again."""
+        self._in_flight -= 1
+        self._requests.clear()

@@ -1,0 +1,172 @@
+"""Small repairs that keep a quiet node in touch: what is due when, so that an idle node sleeps for minutes."""
+
+from core.base.ids import node_key
+from core.base.machine import earliest
+from core.dht.events import ClockOff, Joined, Output
+from core.dht.operations import Finding, Operation
+from core.dht.parts import Parts
+
+STALE_TOGETHER = 0.3
+"""Neighbours that will be silent for long within this part of that time are asked with the one that is."""
+SWEEP_S = 30.0
+
+
+class Upkeep:
+    """Joins, refreshes buckets, asks silent neighbours, seeds and clocks, forgets what has expired."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._place = node_key(parts.me)
+        self._errands = parts.errands
+        self._neighbours = parts.neighbours
+        self._records = parts.records
+        self._copies = parts.copies
+        self._memory = parts.memory
+        self._skew = parts.skew
+        self._settings = settings = parts.settings
+        self._random = parts.random
+        self._at: float | None = None
+        self._last = float("-inf")
+        self._joining: Finding | None = None
+        self._join_at: float | None = None
+        self._join_rest_s = settings.housekeeping_s
+        self._seeds_at = float("inf")
+        self._seeds_rest_s = settings.seeds_s
+        self._clock_at = float("inf")
+        self._news_at: float | None = None
+        self._sweep_at: float | None = None
+
+    @property
+    def deadline(self) -> float | None:
+        """When `tick` has something to do; None: `wake` was never called."""
+        return self._at
+
+    def wake(self, now: float, within_s: float | None = None) -> None:
+        """Something was done for the first time, or wants attention before long."""
+        least = self._settings.housekeeping_s * self._random.uniform(0.75, 1.25) if within_s is None else within_s
+        at = max(now, self._last) + least
+        if self._at is None or at < self._at:
+            self._at = at
+
+    def kept(self, until: float, now: float) -> None:
+        """Something is held that will expire: sweep some time after that."""
+        at = max(until, now + SWEEP_S)
+        if self._sweep_at is None or at < self._sweep_at:
+            self._sweep_at = at + SWEEP_S * self._random.random()
+            if self._at is None or self._sweep_at < self._at:
+                self._at = self._sweep_at
+
+    def has_seeds(self, now: float) -> None:
+        """Seeds were named: try them again whenever they fall silent."""
+        self._seeds_rest_s = self._settings.seeds_s
+        self._seeds_at = now + self._settings.seeds_s
+        self.wake(now)
+
+    def join(self, now: float) -> list[Output]:
+        """Look up our own place, unless that is under way."""
+        if self._joining is not None:
+            return []
+        self._join_at = None
+        self._joining = self._errands.find(self._place, now)
+        return self._errands.begin(self._joining, now)
+
+    def join_soon(self, now: float) -> None:
+        """A seed has come into reach: the rest of the network may be behind it."""
+        self._join_at = now
+        self.wake(now)
+
+    def concluded(self, operation: Operation, now: float) -> list[Output]:
+        """A lookup is over: `Joined`, if it was ours."""
+        if operation is not self._joining:
+            return []
+        self._joining = None
+        self._clock_at = min(self._clock_at, now + self._settings.housekeeping_s)
+        self.wake(now)
+        return [Joined(len(self._neighbours.table))]
+
+    def tick(self, now: float) -> list[Output]:
+        """Do what is due and plan the next time."""
+        if self._at is None or self._at > now:
+            return []
+        self._last = now
+        outputs = [*self._seeds(now), *self._stale(now), *self._ask_time(now), *self._rejoin(now)]
+        table = self._neighbours.table
+        key = table.refresh_key(now - self._settings.refresh_s, now, self._random)
+        if key is not None:
+            outputs += self._errands.begin(self._errands.refresh(key, now), now)
+        self._sweep(now)
+        self._plan(now)
+        return outputs
+
+    def _plan(self, now: float) -> None:
+        settings = self._settings
+        near = self._neighbours.table.near_me(settings.replicas)
+        stale_at = min((seen for _, seen in near), default=float("inf")) + settings.stale_after_s
+        due = earliest(
+            self._join_at,
+            self._neighbours.table.refresh_due(settings.refresh_s),
+            stale_at,
+            self._seeds_at,
+            self._clock_at,
+            self._news_at,
+            self._sweep_at,
+            now + settings.idle_s,
+        )
+        least = settings.housekeeping_s * self._random.uniform(0.75, 1.25)
+        self._at = max(due if due is not None else now, now + least)
+
+    def _seeds(self, now: float) -> list[Output]:
+        """Ask the seeds that are silent, less and less often."""
+        if self._seeds_at > now:
+            return []
+        settings = self._settings
+        many = len(self._neighbours.table) >= 2 * settings.bucket_size
+        silent = self._neighbours.silent_seeds(now - settings.stale_after_s)
+        longest_s = settings.seeds_max_s if many or not silent else settings.seeds_few_s
+        self._seeds_rest_s = min(2 * self._seeds_rest_s, longest_s)
+        self._seeds_at = now + self._seeds_rest_s * self._random.uniform(0.75, 1.0)
+        return [output for contact in silent for output in self._errands.probe(contact, now)]
+
+    def _stale(self, now: float) -> list[Output]:
+        """Ask the neighbours that are silent, and with them those that will be before long."""
+        near = self._neighbours.table.near_me(self._settings.replicas)
+        before = now - self._settings.stale_after_s
+        if all(seen > before for _, seen in near):
+            return []
+        soon = before + STALE_TOGETHER * self._settings.stale_after_s
+        return [output for contact, seen in near if seen <= soon for output in self._errands.probe(contact, now)]
+
+    def _ask_time(self, now: float) -> list[Output]:
+        """Ask a few peers for the time, and say what the last answers came to."""
+        outputs: list[Output] = []
+        if self._news_at is not None and self._news_at <= now:
+            self._news_at = None
+            offset_s = self._skew.news(now)
+            if offset_s is not None:
+                outputs.append(ClockOff(offset_s))
+        if self._clock_at <= now:
+            self._clock_at = now + self._settings.clock_s * self._random.uniform(0.75, 1.25)
+            self._news_at = now + 2 * self._settings.query_timeout_s
+            contacts = self._neighbours.table.contacts()
+            for contact in self._random.sample(contacts, min(self._settings.clock_peers, len(contacts))):
+                outputs += self._errands.probe(contact, now)
+        return outputs
+
+    def _rejoin(self, now: float) -> list[Output]:
+        """Join again if nobody is known, less and less often, or if a seed has come into reach."""
+        if len(self._neighbours.table):
+            self._join_rest_s = self._settings.housekeeping_s
+            return self.join(now) if self._join_at is not None and self._join_at <= now else []
+        if self._join_at is not None and self._join_at > now:
+            return []
+        outputs = self.join(now)
+        self._join_at = now + self._join_rest_s
+        self._join_rest_s = min(2 * self._join_rest_s, self._settings.seeds_few_s)
+        return outputs
+
+    def _sweep(self, now: float) -> None:
+        if self._sweep_at is None or self._sweep_at > now:
+            return
+        until = earliest(self._records.expire(now), self._memory.expire(now), self._copies.expire(now))
+        self._sweep_at = None
+        if until is not None:
+            self.kept(until, now)

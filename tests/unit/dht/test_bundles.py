@@ -1,0 +1,88 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.base.ids import hashed_key
+from core.base.machine import Send
+from core.dht.bundles import PAD_LEAST, bundle_answers, bundle_requests
+from core.dht.events import Learned
+from core.dht.messages import (
+    AMPLIFICATION,
+    BUNDLE_HEADER_BYTES,
+    BUNDLE_MAX,
+    MESSAGE_BYTES_MAX,
+    PAD,
+    Bundle,
+    Bundled,
+    Find,
+    Get,
+    Nodes,
+    Ping,
+    Pong,
+    Record,
+    Store,
+    answer_room,
+    encoded_bytes,
+)
+from core.dht.pages import nodes_answer
+from tests.unit.dht.network import contact, peer_id
+
+KEY = hashed_key(b"key")
+KINDS = st.sampled_from(["ping", "find", "get", "small", "large"])
+
+
+def request(kind, query):
+    match kind:
+        case "ping":
+            return Ping(query, False)
+        case "find":
+            return Find(query, False, KEY, PAD)
+        case "get":
+            return Get(query, False, KEY, b"", PAD)
+    value = bytes(20 if kind == "small" else 512)
+    return Store(query, False, KEY, Record(bytes(32), value, 2**47, bytes(64)))
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), KINDS), max_size=40))
+def test_every_request_goes_out_once_to_whom_it_should_in_datagrams_that_fit(asks):
+    sent = [Send(peer_id(to), request(kind, 2**62 + query)) for query, (to, kind) in enumerate(asks)]
+    bundled = bundle_requests(list(sent), client=False)
+    for send in bundled:
+        assert encoded_bytes(send.message) <= MESSAGE_BYTES_MAX
+    pairs = []
+    for send in bundled:
+        inside = send.message.requests if isinstance(send.message, Bundle) else (send.message,)
+        assert len(inside) <= BUNDLE_MAX
+        pairs += [(send.to, one.query) for one in inside]
+        for one in inside:
+            if isinstance(one, Find | Get) and len(inside) > 1:
+                assert len(one.pad) >= PAD_LEAST - 2
+    assert sorted(pairs) == sorted((send.to, send.message.query) for send in sent)
+
+
+@given(st.lists(st.sampled_from(["find", "ping"]), min_size=2, max_size=30))
+def test_answers_are_never_longer_than_their_requests_paid_for(kinds):
+    sent = [Send(peer_id(1), request(kind, 2**62 + query)) for query, kind in enumerate(kinds)]
+    for send in bundle_requests(list(sent), client=False):
+        inside = send.message.requests if isinstance(send.message, Bundle) else (send.message,)
+        answers = [
+            nodes_answer(one, [contact(n) for n in range(12)]) if isinstance(one, Find) else Pong(one.query, 1)
+            for one in inside
+        ]
+        assert all(encoded_bytes(a) <= answer_room(r) for a, r in zip(answers, inside, strict=True))
+        datagrams = bundle_answers(answers)
+        assert all(encoded_bytes(one) <= MESSAGE_BYTES_MAX for one in datagrams)
+        total = sum(encoded_bytes(one) for one in datagrams)
+        assert total <= AMPLIFICATION * encoded_bytes(send.message) + BUNDLE_HEADER_BYTES
+        back = [a for one in datagrams for a in (one.answers if isinstance(one, Bundled) else (one,))]
+        assert back == answers
+
+
+def test_lone_requests_and_events_stay_as_they_are():
+    outputs = [Learned(contact(1)), Send(peer_id(1), Ping(1, False)), Send(peer_id(2), Ping(2, False))]
+    assert bundle_requests(outputs, client=True) is outputs
+    answer = Send(peer_id(1), Nodes(1, ()))
+    mixed = [answer, Send(peer_id(1), Ping(1, True)), Learned(contact(2)), Send(peer_id(1), Ping(2, True))]
+    first, bundle, learned = bundle_requests(mixed, client=True)
+    assert (first, learned) == (answer, Learned(contact(2)))
+    assert bundle.message.client
+    assert [one.query for one in bundle.message.requests] == [1, 2]

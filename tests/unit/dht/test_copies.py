@@ -1,0 +1,68 @@
+from core.base.ids import hashed_key
+from core.dht.classes import KeyClasses, class_mark, classed_key
+from core.dht.copies import COPIES_PER_KEY, Copies
+from core.dht.messages import Record
+from core.dht.records import Proofs, RecordStore, Verdict, sign_record, tag_of
+from tests.unit.dht.network import START, ToySigner, ToyVerifier, peer_id
+
+KEY = hashed_key(b"key")
+
+
+def record(owner, value=b"v", *, expires=START + 600, key=KEY):
+    signer = ToySigner(peer_id(owner))
+    return sign_record(signer, key, value, subkey=bytes(signer.peer_id), expires_ms=int(expires * 1000))
+
+
+def copies(**changes):
+    return Copies(Proofs(ToyVerifier()), **({"keep_s": 60, "keys_max": 3, "max_lifetime_s": 1000} | changes))
+
+
+def test_a_copy_is_read_for_a_while_and_never_hides_what_is_held():
+    kept = copies()
+    old, new = record(1, b"old"), record(1, b"new", expires=START + 601)
+    assert kept.put(KEY, old, START)
+    assert dict(kept.beside(KEY, {}, START + 59)) == {tag_of(old.subkey): old}
+    assert dict(kept.beside(KEY, {tag_of(new.subkey): new}, START)) == {tag_of(new.subkey): new}
+    assert kept.beside(KEY, {}, START + 61) == {}
+    assert kept.put(KEY, new, START)
+    assert not kept.put(KEY, old, START)
+    assert kept.expire(START + 1) == START + 61
+    assert kept.expire(START + 61) is None
+    assert len(kept) == 0
+
+
+def test_what_is_forged_or_too_long_or_too_many_is_not_kept():
+    kept = copies()
+    assert not kept.put(KEY, Record(bytes(peer_id(1)), b"x", int((START + 60) * 1000), bytes(64)), START)
+    assert not kept.put(KEY, record(1, expires=START + 1001), START)
+    assert not kept.put(KEY, record(1, expires=START - 1), START)
+    assert not copies(keep_s=0).put(KEY, record(1), START)
+    assert [kept.put(KEY, record(owner), START) for owner in range(6)].count(True) == COPIES_PER_KEY
+    for number in range(9):
+        key = hashed_key(b"%d" % number)
+        kept.put(key, record(1, key=key), START)
+    assert len(kept) == 3
+
+
+def test_classes_say_what_may_stand_under_their_keys():
+    short = classed_key("short", b"a")
+    classes = KeyClasses({"short": lambda _, one: len(one.value) < 3})
+    store = RecordStore(Proofs(ToyVerifier(), classes=classes), max_lifetime_s=1000)
+    assert store.put(short, record(1, b"long value", key=short), START) is Verdict.SCHEMA
+    assert store.put(short, record(1, b"ok", key=short), START) is Verdict.KEPT
+    assert store.put(KEY, record(1, b"long value"), START) is Verdict.KEPT
+    assert short[-4:] == class_mark("short")
+    assert classed_key("long", b"a")[:28] != short[:28]
+    strict = RecordStore(Proofs(ToyVerifier(), classes=KeyClasses({}, unknown=False)), max_lifetime_s=1000)
+    assert strict.put(KEY, record(1), START) is Verdict.SCHEMA
+
+
+def test_all_values_together_have_a_limit_that_what_goes_gives_back():
+    store = RecordStore(Proofs(ToyVerifier()), max_lifetime_s=1000, bytes_max=1000)
+    assert store.put(KEY, record(1, bytes(500), expires=START + 10), START) is Verdict.KEPT
+    assert store.put(KEY, record(2, bytes(501)), START) is Verdict.FULL
+    assert store.put(KEY, record(2, bytes(400)), START) is Verdict.KEPT
+    assert store.put(KEY, record(2, bytes(501), expires=START + 601), START) is Verdict.FULL
+    assert store.put(KEY, record(2, bytes(500), expires=START + 601), START) is Verdict.KEPT
+    assert store.expire(START + 11) == START + 601
+    assert store.put(KEY, record(3, bytes(500)), START + 11) is Verdict.KEPT
