@@ -72,7 +72,8 @@ class Errands:
             self._trace.mark("dht.drop.unasked")
             return None
         self._probing.discard(sender)
-        contact, heard = self._neighbours.alive(query.contact, now)
+        trip_s = None if query.repeated else now - query.sent
+        contact, heard = self._neighbours.alive(query.contact, now, trip_s=trip_s)
         outputs = [] if heard.doubtful is None else self._ping(heard.doubtful, now)
         if isinstance(answer, Pong) and answer.time_ms and not query.repeated:
             self._skew.heard(sender, answer.time_ms / 1000, sent=query.sent, now=now)
@@ -120,9 +121,10 @@ class Errands:
         walk = Walk(key, self._neighbours.start(key, now), width=width, parallel=width)
         return Finding(walk, client=self._settings.client, deadline=self.patience(now))
 
-    def walk(self, key: Key, now: float, *, width: int) -> Walk | Paths:
-        """The way to a key from whom we know now."""
+    def walk(self, key: Key, now: float, *, width: int, quick: bool = False) -> Walk | Paths:
+        """The way to a key from whom we know now; `quick`: with more queries in flight."""
         settings = self._settings
+        parallel = settings.parallel_quick if quick else settings.parallel
         start = self._neighbours.start(key, now)
         prefix_limit = 0 if self._neighbours.table.knows_few_networks else settings.prefix_per_walk
         if settings.paths <= 1:
@@ -130,7 +132,7 @@ class Errands:
                 key,
                 start,
                 width=width,
-                parallel=settings.parallel,
+                parallel=parallel,
                 prefix_limit=prefix_limit,
                 local_is_free=settings.local_is_free,
             )
@@ -138,7 +140,7 @@ class Errands:
             key,
             start,
             width=width,
-            parallel=settings.parallel,
+            parallel=parallel,
             paths=settings.paths,
             prefix_limit=prefix_limit,
             local_is_free=settings.local_is_free,

@@ -106,20 +106,21 @@ class Walk:
         del order[CANDIDATES_MAX:]
 
     def take(self) -> list[Contact]:
-        """Whom to ask now; they count as asked."""
-        candidates = self._candidates
-        free = self._parallel - sum(candidates[peer].state is _State.ASKED for peer in self._waiting)
+        """Whom to ask now; they count as asked.
+
+        Queries in flight to peers that are farther than the nearest unasked one do not keep it waiting.
+        """
+        free = self._parallel
         chosen: list[Contact] = []
-        if free <= 0:
-            return chosen
         for candidate in self._nearest():
-            if len(chosen) >= free or self._asked >= ASKED_MAX:
+            if not free or self._asked >= ASKED_MAX:
                 break
             if candidate.state is _State.NEW:
                 candidate.state = _State.ASKED
                 self._asked += 1
                 self._waiting.add(candidate.contact.peer_id)
                 chosen.append(candidate.contact)
+            free -= candidate.state is _State.ASKED
         return chosen
 
     def answered(self, peer: PeerId) -> None:

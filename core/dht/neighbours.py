@@ -62,14 +62,14 @@ class Neighbours:
         else:
             self.table.moved(contact)
 
-    def alive(self, contact: Contact, now: float) -> tuple[Contact, Heard]:
-        """A contact has answered; returns it with the address that it is known by."""
+    def alive(self, contact: Contact, now: float, *, trip_s: float | None = None) -> tuple[Contact, Heard]:
+        """A contact has answered, after `trip_s` if that is known; returns it with its best address."""
         peer = contact.peer_id
         contact = self.book.answered(peer) or contact
         self._backoff.cleared(peer)
         if peer in self._seeds:
             self._seeds_heard[peer] = now
-        return contact, self.table.heard(contact, now)
+        return contact, self.table.heard(contact, now, trip_s=trip_s)
 
     def silent(self, peer: PeerId, now: float) -> None:
         """A contact has not answered."""

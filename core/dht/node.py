@@ -15,7 +15,7 @@ from core.dht.errands import Errands
 from core.dht.events import Output
 from core.dht.guard import Guard
 from core.dht.memory import Memory
-from core.dht.messages import Answer, Bundle, Bundled, Contact, Observed, Request
+from core.dht.messages import Answer, Bundle, Bundled, Contact, Observed, Record, Request
 from core.dht.neighbours import Neighbours
 from core.dht.operations import Operation
 from core.dht.parts import Parts
@@ -110,6 +110,10 @@ class DhtNode:
     def record_count(self) -> int:
         """Records held for the swarm."""
         return len(self._records)
+
+    def held(self, key: Key, now: float) -> list[Record]:
+        """The live records under a key that this node holds for the swarm."""
+        return list(self._records.get(key, now).values())
 
     def clock_offset_s(self, now: float) -> float | None:
         """How far others' clocks are ahead of ours, by their median; None: too few were heard."""

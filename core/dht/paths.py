@@ -5,7 +5,6 @@ peer leads astray at most the path that meets it, and what the paths found is me
 """
 
 from collections.abc import Iterable
-from math import ceil
 
 from core.base.ids import Key, PeerId
 from core.dht.lookup import Walk
@@ -19,7 +18,7 @@ class Paths:
     Args:
         key: Where to go.
         start: Dealt out to the paths in turn, nearest first.
-        width: How many of the nearest must have answered, on all paths together.
+        width: How many of the nearest must have answered, on each path: the nearest of all may lie on any.
         parallel: Queries in flight, on all paths together; at least one on each.
         paths: How many; with fewer contacts to start from there are fewer.
         prefix_limit: Candidates of one network prefix on each path; 0: any number.
@@ -47,7 +46,7 @@ class Paths:
             Walk(
                 key,
                 contacts[index::paths],
-                width=ceil(width / paths),
+                width=width,
                 parallel=max(1, parallel // paths),
                 prefix_limit=prefix_limit,
                 local_is_free=local_is_free,
@@ -65,7 +64,7 @@ class Paths:
     def width(self, width: int) -> None:
         self._width = width
         for walk in self._walks:
-            walk.width = ceil(width / len(self._walks))
+            walk.width = width
 
     @property
     def done(self) -> bool:

@@ -74,7 +74,7 @@ class ReadWrite:
             proofs=self._proofs,
             trace=self._trace,
         )
-        walk = self._errands.walk(key, now, width=settings.read_width)
+        walk = self._errands.walk(key, now, width=settings.read_width, quick=quorum is not None)
         getting = Getting(walk, gather, quorum=quorum, client=settings.client, deadline=self._errands.patience(now))
         self._gets[key] = getting
         return self._errands.begin(getting, now)

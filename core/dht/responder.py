@@ -27,6 +27,7 @@ from core.dht.routing import RoutingTable
 from core.dht.settings import DhtSettings
 from core.dht.space import point, position
 
+HANDED_ON_BY = 2
 KEYS_PER_NEWCOMER = 500
 """Keys considered for each newcomer."""
 
@@ -86,8 +87,9 @@ def due_to_newcomer(
 ) -> list[tuple[Key, Record]]:
     """The records that a newcomer should hold, if it is ours to hand them on.
 
-    It is ours where the newcomer is among the `replicas` peers nearest to the key and, without it, we would be the
-    nearest of all (Maymounkov and Mazieres 2002, section 2.5).  Records that end soon stay behind.
+    It is ours where the newcomer is among the `replicas` peers nearest to the key and, without it, we would be among
+    the `HANDED_ON_BY` nearest (Maymounkov and Mazieres 2002, section 2.5, has the very nearest; but that one may be
+    new as well, or gone).  Records that end soon stay behind.
     """
     due: list[tuple[Key, Record]] = []
     here, there = position(me), position(newcomer)
@@ -96,7 +98,7 @@ def due_to_newcomer(
         mine, theirs = here ^ target, there ^ target
         others = [c.peer_id for c in table.closest(key, settings.replicas + 1) if c.peer != newcomer]
         distances = [position(peer) ^ target for peer in others]
-        if distances and distances[0] < mine:
+        if sum(other < mine for other in distances) >= HANDED_ON_BY:
             continue
         if sum(other < theirs for other in (mine, *distances)) >= settings.replicas:
             continue

@@ -16,6 +16,8 @@ from core.dht.space import point, position
 
 FAILURES_MAX = 3
 """Unanswered queries in a row after which a contact goes even if nobody waits for its place."""
+MUCH_QUICKER = 0.7
+"""Part of another's round trip below which a contact takes its place in a full bucket."""
 FEW_NETWORKS = 4
 """Who knows fewer network prefixes than this counts none: all of a small collaboration may sit in one building."""
 
@@ -35,6 +37,10 @@ class _Entry:
     key: int
     seen: float
     prefix: str | None
+    since: float
+    """When it entered."""
+    trip_s: float | None
+    """The quickest round trip to it that was measured."""
     failures: int = 0
 
 
@@ -104,13 +110,20 @@ class RoutingTable:
         """Whether network prefixes do not count, since there are too few of them."""
         return len(self._prefixes) < FEW_NETWORKS
 
-    def heard(self, contact: Contact, now: float) -> Heard:
-        """The contact has just proven that it is there."""
+    def heard(self, contact: Contact, now: float, *, trip_s: float | None = None) -> Heard:
+        """The contact has just proven that it is there, after a round trip of `trip_s`, if that was measured.
+
+        In a full bucket a much quicker contact takes the place of a slow one, for any of a bucket leads about as near
+        to a key (Gummadi et al. 2003, proximity neighbour selection).  Half of each bucket, the oldest contacts, is
+        left alone, so that being near in the network does not help to surround a peer.
+        """
         peer = contact.peer_id
         entry = self._entries.get(peer)
         if entry is not None:
             bucket = self._bucket_of(entry.key)
             entry.contact, entry.seen, entry.failures = contact, now, 0
+            if trip_s is not None:
+                entry.trip_s = trip_s if entry.trip_s is None else min(trip_s, entry.trip_s)
             bucket.entries[peer] = bucket.entries.pop(peer)
             if bucket.doubted == peer:
                 bucket.doubted = None
@@ -118,17 +131,24 @@ class RoutingTable:
         key = position(peer)
         if key == self._me:
             return Heard(added=False, doubtful=None)
-        entry = _Entry(contact, key, now, counted_prefix(contact.host, local_is_free=self._limits.local_is_free))
+        prefix = counted_prefix(contact.host, local_is_free=self._limits.local_is_free)
+        entry = _Entry(contact, key, now, prefix, now, trip_s)
         bucket = self._bucket_of(key)
         bucket.spares.pop(peer, None)
         if self._is_crowded(bucket, entry.prefix):
             return Heard(added=False, doubtful=None)
         if len(bucket.entries) < self._bucket_size:
             self._enter(bucket, entry)
+            if len(bucket.entries) == self._bucket_size:  # as good as a lookup in it would make it
+                bucket.refreshed = max(bucket.refreshed, now)
             return Heard(added=True, doubtful=None)
-        bucket.spares[peer] = entry
-        if len(bucket.spares) > self._spares:
-            del bucket.spares[next(iter(bucket.spares))]
+        slow = self._much_slower(bucket, trip_s)
+        if slow is not None:
+            self._remove(bucket, slow)
+            self._enter(bucket, entry)
+            self._spare(bucket, slow)
+            return Heard(added=True, doubtful=None)
+        self._spare(bucket, entry)
         return Heard(added=False, doubtful=self._doubt(bucket, now))
 
     def touched(self, peer: PeerId, now: float) -> bool:
@@ -260,6 +280,19 @@ class RoutingTable:
             self._prefixes[entry.prefix] -= 1
             if not self._prefixes[entry.prefix]:
                 del self._prefixes[entry.prefix]
+
+    def _spare(self, bucket: _Bucket, entry: _Entry) -> None:
+        bucket.spares[entry.contact.peer_id] = entry
+        if len(bucket.spares) > self._spares:
+            del bucket.spares[next(iter(bucket.spares))]
+
+    def _much_slower(self, bucket: _Bucket, trip_s: float | None) -> _Entry | None:
+        """The slowest of the younger half of a full bucket, if it takes far longer than `trip_s`."""
+        if trip_s is None:
+            return None
+        younger = sorted(bucket.entries.values(), key=lambda entry: entry.since)[self._bucket_size // 2 :]
+        slow = max(younger, key=lambda entry: entry.trip_s or 0.0)
+        return slow if slow.trip_s is not None and trip_s < MUCH_QUICKER * slow.trip_s else None
 
     def _is_crowded(self, bucket: _Bucket, prefix: str | None) -> bool:
         """Whether a network has as many contacts here as it may have."""

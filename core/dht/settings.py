@@ -13,6 +13,8 @@ class DhtSettings:
     """Contacts that wait for a place in a full bucket (the replacement cache)."""
     parallel: int = 4
     """Queries in flight per lookup (alpha); a query that had to be repeated no longer counts."""
+    parallel_quick: int = 6
+    """The same for a read that a few holders' answers will end: it is somebody's waiting that counts there."""
     paths: int = 1
     """Disjoint ways on which a lookup goes at once (d of S/Kademlia); no peer is asked on two of them."""
     replicas: int = 8

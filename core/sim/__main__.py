@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any
 
+from core.sim import dht_many, dht_program
 from core.sim.trial import Trial
 
 SEEDS_PER_PROCESS = 4
@@ -158,7 +159,17 @@ def _say(text: str) -> None:
 
 
 def main(argv: Iterable[str]) -> int:
-    """`python -m core.sim`."""
+    """`python -m core.sim [swarm|dht]`."""
+    argv = list(argv)
+    match argv[:1]:
+        case ["dht"]:
+            return dht_program.main(argv[1:])
+        case ["dht-worlds"]:
+            return dht_many.main(argv[1:])
+        case ["swarm"]:
+            argv = argv[1:]
+        case _:
+            pass
     parser = argparse.ArgumentParser(prog="python -m core.sim", description="The swarm in pretended worlds.")
     parser.add_argument("--seeds", type=int, default=1, help="how many worlds")
     parser.add_argument("--seed", type=int, default=0, help="of the first world")
@@ -166,7 +177,7 @@ def main(argv: Iterable[str]) -> int:
     parser.add_argument("--epochs", type=int, default=3, help="that must end")
     parser.add_argument("--jobs", type=int, default=2, help="processes at the same time")
     parser.add_argument("--json", action="store_true", help="print JSON, one object a line")
-    return run(parser.parse_args(list(argv)))
+    return run(parser.parse_args(argv))
 
 
 if __name__ == "__main__":

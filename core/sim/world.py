@@ -332,9 +332,10 @@ class World:
             raise Violation(f"{node} wants to be woken again and again without time going on")
 
     def _look(self) -> None:
-        if self.checkers:
+        lookers = [checker for checker in self.checkers if type(checker).looked is not Checker.looked]
+        if lookers:
             living = self.living()
-            for checker in self.checkers:
+            for checker in lookers:
                 checker.looked(living, self.now)
         self.agenda.after(1.0, self._look)
 

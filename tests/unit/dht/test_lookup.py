@@ -91,3 +91,15 @@ def test_random_answers_in_random_order_find_what_a_plain_sort_finds():
             walk.add(contact(n) for n in known[numbers[one.peer]])
             walk.answered(one.peer_id)
         assert walk.found(5) == ring[:5], seed
+
+
+def test_a_query_to_a_farther_peer_does_not_keep_a_nearer_one_waiting():
+    nearest = by_distance(range(20))
+    walk = Walk(KEY, nearest[10:], width=5, parallel=2)
+    first, second = walk.take()
+    walk.answered(first.peer_id)
+    walk.add(nearest[:3], first.peer_id)
+    assert walk.take() == nearest[:2]  # the second one is still under way, but no longer among the nearest
+    assert walk.take() == []
+    walk.answered(second.peer_id)
+    assert walk.take() == []

@@ -140,3 +140,27 @@ def test_the_contacts_nearest_to_us_are_those_that_brute_force_finds(numbers, co
         table.heard(contact(number), now=0.0)
     everybody = sorted(table.contacts(), key=lambda c: distance(node_key(c.peer_id), node_key(peer_id(0))))
     assert [c for c, _ in table.near_me(count)] == everybody[:count]
+
+
+def test_a_much_quicker_contact_takes_the_place_of_a_slow_one_but_the_oldest_half_stays():
+    table = RoutingTable(peer_id(0), bucket_size=4, spares=2, doubt_after_s=1000)
+    a, b, c, d, e, f = full_bucket(table, size=6)
+    for now, (number, trip_s) in enumerate([(a, 0.4), (b, 0.3), (c, 0.2), (d, 0.1)]):
+        assert table.heard(contact(number), now=float(now), trip_s=trip_s).added
+    assert not table.heard(contact(e), now=10.0, trip_s=0.15).added  # not much quicker than the slowest that may go
+    assert not table.heard(contact(e), now=11.0).added  # nobody knows how quick
+    assert table.heard(contact(f), now=12.0, trip_s=0.13).added
+    assert table.get(peer_id(c)) is None
+    assert all(table.get(peer_id(number)) is not None for number in (a, b, d, f))
+    table.failed(peer_id(d))
+    assert table.get(peer_id(c)) is not None  # it waited beside
+
+
+def test_a_bucket_cannot_be_taken_over_by_being_quick():
+    table = RoutingTable(peer_id(0), bucket_size=4, spares=2, doubt_after_s=1000)
+    honest = full_bucket(table, size=60)
+    for number in honest[:4]:
+        table.heard(contact(number), now=0.0, trip_s=0.2)
+    for now, number in enumerate(honest[4:]):
+        table.heard(contact(number), now=1.0 + now, trip_s=0.2 / (now + 2))
+    assert sum(table.get(peer_id(number)) is not None for number in honest[:4]) == 2

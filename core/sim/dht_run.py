@@ -1,0 +1,236 @@
+"""One large DHT: its peers join, store and read, a part of them vanishes, or all of them come and go for hours."""
+
+import resource
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from core.base.ids import Key, PeerId, hashed_key
+from core.sim.dht_town import Operation, Town
+from core.sim.latency import Latency
+
+CALM_S = 180.0
+"""After the last peer has joined: tables fill, and what newcomers should hold is handed to them."""
+PATIENCE_S = 12.0
+"""After the last call of a part; a lookup ends after 10 s."""
+CALLS_AT_ONCE = 20
+CALLS_EVERY_S = 0.5
+IDLE_S = 120.0
+HOUR_S = 3600.0
+LIFETIME_S = 86_400.0
+HOURLY_GETS_MAX = 1000
+QUANTILES: Final = (0.50, 0.95, 0.99)
+
+Report = Callable[[str, float], None]
+"""What is going on, and the share of it that is done."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DhtRunSettings:
+    """What is to be tried."""
+
+    peers: int
+    seed: int
+    stores: int = 1000
+    gets: int = 5000
+    vanish: float = 0.25
+    hours: float = 0.0
+    """Of churn, instead of vanishing."""
+    churn_per_hour: float = 0.10
+    """Share of the peers replaced by new ones each hour."""
+    quorum: int | None = 1
+    """Of each get: a key has one writer and does not change, so the first record that is found will do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A point of the picture."""
+
+    at_s: float
+    live: int
+    lookups: int
+    sent_bytes: int
+
+
+class DhtRun:
+    """Runs one large DHT and says what came of it.
+
+    Args:
+        latency: Distances between peers; None: on a circle.
+        report: Told about progress.
+    """
+
+    def __init__(self, settings: DhtRunSettings, *, latency: Latency | None, report: Report) -> None:
+        self._settings = settings
+        self._report = report
+        self.town = Town(settings.seed, settings.peers, latency=latency)
+        self.moments: list[Moment] = []
+        self._lookups = 0
+        self._last: Sequence[tuple[PeerId, Key]] = ()
+        self._keys: dict[Key, PeerId] = {}
+        self._walls: dict[str, float] = {}
+        self._clock = time.perf_counter()
+        self._background = 0.0
+        """Messages a second while nobody asks for anything."""
+
+    def run(self) -> dict[str, Any]:
+        """Everything, as a dictionary for JSON."""
+        settings, town = self._settings, self.town
+        began = time.perf_counter()
+        for there in town.join_all():
+            self._tell("joining", there / settings.peers)
+        self._pass(CALM_S)
+        result: dict[str, Any] = {"event": "dht", "peers": settings.peers, "seed": settings.seed}
+        result["join"] = {"joined": town.joined, "messages_per_peer": round(town.world.messages / settings.peers, 1)}
+        self._lap("join")
+        result["idle"] = self._idle()
+        result["stores"] = self._stores()
+        result["gets_cold"] = self._gets("cold", self._readers(settings.gets))
+        result["gets_warm"] = self._gets("warm", self._last)
+        if settings.hours:
+            result["churn"] = self._hours()
+        elif settings.vanish:
+            gone = int(settings.vanish * settings.peers)
+            for peer in town.random.sample(list(town.up), gone):
+                town.end(peer)
+            result["vanished"] = gone
+            result["gets_after"] = self._gets("after vanishing", self._every_key())
+        result["simulated_s"] = round(town.world.elapsed_s)
+        result["messages"] = town.world.messages
+        result["memory_mib"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // (
+            1024 * 1024 if sys.platform == "darwin" else 1024
+        )
+        result["wall_s"] = {**self._walls, "all": round(time.perf_counter() - began, 1)}
+        result["digest"] = town.world.digest
+        return result
+
+    # --- parts -------------------------------------------------------------------------------------------------------
+
+    def _idle(self) -> dict[str, float]:
+        world = self.town.world
+        messages, sent = world.messages, world.bytes
+        self._pass(IDLE_S)
+        minutes = len(self.town.up) * IDLE_S / 60
+        self._background = (world.messages - messages) / IDLE_S
+        self._lap("idle")
+        return {
+            "messages_per_peer_and_minute": round((world.messages - messages) / minutes, 2),
+            "bytes_per_peer_and_minute": round((world.bytes - sent) / minutes, 1),
+        }
+
+    def _stores(self) -> dict[str, Any]:
+        town = self.town
+        calls = []
+        for number in range(self._settings.stores):
+            key = hashed_key(b"sim", number.to_bytes(4, "big"))
+            calls.append((town.random.choice(list(town.up)), key))
+        self._keys = {key: peer for peer, key in calls}
+        lifetime_s = LIFETIME_S if not self._settings.hours else max(LIFETIME_S, self._settings.hours * HOUR_S + 7200)
+
+        def call(peer: PeerId, key: Key) -> Operation:
+            return town.store(peer, key, key, lifetime_s=lifetime_s)
+
+        said, ended = self._all("stores", calls, call)
+        replicas = sorted(operation.replicas for operation in ended)
+        self._keys = {o.key: o.peer for o in ended if o.replicas}
+        return {**said, "stored": len(self._keys), "replicas_least": replicas[0] if replicas else 0}
+
+    def _gets(self, name: str, calls: Sequence[tuple[PeerId, Key]]) -> dict[str, Any]:
+        town = self.town
+        self._last = calls
+
+        def call(peer: PeerId, key: Key) -> Operation:
+            return town.get(peer, key, quorum=self._settings.quorum)
+
+        said, ended = self._all(name, calls, call)
+        hits = sum(any(record.value == o.key for record in o.records) for o in ended)
+        return {**said, "found": hits, "found_share": round(hits / max(len(calls), 1), 5)}
+
+    def _hours(self) -> list[dict[str, Any]]:
+        """Churn: at each of many moments a peer leaves without a word and a new one comes."""
+        settings, town = self._settings, self.town
+        steps = max(1, round(settings.peers * settings.churn_per_hour))
+        said = []
+        hours = int(settings.hours)
+        for hour in range(hours):
+            for step in range(steps):
+                town.end(town.random.choice(list(town.up)))
+                (peer,) = town.newcomers(1)
+                town.begin(peer, town.some_seeds())
+                town.world.run(HOUR_S / steps)
+                if step % 100 == 0:
+                    self._tell(f"hour {hour + 1} of {hours}", (hour + step / steps) / hours)
+            calls = self._every_key()
+            if len(calls) > HOURLY_GETS_MAX and hour + 1 < hours:
+                calls = town.random.sample(calls, HOURLY_GETS_MAX)
+            said.append({"hour": hour + 1, **self._gets(f"hour {hour + 1}", calls)})
+        return said
+
+    # --- inside ------------------------------------------------------------------------------------------------------
+
+    def _readers(self, count: int) -> list[tuple[PeerId, Key]]:
+        keys, peers = list(self._keys), list(self.town.up)
+        random = self.town.random
+        return [(random.choice(peers), random.choice(keys)) for _ in range(count)] if keys else []
+
+    def _every_key(self) -> list[tuple[PeerId, Key]]:
+        """Each stored key once, read by somebody."""
+        peers = list(self.town.up)
+        return [(self.town.random.choice(peers), key) for key in self._keys]
+
+    def _all(
+        self, name: str, calls: Sequence[tuple[PeerId, Key]], call: Callable[[PeerId, Key], Operation]
+    ) -> tuple[dict[str, Any], list[Operation]]:
+        world = self.town.world
+        messages, sent, began = world.messages, world.bytes, world.elapsed_s
+        operations: list[Operation] = []
+        for chunk in _chunks(calls, CALLS_AT_ONCE):
+            operations += [call(peer, key) for peer, key in chunk]
+            self._lookups += len(chunk)
+            self._pass(CALLS_EVERY_S)
+            self._tell(name, len(operations) / len(calls))
+        self._pass(PATIENCE_S)
+        ended = [operation for operation in operations if operation.ended is not None]
+        count = max(len(calls), 1)
+        background = self._background * (world.elapsed_s - began)
+        said = {
+            "count": len(calls),
+            "ended": len(ended),
+            "messages_each": round(max(0.0, world.messages - messages - background) / count, 1),
+            "bytes_each": round((world.bytes - sent) / count),
+            "hops_mean": round(sum(o.hops for o in ended) / max(len(ended), 1), 2),
+            **_quantiles_ms([o.seconds or 0.0 for o in ended]),
+        }
+        self._lap(name)
+        return said, ended
+
+    def _pass(self, seconds: float) -> None:
+        world = self.town.world
+        world.run(seconds)
+        self.moments.append(Moment(world.elapsed_s, len(self.town.up), self._lookups, world.bytes))
+
+    def _tell(self, what: str, share: float) -> None:
+        self._report(what, share)
+        world = self.town.world
+        self.moments.append(Moment(world.elapsed_s, len(self.town.up), self._lookups, world.bytes))
+
+    def _lap(self, name: str) -> None:
+        now = time.perf_counter()
+        self._walls[name] = round(now - self._clock, 1)
+        self._clock = now
+
+
+def _chunks(calls: Sequence[tuple[PeerId, Key]], size: int) -> Iterator[Sequence[tuple[PeerId, Key]]]:
+    for start in range(0, len(calls), size):
+        yield calls[start : start + size]
+
+
+def _quantiles_ms(seconds: list[float]) -> dict[str, int]:
+    ordered = sorted(seconds)
+    last = len(ordered) - 1
+    return {
+        f"p{round(100 * share)}_ms": round(1000 * ordered[min(int(share * len(ordered)), last)]) if ordered else 0
+        for share in QUANTILES
+    }

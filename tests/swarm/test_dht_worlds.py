@@ -1,0 +1,37 @@
+"""Small DHT worlds in which everything goes wrong.  `potluck sim dht-worlds --worlds 10000` runs ten thousand."""
+
+import os
+
+import pytest
+
+from core.sim import __main__ as program
+from core.sim.dht_worlds import SmallWorld
+
+WORLDS = 2 * int(os.environ.get("POTLUCK_WORLDS", "8"))
+
+FOUND = {
+    0: "with disjoint paths, a store missed peers nearest to its key: each path looked for too few",
+    15: "a record stayed where it was when the nearest holder was itself new, or gone",
+}
+"""Seeds that once failed, and why."""
+
+
+@pytest.mark.parametrize("seed", [*FOUND, *range(100, 100 + WORLDS)])
+def test_small_worlds(seed: int) -> None:
+    verdict = SmallWorld(seed).run()
+    assert verdict.ok, f"seed {seed} at {verdict.at_s} s: {verdict.problem}"
+
+
+def test_a_seed_repeats_its_world_to_the_byte() -> None:
+    assert SmallWorld(3).run() == SmallWorld(3).run()
+    assert SmallWorld(3).run().digest != SmallWorld(4).run().digest
+
+
+def test_the_command_counts_worlds_and_names_the_ones_that_failed(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert program.main(["dht-worlds", "--worlds", "2", "--seed", "7"]) == 0
+    assert "No checker found anything wrong." in capsys.readouterr().out
+    monkeypatch.setattr("core.sim.dht_worlds.NODE_BYTES_MAX", 1)
+    assert program.main(["dht-worlds", "--worlds", "1", "--seed", "7"]) == 1
+    assert "potluck sim dht-worlds --seed 7" in capsys.readouterr().out
