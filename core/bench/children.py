@@ -23,6 +23,11 @@ class Child:
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
 
+    @property
+    def pid(self) -> int:
+        """The process's number."""
+        return self._process.pid
+
     def tell(self, words: msgspec.Struct) -> None:
         """Say something."""
         assert self._process.stdin is not None
@@ -83,7 +88,7 @@ async def hear_all(group: Sequence[Child], kind: type[T], *, timeout_s: float) -
     return list(await asyncio.gather(*(child.hear(kind, timeout_s=timeout_s) for child in group)))
 
 
-async def told(kind: type[T]) -> T | None:
+async def told(kind: Any) -> Any:
     """In a child: the next thing that it is told, or None at the end."""
     line = await asyncio.get_running_loop().run_in_executor(None, sys.stdin.buffer.readline)
     return msgspec.json.decode(line, type=kind) if line else None

@@ -13,6 +13,8 @@ from core.net.envelope import Envelopes, Letter, Unknown, Wanted, remember
 from core.net.names import is_literal
 
 SOURCES_MAX = 4096
+FIRST_OTHER = 0x20
+"""First bytes from here on are not ours."""
 
 
 class DatagramPort(asyncio.DatagramProtocol):
@@ -24,10 +26,12 @@ class DatagramPort(asyncio.DatagramProtocol):
         now: Unix seconds.
         trace: Counts what is dropped.
         deliver: Takes each letter; called inside the loop's callback.
+        other: Takes what is no envelope: QUIC and knocks, told apart by the first byte.
+        counted: Told how many bytes of letters went out, and came in.
         observed: Told just before the first letter of each sender, and again when its address has changed.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - a port's owner tells each thing once
         self,
         *,
         envelopes: Envelopes,
@@ -36,6 +40,8 @@ class DatagramPort(asyncio.DatagramProtocol):
         trace: Trace,
         deliver: Callable[[Letter], None],
         observed: Callable[[PeerId, Address], None],
+        other: Callable[[bytes, Address], None] | None = None,
+        counted: Callable[[int, int], None] | None = None,
     ) -> None:
         self._envelopes = envelopes
         self._book = book
@@ -43,6 +49,8 @@ class DatagramPort(asyncio.DatagramProtocol):
         self._trace = trace
         self._deliver = deliver
         self._observed = observed
+        self._other = other
+        self._counted = counted
         self._sources: OrderedDict[PeerId, Address] = OrderedDict()
         self._transport: asyncio.DatagramTransport | None = None
         self.bytes_sent = 0
@@ -55,7 +63,11 @@ class DatagramPort(asyncio.DatagramProtocol):
             self._trace.mark("net.drop.no_address")
             return
         for datagram in self._envelopes.seal(to, body, now=self._now(), reply_to=reply_to):
-            self._put(datagram, addresses[0])
+            self._count_and_put(datagram, addresses[0])
+
+    def sealed(self, to: PeerId, body: bytes) -> list[bytes]:
+        """A letter's packets, for whoever sends them by another way."""
+        return self._envelopes.seal(to, body, now=self._now())
 
     def close(self) -> None:
         """Give the port back."""
@@ -79,6 +91,14 @@ class DatagramPort(asyncio.DatagramProtocol):
     def datagram_received(self, data: bytes, addr: tuple[Any, ...]) -> None:
         """Open it; whatever does not hold is dropped and counted."""
         self.bytes_received += len(data)
+        if self._other is not None and data and data[0] >= FIRST_OTHER:
+            self._other(data, (str(addr[0]), int(addr[1])))
+        else:
+            self._envelope(data, (str(addr[0]), int(addr[1])))
+
+    def _envelope(self, data: bytes, source: Address) -> None:
+        if self._counted is not None:
+            self._counted(0, len(data))
         try:
             found = self._envelopes.open(data, now=self._now())
         except WireProblem:
@@ -87,17 +107,19 @@ class DatagramPort(asyncio.DatagramProtocol):
         except ProofProblem:
             self._trace.mark("net.drop.proof")
             return
-        source = (str(addr[0]), int(addr[1]))
+        self._opened(found, source)
+
+    def _opened(self, found: Letter | Unknown | Wanted | None, source: Address) -> None:
         match found:
             case Letter():
                 self._letter(found, source)
             case Unknown(answer=answer):
-                self._put(answer, source)
+                self._count_and_put(answer, source)
             case Wanted(peer=peer, datagrams=datagrams):
                 for address in self._book.addresses(peer)[:1]:
                     if is_literal(address[0]):
                         for datagram in datagrams:
-                            self._put(datagram, address)
+                            self._count_and_put(datagram, address)
             case None:
                 self._trace.mark("net.drop.unasked")
 
@@ -109,7 +131,13 @@ class DatagramPort(asyncio.DatagramProtocol):
         if letter.body:
             self._deliver(letter)
 
-    def _put(self, datagram: bytes, address: Address) -> None:
+    def _count_and_put(self, datagram: bytes, address: Address) -> None:
+        if self._counted is not None:
+            self._counted(len(datagram), 0)
+        self.put(datagram, address)
+
+    def put(self, datagram: bytes, address: Address) -> None:
+        """Send bytes as they are."""
         if self._transport is not None and not self._transport.is_closing():
             self.bytes_sent += len(datagram)
             self._transport.sendto(datagram, address)

@@ -1,6 +1,8 @@
 """Runs one machine on the real network: TLS streams and signed datagrams on one port number."""
 
 import asyncio
+import contextlib
+import socket
 from collections.abc import Callable, Coroutine, Iterable
 from random import Random, SystemRandom
 from secrets import token_bytes
@@ -13,19 +15,24 @@ from core.base.signing import KeyPair
 from core.base.trace import Trace
 from core.base.wire import Message, MessageCodec
 from core.dht.messages import Observed
+from core.nat.events import SendAt
 from core.net.book import Address, AddressBook
+from core.net.circuit_transport import Circuit, CircuitTransport
 from core.net.clock import Clock
 from core.net.datagrams import DatagramPort
 from core.net.envelope import NONCE_BYTES, Envelopes, Letter
 from core.net.links import LinkOwner, Links
 from core.net.names import Names, is_literal, is_name
+from core.net.pace import Pace
 from core.net.passes import Pass, authority_id_of, verify_pass
 from core.net.ports import open_both
+from core.net.punch import Meeting
 from core.net.stats import HostStats, LinkStats
 from core.net.streams import PeerStream
 from core.net.tls import Credentials
 
 TIMER_SLACK_S = 0.001
+PACKET_COST_BYTES = 40
 
 
 class Host:
@@ -43,6 +50,9 @@ class Host:
         codec: Every message that may arrive.
         on_event: Takes the machine's events, with the time.
         random: Jitter.
+        pace: The volunteer's limits; None for none.
+        opened: Told of each link that stands.
+        wanted: Told that a peer does not answer at its addresses: `meet` and `carry` may help.  None: nothing may.
     """
 
     def __init__(  # noqa: PLR0913 - the composition root names each part once
@@ -58,6 +68,9 @@ class Host:
         trace: Trace,
         on_event: Callable[[Any, float], None],
         random: Random | None = None,
+        pace: Pace | None = None,
+        wanted: Callable[[PeerId], None] | None = None,
+        opened: Callable[[PeerStream], None] | None = None,
     ) -> None:
         self._machine = machine
         self._me = identity.peer_id
@@ -66,6 +79,9 @@ class Host:
         self._trace = trace
         self._on_event = on_event
         self._random = random or SystemRandom()
+        self._wanted = wanted
+        self._opened = opened
+        self._pace = pace or Pace(now=clock.now)
         self._book = AddressBook()
         self._manifest_id = manifest_id
         self._authority_id = authority_id_of(authority_der)
@@ -80,8 +96,11 @@ class Host:
             trace=trace,
             deliver=self._letter,
             observed=self._observed,
+            other=self._other,
+            counted=self._count,
         )
         self._links: Links | None = None
+        self._own: Address | None = None
         self._names: Names | None = None
         self._encoded: tuple[Message | None, bytes] = (None, b"")
         self._answering: tuple[PeerId, bytes] | None = None
@@ -107,19 +126,25 @@ class Host:
         loop = asyncio.get_running_loop()
         self._stop = loop.create_future()
         group = asyncio.TaskGroup()
-        spawn = self._spawner(group)
+        self.spawn = spawn = self._spawner(group)
         self._names = Names(spawn, self._trace)
         self._links = links = Links(
             me=self._me,
-            owner=LinkOwner(received=self._arrived, lost=self._lost, spawn=spawn),
+            owner=LinkOwner(
+                received=self._arrived, lost=self._lost, spawn=spawn, wanted=self._wanted, opened=self._opened
+            ),
             credentials=self._credentials,
             verify=lambda der: self._verify(der, self._clock.now()),
             book=self._book,
             now=self._clock.now,
             trace=self._trace,
             random=self._random,
+            pace=self._pace,
+            own=lambda: self._own,
+            put=self._packet,
         )
         server = await open_both(bind, port, stream=links.accept, datagrams=lambda: self._port)
+        self._own = server.sockets[0].getsockname()[:2]
         entered = loop.create_future()
         self._life = loop.create_task(self._live(group, server, entered))
         await entered
@@ -165,6 +190,45 @@ class Host:
             if self._names is not None:
                 self._names.find((host, port), lambda address: self._book.learn(peer, address))
 
+    def meet(self, meeting: Meeting) -> None:
+        """Try to reach a peer through both routers, at the moment that was agreed with it."""
+        self.links.meet(meeting)
+
+    def improve(self, peer: PeerId) -> None:
+        """Call a peer's addresses although there is a link: a better one takes over, and nothing is lost."""
+        self.links.improve(peer)
+
+    def carry(self, circuit: Circuit, *, called: PeerId | None) -> CircuitTransport:
+        """Make a link over a relay; it begins when the transport is told that it is `made`.
+
+        Args:
+            circuit: Moves the bytes.
+            called: Whom we called; None when we were called.
+        """
+        links = self.links
+        return CircuitTransport(circuit, links.accept() if called is None else links.new(called))
+
+    def send_at(self, output: SendAt) -> None:
+        """Send a datagram to an address that the book need not know, perhaps from a socket that nobody knows."""
+        address = (output.address.host, output.address.port)
+        if output.to == self._me or not is_literal(address[0]):
+            return
+        packets = self._port.sealed(output.to, self._codec.encode(output.message))
+        if output.fresh:
+            family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+            with socket.socket(family, socket.SOCK_DGRAM) as fresh:
+                fresh.setblocking(False)
+                for packet in packets:
+                    with contextlib.suppress(OSError):
+                        fresh.sendto(packet, address)
+            return
+        for packet in packets:
+            self._port.put(packet, address)
+
+    def moved(self) -> None:
+        """The computer has another network, or has woken up: links that cannot live are given up at once."""
+        self.links.moved()
+
     def deliver(self, event: Any) -> None:
         """Give the machine an event, and perform what follows."""
         self._handle(event)
@@ -193,11 +257,18 @@ class Host:
             past[0] + self._port.bytes_sent + sum(stream.bytes_sent for stream in streams),
             past[1] + self._port.bytes_received + sum(stream.bytes_received for stream in streams),
             tuple(
-                LinkStats(s.peer, s.proven.username, s.initiated, s.opened_at, s.bytes_sent, s.bytes_received)
+                LinkStats(s.peer, s.proven.username, s.initiated, s.opened_at, s.bytes_sent, s.bytes_received, s.way)
                 for s in streams
                 if s.proven is not None
             ),
         )
+
+    @property
+    def links(self) -> Links:
+        """All links, once the host is started."""
+        if self._links is None:
+            raise RuntimeError("a host has no links before it is started")
+        return self._links
 
     # --- inside ------------------------------------------------------------------------------------------------------
 
@@ -219,14 +290,15 @@ class Host:
             await self._links.close()
             await server.wait_closed()
 
-    def _spawner(self, group: asyncio.TaskGroup) -> Callable[[Coroutine[Any, Any, None]], Any]:
-        def spawn(coroutine: Coroutine[Any, Any, None]) -> None:
+    def _spawner(self, group: asyncio.TaskGroup) -> Callable[[Coroutine[Any, Any, None]], asyncio.Task[None] | None]:
+        def spawn(coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None] | None:
             if self._stop is None or self._stop.done():
                 coroutine.close()
-                return
+                return None
             call = group.create_task(coroutine)
             self._calls.add(call)
             call.add_done_callback(self._calls.discard)
+            return call
 
         return spawn
 
@@ -282,6 +354,23 @@ class Host:
         self._answering = (letter.sender, letter.nonce)
         self._handle(Received(letter.sender, message))
         self._answering = None
+
+    def _other(self, data: bytes, source: Address) -> None:
+        if self._links is not None and self._stop is not None and not self._stop.done():
+            self._links.ways.datagram(data, source)
+
+    def _count(self, sent: int, received: int) -> None:
+        """Letters are few and small: they count, and never wait."""
+        now = asyncio.get_running_loop().time()
+        if sent:
+            self._pace.upload.spent(sent, now)
+        if received:
+            self._pace.download.spent(received, now)
+
+    def _packet(self, data: bytes, address: Address) -> None:
+        """A packet of QUIC or a knock: links count what is in it, so here only what is around it."""
+        self._pace.upload.spent(PACKET_COST_BYTES, asyncio.get_running_loop().time())
+        self._port.put(data, address)
 
     def _observed(self, peer: PeerId, address: Address) -> None:
         self._handle(Observed(peer, *address))

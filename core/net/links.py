@@ -1,6 +1,7 @@
 """All links of a host: called and accepted, one or two per peer, with what waits for a link that is being made."""
 
 import asyncio
+import contextlib
 from collections import deque
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
@@ -11,13 +12,16 @@ from core.base.ids import PeerId
 from core.base.trace import Trace
 from core.net.book import Address, AddressBook, Backoff
 from core.net.outbox import BULK_QUEUE_BYTES_MAX, MESSAGE_COST_BYTES
+from core.net.pace import Pace
 from core.net.passes import Pass
-from core.net.rhythm import HEARTBEAT_S
-from core.net.streams import CLOSE_S, PeerStream
+from core.net.ports import has_address
+from core.net.punch import Meeting, Put
+from core.net.rhythm import HEARTBEAT_S, SILENCE_S
+from core.net.streams import CLOSE_S, PeerStream, Way
 from core.net.terms import StreamTerms
 from core.net.tls import Credentials
+from core.net.ways import RANKS, Ways
 
-CALL_S = 10.0
 STRANGERS_MAX = 64
 """Accepted connections at a time whose handshake is not complete."""
 STRANGER_S = 1.0
@@ -27,6 +31,11 @@ LINKS_PER_PEER_MAX = 4
 STEADY_S = 5.0
 """A link that lived this long was a success; a duplicate that nobody used for this long is closed."""
 CIRCLES_MAX = 4096
+DIRECT_FIRST_S = 0.3
+"""Known addresses have so long before the owner is asked for other ways."""
+OTHER_WAYS_S = 10.0
+SUSPECT_S = SILENCE_S + STEADY_S
+"""What was said within this time before a link broke may not have arrived."""
 
 
 @dataclass(slots=True)
@@ -38,6 +47,8 @@ class _Circle:
     waiting: deque[tuple[bytes, bool]] = field(default_factory=deque)
     waiting_bytes: int = 0
     calling: bool = False
+    opened: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set while a link is open."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +59,10 @@ class LinkOwner:
     lost: Callable[[PeerId, str], None]
     spawn: Callable[[Coroutine[Any, Any, None]], Any]
     """Runs a coroutine in the owner's task group."""
+    opened: Callable[[PeerStream], None] | None = None
+    """Told of each link that stands, in a callback of its own."""
+    wanted: Callable[[PeerId], None] | None = None
+    """Told that a peer does not answer at its addresses, if there are any: relays and punches are wanted."""
 
 
 class Links:
@@ -62,6 +77,9 @@ class Links:
         verify: The pass in a certificate; raises ProofProblem.
         book: Where peers are.
         now: Unix seconds.
+        pace: The volunteer's limits.
+        own: Where we listen.
+        put: Sends from the UDP port.
     """
 
     def __init__(  # noqa: PLR0913 - a host's parts, each named once
@@ -75,14 +93,18 @@ class Links:
         now: Callable[[], float],
         trace: Trace,
         random: Random,
+        pace: Pace,
+        own: Callable[[], Address | None],
+        put: Put,
     ) -> None:
         self._me = me
+        self.ways = Ways(me=me, own=own, links=self, put=put, trace=trace, random=random)
         self._owner = owner
         self._book = book
         self._trace = trace
         self._random = random
         self._loop = asyncio.get_running_loop()
-        self._terms = StreamTerms(owner=self, credentials=credentials, verify=verify, now=now, trace=trace)
+        self._terms = StreamTerms(owner=self, credentials=credentials, verify=verify, now=now, trace=trace, pace=pace)
         self._circles: dict[PeerId, _Circle] = {}
         self._all: set[PeerStream] = set()
         self._strangers: dict[PeerStream, float] = {}
@@ -113,6 +135,37 @@ class Links:
             circle.calling = True
             self._owner.spawn(self._call(peer, circle))
 
+    def new(self, expected: PeerId) -> PeerStream:
+        """A link that we make."""
+        stream = PeerStream(self._terms, expected=expected)
+        self._all.add(stream)
+        return stream
+
+    def best(self, peer: PeerId) -> Way | None:
+        """The best way of the links with a peer; None: there is none."""
+        streams = self._circles[peer].streams if peer in self._circles else []
+        return max((stream.way for stream in streams), key=RANKS.__getitem__, default=None)
+
+    def meet(self, meeting: Meeting) -> None:
+        """Try to reach a peer through both routers, at the moment that was agreed with it."""
+        if not self._closing and self.best(meeting.peer) != "tcp":
+            self._owner.spawn(self.ways.meet(meeting))
+
+    def improve(self, peer: PeerId) -> None:
+        """Call the known addresses of a peer with whom there is only a worse link."""
+        circle = self._circle(peer)
+        if not self._closing and not circle.calling and self.best(peer) != "tcp":
+            circle.calling = True
+            self._owner.spawn(self._improve(peer, circle))
+
+    def moved(self) -> None:
+        """The computer has another network: links from addresses that are gone are over, and nobody rests longer."""
+        for circle in self._circles.values():
+            circle.backoff.succeeded()
+            for stream in list(circle.streams):
+                if stream.own_host is not None and not has_address(stream.own_host):
+                    stream.abort("has another address now")
+
     def accept(self) -> asyncio.BaseProtocol:
         """A protocol for a connection that somebody made to us."""
         if len(self._strangers) >= STRANGERS_MAX:
@@ -133,6 +186,7 @@ class Links:
             stream.close("we are leaving")
         if leaving:
             await asyncio.wait([stream.finished for stream in leaving], timeout=2 * CLOSE_S)
+        self.ways.close()
 
     # --- told by the streams -----------------------------------------------------------------------------------------
 
@@ -141,6 +195,9 @@ class Links:
         self._strangers.pop(stream, None)
         circle = self._circle(stream.peer)
         circle.streams.append(stream)
+        circle.opened.set()
+        if self._owner.opened is not None:
+            self._loop.call_soon(self._tell_opened, stream)
         if stream.peer == self._me or len(self.streams()) > LINKS_MAX:
             self._trace.mark("net.drop.crowded")
             stream.close("too many links")
@@ -154,6 +211,10 @@ class Links:
             data, bulk = circle.waiting.popleft()
             stream.send(data, bulk=bulk)
         circle.waiting_bytes = 0
+
+    def _tell_opened(self, stream: PeerStream) -> None:
+        if self._owner.opened is not None and stream.closed is None:
+            self._owner.opened(stream)
 
     def stream_received(self, stream: PeerStream, data: bytearray) -> None:
         """A message arrived."""
@@ -174,7 +235,10 @@ class Links:
         elif stream.initiated:
             circle.backoff.failed(self._loop.time(), self._random)
         if not circle.streams:
+            circle.opened.clear()
             self._lose(stream.peer, reason)
+        elif stream.broken and stream.idle_s < SUSPECT_S:
+            self._lose(stream.peer, reason)  # what was under way is gone, whatever other links there are
 
     # --- inside ------------------------------------------------------------------------------------------------------
 
@@ -191,13 +255,16 @@ class Links:
         return self._circles.setdefault(peer, _Circle())
 
     def _preferred(self, circle: _Circle) -> PeerStream | None:
-        """The link to send on: one that is alive, called by the smaller id, newest."""
+        """The link to send on: one that is alive, travels the best way, was called by the smaller id, newest."""
         if not circle.streams:
             return None
         if len(circle.streams) == 1:
             return circle.streams[0]
         alive = [stream for stream in circle.streams if stream.quiet_s < HEARTBEAT_S * 1.6] or circle.streams
-        return max(alive, key=lambda stream: (stream.initiated == (self._me < stream.peer), stream.opened_at))
+        return max(alive, key=self._worth)
+
+    def _worth(self, stream: PeerStream) -> tuple[int, bool, float]:
+        return RANKS[stream.way], stream.initiated == (self._me < stream.peer), stream.opened_at
 
     def _part_with_duplicates(self, circle: _Circle) -> None:
         """The smaller id closes links that neither side uses; only one side may, or each might close another."""
@@ -206,7 +273,7 @@ class Links:
         if self._me < circle.streams[0].peer:
             preferred = self._preferred(circle)
             for stream in list(circle.streams):
-                if stream is not preferred and stream.idle_s >= STEADY_S:
+                if stream is not preferred and stream.idle_s >= STEADY_S and not stream.queued_bytes:
                     stream.close("one link is enough")
         self._loop.call_later(STEADY_S, self._part_with_duplicates, circle)
 
@@ -215,7 +282,7 @@ class Links:
         try:
             while circle.waiting and not circle.streams:
                 await asyncio.sleep(circle.backoff.wait_s(self._loop.time()))
-                reason = None if circle.streams else await self._try_addresses(peer)
+                reason = None if circle.streams else await self._try_addresses(peer, circle)
                 if reason is not None and not circle.streams:
                     circle.backoff.failed(self._loop.time(), self._random)
                     self._trace.mark("net.call.failed")
@@ -223,28 +290,30 @@ class Links:
         finally:
             circle.calling = False
 
-    async def _try_addresses(self, peer: PeerId) -> str | None:
-        """Try each known address; why none worked, or None."""
-        reason = "no address is known"
-        for address in self._book.addresses(peer):
-            stream = PeerStream(self._terms, expected=peer)
-            self._all.add(stream)
-            try:
-                await self._connect(stream, address)
-            except TimeoutError:
-                stream.abort("no answer")
-            except OSError as error:
-                stream.abort(error.strerror or "cannot be reached")
-            except ValueError:  # a host that is no name at all
-                stream.abort("has no address")
-            if await stream.settled:
-                return None
-            reason = stream.closed or reason
-        return reason
+    async def _try_addresses(self, peer: PeerId, circle: _Circle) -> str | None:
+        """Try the known addresses, and after a moment whatever else the owner knows; why nothing worked, or None."""
+        addresses = self._book.addresses(peer)
+        asking = None
+        if self._owner.wanted is not None:
+            asking = self._loop.call_later(DIRECT_FIRST_S if addresses else 0.0, self._ask_for_ways, peer, circle)
+        reason = await self.ways.call(peer, addresses)
+        if reason is not None and asking is not None:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(OTHER_WAYS_S):
+                    await circle.opened.wait()
+        if asking is not None:
+            asking.cancel()
+        return None if circle.streams else reason
 
-    async def _connect(self, stream: PeerStream, address: Address) -> None:
-        async with asyncio.timeout(CALL_S):
-            await self._loop.create_connection(lambda: stream, *address)
+    def _ask_for_ways(self, peer: PeerId, circle: _Circle) -> None:
+        if not circle.streams and self._owner.wanted is not None:
+            self._owner.wanted(peer)
+
+    async def _improve(self, peer: PeerId, circle: _Circle) -> None:
+        try:
+            await self.ways.call(peer, self._book.addresses(peer))
+        finally:
+            circle.calling = False
 
     def _give_up(self, peer: PeerId, circle: _Circle, reason: str) -> None:
         circle.waiting.clear()

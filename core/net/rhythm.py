@@ -4,14 +4,15 @@ from typing import Literal
 
 from core.base.wire import FRAGMENT_BYTES_MAX
 
-FRAGMENT_BYTES_MIN = 16 * 1024
-FRAGMENT_S = 0.010
+FRAGMENT_BYTES_MIN = 4 * 1024
+FRAGMENT_S = 0.005
 """A fragment, and what the kernel holds unsent, take about this long to leave: a control message waits no longer."""
 MEASURE_S = 0.005
 GROW_AFTER = 8
 """So many fragments in a row that the kernel took at once mean that the link is faster than we thought."""
 HEARTBEAT_S = 5.0
-SILENCE_S = 15.0
+SILENCE_S = 12.0
+"""A link is looked at every `HEARTBEAT_S / 2`: whoever froze is noticed within 15 s."""
 
 
 class DrainRate:
@@ -39,6 +40,10 @@ class DrainRate:
     def hindered(self) -> None:
         """The link is full."""
         self._unhindered = 0
+
+    def emptied(self) -> None:
+        """The link had nothing left to send before we looked: it may be much faster than we thought."""
+        self._set(2 * self.fragment_bytes)
 
     def resumed(self, now: float) -> None:
         """The link has taken all that was handed over."""

@@ -2,24 +2,39 @@
 
 import asyncio
 import socket
+from collections.abc import Callable
 
+from core.net.courtesy import Pacing
 from core.net.outbox import Outbox
-from core.net.rhythm import DrainRate
+from core.net.pace import Lane
+from core.net.rhythm import FRAGMENT_S, DrainRate
 from core.net.tls import SecureChannel
 
 TURN_BYTES = 1024 * 1024
 """Written at a time, before others have their turn."""
 UNSENT_BYTES_MAX = 128 * 1024
+SLOW_FRAGMENT_BYTES = 64 * 1024
 _NOTSENT_LOWAT: int | None = getattr(socket, "TCP_NOTSENT_LOWAT", None)
 
 
 class Sender:
-    """Writes nothing while the connection is full, however long that lasts."""
+    """Writes nothing while the connection is full, however long that lasts, and bulk only as the pace allows.
 
-    def __init__(self, channel: SecureChannel) -> None:
-        self._channel = channel
+    Args:
+        channel: Encrypts.
+        lane: The limit that all links share.
+        resume: Called when the pace allows what it did not allow before.
+    """
+
+    def __init__(self, channel: SecureChannel, lane: Lane, resume: Callable[[], None]) -> None:
+        self.channel = channel
+        self._lane = lane
+        self._flow = lane.flow(resume)
+        self._resume = resume
+        self._timer: asyncio.TimerHandle | None = None
         self._transport: asyncio.Transport | None = None
         self._drain = DrainRate()
+        self._pacing = Pacing(None)
         self._full = False
         self._unsent_bytes = 0
         self.outbox = Outbox()
@@ -31,6 +46,7 @@ class Sender:
         """The connection stands."""
         transport.set_write_buffer_limits(high=0, low=0)
         self._transport = transport
+        self._pacing = Pacing(transport.get_extra_info("socket"))
         self.sent_at = now
 
     def pump(self, now: float) -> bool:
@@ -42,22 +58,35 @@ class Sender:
         while self.outbox and not self._full:
             if self.bytes_sent - before > TURN_BYTES:
                 return True
+            if not self._flow.room(now, bulk=not self.outbox.control_bytes):
+                return False
             self._write(now)
+            if self._queue_is_long():
+                self.full()
+                self._look_again()
         return False
 
     def say_goodbye(self, now: float) -> None:
         """Write the control that waits, and that nothing more follows, whether there is room or not."""
         while self.outbox.control_bytes:
             self._write(now)
-        self._channel.say_goodbye()
+        self.channel.say_goodbye()
         self.flush()
 
     def flush(self) -> None:
         """Write what the channel itself has to say."""
         assert self._transport is not None
-        if data := self._channel.take():
+        if data := self.channel.take():
             self.bytes_sent += len(data)
+            self._flow.spent(len(data), asyncio.get_running_loop().time())
             self._transport.write(data)
+
+    def leave(self) -> None:
+        """Nothing more is sent."""
+        self.outbox.clear()
+        self._flow.leave()
+        if self._timer is not None:
+            self._timer.cancel()
 
     def full(self) -> None:
         """The connection takes no more for now."""
@@ -70,13 +99,33 @@ class Sender:
         self._drain.resumed(now)
 
     def _write(self, now: float) -> None:
-        for piece in self.outbox.take(self._drain.fragment_bytes):
-            self._channel.write(piece)
+        for piece in self.outbox.take(min(self._drain.fragment_bytes, self._lane.turn_bytes)):
+            self.channel.write(piece)
         self._keep_kernel_queue_short()
+        if self.outbox.bulk_bytes:
+            self._pacing.look(now)
         before = self.bytes_sent
         self.flush()
         self._drain.wrote(self.bytes_sent - before)
         self.sent_at = now
+
+    def _queue_is_long(self) -> bool:
+        """Whether the kernel of a slow link holds more than leaves in a moment."""
+        wanted = self._drain.fragment_bytes
+        return not self._full and wanted <= SLOW_FRAGMENT_BYTES and self._pacing.unsent_bytes() > wanted
+
+    def _look_again(self) -> None:
+        self._timer = asyncio.get_running_loop().call_later(FRAGMENT_S / 2, self._looked)
+
+    def _looked(self) -> None:
+        unsent = self._pacing.unsent_bytes()
+        if unsent > self._drain.fragment_bytes // 2:
+            self._look_again()
+        else:
+            if not unsent:
+                self._drain.emptied()
+            self.room(asyncio.get_running_loop().time())
+            self._resume()
 
     def _keep_kernel_queue_short(self) -> None:
         """What the kernel holds unsent cannot be overtaken any more."""

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from core.base.ids import PeerId
+from core.net.streams import Way
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +18,7 @@ class LinkStats:
     """Unix seconds."""
     bytes_sent: int
     bytes_received: int
+    way: Way = "tcp"
 
 
 @dataclass(frozen=True, slots=True)

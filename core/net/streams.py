@@ -3,11 +3,12 @@
 import asyncio
 import ssl
 from collections import deque
-from typing import Any
+from typing import Any, Literal
 
 from core.base.ids import PeerId
 from core.base.problems import ProofProblem, WireProblem
 from core.base.wire import FrameDecoder
+from core.net.crossing import Crossing
 from core.net.passes import Pass
 from core.net.rhythm import HEARTBEAT_S, Liveness
 from core.net.sender import Sender
@@ -17,12 +18,14 @@ from core.net.tls import SecureChannel
 HANDSHAKE_S = 10.0
 CLOSE_S = 1.0
 """How long a closing link may take to send what it still holds."""
+HEARTBEAT_BYTES_MAX = 32
+Way = Literal["tcp", "quic", "relay"]
 TURN_S = 0.010
 """How long one link may keep the loop before timers and other links have their turn."""
 
 
 class PeerStream(asyncio.BufferedProtocol):
-    """One TCP connection, ours or theirs.
+    """One connection, ours or theirs: TCP, QUIC or relayed, whatever looks like a transport of asyncio.
 
     Control overtakes bulk between fragments, whose size follows the link's speed.  Nothing is written while the
     connection is full, however long that lasts; nothing is read while the owner holds the link.
@@ -35,9 +38,13 @@ class PeerStream(asyncio.BufferedProtocol):
     def __init__(self, terms: StreamTerms, *, expected: PeerId | None) -> None:
         self._terms = terms
         self.expected = expected
+        self.attempt: tuple[int, int] | None = None
+        """Of whoever asked for this link: the attempt's number, and its way."""
         self.proven: Pass | None = None
         self.closed: str | None = None
         """Why it is over."""
+        self.broken = False
+        """Whether it ended without a goodbye of either side."""
         self.bytes_received = 0
         self.opened_at = 0.0
         """Unix seconds."""
@@ -47,28 +54,48 @@ class PeerStream(asyncio.BufferedProtocol):
         self.settled: asyncio.Future[bool] = self._loop.create_future()
         """Whether the link opened; done when that is known."""
         self._transport: asyncio.Transport | None = None
+        self.initiated = expected is not None
+        """Whether we are the caller."""
+        self._crossing = None if expected is None else Crossing(stays_caller=terms.credentials.peer_id < expected)
         self._channel = SecureChannel(terms.credentials, server_side=expected is None)
         self._decoder = FrameDecoder()
         self._arrived: deque[bytearray] = deque()
-        self._sender = Sender(self._channel)
+        self._sender = Sender(self._channel, terms.pace.upload, self._plan_pump)
+        self._taking = terms.pace.download.flow(self._plan_turn)
+        self._slowed = False
         self._liveness = Liveness(self._loop.time())
         self._busy_at = self._loop.time()
         self._timer: asyncio.TimerHandle | None = None
         self._held = False
         self._turn_planned = False
         self._pump_planned = False
+        if self._sender.outbox.bulk_bytes:
+            self._busy_at = self._loop.time()
         self._ended = False
-
-    @property
-    def initiated(self) -> bool:
-        """Whether we called."""
-        return self.expected is not None
 
     @property
     def peer(self) -> PeerId:
         """Who is at the other end, proven."""
         assert self.proven is not None
         return self.proven.peer
+
+    @property
+    def own_host(self) -> str | None:
+        """The address of this computer that it leaves from, if it is bound to one."""
+        name = None if self._transport is None else self._transport.get_extra_info("sockname")
+        return str(name[0]) if isinstance(name, tuple) else None
+
+    @property
+    def other_address(self) -> tuple[str, int] | None:
+        """Where the other end is, as our socket sees it."""
+        name = None if self._transport is None else self._transport.get_extra_info("peername")
+        return (str(name[0]), int(name[1])) if isinstance(name, tuple) else None
+
+    @property
+    def way(self) -> Way:
+        """How the bytes travel."""
+        way: Way = "tcp" if self._transport is None else self._transport.get_extra_info("way", "tcp")
+        return way
 
     @property
     def quiet_s(self) -> float:
@@ -128,6 +155,7 @@ class PeerStream(asyncio.BufferedProtocol):
 
     def abort(self, reason: str) -> None:
         """End the link at once."""
+        self.broken = self.broken or self.closed is None
         self._end(reason)
         if self._transport is not None:
             self._transport.abort()
@@ -149,16 +177,17 @@ class PeerStream(asyncio.BufferedProtocol):
     def get_buffer(self, sizehint: int) -> memoryview:
         """Where the next bytes go."""
         del sizehint
-        return self._terms.scratch.cipher
+        return self._terms.scratch.cipher[: self._terms.pace.download.turn_bytes]
 
     def buffer_updated(self, nbytes: int) -> None:
         """Bytes arrived."""
         self._liveness.heard = self._loop.time()
         self.bytes_received += nbytes
-        self._channel.feed(self._terms.scratch.cipher[:nbytes])
+        self._taking.spent(nbytes, self._liveness.heard)
         if self.proven is None:
-            self._handshake()
+            self._greeted(self._terms.scratch.cipher[:nbytes])
         else:
+            self._channel.feed(self._terms.scratch.cipher[:nbytes])
             self._turn()
 
     def eof_received(self) -> bool:
@@ -170,6 +199,7 @@ class PeerStream(asyncio.BufferedProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The socket is gone."""
+        self.broken = self.broken or self.closed is None
         self._end("ended" if exc is None else f"broke: {type(exc).__name__}")
         if self._timer is not None:
             self._timer.cancel()
@@ -186,6 +216,18 @@ class PeerStream(asyncio.BufferedProtocol):
         self._plan_pump()
 
     # --- inside ------------------------------------------------------------------------------------------------------
+
+    def _greeted(self, data: memoryview) -> None:
+        """Bytes of the handshake; when both sides have called, one of them becomes the called."""
+        if self._crossing is None:
+            self._channel.feed(data)
+        else:
+            told = self._crossing.look(data)
+            if self._crossing.crossed and self.initiated and not self._crossing.stays_caller:
+                self.initiated = False
+                self._channel = self._sender.channel = SecureChannel(self._terms.credentials, server_side=True)
+            self._channel.feed(told)
+        self._handshake()
 
     def _handshake(self) -> None:
         assert self._transport is not None
@@ -223,7 +265,7 @@ class PeerStream(asyncio.BufferedProtocol):
         """See whether the other side is there, and still let in."""
         assert self.proven is not None
         now = self._loop.time()
-        if self._held:
+        if self._held or self._slowed:
             self._liveness.heard = now  # we are not listening
         try:
             self.proven.check_time(self._terms.now())
@@ -263,8 +305,17 @@ class PeerStream(asyncio.BufferedProtocol):
             if not self._arrived and not self._decrypt():
                 if self._ended:
                     self.abort("ended")
-                self._transport.resume_reading()
+                self._listen()
                 return
+
+    def _listen(self) -> None:
+        """Read on, unless the download limit says later."""
+        assert self._transport is not None
+        self._slowed = not self._taking.room(self._loop.time())
+        if self._slowed:
+            self._transport.pause_reading()
+        else:
+            self._transport.resume_reading()
 
     def _decrypt(self) -> bool:
         """Whether there was anything to decrypt."""
@@ -279,6 +330,8 @@ class PeerStream(asyncio.BufferedProtocol):
             self._terms.trace.mark("net.drop.wire")
             self.abort("sent garbage")
             return True
+        if count > HEARTBEAT_BYTES_MAX:
+            self._busy_at = self._liveness.heard
         if goodbye and not self._arrived:
             self.close("said goodbye")
         return bool(count)
@@ -290,6 +343,8 @@ class PeerStream(asyncio.BufferedProtocol):
 
     def _pump(self) -> None:
         self._pump_planned = False
+        if self._sender.outbox.bulk_bytes:
+            self._busy_at = self._loop.time()
         if self.proven is not None and self.closed is None and self._sender.pump(self._loop.time()):
             self._plan_pump()
 
@@ -297,7 +352,8 @@ class PeerStream(asyncio.BufferedProtocol):
         if self.closed is not None:
             return
         self.closed = reason
-        self._sender.outbox.clear()
+        self._sender.leave()
+        self._taking.leave()
         self._arrived.clear()
         if self._timer is not None:
             self._timer.cancel()

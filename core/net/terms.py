@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from core.base.trace import Trace
+from core.net.pace import Pace
 from core.net.passes import Pass
 from core.net.tls import Credentials
 
@@ -43,4 +44,5 @@ class StreamTerms:
     now: Callable[[], float]
     """Unix seconds, for the passes."""
     trace: Trace
+    pace: Pace
     scratch: Scratch = field(default_factory=Scratch)

@@ -21,6 +21,7 @@ from typing import cast
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, PrivateFormat
 
+from core.base.ids import PeerId
 from core.base.signing import KeyPair
 
 # X509_V_FLAGNO_CHECK_TIME: a pass's time is checked by `verify_pass` against our own clock, which knows how far the
@@ -41,6 +42,11 @@ class Credentials:
         self._keys = keys
         self._authority_der = authority_der
         self.renew(pass_der)
+
+    @property
+    def peer_id(self) -> PeerId:
+        """Ours."""
+        return self._keys.peer_id
 
     def renew(self, pass_der: bytes) -> None:
         """Use another pass for connections from now on."""

@@ -102,7 +102,7 @@ class Notebook:
 class Peer:
     """A host, its machine and its trace."""
 
-    def __init__(self, name: str, *, authority: Authority = AUTHORITY, age_s: float = 0.0) -> None:
+    def __init__(self, name: str, *, authority: Authority = AUTHORITY, age_s: float = 0.0, **more: Any) -> None:
         self.name, self.id = name, id_of(name)
         self.book, self.trace, self.clock = Notebook(), Trace(), Clock()
         self.events: list[Any] = []
@@ -118,6 +118,7 @@ class Peer:
             clock=self.clock,
             trace=self.trace,
             on_event=lambda event, _: self.events.append(event),
+            **more,
         )
         self.port = 0
 

@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 from core.base.trace import Trace
+from core.net.pace import Pace
 from core.net.passes import Pass
 from core.net.streams import PeerStream
 from core.net.terms import StreamTerms
@@ -152,6 +153,7 @@ class Side:
             verify=lambda der: verify(der, self.now),
             now=lambda: self.now,
             trace=self.trace,
+            pace=Pace(now=lambda: self.now),
         )
         self.stream = PeerStream(terms, expected=expected)
         self.wire: Wire

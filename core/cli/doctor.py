@@ -1,0 +1,303 @@
+"""`potluck doctor`: is everything here that Potluck needs, and if not, what to do."""
+
+import argparse
+import asyncio
+import errno
+import importlib
+import importlib.util
+import os
+import queue
+import shutil
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, TypeVar
+
+from core.cli.options import Commands, add_home, add_json
+from core.cli.say import say_json
+from core.control.client import read_engine_file
+from core.keys import SERVICE, Keyring, system_keyring
+from core.paths import Home
+from core.schedule.senses.network import Network, ask_program, sense_network
+from core.settings import load_settings
+
+Level = Literal["fine", "note", "problem"]
+"""A note: it works, but could be better, or this computer does not tell."""
+Check = Callable[["Examined"], "Finding"]
+T = TypeVar("T")
+
+EXIT_PROBLEM: Final = 2
+KEYRING_S: Final = 8.0
+ANSWER_S: Final = 90.0
+"""The first import of torch can take long."""
+DISK_NEEDED_BYTES: Final = 3 * 10**9
+DISK_GOOD_BYTES: Final = 10 * 10**9
+CLOCK_EARLIEST: Final = 1_767_225_600.0
+"""The first second of 2026: no clock that is right shows less."""
+CLOCK_FUTURE_S: Final = 300.0
+_IDLE_SEEN: Final = "Potluck can see when nobody uses this computer."
+_GPU_SCRIPT: Final = (
+    "import torch\n"
+    "name = torch.cuda.get_device_name(0) if torch.cuda.is_available() else ''\n"
+    "print(name or ('Apple graphics' if torch.backends.mps.is_available() else 'none'))"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one check found: a sentence, and what to do about it."""
+
+    level: Level
+    sentence: str
+    advice: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Examined:
+    """This computer, as the checks see it."""
+
+    home: Home
+    environ: Mapping[str, str]
+    now: float
+    """Unix seconds of the system's clock."""
+    ask: Callable[[Sequence[str]], str]
+    """Runs a program; what it printed, empty when it failed."""
+    keyring: Keyring | None
+    platform: str = sys.platform
+
+
+def add(commands: Commands) -> None:
+    """Add the command to the program."""
+    parser = commands.add_parser(
+        "doctor", help="is everything here that Potluck needs?", description="Check this computer, and say what to do."
+    )
+    add_home(parser)
+    add_json(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Check everything; 0 when Potluck can work here, 2 when something has to be mended."""
+    examined = Examined(
+        home=Home.find(args.home),
+        environ=os.environ,
+        now=time.time(),  # noqa: TID251 - the system's clock is what is examined
+        ask=lambda words: asyncio.run(ask_program(words, timeout_s=ANSWER_S)),
+        keyring=system_keyring(os.environ),
+    )
+    worst = 0
+    for name, check in CHECKS:
+        finding = check(examined)
+        worst = max(worst, EXIT_PROBLEM if finding.level == "problem" else 0)
+        if args.json:
+            say_json({"event": "check", "name": name, "level": finding.level, "sentence": finding.sentence,
+                      "advice": finding.advice})  # fmt: skip
+        else:
+            print(as_text(name, finding), flush=True)
+    return worst
+
+
+def as_text(name: str, finding: Finding) -> str:
+    """For a person: the finding, below it the advice."""
+    mark = {"fine": "ok", "note": "--", "problem": "!!"}[finding.level]
+    advice = f"\n{'':13}{finding.advice}" if finding.advice else ""
+    return f"{mark} {name:10}{finding.sentence}{advice}"
+
+
+def port(examined: Examined) -> Finding:
+    """The port for peers is free for both planes, or our own engine holds it."""
+    number = load_settings(examined.home.settings_file).settings.port
+    if not number:
+        return Finding("fine", "No port for peers is chosen yet; the first start draws one and keeps it.")
+    if read_engine_file(examined.home) is not None:
+        return Finding(
+            "fine", f"Potluck runs and holds port {number} (TCP and UDP); `potluck status` says who reaches it."
+        )
+    for kind, word in ((socket.SOCK_STREAM, "TCP"), (socket.SOCK_DGRAM, "UDP")):
+        with socket.socket(socket.AF_INET, kind) as probe:
+            try:
+                probe.bind(("0.0.0.0", number))  # noqa: S104 - as the engine does
+            except OSError as error:
+                taken = "is used by another program" if error.errno == errno.EADDRINUSE else f"fails: {error.strerror}"
+                return Finding(
+                    "problem",
+                    f"Port {number} ({word}), at which other computers call, {taken}.",
+                    "End that program, or give Potluck another port in its settings.",
+                )
+    return Finding(
+        "fine",
+        f"Port {number} is free for TCP and UDP.",
+        "A router's own rule, if you make one, should lead TCP and UDP of this port here; none is needed.",
+    )
+
+
+def keyring(examined: Examined) -> Finding:
+    """The system's keyring answers."""
+    ring = examined.keyring
+    advice = "Nothing has to be done: the key is then kept in a file that only you can read."
+    if ring is None:
+        return Finding("note", "The system's keyring is switched off by POTLUCK_KEYRING.", advice)
+    try:
+        in_time(lambda: ring.get_password(SERVICE, "doctor"), KEYRING_S)
+    except Exception as error:  # noqa: BLE001 - backends raise whatever their system does
+        why = "does not answer" if isinstance(error, TimeoutError) else "is not usable"
+        return Finding("note", f"The system's keyring {why}.", advice)
+    return Finding("fine", "The system's keyring answers.")
+
+
+def clock(examined: Examined) -> Finding:
+    """The clock is set; passes and messages carry times."""
+    advice = (
+        "Turn on automatic date and time in the system's settings; other computers refuse messages of a wrong time."
+    )
+    if examined.now < CLOCK_EARLIEST:
+        return Finding("problem", "This computer's clock is wrong by years.", advice)
+    written = examined.home.settings_file
+    if written.exists() and written.stat().st_mtime > examined.now + CLOCK_FUTURE_S:
+        return Finding("problem", "This computer's clock went back: its files are from the future.", advice)
+    if examined.platform != "linux":
+        return Finding("fine", "The clock shows a possible time; joining compares it with the collaboration's.")
+    match examined.ask(("timedatectl", "show", "-p", "NTPSynchronized", "--value")).strip():
+        case "yes":
+            return Finding("fine", "The clock is kept right by the system.")
+        case "no":
+            return Finding("note", "The system does not keep its clock right by itself.", advice)
+        case _:
+            return Finding(
+                "note", "The system does not say whether its clock is kept right.", "Compare it with another."
+            )
+
+
+def disk(examined: Examined) -> Finding:
+    """There is room for checkpoints."""
+    folder = examined.home.directory
+    existing = next(place for place in (folder, *folder.parents) if place.exists())
+    free = shutil.disk_usage(existing).free
+    sentence = f"{free / 1e9:.1f} GB are free where Potluck keeps its things ({folder})."
+    if free < DISK_NEEDED_BYTES:
+        return Finding("problem", sentence, f"Free some space: {DISK_NEEDED_BYTES / 1e9:.0f} GB are needed.")
+    if free < DISK_GOOD_BYTES:
+        return Finding("note", sentence, "Large models need more; POTLUCK_HOME can name a folder on another disk.")
+    if not os.access(existing, os.W_OK):
+        return Finding(
+            "problem", f"Potluck may not write to {existing}.", "Change its permissions, or set POTLUCK_HOME."
+        )
+    return Finding("fine", sentence)
+
+
+def gpu(examined: Examined) -> Finding:
+    """What training would run on."""
+    if importlib.util.find_spec("torch") is None:
+        return Finding(
+            "note", "torch is not installed: this computer cannot train.", 'Install it: pip install "potluck[train]"'
+        )
+    name = examined.ask((sys.executable, "-c", _GPU_SCRIPT)).strip()
+    if not name:
+        return Finding(
+            "problem", "torch is installed, but does not start.", 'Install it again: pip install "potluck[train]"'
+        )
+    if name != "none":
+        return Finding("fine", f"Training can use {name}.")
+    if examined.ask(("nvidia-smi", "-L")).strip():
+        return Finding(
+            "note",
+            "There is an NVIDIA card, but torch cannot use it.",
+            "Install the CUDA build of torch, and its driver.",
+        )
+    return Finding("note", "No graphics card that training can use was found; the processor is used.")
+
+
+def idle(examined: Examined) -> Finding:
+    """Whether it can be seen that nobody uses the computer."""
+    unseen = "Potluck cannot see when nobody uses this computer."
+    if examined.platform in {"win32", "darwin"}:
+        return Finding("fine", _IDLE_SEEN)
+    mutter = ("busctl", "--user", "--timeout=3", "call", "org.gnome.Mutter.IdleMonitor",
+              "/org/gnome/Mutter/IdleMonitor/Core", "org.gnome.Mutter.IdleMonitor", "GetIdletime")  # fmt: skip
+    if examined.ask(mutter).startswith("t "):
+        return Finding("fine", _IDLE_SEEN)
+    if examined.environ.get("WAYLAND_DISPLAY"):
+        return Finding("note", unseen, "This desktop does not tell. Pause Potluck yourself while you need all power.")
+    if not examined.environ.get("DISPLAY"):
+        return Finding("note", unseen, "There is no desktop here; a computer without one counts as unused.")
+    if examined.ask((sys.executable, "-c", "import ctypes; ctypes.CDLL('libXss.so.1'); print('yes')")).strip():
+        return Finding("fine", _IDLE_SEEN)
+    return Finding(
+        "note", unseen, "Install the system library libXss. On Debian and Ubuntu: sudo apt-get install libxss1"
+    )
+
+
+def window(examined: Examined) -> Finding:
+    """Whether the window can open."""
+    if importlib.util.find_spec("app.screen") is None:
+        return Finding("note", "The window is not installed.", "The command line does everything: potluck --help")
+    why = importlib.import_module("app.screen").obstacle(examined.environ)
+    if why is None:
+        return Finding("fine", "The window can open.")
+    sentence, _, advice = str(why).partition(". ")
+    return Finding("note", f"{sentence.rstrip('.')}.", advice)
+
+
+def network(examined: Examined) -> Finding:
+    """Which network this is."""
+
+    async def ask(words: Sequence[str]) -> str:
+        return await asyncio.to_thread(examined.ask, words)
+
+    return network_finding(asyncio.run(sense_network(ask, platform=examined.platform)))
+
+
+def network_finding(known: Network) -> Finding:
+    """In words."""
+    words = {"cable": "by cable", "wifi": "by Wi-Fi", "mobile": "by mobile radio", "unknown": "in a way not known"}
+    sentence = f"Connected {words[known.medium]}, {'through a router' if known.gateway else 'with no router in sight'}."
+    match known.metered:
+        case True:
+            return Finding(
+                "note",
+                f"{sentence} The system says that this connection is metered.",
+                "Set limits in the settings, or mark the connection as not metered in the system's settings.",
+            )
+        case False:
+            return Finding("fine", f"{sentence} It is not metered.")
+        case None:
+            return Finding("note", sentence, "The system does not say whether it costs. If it does, set limits.")
+
+
+def in_time(call: Callable[[], T], timeout_s: float) -> T:
+    """The answer of something that may hang, asked in a thread that ends with the process.
+
+    Raises:
+        TimeoutError: no answer in time.
+    """
+    answers: queue.SimpleQueue[tuple[T | None, Exception | None]] = queue.SimpleQueue()
+
+    def ask() -> None:
+        try:
+            answers.put((call(), None))
+        except Exception as error:  # noqa: BLE001 - handed to the caller
+            answers.put((None, error))
+
+    threading.Thread(target=ask, daemon=True).start()
+    try:
+        answer, error = answers.get(timeout=timeout_s)
+    except queue.Empty:
+        raise TimeoutError from None
+    if error is not None:
+        raise error
+    return answer  # type: ignore[return-value]
+
+
+CHECKS: Final[tuple[tuple[str, Check], ...]] = (
+    ("port", port),
+    ("network", network),
+    ("clock", clock),
+    ("keyring", keyring),
+    ("disk", disk),
+    ("graphics", gpu),
+    ("idleness", idle),
+    ("window", window),
+)

@@ -1,0 +1,1 @@
+"""How peers behind routers reach each other: knowing oneself, punching, relays and circuits.  Machines only."""

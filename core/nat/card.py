@@ -1,0 +1,148 @@
+"""A peer's card: what it says of where it is.  It stands in the DHT as a record signed by its owner."""
+
+import ipaddress
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta
+
+from core.base.ids import Key, PeerId, hashed_key
+from core.nat.messages import Address, Mapping, Relay
+
+CARD_BYTES_MAX: Final = 512
+ADDRESSES_MAX: Final = 6
+RELAYS_MAX: Final = 2
+CARD_LIFETIME_S: Final = 900.0
+"""How long a published card holds; publish it again at half of that, and when it changes."""
+
+
+class Kind(StrEnum):
+    """Where an address leads."""
+
+    LAN = "lan"
+    IPV6 = "ipv6"
+    PUBLIC = "public"
+    MAPPED = "mapped"
+    """A port that the router forwards because it was asked to (UPnP, NAT-PMP, PCP)."""
+
+
+class Listed(msgspec.Struct, frozen=True, array_like=True):
+    """An address with its kind."""
+
+    kind: Kind
+    address: Address
+
+
+class Card(msgspec.Struct, frozen=True, array_like=True):
+    """See the module's docstring.  The ports are those of TCP and of UDP alike."""
+
+    addresses: Annotated[tuple[Listed, ...], Meta(max_length=ADDRESSES_MAX)]
+    reachable: bool
+    """Strangers have called it and got through."""
+    tcp_mapping: Mapping
+    udp_mapping: Mapping
+    quic: bool
+    relays: Annotated[tuple[Relay, ...], Meta(max_length=RELAYS_MAX)]
+    """Where it holds reservations."""
+    relay: bool
+    """It is willing to be one."""
+    outside: str = ""
+    """Its public IP address, empty: not known.  Two peers with the same one are probably in the same house."""
+
+
+NOBODY: Final = Card(
+    (), reachable=False, tcp_mapping="unknown", udp_mapping="unknown", quic=False, relays=(), relay=False
+)
+"""The card of a peer that has published none."""
+
+_decoder: Final = msgspec.msgpack.Decoder(Card)
+_encoder: Final = msgspec.msgpack.Encoder()
+
+
+def card_key(peer: PeerId) -> Key:
+    """Under which key a peer's card stands; the subkey is the peer itself."""
+    return hashed_key(b"nat card 1", peer)
+
+
+def encode(card: Card) -> bytes:
+    """The card as a record's value; the least useful addresses are left out if there is no room for all."""
+    data = _encoder.encode(card)
+    while len(data) > CARD_BYTES_MAX and card.addresses:
+        card = msgspec.structs.replace(card, addresses=card.addresses[:-1])
+        data = _encoder.encode(card)
+    return data
+
+
+def decode(value: bytes) -> Card | None:
+    """The card in a record's value, without addresses that nobody should call; None: no card."""
+    if len(value) > CARD_BYTES_MAX:
+        return None
+    try:
+        card = _decoder.decode(value)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+    addresses = tuple(listed for listed in card.addresses if is_plausible(listed))
+    relays = tuple(relay for relay in card.relays if is_callable(relay.address.host))
+    return msgspec.structs.replace(card, addresses=addresses, relays=relays)
+
+
+def is_plausible(listed: Listed) -> bool:
+    """Whether the address is of its kind."""
+    host = listed.address.host
+    match listed.kind:
+        case Kind.LAN:
+            return is_private(host)
+        case Kind.IPV6:
+            return ":" in host and is_callable(host)
+        case _:
+            return is_callable(host)
+
+
+def is_private(host: str) -> bool:
+    """Whether this is an address inside somebody's network."""
+    ip = _ip(host)
+    odd = ip is None or ip.is_loopback or ip.is_unspecified or ip.is_multicast or ip.is_link_local or ip.is_reserved
+    return ip is not None and ip.is_private and not odd
+
+
+def is_public(host: str) -> bool:
+    """Whether this is an address that the whole Internet can call."""
+    ip = _ip(host)
+    return ip is not None and ip.is_global and not ip.is_multicast
+
+
+def is_callable(host: str) -> bool:
+    """Whether anybody may be told to call this: no loopback, multicast or broadcast address, no name."""
+    return is_public(host) or is_private(host)
+
+
+def counts(host: str, own: Iterable[str]) -> bool:
+    """Whether an observation of this address says something about our router: IPv6 has none, so IPv4 if we have it."""
+    return ":" not in host or all(":" in mine for mine in own)
+
+
+def network_of(host: str) -> str:
+    """The network in which an address lies, so that two relays can be taken from different ones: /16, IPv6 /32."""
+    ip = _ip(host)
+    if ip is None:
+        return host
+    return str(ipaddress.ip_network((ip, 32 if ip.version == 6 else 16), strict=False))
+
+
+def same_house(host: str, hosts: Iterable[str]) -> bool:
+    """Whether `host` lies in the same /24 (IPv6: /64) as one of `hosts`."""
+    ip = _ip(host)
+    if ip is None:
+        return False
+    net = ipaddress.ip_network((ip, 64 if ip.version == 6 else 24), strict=False)
+    others = (_ip(other) for other in hosts)
+    return any(other is not None and other in net for other in others)
+
+
+def _ip(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        return ipaddress.ip_address(host.split("%", maxsplit=1)[0])
+    except ValueError:
+        return None

@@ -1,0 +1,164 @@
+"""Whether strangers get through to us: some of them try, and two must agree.  And trying for others."""
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from random import Random
+from typing import Any, Final
+
+from core.base.ids import PeerId
+from core.base.machine import Send, earliest
+from core.base.trace import Trace
+from core.nat.card import counts
+from core.nat.events import Know, SendAt, TryDialBack
+from core.nat.messages import NONCE_BYTES, Address, DialBack, DialledBack, Knock
+
+ASKED_AT_ONCE: Final = 3
+AGREE: Final = 2
+ANSWER_S: Final = 5.0
+REFRESH_S: Final = 600.0
+SOON_S: Final = 15.0
+CANDIDATES_MAX: Final = 32
+TRIES_AT_ONCE: Final = 8
+TRIES_PER_MINUTE: Final = 20
+PER_PEER_S: Final = 30.0
+PEERS_MAX: Final = 256
+
+
+@dataclass(slots=True)
+class _Asked:
+    peer: PeerId
+    at: float
+    tcp: bool | None = None
+    udp: bool = False
+
+
+class DialBacks:
+    """See the module's docstring.
+
+    Nobody can be made to call a third party: the address called is the one from which the question came, and only its
+    port is the asker's choice.
+    """
+
+    def __init__(self, *, random: Random, trace: Trace) -> None:
+        self.tcp: bool | None = None
+        """Whether strangers reach our TCP port; None: not known."""
+        self.udp: bool | None = None
+        self._random = random
+        self._trace = trace
+        self._candidates: OrderedDict[PeerId, Address] = OrderedDict()
+        self._asked: dict[bytes, _Asked] = {}
+        self._ask_at: float | None = None
+        self._own: tuple[str, ...] = ()
+        self._ports = (0, 0)
+        self._trying: dict[bytes, tuple[PeerId, float]] = {}
+        self._tried: OrderedDict[PeerId, float] = OrderedDict()
+        self._minute_at = 0.0
+        self._minute_count = 0
+
+    # --- about us ----------------------------------------------------------------------------------------------------
+
+    def located(self, own: tuple[str, ...], ports: tuple[int, int], now: float) -> None:
+        """The network has changed: our IP addresses, and our ports for TCP and UDP."""
+        self._own = own
+        self._ports = ports
+        self._asked.clear()
+        self.tcp = self.udp = None
+        self._ask_at = now + 0.5
+
+    def candidate(self, peer: PeerId, address: Address) -> None:
+        """A peer that could try."""
+        if peer not in self._candidates and len(self._candidates) >= CANDIDATES_MAX:
+            self._candidates.popitem(last=False)
+        self._candidates[peer] = address
+
+    def spoken_to(self, peer: PeerId) -> None:
+        """We have called that one ourselves: what it finds proves less, so others are asked."""
+        if len(self._candidates) > ASKED_AT_ONCE:
+            self._candidates.pop(peer, None)
+
+    @property
+    def deadline(self) -> float | None:
+        """When to be woken."""
+        ends = (asked.at + ANSWER_S for asked in self._asked.values())
+        tries = (at + ANSWER_S for _, at in self._trying.values())
+        return earliest(self._ask_at, *ends, *tries)
+
+    def tick(self, now: float) -> list[Send[DialBack] | Know]:
+        """Ask, or draw the conclusion."""
+        for nonce in [nonce for nonce, (_, at) in self._trying.items() if at + ANSWER_S <= now]:
+            del self._trying[nonce]
+        if self._asked and all(asked.at + ANSWER_S <= now for asked in self._asked.values()):
+            self._conclude(now)
+        if self._ask_at is None or now < self._ask_at or not self._ports[0]:
+            return []
+        self._ask_at = now + SOON_S
+        usable = [(peer, address) for peer, address in self._candidates.items() if counts(address.host, self._own)]
+        chosen = self._random.sample(usable, min(ASKED_AT_ONCE, len(usable)))
+        outputs: list[Send[DialBack] | Know] = []
+        for peer, address in chosen:
+            nonce = self._random.randbytes(NONCE_BYTES)
+            self._asked[nonce] = _Asked(peer, now)
+            outputs += [Know(peer, address), Send(peer, DialBack(nonce, *self._ports))]
+        return outputs
+
+    def knocked(self, sender: PeerId, message: Knock) -> None:
+        """A datagram came from a port to which we had sent nothing."""
+        asked = self._asked.get(message.nonce)
+        if asked is not None and asked.peer == sender:
+            asked.udp = True
+
+    def answered(self, sender: PeerId, message: DialledBack, now: float) -> None:
+        """One has tried our TCP port."""
+        asked = self._asked.get(message.nonce)
+        if asked is None or asked.peer != sender:
+            return
+        if message.refused:
+            del self._asked[message.nonce]
+        else:
+            asked.tcp = message.tcp
+        yes = sum(bool(asked.tcp) and asked.udp for asked in self._asked.values())
+        no = sum(asked.tcp is False for asked in self._asked.values())
+        if yes >= AGREE or no >= AGREE:
+            self._conclude(now)
+
+    def _conclude(self, now: float) -> None:
+        answers = [asked.tcp for asked in self._asked.values() if asked.tcp is not None]
+        knocks = sum(asked.udp for asked in self._asked.values())
+        self._asked.clear()
+        if len(answers) >= AGREE:
+            self.tcp = sum(answers) >= AGREE
+            self.udp = knocks >= AGREE
+            self._ask_at = now + REFRESH_S
+        else:
+            self._ask_at = now + SOON_S
+
+    # --- for others --------------------------------------------------------------------------------------------------
+
+    def wanted(self, sender: PeerId, message: DialBack, address: Address | None, now: float) -> list[Any]:
+        """Somebody asks us to call it at the address from which the question came."""
+        if address is None or not message.pad:
+            return []
+        if now >= self._minute_at + 60:
+            self._minute_at, self._minute_count = now, 0
+        recent = now < self._tried.get(sender, -PER_PEER_S) + PER_PEER_S
+        if recent or self._minute_count >= TRIES_PER_MINUTE or len(self._trying) >= TRIES_AT_ONCE:
+            self._trace.mark("nat.dial_back.refused")
+            return [] if recent else [Send(sender, DialledBack(message.nonce, tcp=False, refused=True))]
+        self._minute_count += 1
+        self._tried.pop(sender, None)
+        self._tried[sender] = now
+        if len(self._tried) > PEERS_MAX:
+            self._tried.popitem(last=False)
+        outputs: list[Any] = []
+        if message.udp_port:
+            knock = Knock(message.nonce)
+            outputs.append(SendAt(sender, Address(address.host, message.udp_port), knock, fresh=True))
+        if message.tcp_port:
+            self._trying[message.nonce] = (sender, now)
+            outputs.append(TryDialBack(message.nonce, Address(address.host, message.tcp_port)))
+        return outputs
+
+    def tried(self, nonce: bytes, *, tcp: bool) -> list[Send[DialledBack]]:
+        """The host has tried."""
+        sender, _ = self._trying.pop(nonce, (None, 0.0))
+        return [] if sender is None else [Send(sender, DialledBack(nonce, tcp=tcp, refused=False))]

@@ -1,0 +1,253 @@
+"""Calling peers: all ways that are worth it, in parallel where that saves time; the first that stands wins.
+
+A relayed link is a beginning: while it is in use, better ways are tried again from time to time.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any, Final
+
+from core.base.ids import PeerId
+from core.base.machine import earliest
+from core.nat.card import NOBODY, Card
+from core.nat.conduits import Agreed, Conduits, OpenFailed
+from core.nat.events import Abandon, Dial, DialEnded, FindCard, LinkUp, Punch, Way
+from core.nat.messages import NONCE_BYTES, Relay
+from core.nat.ways import Try, punch_plan, relay_after_s, tries
+
+CARD_S: Final = 5.0
+"""To look a card up."""
+DIAL_S: Final = 10.0
+PUNCH_S: Final = 3.0
+BIRTHDAY_S: Final = 4.0
+DIALS_MAX: Final = 256
+PUNCHES_FOR_OTHERS_MAX: Final = 32
+UPGRADE_S: Final = (30.0, 120.0, 600.0)
+RELAYED_MAX: Final = 256
+
+
+@dataclass(slots=True)
+class _Dialling:
+    peer: PeerId
+    began: float
+    card: Card | None = None
+    tries: deque[Try] = field(default_factory=deque)
+    running: dict[int, tuple[Way, float]] = field(default_factory=dict)
+    """By attempt: the way, and when it must have ended."""
+    relays: deque[Relay] = field(default_factory=deque)
+    relay_at: float | None = None
+    opening: bool = False
+    way: Way | None = None
+    upgrade: bool = False
+    reason: str = "no card"
+
+
+class Dials:
+    """See the module's docstring.
+
+    Args:
+        me: Our id.
+        random: For nonces and ports.
+        conduits: Opens circuits.
+        card: Ours, now.
+    """
+
+    def __init__(self, me: PeerId, *, random: Random, conduits: Conduits, card: Callable[[], Card]) -> None:
+        self._me = me
+        self._random = random
+        self._conduits = conduits
+        self._card = card
+        self._dials: dict[PeerId, _Dialling] = {}
+        self._attempts = 0
+        self._owners: dict[int, PeerId] = {}
+        self._punches: dict[int, tuple[PeerId, float]] = {}
+        """Those that others began."""
+        self._relayed: dict[PeerId, tuple[float, int]] = {}
+
+    @property
+    def deadline(self) -> float | None:
+        """When to be woken."""
+        punches = (until for _, until in self._punches.values())
+        upgrades = (at for at, _ in self._relayed.values())
+        return earliest(*punches, *upgrades, *(self._next_of(dialling) for dialling in self._dials.values()))
+
+    def _next_of(self, dialling: _Dialling) -> float | None:
+        if dialling.card is None:
+            return dialling.began + CARD_S
+        return earliest(
+            dialling.began + dialling.tries[0].after_s if dialling.tries else None,
+            dialling.relay_at,
+            *(until for _, until in dialling.running.values()),
+        )
+
+    def dial(self, peer: PeerId, now: float, *, upgrade: bool = False) -> list[Any]:
+        """Find a way to that peer; `DialEnded` follows."""
+        if peer in self._dials:
+            return []
+        if len(self._dials) >= DIALS_MAX:
+            return [DialEnded(peer, None, "too many calls at once")]
+        way = Way.RELAY if upgrade else None
+        self._dials[peer] = _Dialling(peer, now, upgrade=upgrade, way=way)
+        return [FindCard(peer)]
+
+    def card_found(self, peer: PeerId, card: Card | None, now: float) -> list[Any]:
+        """Where the peer is."""
+        dialling = self._dials.get(peer)
+        if dialling is None or dialling.card is not None:
+            return []
+        dialling.card = card or NOBODY
+        dialling.began = now
+        mine = self._card()
+        dialling.tries = deque(tries(mine, dialling.card))
+        relays = [relay for relay in dialling.card.relays if relay.peer != self._me]
+        common = {relay.peer for relay in mine.relays}
+        relays.sort(key=lambda relay: relay.peer not in common)
+        dialling.relays = deque(relays)
+        dialling.relay_at = now + relay_after_s(mine, dialling.card) if relays else None
+        dialling.reason = "nobody answered" if card is not None else "no card"
+        return self._advance(dialling, now)
+
+    def link_up(self, event: LinkUp, now: float) -> list[Any]:
+        """A link stands."""
+        dialling = self._dials.get(event.peer)
+        self._finish(event.attempt)
+        if not event.way.direct:
+            if dialling is not None:
+                dialling.way = dialling.way or Way.RELAY
+            return []
+        self._relayed.pop(event.peer, None)
+        stopped = [Abandon(number) for number, (peer, _) in self._punches.items() if peer == event.peer]
+        for abandon in stopped:
+            self._finish(abandon.attempt)
+        if dialling is None:
+            return list(stopped)
+        dialling.way = event.way
+        return [*stopped, *self._end(dialling, now)]
+
+    def failed(self, attempt: int, reason: str, now: float) -> list[Any]:
+        """An attempt came to nothing."""
+        peer = self._owners.get(attempt)
+        self._finish(attempt)
+        dialling = self._dials.get(peer) if peer is not None else None
+        if dialling is None:
+            return []
+        dialling.reason = reason
+        return self._advance(dialling, now)
+
+    def agreed(self, agreed: Agreed, now: float) -> list[Any]:
+        """Both sides know each other's addresses: punch, if there is hope."""
+        dialling = self._dials.get(agreed.peer)
+        if agreed.attempt and (dialling is None or agreed.attempt not in dialling.running):
+            return []
+        if agreed.attempt and dialling is not None:
+            self._finish(agreed.attempt)
+            dialling.opening = False
+            if agreed.carried:
+                dialling.way, dialling.relay_at = Way.RELAY, None
+            elif not dialling.upgrade and dialling.relays:
+                dialling.relay_at = now
+        plan = punch_plan(agreed.mine, agreed.theirs, random=self._random)
+        crowded = not agreed.attempt and len(self._punches) >= PUNCHES_FOR_OTHERS_MAX
+        outputs: list[Any] = []
+        if not plan.hopeless and not crowded:
+            until = agreed.at + (PUNCH_S if plan.spread is None else BIRTHDAY_S)
+            number = self._number(agreed.peer)
+            if agreed.attempt and dialling is not None:
+                dialling.running[number] = (Way.TCP_PUNCH, until + 1)
+            else:
+                self._punches[number] = (agreed.peer, until + 1)
+            outputs.append(
+                Punch(
+                    attempt=number, peer=agreed.peer, nonce=agreed.mine.nonce, tcp=plan.tcp, udp=plan.udp,
+                    at=agreed.at, until=until, caller=self._me < agreed.peer, spread=plan.spread,
+                )
+            )  # fmt: skip
+        return outputs if dialling is None else [*outputs, *self._advance(dialling, now)]
+
+    def open_failed(self, event: OpenFailed, now: float) -> list[Any]:
+        """That relay did not help; the next."""
+        dialling = self._dials.get(event.peer)
+        if dialling is None or event.attempt not in dialling.running:
+            return []
+        self._finish(event.attempt)
+        dialling.opening = False
+        dialling.reason = event.reason
+        dialling.relay_at = now if dialling.relays else None
+        return self._advance(dialling, now)
+
+    def lost(self, peer: PeerId) -> None:
+        """No link leads to that peer any more."""
+        self._relayed.pop(peer, None)
+
+    def network_changed(self, now: float) -> None:
+        """What was hopeless may not be any more."""
+        self._relayed = dict.fromkeys(self._relayed, (now + UPGRADE_S[0] / 2, 0))
+
+    def tick(self, now: float) -> list[Any]:
+        """Some deadline has come."""
+        outputs: list[Any] = []
+        for number in [number for number, (_, until) in self._punches.items() if until <= now]:
+            self._finish(number)
+        for dialling in list(self._dials.values()):
+            if dialling.card is None and now >= dialling.began + CARD_S:
+                outputs += self.card_found(dialling.peer, None, now)
+            elif (due := self._next_of(dialling)) is not None and due <= now:
+                outputs += self._advance(dialling, now)
+        for peer in [peer for peer, (at, _) in self._relayed.items() if at <= now]:
+            step = min(self._relayed[peer][1] + 1, len(UPGRADE_S) - 1)
+            self._relayed[peer] = (now + UPGRADE_S[step], step)
+            if self._conduits.with_peer(peer):
+                outputs += self.dial(peer, now, upgrade=True)
+            else:
+                del self._relayed[peer]
+        return outputs
+
+    # --- inside ------------------------------------------------------------------------------------------------------
+
+    def _advance(self, dialling: _Dialling, now: float) -> list[Any]:
+        outputs: list[Any] = []
+        for number in [number for number, (_, until) in dialling.running.items() if until <= now]:
+            outputs.append(Abandon(number))
+            self._finish(number)
+        while dialling.tries and dialling.began + dialling.tries[0].after_s <= now:
+            one = dialling.tries.popleft()
+            number = self._number(dialling.peer)
+            dialling.running[number] = (one.way, now + DIAL_S)
+            outputs.append(Dial(number, dialling.peer, one.address, one.way))
+        if not dialling.running and not dialling.tries and dialling.relays and not dialling.opening:
+            dialling.relay_at = now if dialling.way is None else dialling.relay_at
+        if dialling.relay_at is not None and dialling.relay_at <= now and dialling.relays and not dialling.opening:
+            relay = dialling.relays.popleft()
+            number = self._number(dialling.peer)
+            dialling.opening, dialling.relay_at = True, None
+            dialling.running[number] = (Way.RELAY, now + DIAL_S)
+            nonce = self._random.randbytes(NONCE_BYTES)
+            outputs += self._conduits.open(
+                dialling.peer, relay, now, attempt=number, nonce=nonce, carry=not dialling.upgrade
+            )
+        if not dialling.running and not dialling.tries and dialling.relay_at is None:
+            outputs += self._end(dialling, now)
+        return outputs
+
+    def _end(self, dialling: _Dialling, now: float) -> list[Any]:
+        del self._dials[dialling.peer]
+        stopped = [Abandon(number) for number, (way, _) in dialling.running.items() if way is not Way.RELAY]
+        for number in list(dialling.running):
+            self._owners.pop(number, None)
+        if dialling.way is Way.RELAY and dialling.peer not in self._relayed and len(self._relayed) < RELAYED_MAX:
+            self._relayed[dialling.peer] = (now + UPGRADE_S[0], 0)
+        ended = DialEnded(dialling.peer, dialling.way, "" if dialling.way is not None else dialling.reason)
+        return [*stopped, *([] if dialling.upgrade and dialling.way is Way.RELAY else [ended])]
+
+    def _number(self, peer: PeerId) -> int:
+        self._attempts += 1
+        self._owners[self._attempts] = peer
+        return self._attempts
+
+    def _finish(self, attempt: int) -> None:
+        peer = self._owners.pop(attempt, None)
+        self._punches.pop(attempt, None)
+        if peer is not None and peer in self._dials:
+            self._dials[peer].running.pop(attempt, None)

@@ -1,0 +1,315 @@
+"""Being a relay: carrying circuits for peers that nobody can call, within limits that our person has set."""
+
+from collections import OrderedDict, deque
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from core.base.ids import PeerId
+from core.base.machine import Lost, Received, Send, Tick, earliest
+from core.base.trace import Trace
+from core.nat.messages import (
+    Accept,
+    Accepted,
+    Address,
+    Carried,
+    Carry,
+    Open,
+    Opening,
+    Reserve,
+    Reserved,
+    Shut,
+    Unreserved,
+)
+
+PENDING_S: Final = 10.0
+IDLE_S: Final = 180.0
+OPENS_PER_PEER_MAX: Final = 30
+"""In a minute."""
+TALLIES_MAX: Final = 2048
+HOUR_S: Final = 3600.0
+MINUTE_S: Final = 60.0
+BURST_S: Final = 0.25
+RELAY_MESSAGES: Final = (Reserve, Open, Accept, Carry, Carried, Shut)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelaySettings:
+    """How much we carry for others.  `circuits` 0: nothing."""
+
+    circuits: int = 16
+    circuits_per_peer: int = 2
+    """That one peer has opened."""
+    circuits_per_holder: int = 8
+    """That lead to one peer with a reservation."""
+    reservations: int = 64
+    rate_bytes_per_s: float = 1_000_000.0
+    bytes_per_peer_and_hour: int = 2 * 1024**3
+    held_bytes: int = 16 * 1024 * 1024
+    """What waits for its turn, all circuits together."""
+    held_bytes_per_circuit: int = 5 * 1024 * 1024
+    lifetime_s: int = 600
+
+
+@dataclass(slots=True)
+class _Carried:
+    """A circuit as its relay sees it."""
+
+    opener: PeerId
+    holder: PeerId
+    carried: bool
+    used_at: float
+    accepted: bool = False
+    queue: deque[tuple[PeerId, Carry]] = field(default_factory=deque)
+    held_bytes: int = 0
+
+    def other(self, peer: PeerId) -> PeerId | None:
+        """The end that `peer` is not."""
+        if peer == self.opener:
+            return self.holder
+        return self.opener if peer == self.holder else None
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What a peer has used lately."""
+
+    hour_at: float
+    minute_at: float
+    moved_bytes: int = 0
+    opens: int = 0
+
+
+class RelayService:
+    """See the module's docstring.
+
+    Args:
+        settings: The limits.
+        trace: For what others do wrong.
+    """
+
+    def __init__(self, settings: RelaySettings, *, trace: Trace) -> None:
+        self.settings = settings
+        self.seen: dict[PeerId, Address] = {}
+        """From where each link comes; kept by the owner."""
+        self._trace = trace
+        self._circuits: OrderedDict[bytes, _Carried] = OrderedDict()
+        self._reservations: dict[PeerId, float] = {}
+        self._tallies: OrderedDict[PeerId, _Tally] = OrderedDict()
+        self._allowance = settings.rate_bytes_per_s * BURST_S
+        self._allowed_at: float | None = None
+        self._held_bytes = 0
+        self.moved_bytes = 0
+        self.peak_circuits = 0
+
+    @property
+    def load(self) -> int:
+        """How much of the limits is in use, percent."""
+        most = self.settings.circuits
+        if not most:
+            return 100
+        carried = sum(circuit.carried for circuit in self._circuits.values())
+        places = len(self._reservations) / max(1, self.settings.reservations)
+        held = self._held_bytes / max(1, self.settings.held_bytes)
+        return min(100, int(100 * max(carried / most, held, places)))
+
+    @property
+    def circuits(self) -> int:
+        """How many are carried now."""
+        return sum(circuit.carried for circuit in self._circuits.values())
+
+    @property
+    def deadline(self) -> float | None:
+        """When to be woken."""
+        ends = earliest(
+            *(c.used_at + (IDLE_S if c.accepted else PENDING_S) for c in self._circuits.values()),
+            *self._reservations.values(),
+        )
+        return earliest(ends, self._next_release())
+
+    def handle(self, event: Received[Any] | Tick | Lost, now: float) -> list[Send[Any]]:
+        """Advance by one event."""
+        match event:
+            case Received(sender=sender, message=message):
+                return self._received(sender, message, now)
+            case Tick():
+                return [*self._release(now), *self._expire(now)]
+            case Lost(peer=peer):
+                return self._gone(peer)
+
+    def stop(self) -> list[Send[Any]]:
+        """Our person no longer wants this: tell all."""
+        outputs = [Send(peer, Unreserved("this relay closes")) for peer in self._reservations]
+        self._reservations.clear()
+        return [*outputs, *(out for name in list(self._circuits) for out in self._drop(name, "this relay closes"))]
+
+    # --- inside ------------------------------------------------------------------------------------------------------
+
+    def _received(self, sender: PeerId, message: object, now: float) -> list[Send[Any]]:
+        match message:
+            case Reserve():
+                return self._reserve(sender, now)
+            case Open():
+                return self._open(sender, message, now)
+            case Accept():
+                return self._accept(sender, message, now)
+            case Carry():
+                return self._carry(sender, message, now)
+            case Carried() | Shut():
+                return self._pass_on(sender, message, now)
+            case _:
+                return []
+
+    def _reserve(self, sender: PeerId, now: float) -> list[Send[Any]]:
+        full = len(self._reservations) >= self.settings.reservations and sender not in self._reservations
+        if full or not self.settings.circuits:
+            return [Send(sender, Unreserved("full" if full else "not a relay"))]
+        self._reservations[sender] = now + self.settings.lifetime_s
+        return [Send(sender, Reserved(self.settings.lifetime_s, self.seen.get(sender), self.load))]
+
+    def _open(self, sender: PeerId, message: Open, now: float) -> list[Send[Any]]:
+        to = PeerId(message.to)
+        tally = self._tally(sender, now)
+        tally.opens += 1
+        known = self._circuits.get(message.circuit)
+        mine = known is not None and {known.opener, known.holder} == {sender, to}
+        if sender == to or tally.opens > OPENS_PER_PEER_MAX or (known is not None and not mine):
+            self._trace.mark("nat.relay.refused")
+            return [Send(sender, Shut(message.circuit, "refused", final=False))]
+        if self._reservations.get(to, 0.0) <= now:
+            return [Send(sender, Shut(message.circuit, "no reservation", final=False))]
+        carried = message.carry and (mine or self._has_room(sender, to, now))
+        if (not carried and message.offer is None) or len(self._circuits) >= 2 * self.settings.circuits + 16:
+            return [Send(sender, Shut(message.circuit, "full", final=False))]
+        if known is not None:
+            self._held_bytes -= known.held_bytes
+        self._circuits[message.circuit] = _Carried(sender, to, carried, now)
+        self.peak_circuits = max(self.peak_circuits, self.circuits)
+        opening = Opening(
+            message.circuit, sender, message.offer, resume=message.resume, received=message.received, carried=carried
+        )
+        return [Send(to, opening)]
+
+    def _has_room(self, sender: PeerId, to: PeerId, now: float) -> bool:
+        settings, circuits = self.settings, [c for c in self._circuits.values() if c.carried]
+        return (
+            len(circuits) < settings.circuits
+            and sum(c.opener == sender for c in circuits) < settings.circuits_per_peer
+            and sum(c.holder == to for c in circuits) < settings.circuits_per_holder
+            and self._tally(sender, now).moved_bytes < settings.bytes_per_peer_and_hour
+        )
+
+    def _accept(self, sender: PeerId, message: Accept, now: float) -> list[Send[Any]]:
+        circuit = self._circuits.get(message.circuit)
+        if circuit is None or circuit.holder != sender or circuit.accepted:
+            self._trace.mark("nat.relay.stray")
+            return []
+        circuit.accepted, circuit.used_at = True, now
+        if not circuit.carried:
+            del self._circuits[message.circuit]
+        accepted = Accepted(message.circuit, message.offer, message.received, carried=circuit.carried)
+        return [Send(circuit.opener, accepted)]
+
+    def _carry(self, sender: PeerId, message: Carry, now: float) -> list[Send[Any]]:
+        circuit = self._circuits.get(message.circuit)
+        to = circuit.other(sender) if circuit is not None else None
+        if circuit is None or to is None or not (circuit.accepted and circuit.carried):
+            self._trace.mark("nat.relay.late" if circuit is None else "nat.relay.stray")
+            return [] if circuit is not None else [Send(sender, Shut(message.circuit, "unknown", final=False))]
+        size = len(message.payload)
+        over = circuit.held_bytes + size > self.settings.held_bytes_per_circuit
+        if over or self._held_bytes + size > self.settings.held_bytes:
+            self._trace.mark("nat.relay.dropped")
+            return []
+        tally = self._tally(circuit.opener, now)
+        tally.moved_bytes += size
+        if tally.moved_bytes > self.settings.bytes_per_peer_and_hour:
+            self._trace.mark("nat.relay.used_up")
+            return self._drop(message.circuit, "used up")
+        circuit.used_at = now
+        circuit.queue.append((to, message))
+        circuit.held_bytes += size
+        self._held_bytes += size
+        return self._release(now)
+
+    def _pass_on(self, sender: PeerId, message: Carried | Shut, now: float) -> list[Send[Any]]:
+        circuit = self._circuits.get(message.circuit)
+        to = circuit.other(sender) if circuit is not None else None
+        if circuit is None or to is None:
+            self._trace.mark("nat.relay.late" if circuit is None else "nat.relay.stray")
+            return []
+        if isinstance(message, Shut):
+            self._forget(message.circuit)
+        elif not circuit.accepted:
+            return []
+        else:
+            circuit.used_at = now
+        return [Send(to, message)]
+
+    # --- rate --------------------------------------------------------------------------------------------------------
+
+    def _next_release(self) -> float | None:
+        if not self._held_bytes or self._allowed_at is None:
+            return None
+        return self._allowed_at + max(0.0, -self._allowance / self.settings.rate_bytes_per_s) + 0.001
+
+    def _release(self, now: float) -> list[Send[Any]]:
+        """Pass on what the rate allows, circuits in turn."""
+        rate = self.settings.rate_bytes_per_s
+        since_s = 0.0 if self._allowed_at is None else max(0.0, now - self._allowed_at)
+        self._allowance = min(rate * BURST_S, self._allowance + rate * since_s)
+        self._allowed_at = now
+        outputs: list[Send[Any]] = []
+        waiting = deque((name, circuit) for name, circuit in self._circuits.items() if circuit.queue)
+        while waiting and self._allowance > 0:
+            name, circuit = waiting.popleft()
+            self._circuits.move_to_end(name)
+            to, message = circuit.queue.popleft()
+            size = len(message.payload)
+            circuit.held_bytes -= size
+            self._held_bytes -= size
+            self._allowance -= size
+            self.moved_bytes += size
+            outputs.append(Send(to, message))
+            if circuit.queue:
+                waiting.append((name, circuit))
+        return outputs
+
+    # --- ends --------------------------------------------------------------------------------------------------------
+
+    def _expire(self, now: float) -> list[Send[Any]]:
+        for peer in [peer for peer, until in self._reservations.items() if until <= now]:
+            del self._reservations[peer]
+        idle = [
+            name
+            for name, circuit in self._circuits.items()
+            if circuit.used_at + (IDLE_S if circuit.accepted else PENDING_S) <= now
+        ]
+        return [output for name in idle for output in self._drop(name, "idle")]
+
+    def _gone(self, peer: PeerId) -> list[Send[Any]]:
+        self._reservations.pop(peer, None)
+        self.seen.pop(peer, None)
+        theirs = [name for name, circuit in self._circuits.items() if peer in {circuit.opener, circuit.holder}]
+        outputs = [output for name in theirs for output in self._drop(name, "the other end has gone")]
+        return [output for output in outputs if output.to != peer]
+
+    def _drop(self, name: bytes, reason: str) -> list[Send[Any]]:
+        circuit = self._circuits[name]
+        self._forget(name)
+        shut = Shut(name, reason, final=False)
+        return [Send(circuit.opener, shut), Send(circuit.holder, shut)]
+
+    def _forget(self, name: bytes) -> None:
+        circuit = self._circuits.pop(name)
+        self._held_bytes -= circuit.held_bytes
+
+    def _tally(self, peer: PeerId, now: float) -> _Tally:
+        tally = self._tallies.pop(peer, None)
+        if tally is None or now >= tally.hour_at + HOUR_S:
+            tally = _Tally(now, now)
+        if now >= tally.minute_at + MINUTE_S:
+            tally.minute_at, tally.opens = now, 0
+        self._tallies[peer] = tally
+        if len(self._tallies) > TALLIES_MAX:
+            self._tallies.popitem(last=False)
+        return tally

@@ -1,0 +1,176 @@
+"""Being found behind a router: reservations at two relays, chosen by delay and load, renewed before they end."""
+
+from dataclasses import dataclass
+from random import Random
+from typing import Any, Final
+
+from core.base.ids import PeerId
+from core.base.machine import Lost, Received, Send, Tick, earliest
+from core.nat.card import RELAYS_MAX, network_of
+from core.nat.events import Know, RelayLost
+from core.nat.messages import Address, Relay, Reserve, Reserved, Unreserved
+
+CANDIDATES_MAX: Final = 32
+ASK_S: Final = 5.0
+REST_S: Final = 60.0
+"""A relay that refused, failed or was silent is not asked again for so long."""
+RENEW: Final = 2 / 3
+RTT_UNKNOWN_S: Final = 0.5
+LOAD_S: Final = 0.3
+"""A full relay is worth as much as an empty one that is so much further away."""
+
+Output = Send[Reserve] | Know | RelayLost
+
+
+@dataclass(slots=True)
+class _Candidate:
+    address: Address
+    rtt_s: float = RTT_UNKNOWN_S
+    load: int = 50
+    rests_until: float = 0.0
+    asked_at: float | None = None
+    until: float | None = None
+    """When our reservation ends; None: we have none."""
+    renew_at: float = 0.0
+
+    @property
+    def cost_s(self) -> float:
+        """The smaller, the better."""
+        return self.rtt_s + LOAD_S * self.load / 100
+
+
+class Reservations:
+    """See the module's docstring.
+
+    Args:
+        random: Breaks ties, so that not all peers choose the same relay.
+    """
+
+    def __init__(self, *, random: Random) -> None:
+        self.wanted = False
+        """Whether we need relays at all."""
+        self._random = random
+        self._candidates: dict[PeerId, _Candidate] = {}
+
+    @property
+    def held(self) -> tuple[Relay, ...]:
+        """Where we can be found, nearest first."""
+        mine = [(c.rtt_s, peer, c.address) for peer, c in self._candidates.items() if c.until is not None]
+        return tuple(Relay(peer, address) for _, peer, address in sorted(mine)[:RELAYS_MAX])
+
+    def half_s(self, relay: PeerId) -> float:
+        """How long a message takes to that relay."""
+        candidate = self._candidates.get(relay)
+        return (RTT_UNKNOWN_S if candidate is None else candidate.rtt_s) / 2
+
+    @property
+    def unmeasured(self) -> list[tuple[PeerId, Address]]:
+        """Candidates whose delay is not known, some of them."""
+        return [(p, c.address) for p, c in self._candidates.items() if c.rtt_s == RTT_UNKNOWN_S][:4]
+
+    def candidate(self, peer: PeerId, address: Address) -> None:
+        """That peer is willing to be a relay."""
+        if peer in self._candidates:
+            self._candidates[peer].address = address
+        elif len(self._candidates) < CANDIDATES_MAX or self._make_room():
+            self._candidates[peer] = _Candidate(address)
+
+    def measured(self, peer: PeerId, rtt_s: float, load: int) -> None:
+        """It answered after so long, and is so busy (percent)."""
+        candidate = self._candidates.get(peer)
+        if candidate is not None:
+            candidate.rtt_s, candidate.load = rtt_s, load
+
+    @property
+    def deadline(self) -> float | None:
+        """When to be woken."""
+        if not self.wanted:
+            return None
+        times = [self._next_of(candidate) for candidate in self._candidates.values()]
+        return earliest(*times)
+
+    def _next_of(self, candidate: _Candidate) -> float | None:
+        if candidate.asked_at is not None:
+            return candidate.asked_at + ASK_S
+        if candidate.until is not None:
+            return min(candidate.renew_at, candidate.until)
+        return candidate.rests_until if self._missing else None
+
+    @property
+    def _missing(self) -> int:
+        held = sum(c.until is not None or c.asked_at is not None for c in self._candidates.values())
+        return RELAYS_MAX - held
+
+    def handle(self, event: Received[Any] | Tick | Lost, now: float) -> list[Output]:
+        """Advance by one event."""
+        match event:
+            case Received(sender=sender, message=Reserved() as message):
+                return self._reserved(sender, message, now)
+            case Received(sender=sender, message=Unreserved(reason=reason)):
+                return self._fail(sender, reason, now)
+            case Lost(peer=peer, reason=reason):
+                return self._fail(peer, reason, now)
+            case Tick():
+                return self.settle(now)
+            case _:
+                return []
+
+    def settle(self, now: float) -> list[Output]:
+        """Ask, renew and give up what is due."""
+        outputs: list[Output] = []
+        if not self.wanted:
+            return outputs
+        for peer, candidate in self._candidates.items():
+            silent = candidate.asked_at is not None and now >= candidate.asked_at + ASK_S
+            if silent or (candidate.until is not None and now >= candidate.until):
+                outputs += self._give_up(peer, candidate, "silent", now)
+            elif candidate.until is not None and candidate.asked_at is None and now >= candidate.renew_at:
+                outputs += self._ask(peer, candidate, now)
+        while self._missing > 0 and (best := self._best(now)) is not None:
+            outputs += self._ask(best, self._candidates[best], now)
+        return outputs
+
+    def _best(self, now: float) -> PeerId | None:
+        taken = {network_of(c.address.host) for c in self._candidates.values() if c.until or c.asked_at is not None}
+        free = [
+            (network_of(c.address.host) in taken, c.cost_s, self._random.random(), peer)
+            for peer, c in self._candidates.items()
+            if c.until is None and c.asked_at is None and c.rests_until <= now
+        ]
+        return min(free)[3] if free else None
+
+    def _ask(self, peer: PeerId, candidate: _Candidate, now: float) -> list[Output]:
+        candidate.asked_at = now
+        return [Know(peer, candidate.address), Send(peer, Reserve())]
+
+    def _reserved(self, sender: PeerId, message: Reserved, now: float) -> list[Output]:
+        candidate = self._candidates.get(sender)
+        if candidate is None or candidate.asked_at is None:
+            return []
+        rtt_s = max(now - candidate.asked_at, 0.001)
+        candidate.rtt_s = min(candidate.rtt_s, rtt_s)
+        candidate.load = message.load
+        candidate.asked_at = None
+        candidate.until = now + message.lifetime_s
+        candidate.renew_at = now + RENEW * message.lifetime_s
+        return []
+
+    def _fail(self, peer: PeerId, reason: str, now: float) -> list[Output]:
+        candidate = self._candidates.get(peer)
+        if candidate is None or (candidate.until is None and candidate.asked_at is None):
+            return []
+        return [*self._give_up(peer, candidate, reason, now), *self.settle(now)]
+
+    def _give_up(self, peer: PeerId, candidate: _Candidate, reason: str, now: float) -> list[Output]:
+        lost = candidate.until is not None
+        candidate.asked_at = candidate.until = None
+        candidate.rests_until = now + REST_S * self._random.uniform(0.5, 1.0)
+        return [RelayLost(peer, reason)] if lost else []
+
+    def _make_room(self) -> bool:
+        """Forget the worst candidate that is of no use now."""
+        idle = [(c.cost_s, peer) for peer, c in self._candidates.items() if c.until is None and c.asked_at is None]
+        if not idle:
+            return False
+        del self._candidates[max(idle)[1]]
+        return True

@@ -1,0 +1,122 @@
+"""The decision: which ways to a peer are worth trying, in which order and when."""
+
+from dataclasses import dataclass
+from random import Random
+from typing import Final
+
+from core.nat.card import Card, Kind, Listed, is_callable, is_private, is_public, same_house
+from core.nat.events import Spread, Way
+from core.nat.messages import OFFERED_MAX, Address, Mapping, Offer
+
+STAGGER_S: Final = 0.15
+FALLBACK_S: Final = 0.3
+"""Nobody has answered for so long: begin with relay and punch beside."""
+TRIES_MAX: Final = 6
+BIRTHDAY_PORTS: Final = 256
+BIRTHDAY_TRIES: Final = 1024
+"""256 open ports of 64,512 and 1,024 tries: 98 %."""
+_INDEPENDENT: Final = frozenset({"none", "kept", "moved"})
+_WAYS: Final = {Kind.LAN: Way.LAN, Kind.IPV6: Way.IPV6, Kind.PUBLIC: Way.PUBLIC, Kind.MAPPED: Way.MAPPED}
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """Call this address, so long after the beginning."""
+
+    way: Way
+    address: Address
+    after_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class PunchPlan:
+    """What to punch; nothing in it: there is no hope."""
+
+    tcp: tuple[Address, ...]
+    udp: tuple[Address, ...]
+    spread: Spread | None
+
+    @property
+    def hopeless(self) -> bool:
+        """No way but a relay."""
+        return not (self.tcp or self.udp)
+
+
+def tries(mine: Card, theirs: Card) -> list[Try]:
+    """Which addresses of `theirs` to call, from the best to the worst.
+
+    LAN addresses only if we may be in the same house: some stranger's 192.168.1.10 is also somebody's printer here.
+    """
+    ours = [listed.address.host for listed in mine.addresses]
+    has_ipv6 = any(listed.kind is Kind.IPV6 for listed in mine.addresses)
+    useful = [listed for listed in theirs.addresses if _useful(listed, mine, theirs, ours=ours, has_ipv6=has_ipv6)]
+    useful.sort(key=lambda listed: _WAYS[listed.kind])
+    return [
+        Try(_WAYS[listed.kind], listed.address, number * STAGGER_S)
+        for number, listed in enumerate(dict.fromkeys(useful).keys())
+        if number < TRIES_MAX
+    ]
+
+
+def relay_after_s(mine: Card, theirs: Card) -> float:
+    """When to begin with relay and punch: at once if nothing else is likely to work."""
+    return 0.0 if not theirs.reachable or not tries(mine, theirs) else FALLBACK_S
+
+
+def punch_plan(mine: Offer, theirs: Offer, *, random: Random) -> PunchPlan:
+    """What to punch, given what both sides say of themselves.
+
+    Two routers with endpoint-independent mapping let both TCP and UDP through; one that names a port for each
+    destination meets the other side's only by chance (birthday), and two of those never.
+    """
+    neighbours = _outsides(mine) == _outsides(theirs)
+    inside = tuple(address for address in theirs.tcp if neighbours and _near(address, mine.tcp))
+    udp_inside = tuple(address for address in theirs.udp if neighbours and _near(address, mine.udp))
+    tcp = inside if not _meet(mine.tcp_mapping, theirs.tcp_mapping) else _reachable(theirs.tcp, inside, mine)
+    if not (mine.quic and theirs.quic):
+        return PunchPlan(tcp, (), None)
+    udp = _reachable(theirs.udp, udp_inside, mine)
+    if _meet(mine.udp_mapping, theirs.udp_mapping):
+        return PunchPlan(tcp, udp, None)
+    outside = tuple(address for address in udp if not is_private(address.host)) or udp
+    if mine.udp_mapping == "symmetric" and theirs.udp_mapping in _INDEPENDENT and outside:
+        return PunchPlan(tcp, outside[:1], Spread(BIRTHDAY_PORTS, ()))
+    if theirs.udp_mapping == "symmetric" and mine.udp_mapping in _INDEPENDENT and outside:
+        ports = tuple(random.sample(range(1024, 65536), BIRTHDAY_TRIES))
+        return PunchPlan(tcp, outside[:1], Spread(0, ports))
+    return PunchPlan(tcp, udp_inside, None)
+
+
+def _meet(mine: Mapping, theirs: Mapping) -> bool:
+    """Whether both know from where the other's packets will come.  Not to know is worth a try."""
+    pair = {mine, theirs}
+    return "symmetric" not in pair or pair == {"symmetric", "none"}
+
+
+def _reachable(addresses: tuple[Address, ...], inside: tuple[Address, ...], mine: Offer) -> tuple[Address, ...]:
+    """Those outside, and those in our own house.  If we have no public one ourselves, this is somebody's laboratory."""
+    sound = [address for address in addresses if is_callable(address.host)]
+    kept = [address for address in sound if address in inside or is_public(address.host) or not _outsides(mine)]
+    return tuple(kept)[:OFFERED_MAX]
+
+
+def _outsides(offer: Offer) -> set[str]:
+    return {address.host for address in (*offer.tcp, *offer.udp) if is_public(address.host) and ":" not in address.host}
+
+
+def _near(address: Address, ours: tuple[Address, ...]) -> bool:
+    return is_private(address.host) and same_house(address.host, [own.host for own in ours])
+
+
+def _useful(listed: Listed, mine: Card, theirs: Card, *, ours: list[str], has_ipv6: bool) -> bool:
+    host = listed.address.host
+    match listed.kind:
+        case Kind.LAN:
+            known = mine.outside != "" and theirs.outside != ""
+            return mine.outside == theirs.outside if known else same_house(host, ours)
+        case Kind.IPV6:
+            return has_ipv6
+        case Kind.PUBLIC:
+            return theirs.reachable or same_house(host, ours)
+        case _:
+            return True

@@ -1,0 +1,130 @@
+"""Keeps the queue before a slow uplink short, so that control, and the household's other traffic, need not wait in it.
+
+TCP alone fills whatever buffer the router has.  As LEDBAT does (RFC 6817), a sender of bulk watches by how much the
+round trip exceeds the shortest one, and paces itself so that the excess stays near a target.  On Linux the kernel tells
+both and does the pacing; elsewhere nothing is done.
+"""
+
+import socket
+import struct
+import sys
+from collections import deque
+from typing import Any, Final
+
+TARGET_S: Final = 0.015
+"""Of waiting in queues, ours and others'."""
+CORRECT_S: Final = 0.1
+"""A queue that is too long by this much would stop us; less, in proportion."""
+SLOWEST: Final = 0.5
+LOOK_S: Final = 0.05
+WINDOW_S: Final = 0.4
+"""Over which the speed is measured: acknowledgements come in heaps after a loss."""
+MEMORY_S: Final = 0.5
+"""The best speed of this time counts: a queue of others, or a short pause of the reader, must not talk us down."""
+WINDOW_LEAST_S: Final = 0.08
+GROWTH: Final = 0.1
+"""At each look, when there is no queue at all."""
+FLOOR_BYTES_S: Final = 32 * 1024.0
+CEILING_BYTES_S: Final = 64e6
+"""A link that is faster than this needs no pacing."""
+_UNSENT: Final = 0x894B
+"""SIOCOUTQNSD."""
+_TCP_INFO: Final = 11
+_MAX_PACING_RATE: Final = 47
+_INFO_BYTES: Final = 168
+_RTT_AT: Final = 68
+_ACKED_AT: Final = 120
+_LEAST_RTT_AT: Final = 148
+_NO_PACING: Final = 0xFFFFFFFF
+_ioctl: Any = None
+if sys.platform == "linux":
+    from fcntl import ioctl as _ioctl
+
+
+class Courtesy:
+    """How fast bulk may leave; without a clock of its own.  Times in seconds."""
+
+    def __init__(self) -> None:
+        self.rate_bytes_s: float | None = None
+        """None: as fast as TCP likes."""
+        self._acked: deque[tuple[float, int]] = deque()
+        self._speeds: deque[tuple[float, float]] = deque()
+
+    def seen(self, now: float, *, rtt_s: float, least_s: float, acked_bytes: int) -> None:
+        """What the kernel tells of a link that has bulk to send; every `LOOK_S` or so."""
+        if self._acked and now > self._acked[-1][0] + 4 * LOOK_S + rtt_s:
+            self._acked.clear()  # there was nothing to send meanwhile, or nobody who read it
+            self._speeds.clear()
+            self.rate_bytes_s = None
+        self._acked.append((now, acked_bytes))
+        while self._acked[0][0] < now - WINDOW_S:
+            self._acked.popleft()
+        since, before = self._acked[0]
+        excess_s = rtt_s - least_s
+        if now - since < WINDOW_LEAST_S or (self.rate_bytes_s is None and excess_s <= TARGET_S):
+            return
+        self._speeds.append((now, (acked_bytes - before) / (now - since)))
+        while self._speeds[0][0] < now - MEMORY_S:
+            self._speeds.popleft()
+        speed = max(speed for _, speed in self._speeds)
+        if self.rate_bytes_s is not None and excess_s < TARGET_S / 2:
+            growth = 1 + GROWTH * (1 - excess_s / (TARGET_S / 2))
+            wanted = min(self.rate_bytes_s * growth, 2 * max(speed, FLOOR_BYTES_S))
+        else:
+            wanted = speed * max(SLOWEST, 1 + (TARGET_S - excess_s) / CORRECT_S)
+        self.rate_bytes_s = max(FLOOR_BYTES_S, wanted) if wanted < CEILING_BYTES_S else None
+
+
+class Pacing:
+    """Applies it to a socket of the system.
+
+    Args:
+        own_socket: Of the connection; None if there is none.
+    """
+
+    def __init__(self, own_socket: Any) -> None:
+        supported = sys.platform == "linux" and own_socket is not None and own_socket.type == socket.SOCK_STREAM
+        self._socket = own_socket if supported else None
+        self._courtesy = Courtesy()
+        self._looked_at = 0.0
+
+    def look(self, now: float) -> None:
+        """To be called while bulk is being sent; looks from time to time."""
+        if self._socket is None or now - self._looked_at < LOOK_S:
+            return
+        self._looked_at = now
+        before = self._courtesy.rate_bytes_s
+        try:
+            info = self._socket.getsockopt(socket.IPPROTO_TCP, _TCP_INFO, _INFO_BYTES)
+            if len(info) < _INFO_BYTES:
+                self._socket = None
+                return
+            self._tell(now, info)
+            rate = self._courtesy.rate_bytes_s
+            if rate != before:
+                self._socket.setsockopt(
+                    socket.SOL_SOCKET, _MAX_PACING_RATE, struct.pack("=I", _NO_PACING if rate is None else int(rate))
+                )
+        except OSError:  # a kernel that does not know this, or a socket that is gone
+            self._socket = None
+
+    def unsent_bytes(self) -> int:
+        """What the kernel holds and has not sent; 0 where it does not tell.
+
+        TCP_NOTSENT_LOWAT alone does not bound it: the kernel goes on filling a packet of up to 64 KiB.
+        """
+        if self._socket is None or _ioctl is None:
+            return 0
+        try:
+            answer: bytes = _ioctl(self._socket.fileno(), _UNSENT, bytes(4))
+        except OSError:
+            return 0
+        return int.from_bytes(answer, sys.byteorder)
+
+    def _tell(self, now: float, info: bytes) -> None:
+        self._courtesy.seen(
+            now,
+            rtt_s=struct.unpack_from("=I", info, _RTT_AT)[0] / 1e6,
+            least_s=struct.unpack_from("=I", info, _LEAST_RTT_AT)[0] / 1e6,
+            acked_bytes=struct.unpack_from("=Q", info, _ACKED_AT)[0],
+        )

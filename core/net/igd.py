@@ -1,0 +1,143 @@
+"""Asking a router for a port by UPnP: an Internet Gateway Device, found by SSDP, spoken to by SOAP."""
+
+import asyncio
+import ipaddress
+import urllib.parse
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any, Final
+
+from core.net.natpmp import Granted, NoMapping, Wish
+
+SEARCH_S: Final = 2
+"""How long routers may take to answer the search."""
+CALL_S: Final = 5
+FOUND_MAX: Final = 8
+"""Devices of which the description is fetched; any host of the network may claim to be a router."""
+DESCRIPTION: Final = "Potluck"
+_ONLY_PERMANENT: Final = 725
+"""UPnP's error "OnlyPermanentLeasesSupported" (WANIPConnection:1)."""
+_ANY: Final = ipaddress.IPv4Address(0)
+
+
+class Igd:
+    """One Internet Gateway Device.
+
+    Args:
+        device: `async_upnp_client.profiles.igd.IgdDevice`.
+        own_host: Our address towards it.
+    """
+
+    def __init__(self, device: Any, own_host: str) -> None:
+        self._device, self._own_host = device, own_host
+
+    @property
+    def own_host(self) -> str:
+        """Our address towards it."""
+        return self._own_host
+
+    async def ask(self, wish: Wish) -> Granted:
+        """Ask for a port, renew it, or give it back.
+
+        Raises:
+            NoMapping: the router says no.
+        """
+        from async_upnp_client.exceptions import UpnpActionError, UpnpError  # noqa: PLC0415 - heavy; most never need it
+
+        transport = wish.transport.upper()
+        try:
+            if not wish.lifetime_s:
+                await self._device.async_delete_port_mapping(_ANY, wish.external_port, transport)
+                return Granted(wish.external_port, 0.0)
+            try:
+                await self._add(wish, transport, wish.lifetime_s)
+            except UpnpActionError as error:
+                if error.error_code != _ONLY_PERMANENT:
+                    raise
+                await self._add(wish, transport, 0)
+            return Granted(wish.external_port, wish.lifetime_s)
+        except (UpnpError, TimeoutError, ValueError) as error:
+            raise NoMapping(f"the router refuses: {error}") from error
+
+    async def address(self) -> str:
+        """The router's outer address.
+
+        Raises:
+            NoMapping: it does not tell.
+        """
+        from async_upnp_client.exceptions import UpnpError  # noqa: PLC0415 - as above
+
+        try:
+            host = await self._device.async_get_external_ip_address()
+            return str(ipaddress.ip_address(host or ""))
+        except (UpnpError, TimeoutError, ValueError) as error:
+            raise NoMapping(f"the router does not tell its address: {error}") from error
+
+    async def _add(self, wish: Wish, transport: str, lifetime_s: int) -> None:
+        await self._device.async_add_port_mapping(
+            _ANY,
+            wish.external_port,
+            transport,
+            wish.port,
+            ipaddress.IPv4Address(self._own_host),
+            True,
+            DESCRIPTION,
+            timedelta(seconds=lifetime_s),
+        )
+
+
+async def find_igd(own_host: str, *, target: tuple[str, int] | None = None) -> Igd:
+    """The first router of the network that speaks UPnP.
+
+    Args:
+        own_host: Our address in that network.
+        target: Whom to ask; None for everybody (multicast).
+
+    Raises:
+        NoMapping: there is none.
+    """
+    from async_upnp_client.aiohttp import AiohttpRequester  # noqa: PLC0415 - as above
+    from async_upnp_client.client_factory import UpnpFactory  # noqa: PLC0415 - as above
+    from async_upnp_client.exceptions import UpnpError  # noqa: PLC0415 - as above
+    from async_upnp_client.profiles.igd import IgdDevice  # noqa: PLC0415 - as above
+
+    locations = await _search(own_host, target, IgdDevice.DEVICE_TYPES)
+    factory = UpnpFactory(AiohttpRequester(timeout=CALL_S), non_strict=True)
+    for location in locations:
+        try:
+            device = await factory.async_create_device(location)
+            return Igd(IgdDevice(device, None), own_host)
+        except (UpnpError, TimeoutError, ValueError):
+            continue
+    raise NoMapping("no router of this network speaks UPnP")
+
+
+async def _search(own_host: str, target: tuple[str, int] | None, types: list[str]) -> list[str]:
+    """Addresses of descriptions: of hosts of this network, each describing itself."""
+    from async_upnp_client.search import async_search  # noqa: PLC0415 - as above
+
+    found: list[str] = []
+
+    async def heard(headers: Mapping[str, Any]) -> None:
+        location = str(headers.get("location", ""))
+        if len(found) < FOUND_MAX and location not in found and _describes_itself(location, headers.get("_host")):
+            found.append(location)
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for kind in types:
+                search = async_search(heard, SEARCH_S, kind, (own_host, 0), target)
+                group.create_task(search)
+    except* OSError as errors:
+        raise NoMapping("this network cannot be searched for routers") from errors
+    return found
+
+
+def _describes_itself(location: str, sender: object) -> bool:
+    """Whether a description lies on the private host that announces it: never call what a stranger names."""
+    try:
+        url = urllib.parse.urlsplit(location)
+        host = ipaddress.ip_address(url.hostname or "")
+    except ValueError:
+        return False
+    return url.scheme == "http" and (host.is_private or host.is_loopback) and str(host) == str(sender)

@@ -1,0 +1,279 @@
+"""The volunteer's limits: upload and download a second, bytes a month, and times when the network is not to be used.
+
+Each direction is a token bucket (as in RFC 2697) that all links share.  What waits for it stands in a ring: each gets a
+turn after the other, so a link with much to send takes no more than the others.  Control is never behind bulk: it may
+go into debt that bulk has to pay back.
+"""
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from core.base.wire import FRAGMENT_BYTES_MAX
+
+BURST_S: Final = 0.1
+"""What was not used may be used later, up to the worth of this time."""
+DEBT_S: Final = 0.1
+"""Control may be ahead of the limit by the worth of this time."""
+TURN_S: Final = 0.02
+TURN_BYTES_MIN: Final = 4096
+RING_S: Final = 0.0005
+SHUT_S: Final = 1.0
+LOOK_S: Final = 1.0
+"""How often the month's use is compared with its limit."""
+SMALLEST_BYTES_S: Final = 4096.0
+"""With less, nobody could stay in a swarm; a lower limit counts as this."""
+
+Hindrance = Literal["schedule", "metered", "month"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What the person allows; None: no limit.  Bytes on the connection, without the headers of TCP and IP."""
+
+    upload_bytes_s: float | None = None
+    download_bytes_s: float | None = None
+    month_bytes: int | None = None
+    """Both directions together, in a calendar month."""
+
+
+@dataclass(frozen=True, slots=True)
+class MonthUse:
+    """What was used in one month, for the owner to keep."""
+
+    month: str = ""
+    """Year and month, as in 2026-11."""
+    used_bytes: int = 0
+
+
+class Bucket:
+    """How many bytes may pass.  Times in seconds of one steady clock.
+
+    Args:
+        rate_bytes_s: None for no limit.
+    """
+
+    def __init__(self, rate_bytes_s: float | None, now: float) -> None:
+        self.rate_bytes_s = rate_bytes_s if rate_bytes_s is None else max(rate_bytes_s, SMALLEST_BYTES_S)
+        self._level = 0.0
+        self._at = now
+
+    def level(self, now: float) -> float:
+        """What may pass now; less than zero is a debt."""
+        if self.rate_bytes_s is None:
+            return float("inf")
+        self._level = min(self._level + max(0.0, now - self._at) * self.rate_bytes_s, BURST_S * self.rate_bytes_s)
+        self._at = max(now, self._at)
+        return self._level
+
+    def spend(self, count: int, now: float) -> None:
+        """`count` bytes passed."""
+        if self.rate_bytes_s is not None:
+            self._level = self.level(now) - count
+
+    def wait_s(self, now: float) -> float:
+        """Until bulk may pass again."""
+        return 0.0 if self.rate_bytes_s is None else max(0.0, -self.level(now)) / self.rate_bytes_s
+
+
+class Flow:
+    """One link's place in a lane."""
+
+    def __init__(self, lane: "Lane", resume: Callable[[], None]) -> None:
+        self._lane = lane
+        self.resume = resume
+        self.spent = lane.spent
+        """Takes how many bytes passed, allowed or not, and the time."""
+
+    def room(self, now: float, *, bulk: bool = True) -> int:
+        """How many bytes may pass at once; 0: later, and `resume` will be called then."""
+        return self._lane.room(self, now, bulk=bulk)
+
+    def leave(self) -> None:
+        """Wait no more."""
+        self._lane.leave(self)
+
+
+class Lane:
+    """One direction, shared by all links.
+
+    Args:
+        steady: The loop's clock.
+        call_later: The loop's.
+        used: Told of all bytes that pass.
+    """
+
+    def __init__(
+        self,
+        *,
+        steady: Callable[[], float],
+        call_later: Callable[[float, Callable[[], None]], Any],
+        used: Callable[[int], None],
+    ) -> None:
+        self._steady = steady
+        self._call_later = call_later
+        self._used = used
+        self._bucket = Bucket(None, steady())
+        self._waiting: OrderedDict[Flow, None] = OrderedDict()
+        self._turn: Flow | None = None
+        self._armed = False
+        self._shut = False
+
+    @property
+    def limited(self) -> bool:
+        """Whether bytes are counted out at all."""
+        return self._shut or self._bucket.rate_bytes_s is not None
+
+    @property
+    def turn_bytes(self) -> int:
+        """The most that passes in one turn."""
+        rate = self._bucket.rate_bytes_s
+        return FRAGMENT_BYTES_MAX if rate is None else min(max(TURN_BYTES_MIN, int(rate * TURN_S)), FRAGMENT_BYTES_MAX)
+
+    def flow(self, resume: Callable[[], None]) -> Flow:
+        """A place for a link; `resume` is called when something may pass that had to wait."""
+        return Flow(self, resume)
+
+    def limit(self, rate_bytes_s: float | None) -> None:
+        """Another limit from now on."""
+        if rate_bytes_s != self._bucket.rate_bytes_s:
+            self._bucket = Bucket(rate_bytes_s, self._steady())
+            self._wake_all()
+
+    def shut(self, *, shut: bool) -> None:
+        """Let no bulk pass, or let it pass again."""
+        if shut != self._shut:
+            self._shut = shut
+            self._wake_all()
+
+    def allows_control(self, now: float) -> bool:
+        """Whether control may pass now; for whoever would rather drop than wait."""
+        rate = self._bucket.rate_bytes_s
+        return rate is None or self._bucket.level(now) > -DEBT_S * rate
+
+    def room(self, flow: Flow, now: float, *, bulk: bool) -> int:
+        """See `Flow.room`."""
+        if not self.limited:
+            return FRAGMENT_BYTES_MAX
+        if not bulk:
+            if self.allows_control(now):
+                return self.turn_bytes
+        elif not self._shut and self._bucket.level(now) > 0.0 and (self._turn is flow or not self._waiting):
+            self._turn = None
+            return self.turn_bytes
+        self._waiting[flow] = None
+        self._arm(now)
+        return 0
+
+    def spent(self, count: int, now: float) -> None:
+        """Count bytes that passed."""
+        self._used(count)
+        self._bucket.spend(count, now)
+
+    def leave(self, flow: Flow) -> None:
+        """See `Flow.leave`."""
+        self._waiting.pop(flow, None)
+        if self._turn is flow:
+            self._turn = None
+
+    def _ring(self) -> None:
+        """The next one's turn, if there is something to share out."""
+        now = self._steady()
+        self._armed = False
+        self._turn = None
+        if self._waiting and self._bucket.level(now) > 0.0:
+            self._turn, _ = self._waiting.popitem(last=False)
+            self._turn.resume()
+        if self._waiting:
+            self._arm(now)
+
+    def _arm(self, now: float) -> None:
+        if not self._armed:
+            self._armed = True
+            self._call_later(SHUT_S if self._shut else self._bucket.wait_s(now) + RING_S, self._ring)
+
+    def _wake_all(self) -> None:
+        waiting, self._waiting = list(self._waiting), OrderedDict()
+        for flow in waiting:
+            flow.resume()
+
+
+class Pace:
+    """All limits of a host.
+
+    Args:
+        now: Unix seconds, for the month.
+        used: What was used of this month before.
+        steady: The loop's clock.
+        call_later: The loop's; None for that of the running loop.
+    """
+
+    def __init__(
+        self,
+        *,
+        now: Callable[[], float],
+        used: MonthUse | None = None,
+        steady: Callable[[], float] = time.monotonic,
+        call_later: Callable[[float, Callable[[], None]], Any] | None = None,
+    ) -> None:
+        self._now = now
+        self._steady = steady
+        self._limits = Limits()
+        self._used = used or MonthUse(_month(now()))
+        self._used_bytes = self._used.used_bytes
+        self._forbidden: Hindrance | None = None
+        self._looked_at = float("-inf")
+        later = call_later or _later
+        self.upload = Lane(steady=steady, call_later=later, used=self._count)
+        self.download = Lane(steady=steady, call_later=later, used=self._count)
+
+    def limit(self, limits: Limits) -> None:
+        """What holds from now on; a schedule calls this whenever its hour comes."""
+        self._limits = limits
+        self.upload.limit(limits.upload_bytes_s)
+        self.download.limit(limits.download_bytes_s)
+        self._judge()
+
+    def forbid(self, reason: Literal["schedule", "metered"] | None) -> None:
+        """Whether the network is to be left alone: bulk stops, control goes on so that one can say goodbye."""
+        self._forbidden = reason
+        self._judge()
+
+    @property
+    def hindrance(self) -> Hindrance | None:
+        """Why no bulk passes; whoever owns the host leaves the swarm as long as there is a reason."""
+        if self._forbidden is not None:
+            return self._forbidden
+        most = self._limits.month_bytes
+        return "month" if most is not None and self.used.used_bytes >= most else None
+
+    @property
+    def used(self) -> MonthUse:
+        """What was used this month, for the owner to keep and hand over at the next start."""
+        month = _month(self._now())
+        if month != self._used.month:
+            self._used_bytes = 0
+        self._used = MonthUse(month, self._used_bytes)
+        return self._used
+
+    def _count(self, count: int) -> None:
+        self._used_bytes += count
+        if self._steady() - self._looked_at >= LOOK_S:
+            self._judge()
+
+    def _judge(self) -> None:
+        self._looked_at = self._steady()
+        shut = self.hindrance is not None
+        self.upload.shut(shut=shut)
+        self.download.shut(shut=shut)
+
+
+def _month(unix_s: float) -> str:
+    return time.strftime("%Y-%m", time.localtime(unix_s))
+
+
+def _later(delay_s: float, call: Callable[[], None]) -> Any:
+    return asyncio.get_running_loop().call_later(delay_s, call)

@@ -1,0 +1,242 @@
+"""A port of the router that leads to us: asked for (PCP, NAT-PMP, UPnP), renewed in time, given back at the end."""
+
+import asyncio
+import contextlib
+import ipaddress
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Final, Literal, Protocol
+
+from core.net import igd, natpmp
+from core.net.natpmp import Exchange, Granted, NoMapping, Transport, Wish
+
+LIFETIME_S: Final = 3600
+RENEW_SHARE: Final = 0.5
+"""A mapping is renewed when this share of its time is over (RFC 6886, 3.3)."""
+RENEW_S_MIN: Final = 30.0
+AGAIN_S: Final = 600.0
+"""How long to rest after nothing was found."""
+PORT_TRIES: Final = 3
+"""External ports that are tried, until one is free for both planes."""
+FAREWELL_S: Final = 2.0
+PORTS: Final = (20_000, 59_999)
+TRANSPORTS: Final[tuple[Transport, ...]] = ("tcp", "udp")
+Method = Literal["pcp", "nat-pmp", "upnp"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mapped:
+    """The router's port that leads to ours, for TCP and UDP alike."""
+
+    method: Method
+    host: str
+    """The router's outer address, as it says."""
+    port: int
+    lifetime_s: float
+
+    @property
+    def public(self) -> bool:
+        """Whether the whole internet can call it; otherwise there is a second router behind the first."""
+        return ipaddress.ip_address(self.host).is_global
+
+
+class Gateway(Protocol):
+    """A router, whatever it speaks."""
+
+    method: Method
+
+    async def ask(self, wish: Wish) -> Granted:
+        """Ask for a port, renew it, or give it back (`lifetime_s` 0).
+
+        Raises:
+            NoMapping: the router does not.
+        """
+
+    async def address(self) -> str:
+        """The router's outer address.
+
+        Raises:
+            NoMapping: it does not tell.
+        """
+
+
+Search = Callable[[], contextlib.AbstractAsyncContextManager[Gateway]]
+"""Finds a gateway, or raises NoMapping; its sockets live as long as the context."""
+
+
+class PortMap:
+    """Keeps one port mapped as long as `run` runs.
+
+    Args:
+        port: Our port, for both planes.
+        searches: Tried in this order.
+        random: Draws the nonce and, when ours is taken, other external ports.
+        tell: Gets what is mapped, whenever that changes; None: nothing.
+    """
+
+    def __init__(
+        self, port: int, *, searches: Sequence[Search], random: Random, tell: Callable[[Mapped | None], None]
+    ) -> None:
+        self._port, self._searches, self._random, self._tell = port, searches, random, tell
+        self._moved = asyncio.Event()
+        self._told: Mapped | None = None
+
+    def network_changed(self) -> None:
+        """Look again at once: this may be another router."""
+        self._moved.set()
+
+    async def run(self) -> None:
+        """Look for a router, keep the port, look again; cancel it to give the port back."""
+        while True:
+            self._moved.clear()
+            for search in self._searches:
+                with contextlib.suppress(NoMapping):
+                    async with search() as gateway:
+                        await self._hold(gateway)
+                if self._moved.is_set():
+                    break
+            else:
+                self._say(None)
+                await self._rest(AGAIN_S)
+
+    # --- inside ------------------------------------------------------------------------------------------------------
+
+    async def _hold(self, gateway: Gateway) -> None:
+        """Keep the port at this router until the router refuses or the network changes."""
+        nonces = {transport: self._random.randbytes(natpmp.NONCE_BYTES) for transport in TRANSPORTS}
+        wishes = [
+            Wish(transport=t, port=self._port, external_port=self._port, lifetime_s=LIFETIME_S, nonce=nonces[t])
+            for t in TRANSPORTS
+        ]
+        try:
+            while not self._moved.is_set():
+                mapped, wishes = await self._map(gateway, wishes)
+                self._say(mapped)
+                await self._rest(max(RENEW_S_MIN, mapped.lifetime_s * RENEW_SHARE))
+        finally:
+            self._say(None)
+            await _give_back(gateway, wishes)
+
+    async def _map(self, gateway: Gateway, wishes: list[Wish]) -> tuple[Mapped, list[Wish]]:
+        """Both planes on one external number."""
+        for _ in range(PORT_TRIES):
+            granted: list[Granted] = []
+            for wish in wishes:
+                suggested = granted[0].external_port if granted else wish.external_port
+                granted.append(await gateway.ask(replace(wish, external_port=suggested)))
+            wishes = [replace(wish, external_port=got.external_port) for wish, got in zip(wishes, granted, strict=True)]
+            if len({got.external_port for got in granted}) == 1:
+                host = granted[0].host or await gateway.address()
+                lifetime_s = min(got.lifetime_s for got in granted)
+                return Mapped(
+                    method=gateway.method, host=host, port=granted[0].external_port, lifetime_s=lifetime_s
+                ), wishes
+            await _give_back(gateway, wishes)
+            other = self._random.randint(*PORTS)
+            wishes = [replace(wish, external_port=other) for wish in wishes]
+        raise NoMapping("the router gives no number that is free for TCP and UDP")
+
+    def _say(self, mapped: Mapped | None) -> None:
+        if mapped != self._told:
+            self._told = mapped
+            self._tell(mapped)
+
+    async def _rest(self, seconds: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._moved.wait()
+
+
+async def _give_back(gateway: Gateway, wishes: list[Wish]) -> None:
+    """Tell the router that the port is free; also while we are being cancelled, so it may not take long."""
+    with contextlib.suppress(NoMapping, TimeoutError):
+        async with asyncio.timeout(FAREWELL_S):
+            for wish in wishes:
+                await gateway.ask(replace(wish, lifetime_s=0))
+
+
+# --- the three that are known -----------------------------------------------------------------------------------------
+
+
+class _Pcp:
+    """A gateway that speaks PCP."""
+
+    method: Method = "pcp"
+
+    def __init__(self, exchange: Exchange) -> None:
+        self._exchange = exchange
+
+    async def ask(self, wish: Wish) -> Granted:
+        request = natpmp.pcp_request(wish, self._exchange.own_host)
+        granted: Granted = await self._exchange.ask(request, lambda data: natpmp.pcp_answer(data, wish))
+        return granted
+
+    async def address(self) -> str:
+        raise NoMapping("the gateway does not tell its address")
+
+
+class _NatPmp:
+    """A gateway that speaks NAT-PMP."""
+
+    method: Method = "nat-pmp"
+
+    def __init__(self, exchange: Exchange) -> None:
+        self._exchange = exchange
+
+    async def ask(self, wish: Wish) -> Granted:
+        granted: Granted = await self._exchange.ask(
+            natpmp.pmp_request(wish), lambda data: natpmp.pmp_answer(data, wish)
+        )
+        return granted
+
+    async def address(self) -> str:
+        host: str = await self._exchange.ask(natpmp.pmp_address_request(), natpmp.pmp_address_answer)
+        return host
+
+
+class _Upnp:
+    """A router that speaks UPnP."""
+
+    method: Method = "upnp"
+
+    def __init__(self, router: igd.Igd) -> None:
+        self._router = router
+
+    async def ask(self, wish: Wish) -> Granted:
+        return await self._router.ask(wish)
+
+    async def address(self) -> str:
+        return await self._router.address()
+
+
+def known_searches(
+    *, gateway: Callable[[], str | None], own_host: Callable[[], str | None], pcp_port: int = natpmp.GATEWAY_PORT
+) -> list[Search]:
+    """PCP, NAT-PMP and UPnP, in this order: the first two answer within a round trip or not at all.
+
+    Args:
+        gateway: The default gateway's address, None when unknown.
+        own_host: Our address in its network, None when unknown.
+        pcp_port: Where gateways listen.
+    """
+
+    @contextlib.asynccontextmanager
+    async def by_datagram(kind: type[_Pcp] | type[_NatPmp]) -> AsyncIterator[Gateway]:
+        host = gateway()
+        if host is None:
+            raise NoMapping("no gateway is known")
+        exchange = await Exchange.open(host, pcp_port)
+        try:
+            yield kind(exchange)
+        finally:
+            exchange.close()
+
+    @contextlib.asynccontextmanager
+    async def by_upnp() -> AsyncIterator[Gateway]:
+        host = own_host()
+        if host is None:
+            raise NoMapping("this computer has no address in a network")
+        yield _Upnp(await igd.find_igd(host))
+
+    return [lambda: by_datagram(_Pcp), lambda: by_datagram(_NatPmp), by_upnp]

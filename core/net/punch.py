@@ -1,0 +1,199 @@
+"""Holes in routers for UDP: both peers knock at each other's observed address until one hears the other.
+
+Where one router gives every destination another port ("symmetric"), its peer opens many sockets towards the other one's
+fixed address, and that one knocks at random ports: by the birthday paradox, some knock meets an open port soon
+(256 sockets and 1,024 knocks: 1 - (1 - 256/64512)^1024 = 98 %).
+"""
+
+import asyncio
+import hmac
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any, Final
+
+from core.base.ids import PeerId
+from core.net.book import Address
+
+KNOCK: Final = 0x20
+"""First byte; neither an envelope's nor QUIC's."""
+NONCE_BYTES: Final = 16
+KNOCK_BYTES: Final = 1 + NONCE_BYTES
+PUNCH_S: Final = 3.0
+FIRST_PAUSE_S: Final = 0.02
+LONGEST_PAUSE_S: Final = 0.3
+MEETINGS_MAX: Final = 32
+SOCKETS_MAX: Final = 256
+PER_TURN: Final = 16
+
+Put = Callable[[bytes, Address], object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meeting:
+    """What two peers agreed, through a third, to try at the same moment."""
+
+    peer: PeerId
+    nonce: bytes
+    """16 bytes that only the two and their go-between know."""
+    tcp: tuple[Address, ...] = ()
+    """Where the peer's TCP calls were seen to come from."""
+    udp: tuple[Address, ...] = ()
+    """Where its datagrams were seen to come from, best first."""
+    wait_s: float = 0.0
+    """Until the moment."""
+    lasts_s: float = PUNCH_S
+    sockets: int = 0
+    """For the peer behind the symmetric router: so many sockets send to the first of `udp`."""
+    ports: tuple[int, ...] = ()
+    """For the other one: so many ports of the first of `udp` are knocked at."""
+    packets_per_s: int = 1000
+    """At most, in a birthday punch."""
+    attempt: tuple[int, int] | None = None
+    """Of whoever asked: its number, and the way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hole:
+    """A way through: send there, by this."""
+
+    address: Address
+    put: Put
+    socket: "OwnSocket | None" = None
+    """The socket of its own that it goes through, if it is not the port's."""
+
+
+class Knocks:
+    """All UDP punches of a host.
+
+    Args:
+        put: Sends from the port.
+        packet: Takes what arrives at a socket of its own and is no knock.
+    """
+
+    def __init__(self, *, put: Put, packet: Callable[["OwnSocket", bytes, Address], object]) -> None:
+        self._put = put
+        self._packet = packet
+        self._awaited: dict[bytes, asyncio.Future[Hole]] = {}
+
+    async def meet(self, meeting: Meeting) -> Hole | None:
+        """Knock until the peer is heard, or for `PUNCH_S`."""
+        if len(meeting.nonce) != NONCE_BYTES:
+            raise ValueError("a nonce of another length")
+        if not meeting.udp or meeting.nonce in self._awaited or len(self._awaited) >= MEETINGS_MAX:
+            return None
+        loop = asyncio.get_running_loop()
+        heard = self._awaited[meeting.nonce] = loop.create_future()
+        loop.call_later(meeting.lasts_s + PUNCH_S, self._awaited.pop, meeting.nonce, None)
+        sockets: list[OwnSocket] = []
+        try:
+            async with asyncio.timeout(meeting.lasts_s):
+                if meeting.sockets:
+                    sockets = await self._open_many(meeting)
+                await _first(heard, self._knock(meeting, heard, sockets))
+                hole: Hole = heard.result()
+                return hole
+        except TimeoutError:
+            return None
+        finally:
+            kept = heard.result().socket if heard.done() and not heard.cancelled() else None
+            for each in sockets:
+                if each is not kept:
+                    each.close()
+
+    def received(self, data: bytes, source: Address, put: Put | None = None, own: "OwnSocket | None" = None) -> bool:
+        """Take a knock; whether it was awaited.  The first one is answered, so that the other side hears us too."""
+        if len(data) != KNOCK_BYTES:
+            return False
+        heard = next((each for nonce, each in self._awaited.items() if hmac.compare_digest(nonce, data[1:])), None)
+        if heard is None:
+            return False
+        if not heard.done():
+            put = put or self._put
+            heard.set_result(Hole(source, put, own))
+            for _ in range(2):
+                put(data, source)
+        return True
+
+    async def _knock(self, meeting: Meeting, heard: asyncio.Future[Hole], sockets: list["OwnSocket"]) -> None:
+        knock = bytes((KNOCK,)) + meeting.nonce
+        if meeting.ports:
+            await self._knock_everywhere(knock, meeting, heard)
+        pause_s = FIRST_PAUSE_S
+        while not heard.done():
+            puts: list[Put] = [each.put for each in sockets]
+            if puts:
+                await self._knock_from_all(knock, meeting, puts)
+            else:
+                for address in meeting.udp:
+                    self._put(knock, address)
+            await asyncio.sleep(pause_s)
+            pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+
+    async def _knock_everywhere(self, knock: bytes, meeting: Meeting, heard: asyncio.Future[Hole]) -> None:
+        for start in range(0, len(meeting.ports), PER_TURN):
+            if heard.done():
+                return
+            for port in meeting.ports[start : start + PER_TURN]:
+                self._put(knock, (meeting.udp[0][0], port))
+            await asyncio.sleep(PER_TURN / meeting.packets_per_s)
+
+    async def _knock_from_all(self, knock: bytes, meeting: Meeting, puts: list[Put]) -> None:
+        for start in range(0, len(puts), PER_TURN):
+            for put in puts[start : start + PER_TURN]:
+                put(knock, meeting.udp[0])
+            await asyncio.sleep(PER_TURN / meeting.packets_per_s)
+
+    async def _open_many(self, meeting: Meeting) -> list["OwnSocket"]:
+        loop = asyncio.get_running_loop()
+        bind = "::" if ":" in meeting.udp[0][0] else "0.0.0.0"  # noqa: S104 - towards one address, from whatever is ours
+        opened: list[OwnSocket] = []
+        for _ in range(min(meeting.sockets, SOCKETS_MAX)):
+            try:
+                _, own = await loop.create_datagram_endpoint(lambda: OwnSocket(self), local_addr=(bind, 0))
+            except OSError:  # no more files: fewer will do
+                break
+            opened.append(own)
+        return opened
+
+    def packet(self, own: "OwnSocket", data: bytes, source: Address) -> None:
+        """What arrives at a socket of its own."""
+        if data[:1] == bytes((KNOCK,)):
+            self.received(data, source, own.put, own)
+        elif data:
+            self._packet(own, data, source)
+
+
+class OwnSocket(asyncio.DatagramProtocol):
+    """One of many sockets towards one peer."""
+
+    def __init__(self, knocks: Knocks) -> None:
+        self._knocks = knocks
+        self._transport: asyncio.DatagramTransport | None = None
+        self.endpoint: Any = None
+        """The QUIC endpoint on it, once there is one."""
+
+    def put(self, data: bytes, address: Address) -> None:
+        """Send."""
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.sendto(data, address)
+
+    def close(self) -> None:
+        """Give it back."""
+        if self._transport is not None:
+            self._transport.close()
+
+    def connection_made(self, transport: Any) -> None:
+        """It is there."""
+        self._transport = transport
+
+    def datagram_received(self, data: bytes, addr: tuple[Any, ...]) -> None:
+        """Somebody found it."""
+        self._knocks.packet(self, data, (str(addr[0]), int(addr[1])))
+
+
+async def _first(heard: asyncio.Future[Hole], work: Coroutine[Any, Any, None]) -> None:
+    """Until the future is done; `work` goes on meanwhile."""
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(work)
+        await asyncio.wait([heard])
+        task.cancel()

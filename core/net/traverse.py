@@ -1,0 +1,224 @@
+"""Does with sockets what the traversal machine (core.nat) asks for, and tells it what came of it."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from ipaddress import ip_address
+from typing import Any, Protocol
+
+from core.base.ids import PeerId
+from core.nat.events import (
+    Abandon,
+    CircuitBytes,
+    CircuitEnded,
+    CircuitOpened,
+    CircuitRoom,
+    Dial,
+    DialledOut,
+    Failed,
+    Know,
+    LinkUp,
+    Punch,
+    SendAt,
+    TryDialBack,
+    Way,
+)
+from core.nat.messages import Address
+from core.nat.traversal import Traversal
+from core.net.circuit_transport import CircuitTransport
+from core.net.links import Links
+from core.net.names import is_literal
+from core.net.ports import call
+from core.net.punch import Meeting
+from core.net.streams import PeerStream
+
+DIAL_BACK_S = 3.0
+
+
+class TraversalHost(Protocol):
+    """What is needed of the host."""
+
+    @property
+    def links(self) -> Links:
+        """All links."""
+
+    def learn(self, peer: PeerId | bytes, host: str, port: int) -> None:
+        """Note an address."""
+
+    def deliver(self, event: Any) -> None:
+        """Give the machine an event."""
+
+    def perform(self, outputs: Any) -> None:
+        """Do what the machine returned."""
+
+    def send_at(self, output: SendAt) -> None:
+        """Send a datagram to an address."""
+
+    def spawn(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None] | None:
+        """Run beside."""
+
+
+class _Circuit:
+    """One circuit as a transport drives it."""
+
+    def __init__(self, host: TraversalHost, machine: Traversal, circuit: bytes, now: Callable[[], float]) -> None:
+        self._host, self._machine, self._circuit, self._now = host, machine, circuit, now
+
+    def carry(self, data: bytes) -> None:
+        self._host.perform(self._machine.write(self._circuit, data, self._now()))
+
+    def room(self) -> bool:
+        return self._machine.room(self._circuit) > 0
+
+    def consumed(self, count: int) -> None:
+        self._host.perform(self._machine.consumed(self._circuit, count, self._now()))
+
+    def end(self, *, at_once: bool) -> None:
+        now = self._now()
+        if at_once:
+            self._host.perform(self._machine.abort(self._circuit, "given up", now))
+        else:
+            self._host.perform(self._machine.close(self._circuit, now))
+
+
+class Traverser:
+    """See the module's docstring.
+
+    Whoever owns the host passes on what the machine reports (`perform`), the links that open (`opened`) and the peers
+    that do not answer at their known addresses (`wanted`).
+
+    Args:
+        host: Runs the machine, perhaps among others.
+        machine: Decides.
+        now: Unix seconds.
+    """
+
+    def __init__(self, host: TraversalHost, machine: Traversal, *, now: Callable[[], float]) -> None:
+        self._host = host
+        self._machine = machine
+        self._now = now
+        self._circuits: dict[bytes, CircuitTransport] = {}
+        self._attempts: dict[int, asyncio.Task[None]] = {}
+
+    def wanted(self, peer: PeerId) -> None:
+        """A peer does not answer at its known addresses."""
+        self._host.perform(self._machine.dial(peer, self._now()))
+
+    def opened(self, stream: PeerStream) -> None:
+        """A link stands."""
+        name = stream.other_address
+        address = None if name is None or stream.way == "relay" else Address(*name)
+        way = Way(stream.attempt[1]) if stream.attempt is not None else _way_of(stream)
+        if stream.way == "quic" and way is not Way.BIRTHDAY:
+            way = Way.QUIC_PUNCH
+        attempt = stream.attempt[0] if stream.attempt is not None else 0
+        self._host.deliver(LinkUp(stream.peer, way, address, stream.initiated, attempt))
+
+    def perform(self, event: Any) -> bool:
+        """Do it; False if the event is not for us but for whoever keeps cards and shows the reach."""
+        match event:
+            case Know(peer=peer, address=address):
+                self._host.learn(peer, address.host, address.port)
+            case SendAt():
+                self._host.send_at(event)
+            case TryDialBack(nonce=nonce, address=address):
+                self._host.spawn(self._dial_back(nonce, address))
+            case Dial(attempt=attempt):
+                self._begin(attempt, self._dial(event))
+            case Punch(attempt=attempt):
+                self._begin(attempt, self._punch(event))
+            case Abandon(attempt=attempt):
+                task = self._attempts.pop(attempt, None)
+                if task is not None:
+                    task.cancel()
+            case _:
+                return self._about_a_circuit(event)
+        return True
+
+    # --- inside ------------------------------------------------------------------------------------------------------
+
+    def _about_a_circuit(self, event: Any) -> bool:
+        match event:
+            case CircuitOpened(circuit=circuit, peer=peer, called=called, attempt=attempt):
+                self._open(circuit, peer if called else None, attempt)
+            case CircuitBytes(circuit=circuit, data=data):
+                if circuit in self._circuits:
+                    self._circuits[circuit].arrived(data)
+            case CircuitRoom(circuit=circuit):
+                if circuit in self._circuits:
+                    self._circuits[circuit].breathe()
+            case CircuitEnded(circuit=circuit, reason=reason, clean=clean):
+                transport = self._circuits.pop(circuit, None)
+                if transport is not None and clean:
+                    transport.arrived(b"", ended=True)
+                elif transport is not None:
+                    transport.lost(ConnectionError(reason))
+            case _:
+                return False
+        return True
+
+    def _open(self, circuit: bytes, called: PeerId | None, attempt: int) -> None:
+        links = self._host.links
+        protocol = links.accept() if called is None else links.new(called)
+        if isinstance(protocol, PeerStream):
+            protocol.attempt = (attempt, Way.RELAY)
+        carrier = _Circuit(self._host, self._machine, circuit, self._now)
+        transport = self._circuits[circuit] = CircuitTransport(carrier, protocol)
+        transport.made()
+
+    def _begin(self, attempt: int, work: Coroutine[Any, Any, str | None]) -> None:
+        task = self._host.spawn(self._attempt(attempt, work))
+        if task is None:
+            work.close()
+            return
+        self._attempts[attempt] = task
+        task.add_done_callback(lambda _: work.close())  # if it was abandoned before it began
+
+    async def _attempt(self, attempt: int, work: Coroutine[Any, Any, str | None]) -> None:
+        reason = await work
+        if self._attempts.pop(attempt, None) is not None and reason is not None:
+            self._host.deliver(Failed(attempt, reason))
+
+    async def _dial(self, event: Dial) -> str | None:
+        address = (event.address.host, event.address.port)
+        return await self._host.links.ways.attempt(event.peer, address, attempt=(event.attempt, event.way))
+
+    async def _punch(self, event: Punch) -> str | None:
+        spread = event.spread
+        way = Way.TCP_PUNCH if spread is None else Way.BIRTHDAY
+        meeting = Meeting(
+            peer=event.peer,
+            nonce=event.nonce,
+            tcp=tuple((address.host, address.port) for address in event.tcp),
+            udp=tuple((address.host, address.port) for address in event.udp),
+            wait_s=max(0.0, event.at - self._now()),
+            lasts_s=event.until - event.at,
+            sockets=0 if spread is None else spread.local_ports,
+            ports=() if spread is None else spread.remote_ports,
+            packets_per_s=0 if spread is None else spread.packets_per_s,
+            attempt=(event.attempt, way),
+        )
+        await self._host.links.ways.meet(meeting)
+        return None if self._host.links.best(event.peer) in {"tcp", "quic"} else "no way through the routers"
+
+    async def _dial_back(self, nonce: bytes, address: Address) -> None:
+        answered = False
+        try:
+            async with asyncio.timeout(DIAL_BACK_S):
+                (await call((address.host, address.port), own=None)).close()
+            answered = True
+        except (OSError, ValueError):  # TimeoutError is an OSError
+            pass
+        self._host.deliver(DialledOut(nonce, answered))
+
+
+def _way_of(stream: PeerStream) -> Way:
+    """A link that the machine did not ask for."""
+    if stream.way != "tcp":
+        return Way.RELAY if stream.way == "relay" else Way.QUIC_PUNCH
+    name = stream.other_address
+    if name is None or not is_literal(name[0]):
+        return Way.PUBLIC
+    host = ip_address(name[0])
+    if host.is_private:
+        return Way.LAN
+    return Way.IPV6 if host.version == 6 else Way.PUBLIC

@@ -1,0 +1,215 @@
+"""How a link is made: TCP to all known addresses, TCP and UDP through routers, and QUIC where only UDP passes."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from ipaddress import ip_address
+from random import Random
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from core.base.ids import PeerId
+from core.base.trace import Trace
+from core.net.book import Address
+from core.net.names import is_literal
+from core.net.ports import REUSE, call
+from core.net.punch import KNOCK, Hole, Knocks, Meeting, OwnSocket, Put
+from core.net.streams import PeerStream, Way
+
+if TYPE_CHECKING:
+    from core.net.quic import QuicEndpoint
+
+CALL_S: Final = 10.0
+STAGGER_S: Final = 0.15
+"""Between the beginnings of two attempts (RFC 8305 has 0.25)."""
+RETRY_S: Final = 0.012
+"""Short against a round trip: a router that turns calls away does so only while no call of ours is under way."""
+TCP_FIRST_S: Final = 0.1
+"""A hole for UDP waits so long for TCP, which costs far less."""
+RANKS: Final[dict[Way, int]] = {"relay": 0, "quic": 1, "tcp": 2}
+
+
+class LinkMaker(Protocol):
+    """Who owns the links."""
+
+    def new(self, expected: PeerId) -> PeerStream:
+        """A link that we make."""
+
+    def accept(self) -> asyncio.BaseProtocol:
+        """A protocol for a connection that somebody made to us."""
+
+    def best(self, peer: PeerId) -> Way | None:
+        """The best way of the links that are open."""
+
+
+def nearest_first(addresses: Sequence[Address]) -> list[Address]:
+    """Addresses in the order in which to try them: local networks, IPv6, the rest; newest first among equals."""
+    return sorted(addresses, key=lambda address: _distance(address[0]))
+
+
+def _distance(host: str) -> int:
+    if not is_literal(host):
+        return 3
+    found = ip_address(host)
+    if found.is_private or found.is_link_local:
+        return 0
+    return 1 if found.version == 6 else 2
+
+
+class Ways:
+    """See the module's docstring.
+
+    Args:
+        me: Our id.
+        own: Where we listen; None before that is known, then calls leave from any port.
+        links: See there.
+        put: Sends from the UDP port.
+    """
+
+    def __init__(
+        self, *, me: PeerId, own: Callable[[], Address | None], links: LinkMaker, put: Put, trace: Trace, random: Random
+    ) -> None:
+        self._me = me
+        self._own = own
+        self._links = links
+        self._put = put
+        self._trace = trace
+        self._random = random
+        self._knocks = Knocks(put=put, packet=self._packet)
+        self._endpoint: QuicEndpoint | None = None
+        self._sockets: set[OwnSocket] = set()
+
+    async def call(self, peer: PeerId, addresses: Sequence[Address]) -> str | None:
+        """Call all addresses, one a little after the other; why none worked, or None."""
+        reason: str | None = "no address is known"
+        running: set[asyncio.Task[str | None]] = set()
+        async with asyncio.TaskGroup() as group:
+            for address in nearest_first(addresses):
+                running.add(group.create_task(self.attempt(peer, address)))
+                done, running = await asyncio.wait(running, timeout=STAGGER_S, return_when=asyncio.FIRST_COMPLETED)
+                reason = _outcome(done, reason)
+                if reason is None:
+                    break
+            while running and reason is not None:
+                done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+                reason = _outcome(done, reason)
+            for attempt in running:
+                attempt.cancel()
+        return reason
+
+    async def meet(self, meeting: Meeting) -> None:
+        """At the agreed moment, try to reach the peer through both routers."""
+        await asyncio.sleep(meeting.wait_s)
+        async with asyncio.TaskGroup() as group:
+            for address in meeting.tcp:
+                group.create_task(self._punch_tcp(meeting, address))
+            group.create_task(self._punch_udp(meeting))
+
+    def datagram(self, data: bytes, source: Address) -> None:
+        """Take what arrived at the UDP port and is no envelope."""
+        if data[0] == KNOCK:
+            if not self._knocks.received(data, source):
+                self._trace.mark("net.drop.knock")
+        elif not self._quic().received(data, source):
+            self._trace.mark("net.drop.quic")
+
+    def close(self) -> None:
+        """End all QUIC connections."""
+        for endpoint in [self._endpoint, *(each.endpoint for each in self._sockets)]:
+            if endpoint is not None:
+                endpoint.close()
+        for each in self._sockets:
+            each.close()
+
+    # --- TCP ---------------------------------------------------------------------------------------------------------
+
+    async def attempt(self, peer: PeerId, address: Address, *, attempt: tuple[int, int] | None = None) -> str | None:
+        """Call one address; why it did not work, or None."""
+        stream = self._links.new(peer)
+        stream.attempt = attempt
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(CALL_S):
+                connection = await call(address, own=self._own())
+                await loop.create_connection(lambda: stream, sock=connection)
+            await asyncio.wait([stream.settled])
+        except TimeoutError:
+            stream.abort("no answer")
+        except OSError as error:
+            stream.abort(error.strerror or "cannot be reached")
+        except ValueError:  # a host that is no name at all
+            stream.abort("has no address")
+        finally:
+            if stream.proven is None:
+                stream.abort("another way was quicker")
+        return None if stream.proven is not None else stream.closed or "ended"
+
+    async def _punch_tcp(self, meeting: Meeting, address: Address) -> None:
+        """Call again and again: the first calls open our router, and may be turned away by the other one."""
+        loop = asyncio.get_running_loop()
+        ends_at = loop.time() + meeting.lasts_s
+        while self._links.best(meeting.peer) != "tcp" and (left_s := ends_at - loop.time()) > 0:
+            try:
+                async with asyncio.timeout(left_s):
+                    connection = await call(address, own=self._own(), only=REUSE)
+            except TimeoutError:
+                return
+            except OSError:
+                await asyncio.sleep(RETRY_S * self._random.uniform(0.5, 1.5))
+                continue
+            stream = self._links.new(meeting.peer)
+            stream.attempt = meeting.attempt
+            await loop.create_connection(lambda made=stream: made, sock=connection)  # type: ignore[misc]
+            await asyncio.wait([stream.settled])
+
+    # --- UDP ---------------------------------------------------------------------------------------------------------
+
+    async def _punch_udp(self, meeting: Meeting) -> None:
+        hole = await self._knocks.meet(meeting)
+        if hole is None:
+            return
+        self._trace.mark("net.hole")
+        if hole.socket is not None:
+            self._sockets.add(hole.socket)
+        if self._me > meeting.peer:
+            return  # the smaller id calls
+        await asyncio.sleep(TCP_FIRST_S)
+        if self._links.best(meeting.peer) in {None, "relay"}:
+            stream = self._links.new(meeting.peer)
+            stream.attempt = meeting.attempt
+            self._through(hole).connect(stream, hole.address)
+            await asyncio.wait([stream.settled])
+
+    def _through(self, hole: Hole) -> "QuicEndpoint":
+        return self._quic() if hole.socket is None else self._quic_on(hole.socket)
+
+    def _packet(self, own: OwnSocket, data: bytes, source: Address) -> None:
+        if own not in self._sockets or not self._quic_on(own).received(data, source):
+            self._trace.mark("net.drop.quic")
+
+    def _quic(self) -> "QuicEndpoint":
+        if self._endpoint is None:
+            self._endpoint = self._make(self._put, None)
+        return self._endpoint
+
+    def _quic_on(self, own: OwnSocket) -> "QuicEndpoint":
+        if own.endpoint is None:
+            own.endpoint = self._make(own.put, lambda: self._give_back(own))
+        endpoint: QuicEndpoint = own.endpoint
+        return endpoint
+
+    def _make(self, put: Put, emptied: Callable[[], object] | None) -> Any:
+        from core.net.quic import QuicEndpoint  # noqa: PLC0415 - costs a tenth of a second; most hosts never need it
+
+        return QuicEndpoint(send=put, accept=self._links.accept, emptied=emptied)
+
+    def _give_back(self, own: OwnSocket) -> None:
+        self._sockets.discard(own)
+        own.close()
+
+
+def _outcome(done: set[asyncio.Task[str | None]], before: str | None) -> str | None:
+    """None as soon as one of them worked."""
+    for attempt in done:
+        before = attempt.result()
+        if before is None:
+            return None
+    return before

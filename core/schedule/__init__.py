@@ -1,0 +1,1 @@
+"""When this computer may contribute: what its system tells about itself."""

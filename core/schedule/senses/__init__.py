@@ -1,0 +1,1 @@
+"""What the system tells, one file per system; each question has an answer that means "not known"."""

@@ -1,0 +1,119 @@
+"""What a peer of the lab is made of: the one file here that knows how the host is put together."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Sequence
+from random import SystemRandom
+from typing import Any
+
+from core.base.ids import PeerId
+from core.base.machine import Send
+from core.base.trace import Trace
+from core.base.wire import Message, MessageCodec
+from core.nat import card as cards
+from core.nat.messages import NAT_MESSAGES
+from core.nat.reach import Standing
+from core.nat.relay import RelaySettings
+from core.nat.traversal import NatSettings, Traversal
+from core.net.clock import Clock
+from core.net.host import Host
+from core.net.passes import pass_request
+from tests.lab.bridge import Bridge
+from tests.process.net_people import AUTHORITY, RUN, keys
+
+GENEROUS = NatSettings(relay=RelaySettings(rate_bytes_per_s=1e9, bytes_per_peer_and_hour=10**12))
+"""A relay whose own limits are not what is measured."""
+
+
+class Stack:
+    """A host around the lab's machine.
+
+    Args:
+        name: Who this is; the key follows from it.
+        machine: The lab's own.
+        messages: What it speaks.
+    """
+
+    def __init__(self, name: str, machine: Any, *, messages: Sequence[type[Message]]) -> None:
+        own, clock = keys(name), Clock()
+        self.trace = Trace()
+        traversal = Traversal(own.peer_id, random=SystemRandom(), trace=self.trace, settings=GENEROUS)
+        self.bridge = Bridge(machine, traversal=traversal, now=clock.now)
+        self.host = Host(
+            machine=self.bridge,
+            identity=own,
+            pass_der=AUTHORITY.issue(pass_request(own), username=name, device="", now=clock.now()),
+            authority_der=AUTHORITY.certificate,
+            manifest_id=RUN,
+            codec=MessageCodec([*messages, *NAT_MESSAGES]),
+            clock=clock,
+            trace=self.trace,
+            on_event=self.bridge.act,
+            wanted=self.bridge.wanted,
+            opened=self.bridge.opened,
+        )
+
+    async def start(self, bind: str) -> int:
+        """Returns the port."""
+        port = await self.host.start(bind=bind)
+        self.bridge.begin(self.host, port)
+        return port
+
+    async def close(self) -> None:
+        await self.host.close()
+
+    def volunteer(self, peer: PeerId, host: str, port: int) -> None:
+        """That peer is public, and willing to help."""
+        self.bridge.volunteer(peer, host, port)
+
+    def meet(self, peer: PeerId, card: bytes) -> None:
+        """That is what the peer says of where it is."""
+        found = cards.decode(card)
+        assert found is not None
+        self.bridge.cards[peer] = found
+
+    async def know_self(self, timeout_s: float) -> dict[str, Any]:
+        """What we found out about our own reach, after at most so long; with our card."""
+        traversal = self.bridge.traversal
+        began = time.monotonic()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                while not self._knows_itself():
+                    self.bridge.changed.clear()
+                    await self.bridge.changed.wait()
+        reach = traversal.reach
+        return {
+            "standing": reach.standing,
+            "tcp": reach.tcp,
+            "udp": reach.udp,
+            "relays": reach.relays,
+            "seconds": time.monotonic() - began,
+            "card": cards.encode(traversal.card).hex(),
+        }
+
+    def _knows_itself(self) -> bool:
+        reach = self.bridge.traversal.reach
+        return reach.standing is Standing.REACHABLE or reach.relays == cards.RELAYS_MAX
+
+    def say(self, to: PeerId, *messages: Message) -> None:
+        self.host.perform([Send(to, message) for message in messages])
+
+    def way(self, peer: PeerId) -> str | None:
+        """How what we say to a peer travels now: tcp, quic, relay; None: not at all."""
+        links = self.host._links
+        assert links is not None
+        streams = [stream for stream in links.streams() if stream.peer == peer]
+        if not streams:
+            return None
+        preferred = links._preferred(links._circle(peer))
+        return None if preferred is None else preferred.way
+
+    async def lost(self, peer: PeerId) -> None:
+        """Until the host says that a peer is lost."""
+        event = self.bridge.lost[peer] = asyncio.Event()
+        await event.wait()
+
+    def reason(self, peer: PeerId) -> str:
+        """Why the last link to a peer ended, or was not made."""
+        return self.bridge.reasons.get(peer, "nothing was heard")

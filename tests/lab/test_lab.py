@@ -1,0 +1,95 @@
+"""The lab as tests.  They need root and minutes, so they run only when asked for:
+
+POTLUCK_LAB=1 python -m pytest tests/lab -q
+"""
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from tests.lab import ground as ground_module
+from tests.lab import matrix, speed
+from tests.lab.crew import public_hosts
+from tests.lab.ground import ROOT, Ground, Kind, missing
+
+REASON = missing() if os.environ.get("POTLUCK_LAB") else "The lab runs when asked for: POTLUCK_LAB=1, as root."
+pytestmark = [pytest.mark.process, pytest.mark.skipif(REASON is not None, reason=str(REASON))]
+
+
+@pytest.fixture(scope="module")
+def ground() -> Iterator[Ground]:
+    with Ground() as made:
+        yield made
+
+
+@pytest.mark.parametrize("rtt_s", [0.0, 0.04])
+def test_every_pair_finds_its_way(ground, rtt_s):
+    """The ways are required; the times stand beside their targets in `python -m tests.lab matrix`."""
+    ground.set_delay(rtt_s)
+
+    async def measured() -> list[matrix.Cell]:
+        async with public_hosts(ground) as hosts:
+            return [await matrix.measure_cell(ground, hosts, a=a, b=b, load_s=0.0) for a in Kind for b in Kind]
+
+    cells = asyncio.run(measured())
+    sys.stdout.write(matrix.table(cells) + "\n")
+    assert not matrix.shortfalls(cells)
+
+
+def test_routers_are_what_they_are_called(ground):
+    """By what a public host sees of two calls from one port to two addresses."""
+    ground.set_delay(0.0)
+    seen = {}
+    for kind in Kind:
+        ground.set_home("a", kind)
+        seen[kind] = {_port_seen(ground, "p1"), _port_seen(ground, "p2")}
+    assert seen[Kind.PUBLIC] == seen[Kind.KEPT] == seen[Kind.RESETTING] == {_PORT}
+    assert len(seen[Kind.MOVED]) == 1
+    assert seen[Kind.MOVED] != {_PORT}
+    assert len(seen[Kind.SYMMETRIC]) == 2
+
+
+def test_a_killed_lab_leaves_nothing():
+    script = "import time\nfrom tests.lab.ground import Ground\n"
+    script += "with Ground():\n    print('up', flush=True)\n    time.sleep(60)"
+    with subprocess.Popen([sys.executable, "-c", script], cwd=ROOT, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"up\n"
+        name = f"{ground_module.PREFIX}{process.pid}-"
+        process.kill()
+    patience_ends = time.monotonic() + 20
+    while name in subprocess.run(["ip", "netns", "list"], check=True, capture_output=True, text=True).stdout:
+        assert time.monotonic() < patience_ends
+        time.sleep(0.1)  # another process does it, and tells nobody
+
+
+def test_throughput_against_iperf3():
+    lines = speed.run_speed(seconds=5)
+    sys.stdout.write(speed.table(lines) + "\n")
+    assert not speed.shortfalls(lines)
+
+
+_PORT = 23_000
+_LISTEN = (
+    "import socket\ns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\ns.bind(('', 9))\ns.settimeout(10)\n"
+    "print('up', flush=True)\nprint(s.recvfrom(9)[1][1])"
+)
+_SAY = (
+    "import socket, sys\ns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
+    f"s.bind(('', {_PORT}))\ns.sendto(b'x', (sys.argv[1], 9))"
+)
+
+
+def _port_seen(ground: Ground, place: str) -> int:
+    with subprocess.Popen(
+        ground.inside(place, [sys.executable, "-c", _LISTEN]), stdout=subprocess.PIPE, text=True
+    ) as listener:
+        assert listener.stdout is not None
+        listener.stdout.readline()
+        ground.run("a", sys.executable, "-c", _SAY, ground.address(place))
+        return int(listener.stdout.readline())

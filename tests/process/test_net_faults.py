@@ -1,0 +1,158 @@
+"""What strangers and broken peers can do to a host: little."""
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+import tracemalloc
+
+import pytest
+
+import core.net.links as links_module
+import core.net.rhythm as rhythm_module
+import core.net.streams as streams_module
+from tests.process.net_people import Ask, Load, Peer, Say, id_of
+from tests.process.test_net_host import eventually, in_loop
+
+pytestmark = pytest.mark.process
+
+
+@in_loop
+async def test_a_thousand_quick_connects_leave_nothing_behind():
+    async with Peer("anna") as anna, Peer("ben") as ben:
+        for _ in range(1000):
+            with socket.socket() as quick:
+                quick.setblocking(False)
+                await asyncio.get_running_loop().sock_connect(quick, ("127.0.0.1", ben.port))
+        anna.knows(ben)
+        anna.say(ben, Say("still here?"))
+        await anna.book.until(lambda book: book.heard)
+        await eventually(lambda: not ben.host._links._strangers)
+        assert len(ben.host._links._all) == 1
+
+
+@in_loop
+async def test_half_open_connections_make_way(monkeypatch):
+    monkeypatch.setattr(links_module, "STRANGER_S", 0.0)
+    async with Peer("anna") as anna, Peer("ben") as ben:
+        writers = [(await asyncio.open_connection("127.0.0.1", ben.port))[1] for _ in range(150)]
+        await eventually(lambda: ben.trace["net.drop.slow"] + ben.trace["net.drop.crowded"] >= 150 - 64)
+        assert len(ben.host._links._strangers) <= links_module.STRANGERS_MAX
+        anna.knows(ben)
+        anna.say(ben, Say("still here?"))
+        await anna.book.until(lambda book: book.heard)
+        for writer in writers:
+            writer.close()
+
+
+@in_loop
+async def test_one_that_sends_its_greeting_byte_by_byte_is_given_up(monkeypatch):
+    monkeypatch.setattr(streams_module, "HANDSHAKE_S", 0.3)
+    async with Peer("ben") as ben:
+        _, writer = await asyncio.open_connection("127.0.0.1", ben.port)
+        sent = 0
+        while ben.host._links._strangers or not sent:
+            writer.write(bytes((22, 3, 1, 2, 0, 1))[sent % 6 : sent % 6 + 1] if sent < 6 else b"\x00")
+            sent += 1
+            await asyncio.sleep(0.02)
+        assert ben.host._links._all == set()
+        writer.close()
+
+
+@in_loop
+async def test_garbage_that_looks_like_quic_costs_no_connection():
+    async with Peer("ben") as ben:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+            for garbage in (b"\x40" * 30, b"\xc0" * 1200, b"\xff" * 1400, b"\xc0\x00\x00\x00\x01" + bytes(1300)):
+                udp.sendto(garbage, ("127.0.0.1", ben.port))
+            await eventually(lambda: ben.trace["net.drop.quic"] >= 3)
+        assert ben.host.stats.links == ()
+        assert len(ben.host._links.ways._quic()._all) <= 1
+
+
+@in_loop
+async def test_two_hundred_idle_links_take_little_memory():
+    count = 200
+    async with Peer("ben") as ben:
+        crowd = [Peer(f"idle {number}") for number in range(count)]
+        for peer in crowd:
+            await peer.host.start(bind="127.0.0.1")
+            peer.knows(ben)
+        tracemalloc.start()
+        try:
+            before = tracemalloc.get_traced_memory()[0]
+            for peer in crowd:
+                peer.say(ben, Say("hello"))
+                await ben.book.until(lambda book, wanted=peer.id: any(sender == wanted for sender, _ in book.heard))
+            both_ends = tracemalloc.get_traced_memory()[0] - before
+        finally:
+            tracemalloc.stop()
+        assert len(ben.host.stats.links) == count
+        assert both_ends / count <= 2 * 100_000
+        for peer in crowd:
+            await peer.host.close()
+
+
+@in_loop
+async def test_a_peer_that_is_frozen_is_noticed(monkeypatch):
+    monkeypatch.setattr(rhythm_module, "HEARTBEAT_S", 0.25)
+    monkeypatch.setattr(streams_module, "HEARTBEAT_S", 0.25)
+    monkeypatch.setattr(rhythm_module, "SILENCE_S", 0.6)
+    async with Peer("anna") as anna:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "tests.process.net_people", "ben",
+            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        try:
+            assert process.stdout is not None
+            port = int(await process.stdout.readline())
+            anna.host.learn(id_of("ben"), "127.0.0.1", port)
+            anna.say(id_of("ben"), Say("hello?"))
+            await anna.book.until(lambda book: book.heard)
+            os.kill(process.pid, signal.SIGSTOP)
+            await anna.book.until(lambda book: book.lost)
+            assert anna.book.lost[0].reason == "silent"
+        finally:
+            os.kill(process.pid, signal.SIGCONT)
+            process.kill()
+            await process.wait()
+
+
+@in_loop
+async def test_a_reader_that_pauses_longer_than_silence_loses_no_link(monkeypatch):
+    monkeypatch.setattr(rhythm_module, "HEARTBEAT_S", 0.1)
+    monkeypatch.setattr(streams_module, "HEARTBEAT_S", 0.1)
+    monkeypatch.setattr(rhythm_module, "SILENCE_S", 0.3)
+    async with Peer("anna") as anna, Peer("ben") as ben:
+        anna.knows(ben)
+        anna.say(ben, Say("hello?"))
+        await anna.book.until(lambda book: book.heard)
+        stream = ben.host._links.streams()[0]
+        stream.hold()
+        for number in range(30):
+            anna.say(ben, Load(memoryview(bytes([number]) * 500_000)))
+        await asyncio.sleep(1.5)
+        assert anna.book.lost == ben.book.lost == []
+        stream.release()
+        await ben.book.until(lambda book: len(book.heard) == 30)
+
+
+@in_loop
+async def test_an_hour_without_network_ends_by_itself(monkeypatch):
+    """A peer that was gone comes back at another port, and is talked to as soon as it is heard of."""
+    async with Peer("anna") as anna:
+        async with Peer("ben") as ben:
+            anna.knows(ben)
+            anna.say(ben, Say("1?"))
+            await anna.book.until(lambda book: book.heard)
+        await anna.book.until(lambda book: book.lost)
+        anna.say(id_of("ben"), Say("nobody there"))
+        await anna.book.until(lambda book: len(book.lost) == 2)
+        async with Peer("ben") as ben:
+            ben.knows(anna)
+            ben.say(anna, Ask("here I am"))
+            await anna.book.until(lambda book: len(book.heard) == 2)
+            anna.host.moved()
+            anna.say(ben, Say("2?"))
+            await anna.book.until(lambda book: len(book.heard) == 3)

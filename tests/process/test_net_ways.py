@@ -1,0 +1,255 @@
+"""Links made in other ways than by a call to a known address, and the change from one to a better one."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import core.net.links as links_module
+from core.base.ids import hashed_key
+from core.net.circuit_transport import CircuitTransport
+from core.net.punch import Meeting
+from tests.process.net_people import Load, Peer, Say, id_of
+from tests.process.test_net_host import eventually, in_loop
+
+pytestmark = pytest.mark.process
+NONCE = hashed_key(b"nonce")[:16]
+
+
+def ways(peer: Peer) -> list[str]:
+    return [link.way for link in peer.host.stats.links]
+
+
+def meeting(to: Peer, *, tcp: bool = False, udp: bool = False, **more: Any) -> Meeting:
+    where = ("127.0.0.1", to.port)
+    return Meeting(peer=to.id, nonce=NONCE, tcp=(where,) if tcp else (), udp=(where,) if udp else (), **more)
+
+
+class Relay:
+    """A circuit between two hosts of this process, which a test may hold, cut or spoil."""
+
+    def __init__(self, caller: Peer, called: Peer) -> None:
+        self.ends = (_End(), _End())
+        self.transports = (
+            caller.host.carry(self.ends[0], called=called.id),
+            called.host.carry(self.ends[1], called=None),
+        )
+        for end, there in zip(self.ends, reversed(self.transports), strict=True):
+            end.there = there
+        for transport in reversed(self.transports):
+            transport.made()
+
+    def cut(self) -> None:
+        for transport in self.transports:
+            transport.lost()
+
+
+class _End:
+    WINDOW = 1024 * 1024
+
+    def __init__(self) -> None:
+        self.there: CircuitTransport
+        self.on_way = 0
+        self.most = 0
+        self.carried = 0
+        self.spoil: Callable[[bytes], bytes] = bytes
+
+    def carry(self, data: bytes) -> None:
+        self.on_way += len(data)
+        self.carried += len(data)
+        self.most = max(self.most, self.on_way)
+        asyncio.get_running_loop().call_soon(self.there.arrived, self.spoil(data))
+
+    def room(self) -> bool:
+        return self.on_way < self.WINDOW
+
+    def consumed(self, count: int) -> None:
+        other = self.there._circuit
+        assert isinstance(other, _End)
+        other.on_way -= count
+        asyncio.get_running_loop().call_soon(self.there.breathe)
+
+    def end(self, *, at_once: bool) -> None:
+        if at_once:
+            asyncio.get_running_loop().call_soon(self.there.lost)
+        else:
+            asyncio.get_running_loop().call_soon(lambda: self.there.arrived(b"", ended=True))
+
+
+@in_loop
+async def test_a_hole_for_udp_carries_quic():
+    async with Peer("anna") as anna, Peer("ben") as ben:
+        anna.host.meet(meeting(ben, udp=True))
+        ben.host.meet(meeting(anna, udp=True))
+        await eventually(lambda: ways(anna) == ways(ben) == ["quic"])
+        loads = [bytes([n]) * 500_000 for n in range(10)]
+        for load in loads:
+            anna.say(ben, Load(memoryview(load)))
+        anna.say(ben, Say("all?"))
+        await anna.book.until(lambda book: book.heard)
+        await ben.book.until(lambda book: len(book.heard) == 10)
+        assert [bytes(message.data) for _, message in ben.book.heard] == loads
+        assert anna.trace["net.hole"] == ben.trace["net.hole"] == 1
+
+
+@in_loop
+async def test_two_peers_that_call_each_other_at_once_have_a_link():
+    async with Peer("anna") as anna, Peer("ben") as ben:
+        anna.host.meet(meeting(ben, tcp=True))
+        ben.host.meet(meeting(anna, tcp=True))
+        await eventually(lambda: ways(anna) and ways(ben))
+        assert set(ways(anna)) == set(ways(ben)) == {"tcp"}
+        anna.say(ben, Say("hello?"))
+        await anna.book.until(lambda book: book.heard)
+
+
+@in_loop
+async def test_tcp_is_taken_where_both_ways_are_open():
+    async with Peer("anna") as anna, Peer("ben") as ben:
+        anna.host.meet(meeting(ben, tcp=True, udp=True))
+        ben.host.meet(meeting(anna, tcp=True, udp=True))
+        await eventually(lambda: "tcp" in ways(anna) and anna.trace["net.hole"])
+        anna.say(ben, Say("hello?"))
+        await anna.book.until(lambda book: book.heard)
+
+
+@pytest.mark.parametrize("order", [("anna", "ben"), ("ben", "anna")])
+def test_a_birthday_punch_finds_one_of_many_sockets(order):
+    @in_loop
+    async def run():
+        async with Peer(order[0]) as many, Peer(order[1]) as guesser:
+            many.host.meet(meeting(guesser, udp=True, sockets=8))
+            guesser.host.meet(meeting(many, udp=True, ports=tuple(range(40_000, 40_064))))
+            await eventually(lambda: ways(many) == ways(guesser) == ["quic"])
+            assert len(many.host._links.ways._sockets) == 1
+            many.say(guesser, Say("found?"))
+            await many.book.until(lambda book: book.heard)
+
+    run()
+
+
+@in_loop
+async def test_knocks_that_nobody_awaits_are_dropped():
+    async with Peer("anna") as anna, Peer("ben") as ben:
+        anna.host.meet(meeting(ben, udp=True))
+        await eventually(lambda: ben.trace["net.drop.knock"])
+        assert ways(ben) == []
+
+
+@in_loop
+async def test_a_peer_without_an_address_is_reached_by_other_ways():
+    wanted: list[Any] = []
+    async with Peer("anna", wanted=wanted.append) as anna, Peer("ben") as ben:
+        anna.say(ben, Say("hello?"))
+        await eventually(lambda: wanted)
+        assert wanted == [ben.id]
+        Relay(anna, ben)
+        await anna.book.until(lambda book: book.heard)
+        assert ways(anna) == ways(ben) == ["relay"]
+        assert anna.book.lost == []
+
+
+@in_loop
+async def test_a_peer_that_no_way_leads_to_is_lost(monkeypatch):
+    monkeypatch.setattr(links_module, "OTHER_WAYS_S", 0.05)
+    async with Peer("anna", wanted=lambda _: None) as anna:
+        anna.say(id_of("ben"), Say("hello"))
+        await anna.book.until(lambda book: book.lost)
+        assert anna.book.lost[0].reason == "no address is known"
+
+
+@in_loop
+async def test_traffic_moves_from_the_relay_to_a_direct_link_without_loss(monkeypatch):
+    monkeypatch.setattr(links_module, "STEADY_S", 0.2)
+    async with Peer("anna") as anna, Peer("ben") as ben:
+        relay = Relay(anna, ben)
+        await eventually(lambda: ways(anna) == ways(ben) == ["relay"])
+        for number in range(60):
+            anna.say(ben, Load(memoryview(bytes([number]) * 200_000)))
+            ben.say(anna, Load(memoryview(bytes([number]) * 200_000)))
+            if number == 20:
+                anna.knows(ben)
+                anna.host.improve(ben.id)
+            await asyncio.sleep(0)
+        for peer in (anna, ben):
+            await peer.book.until(lambda book: len(book.heard) == 60)
+            assert sorted(bytes(m.data)[0] for _, m in peer.book.heard) == list(range(60))
+        await eventually(lambda: ways(anna) == ways(ben) == ["tcp"])
+        assert max(end.most for end in relay.ends) <= 2 * _End.WINDOW
+        assert anna.book.lost == ben.book.lost == []
+
+
+@in_loop
+async def test_a_relay_that_dies_is_noticed_on_both_sides():
+    async with Peer("anna") as anna, Peer("ben") as ben:
+        relay = Relay(anna, ben)
+        await eventually(lambda: ways(anna) == ways(ben) == ["relay"])
+        anna.say(ben, Say("hello?"))
+        await anna.book.until(lambda book: book.heard)
+        relay.cut()
+        for peer in (anna, ben):
+            await peer.book.until(lambda book: book.lost)
+
+
+@pytest.mark.parametrize(
+    "spoil", [lambda data: bytes([data[0] ^ 1]) + data[1:], lambda data: data[:-1] + b"x", lambda data: data + data]
+)
+def test_a_relay_that_changes_or_repeats_bytes_is_detected(spoil):
+    @in_loop
+    async def run():
+        async with Peer("anna") as anna, Peer("ben") as ben:
+            relay = Relay(anna, ben)
+            await eventually(lambda: ways(anna) == ways(ben) == ["relay"])
+            relay.ends[0].spoil = spoil
+            anna.say(ben, Say("x" * 500))
+            await ben.book.until(lambda book: book.lost)
+            assert ben.book.lost[0].reason.startswith("broke")
+            assert all(message == Say("x" * 500) for _, message in ben.book.heard)
+
+    run()
+
+
+@in_loop
+async def test_a_reader_on_a_relay_that_pauses_stops_the_writer_and_loses_nothing():
+    async with Peer("anna") as anna, Peer("ben") as ben:
+        relay = Relay(anna, ben)
+        await eventually(lambda: ways(anna) == ways(ben) == ["relay"])
+        stream = ben.host._links.streams()[0]
+        stream.hold()
+        for number in range(40):
+            anna.say(ben, Load(memoryview(bytes([number]) * 200_000)))
+        await eventually(lambda: not relay.ends[0].room())
+        assert relay.ends[0].on_way <= 2 * _End.WINDOW
+        stream.release()
+        await ben.book.until(lambda book: len(book.heard) == 40)
+
+
+@in_loop
+async def test_a_reader_on_quic_that_pauses_stops_the_writer_and_loses_nothing():
+    async with Peer("anna") as anna, Peer("ben") as ben:
+        anna.host.meet(meeting(ben, udp=True))
+        ben.host.meet(meeting(anna, udp=True))
+        await eventually(lambda: ways(anna) == ways(ben) == ["quic"])
+        stream, source = ben.host._links.streams()[0], anna.host._links.streams()[0]
+        stream.hold()
+        for number in range(60):
+            anna.say(ben, Load(memoryview(bytes([number]) * 200_000)))
+        await eventually(lambda: source.bytes_sent > 4_000_000 and source._sender._full)
+        assert source.bytes_sent < 4_800_000
+        stream.release()
+        await ben.book.until(lambda book: len(book.heard) == 60)
+
+
+@in_loop
+async def test_one_that_moved_and_comes_back_is_called_at_once():
+    async with Peer("anna") as anna, Peer("ben") as ben:
+        anna.knows(ben)
+        anna.say(ben, Say("1?"))
+        await anna.book.until(lambda book: book.heard)
+        for stream in anna.host._links.streams():
+            stream.abort("cable pulled")
+        await anna.book.until(lambda book: book.lost)
+        anna.host.moved()
+        anna.say(ben, Say("2?"))
+        await anna.book.until(lambda book: len(book.heard) == 2)

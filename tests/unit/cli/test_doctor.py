@@ -1,0 +1,171 @@
+"""What `potluck doctor` says of computers of cardboard."""
+
+import json
+import os
+import socket
+from argparse import Namespace
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from core.cli import doctor
+from core.cli.doctor import Examined, Finding
+from core.schedule.senses.network import Network
+from core.settings import Settings, save_settings
+
+NOW = 1_780_000_000.0
+
+
+class Ring:
+    def __init__(self, error: Exception | None = None) -> None:
+        self._error = error
+
+    def get_password(self, service: str, username: str) -> str | None:
+        if self._error is not None:
+            raise self._error
+        return None
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        raise AssertionError("the doctor changes nothing")
+
+
+@pytest.fixture
+def examined(home):
+    return Examined(home=home, environ={}, now=NOW, ask=lambda _: "", keyring=Ring(), platform="linux")
+
+
+def asking(examined: Examined, answers: dict[str, str], **changes: Any) -> Examined:
+    """Answers to programs by a word of their command line."""
+
+    def ask(words: Any) -> str:
+        return next((answer for word, answer in answers.items() if any(word in part for part in words)), "")
+
+    return replace(examined, ask=ask, **changes)
+
+
+def test_a_port_that_is_free_taken_ours_or_not_drawn(examined, running):
+    running.stop()
+    running._thread.join()
+    assert "drawn" in doctor.port(examined).sentence or "draws" in doctor.port(examined).sentence
+    with socket.socket() as taken:
+        taken.bind(("0.0.0.0", 0))
+        taken.listen()
+        number = taken.getsockname()[1]
+        save_settings(examined.home.settings_file, Settings(port=number))
+        assert doctor.port(examined).level == "problem"
+        assert f"{number} (TCP)" in doctor.port(examined).sentence
+    assert doctor.port(examined).level == "fine"
+
+
+def test_our_own_engine_may_hold_the_port(examined, running):
+    save_settings(examined.home.settings_file, Settings(port=22_222))
+    assert "Potluck runs" in doctor.port(examined).sentence
+
+
+def test_keyrings(examined, monkeypatch):
+    assert doctor.keyring(examined).level == "fine"
+    assert doctor.keyring(replace(examined, keyring=None)).level == "note"
+    assert (
+        doctor.keyring(replace(examined, keyring=Ring(RuntimeError()))).sentence
+        == "The system's keyring is not usable."
+    )
+    assert "does not answer" in doctor.keyring(replace(examined, keyring=Ring(TimeoutError()))).sentence
+
+
+def test_what_hangs_is_given_up():
+    gate = doctor.threading.Event()
+    with pytest.raises(TimeoutError):
+        doctor.in_time(gate.wait, 0.01)
+    gate.set()
+    assert doctor.in_time(lambda: 5, 5.0) == 5
+
+
+@pytest.mark.parametrize(("answer", "level"), [("yes\n", "fine"), ("no\n", "note"), ("", "note")])
+def test_a_clock_that_the_system_keeps(examined, answer, level):
+    assert doctor.clock(asking(examined, {"timedatectl": answer})).level == level
+
+
+def test_clocks_that_are_wrong(examined):
+    assert doctor.clock(replace(examined, now=1e9)).level == "problem"
+    assert doctor.clock(replace(examined, platform="win32")).level == "fine"
+    save_settings(examined.home.settings_file, Settings())
+    os.utime(examined.home.settings_file, (NOW + 9999, NOW + 9999))
+    assert "future" in doctor.clock(examined).sentence
+
+
+@pytest.mark.parametrize(("gigabytes", "level"), [(1, "problem"), (5, "note"), (50, "fine")])
+def test_disks(examined, monkeypatch, gigabytes, level):
+    monkeypatch.setattr(doctor.shutil, "disk_usage", lambda _: SimpleNamespace(free=gigabytes * 10**9))
+    assert doctor.disk(examined).level == level
+
+
+@pytest.mark.parametrize(
+    ("answers", "finding"),
+    [
+        ({"-c": "NVIDIA H9\n"}, ("fine", "NVIDIA H9")),
+        ({"-c": "none\n"}, ("note", "the processor is used")),
+        ({"-c": "none\n", "nvidia-smi": "GPU 0: H9"}, ("note", "torch cannot use it")),
+        ({}, ("problem", "does not start")),
+    ],
+)
+def test_graphics_cards(examined, monkeypatch, answers, finding):
+    monkeypatch.setattr(doctor.importlib.util, "find_spec", lambda _: object())
+    found = doctor.gpu(asking(examined, answers))
+    assert found.level == finding[0]
+    assert finding[1] in found.sentence
+
+
+def test_without_torch_there_is_no_training(examined, monkeypatch):
+    monkeypatch.setattr(doctor.importlib.util, "find_spec", lambda _: None)
+    assert "not installed" in doctor.gpu(examined).sentence
+    assert "not installed" in doctor.window(examined).sentence
+
+
+@pytest.mark.parametrize(
+    ("platform", "answers", "environ", "level"),
+    [
+        ("win32", {}, {}, "fine"),
+        ("linux", {"org.gnome.Mutter": "t 12"}, {}, "fine"),
+        ("linux", {"libXss": "yes"}, {"DISPLAY": ":0"}, "fine"),
+        ("linux", {}, {"DISPLAY": ":0"}, "note"),
+        ("linux", {}, {"WAYLAND_DISPLAY": "w"}, "note"),
+        ("linux", {}, {}, "note"),
+    ],
+)
+def test_idleness(examined, platform, answers, environ, level):
+    assert doctor.idle(asking(examined, answers, platform=platform, environ=environ)).level == level
+
+
+def test_the_window_says_what_it_lacks(examined, monkeypatch):
+    screen = SimpleNamespace(obstacle=lambda _: "The window needs X. Install it: apt")
+    monkeypatch.setattr(doctor.importlib, "import_module", lambda _: screen)
+    assert doctor.window(examined) == Finding("note", "The window needs X.", "Install it: apt")
+    screen.obstacle = lambda _: None
+    assert doctor.window(examined).level == "fine"
+
+
+@pytest.mark.parametrize(("metered", "level"), [(True, "note"), (False, "fine"), (None, "note")])
+def test_networks(metered, level):
+    assert doctor.network_finding(Network(metered=metered, medium="wifi", gateway="10.0.0.1")).level == level
+
+
+def test_the_network_is_asked_for(examined):
+    found = doctor.network(asking(examined, {"busctl": 'u 1\ns "gsm"\n'}))
+    assert "mobile radio" in found.sentence
+    assert "metered" in found.sentence
+
+
+@pytest.mark.parametrize(("level", "code"), [("fine", 0), ("note", 0), ("problem", 2)])
+@pytest.mark.parametrize("as_json", [False, True])
+def test_the_exit_code_and_the_words(home, monkeypatch, capsys, level, code, as_json):
+    monkeypatch.setattr(doctor, "CHECKS", (("disk", lambda _: Finding(level, "So it is.", "Do this.")),))
+    assert doctor.run(Namespace(home=home.directory, json=as_json)) == code
+    said = capsys.readouterr().out
+    if as_json:
+        told = {"event": "check", "name": "disk", "level": level, "sentence": "So it is.", "advice": "Do this."}
+        assert json.loads(said) == told
+    else:
+        assert "So it is.\n" in said
+        assert "Do this." in said

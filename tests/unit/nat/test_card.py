@@ -1,0 +1,61 @@
+"""Cards."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.base.ids import PeerId
+from core.nat.card import CARD_BYTES_MAX, NOBODY, Card, Kind, Listed, card_key, decode, encode, network_of, same_house
+from core.nat.messages import Address, Relay
+
+
+def full(*, host: str = "2a00:1234:5678:9abc:def0:1234:5678:9abc") -> Card:
+    listed = tuple(Listed(Kind.IPV6, Address(host, 60000 + number)) for number in range(6))
+    relays = tuple(Relay(bytes([n]) * 32, Address("20.0.0.1", 31337)) for n in range(2))
+    return Card(
+        listed, reachable=True, tcp_mapping="symmetric", udp_mapping="symmetric", quic=True, relays=relays, relay=True,
+        outside=host,
+    )  # fmt: skip
+
+
+def test_the_largest_card_fits_a_record() -> None:
+    data = encode(full())
+    assert len(data) <= CARD_BYTES_MAX
+    card = decode(data)
+    assert card is not None
+    assert card.relays == full().relays
+    assert len(card.addresses) >= 4
+
+
+def test_there_and_back() -> None:
+    assert decode(encode(NOBODY)) == NOBODY
+
+
+def test_addresses_that_nobody_should_call_are_left_out() -> None:
+    bad = [
+        Listed(Kind.LAN, Address("8.8.8.8", 53)),
+        Listed(Kind.LAN, Address("127.0.0.1", 22)),
+        Listed(Kind.PUBLIC, Address("224.0.0.1", 22)),
+        Listed(Kind.PUBLIC, Address("example.org", 80)),
+        Listed(Kind.IPV6, Address("1.2.3.4", 80)),
+        Listed(Kind.PUBLIC, Address("0.0.0.0", 80)),
+    ]
+    card = Card(tuple(bad), reachable=True, tcp_mapping="none", udp_mapping="none", quic=True, relays=(), relay=False)
+    decoded = decode(encode(card))
+    assert decoded is not None
+    assert decoded.addresses == ()
+
+
+@given(st.binary(max_size=600))
+def test_garbage_is_no_card(data: bytes) -> None:
+    decode(data)
+
+
+def test_keys_differ() -> None:
+    assert card_key(PeerId(bytes(32))) != card_key(PeerId(bytes([1]) * 32))
+
+
+def test_houses_and_networks() -> None:
+    assert same_house("192.168.1.9", ["192.168.1.200"])
+    assert not same_house("192.168.2.9", ["192.168.1.200", "2a00::1"])
+    assert network_of("30.1.2.3") == network_of("30.1.9.9") != network_of("30.2.2.3")
+    assert network_of("2a00:1::1") != network_of("2a00:2::1")

@@ -1,0 +1,355 @@
+"""Circuits: no byte is lost, repeated or out of order, whatever the relay does."""
+
+import ssl
+from collections import deque
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.base.ids import PeerId
+from core.base.machine import Send
+from core.base.trace import Trace
+from core.nat.circuits import DETACHED_S, SILENT_S, CircuitEnd, RouteLost
+from core.nat.events import CircuitBytes, CircuitEnded, CircuitRoom
+from core.nat.messages import Carried, Carry, Shut
+from core.net.tls import SecureChannel
+from tests.unit.net.people import credentials
+
+CIRCUIT = bytes(range(16))
+RELAYS = [PeerId(bytes([number]) * 32) for number in range(1, 4)]
+STEP_S = 0.02
+
+
+class Pair:
+    """Two ends and a relay in between that may misbehave."""
+
+    def __init__(self, seed: int, *, drop: float = 0.0, repeat: float = 0.0, reorder: float = 0.0) -> None:
+        self.random = Random(seed)
+        self.now = 1000.0
+        self.trace = Trace()
+        self.ends = [CircuitEnd(CIRCUIT, now=self.now, trace=self.trace, window_bytes=1 << 20) for _ in range(2)]
+        self.queues: list[deque[tuple[PeerId, Any]]] = [deque(), deque()]
+        self.got = [bytearray(), bytearray()]
+        self.ended: list[CircuitEnded | None] = [None, None]
+        self.lost: list[RouteLost] = []
+        self.rooms = 0
+        self.dead: set[PeerId] = set()
+        self.reading = [True, True]
+        self.drop, self.repeat, self.reorder = drop, repeat, reorder
+        self.bytes_per_s = 1e9
+        self.backlog = 0.0
+        self.attach(RELAYS[0])
+
+    def attach(self, relay: PeerId) -> None:
+        arrived = [end.received_bytes for end in self.ends]
+        self.perform(0, self.ends[0].attach(relay, arrived[1], self.now))
+        self.perform(1, self.ends[1].attach(relay, arrived[0], self.now))
+
+    def kill(self, relay: PeerId, *, loudly: bool) -> None:
+        self.dead.add(relay)
+        for queue in self.queues:
+            queue.clear()
+        if loudly:
+            for number, end in enumerate(self.ends):
+                self.perform(number, end.detach(relay, "gone", self.now))
+
+    def perform(self, number: int, outputs: list[Any]) -> None:
+        for output in outputs:
+            match output:
+                case Send(to=relay, message=message):
+                    if relay not in self.dead:
+                        self.queues[1 - number].append((relay, message))
+                case CircuitBytes(data=data):
+                    self.got[number] += data
+                    if self.reading[number]:
+                        self.perform(number, self.ends[number].consumed(len(data), self.now))
+                case CircuitEnded():
+                    self.ended[number] = output
+                case RouteLost():
+                    self.lost.append(output)
+                case CircuitRoom():
+                    self.rooms += 1
+
+    def line_busy(self, message: Any) -> bool:
+        """Whether a slow line still has to carry this message on its way to the called side."""
+        if not isinstance(message, Carry):
+            return False
+        if self.backlog < len(message.payload):
+            return True
+        self.backlog -= len(message.payload)
+        return False
+
+    def step(self) -> None:
+        self.now += STEP_S
+        self.backlog = min(self.backlog + self.bytes_per_s * STEP_S, 1e9 if self.bytes_per_s >= 1e9 else 40_000)
+        for number, queue in enumerate(self.queues):
+            for _ in range(len(queue)):
+                if not queue:
+                    break
+                if len(queue) > 1 and self.random.random() < self.reorder:
+                    queue.rotate(-1)
+                relay, message = queue.popleft()
+                if number == 1 and self.line_busy(message):
+                    queue.appendleft((relay, message))
+                    break
+                if self.random.random() < self.drop:
+                    continue
+                for _ in range(1 + (self.random.random() < self.repeat)):
+                    self.perform(number, self.ends[number].handle(relay, message, self.now))
+        for number, end in enumerate(self.ends):
+            if end.deadline is not None and end.deadline <= self.now:
+                self.perform(number, end.tick(self.now))
+
+    def run(self, seconds: float) -> None:
+        for _ in range(int(seconds / STEP_S)):
+            self.step()
+
+    def write(self, number: int, data: bytes) -> None:
+        self.perform(number, self.ends[number].write(data, self.now))
+
+
+def test_bytes_go_both_ways_and_it_ends_clean() -> None:
+    pair = Pair(1)
+    there, back = Random(2).randbytes(300_000), Random(3).randbytes(200_000)
+    pair.write(0, there)
+    pair.write(1, back)
+    pair.run(5)
+    assert (bytes(pair.got[1]), bytes(pair.got[0])) == (there, back)
+    pair.perform(0, pair.ends[0].close(pair.now))
+    pair.run(1)
+    assert pair.ended[1] == CircuitEnded(CIRCUIT, "", True)
+    assert pair.ended[0] == CircuitEnded(CIRCUIT, "", True)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 2**32),
+    sizes=st.lists(st.integers(1, 90_000), min_size=1, max_size=6),
+    deaths=st.lists(st.tuples(st.integers(0, 40), st.booleans()), max_size=4),
+    faults=st.tuples(*[st.floats(0, 0.2)] * 3),
+)
+def test_no_byte_is_lost_whatever_happens(
+    seed: int, sizes: list[int], deaths: list[tuple[int, bool]], faults: tuple[float, float, float]
+) -> None:
+    pair = Pair(seed, drop=faults[0], repeat=faults[1], reorder=faults[2])
+    random = Random(seed)
+    parts = [random.randbytes(size) for size in sizes]
+    relay = 0
+    for number, part in enumerate(parts):
+        pair.write(number % 2, part)
+        if number < len(deaths):
+            steps, loudly = deaths[number]
+            for _ in range(steps):
+                pair.step()
+            pair.kill(RELAYS[relay % 3], loudly=loudly)
+            if not loudly:
+                pair.run(SILENT_S + 1)
+            pair.dead.clear()
+            relay += 1
+            pair.attach(RELAYS[relay % 3])
+    for _ in range(3000):
+        pair.step()
+        for end in pair.ends:
+            if end.relay is None:
+                relay += 1
+                pair.attach(RELAYS[relay % 3])
+        if not any(end.unsettled_bytes for end in pair.ends):
+            break
+    assert pair.got[1] == b"".join(parts[0::2])
+    assert pair.got[0] == b"".join(parts[1::2])
+
+
+@pytest.mark.parametrize("after_steps", range(0, 40, 3))
+def test_a_relay_that_falls_silent_is_replaced_within_two_seconds(after_steps: int) -> None:
+    pair = Pair(7)
+    data = Random(8).randbytes(900_000)
+    pair.write(0, data[:400_000])
+    for _ in range(after_steps):
+        pair.step()
+    pair.kill(RELAYS[0], loudly=False)
+    pair.write(0, data[400_000:])
+    died_at = pair.now
+    while not pair.lost and pair.now < died_at + 5:
+        pair.step()
+    assert pair.now - died_at <= SILENT_S + 0.6
+    pair.attach(RELAYS[1])
+    pair.run(10)
+    assert pair.got[1] == data
+
+
+def test_nonsense_about_what_has_arrived_costs_the_relay_its_place() -> None:
+    pair = Pair(1)
+    pair.write(0, b"abc")
+    pair.perform(0, pair.ends[0].handle(RELAYS[0], Carried(CIRCUIT, 10**9, 0, again=False, answer=False), pair.now))
+    assert [lost.reason for lost in pair.lost] == ["acknowledged what was never sent"]
+    assert pair.trace["nat.circuit.nonsense"] == 1
+    pair.attach(RELAYS[1])
+    pair.run(3)
+    assert pair.got[1] == b"abc"
+
+
+def test_after_too_much_nonsense_the_circuit_ends() -> None:
+    pair = Pair(1)
+    for _ in range(4):
+        pair.perform(0, pair.ends[0].attach(RELAYS[1], 5, pair.now))
+    assert pair.ended[0] is not None
+    assert not pair.ended[0].clean
+
+
+def test_bytes_from_a_relay_that_is_not_ours_are_dropped() -> None:
+    pair = Pair(1)
+    assert pair.ends[0].handle(RELAYS[2], Carry(CIRCUIT, 0, b"evil"), pair.now) == []
+    assert pair.trace["nat.circuit.stale"] == 1
+
+
+def test_a_reader_that_pauses_for_a_minute_stops_the_sender_and_nothing_breaks() -> None:
+    pair = Pair(1)
+    pair.reading[1] = False
+    data = Random(4).randbytes(3_000_000)
+    position = 0
+    for _ in range(3000):
+        count = min(pair.ends[0].room, 65536, len(data) - position)
+        pair.write(0, data[position : position + count])
+        position += count
+        pair.step()
+    assert len(pair.got[1]) <= 1 << 20
+    assert not pair.lost
+    pair.reading[1] = True
+    pair.perform(1, pair.ends[1].consumed(len(pair.got[1]), pair.now))
+    while len(pair.got[1]) < len(data) and pair.now < 1200:
+        count = min(pair.ends[0].room, 65536, len(data) - position)
+        pair.write(0, data[position : position + count])
+        position += count
+        pair.step()
+    assert pair.got[1] == data
+    assert pair.rooms
+
+
+def test_more_than_the_window_is_dropped() -> None:
+    pair = Pair(1)
+    pair.reading[1] = False
+    for offset in range(0, 2 << 20, 32768):
+        pair.perform(1, pair.ends[1].handle(RELAYS[0], Carry(CIRCUIT, offset, bytes(32768)), pair.now))
+    assert len(pair.got[1]) == 1 << 20
+    assert pair.trace["nat.circuit.flooded"]
+
+
+def test_without_another_relay_it_ends() -> None:
+    pair = Pair(1)
+    pair.kill(RELAYS[0], loudly=True)
+    pair.now += DETACHED_S
+    pair.step()
+    assert all(ended is not None and not ended.clean for ended in pair.ended)
+
+
+def test_an_idle_circuit_says_nothing() -> None:
+    pair = Pair(1)
+    pair.write(0, b"x")
+    pair.run(10)
+    assert all(end.deadline is None for end in pair.ends)
+
+
+def test_abort_tells_the_other_end() -> None:
+    pair = Pair(1)
+    pair.perform(0, pair.ends[0].abort("broken"))
+    pair.run(0.1)
+    assert pair.ended[1] == CircuitEnded(CIRCUIT, "broken", False)
+    assert pair.ends[0].write(b"late", pair.now) == []
+
+
+def test_our_own_misuse_raises() -> None:
+    pair = Pair(1)
+    with pytest.raises(ValueError, match="keeps at most"):
+        pair.ends[0].write(bytes(9 << 20), pair.now)
+    with pytest.raises(ValueError, match="read of"):
+        pair.ends[0].consumed(1, pair.now)
+
+
+def test_the_relay_may_ask_for_another_one() -> None:
+    pair = Pair(1)
+    pair.perform(0, pair.ends[0].handle(RELAYS[0], Shut(CIRCUIT, "used up", final=False), pair.now))
+    assert [lost.reason for lost in pair.lost] == ["used up"]
+
+
+@pytest.mark.parametrize("lost", [3, -1])
+def test_what_a_relay_drops_is_sent_again(lost: int) -> None:
+    """In the middle: within a round trip.  At the end: the sender has to find out by itself."""
+    pair = Pair(1)
+    data = Random(5).randbytes(200_000)
+    pair.write(0, data)
+    carries = [entry for entry in pair.queues[1] if isinstance(entry[1], Carry)]
+    pair.queues[1].remove(carries[lost])
+    pair.run(0.5 if lost > 0 else 3.5)
+    assert pair.got[1] == data
+
+
+class Talk:
+    """TLS over a pair; the relay changes one byte on the way to the called side."""
+
+    def __init__(self, position: int) -> None:
+        self.pair = Pair(1)
+        self.words = Random(6).randbytes(80_000)
+        self.heard = bytearray()
+        self.position = position
+        self.taken = [0, 0]
+        self.done = [False, False]
+        self.channels = [
+            SecureChannel(credentials("ann"), server_side=False),
+            SecureChannel(credentials("bob"), server_side=True),
+        ]
+
+    def run(self) -> None:
+        for _ in range(200):
+            self.pair.step()
+            for number, channel in enumerate(self.channels):
+                channel.feed(self.arrived(number))
+                self.talk(number, channel)
+                if data := channel.take():
+                    self.pair.write(number, data)
+
+    def talk(self, number: int, channel: SecureChannel) -> None:
+        if self.done[number]:
+            if number == 1:
+                room = bytearray(65536)
+                count, _ = channel.read_into(memoryview(room))
+                self.heard += room[:count]
+            return
+        self.done[number] = channel.handshake()
+        if number == 0 and self.done[0]:
+            channel.write(self.words)
+
+    def arrived(self, number: int) -> bytes:
+        data = self.pair.got[number][self.taken[number] :]
+        at = self.position - self.taken[number]
+        if number == 1 and 0 <= at < len(data):
+            data[at] ^= 0x40
+        self.taken[number] += len(data)
+        return bytes(data)
+
+
+def test_tls_over_a_circuit() -> None:
+    talk = Talk(-1)
+    talk.run()
+    assert talk.heard == talk.words
+
+
+@pytest.mark.parametrize("position", [100, 700, 5000, 60_000])
+def test_bytes_that_a_relay_changes_are_noticed(position: int) -> None:
+    """By TLS between the two ends: nothing that was changed is ever taken for the other side's words."""
+    talk = Talk(position)
+    with pytest.raises(ssl.SSLError):
+        talk.run()
+    assert talk.words.startswith(bytes(talk.heard))
+
+
+def test_a_slow_line_is_not_taken_for_a_dead_relay() -> None:
+    pair = Pair(1)
+    pair.bytes_per_s = 32_000
+    data = Random(9).randbytes(300_000)
+    pair.write(0, data)
+    pair.run(30)
+    assert pair.lost == []
+    assert pair.got[1] == data

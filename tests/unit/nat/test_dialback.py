@@ -1,0 +1,91 @@
+"""Being called back, and calling back without harming third parties."""
+
+from random import Random
+from typing import Any
+
+from core.base.ids import PeerId
+from core.base.machine import Send
+from core.base.trace import Trace
+from core.nat.dialback import DialBacks
+from core.nat.events import SendAt, TryDialBack
+from core.nat.messages import Address, DialBack, DialledBack, Knock
+
+PEERS = {PeerId(bytes([n]) * 32): Address(f"30.{n}.0.1", 31337) for n in range(1, 6)}
+ASKER = PeerId(bytes([9]) * 32)
+SEEN = Address("20.0.0.7", 40000)
+
+
+def asking() -> tuple[DialBacks, list[Send[DialBack]]]:
+    machine = DialBacks(random=Random(1), trace=Trace())
+    for peer, address in PEERS.items():
+        machine.candidate(peer, address)
+    machine.located(("192.168.1.10",), (5000, 5000), 0.0)
+    return machine, [out for out in machine.tick(0.5) if isinstance(out, Send)]
+
+
+def answer(machine: DialBacks, ask: Send[DialBack], *, tcp: bool, knock: bool) -> None:
+    if knock:
+        machine.knocked(ask.to, Knock(ask.message.nonce))
+    machine.answered(ask.to, DialledBack(ask.message.nonce, tcp=tcp, refused=False), 1.0)
+
+
+def test_two_of_three_must_agree() -> None:
+    machine, asks = asking()
+    assert len(asks) == 3
+    answer(machine, asks[0], tcp=False, knock=False)
+    answer(machine, asks[1], tcp=True, knock=True)
+    answer(machine, asks[2], tcp=True, knock=True)
+    assert (machine.tcp, machine.udp) == (True, True)
+
+
+def test_two_that_do_not_get_through_decide() -> None:
+    machine, asks = asking()
+    answer(machine, asks[0], tcp=False, knock=False)
+    answer(machine, asks[1], tcp=False, knock=False)
+    assert (machine.tcp, machine.udp) == (False, False)
+
+
+def test_silence_proves_nothing() -> None:
+    machine, asks = asking()
+    answer(machine, asks[0], tcp=True, knock=True)
+    machine.tick(6.0)
+    assert machine.tcp is None
+
+
+def test_a_wrong_sender_and_an_unknown_nonce_change_nothing() -> None:
+    machine, asks = asking()
+    machine.knocked(ASKER, Knock(asks[0].message.nonce))
+    machine.answered(ASKER, DialledBack(asks[0].message.nonce, tcp=True, refused=False), 1.0)
+    machine.answered(asks[0].to, DialledBack(bytes(16), tcp=True, refused=False), 1.0)
+    assert machine.tcp is None
+
+
+def test_only_the_askers_own_address_is_called() -> None:
+    machine, _ = asking()
+    outputs = machine.wanted(ASKER, DialBack(bytes(16), 22, 53), SEEN, 1.0)
+    assert outputs == [
+        SendAt(ASKER, Address(SEEN.host, 53), Knock(bytes(16)), fresh=True),
+        TryDialBack(bytes(16), Address(SEEN.host, 22)),
+    ]
+    assert machine.tried(bytes(16), tcp=True) == [Send(ASKER, DialledBack(bytes(16), tcp=True, refused=False))]
+    assert machine.tried(bytes(16), tcp=True) == []
+
+
+def test_it_cannot_be_used_to_scan_ports_or_to_flood() -> None:
+    machine, _ = asking()
+    tries: list[Any] = []
+    for port in range(1, 200):
+        tries += machine.wanted(ASKER, DialBack(port.to_bytes(16, "big"), port, 0), SEEN, 1.0 + port / 100)
+    assert len(tries) == 1
+    for number in range(200):
+        peer = PeerId(number.to_bytes(32, "big"))
+        tries += machine.wanted(peer, DialBack(number.to_bytes(16, "little"), 80, 0), SEEN, 2.0)
+    assert sum(isinstance(out, TryDialBack) for out in tries) <= 8
+    assert machine.wanted(PeerId(bytes([7]) * 32), DialBack(bytes(16), 80, 0, b""), SEEN, 90.0) == []
+
+
+def test_peers_on_ipv6_cannot_tell_whether_the_ipv4_port_is_open() -> None:
+    machine = DialBacks(random=Random(1), trace=Trace())
+    machine.candidate(ASKER, Address("2a00::1", 5000))
+    machine.located(("192.168.1.10", "2a00::2"), (5000, 5000), 0.0)
+    assert machine.tick(0.5) == []

@@ -1,0 +1,131 @@
+"""What others see of us, and what follows."""
+
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.base.ids import PeerId
+from core.base.machine import Send
+from core.nat.events import SendAt
+from core.nat.messages import Address, Mapping, Mirror, Mirrored
+from core.nat.mirror import Mirroring, mapping_of
+
+OUT, OTHER = "20.0.0.7", "20.0.0.8"
+MIRRORS = {PeerId(bytes([n]) * 32): Address(f"30.{n}.0.1", 31337) for n in range(1, 6)}
+
+
+@pytest.mark.parametrize(
+    ("seen", "mapping"),
+    [
+        ([], "unknown"),
+        ([(OUT, 5000)], "unknown"),
+        ([("9.9.9.9", 5000)], "none"),
+        ([(OUT, 5000)] * 2, "kept"),
+        ([(OUT, 777)] * 2, "moved"),
+        ([(OUT, 777), (OUT, 778)], "symmetric"),
+        ([(OUT, 777), (OTHER, 777)], "symmetric"),
+        ([(OUT, 5000), (OUT, 5000), ("66.6.6.6", 1)], "kept"),
+        ([(OUT, 1), (OUT, 2), (OUT, 3), (OUT, 4)], "symmetric"),
+    ],
+)
+def test_mapping(seen: list[tuple[str, int]], mapping: Mapping) -> None:
+    assert mapping_of([Address(*one) for one in seen], ["9.9.9.9", "192.168.1.2"], 5000) == mapping
+
+
+@given(st.lists(st.integers(1, 65535), min_size=1, max_size=1), st.integers(2, 6))
+def test_one_liar_is_outvoted(lie: list[int], honest: int) -> None:
+    seen = [Address(OUT, 5000)] * honest + [Address("66.6.6.6", lie[0])]
+    assert mapping_of(seen, [], 5000) == "kept"
+
+
+def mirroring() -> Mirroring:
+    machine = Mirroring(random=Random(1))
+    for peer, address in MIRRORS.items():
+        machine.candidate(peer, address)
+    machine.located(("192.168.1.10",), 5000, 0.0)
+    return machine
+
+
+def test_it_asks_several_and_learns() -> None:
+    machine = mirroring()
+    asked = [out for out in machine.tick(0.0) if isinstance(out, Send)]
+    assert len(asked) == 4
+    for out in asked:
+        rtt_s, _ = machine.answered(out.to, Mirrored(out.message.nonce, Address(OUT, 777), 0, 10), 0.1)
+        assert rtt_s == pytest.approx(0.1)
+    assert machine.mapping == "moved"
+    assert machine.outside == Address(OUT, 777)
+
+
+def test_an_answer_that_nobody_asked_for_changes_nothing() -> None:
+    machine = mirroring()
+    (one, *_) = [out for out in machine.tick(0.0) if isinstance(out, Send)]
+    wrong = next(peer for peer in MIRRORS if peer != one.to)
+    assert machine.answered(wrong, Mirrored(one.message.nonce, Address(OUT, 1), 0, 0), 0.1) == (None, [])
+    assert machine.observations == []
+
+
+def test_a_lonely_mirror_is_asked_at_its_second_port() -> None:
+    machine = Mirroring(random=Random(1))
+    peer, address = next(iter(MIRRORS.items()))
+    machine.candidate(peer, address)
+    machine.located(("192.168.1.10",), 5000, 0.0)
+    asked = next(out for out in machine.tick(0.0) if isinstance(out, Send))
+    _, more = machine.answered(peer, Mirrored(asked.message.nonce, Address(OUT, 5000), 4444, 0), 0.1)
+    (second,) = more
+    assert isinstance(second, SendAt)
+    assert second.address == Address(address.host, 4444)
+    assert isinstance(second.message, Mirror)
+    machine.answered(peer, Mirrored(second.message.nonce, Address(OUT, 5001), 4444, 0), 0.2)
+    assert machine.mapping == "symmetric"
+
+
+def test_mirrors_in_our_own_house_are_not_asked() -> None:
+    machine = Mirroring(random=Random(1))
+    machine.candidate(PeerId(bytes(32)), Address("192.168.1.44", 31337))
+    machine.located(("192.168.1.10",), 5000, 0.0)
+    assert machine.tick(0.0) == []
+
+
+def test_the_mapping_is_kept_alive_between_rounds() -> None:
+    machine = mirroring()
+    for out in machine.tick(0.0):
+        if isinstance(out, Send):
+            machine.answered(out.to, Mirrored(out.message.nonce, Address(OUT, 5000), 0, 10), 0.1)
+    assert machine.deadline == 25.0
+    assert sum(isinstance(out, Send) for out in machine.tick(25.0)) == 1
+
+
+def test_a_new_network_forgets_the_old_one() -> None:
+    machine = mirroring()
+    for out in machine.tick(0.0):
+        if isinstance(out, Send):
+            machine.answered(out.to, Mirrored(out.message.nonce, Address(OUT, 5000), 0, 10), 0.1)
+    machine.located(("10.0.0.2",), 5000, 50.0)
+    assert machine.mapping == "unknown"
+    assert machine.deadline == 50.0
+
+
+def test_answers_are_no_longer_than_questions_and_limited() -> None:
+    machine = mirroring()
+    asker = PeerId(bytes(32))
+    assert machine.asked(asker, Mirror(bytes(16)), 0, 1.0) == []
+    machine.seen(asker, Address(OUT, 99))
+    answers = [machine.asked(asker, Mirror(bytes(16)), 0, 1.0) for _ in range(200)]
+    assert sum(map(len, answers)) <= 50
+    assert machine.asked(asker, Mirror(bytes(16), b""), 0, 9.0) == []
+
+
+def test_a_new_round_with_other_mirrors_does_not_forget_before_it_knows() -> None:
+    machine = mirroring()
+    for out in machine.tick(0.0):
+        if isinstance(out, Send):
+            machine.answered(out.to, Mirrored(out.message.nonce, Address(OUT, 5000), 0, 10), 0.1)
+    asked = [out for out in machine.tick(120.0) if isinstance(out, Send)]
+    assert machine.mapping == "kept"
+    for out in asked:
+        machine.answered(out.to, Mirrored(out.message.nonce, Address(OTHER, 700), 0, 10), 120.1)
+    assert machine.outside == Address(OTHER, 700)
+    assert len(machine.observations) == 4

@@ -1,0 +1,180 @@
+"""A relay keeps its word, its limits and its hands off what it carries."""
+
+from typing import Any
+
+from core.base.ids import PeerId
+from core.base.machine import Lost, Received, Send, Tick
+from core.base.trace import Trace
+from core.nat.messages import (
+    Accept,
+    Accepted,
+    Carry,
+    Offer,
+    Open,
+    Opening,
+    Reserve,
+    Reserved,
+    Shut,
+    Unreserved,
+)
+from core.nat.relay import RelayService, RelaySettings
+
+A, B, C = (PeerId(bytes([number]) * 32) for number in (1, 2, 3))
+NOW = 1000.0
+OFFER = Offer(bytes(16), (), (), "kept", "kept", quic=True, half_ms=20, relays=())
+
+
+def circuit_id(number: int) -> bytes:
+    return number.to_bytes(16, "big")
+
+
+def relay(**limits: Any) -> RelayService:
+    service = RelayService(RelaySettings(**limits), trace=Trace())
+    service.handle(Received(B, Reserve()), NOW)
+    return service
+
+
+def opened(service: RelayService, number: int = 1, *, sender: PeerId = A) -> list[Send[Any]]:
+    ask = Open(circuit_id(number), B, None, carry=True, resume=False, received=0)
+    outputs = service.handle(Received(sender, ask), NOW)
+    if any(isinstance(out.message, Opening) for out in outputs):
+        outputs = service.handle(Received(B, Accept(circuit_id(number), None, 0)), NOW)
+    return outputs
+
+
+def refusals(outputs: list[Send[Any]]) -> list[str]:
+    return [out.message.reason for out in outputs if isinstance(out.message, Shut | Unreserved)]
+
+
+def test_it_connects_two_peers_and_carries_bytes_unchanged() -> None:
+    service = relay()
+    assert opened(service) == [Send(A, Accepted(circuit_id(1), None, 0, carried=True))]
+    carry = Carry(circuit_id(1), 0, b"bytes")
+    assert service.handle(Received(A, carry), NOW) == [Send(B, carry)]
+    assert service.handle(Received(B, carry), NOW) == [Send(A, carry)]
+
+
+def test_without_reservation_nobody_is_reached() -> None:
+    service = relay()
+    ask = Open(circuit_id(1), C, None, carry=True, resume=False, received=0)
+    assert refusals(list(service.handle(Received(A, ask), NOW))) == ["no reservation"]
+    late = NOW + service.settings.lifetime_s
+    service.handle(Tick(), late)
+    ask = Open(circuit_id(1), B, None, carry=True, resume=False, received=0)
+    assert refusals(list(service.handle(Received(A, ask), late))) == ["no reservation"]
+
+
+def test_a_stranger_cannot_speak_in_anothers_circuit() -> None:
+    service = relay()
+    opened(service)
+    assert service.handle(Received(C, Carry(circuit_id(1), 0, b"evil")), NOW) == []
+    assert service.handle(Received(C, Shut(circuit_id(1), "", final=True)), NOW) == []
+    ask = Open(circuit_id(1), B, None, carry=True, resume=True, received=0)
+    assert refusals(list(service.handle(Received(C, ask), NOW))) == ["refused"]
+    assert service.circuits == 1
+
+
+def test_limits_per_peer_and_in_all() -> None:
+    service = relay(circuits=3, circuits_per_peer=2)
+    assert not refusals(opened(service, 1))
+    assert not refusals(opened(service, 2))
+    assert refusals(opened(service, 3)) == ["full"]
+    assert not refusals(opened(service, 4, sender=C))
+    assert refusals(opened(service, 5, sender=PeerId(bytes(32)))) == ["full"]
+
+
+def test_a_full_relay_still_introduces() -> None:
+    service = relay(circuits=1)
+    opened(service, 1)
+    ask = Open(circuit_id(2), B, OFFER, carry=True, resume=False, received=0)
+    (opening,) = service.handle(Received(C, ask), NOW)
+    assert isinstance(opening.message, Opening)
+    assert not opening.message.carried
+    (accepted,) = service.handle(Received(B, Accept(circuit_id(2), OFFER, 0)), NOW)
+    assert accepted == Send(C, Accepted(circuit_id(2), OFFER, 0, carried=False))
+    assert service.circuits == 1
+
+
+def test_the_rate_holds_and_circuits_take_turns() -> None:
+    service = relay(rate_bytes_per_s=100_000.0)
+    opened(service, 1)
+    opened(service, 2, sender=C)
+    sent: list[Send[Any]] = []
+    for number in range(32):
+        for sender, circuit in ((A, 1), (C, 2)):
+            carry = Carry(circuit_id(circuit), number * 10_000, bytes(10_000))
+            sent += service.handle(Received(sender, carry), NOW)
+    now = NOW
+    while service.deadline is not None and now < NOW + 3:
+        now = max(now, service.deadline)
+        sent += service.handle(Tick(), now)
+    moved = sum(len(out.message.payload) for out in sent)
+    assert 300_000 <= moved <= 340_000
+    shares = [sum(out.message.circuit == circuit_id(number) for out in sent) for number in (1, 2)]
+    assert abs(shares[0] - shares[1]) <= 3
+
+
+def test_what_it_holds_is_bounded() -> None:
+    service = relay(rate_bytes_per_s=1.0, held_bytes=100_000)
+    opened(service)
+    for number in range(100):
+        service.handle(Received(A, Carry(circuit_id(1), number * 30_000, bytes(30_000))), NOW)
+    assert service._held_bytes <= 100_000
+
+
+def test_used_up_bytes_end_the_circuit_so_that_another_relay_takes_over() -> None:
+    service = relay(bytes_per_peer_and_hour=50_000)
+    opened(service)
+    outputs = [
+        out for n in range(6) for out in service.handle(Received(A, Carry(circuit_id(1), n, bytes(10_000))), NOW)
+    ]
+    assert refusals(outputs)[:2] == ["used up", "used up"]
+    assert not any(out.message.final for out in outputs if isinstance(out.message, Shut))
+    assert refusals(opened(service, 2)) == ["full"]
+
+
+def test_one_leaving_peer_harms_only_its_own_circuits() -> None:
+    service = relay()
+    opened(service, 1)
+    opened(service, 2, sender=C)
+    outputs = service.handle(Lost(A, "gone"), NOW)
+    assert outputs == [Send(B, Shut(circuit_id(1), "the other end has gone", final=False))]
+    assert service.circuits == 1
+
+
+def test_too_many_opens_are_refused() -> None:
+    service = relay()
+    answers = [refusals(opened(service, number)) for number in range(1, 60)]
+    assert answers[-1] == ["refused"]
+    assert len(service._circuits) <= 2 * service.settings.circuits + 16
+
+
+def test_reservations_are_bounded_and_renewed() -> None:
+    service = relay(reservations=2)
+    assert isinstance(service.handle(Received(A, Reserve()), NOW)[0].message, Reserved)
+    assert refusals(list(service.handle(Received(C, Reserve()), NOW))) == ["full"]
+    assert isinstance(service.handle(Received(A, Reserve()), NOW)[0].message, Reserved)
+
+
+def test_a_person_may_allow_none() -> None:
+    service = RelayService(RelaySettings(circuits=0), trace=Trace())
+    assert refusals(list(service.handle(Received(A, Reserve()), NOW))) == ["not a relay"]
+    assert service.load == 100
+
+
+def test_stop_tells_all() -> None:
+    service = relay()
+    opened(service)
+    assert {out.to for out in service.stop()} == {A, B}
+    assert service.circuits == 0
+
+
+def test_idle_circuits_and_unanswered_ones_end() -> None:
+    service = relay(lifetime_s=10_000)
+    opened(service, 1)
+    ask = Open(circuit_id(2), B, None, carry=True, resume=False, received=0)
+    service.handle(Received(A, ask), NOW)
+    assert service.deadline == NOW + 10
+    assert len(service.handle(Tick(), NOW + 10)) == 2
+    assert len(service.handle(Tick(), NOW + 180)) == 2
+    assert service.circuits == 0

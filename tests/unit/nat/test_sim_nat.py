@@ -1,0 +1,24 @@
+"""The trial with many peers, in small."""
+
+import json
+
+import pytest
+
+from core.sim.nat import NatTrial, main
+
+
+def test_every_pair_connects_and_a_seed_repeats_a_run() -> None:
+    trial = NatTrial(peers=30, seed=3, calls=2, over_s=60.0)
+    figures = trial.run()
+    assert figures["failed"] == 0
+    assert figures["pairs"] > 40
+    assert 0 < figures["relayed"] < 1
+    assert figures["direct"] + figures["relayed"] == pytest.approx(1, abs=0.001)
+    assert trial.run() == figures
+
+
+def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--peers", "20", "--seed", "1", "--calls", "1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["failed"] == 0
+    assert main(["--peers", "20", "--seed", "1", "--calls", "1"]) == 0
+    assert "relayed" in capsys.readouterr().out

@@ -1,0 +1,339 @@
+"""The whole machine among routers of every kind, in the pretended Internet of `core.sim.nat_world`."""
+
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.base.ids import PeerId
+from core.base.machine import Lost, Received, Send, Tick
+from core.base.trace import Trace
+from core.nat.card import Kind, Listed
+from core.nat.events import CardFound, DialledOut, Failed, LinkUp, Located, ReachChanged, Seen, Way
+from core.nat.messages import (
+    NAT_MESSAGES,
+    Accept,
+    Accepted,
+    Address,
+    Carried,
+    Carry,
+    DialBack,
+    DialledBack,
+    Knock,
+    Look,
+    Looked,
+    Mirror,
+    Mirrored,
+    Offer,
+    Open,
+    Opening,
+    Relay,
+    Reserve,
+    Reserved,
+    Shut,
+    Unreserved,
+)
+from core.nat.reach import Standing
+from core.nat.relay import RelaySettings
+from core.nat.traversal import Traversal
+from core.sim.nat_boxes import Nature
+from core.sim.nat_world import Home, NatWorld
+
+NATURES: tuple[Nature, ...] = ("public", "kept", "moved", "symmetric")
+
+
+def world_of(
+    *natures: Nature, public: int = 4, relay: RelaySettings | None = None, field_success: float = 1.0
+) -> tuple[NatWorld, list[Home], list[Home]]:
+    """Some public peers, and the peers in question; all know the public ones and have found out about themselves."""
+    world = NatWorld(1, relay=relay, field_success=field_success)
+    helpers = [world.add("public") for _ in range(public)]
+    homes = [world.add(nature) for nature in natures]
+    for home in (*helpers, *homes):
+        world.start(home)
+        for other in helpers:
+            if other is not home:
+                world.introduce(home, other, relay=True)
+    world.run(40)
+    return world, helpers, homes
+
+
+@pytest.mark.parametrize(
+    ("nature", "standing", "tcp"),
+    [
+        ("public", Standing.REACHABLE, "none"),
+        ("kept", Standing.PUNCHABLE, "kept"),
+        ("moved", Standing.PUNCHABLE, "moved"),
+        ("symmetric", Standing.RELAYED, "symmetric"),
+    ],
+)
+def test_a_peer_gets_to_know_itself(nature: Nature, standing: Standing, tcp: str) -> None:
+    _, _, (home,) = world_of(nature)
+    reach = home.machine.reach
+    assert (reach.standing, reach.tcp, reach.udp) == (standing, tcp, tcp)
+    assert reach.relays == (0 if nature == "public" else 2)
+    assert reach.client == (nature == "symmetric")
+    assert reach.sentence.endswith(".")
+    assert bool(reach.advice) == (nature != "public")
+
+
+@pytest.mark.parametrize("theirs", NATURES)
+@pytest.mark.parametrize("mine", NATURES)
+def test_every_pair_connects_and_only_two_symmetric_ones_stay_with_the_relay(mine: Nature, theirs: Nature) -> None:
+    world, _, (a, b) = world_of(mine, theirs)
+    world.dial(a, b)
+    world.run(15)
+    way = a.ended[b.peer].way
+    if theirs == "public":
+        assert way is Way.PUBLIC
+    elif {mine, theirs} == {"symmetric"}:
+        assert way is Way.RELAY
+    elif mine == "symmetric" or (theirs == "symmetric" and mine != "public"):
+        assert way is Way.BIRTHDAY
+    else:
+        assert way is Way.TCP_PUNCH
+    seconds, _ = world.first_byte_s[a.peer, b.peer]
+    assert seconds < 4
+
+
+def test_a_punch_that_does_not_get_through_leaves_the_relay() -> None:
+    world, _, (a, b) = world_of("kept", "kept", field_success=0.0)
+    world.dial(a, b)
+    world.run(15)
+    assert a.ended[b.peer].way is Way.RELAY
+    assert world.first_byte_s[a.peer, b.peer][1] is Way.RELAY
+
+
+def test_a_relayed_link_is_upgraded_when_a_direct_way_appears() -> None:
+    world, _, (a, b) = world_of("kept", "kept", field_success=0.0)
+    world.dial(a, b)
+    world.run(15)
+    world._field = 1.0
+    world.run(60)
+    assert a.links[b.peer] is Way.TCP_PUNCH
+    assert a.ended[b.peer].way is Way.TCP_PUNCH
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_relay_dies_and_the_other_takes_over_without_loss(seed: int) -> None:
+    world, helpers, (a, b) = world_of("symmetric", "symmetric")
+    world.dial(a, b)
+    world.run(10)
+    ((circuit, _),) = a.circuits.items()
+    end = a.machine.conduits.end(circuit)
+    assert end is not None
+    relay = world.homes[end.relay] if end.relay is not None else helpers[0]
+    random = Random(seed)
+    data = random.randbytes(400_000)
+    before = len(b.got[circuit])
+    world._perform(a, a.machine.write(circuit, data[:200_000], world.now))
+    world.run(random.uniform(0, 0.4))
+    world.kill(relay)
+    world._perform(a, a.machine.write(circuit, data[200_000:], world.now))
+    died_at = world.now
+    while len(b.got[circuit]) < before + len(data) and world.now < died_at + 10:
+        world.run(0.05)
+    assert b.got[circuit][before:] == data
+    assert a.machine.conduits.takeovers + b.machine.conduits.takeovers >= 1
+    assert end.relay not in {None, relay.peer}
+
+
+def test_a_relay_that_says_nothing_any_more_is_left_within_two_seconds() -> None:
+    world, helpers, (a, b) = world_of("symmetric", "symmetric")
+    world.dial(a, b)
+    world.run(10)
+    ((circuit, _),) = a.circuits.items()
+    end = a.machine.conduits.end(circuit)
+    assert end is not None
+    relay = next(helper for helper in helpers if helper.peer == end.relay)
+    relay.up = False
+    world._perform(a, a.machine.write(circuit, b"after", world.now))
+    world.run(2.0)
+    assert end.relay not in {None, relay.peer}
+    assert b.got[circuit].endswith(b"after")
+
+
+def test_full_relays_still_introduce() -> None:
+    world, _, (a, b, c, d) = world_of(
+        "symmetric", "symmetric", "kept", "kept", public=2, relay=RelaySettings(circuits=1, circuits_per_peer=1)
+    )
+    world.dial(a, b)
+    world.run(10)
+    world.dial(c, d)
+    world.run(10)
+    assert c.ended[d.peer].way is Way.TCP_PUNCH
+
+
+def test_a_peer_that_is_gone_ends_the_call() -> None:
+    world, _, (a, b) = world_of("kept", "kept")
+    world.kill(b)
+    world.run(1)
+    world.dial(a, b)
+    world.run(40)
+    assert a.ended[b.peer].way is None
+    assert a.ended[b.peer].reason
+
+
+def test_a_peer_without_a_card_cannot_be_called() -> None:
+    world, _, (a,) = world_of("kept")
+    b = world.add("kept")
+    world.dial(a, b)
+    world.run(10)
+    assert a.ended[b.peer].way is None
+    assert a.ended[b.peer].reason == "no card"
+
+
+def test_a_new_network_is_found_out_about() -> None:
+    world, _, (a,) = world_of("symmetric")
+    a.box.nature = "kept"
+    world.tell(a, Located(addresses=(Listed(Kind.LAN, Address("10.0.0.5", 31337)),), tcp_port=31337, udp_port=31337))
+    for home in list(world.homes.values()):
+        if home is not a and a.links.pop(home.peer, None) is not None:
+            home.links.pop(a.peer)
+            world.tell(a, Lost(home.peer, "network changed"))
+            world.tell(home, Lost(a.peer, "network changed"))
+    world.run(90)
+    assert a.machine.reach.standing is Standing.PUNCHABLE
+    assert a.machine.reach.relays == 2
+
+
+def test_what_is_known_of_ourselves_does_not_flap() -> None:
+    world, _, (a, b) = world_of("kept", "public", public=12)
+    changes: list[ReachChanged] = []
+    perform = world._perform
+
+    def watching(home: Home, outputs: Any) -> None:
+        changes.extend(out for out in outputs if isinstance(out, ReachChanged) and home.peer in {a.peer, b.peer})
+        perform(home, outputs)
+
+    world._perform = watching  # type: ignore[method-assign]
+    mapped = Listed(Kind.MAPPED, Address(a.box.host, 5))
+    world.tell(a, Located(addresses=(mapped,), tcp_port=31337, udp_port=31337, moved=False))
+    world.run(1500)
+    assert changes == []
+    assert mapped in world.cards[a.peer].addresses
+
+
+def test_nobody_there_is_offline() -> None:
+    world = NatWorld(1)
+    home = world.add("kept")
+    world.start(home)
+    world.run(20)
+    assert home.machine.reach.standing is Standing.OFFLINE
+    assert home.machine.reach.advice
+
+
+def test_a_stranger_cannot_open_a_circuit_past_our_relays() -> None:
+    world, helpers, (a,) = world_of("kept")
+    stranger = next(h for h in helpers if all(h.peer != relay.peer for relay in a.machine.reservations.held))
+    opening = Opening(bytes(16), stranger.peer, None, resume=False, received=0, carried=True)
+    world.tell(a, Received(stranger.peer, opening))
+    assert len(a.machine.conduits) == 0
+    assert a.trace["nat.circuit.refused"] == 1
+
+
+def test_an_answer_that_comes_too_late_closes_the_circuit() -> None:
+    machine = Traversal(PeerId(bytes([99]) * 32), random=Random(1), trace=Trace())
+    relay = PeerId(bytes([1]) * 32)
+    outputs = machine.handle(Received(relay, Accepted(bytes(16), None, 0, carried=True)), 1000.0)
+    assert outputs == [Send(relay, Shut(bytes(16), "too late", final=True))]
+
+
+def test_a_stranger_cannot_take_a_circuit_over() -> None:
+    world, helpers, (a, b) = world_of("symmetric", "symmetric", public=8)
+    world.dial(a, b)
+    world.run(10)
+    ((circuit, _),) = b.circuits.items()
+    end = b.machine.conduits.end(circuit)
+    assert end is not None
+    relay = end.relay
+    known = {held.peer for home in (a, b) for held in home.machine.reservations.held}
+    stranger = next(helper for helper in helpers if helper.peer not in known)
+    opening = Opening(circuit, a.peer, None, resume=True, received=0, carried=True)
+    world.tell(b, Received(stranger.peer, opening))
+    assert end.relay == relay
+    assert b.trace["nat.circuit.stray"] == 1
+
+
+def test_a_relay_cannot_make_us_punch_without_end() -> None:
+    world, _, (a,) = world_of("kept")
+    relay = PeerId(a.machine.reservations.held[0].peer)
+    offer = Offer(bytes(16), (Address("66.6.6.6", 80),), (), "kept", "kept", quic=True, half_ms=0, relays=())
+    for number in range(500):
+        opening = Opening(
+            number.to_bytes(16, "big"), number.to_bytes(32, "big"), offer, resume=False, received=0, carried=True
+        )
+        world.tell(a, Received(relay, opening))
+    assert len(a.machine.conduits) <= 40
+    assert len(a.punches) <= 32
+
+
+PEERS = [PeerId(bytes([number]) * 32) for number in range(4)]
+ADDRESS = st.builds(Address, st.sampled_from(["30.1.0.1", "192.168.1.4", "x"]), st.integers(1, 65535))
+NONCE = st.sampled_from([bytes(16), bytes([1]) * 16, bytes([2]) * 16])
+RELAYS = st.lists(st.builds(Relay, st.sampled_from(PEERS), ADDRESS), max_size=2).map(tuple)
+MAPPINGS = st.sampled_from(["none", "kept", "moved", "symmetric", "unknown"])
+ADDRESSES = st.lists(ADDRESS, max_size=4).map(tuple)
+OFFERS: Any = st.builds(
+    Offer, NONCE, ADDRESSES, ADDRESSES, MAPPINGS, MAPPINGS, st.booleans(), st.integers(0, 60000), RELAYS
+)
+NUMBER = st.sampled_from([0, 1, 100, 2**40])
+FLAG = st.booleans()
+TEXT = st.sampled_from(["", "no"])
+PEER = st.sampled_from(PEERS)
+MESSAGES: Any = st.one_of(
+    st.builds(Mirror, NONCE), st.builds(Mirrored, NONCE, ADDRESS, st.integers(0, 65535), st.integers(0, 100)),
+    st.builds(DialBack, NONCE, st.integers(0, 65535), st.integers(0, 65535)), st.builds(Knock, NONCE),
+    st.builds(DialledBack, NONCE, FLAG, FLAG), st.just(Look()), st.builds(Looked, ADDRESS), st.just(Reserve()),
+    st.builds(Reserved, st.integers(10, 86400), st.none() | ADDRESS, st.integers(0, 100)), st.builds(Unreserved, TEXT),
+    st.builds(Open, NONCE, PEER, st.none() | OFFERS, FLAG, FLAG, NUMBER),
+    st.builds(Opening, NONCE, PEER, st.none() | OFFERS, FLAG, NUMBER, FLAG),
+    st.builds(Accept, NONCE, st.none() | OFFERS, NUMBER), st.builds(Accepted, NONCE, st.none() | OFFERS, NUMBER, FLAG),
+    st.builds(Carry, NONCE, NUMBER, st.just(b"x" * 1000)),
+    st.builds(Carried, NONCE, NUMBER, st.integers(0, 2**22), FLAG, FLAG), st.builds(Shut, NONCE, TEXT, FLAG),
+)  # fmt: skip
+EVENTS: Any = st.one_of(
+    st.builds(Received, PEER, MESSAGES), st.builds(Received, PEER, MESSAGES), st.builds(Received, PEER, MESSAGES),
+    st.just(Tick()), st.builds(Lost, PEER, TEXT), st.builds(Seen, PEER, ADDRESS),
+    st.builds(LinkUp, PEER, st.sampled_from(Way), st.none() | ADDRESS, FLAG, st.integers(0, 5)),
+    st.builds(Failed, st.integers(0, 5), TEXT), st.builds(CardFound, PEER, st.none()),
+    st.builds(DialledOut, NONCE, FLAG), st.sampled_from(PEERS),
+)  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.tuples(EVENTS, st.floats(0, 20)), max_size=60))
+def test_nothing_from_outside_raises(events: list[tuple[Any, float]]) -> None:
+    me = PeerId(bytes([99]) * 32)
+    machine = Traversal(me, random=Random(1), trace=Trace())
+    now = 1000.0
+    for peer in PEERS[1:]:
+        machine.volunteer(peer, Address(f"30.{peer[0]}.0.1", 1), now, relay=True)
+    waiting = list(machine.handle(Located(addresses=(), tcp_port=1, udp_port=1), now))
+    for output in waiting:
+        match output:
+            case Send(to=to, message=Mirror(nonce=nonce)):
+                seen = Address("20.0.0.9", 1000 + to[0])
+                waiting += machine.handle(Received(to, Mirrored(nonce, seen, 0, 0)), now)
+            case Send(to=to, message=Reserve()):
+                waiting += machine.handle(Received(to, Reserved(600, None, 0)), now)
+    assert machine.reach.relays == 2
+    for event, wait_s in events:
+        now += wait_s
+        if isinstance(event, bytes):
+            machine.dial(PeerId(event), now)
+        else:
+            machine.handle(event, now)
+        for _ in range(20):
+            deadline = machine.deadline
+            if deadline is None or deadline > now:
+                break
+            machine.handle(Tick(), now)
+        else:
+            pytest.fail("it wants to be woken again and again")
+
+
+def test_all_messages_are_in_the_fuzz() -> None:
+    assert len(NAT_MESSAGES) == 17

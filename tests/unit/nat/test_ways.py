@@ -1,0 +1,97 @@
+"""The decision, over the whole matrix."""
+
+from random import Random
+
+import pytest
+
+from core.nat.card import Card, Kind, Listed
+from core.nat.events import Way
+from core.nat.messages import Address, Mapping, Offer
+from core.nat.ways import punch_plan, relay_after_s, tries
+
+MINE, THEIRS = Address("20.0.0.1", 1), Address("20.0.0.2", 2)
+
+
+def offer(mapping: Mapping, address: Address, *, quic: bool = True, lan: str = "") -> Offer:
+    inside = (Address(lan, 9),) if lan else ()
+    return Offer(bytes(16), (address, *inside), (address, *inside), mapping, mapping, quic=quic, half_ms=0, relays=())
+
+
+@pytest.mark.parametrize("theirs", ["kept", "moved", "symmetric", "unknown", "none"])
+@pytest.mark.parametrize("mine", ["kept", "moved", "symmetric", "unknown", "none"])
+def test_every_pair_is_punched_but_two_symmetric_ones(mine: Mapping, theirs: Mapping) -> None:
+    plan = punch_plan(offer(mine, MINE), offer(theirs, THEIRS), random=Random(1))
+    pair = {mine, theirs}
+    birthday = "symmetric" in pair and pair & {"kept", "moved"}
+    assert (plan.spread is not None) == bool(birthday)
+    hopeless = pair in ({"symmetric"}, {"symmetric", "unknown"})
+    assert plan.hopeless == hopeless
+
+
+def test_the_birthdays_two_sides_fit() -> None:
+    near = punch_plan(offer("symmetric", MINE), offer("kept", THEIRS), random=Random(1))
+    far = punch_plan(offer("kept", THEIRS), offer("symmetric", MINE), random=Random(2))
+    assert near.spread is not None
+    assert far.spread is not None
+    assert near.spread.local_ports == 256
+    assert near.udp == (THEIRS,)
+    assert len(set(far.spread.remote_ports)) == 1024
+    assert all(1024 <= port < 65536 for port in far.spread.remote_ports)
+
+
+def test_without_quic_only_tcp_is_punched() -> None:
+    plan = punch_plan(offer("kept", MINE, quic=False), offer("kept", THEIRS), random=Random(1))
+    assert plan.tcp
+    assert not plan.udp
+
+
+def test_two_symmetric_ones_in_one_house_use_the_lan() -> None:
+    mine = offer("symmetric", MINE, lan="192.168.1.2")
+    theirs = offer("symmetric", Address(MINE.host, 7), lan="192.168.1.3")
+    plan = punch_plan(mine, theirs, random=Random(1))
+    assert plan.tcp == plan.udp == (Address("192.168.1.3", 9),)
+
+
+def card(*addresses: Listed, reachable: bool = False, outside: str = "") -> Card:
+    return Card(
+        addresses, reachable=reachable, tcp_mapping="kept", udp_mapping="kept", quic=True, relays=(), relay=False,
+        outside=outside,
+    )  # fmt: skip
+
+
+LAN = Listed(Kind.LAN, Address("192.168.1.3", 9))
+V6 = Listed(Kind.IPV6, Address("2a00::1", 9))
+PUBLIC = Listed(Kind.PUBLIC, Address("20.0.0.2", 9))
+MAPPED = Listed(Kind.MAPPED, Address("20.0.0.2", 10))
+
+
+def test_order_and_stagger() -> None:
+    mine = card(Listed(Kind.IPV6, Address("2b00::1", 1)), outside="20.0.0.2")
+    found = tries(mine, card(MAPPED, PUBLIC, V6, LAN, reachable=True, outside="20.0.0.2"))
+    assert [one.way for one in found] == [Way.LAN, Way.IPV6, Way.PUBLIC, Way.MAPPED]
+    assert [one.after_s for one in found] == pytest.approx([0, 0.15, 0.3, 0.45])
+
+
+def test_a_strangers_inside_address_is_not_called() -> None:
+    assert tries(card(outside="20.0.0.1"), card(LAN, outside="20.0.0.2")) == []
+    assert tries(card(), card(V6)) == []
+
+
+def test_relay_begins_at_once_unless_something_is_likely_to_answer() -> None:
+    assert relay_after_s(card(), card()) == 0
+    assert relay_after_s(card(), card(PUBLIC, reachable=True)) == 0.3
+
+
+def test_an_offer_cannot_send_us_to_our_own_computer_or_our_neighbours() -> None:
+    mine = offer("kept", MINE, lan="192.168.1.2")
+    bad = ["127.0.0.1", "224.0.0.1", "255.255.255.255", "0.0.0.0", "example.org", "169.254.1.1", "192.168.1.1"]
+    addresses = tuple(Address(host, 80) for host in bad[:4])
+    for some in (addresses, tuple(Address(host, 80) for host in bad[3:])):
+        theirs = Offer(bytes(16), (*some, THEIRS), some, "kept", "kept", quic=True, half_ms=0, relays=())
+        plan = punch_plan(mine, theirs, random=Random(1))
+        assert plan.tcp == (THEIRS,)
+        assert plan.udp == ()
+
+
+def test_the_same_inside_address_in_another_house_is_not_called() -> None:
+    assert tries(card(LAN, outside="20.0.0.1"), card(LAN, outside="20.0.0.2")) == []

@@ -1,0 +1,91 @@
+"""Pacing against a pretended line with a queue before it."""
+
+import socket
+
+import pytest
+
+from core.net.courtesy import CEILING_BYTES_S, FLOOR_BYTES_S, LOOK_S, TARGET_S, Courtesy, Pacing
+
+
+class Line:
+    """Takes `speed` bytes a second out of a queue of `room_s`; TCP fills all of it when nobody paces."""
+
+    def __init__(self, speed: float, *, least_s: float = 0.02, room_s: float = 0.3) -> None:
+        self.speed, self.least_s, self.room_s = speed, least_s, room_s
+        self.now, self.queue_s, self.acked = 100.0, 0.0, 0.0
+        self.courtesy = Courtesy()
+
+    def run(self, seconds: float) -> list[float]:
+        """Every `LOOK_S`: how long a byte waits in the queue."""
+        waits = []
+        for _ in range(int(seconds / LOOK_S)):
+            self.now += LOOK_S
+            rate = self.courtesy.rate_bytes_s or 10 * self.speed
+            before = self.queue_s
+            self.queue_s = min(self.room_s, max(0.0, before + LOOK_S * (rate / self.speed - 1)))
+            moved = min(self.speed, rate + before * self.speed / LOOK_S) * LOOK_S
+            self.acked += moved
+            self.courtesy.seen(
+                self.now, rtt_s=self.least_s + self.queue_s, least_s=self.least_s, acked_bytes=int(self.acked)
+            )
+            waits.append(self.queue_s)
+        return waits
+
+
+@pytest.mark.parametrize("speed", [250e3, 1.25e6, 12.5e6])
+def test_the_queue_becomes_short_and_the_line_stays_full(speed):
+    line = Line(speed)
+    line.run(2.0)
+    acked = line.acked
+    waits = sorted(line.run(10.0))
+    assert waits[int(0.95 * len(waits))] <= 3 * TARGET_S
+    assert line.acked - acked >= 0.93 * 10 * speed
+
+
+def test_a_line_that_becomes_faster_is_used():
+    line = Line(250e3)
+    line.run(3.0)
+    line.speed = 2.5e6
+    line.run(5.0)
+    acked = line.acked
+    line.run(5.0)
+    assert line.acked - acked >= 0.9 * 5 * 2.5e6
+
+
+def test_a_link_without_a_queue_is_left_alone():
+    line = Line(50e6, room_s=0.005)
+    line.run(5.0)
+    assert line.courtesy.rate_bytes_s is None
+
+
+def test_a_fast_link_is_not_paced():
+    line = Line(2 * CEILING_BYTES_S)
+    line.run(5.0)
+    assert line.courtesy.rate_bytes_s is None
+
+
+def test_a_pause_is_forgotten():
+    line = Line(250e3)
+    line.run(3.0)
+    assert line.courtesy.rate_bytes_s is not None
+    line.now += 10.0
+    line.courtesy.seen(line.now, rtt_s=5.0, least_s=0.02, acked_bytes=int(line.acked))
+    assert line.courtesy.rate_bytes_s is None
+
+
+def test_it_never_stops_altogether():
+    courtesy = Courtesy()
+    for step in range(200):
+        courtesy.seen(100.0 + step * LOOK_S, rtt_s=3.0, least_s=0.02, acked_bytes=step)
+    assert courtesy.rate_bytes_s == FLOOR_BYTES_S
+
+
+@pytest.mark.parametrize("closed", [False, True])
+def test_what_is_no_tcp_connection_is_left_alone(closed):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp, socket.socket() as tcp:
+        if closed:
+            tcp.close()
+        for own in (None, udp, tcp):
+            pacing = Pacing(own)
+            pacing.look(1.0)
+            assert pacing.unsent_bytes() == 0

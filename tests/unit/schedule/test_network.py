@@ -1,0 +1,99 @@
+"""What systems say of their network, from what their programs print."""
+
+import asyncio
+import sys
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from core.schedule.senses import linux, macos, windows
+from core.schedule.senses.changes import SLEPT_S, Changes, addresses
+from core.schedule.senses.network import Ask, Network, ask_program, sense_network
+
+ROUTES = (
+    "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\n"
+    "wlan0\t0000A8C0\t00000000\t0001\t0\t0\t600\t00FFFFFF\n"
+    "wlan0\t00000000\t0100A8C0\t0003\t0\t0\t600\t00000000\n"
+)
+MAC_ROUTE = "   route to: default\n    gateway: 192.168.0.1\n  interface: en0\n      flags: <UP,GATEWAY>\n"
+MAC_PORTS = "\nHardware Port: Wi-Fi\nDevice: en0\nEthernet Address: a\n\nHardware Port: iPhone USB\nDevice: en5\n"
+
+
+def asking(answers: Mapping[Sequence[str], str]) -> Ask:
+    async def ask(words: Sequence[str]) -> str:
+        return answers.get(tuple(words), "")
+
+    return ask
+
+
+@pytest.mark.parametrize(
+    ("answer", "metered", "medium"),
+    [
+        ('u 4\ns "802-11-wireless"\n', False, "wifi"),
+        ('u 1\ns "gsm"\n', True, "mobile"),
+        ('u 3\ns "802-3-ethernet"\n', True, "cable"),
+        ('u 0\ns ""\n', None, "unknown"),
+        ("", None, "unknown"),
+        ("what is this", None, "unknown"),
+    ],
+)
+def test_linux(tmp_path, answer, metered, medium):
+    routes = tmp_path / "route"
+    routes.write_text(ROUTES)
+    told = asyncio.run(linux.network(asking({linux.QUESTION: answer}), routes=routes))
+    assert told == Network(metered=metered, medium=medium, gateway="192.168.0.1")
+
+
+def test_linux_without_a_router(tmp_path):
+    assert linux.gateway(tmp_path / "none") is None
+    (tmp_path / "odd").write_text("a\nb c\n")
+    assert linux.gateway(tmp_path / "odd") is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        ("cost=Fixed\r\nkind=71\r\ngateway=10.0.0.1\r\n", Network(metered=True, medium="wifi", gateway="10.0.0.1")),
+        ("cost=Unrestricted\r\nkind=6\r\n", Network(metered=False, medium="cable")),
+        ("cost=Unknown\r\nkind=244\r\ngateway=0.0.0.0", Network(medium="mobile")),
+        ("gateway=nonsense", Network()),
+    ],
+)
+def test_windows(answer, told):
+    assert asyncio.run(sense_network(asking({windows.QUESTION: answer}), platform="win32")) == told
+
+
+@pytest.mark.parametrize(
+    ("flags", "metered"),
+    [
+        ("\teflags=412008c0<ACCEPT_RTADV,TXSTART>\n\txflags=4<NOAUTONX>\n", False),
+        ("\txflags=204<NOAUTONX,CONSTRAINED>\n", True),
+        ("\teflags=41<ACCEPT_RTADV,EXPENSIVE>\n", True),
+        ("", None),
+    ],
+)
+def test_macos(flags, metered):
+    answers = {macos.ROUTE: MAC_ROUTE, macos.PORTS: MAC_PORTS, macos.flags_question("en0"): flags}
+    told = asyncio.run(sense_network(asking(answers), platform="darwin"))
+    assert told == Network(metered=metered, medium="wifi", gateway="192.168.0.1")
+    assert asyncio.run(sense_network(asking({}), platform="darwin")) == Network()
+
+
+def test_other_systems_tell_nothing():
+    assert asyncio.run(sense_network(asking({}), platform="plan9")) == Network()
+
+
+def test_a_program_that_is_not_there_or_fails_says_nothing():
+    assert asyncio.run(ask_program(["no-such-program"])) == ""
+    assert asyncio.run(ask_program([sys.executable, "-c", "print(1); raise SystemExit(1)"])) == ""
+    assert asyncio.run(ask_program([sys.executable, "-c", "print('yes')"])).strip() == "yes"
+
+
+def test_changes_are_seen_once():
+    changes, home, cafe = Changes(), frozenset({"10.0.0.2"}), frozenset({"192.168.7.9"})
+    assert [changes.look(seen, now) for seen, now in ((home, 0), (home, 5), (cafe, 10), (cafe, 15))] == [
+        False, False, True, False,
+    ]  # fmt: skip
+    assert changes.look(cafe, 15 + SLEPT_S + 1)
+    assert not changes.look(cafe, 15 + SLEPT_S + 6)
+    assert "127.0.0.1" not in addresses()
