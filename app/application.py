@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication
 
 from app import text
 from app.choices import Choices, Closing
-from app.client import Client, Evaluation
+from app.client import Client
 from app.engine_process import EngineProcess
 from app.intents import Intents
 from app.link import Link, LinkState
@@ -19,6 +19,7 @@ from app.theme import Theme
 from app.views.closing import ClosingQuestion
 from app.views.main_window import MainWindow
 from app.views.tray import Tray
+from core.api.commands import Evaluation
 from core.api.snapshot import ProblemView
 
 QUIT_PATIENCE_MS = 4000

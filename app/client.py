@@ -16,42 +16,16 @@ from websockets.sync.client import ClientConnection, connect
 
 from app import text
 from app.link import Link, LinkState
-from core.api.commands import EngineFile
+from core.api.commands import ENGINE_FILE_BYTES_MAX, ENGINE_MESSAGE_BYTES_MAX, EngineFile, Evaluation, Message
 from core.api.places import engine_file
 from core.api.snapshot import PROTOCOL_VERSION, Notice, ProblemView, Snapshot
 
-MESSAGE_BYTES_MAX = 4 * 1024 * 1024
-ENGINE_FILE_BYTES_MAX = 4096
 OPEN_TIMEOUT_S = 5.0
 CLOSE_TIMEOUT_S = 0.5
 RETRY_FIRST_S = 0.1
 RETRY_MAX_S = 2.0
 PENDING_MAX = 64
 """Calls whose answers are awaited; more are not sent."""
-
-
-class _Error(msgspec.Struct, frozen=True):
-    code: int
-    message: str
-    data: ProblemView | None = None
-
-
-class _Message(msgspec.Struct, frozen=True):
-    """An answer or a notification."""
-
-    id: int | None = None
-    method: str | None = None
-    result: msgspec.Raw = msgspec.Raw(b"null")
-    error: _Error | None = None
-    params: msgspec.Raw = msgspec.Raw(b"null")
-
-
-class Evaluation(msgspec.Struct, frozen=True):
-    """The answer to `evaluate`, losses in nats."""
-
-    epoch: int
-    loss: float
-    loss_unigram: float
 
 
 def read_engine_file(home: Path) -> EngineFile | None:
@@ -192,9 +166,9 @@ class Client(QObject):
                 if self._stopped.is_set():
                     return
                 with contextlib.suppress(msgspec.DecodeError):  # a newer engine may say more than we know
-                    self._take(msgspec.json.decode(frame, type=_Message))
+                    self._take(msgspec.json.decode(frame, type=Message))
 
-    def _take(self, message: _Message) -> None:
+    def _take(self, message: Message) -> None:
         match message.method:
             case "snapshot":
                 self.snapshot_came.emit(msgspec.json.decode(message.params, type=Snapshot))
@@ -205,7 +179,7 @@ class Client(QObject):
             case None:
                 self._take_answer(message)
 
-    def _take_answer(self, message: _Message) -> None:
+    def _take_answer(self, message: Message) -> None:
         with self._lock:
             method = self._pending.pop(message.id or 0, None)
         if method is None:
@@ -228,7 +202,7 @@ def _open(file: EngineFile) -> ClientConnection:
         additional_headers={"Authorization": f"Bearer {file.token}"},
         open_timeout=OPEN_TIMEOUT_S,
         close_timeout=CLOSE_TIMEOUT_S,
-        max_size=MESSAGE_BYTES_MAX,
+        max_size=ENGINE_MESSAGE_BYTES_MAX,
         compression=None,
         proxy=None,
     )

@@ -6,15 +6,15 @@ All go through `tr`, so that a translation is a Qt catalogue of the context "pot
 import html
 import math
 
-from PySide6.QtCore import QCoreApplication, QLocale
+from PySide6.QtCore import QCoreApplication
 
 from app.link import LinkState
-from core.api.snapshot import Activity, CurvePoint, ProblemView, Snapshot
+from core.api.numbers import amount
+from core.api.snapshot import BACKBONE, VOLUNTEER, Activity, CurvePoint, ProblemView, Snapshot
 
 NOTHING = "–"  # noqa: RUF001 - the dash of an empty cell
 NOTHING_TO_START = frozenset(("version", "full", "absent"))
 """Codes of the window's own problems that starting an engine does not help against."""
-_LOCALE = QLocale(QLocale.Language.English, QLocale.Country.UnitedStates)  # as the engine writes its sentences
 
 
 def tr(sentence: str) -> str:
@@ -26,10 +26,10 @@ def tr(sentence: str) -> str:
 
 
 def count(number: int) -> str:
-    """12,288; from ten million on 12.3 M."""
+    """12 288; from ten million on 12.3 M."""
     if abs(number) >= 10_000_000:
-        return f"{number / 1e6:,.1f} M"
-    return _LOCALE.toString(number)
+        return f"{amount(number / 1e6, decimals=1)} M"
+    return amount(number)
 
 
 def per_second(rate: float) -> str:
@@ -53,7 +53,7 @@ def size(number: int) -> str:
     for unit in ("kB", "MB", "GB"):
         number_in_unit = number / 1000 ** (1 + ("kB", "MB", "GB").index(unit))
         if number_in_unit < 999.5 or unit == "GB":
-            return f"{number_in_unit:.1f} {unit}" if number_in_unit < 10 else f"{number_in_unit:,.0f} {unit}"
+            return f"{number_in_unit:.1f} {unit}" if number_in_unit < 10 else f"{amount(number_in_unit)} {unit}"
     raise AssertionError
 
 
@@ -93,8 +93,8 @@ def activity(value: str) -> str:
 
 
 def role(value: str) -> str:
-    """Volunteer or backbone."""
-    return {"volunteer": tr("Volunteer"), "backbone": tr("Backbone")}.get(value, value[:20])
+    """What a peer is here for."""
+    return {VOLUNTEER: tr("Volunteer"), BACKBONE: tr("Always on")}.get(value, value[:20])
 
 
 def switch_state(contributing: bool) -> str:  # noqa: FBT001 - the state itself
@@ -109,6 +109,13 @@ def state(snapshot: Snapshot, *, contributing: bool) -> str:
     if contributing and snapshot.activity is Activity.FINISHED:
         return tr("Finished")
     return switch_state(contributing)
+
+
+def sentence(snapshot: Snapshot, *, contributing: bool) -> str:
+    """What is happening, and why; while the engine has not followed the switch yet, what it is about to do."""
+    if contributing == snapshot.contributing:
+        return snapshot.sentence
+    return tr("Beginning to contribute again…") if contributing else tr("Stopping what is computed here…")
 
 
 def name(person: str, peer: str, is_me: bool) -> str:  # noqa: FBT001 - a field of the row
@@ -175,7 +182,9 @@ def epoch_progress(samples: int, target: int) -> str:
     """Right of the progress bar."""
     if target <= 0:
         return ""
-    return tr("{samples} of {target} samples").format(samples=count(min(samples, target)), target=count(target))
+    if samples >= target:
+        return tr("{target} of {target} samples gathered, averaging").format(target=count(target))
+    return tr("{samples} of {target} samples").format(samples=count(samples), target=count(target))
 
 
 def rank(snapshot: Snapshot) -> str:
@@ -187,11 +196,12 @@ def rank(snapshot: Snapshot) -> str:
 
 
 def here(snapshot: Snapshot) -> str:
-    """How many peers are here."""
-    number = len(snapshot.peers)
-    if number == 0:
+    """How many volunteers are here, and apart from them who is always on."""
+    if not snapshot.peers:
         return tr("nobody here yet")
-    return tr("1 peer here") if number == 1 else tr("{number} peers here").format(number=count(number))
+    number = snapshot.volunteers
+    trains = tr("1 volunteer here") if number == 1 else tr("{number} volunteers here").format(number=count(number))
+    return f"{trains}, {tr('{number} always on').format(number=count(on))}" if (on := snapshot.always_on) else trains
 
 
 def traffic(snapshot: Snapshot) -> str:

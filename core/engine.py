@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from core.api.commands import Evaluation
 from core.api.snapshot import Snapshot
 from core.backbone.join import CLOCK_SKEW_MAX_S, Joining, Membership, usable_name
 from core.backbone.link import Link
@@ -20,7 +21,6 @@ from core.base.signing import Ed25519Verifier, KeyPair
 from core.base.wire import MessageCodec
 from core.chronicle import Chronicle
 from core.control.door import Door
-from core.control.intents import Evaluation
 from core.control.notices import NoticeRing
 from core.dht.events import Learned
 from core.dht.messages import DHT_MESSAGES, Contact

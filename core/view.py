@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from core import VERSION
-from core.api.snapshot import Activity, Collaboration, Mine, PeerView, ProblemView, Snapshot
+from core.api.numbers import amount, gathered
+from core.api.snapshot import BACKBONE, Activity, Collaboration, Mine, PeerView, ProblemView, Snapshot
 from core.base.ids import PeerId, short
 from core.base.manifest import Manifest
 from core.base.problems import Problem
@@ -24,6 +25,8 @@ ACTIVITIES = {
     Phase.LOADING: Activity.CATCHING_UP,
     Phase.FINISHED: Activity.FINISHED,
 }
+WORKING = frozenset({Activity.TRAINING, Activity.AVERAGING})
+"""Activities in which a peer's speed says something about what it gives."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +58,7 @@ def take_snapshot(at: Standpoint) -> Snapshot:
     participant, state = at.participant, None
     if participant is not None:
         state = participant.epochs.state
-    samples, speed = _together(participant, at.now)
+    samples, speed = _together(at, activity)
     return Snapshot(
         version=VERSION,
         pid=at.pid,
@@ -64,7 +67,7 @@ def take_snapshot(at: Standpoint) -> Snapshot:
         sentence=_sentence(at, activity),
         contributing=at.contributing,
         collaboration=_collaboration(at),
-        me=_mine(at),
+        me=_mine(at, activity),
         epoch=state.name.epoch if state is not None else 0,
         epoch_samples=samples,
         samples_per_s=speed,
@@ -81,22 +84,28 @@ def _activity(at: Standpoint) -> Activity:
         return Activity.PROBLEM
     if at.participant is None:
         return Activity.STARTING
-    if at.participant.settings.role == "backbone":
+    if at.participant.settings.role == BACKBONE:
         return Activity.WAITING
     if not at.contributing:
         return Activity.PAUSED
     return ACTIVITIES[at.participant.epochs.phase]
 
 
-def _together(participant: Participant | None, now: float) -> tuple[int, float]:
+def _together(at: Standpoint, activity: Activity) -> tuple[int, float]:
     """Samples and speed of the whole collaboration in this epoch."""
+    participant = at.participant
     if participant is None or participant.epochs.state is None:
         return 0, 0.0
     name, mine = participant.epochs.state.name, participant.pending
     return (
-        participant.membership.samples(name, now) + mine.samples,
-        participant.membership.samples_per_s(name, now) + mine.samples_per_s,
+        participant.membership.samples(name, at.now) + mine.samples,
+        participant.membership.samples_per_s(name, at.now) + _speed(activity, mine.samples_per_s),
     )
+
+
+def _speed(activity: Activity, samples_per_s: float) -> float:
+    """The last speed that was measured counts for nothing once its peer has stopped to train."""
+    return samples_per_s if activity in WORKING else 0.0
 
 
 def _collaboration(at: Standpoint) -> Collaboration | None:
@@ -112,7 +121,7 @@ def _collaboration(at: Standpoint) -> Collaboration | None:
     )
 
 
-def _mine(at: Standpoint) -> Mine:
+def _mine(at: Standpoint, activity: Activity) -> Mine:
     pending = at.participant.pending if at.participant is not None else None
     row = at.ledger.row(at.me) if at.ledger is not None and at.me is not None else None
     return Mine(
@@ -120,7 +129,7 @@ def _mine(at: Standpoint) -> Mine:
         name=at.name,
         samples=row.samples if row is not None else 0,
         samples_pending=pending.samples if pending is not None else 0,
-        samples_per_s=pending.samples_per_s if pending is not None else 0.0,
+        samples_per_s=_speed(activity, pending.samples_per_s) if pending is not None else 0.0,
         epochs=row.epochs if row is not None else 0,
         bytes_sent=at.bytes_sent,
         bytes_received=at.bytes_received,
@@ -142,14 +151,14 @@ def _peers(at: Standpoint, activity: Activity) -> list[PeerView]:
         activity=activity.value,
         epoch=state.name.epoch if state is not None else 0,
         samples_pending=participant.pending.samples,
-        samples_per_s=participant.pending.samples_per_s,
+        samples_per_s=_speed(activity, participant.pending.samples_per_s),
     )
     others = [_peer(peer, report) for peer, report in participant.membership.live().items()]
     return [me, *sorted(others, key=lambda view: (view.role, view.name, view.peer))]
 
 
 def _peer(peer: PeerId, report: Report) -> PeerView:
-    if report.role == "backbone":
+    if report.role == BACKBONE:
         activity = Activity.WAITING
     elif report.activity == Phase.IDLE.value:
         activity = Activity.PAUSED
@@ -163,7 +172,7 @@ def _peer(peer: PeerId, report: Report) -> PeerView:
         activity=activity.value,
         epoch=report.epoch,
         samples_pending=report.samples,
-        samples_per_s=report.samples_per_s,
+        samples_per_s=_speed(activity, report.samples_per_s),
     )
 
 
@@ -188,14 +197,16 @@ def _sentence(at: Standpoint, activity: Activity) -> str:
         case Activity.WAITING:
             return "Welcoming people and watching: this peer does not train."
     assert participant is not None
-    samples, _ = _together(participant, at.now)
+    samples, _ = _together(at, activity)
     target = participant.settings.target_samples
     others = sum(report.in_step for report in participant.membership.live().values())
     company = {0: "alone for now", 1: "together with one other"}.get(others, f"together with {others} others")
     epoch = participant.epochs.state.name.epoch if participant.epochs.state is not None else 0
     match activity:
         case Activity.TRAINING:
-            return f"Training {company}: {min(samples, target):,} of {target:,} samples for epoch {epoch + 1}."
+            if samples >= target:
+                return f"Training {company}: all {amount(target)} samples for epoch {epoch + 1} are gathered."
+            return f"Training {company}: {gathered(samples, target)} for epoch {epoch + 1}."
         case Activity.AVERAGING:
             return f"Averaging {company}: everyone's work becomes epoch {epoch + 1} of the model."
         case Activity.CATCHING_UP:

@@ -4,7 +4,7 @@ from PySide6.QtCore import QObject
 
 from app import text
 from app.models.keyed_table import Column, KeyedTable
-from core.api.snapshot import PeerView, Standing
+from core.api.snapshot import BACKBONE, PeerView, Standing
 
 ACTIVITY_ICONS = frozenset(
     ("starting", "joining", "waiting", "catching_up", "training", "averaging", "paused", "finished", "problem")
@@ -63,11 +63,11 @@ def _peer_whole(row: PeerView) -> str:
 
 
 def _peer_speed(row: PeerView) -> str:
-    return text.NOTHING if row.role == "backbone" else text.per_second(row.samples_per_s)
+    return text.NOTHING if row.role == BACKBONE or row.samples_per_s == 0 else text.per_second(row.samples_per_s)
 
 
 def _role_icon(row: PeerView) -> str:
-    return "backbone" if row.role == "backbone" else "volunteer"
+    return "backbone" if row.role == BACKBONE else "volunteer"
 
 
 def _peer_icon(row: PeerView) -> str:

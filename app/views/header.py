@@ -18,6 +18,8 @@ class Header(QWidget):
     def __init__(self, intents: Intents, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._intents = intents
+        self._snapshot: Snapshot | None = None
+        """What is shown; None while there is no engine to talk to."""
         self.switch = Switch(theme)
         self.switch.setText(text.tr("&Contribute"))  # not drawn: a mnemonic
         self.switch.setAccessibleName(text.tr("Contribute"))
@@ -33,14 +35,12 @@ class Header(QWidget):
 
     def show_snapshot(self, snapshot: Snapshot) -> None:
         """Say what is happening."""
+        self._snapshot = snapshot
         self._follow_switch()
-        self._state.setText(text.state(snapshot, contributing=self._intents.contributing))
-        self._sentence.setText(snapshot.sentence)
-        self.switch.setAccessibleDescription(snapshot.sentence)
-        self._pot.show_icon(pot_icon(snapshot))
 
     def show_away(self, sentence_now: str) -> None:
         """There is no engine to talk to: say why, and let the switch rest."""
+        self._snapshot = None
         self._sentence.setText(sentence_now)
         self.switch.setEnabled(False)
         self._pot.show_icon("pot-starting")
@@ -51,9 +51,18 @@ class Header(QWidget):
         self.switch.setChecked(on)
         self.switch.blockSignals(blocked)
         self.switch.glide()
-        self.switch.setEnabled(True)
-        self._state.setText(text.switch_state(on))
+        self.switch.setEnabled(self._snapshot is not None)
         self.switch.setToolTip(text.tr("Pause (Space)") if on else text.tr("Contribute (Space)"))
+        if self._snapshot is not None:
+            self._say(self._snapshot, contributing=on)
+
+    def _say(self, snapshot: Snapshot, *, contributing: bool) -> None:
+        """The engine's words; until it has heard of what the person wants, that."""
+        said = text.sentence(snapshot, contributing=contributing)
+        self._state.setText(text.state(snapshot, contributing=contributing))
+        self._sentence.setText(said)
+        self.switch.setAccessibleDescription(said)
+        self._pot.show_icon(pot_icon(snapshot, contributing=contributing))
 
     def _build(self) -> None:
         frame, column = card(margin=14)
@@ -72,11 +81,11 @@ class Header(QWidget):
         outer.addWidget(frame)
 
 
-def pot_icon(snapshot: Snapshot) -> str:
+def pot_icon(snapshot: Snapshot, *, contributing: bool) -> str:
     """Which pot suits the state."""
     if snapshot.problem is not None or snapshot.activity is Activity.PROBLEM:
         return "pot-problem"
-    if not snapshot.contributing:
+    if not contributing:
         return "pot-paused"
     starting = snapshot.activity in {Activity.STARTING, Activity.JOINING, Activity.CATCHING_UP}
     return "pot-starting" if starting else "pot-contributing"

@@ -1,5 +1,6 @@
 """The last line of the window: the connection, the company, the traffic, and what just happened."""
 
+from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 
 from app import text
@@ -7,6 +8,11 @@ from app.link import LinkState
 from app.widgets.icons import Picture
 from app.widgets.labels import Elided, label
 from core.api.snapshot import Notice, Snapshot
+
+NEWS_MS = 10_000
+"""For so long a piece of news is shown."""
+NEWS_PRESSING_MS = 120_000
+"""And for so long a warning, a problem, or the answer to what the person asked."""
 
 
 class StatusLine(QFrame):
@@ -18,6 +24,9 @@ class StatusLine(QFrame):
         self._icon = Picture("disconnected", 1.0)
         self._words = label(tone="muted")
         self._news = Elided(tone="muted")
+        self._sentence = ""
+        self._fade = QTimer(self, singleShot=True)
+        self._fade.timeout.connect(self._forget)
         row = QHBoxLayout(self)
         row.setContentsMargins(6, 0, 6, 0)
         row.setSpacing(6)
@@ -27,6 +36,11 @@ class StatusLine(QFrame):
         row.addWidget(self._news, stretch=1)
 
     @property
+    def news(self) -> str:
+        """What just happened, as shown; empty after a while."""
+        return self._news.text()
+
+    @property
     def words(self) -> str:
         """As shown."""
         return self._words.text()
@@ -34,6 +48,9 @@ class StatusLine(QFrame):
     def show_link(self, state: LinkState, snapshot: Snapshot | None) -> None:
         """Say whether the engine can be reached, and how many are here."""
         connected = state is LinkState.CONNECTED
+        self._sentence = snapshot.sentence if snapshot is not None else ""
+        if self._is_said(self._news.text()):
+            self._forget()
         self._icon.show_icon("connected" if connected else "disconnected")
         parts = [text.link(state)]
         if connected and snapshot is not None:
@@ -42,10 +59,25 @@ class StatusLine(QFrame):
         self.setAccessibleName(text.tr("Status: {words}").format(words=", ".join(parts)))
 
     def show_news(self, notice: Notice) -> None:
-        """Say what just happened."""
-        self.tell(notice.text)
+        """Say what just happened, for a while; not what the sentence on top of the window says already."""
+        if self._is_said(notice.text):
+            self._forget()
+        else:
+            self._tell(notice.text, NEWS_MS if notice.level == "info" else NEWS_PRESSING_MS)
 
     def tell(self, words: str) -> None:
-        """Say something of the window's own."""
+        """Answer the person."""
+        self._tell(words, NEWS_PRESSING_MS)
+
+    def _tell(self, words: str, stay_ms: int) -> None:
         self._news.setText(text.one_line(words))
         self._news.setToolTip(text.tooltip(words))
+        self._fade.start(stay_ms)
+
+    def _forget(self) -> None:
+        self._news.clear()
+        self._news.setToolTip("")
+        self._fade.stop()
+
+    def _is_said(self, words: str) -> bool:
+        return bool(words) and self._sentence.startswith(words.rstrip("."))

@@ -9,10 +9,12 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from core.api.snapshot import ProblemView
+
 METHODS = ("snapshot", "pause", "resume", "quit", "show", "notices", "evaluate")
 """snapshot: the Snapshot now.  pause, resume: the person's switch.  quit: stop the engine.  show: ask a window, if one
 is connected, to come to the front (notification `show` to every client).  notices(since): a list of Notice.
-evaluate: look at the held-out text now; the answer is {"epoch": int, "loss": float, "loss_unigram": float}."""
+evaluate: look at the held-out text now; the answer is an Evaluation."""
 
 ERROR_PARSE = -32700
 ERROR_REQUEST = -32600
@@ -23,6 +25,9 @@ ERROR_PROBLEM = -32000
 
 MESSAGE_BYTES_MAX = 64 * 1024
 """From a client; the engine's snapshots may be larger."""
+ENGINE_MESSAGE_BYTES_MAX = 4 * 1024 * 1024
+"""From an engine."""
+ENGINE_FILE_BYTES_MAX = 4096
 
 
 class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -32,6 +37,32 @@ class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     method: Annotated[str, Meta(max_length=40)]
     id: int | Annotated[str, Meta(max_length=40)] | None = None
     params: dict[str, int | float | str | bool] = {}
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """Why a call was refused."""
+
+    code: int
+    message: str
+    data: ProblemView | None = None
+
+
+class Message(msgspec.Struct, frozen=True):
+    """What an engine sends: an answer (with `id`, and `result` or `error`) or a notification (with `method`)."""
+
+    id: int | None = None
+    method: str | None = None
+    result: msgspec.Raw = msgspec.Raw(b"null")
+    error: Failure | None = None
+    params: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
+    """What a look at the held-out text showed: masked-word losses in nats."""
+
+    epoch: int
+    loss: float
+    loss_unigram: float
 
 
 class EngineFile(msgspec.Struct, frozen=True):

@@ -5,6 +5,10 @@ from enum import StrEnum
 import msgspec
 
 PROTOCOL_VERSION = 1
+VOLUNTEER = "volunteer"
+"""The role of a peer that trains."""
+BACKBONE = "backbone"
+"""The role of a peer that is always on and does not train."""
 
 
 class Activity(StrEnum):
@@ -127,6 +131,16 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     problem: ProblemView | None = None
     notice_last: int = 0
     """Number of the newest notice."""
+
+    @property
+    def volunteers(self) -> int:
+        """How many are here to train, paused ones included."""
+        return sum(peer.role == VOLUNTEER for peer in self.peers)
+
+    @property
+    def always_on(self) -> int:
+        """How many backbones are here: they welcome and watch, and do not train."""
+        return sum(peer.role == BACKBONE for peer in self.peers)
 
 
 class Notice(msgspec.Struct, frozen=True):

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from core.base.content import digest
 from core.base.manifest import Manifest, read_manifest, sign_manifest
-from core.base.problems import Damaged, Problem
+from core.base.problems import BadInput, Damaged, Problem
 from core.base.signing import SEED_BYTES, Ed25519Verifier, KeyPair
 from core.durable import make_directory, write_atomic
 
@@ -90,15 +90,23 @@ def load_charter(folder: Path) -> Charter:
 
     Raises:
         Damaged: a file is missing or unreadable, or a blob is not what its name says.
-        BadInput: the manifest is none.
+        BadInput: there is no such folder, or the manifest is none.
         NotTrusted: the manifest was changed after it was signed.
     """
+    if not any((folder / name).exists() for name in (AUTHORITY, INVITE, MANIFEST)):
+        where = f"The folder {folder} holds no collaboration." if folder.is_dir() else f"There is no folder {folder}."
+        raise BadInput(where, hint=f"Name the folder of a collaboration: it holds {MANIFEST} and {AUTHORITY}.")
     try:
         seed = (folder / AUTHORITY).read_bytes()
         invite = (folder / INVITE).read_text().strip()
         data = (folder / MANIFEST).read_bytes()
-    except (OSError, UnicodeDecodeError) as error:
-        raise Damaged(f"The collaboration in {folder} cannot be read: {error}.") from error
+    except OSError as error:
+        why = f"{Path(error.filename).name}: {error.strerror}" if error.filename and error.strerror else str(error)
+        raise Damaged(
+            f"The collaboration in {folder} cannot be read ({why}).", hint="Bring back a copy of it."
+        ) from error
+    except UnicodeDecodeError as error:
+        raise Damaged(f"The collaboration in {folder} has a damaged invitation.") from error
     if len(seed) != SEED_BYTES or not invite:
         raise Damaged(f"The collaboration in {folder} has a damaged key or invitation.")
     manifest = read_manifest(data, Ed25519Verifier())

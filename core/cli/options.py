@@ -2,11 +2,12 @@
 
 import argparse
 import importlib
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from core.base.problems import UserProblem
+from core.base.problems import BadInput, UserProblem
 
 Commands = Any
 """What `ArgumentParser.add_subparsers` returns; its type is private to argparse."""
@@ -32,6 +33,24 @@ def add_home(command: argparse.ArgumentParser) -> None:
 def add_json(command: argparse.ArgumentParser) -> None:
     """`--json`."""
     command.add_argument("--json", action="store_true", help="print JSON, one object a line")
+
+
+def text_folder(folder: Path | None) -> Path | None:
+    """The folder of text that a person named, absolute.
+
+    Raises:
+        BadInput: there is none, or it cannot be read.
+    """
+    if folder is None:
+        return None
+    folder = folder.expanduser().absolute()
+    if not str(folder).isprintable():
+        raise BadInput("The name of this folder has letters that cannot be shown.", hint="Rename the folder.")
+    if not folder.is_dir():
+        raise BadInput(f"There is no folder {folder}.", hint="Name a folder that holds text files.")
+    if not os.access(folder, os.R_OK | os.X_OK):
+        raise BadInput(f"The folder {folder} cannot be read.", hint="Check its permissions.")
+    return folder
 
 
 def whole(minimum: int, maximum: int) -> Callable[[str], int]:

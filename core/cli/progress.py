@@ -5,10 +5,13 @@ import shutil
 from collections.abc import Mapping
 from typing import TextIO
 
+from core.api.numbers import amount, company
 from core.api.snapshot import Snapshot
 from core.cli.tables import clean, newest_loss, rate
 
 BAR_WIDTH = 20
+LEFT_OUT_FIRST = ("always_on", "heldout", "volunteers", "bar", "speed", "loss", "activity", "share")
+"""What goes, in this order, where the terminal is narrow; before that the bar is made half as long."""
 _ERASE = "\r\x1b[K"
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 
@@ -35,10 +38,10 @@ class LiveLine:
     def update(self, snapshot: Snapshot) -> None:
         """Show this state."""
         if self._live:
-            self._line = self._cut(live_text(snapshot, self._bar))
+            self._line = live_text(snapshot, self._bar, columns=shutil.get_terminal_size().columns - 1)
             self._draw()
             return
-        state = (snapshot.epoch, snapshot.activity.value, len(snapshot.peers))
+        state = (snapshot.epoch, snapshot.activity.value, snapshot.volunteers)
         if state != self._shown:
             self._shown = state
             self._stream.write(plain_text(snapshot) + "\n")
@@ -63,31 +66,54 @@ class LiveLine:
             self._stream.write(f"{_ERASE}{line}")
         self._stream.flush()
 
-    def _cut(self, text: str) -> str:
-        return text[: max(20, shutil.get_terminal_size().columns - 1)]
 
+def live_text(snapshot: Snapshot, bar: str, *, columns: int = 1000) -> str:
+    """The state on one line, with a bar of the epoch's samples.
 
-def live_text(snapshot: Snapshot, bar: str) -> str:
-    """The state on one line, with a bar of the epoch's samples; `bar` holds the full and the empty letter."""
+    Args:
+        snapshot: The state.
+        bar: The full and the empty letter.
+        columns: How wide the line may be; what matters least is left out until it fits.
+    """
     target = snapshot.collaboration.target_samples if snapshot.collaboration else 0
     done = min(1.0, snapshot.epoch_samples / target) if target else 0.0
-    full = round(done * BAR_WIDTH)
-    parts = [f"epoch {snapshot.epoch}", f"{bar[0] * full}{bar[1] * (BAR_WIDTH - full)} {done:4.0%}", *_facts(snapshot)]
-    return "  ".join(parts)
+    facts = _facts(snapshot)
+    parts = {"epoch": facts.pop("epoch"), "bar": _bar(done, BAR_WIDTH, bar), "share": f"{done:3.0%}", **facts}
+    if len(_joined(parts)) > columns:
+        parts["bar"] = _bar(done, BAR_WIDTH // 2, bar)
+    for name in LEFT_OUT_FIRST:
+        if len(_joined(parts)) <= columns:
+            break
+        parts.pop(name, None)
+    return _joined(parts)[:columns]
+
+
+def _bar(done: float, width: int, letters: str) -> str:
+    full = round(done * width)
+    return letters[0] * full + letters[1] * (width - full)
+
+
+def _joined(parts: Mapping[str, str]) -> str:
+    return "  ".join(parts.values())
 
 
 def plain_text(snapshot: Snapshot) -> str:
     """The state on one line, for a file."""
-    return "  ".join([f"epoch {snapshot.epoch}", *_facts(snapshot)])
+    return _joined(_facts(snapshot))
 
 
-def _facts(snapshot: Snapshot) -> list[str]:
+def _facts(snapshot: Snapshot) -> dict[str, str]:
     training, heldout = newest_loss(snapshot.curve)
-    count = len(snapshot.peers)
-    facts = [f"{count} peer{'' if count == 1 else 's'}", f"{rate(snapshot.samples_per_s)} samples/s"]
+    facts = {
+        "epoch": f"epoch {amount(snapshot.epoch)}",
+        "volunteers": company(snapshot.volunteers, 0),
+    }
+    if snapshot.always_on:
+        facts["always_on"] = f"{snapshot.always_on} always on"
+    facts["speed"] = f"{rate(snapshot.samples_per_s)} samples/s"
     if training is not None:
-        facts.append(f"loss {training:.3f}")
+        facts["loss"] = f"loss {training:.3f}"
     if heldout is not None:
-        facts.append(f"held-out {heldout:.3f}")
-    facts.append(snapshot.activity.value.replace("_", " "))
+        facts["heldout"] = f"held-out {heldout:.3f}"
+    facts["activity"] = snapshot.activity.value.replace("_", " ")
     return facts

@@ -5,6 +5,7 @@ import asyncio
 import logging
 import sys
 from collections.abc import Coroutine
+from pathlib import Path
 from random import SystemRandom
 
 from aiohttp.http_exceptions import HttpProcessingError
@@ -13,6 +14,7 @@ from core.backbone.charter import load_charter
 from core.backbone.link import Link, parse_link
 from core.backbone.serve import serve_backbone
 from core.base.problems import BadInput, Problem
+from core.cli.options import text_folder
 from core.embedded import LOOPBACK, Embedded, EmbeddedOptions
 from core.engine import Engine, EngineOptions
 from core.leash import hold_leash, stop_on_signals
@@ -36,7 +38,7 @@ def run_engine(args: argparse.Namespace) -> int:
 def run_backbone(args: argparse.Namespace) -> int:
     """`potluck backbone`; see `potluck backbone --help`."""
     _log_to_stderr()
-    charter = load_charter(args.charter)
+    charter = load_charter(args.charter.expanduser().absolute())
     asyncio.run(serve_backbone(charter=charter, bind=args.bind or EVERYWHERE, host=args.host))
     return 0
 
@@ -45,7 +47,8 @@ async def _run_engine(args: argparse.Namespace) -> int:
     clock = Clock()
     home = Home.find(args.home)
     home.create()
-    embedded = _embedded(args, home)
+    text = text_folder(args.text)
+    embedded = _embedded(args, home, text)
     engine_options = EngineOptions(
         home=home,
         name=args.name or "",
@@ -53,7 +56,7 @@ async def _run_engine(args: argparse.Namespace) -> int:
         host=args.host or (LOOPBACK if args.embedded else ""),
         port=args.port,
         threads=args.threads or 1,
-        text=args.text.expanduser().absolute() if args.text is not None else None,
+        text=text,
         last_epoch=args.last_epoch,
         evaluate_first=args.embedded,
         stay=args.stay,
@@ -112,10 +115,10 @@ async def _until_quit(work: Coroutine[None, None, None], engine: Engine) -> int:
     return 0
 
 
-def _embedded(args: argparse.Namespace, home: Home) -> Embedded | None:
+def _embedded(args: argparse.Namespace, home: Home, text: Path | None) -> Embedded | None:
     if not args.embedded:
         return None
-    options = EmbeddedOptions(peers=args.peers, text=args.text, epochs=args.epochs)
+    options = EmbeddedOptions(peers=args.peers, text=text, epochs=args.epochs)
     return Embedded(home=home, options=options, random=SystemRandom())
 
 

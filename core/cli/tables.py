@@ -3,17 +3,13 @@
 from collections.abc import Sequence
 from datetime import datetime
 
+from core.api.numbers import amount, company, gathered
 from core.api.snapshot import CurvePoint, Notice, Snapshot, Standing
 
 
 def clean(text: str) -> str:
     """`text` without control characters: a peer's name must not move the cursor or colour the terminal."""
     return "".join(letter if letter.isprintable() else " " for letter in text)
-
-
-def amount(number: float) -> str:
-    """A number with thousands set apart: 12 345."""
-    return f"{number:,.0f}".replace(",", " ")
 
 
 def rate(samples_per_s: float) -> str:
@@ -37,16 +33,17 @@ def status_text(snapshot: Snapshot) -> str:
         rows.append(("Problem", clean(f"{snapshot.problem.message} {snapshot.problem.hint}".strip())))
     if collaboration is not None:
         rows.append(("Collaboration", clean(f"{collaboration.name}, organised by {collaboration.organiser}")))
-        samples = f"{amount(snapshot.epoch_samples)} of {amount(collaboration.target_samples)} samples"
-        rows.append(("Epoch", f"{snapshot.epoch}, {samples}"))
+        samples = gathered(snapshot.epoch_samples, collaboration.target_samples)
+        rows.append(("Epoch", f"{amount(snapshot.epoch)}, {samples}"))
     if training is not None or heldout is not None:
         losses = [(training, "in training"), (heldout, "on held-out text")]
         known = [f"{loss:.3f} {where}" for loss, where in losses if loss is not None]
         if collaboration is not None and collaboration.loss_unigram is not None:
             known.append(f"{collaboration.loss_unigram:.3f} for word frequencies alone")
         rows.append(("Loss", ", ".join(known) + " (nats)"))
+    here = company(snapshot.volunteers, snapshot.always_on)
     rows += [
-        ("Peers", f"{len(snapshot.peers)} here, {rate(snapshot.samples_per_s)} samples/s together"),
+        ("Here", f"{here}, {rate(snapshot.samples_per_s)} samples/s together"),
         (
             "This computer",
             f"{clean(snapshot.me.name)} ({snapshot.me.peer}), {rate(snapshot.me.samples_per_s)} samples/s",

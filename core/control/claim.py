@@ -11,9 +11,9 @@ from pathlib import Path
 import msgspec
 import psutil
 
-from core.api.commands import EngineFile
+from core.api.commands import ENGINE_FILE_BYTES_MAX, EngineFile
 from core.base.problems import Busy, UserProblem
-from core.control.client import ENGINE_BYTES_MAX, ControlClient, NotRunning, read_engine_file
+from core.control.client import ControlClient, NotRunning, read_engine_file
 from core.durable import PRIVATE_FILE, make_directory, problem_of, read_bounded, write_new
 from core.paths import Home
 
@@ -56,7 +56,7 @@ async def claim(home: Home, file: EngineFile) -> None:
 def release(home: Home, file: EngineFile) -> None:
     """Remove `engine.json`, if it is still `file`."""
     with contextlib.suppress(OSError, UserProblem, ValueError):
-        data = read_bounded(home.engine_file, ENGINE_BYTES_MAX)
+        data = read_bounded(home.engine_file, ENGINE_FILE_BYTES_MAX)
         if data is not None and msgspec.json.decode(data, type=EngineFile) == file:
             home.engine_file.unlink(missing_ok=True)
 

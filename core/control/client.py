@@ -10,14 +10,12 @@ from typing import Any
 import aiohttp
 import msgspec
 
-from core.api.commands import EngineFile
-from core.api.snapshot import PROTOCOL_VERSION, Notice, ProblemView, Snapshot
+from core.api.commands import ENGINE_FILE_BYTES_MAX, ENGINE_MESSAGE_BYTES_MAX, EngineFile, Failure, Message
+from core.api.snapshot import PROTOCOL_VERSION, Notice, Snapshot
 from core.base.problems import Problem, UserProblem
 from core.durable import read_bounded
 from core.paths import Home
 
-ENGINE_BYTES_MAX = 4096
-SNAPSHOT_BYTES_MAX = 4 * 1024 * 1024
 NOTICES_HELD = 500
 CONNECT_TIMEOUT_S = 5.0
 CALL_TIMEOUT_S = 60.0
@@ -36,22 +34,6 @@ class Shown(msgspec.Struct, frozen=True):
 Notification = Snapshot | Notice | Shown
 
 
-class _Error(msgspec.Struct, frozen=True):
-    code: int
-    message: str
-    data: ProblemView | None = None
-
-
-class _Message(msgspec.Struct, frozen=True):
-    """An answer or a notification of the engine."""
-
-    id: int | None = None
-    method: str | None = None
-    result: msgspec.Raw = msgspec.Raw(b"null")
-    error: _Error | None = None
-    params: msgspec.Raw = msgspec.Raw(b"null")
-
-
 def read_engine_file(home: Home) -> EngineFile | None:
     """Who says to run on this home; None when nobody does, or the file is no good.
 
@@ -59,7 +41,7 @@ def read_engine_file(home: Home) -> EngineFile | None:
         UserProblem: the system does not let us read it.
     """
     try:
-        data = read_bounded(home.engine_file, ENGINE_BYTES_MAX)
+        data = read_bounded(home.engine_file, ENGINE_FILE_BYTES_MAX)
         return None if data is None else msgspec.json.decode(data, type=EngineFile)
     except ValueError:
         return None
@@ -71,7 +53,7 @@ class ControlClient:
     def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
         self._socket = socket
         self._number = 0
-        self._waiting: dict[int, asyncio.Future[_Message]] = {}
+        self._waiting: dict[int, asyncio.Future[Message]] = {}
         self._snapshot: Snapshot | None = None
         self._others: deque[Notice | Shown] = deque(maxlen=NOTICES_HELD)
         self._arrived = asyncio.Event()
@@ -141,12 +123,12 @@ class ControlClient:
 
     async def _ask(
         self, method: str, params: Mapping[str, object] = MappingProxyType({}), timeout_s: float = CALL_TIMEOUT_S
-    ) -> _Message:
+    ) -> Message:
         if self._closed:
             raise _gone()
         self._number += 1
         number = self._number
-        future: asyncio.Future[_Message] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
         self._waiting[number] = future
         request = {"jsonrpc": "2.0", "id": number, "method": method, "params": dict(params)}
         try:
@@ -168,7 +150,7 @@ class ControlClient:
         try:
             async for frame in self._socket:
                 if frame.type is aiohttp.WSMsgType.TEXT:
-                    self._take(msgspec.json.decode(frame.data, type=_Message))
+                    self._take(msgspec.json.decode(frame.data, type=Message))
         finally:
             self._closed = True
             self._arrived.set()
@@ -176,7 +158,7 @@ class ControlClient:
                 if not future.done():
                     future.set_exception(_gone())
 
-    def _take(self, message: _Message) -> None:
+    def _take(self, message: Message) -> None:
         match message.method:
             case None:
                 future = self._waiting.get(message.id or 0)
@@ -198,7 +180,7 @@ async def _open(session: aiohttp.ClientSession, file: EngineFile, timeout_s: flo
             return await session.ws_connect(
                 f"http://127.0.0.1:{file.port}/control",
                 headers={"Authorization": f"Bearer {file.token}"},
-                max_msg_size=SNAPSHOT_BYTES_MAX,
+                max_msg_size=ENGINE_MESSAGE_BYTES_MAX,
                 heartbeat=20.0,
             )
     except aiohttp.WSServerHandshakeError as error:
@@ -219,7 +201,7 @@ def _gone() -> NotRunning:
     return NotRunning("Potluck has stopped.", hint="Start it with: potluck")
 
 
-def _problem_of(error: _Error) -> Problem:
+def _problem_of(error: Failure) -> Problem:
     """The engine's problem, as if it had been raised here."""
     if error.data is None:
         return UserProblem(error.message)

@@ -2,17 +2,8 @@
 
 from typing import Protocol
 
-import msgspec
-
+from core.api.commands import Evaluation
 from core.api.snapshot import Snapshot
-
-
-class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
-    """What a look at the held-out text showed: masked-word losses in nats."""
-
-    epoch: int
-    loss: float
-    loss_unigram: float
 
 
 class Intents(Protocol):

@@ -21,6 +21,8 @@ from core.base.problems import BadInput, Problem, WireProblem, WorkerProblem
 from core.workers.frames import (
     LENGTH_BYTES,
     Failed,
+    Ping,
+    Pong,
     Start,
     ToEngine,
     ToWorker,
@@ -42,7 +44,9 @@ def main() -> int:
     source, sink = _take_pipe()
     say = _speaker(sink)
     inbox: queue.Queue[ToWorker] = queue.Queue(INBOX_MAX)
-    threading.Thread(target=listen, args=(source, inbox.put, os._exit), name="leash", daemon=True).start()
+    threading.Thread(
+        target=listen, args=(source, answering(say, inbox.put), os._exit), name="leash", daemon=True
+    ).start()
     _step_back()
     try:
         start = inbox.get()
@@ -66,7 +70,7 @@ def run(*_: object) -> NoReturn:
     os._exit(code)
 
 
-def listen(source: BinaryIO, put: Callable[[ToWorker], None], leave: Callable[[int], None]) -> None:
+def listen(source: BinaryIO, put: Callable[[ToWorker | Ping], None], leave: Callable[[int], None]) -> None:
     """Read frames until the pipe ends, then leave with code 0; leave with code 1 when something unreadable comes.
 
     Args:
@@ -74,7 +78,7 @@ def listen(source: BinaryIO, put: Callable[[ToWorker], None], leave: Callable[[i
         put: Takes each frame.
         leave: Ends the process.
     """
-    decoder = frame_decoder(ToWorker)
+    decoder = frame_decoder(ToWorker | Ping)
     try:
         while header := source.read(LENGTH_BYTES):
             length = frame_length(_whole(header, LENGTH_BYTES))
@@ -86,6 +90,18 @@ def listen(source: BinaryIO, put: Callable[[ToWorker], None], leave: Callable[[i
         leave(0)
     else:
         leave(0)
+
+
+def answering(say: Callable[[ToEngine], None], put: Callable[[ToWorker], None]) -> Callable[[ToWorker | Ping], None]:
+    """Answers a Ping in the thread that listens, so that only a process that stands still owes one; puts the rest."""
+
+    def take(frame: ToWorker | Ping) -> None:
+        if isinstance(frame, Ping):
+            say(Pong())
+        else:
+            put(frame)
+
+    return take
 
 
 def open_conversation(start: Start, say: Callable[[ToEngine], None], clock: Callable[[], float]) -> "Conversation":
@@ -134,13 +150,15 @@ def _take_pipe() -> tuple[BinaryIO, BinaryIO]:
 
 
 def _speaker(sink: BinaryIO) -> Callable[[ToEngine], None]:
-    """Sends frames; ends the process when nobody listens any more."""
+    """Sends frames, from any thread; ends the process when nobody listens any more."""
+    whole = threading.Lock()
 
     def say(frame: ToEngine) -> None:
         rest = memoryview(encode_frame(frame))
         try:
-            while rest:
-                rest = rest[sink.write(rest) :]
+            with whole:
+                while rest:
+                    rest = rest[sink.write(rest) :]
         except OSError:
             os._exit(0)
 

@@ -85,6 +85,10 @@ class Go(Frame, frozen=True, kw_only=True, tag="go"):
     """Train on."""
 
 
+class Ping(Frame, frozen=True, kw_only=True, tag="ping"):
+    """Answer Pong at once, whatever you are busy with."""
+
+
 # --- worker to engine ------------------------------------------------------------------------------------------------
 
 
@@ -152,12 +156,17 @@ class Failed(Frame, frozen=True, kw_only=True, tag="failed"):
     hint: str = ""
 
 
+class Pong(Frame, frozen=True, kw_only=True, tag="pong"):
+    """The process runs; nothing is said about its work."""
+
+
 ToWorker = Start | Collect | Absorb | Release | Load | Evaluate | Hold | Go
-ToEngine = Ready | Progress | Collected | Stepped | Loaded | Evaluated | Failed
+"""What the work is told; a Ping is answered before it gets there."""
+ToEngine = Ready | Progress | Collected | Stepped | Loaded | Evaluated | Failed | Pong
 
 
 def frame_decoder(direction: Any) -> msgspec.msgpack.Decoder[Any]:
-    """A decoder for one direction: `ToWorker` or `ToEngine`."""
+    """A decoder for one direction: `ToWorker | Ping` or `ToEngine`."""
     return msgspec.msgpack.Decoder(Union[direction])  # noqa: UP007
 
 

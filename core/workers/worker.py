@@ -16,6 +16,9 @@ from core.durable import problem_of
 from core.workers.frames import (
     LENGTH_BYTES,
     Failed,
+    Ping,
+    Pong,
+    Ready,
     Start,
     ToEngine,
     ToWorker,
@@ -27,6 +30,10 @@ from core.workers.frames import (
 LOG_BYTES_MAX = 4 * 1024 * 1024
 EXIT_TIMEOUT_S = 2.0
 """How long a worker that has closed its pipe may take to end."""
+PING_S = 3.0
+UNANSWERED_MAX = 5
+"""So many pings in a row without a word from the worker mean that its process stands still.  Pings are counted, not
+seconds, so that a computer that slept does not blame its worker."""
 
 
 def worker_command() -> list[str]:
@@ -61,16 +68,25 @@ class Worker:
         log: Where the worker's stderr goes; begun anew when it has grown beyond 4 MiB.
         on_frame: Called with every frame of the worker, in order.
         command: The program; by default this program's own worker.
+        ping_s: How often it is asked whether it runs, once it is ready: importing torch can take long.
     """
 
     def __init__(
-        self, *, log: Path, on_frame: Callable[[ToEngine], None], command: Sequence[str] | None = None
+        self,
+        *,
+        log: Path,
+        on_frame: Callable[[ToEngine], None],
+        command: Sequence[str] | None = None,
+        ping_s: float = PING_S,
     ) -> None:
         self._log = log
         self._on_frame = on_frame
         self._command = list(command or worker_command())
         self._process: asyncio.subprocess.Process | None = None
         self._killed = False
+        self._ping_s = ping_s
+        self._ready = asyncio.Event()
+        self._unanswered = 0
         self.failure: Failed | None = None
 
     @property
@@ -101,6 +117,7 @@ class Worker:
         self._process = process
         if self._killed:
             process.kill()
+        asking = asyncio.create_task(self._ask())
         try:
             self.send(start)
             await self._read(process)
@@ -108,12 +125,13 @@ class Worker:
             with contextlib.suppress(TimeoutError):
                 return await asyncio.wait_for(process.wait(), EXIT_TIMEOUT_S)
         finally:
+            asking.cancel()
             if process.returncode is None:
                 self.kill()
                 await process.wait()
         return await process.wait()
 
-    def send(self, frame: ToWorker) -> None:
+    def send(self, frame: ToWorker | Ping) -> None:
         """Say something to the worker; without effect once it is gone."""
         process = self._process
         if process is None or process.stdin is None or process.stdin.is_closing():
@@ -127,6 +145,18 @@ class Worker:
             with contextlib.suppress(ProcessLookupError):
                 self._process.kill()
 
+    async def _ask(self) -> None:
+        """Ping until nothing comes back, then end it."""
+        await self._ready.wait()
+        while self._unanswered < UNANSWERED_MAX:
+            self._unanswered += 1
+            self.send(Ping())
+            await asyncio.sleep(self._ping_s)
+        self.failure = Failed(
+            code="worker", message="The training process does not answer.", hint="It is started again."
+        )
+        self.kill()
+
     async def _read(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdout is not None
         decoder = frame_decoder(ToEngine)
@@ -134,8 +164,14 @@ class Worker:
             while True:
                 header = await process.stdout.readexactly(LENGTH_BYTES)
                 frame: ToEngine = decoder.decode(await process.stdout.readexactly(frame_length(header)))
-                if isinstance(frame, Failed):
-                    self.failure = frame
+                self._unanswered = 0
+                match frame:
+                    case Pong():
+                        continue
+                    case Ready():
+                        self._ready.set()
+                    case Failed():
+                        self.failure = frame
                 self._on_frame(frame)
         except (asyncio.IncompleteReadError, ConnectionError):
             return

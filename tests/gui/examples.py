@@ -81,7 +81,7 @@ def curve(epochs: int) -> list[CurvePoint]:
 
 def snapshot(
     activity: Activity = Activity.TRAINING,
-    sentence: str = "Training together with 2 others: 1,264 of 2,048 samples for epoch 41.",
+    sentence: str = "Training together with 2 others: 1 264 of 2 048 samples for epoch 41.",
     *,
     epoch: int = 40,
     samples: int = 1264,

@@ -19,7 +19,7 @@ def test_peers_say_who_what_and_how_fast(qt, examples):
     model = peers_table()
     model.follow(examples.snapshot().peers)
     assert [shown(model, 1, column) for column in range(4)] == ["Bee (you)", "Volunteer", "Training", "62"]
-    assert [shown(model, 3, column) for column in range(4)] == ["Welcome desk", "Backbone", "Waiting", text.NOTHING]
+    assert [shown(model, 3, column) for column in range(4)] == ["Welcome desk", "Always on", "Waiting", text.NOTHING]
     assert model.index(1, 0).data(MINE_ROLE)
     assert not model.index(0, 0).data(MINE_ROLE)
     assert model.index(3, 0).data(ICON_ROLE) == "backbone"
@@ -29,7 +29,7 @@ def test_peers_say_who_what_and_how_fast(qt, examples):
 def test_leaderboard_has_ranks_and_shares(qt, examples):
     model = leaderboard_table()
     model.follow(examples.snapshot().leaderboard)
-    assert [shown(model, 0, column) for column in range(4)] == ["1", "Ada's laptop", "48,660", "59 %"]
+    assert [shown(model, 0, column) for column in range(4)] == ["1", "Ada's laptop", "48 660", "59 %"]
     assert model.index(0, 3).data(SHARE_ROLE) == 0.594
     assert model.index(0, 1).data(SHARE_ROLE) is None
 

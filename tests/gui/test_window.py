@@ -11,8 +11,9 @@ from app import text
 from app.choices import Closing, ThemeChoice
 from app.link import Link, LinkState
 from app.theme import DARK, LIGHT
+from app.views import status_line
 from app.views.tray import tray_state
-from core.api.snapshot import Activity, ProblemView
+from core.api.snapshot import Activity, Notice, ProblemView
 
 TAB_STOPS_MAX = 30
 
@@ -30,13 +31,13 @@ def test_a_snapshot_is_on_the_window(parts, examples):
         "Contributing",
         "175",
         "62",
-        "28,836",
+        "28 836",
         "2 of 3",
         "Towards epoch 41",
     ):
         assert part in said
-    assert "1,264 of 2,048 samples" in said
-    assert "4 peers here" in said
+    assert "1 264 of 2 048 samples" in said
+    assert "3 volunteers here, 1 always on" in said
     assert parts.window.windowTitle().startswith("A small ALBERT")
     assert "5.35 nats at epoch 40" in parts.dashboard.curve.accessibleDescription()
     assert "6.31" in parts.dashboard.curve.accessibleDescription()
@@ -70,6 +71,45 @@ def test_space_flips_the_switch_and_it_stays_until_the_engine_agrees(parts, exam
     assert switch.isChecked()
 
 
+def test_the_sentence_follows_the_switch_at_once(parts, examples):
+    parts.window.show()
+    parts.store.put(examples.STATES["paused"]())
+    assert "Paused by you" in words(parts.window)
+    parts.intents.contribute(True)
+    assert "Paused by you" not in words(parts.window)
+    assert "Beginning to contribute again…" in words(parts.window)
+    parts.store.put(examples.snapshot())
+    assert "Training together" in words(parts.window)
+    parts.intents.contribute(False)
+    assert "Training together" not in words(parts.window)
+
+
+def test_news_goes_after_a_while(parts, examples, until, monkeypatch):
+    monkeypatch.setattr(status_line, "NEWS_MS", 1)
+    parts.store.put(examples.snapshot())
+    parts.window.status.show_news(Notice(1, 0.0, "info", "Contributing again."))
+    assert parts.window.status.news == "Contributing again."
+    until(lambda: not parts.window.status.news)
+    parts.window.status.show_news(Notice(2, 0.0, "warning", "Slow line."))
+    assert parts.window.status._fade.remainingTime() > 1000
+    assert parts.window.status.news == "Slow line."
+
+
+def test_what_the_sentence_says_is_no_news(parts, examples):
+    parts.store.put(examples.snapshot())
+    parts.window.status.show_news(Notice(1, 0.0, "info", "Paused by you."))  # comes before the snapshot
+    parts.store.put(examples.STATES["paused"]())
+    assert parts.window.status.news == ""
+    parts.window.status.show_news(Notice(2, 0.0, "info", "Paused by you."))
+    assert parts.window.status.news == ""
+
+
+def test_more_than_enough_samples(parts, examples):
+    parts.window.show()
+    parts.store.put(examples.snapshot(samples=5472))
+    assert "2 048 of 2 048 samples gathered, averaging" in words(parts.window)
+
+
 def test_a_failed_wish_puts_the_switch_back(parts, examples):
     parts.store.put(examples.snapshot())
     parts.intents.contribute(False)
@@ -84,6 +124,10 @@ def test_the_switch_rests_without_an_engine(parts, examples):
     assert not parts.dashboard.header.switch.isEnabled()
     assert not parts.window.actions_.toggle.isEnabled()
     assert parts.window.status.words == "Connecting to the engine…"
+    parts.intents.contribute(False)
+    parts.intents.forget()  # the call could not be sent
+    assert not parts.dashboard.header.switch.isEnabled()
+    assert "Training together" not in words(parts.window)
     parts.window.show_link(Link(LinkState.CONNECTED))
     parts.store.put(examples.snapshot())
     assert parts.dashboard.header.switch.isEnabled()

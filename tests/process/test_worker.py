@@ -20,7 +20,9 @@ def run(program: str, folder: Path, *, kill: bool = False) -> tuple[int, list[fr
     heard: list[frames.ToEngine] = []
 
     async def go() -> tuple[int, Worker]:
-        worker = Worker(log=folder / "log", on_frame=heard.append, command=[sys.executable, "-c", PRELUDE + program])
+        worker = Worker(
+            log=folder / "log", on_frame=heard.append, command=[sys.executable, "-c", PRELUDE + program], ping_s=0.2
+        )
         running = asyncio.create_task(worker.run(START))
         while kill and worker.pid is None:  # noqa: ASYNC110 - the process has no event before it is there
             await asyncio.sleep(0)
@@ -71,3 +73,30 @@ def test_killing_needs_no_consent(tmp_path: Path) -> None:
     stubborn = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)"
     code, _, _ = run(stubborn, tmp_path, kill=True)
     assert code != 0
+
+
+READY = """
+def hear():
+    return f.frame_decoder(f.ToWorker | f.Ping).decode(sys.stdin.buffer.read(f.frame_length(sys.stdin.buffer.read(4))))
+def say(frame):
+    out.write(f.encode_frame(frame)); out.flush()
+hear()
+say(f.Ready(epoch=0, lineage=b"", digest=b"", checkpoint="", numel=1, parameters=1))
+"""
+
+
+def test_a_process_that_stands_still_is_ended(tmp_path: Path) -> None:
+    frozen = READY + "import os, signal; os.kill(os.getpid(), signal.SIGSTOP)"
+    code, heard, worker = run(frozen, tmp_path)
+    assert code == -9
+    assert len(heard) == 1
+    assert worker.failure is not None
+    assert worker.failure.message == "The training process does not answer."
+
+
+def test_a_process_that_answers_lives_on_however_long_it_works(tmp_path: Path) -> None:
+    answers = READY + "for _ in range(8):\n    assert hear() == f.Ping(); say(f.Pong())\nout.close(); sys.exit(7)"
+    code, heard, worker = run(answers, tmp_path)
+    assert code in {7, -9}
+    assert len(heard) == 1  # no Pong among them
+    assert worker.failure is None

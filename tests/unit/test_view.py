@@ -5,11 +5,13 @@ from random import Random
 import numpy as np
 
 from core.api.snapshot import Activity
+from core.base.ids import PeerId
 from core.base.machine import Tick
 from core.base.manifest import AveragingNumbers, Manifest
 from core.base.problems import NoSpace
 from core.base.signing import Ed25519Verifier, KeyPair
 from core.swarm.participant import Participant, ParticipantSettings
+from core.swarm.progress import Report
 from core.swarm.states import State, StateName
 from core.view import Standpoint, take_snapshot
 from core.workers.state_files import DiskStateSink
@@ -63,27 +65,57 @@ def test_pause_is_the_persons_own_word(tmp_path):
     assert "you" in snapshot.sentence
 
 
-def test_training_says_how_far_and_with_whom(tmp_path):
+def joining(tmp_path):
     peer = participant(tmp_path)
     vector = np.zeros(4, np.float32)
     peer.start([], now=0.0)
     peer.trainer_ready(State(StateName(7, b"l" * 32), b"d" * 32, "x"), contribution=vector, mean=vector, now=1.0)
-    snapshot = take_snapshot(at(participant=peer, manifest=MANIFEST))
-    assert snapshot.activity is Activity.JOINING
-    deadline = peer.deadline
-    while peer.epochs.phase == "joining":
-        assert deadline is not None
+    return peer
 
-        peer.handle(Tick(), deadline)
-        deadline = peer.deadline
-    peer.progressed(samples=40, samples_per_s=8.0, loss=1.0, now=7.0)
+
+def trained(tmp_path, *, samples):
+    peer = joining(tmp_path)
+    while peer.epochs.phase == "joining":
+        assert peer.deadline is not None
+        peer.handle(Tick(), peer.deadline)
+    peer.progressed(samples=samples, samples_per_s=8.0, loss=1.0, now=7.0)
+    return peer
+
+
+def test_joining_is_said(tmp_path):
+    snapshot = take_snapshot(at(participant=joining(tmp_path), manifest=MANIFEST))
+    assert snapshot.activity is Activity.JOINING
+
+
+def test_training_says_how_far_and_with_whom(tmp_path):
+    peer = trained(tmp_path, samples=40)
     snapshot = take_snapshot(at(participant=peer, manifest=MANIFEST))
     assert snapshot.activity is Activity.TRAINING
     assert snapshot.sentence == "Training alone for now: 40 of 100 samples for epoch 8."
     assert (snapshot.epoch, snapshot.epoch_samples, snapshot.samples_per_s) == (7, 40, 8.0)
     (me,) = snapshot.peers
+    assert me.samples_per_s == 8.0
     assert me.is_me
     assert me.samples_pending == 40
+
+
+def test_more_than_enough_samples_are_enough(tmp_path):
+    peer = trained(tmp_path, samples=547_200)
+    snapshot = take_snapshot(at(participant=peer, manifest=MANIFEST))
+    assert snapshot.sentence == "Training alone for now: all 100 samples for epoch 8 are gathered."
+
+
+def test_who_has_stopped_has_no_speed(tmp_path):
+    peer = trained(tmp_path, samples=40)
+    snapshot = take_snapshot(at(participant=peer, manifest=MANIFEST, contributing=False))
+    assert (snapshot.me.samples_per_s, snapshot.samples_per_s, snapshot.peers[0].samples_per_s) == (0.0, 0.0, 0.0)
+    left = Report(
+        role="volunteer", name="Bea", activity="finished", host="127.0.0.1", port=1, epoch=7, lineage=b"l" * 32,
+        digest=b"", in_step=False, samples=0, samples_per_s=61.8, time=9.0,
+    )  # fmt: skip
+    peer.membership.heard(PeerId(b"p" * 32), left, expires=99.0, now=9.0)
+    bea = take_snapshot(at(participant=peer, manifest=MANIFEST)).peers[1]
+    assert (bea.name, bea.activity, bea.samples_per_s) == ("Bea", "finished", 0.0)
 
 
 def test_a_backbone_watches(tmp_path):

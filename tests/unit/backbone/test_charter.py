@@ -58,6 +58,22 @@ def test_a_missing_file_is_damage(tmp_path: Path, name: str) -> None:
         charters.load_charter(made.folder)
 
 
+def test_a_folder_that_holds_no_collaboration_is_the_persons_mistake(tmp_path: Path) -> None:
+    for folder, said in ((tmp_path / "nowhere", "There is no folder"), (tmp_path, "holds no collaboration")):
+        with pytest.raises(BadInput, match=said) as caught:
+            charters.load_charter(folder)
+        assert "manifest.json" in caught.value.hint
+        assert "Errno" not in str(caught.value)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    made = make(tmp_path)
+    (made.folder / charters.INVITE).unlink()
+    with pytest.raises(Damaged, match=r"invite\.txt: No such file") as caught:
+        charters.load_charter(made.folder)
+    assert "Errno" not in str(caught.value)
+
+
 def test_a_short_key_is_damage(tmp_path: Path) -> None:
     made = make(tmp_path)
     (made.folder / charters.AUTHORITY).write_bytes(b"short")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from core.api.commands import Evaluation
 from core.api.snapshot import (
     Activity,
     Collaboration,
@@ -18,7 +19,6 @@ from core.api.snapshot import (
 )
 from core.base.problems import NoSpace
 from core.control.door import Door
-from core.control.intents import Evaluation
 from core.control.notices import NoticeRing
 from core.paths import Home
 

@@ -242,6 +242,29 @@ def test_every_command_has_help(capsys):
     assert capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["backbone", "--charter"],
+        ["demo", "--headless", "--text"],
+        ["engine", "--embedded", "--text"],
+        ["engine", "--join", "x", "--text"],
+    ],
+)
+def test_a_folder_that_is_not_there_is_a_sentence(words, home, tmp_path, capsys):
+    assert main([*words, str(tmp_path / "nowhere")]) == 2
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert said.startswith(f"potluck: There is no folder {tmp_path / 'nowhere'}. Name ")
+    assert "Errno" not in said
+
+
+def test_a_home_that_is_a_file_is_a_sentence(tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    for words in (["demo", "--headless"], ["status"]):
+        assert main([*words, "--home", str(tmp_path / "file")]) == 2
+        assert "Errno" not in capsys.readouterr().err
+
+
 def test_whole_numbers():
     assert whole(1, 5)("3") == 3
     for text in ("0", "6", "3.0", ""):

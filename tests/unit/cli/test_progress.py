@@ -2,6 +2,8 @@
 
 import io
 
+import pytest
+
 from core.api.snapshot import Activity
 from core.cli.progress import LiveLine, live_text
 from tests.unit.cli.conftest import a_snapshot
@@ -24,8 +26,8 @@ def test_plain_lines_without_a_terminal():
     line.close()
     assert stream.getvalue().splitlines() == [
         "Hello.",
-        "epoch 3  1 peer  123 samples/s  loss 8.500  held-out 8.000  training",
-        "epoch 4  1 peer  123 samples/s  loss 8.500  held-out 8.000  catching up",
+        "epoch 3  1 volunteer  123 samples/s  loss 8.500  held-out 8.000  training",
+        "epoch 4  1 volunteer  123 samples/s  loss 8.500  held-out 8.000  catching up",
     ]
 
 
@@ -52,13 +54,29 @@ def test_bold_and_narrow(monkeypatch):
     LiveLine(stream, {}).update(a_snapshot())
     shown = stream.getvalue().removeprefix("\r\x1b[K").replace("\x1b[1m", "").replace("\x1b[0m", "")
     assert "\x1b[1mepoch 3\x1b[0m" in stream.getvalue()
-    assert len(shown) == 29
+    assert shown == "epoch 3  40%  training"
 
 
 def test_a_dumb_terminal_gets_plain_lines():
     stream = Terminal()
     LiveLine(stream, {"TERM": "dumb"}).update(a_snapshot())
     assert "\x1b" not in stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("columns", "shown"),
+    [
+        (200, "epoch 3  ########............  40%  1 volunteer  123 samples/s  loss 8.500  held-out 8.000  training"),
+        (90, "epoch 3  ####......  40%  1 volunteer  123 samples/s  loss 8.500  held-out 8.000  training"),
+        (79, "epoch 3  ####......  40%  1 volunteer  123 samples/s  loss 8.500  training"),
+        (60, "epoch 3  40%  123 samples/s  loss 8.500  training"),
+        (40, "epoch 3  40%  loss 8.500  training"),
+        (5, "epoch"),
+    ],
+)
+def test_what_matters_least_goes_first(columns, shown):
+    assert live_text(a_snapshot(), "#.", columns=columns) == shown
+    assert len(live_text(a_snapshot(), "#.", columns=columns)) <= columns
 
 
 def test_without_a_collaboration():

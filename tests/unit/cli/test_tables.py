@@ -1,7 +1,7 @@
 """Snapshots as text."""
 
 from core.api.snapshot import Notice
-from core.cli.tables import amount, clean, leaderboard_text, newest_loss, notice_text, rate, status_text
+from core.cli.tables import clean, leaderboard_text, newest_loss, notice_text, rate, status_text
 from tests.unit.cli.conftest import a_snapshot
 
 
@@ -9,7 +9,9 @@ def test_status():
     text = status_text(a_snapshot())
     assert "Epoch          3, 400 of 1 000 samples" in text
     assert "8.500 in training, 8.000 on held-out text, 6.500 for word frequencies alone (nats)" in text
+    assert "Here           1 volunteer, 123 samples/s together" in text
     assert "Switch         contributing" in text
+    assert "3, 1 000 of 1 000 samples gathered, averaging" in status_text(a_snapshot(epoch_samples=5472))
     bare = status_text(a_snapshot(collaboration=None, curve=[], contributing=False))
     assert "Loss" not in bare
     assert "paused" in bare
@@ -27,7 +29,6 @@ def test_strangers_cannot_write_control_characters():
 
 
 def test_numbers():
-    assert amount(1234567) == "1 234 567"
     assert rate(12.34) == "12.3"
     assert rate(1234.5) in {"1 234", "1 235"}
     assert newest_loss([]) == (None, None)

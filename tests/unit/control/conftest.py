@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from core.api.commands import Evaluation
 from core.api.snapshot import Activity, Mine, Snapshot
-from core.control.intents import Evaluation
 from core.paths import Home
 
 

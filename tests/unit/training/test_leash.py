@@ -2,8 +2,8 @@ import io
 
 import pytest
 
-from core.training.__main__ import listen
-from core.workers.frames import Go, Hold, ToWorker, encode_frame
+from core.training.__main__ import answering, listen
+from core.workers.frames import Go, Hold, Ping, Pong, ToEngine, ToWorker, encode_frame
 
 
 class Left(Exception):
@@ -26,6 +26,15 @@ def test_it_leaves_when_the_pipe_ends() -> None:
     assert heard(encode_frame(Go()) + encode_frame(Hold())) == ([Go(), Hold()], 0)
 
 
+def test_whoever_listens_answers_a_ping_whatever_the_others_do() -> None:
+    said: list[ToEngine] = []
+    inbox: list[ToWorker] = []
+    take = answering(said.append, inbox.append)
+    for frame in (Go(), Ping(), Hold()):
+        take(frame)
+    assert (said, inbox) == ([Pong()], [Go(), Hold()])
+
+
 @pytest.mark.parametrize("cut", [1, 3, 4, 6])
 def test_it_leaves_when_the_pipe_ends_within_a_frame(cut: int) -> None:
     assert heard(encode_frame(Go()) + encode_frame(Hold())[:cut]) == ([Go()], 0)
@@ -35,3 +44,7 @@ def test_it_leaves_when_the_pipe_ends_within_a_frame(cut: int) -> None:
 def test_it_leaves_with_an_error_at_garbage(garbage: bytes, capsys: pytest.CaptureFixture[str]) -> None:
     assert heard(garbage) == ([], 1)
     assert "unreadable" in capsys.readouterr().err
+
+
+def test_a_ping_is_heard() -> None:
+    assert heard(encode_frame(Ping())) == ([Ping()], 0)

@@ -1,0 +1,24 @@
+"""How numbers and counts are written, the same in the window, on the command line and in the engine's sentences."""
+
+
+def amount(number: float, *, decimals: int = 0) -> str:
+    """A number with thousands set apart by a plain space, which every terminal can print: 12 345.
+
+    Args:
+        number: Finite.
+        decimals: Digits after the point.
+    """
+    return f"{number:,.{decimals}f}".replace(",", " ")
+
+
+def gathered(samples: int, target: int) -> str:
+    """How far an epoch is: "40 of 2 048 samples"; once there are enough, more of them say nothing more."""
+    if samples >= target:
+        return f"{amount(target)} of {amount(target)} samples gathered, averaging"
+    return f"{amount(samples)} of {amount(target)} samples"
+
+
+def company(volunteers: int, always_on: int) -> str:
+    """Who is here: "3 volunteers, 1 always on"; a volunteer trains, a backbone is always on and does not."""
+    trains = f"{amount(volunteers)} volunteer{'' if volunteers == 1 else 's'}"
+    return f"{trains}, {amount(always_on)} always on" if always_on else trains
