@@ -22,7 +22,7 @@ from core.base.wire import MessageCodec
 from core.chronicle import Chronicle
 from core.control.door import Door
 from core.control.notices import NoticeRing
-from core.dht.events import Learned
+from core.dht.events import ClockOff, Learned
 from core.dht.messages import DHT_MESSAGES, Contact
 from core.durable import make_directory
 from core.keys import load_identity, system_keyring
@@ -35,7 +35,7 @@ from core.swarm import orders
 from core.swarm.messages import CATCH_UP_MESSAGES
 from core.swarm.participant import Participant, ParticipantSettings
 from core.swarm.rounds import Rounds
-from core.view import Standpoint, take_snapshot
+from core.view import Standpoint, clock_notice, take_snapshot
 from core.workers.state_files import DiskStateSink
 from core.workers.trainer import FATAL_CODES, Trainer, TrainerPlace
 
@@ -359,6 +359,8 @@ class Engine:
         match event:
             case Learned(contact=contact):
                 parts.host.learn(contact.peer_id, contact.host, contact.port)
+            case ClockOff(offset_s=offset_s):
+                self.notices.add(*clock_notice(offset_s))
             case orders.RoundRecord():
                 self._record(parts, event)
             case orders.RoundLost(reason=reason):

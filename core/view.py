@@ -1,6 +1,7 @@
 """The engine's state in the words of a Snapshot."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from core import VERSION
 from core.api.numbers import amount, gathered
@@ -77,6 +78,22 @@ def take_snapshot(at: Standpoint) -> Snapshot:
         problem=ProblemView(at.problem.code, at.problem.message, at.problem.hint) if at.problem is not None else None,
         notice_last=at.notice_last,
     )
+
+
+def clock_notice(offset_s: float) -> tuple[Literal["info", "warning"], str]:
+    """What to tell the person about this computer's clock: level and sentence.
+
+    Args:
+        offset_s: How far the others' clocks are ahead of it, by their median; 0.0: it is right again.
+    """
+    if not offset_s:
+        return "info", "This computer's clock agrees with the others' again."
+    way = "behind" if offset_s > 0 else "ahead of"
+    words = (
+        f"This computer's clock is {amount(abs(offset_s))} seconds {way} the other volunteers' clocks. "
+        "Let the system set it by itself (date and time settings); from a minute on others refuse its messages."
+    )
+    return "warning", words
 
 
 def _activity(at: Standpoint) -> Activity:

@@ -26,7 +26,7 @@ WORK_S = 600.0
 KEYS = 200
 AT_ONCE = 32
 SUBKEYS = 8
-SETTLE_S = 2.0
+SETTLE_S = 7.0
 
 
 class Figures(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ from core.base.ids import Key, PeerId
 from core.base.machine import Send, earliest
 from core.base.trace import Trace
 from core.dht.events import Learned, Output
-from core.dht.lookup import Walk
+from core.dht.lookup import Distrust, Walk
 from core.dht.messages import Answer, Contact, Find, Get, Nodes, Ping, Pong, Request, Values
 from core.dht.neighbours import Neighbours
 from core.dht.operations import Finding, Operation
@@ -20,6 +20,8 @@ from core.dht.settings import DhtSettings
 from core.dht.skew import Skew
 
 PROBES_MAX = 64
+PARALLEL_ON_A_PATH = 3
+"""One silent peer is not to hold up its path."""
 
 
 class Errands:
@@ -110,9 +112,9 @@ class Errands:
         """Ask a contact whether it is there, unless too many are being asked."""
         return self._ping(contact, now) if len(self._probing) < PROBES_MAX else []
 
-    def find(self, key: Key, now: float, *, width: int | None = None) -> Finding:
+    def find(self, key: Key, now: float, *, width: int | None = None, paths: int | None = None) -> Finding:
         """An operation that finds the nearest peers of a key."""
-        walk = self.walk(key, now, width=self._settings.replicas if width is None else width)
+        walk = self.walk(key, now, width=self._settings.replicas if width is None else width, paths=paths)
         return Finding(walk, client=self._settings.client, deadline=self.patience(now))
 
     def refresh(self, key: Key, now: float) -> Finding:
@@ -121,30 +123,26 @@ class Errands:
         walk = Walk(key, self._neighbours.start(key, now), width=width, parallel=width)
         return Finding(walk, client=self._settings.client, deadline=self.patience(now))
 
-    def walk(self, key: Key, now: float, *, width: int, quick: bool = False) -> Walk | Paths:
+    def walk(self, key: Key, now: float, *, width: int, quick: bool = False, paths: int | None = None) -> Walk | Paths:
         """The way to a key from whom we know now; `quick`: with more queries in flight."""
         settings = self._settings
         parallel = settings.parallel_quick if quick else settings.parallel
         start = self._neighbours.start(key, now)
-        prefix_limit = 0 if self._neighbours.table.knows_few_networks else settings.prefix_per_walk
-        if settings.paths <= 1:
-            return Walk(
-                key,
-                start,
-                width=width,
-                parallel=parallel,
-                prefix_limit=prefix_limit,
-                local_is_free=settings.local_is_free,
-            )
-        return Paths(
-            key,
-            start,
-            width=width,
-            parallel=parallel,
-            paths=settings.paths,
-            prefix_limit=prefix_limit,
+        table = self._neighbours.table
+        distrust = Distrust(
+            prefix_limit=0 if table.knows_few_networks else settings.prefix_per_walk,
             local_is_free=settings.local_is_free,
+            ghosts_max=settings.ghosts_max,
         )
+        paths = settings.paths if paths is None else paths
+        walk: Walk | Paths
+        if paths <= 1 or table.knows_few_networks:
+            walk = Walk(key, start, width=width, parallel=parallel, distrust=distrust)
+        else:
+            parallel = max(parallel, PARALLEL_ON_A_PATH * paths)
+            walk = Paths(key, start, width=width, parallel=parallel, paths=paths, distrust=distrust)
+        walk.expect(table.span_of(settings.replicas), parallel=settings.parallel_near if quick else None)
+        return walk
 
     def patience(self, now: float) -> float:
         """When an operation that begins now is to end with what it has."""

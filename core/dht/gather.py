@@ -119,15 +119,20 @@ class Gather:
         self._fetching.update(chosen)
         return chosen
 
-    def delivered(self, batch: Batch, records: Sequence[Record], now: float) -> None:
-        """The answer to a fetch.  What was left out before the last record in it, the peer does not have."""
+    def delivered(self, batch: Batch, records: Sequence[Record], now: float) -> bool:
+        """The answer to a fetch; returns whether it brought any of what was asked, truly signed.
+
+        What was left out before the last record in it, the peer does not have.
+        """
         peer, asked = batch
         self._fetching.discard(batch)
         sent = {tag_of(record.subkey): record for record in records}
         last = max((index for index, tag in enumerate(asked) if tag in sent), default=len(asked))
         for tag in asked[: last + 1]:
             self._unclaim(tag, peer)
-        self.offered([record for tag, record in sent.items() if tag in asked], now)
+        wanted = [record for tag, record in sent.items() if tag in asked]
+        self.offered(wanted, now)
+        return any(self._proofs.holds(self._key, record) for record in wanted)
 
     def failed(self, peer: PeerId) -> None:
         """`peer` no longer answers: its claims are void."""

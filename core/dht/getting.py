@@ -1,6 +1,6 @@
 """Reading a key."""
 
-from collections import deque
+from collections import Counter, deque
 
 from core.base.ids import PeerId
 from core.dht.gather import Gather
@@ -11,6 +11,11 @@ from core.dht.pages import split_index, split_tags
 from core.dht.paths import Paths
 
 INDEX_PAGES_MAX = 64
+IN_VAIN_MAX = 24
+"""Who answered so many fetches with nothing is not believed.  Where several travel in one datagram there may be no room
+for a long record in the answer, so fewer prove nothing."""
+PAGES_BELIEVED = 2
+"""After so many pages of somebody's index, records of it are fetched while the next are coming."""
 
 
 class Getting(Operation):
@@ -29,11 +34,16 @@ class Getting(Operation):
         self.walk = walk
         self.gather = gather
         self.quorum = quorum
+        self.again = False
+        """Whether this is the second attempt."""
         self._widened = False
         self._pages: deque[Ask] = deque()
         self._paging: dict[PeerId, int] = {}
         self._holders: dict[PeerId, Contact] = {}
         self._gave: set[PeerId] = set()
+        self._in_vain: Counter[PeerId] = Counter()
+        """Fetches from those who have delivered nothing yet."""
+        self._proven: set[PeerId] = set()
 
     @property
     def done(self) -> bool:
@@ -56,7 +66,7 @@ class Getting(Operation):
         asks = [] if enough else [Ask(c, Get(0, self.client, key, b"", PAD)) for c in self.walk.take()]
         asks += self._pages
         self._pages.clear()
-        if not self._paging and (enough or self.walk.done):
+        if self._believed() and (enough or self.walk.done):
             for peer, tags in self.gather.fetches():
                 asks.append(Ask(self._holders[peer], Fetch(0, self.client, key, b"".join(tags), PAD)))
         return asks
@@ -69,8 +79,8 @@ class Getting(Operation):
                 self.walk.answered(peer)
                 self.walk.add(answer.nodes, peer)
                 self._holders[peer] = contact
-                claims = split_index(answer.index)
-                if self.gather.offered(answer.records, now) or claims:
+                claims = split_index(answer.index) if self._in_vain[peer] < IN_VAIN_MAX else []
+                if self.gather.offered(answer.records, now) or (claims and not answer.more):
                     self._gave.add(peer)
                 self.gather.claimed(peer, claims, now)
                 pages = self._paging.pop(peer, 0) + 1
@@ -78,7 +88,8 @@ class Getting(Operation):
                     self._paging[peer] = pages
                     self._pages.append(Ask(contact, Get(0, self.client, self.walk.key, claims[-1].tag, PAD)))
             case Fetch(), Records():
-                self.gather.delivered((peer, tuple(split_tags(request.tags))), answer.records, now)
+                delivered = self.gather.delivered((peer, tuple(split_tags(request.tags))), answer.records, now)
+                self._judge(peer, delivered=delivered)
 
     def slow(self, contact: Contact, request: Request) -> None:
         """The walk goes on without."""
@@ -87,11 +98,31 @@ class Getting(Operation):
 
     def failed(self, contact: Contact, request: Request) -> None:
         """Go on without."""
-        self._paging.pop(contact.peer_id, None)
-        self._gave.discard(contact.peer_id)
-        self.gather.failed(contact.peer_id)
+        self._forget(contact.peer_id)
         if isinstance(request, Get):
             self.walk.failed(contact.peer_id)
+
+    def _judge(self, peer: PeerId, *, delivered: bool) -> None:
+        """A fetch was answered: a claim alone ends no read, and an index with nothing behind it is not read on."""
+        if delivered:
+            self._proven.add(peer)
+            self._in_vain.pop(peer, None)
+        elif peer not in self._proven:
+            self._gave.discard(peer)
+            self._in_vain[peer] += 1
+            if self._in_vain[peer] >= IN_VAIN_MAX:
+                self._forget(peer)
+
+    def _forget(self, peer: PeerId) -> None:
+        """What this peer says it holds counts no longer."""
+        self._paging.pop(peer, None)
+        self._pages = deque(ask for ask in self._pages if ask.contact.peer_id != peer)
+        self._gave.discard(peer)
+        self.gather.failed(peer)
+
+    def _believed(self) -> bool:
+        """Whether no index is coming, or one is so long that it must be seen whether there is anything behind it."""
+        return all(pages > PAGES_BELIEVED for pages in self._paging.values())
 
     def _enough(self) -> bool:
         return self.quorum is not None and len(self._gave) >= self.quorum

@@ -8,6 +8,7 @@ towards the nearest: the walk goes on without it and takes it back if it answers
 from bisect import insort
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from enum import Enum, auto
 
 from core.base.ids import Key, PeerId
@@ -30,11 +31,29 @@ class _State(Enum):
 
 
 class _Candidate:
-    __slots__ = ("contact", "state")
+    __slots__ = ("by", "contact", "state")
 
-    def __init__(self, contact: Contact) -> None:
+    def __init__(self, contact: Contact, by: PeerId | None = None) -> None:
         self.contact = contact
+        self.by = by
+        """Who named it first; None: we knew it."""
         self.state = _State.NEW
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Distrust:
+    """How far a lookup believes what it is told."""
+
+    prefix_limit: int = 0
+    """Candidates of one network prefix; 0: any number."""
+    local_is_free: bool = True
+    """Loopback and private addresses do not count."""
+    ghosts_max: int = 0
+    """Who has named so many more peers that kept silent than peers that answered is no longer believed: the others that
+    it named are not asked unless somebody else names them too; 0: everybody is believed."""
+
+
+TRUSTING = Distrust()
 
 
 class Walk:
@@ -44,9 +63,8 @@ class Walk:
         key: Where to go.
         width: How many of the nearest must have answered.
         parallel: Queries in flight.
-        prefix_limit: Candidates of one network prefix; 0: any number.
-        local_is_free: Loopback and private addresses do not count.
         taken: Peers that belong to another walk are left to it; ours are added.
+        distrust: How far others are believed.
     """
 
     def __init__(
@@ -56,19 +74,20 @@ class Walk:
         *,
         width: int,
         parallel: int,
-        prefix_limit: int = 0,
-        local_is_free: bool = True,
+        distrust: Distrust = TRUSTING,
         taken: set[PeerId] | None = None,
     ) -> None:
         self.key = key
         self.width = width
         self._target = point(key)
         self._parallel = parallel
-        self._prefix_limit = prefix_limit
-        self._local_is_free = local_is_free
+        self._parallel_near = parallel
+        self._span = 0
+        self._distrust = distrust
         self._prefixes: Counter[str] = Counter()
         self._taken = taken
-        self._is_choosy = bool(prefix_limit) or taken is not None
+        self._is_choosy = bool(distrust.prefix_limit) or taken is not None
+        self._ghosts: Counter[PeerId] = Counter()
         self._order: list[tuple[int, PeerId]] = []
         self._candidates: dict[PeerId, _Candidate] = {}
         self._asked = 0
@@ -79,15 +98,17 @@ class Walk:
     def done(self) -> bool:
         """Whether the nearest peers have all answered, or nobody is left to ask or to wait for."""
         answered = 0
-        for candidate in self._nearest():
+        for candidate in self._nearest(self.width):
             if candidate.state is _State.ANSWERED:
                 answered += 1
             elif candidate.state is _State.ASKED or self._asked < ASKED_MAX:
                 return False
         return answered >= self.width or not self._waiting
 
-    def add(self, contacts: Iterable[Contact], by: PeerId | None = None) -> None:  # noqa: ARG002 - as in Paths
+    def add(self, contacts: Iterable[Contact], by: PeerId | None = None) -> None:
         """Contacts that might be near the key; known ones are ignored.  `by`: who named them."""
+        if by is not None and 0 < self._distrust.ghosts_max <= self._ghosts[by]:
+            return
         candidates, order, target = self._candidates, self._order, self._target
         for contact in contacts:
             peer = contact.peer_id
@@ -98,7 +119,7 @@ class Walk:
                 continue
             if self._is_choosy and self._is_refused(contact):
                 continue
-            candidates[peer] = _Candidate(contact)
+            candidates[peer] = _Candidate(contact, by)
             insort(order, (away, peer))
         for _, peer in order[CANDIDATES_MAX:]:
             del candidates[peer]
@@ -110,9 +131,9 @@ class Walk:
 
         Queries in flight to peers that are farther than the nearest unasked one do not keep it waiting.
         """
-        free = self._parallel
+        free = self._parallel_near if self._has_arrived() else self._parallel
         chosen: list[Contact] = []
-        for candidate in self._nearest():
+        for candidate in self._nearest(max(self.width, free)):
             if not free or self._asked >= ASKED_MAX:
                 break
             if candidate.state is _State.NEW:
@@ -132,6 +153,7 @@ class Walk:
         candidate = self._candidates.get(peer)
         if candidate is not None and candidate.state is _State.ASKED:
             candidate.state = _State.SLOW
+            self._blame(candidate.by)
 
     def failed(self, peer: PeerId) -> None:
         """A peer that was asked will not answer."""
@@ -142,29 +164,62 @@ class Walk:
         ordered = (self._candidates[peer] for _, peer in self._order)
         return [candidate.contact for candidate in ordered if candidate.state is _State.ANSWERED][:count]
 
+    def expect(self, span: int, *, parallel: int | None = None) -> None:
+        """Expect that peers within the distance `span` are among the nearest of the key.
+
+        Args:
+            span: Of the key.
+            parallel: Queries in flight once those that are next to be asked are all within it; None: as before.
+        """
+        self._span = span
+        self._parallel_near = self._parallel if parallel is None else parallel
+
+    def is_near(self, peer: PeerId) -> bool:
+        """Whether the peer is expected to be among the nearest of the key."""
+        return position(peer) ^ self._target < self._span
+
+    def _has_arrived(self) -> bool:
+        """Whether those that are next to be asked are expected to be among the nearest."""
+        count = min(self._parallel_near, len(self._order))
+        return count > 0 and self._order[count - 1][0] < self._span
+
     def _settle(self, peer: PeerId, state: _State) -> None:
         candidate = self._candidates.get(peer)
         if candidate is not None and peer in self._waiting:
             self._waiting.discard(peer)
+            if candidate.by is not None and state is _State.ANSWERED:
+                self._ghosts[candidate.by] -= 1 + (candidate.state is _State.SLOW)
             candidate.state = state
+
+    def _blame(self, by: PeerId | None) -> None:
+        """A peer that `by` named keeps silent; if it was one too many, forget whom else it named."""
+        if by is None or not self._distrust.ghosts_max:
+            return
+        self._ghosts[by] += 1
+        if self._ghosts[by] < self._distrust.ghosts_max:
+            return
+        gone = {peer for peer, one in self._candidates.items() if one.by == by and one.state is _State.NEW}
+        for peer in gone:
+            del self._candidates[peer]
+        self._order = [place for place in self._order if place[1] not in gone]
 
     def _is_refused(self, contact: Contact) -> bool:
         """Whether another walk has this peer, or its network has enough candidates already."""
         if self._taken is not None and contact.peer_id in self._taken:
             return True
-        if self._prefix_limit:
-            prefix = counted_prefix(contact.host, local_is_free=self._local_is_free)
+        if self._distrust.prefix_limit:
+            prefix = counted_prefix(contact.host, local_is_free=self._distrust.local_is_free)
             if prefix is not None:
-                if self._prefixes[prefix] >= self._prefix_limit:
+                if self._prefixes[prefix] >= self._distrust.prefix_limit:
                     return True
                 self._prefixes[prefix] += 1
         if self._taken is not None:
             self._taken.add(contact.peer_id)
         return False
 
-    def _nearest(self) -> Iterator[_Candidate]:
-        """The nearest `width` candidates that have not let us down."""
-        left = self.width
+    def _nearest(self, count: int) -> Iterator[_Candidate]:
+        """The nearest candidates that have not let us down."""
+        left = count
         for _, peer in self._order:
             candidate = self._candidates[peer]
             if candidate.state is not _State.FAILED and candidate.state is not _State.SLOW:

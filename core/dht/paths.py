@@ -7,7 +7,7 @@ peer leads astray at most the path that meets it, and what the paths found is me
 from collections.abc import Iterable
 
 from core.base.ids import Key, PeerId
-from core.dht.lookup import Walk
+from core.dht.lookup import TRUSTING, Distrust, Walk
 from core.dht.messages import Contact
 from core.dht.space import point, position
 
@@ -21,8 +21,7 @@ class Paths:
         width: How many of the nearest must have answered, on each path: the nearest of all may lie on any.
         parallel: Queries in flight, on all paths together; at least one on each.
         paths: How many; with fewer contacts to start from there are fewer.
-        prefix_limit: Candidates of one network prefix on each path; 0: any number.
-        local_is_free: Loopback and private addresses do not count.
+        distrust: How far others are believed, on each path.
     """
 
     def __init__(
@@ -33,13 +32,13 @@ class Paths:
         width: int,
         parallel: int,
         paths: int,
-        prefix_limit: int = 0,
-        local_is_free: bool = True,
+        distrust: Distrust = TRUSTING,
     ) -> None:
         contacts = list(start)
         paths = max(1, min(paths, len(contacts)))
         taken: set[PeerId] = set()
         self.key = key
+        self._span = 0
         self._width = width
         self._by: dict[PeerId, Walk] = {}
         self._walks = [
@@ -48,8 +47,7 @@ class Paths:
                 contacts[index::paths],
                 width=width,
                 parallel=max(1, parallel // paths),
-                prefix_limit=prefix_limit,
-                local_is_free=local_is_free,
+                distrust=distrust,
                 taken=taken,
             )
             for index in range(paths)
@@ -75,7 +73,7 @@ class Paths:
         """Contacts that somebody named: they belong to the path on which that peer was asked."""
         walk = self._walks[0] if by is None else self._by.get(by)
         if walk is not None:
-            walk.add(contacts)
+            walk.add(contacts, by)
 
     def take(self) -> list[Contact]:
         """Whom to ask now; they count as asked."""
@@ -100,6 +98,14 @@ class Paths:
         """A peer that was asked will not answer."""
         if peer in self._by:
             self._by[peer].failed(peer)
+
+    def expect(self, span: int, *, parallel: int | None = None) -> None:  # noqa: ARG002 - as in Walk
+        """Expect that peers within the distance `span` are among the nearest of the key."""
+        self._span = span
+
+    def is_near(self, peer: PeerId) -> bool:
+        """Whether the peer is expected to be among the nearest of the key."""
+        return position(peer) ^ point(self.key) < self._span
 
     def found(self, count: int) -> list[Contact]:
         """The nearest peers that have answered on any path, nearest first."""

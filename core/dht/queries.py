@@ -2,9 +2,13 @@
 
 Each is repeated once.  Patience with the first sending follows the round trips measured so far, by the rule of TCP (RFC
 6298, section 2: smoothed mean plus four mean deviations); patience with the second is the longest allowed.
+
+A computer that is overloaded hears every answer late.  An answer to a query that was given up is still a sign of life,
+and where most answers are late, patience grows to what they take.
 """
 
 import heapq
+from collections import OrderedDict
 from dataclasses import dataclass
 from random import Random
 
@@ -13,6 +17,9 @@ from msgspec.structs import replace
 from core.base.ids import PeerId
 from core.dht.messages import ANSWER_TO, QUERY_BITS, Answer, Contact, Request
 from core.dht.operations import Operation
+
+LATE_MAX = 256
+"""Queries remembered after they were given up."""
 
 
 @dataclass(slots=True)
@@ -36,7 +43,8 @@ class Queries:
         timeout_s: The longest patience with one sending.
     """
 
-    SHORTEST_S = 0.1
+    SHORTEST_S = 0.2
+    LAG_MAX_S = 6.0
 
     def __init__(self, random: Random, *, timeout_s: float) -> None:
         self._random = random
@@ -45,6 +53,8 @@ class Queries:
         self._deviation_s = 0.0
         self._open: dict[int, Query] = {}
         self._due: list[tuple[float, int]] = []
+        self._late: OrderedDict[int, Query] = OrderedDict()
+        self._lag_s = 0.0
 
     def __len__(self) -> int:
         return len(self._open)
@@ -66,13 +76,20 @@ class Queries:
         return request
 
     def close(self, sender: PeerId, answer: Answer, now: float) -> Query | None:
-        """The query that this answers, which is over now; None: nobody asked for it."""
-        query = self._open.get(answer.query)
+        """The query that this answers, which is over now; None: nobody asked for it.
+
+        One that was given up before belongs to no operation any more.
+        """
+        query = self._open.get(answer.query) or self._late.get(answer.query)
         if query is None or query.contact.peer != sender or type(answer) is not ANSWER_TO[type(query.request)]:
             return None
-        del self._open[answer.query]
-        if not query.repeated:
-            self._measured(now - query.sent)
+        if self._late.pop(answer.query, None) is not None:
+            query.operation = None
+        else:
+            del self._open[answer.query]
+            if not query.repeated:
+                self._measured(now - query.sent)
+        self._lagged(now - query.sent)
         return query
 
     def overdue(self, now: float) -> tuple[list[Query], list[Query]]:
@@ -84,15 +101,20 @@ class Queries:
             query = self._open[query_id]
             if query.repeated:
                 del self._open[query_id]
+                self._late[query_id] = query
+                if len(self._late) > LATE_MAX:
+                    self._late.popitem(last=False)
                 over.append(query)
                 continue
             query.repeated = True
-            query.due = now + self._timeout_s
+            query.due = now + max(self._timeout_s, self._lag_s)
             heapq.heappush(self._due, (query.due, query_id))
             again.append(query)
         return again, over
 
     def _patience_s(self) -> float:
+        if self._lag_s > self._timeout_s:
+            return self._lag_s
         if self._trip_s is None:
             return self._timeout_s
         return min(max(self._trip_s + 4 * self._deviation_s, self.SHORTEST_S), self._timeout_s)
@@ -103,6 +125,11 @@ class Queries:
             return
         self._deviation_s += (abs(trip_s - self._trip_s) - self._deviation_s) / 4
         self._trip_s += (trip_s - self._trip_s) / 8
+
+    def _lagged(self, trip_s: float) -> None:
+        """Follow what most answers take: slowly upwards, so that a fifth of hostile peers cannot make us patient."""
+        change_s = min(trip_s, self.LAG_MAX_S) - self._lag_s
+        self._lag_s += change_s / (8 if change_s > 0 else 4)
 
     def _is_stale(self, due: float, query_id: int) -> bool:
         query = self._open.get(query_id)

@@ -139,6 +139,8 @@ class ReadWrite:
     def _read(self, getting: Getting, now: float) -> list[Output]:
         walk, records = getting.walk, getting.gather.records
         del self._gets[walk.key]
+        if not records and walk.done and not getting.again and self._has_other_ways(walk):
+            return self._again(getting, now)
         early = not walk.done
         if not early:
             self._remember_route(walk, now)
@@ -147,6 +149,22 @@ class ReadWrite:
             self._memory.in_vain(walk.key, now)
         known = tuple(self._memory.known(walk.key, {}, now).values())
         return [Found(walk.key, known), *self._leave_copies(getting, known, now)]
+
+    def _has_other_ways(self, walk: Walk | Paths) -> bool:
+        """Whether more peers answered than were asked for values at first: among few, all have been asked."""
+        width = self._settings.read_width
+        local = self._neighbours.table.knows_few_networks
+        return self._settings.paths_again > 1 and not local and len(walk.found(width + 1)) > width
+
+    def _again(self, getting: Getting, now: float) -> list[Output]:
+        """Nothing was found: whoever stands near the key may have led us astray, so go there on several ways."""
+        settings, key = self._settings, getting.walk.key
+        walk = self._errands.walk(key, now, width=settings.read_width, paths=settings.paths_again)
+        patience = self._errands.patience(now)
+        again = Getting(walk, getting.gather, quorum=getting.quorum, client=settings.client, deadline=patience)
+        again.again = True
+        self._gets[key] = again
+        return self._errands.begin(again, now)
 
     def _leave_copies(self, getting: Getting, records: Sequence[Record], now: float) -> list[Output]:
         """Leave a copy with the nearest peer on the way that has none, for those who come by it."""
@@ -167,7 +185,7 @@ class ReadWrite:
         self, kind: type[Storing], key: Key, records: Sequence[Record], *, replicas: int, now: float
     ) -> list[Output]:
         storing = kind(
-            self._errands.find(key, now, width=replicas),
+            self._errands.find(key, now, width=replicas, paths=max(self._settings.paths, self._settings.paths_store)),
             records,
             me=self._me,
             route=self._memory.route(key, now),

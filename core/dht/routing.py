@@ -233,6 +233,21 @@ class RoutingTable:
         near.sort(key=lambda entry: entry.key ^ self._me)
         return [(entry.contact, entry.seen) for entry in near[:count]]
 
+    def span_of(self, count: float) -> int:
+        """The distance from any key within which about `count` peers are to be expected.
+
+        Ids are spread evenly, and we know all of those nearest to us: so many of them within so far says how dense they
+        are everywhere.
+        """
+        known = 0
+        for index in self._indices:
+            known += len(self._buckets[index].entries)
+            if known >= self._bucket_size:
+                break
+        else:
+            index = KEY_BYTES * 8 - 1
+        return int(count * (1 << index + 1)) // (known + 1)
+
     def useful(self) -> list[Contact]:
         """Everybody in the table, the most useful to begin with first: answering, lately heard of."""
         entries = sorted(self._entries.values(), key=lambda entry: (entry.failures, -entry.seen))

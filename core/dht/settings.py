@@ -7,16 +7,23 @@ from dataclasses import dataclass
 class DhtSettings:
     """Widths, patience and limits.  The paper's names are given where it has one."""
 
-    bucket_size: int = 20
+    bucket_size: int = 40
     """Contacts per bucket (k)."""
     spares_per_bucket: int = 8
     """Contacts that wait for a place in a full bucket (the replacement cache)."""
     parallel: int = 4
     """Queries in flight per lookup (alpha); a query that had to be repeated no longer counts."""
-    parallel_quick: int = 6
+    parallel_quick: int = 16
     """The same for a read that a few holders' answers will end: it is somebody's waiting that counts there."""
+    parallel_near: int = 3
+    """The same once those to be asked are probably holders: any of them can end it."""
     paths: int = 1
-    """Disjoint ways on which a lookup goes at once (d of S/Kademlia); no peer is asked on two of them."""
+    """Disjoint ways on which a lookup goes at once (d of S/Kademlia); no peer is asked on two of them.  Where all known
+    peers are of this computer's own networks there are no strangers to be led astray by, and there is one way only."""
+    paths_store: int = 2
+    """The same for a store."""
+    paths_again: int = 4
+    """A read that has found nothing goes once more, on so many disjoint ways; 1: it does not."""
     replicas: int = 8
     """Peers that hold each record.  If a quarter of all vanishes at once, 0.25^8 = 0.0015 % of the keys are lost."""
     replicas_brief: int = 5
@@ -100,6 +107,9 @@ class DhtSettings:
     """Among the candidates of one lookup; 0: no limit."""
     local_is_free: bool = True
     """Loopback and private addresses are not counted: no stranger far away can send from them."""
+    ghosts_max: int = 3
+    """Who has named so many more peers that kept silent than peers that answered is not believed in that lookup; 0:
+    everybody is."""
     check_replies: bool = True
     """Contacts in an answer must come nearest first, and with addresses that the answering peer can know of."""
     requests_per_s: float = 200.0

@@ -9,10 +9,15 @@ from core.dht.operations import Ask, Finding, Operation
 from core.dht.space import point, position
 
 HANDED_AT_ONCE = 8
+GIVEN_ON_THE_WAY_MAX = 8
+"""More records than this are stored when the nearest peers are certain."""
 
 
 class Storing(Operation):
-    """Stores records of one key at its nearest peers, which it finds first if they are not known.
+    """Stores records of one key at its nearest peers, which it finds meanwhile if they are not known.
+
+    A peer on the way that is expected to be among the nearest is given the records along with the question for nearer
+    ones, which saves a datagram each way; one that turns out to be farther than that holds them for nothing.
 
     Args:
         finding: Finds them; one that is done already (nothing to start from) is fine.
@@ -45,6 +50,9 @@ class Storing(Operation):
         self._keep = keep
         self._replicas = replicas
         self._targets: deque[Contact] | None = None
+        self._must = 0
+        """So many of the targets are among the nearest: they are to hold the records, whoever else does."""
+        self._tried: set[PeerId] = set()
         self._waiting: Counter[PeerId] = Counter()
         self._slow: set[PeerId] = set()
         if route:
@@ -55,20 +63,22 @@ class Storing(Operation):
         """Whether enough hold them, or nobody is left to ask."""
         if self._targets is None:
             return False
-        return self._held() >= self._replicas or not (self._targets or self._waiting)
+        if self._held() >= self._replicas and not self._must:
+            return True
+        return not (self._targets or self._waiting)
 
     def asks(self) -> list[Ask]:
         """Whom to ask for nearer peers, or to keep the records."""
         if self._targets is None:
             if not self.finding.done:
-                return self.finding.asks()
+                return self._on_the_way()
             self._aim(self.finding.walk.found(2 * self._replicas))
         assert self._targets is not None
         asks: list[Ask] = []
-        while self._targets and self._held() + len(self._waiting) - len(self._slow) < self._replicas:
+        while self._targets and (self._must or self._lacks()):
             contact = self._targets.popleft()
-            self._waiting[contact.peer_id] = len(self.records)
-            asks += [Ask(contact, Store(0, self.client, self.key, record)) for record in self.records]
+            self._must = max(0, self._must - 1)
+            asks += self._stores(contact)
         return asks
 
     def answered(self, contact: Contact, request: Request, answer: Answer, now: float) -> None:
@@ -95,6 +105,24 @@ class Storing(Operation):
         else:
             self.finding.failed(contact, request)
 
+    def _on_the_way(self) -> list[Ask]:
+        """Questions for nearer peers; those who seem to be among the nearest get the records with it."""
+        asks: list[Ask] = []
+        for ask in self.finding.asks():
+            asks.append(ask)
+            if len(self.records) <= GIVEN_ON_THE_WAY_MAX and self.finding.walk.is_near(ask.contact.peer_id):
+                asks += self._stores(ask.contact)
+        return asks
+
+    def _stores(self, contact: Contact) -> list[Ask]:
+        self._tried.add(contact.peer_id)
+        self._waiting[contact.peer_id] = len(self.records)
+        return [Ask(contact, Store(0, self.client, self.key, record)) for record in self.records]
+
+    def _lacks(self) -> bool:
+        """Whether too few hold the records, and too few are about to."""
+        return self._held() + len(self._waiting) - len(self._slow) < self._replicas
+
     def _held(self) -> int:
         """How many hold the record that fewest hold."""
         return min(self.accepted[record.subkey] for record in self.records)
@@ -107,7 +135,9 @@ class Storing(Operation):
         if self._keep is not None and self.nearer < self._replicas:
             for record in self.records:
                 self.accepted[record.subkey] += self._keep(record)
-        self._targets = deque(contacts)
+        near = self._replicas - (self._keep is not None and self.nearer < self._replicas)
+        self._must = sum(contact.peer_id not in self._tried for contact in contacts[:near])
+        self._targets = deque(contact for contact in contacts if contact.peer_id not in self._tried)
 
     def _settle(self, contact: Contact) -> None:
         peer = contact.peer_id

@@ -1,6 +1,7 @@
 """`potluck sim`: many worlds, in one process or several; says which seed failed and how to repeat it."""
 
 import argparse
+import importlib
 import json
 import os
 import subprocess
@@ -8,32 +9,46 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
 from typing import Any
 
+from core.base.problems import BadInput, Problem
 from core.sim import dht_many, dht_program
+from core.sim.bar import Bar
+from core.sim.moments import epoch_charts
+from core.sim.picture import check_name, draw, save
 from core.sim.trial import Trial
 
 SEEDS_PER_PROCESS = 4
 EXIT_FAILED = 1
+EXIT_PROBLEM = 2
 SHOWN_MAX = 20
-BAR_CHARACTERS = 30
 
 
 def run(args: argparse.Namespace) -> int:
     """Run worlds.
 
     Args:
-        args: seeds (how many), seed (the first), peers, epochs, jobs (processes at a time), json.
+        args: seeds (how many), seed (the first), peers, epochs, jobs (processes at a time), json, picture (None, or
+            where to draw what happened in a single world).
 
     Returns:
         0 when no checker found anything, 1 otherwise.
+
+    Raises:
+        BadInput: the picture's name cannot be used, or there are several worlds.
     """
+    if args.picture is not None:
+        check_name(args.picture)
+        if args.seeds > 1:
+            raise BadInput("A picture shows one world.", hint="Leave --seeds out.")
     began = time.perf_counter()
     verdicts: list[dict[str, Any]] = []
-    bar = _Bar(args.seeds, visible=not args.json and sys.stderr.isatty())
+    bar = Bar(json=args.json)
     for verdict in _verdicts(args):
         verdicts.append(verdict)
-        bar.show(len(verdicts), sum(not verdict["ok"] for verdict in verdicts))
+        failed = sum(not verdict["ok"] for verdict in verdicts)
+        bar.show(len(verdicts) / args.seeds, f"{len(verdicts)}/{args.seeds} worlds, {failed} failed")
         if args.json:
             _say(json.dumps({"event": "world", **verdict}))
         elif not verdict["ok"]:
@@ -49,7 +64,12 @@ def run(args: argparse.Namespace) -> int:
 def _verdicts(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
     if args.jobs == 1 or args.seeds == 1:
         for seed in range(args.seed, args.seed + args.seeds):
-            yield Trial(seed, peers=args.peers, epochs=args.epochs).run().as_dict()
+            trial = Trial(seed, peers=args.peers, epochs=args.epochs)
+            verdict = trial.run()
+            if args.picture is not None:
+                title = f"A swarm of {args.peers:,} volunteers, seed {seed}"
+                save(args.picture, draw(title, f"digest {verdict.digest}", epoch_charts(trial.moments)))
+            yield verdict.as_dict()
         return
     firsts = range(args.seed, args.seed + args.seeds, SEEDS_PER_PROCESS)
     with ThreadPoolExecutor(args.jobs) as pool:
@@ -129,43 +149,28 @@ def _sentence(verdict: dict[str, Any], args: argparse.Namespace) -> str:
     )
 
 
-class _Bar:
-    """A progress bar on stderr."""
-
-    def __init__(self, total: int, *, visible: bool) -> None:
-        self._total = total
-        self._visible = visible
-        self._began = time.perf_counter()
-
-    def show(self, done: int, failed: int) -> None:
-        """So many worlds are done."""
-        if self._visible:
-            full = BAR_CHARACTERS * done // self._total
-            left_s = (time.perf_counter() - self._began) / done * (self._total - done)
-            bar = "#" * full + "." * (BAR_CHARACTERS - full)
-            sys.stderr.write(f"\r\x1b[K[{bar}] {done}/{self._total} worlds, {failed} failed, {left_s:,.0f} s left")
-            sys.stderr.flush()
-
-    def clear(self) -> None:
-        """Make room for other words."""
-        if self._visible:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
-
-
 def _say(text: str) -> None:
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
 
 
 def main(argv: Iterable[str]) -> int:
-    """`python -m core.sim [swarm|dht]`."""
-    argv = list(argv)
+    """`python -m core.sim [swarm|dht|dht-worlds|nat|attacks]`; 2 when what was asked for cannot be done."""
+    try:
+        return _main(list(argv))
+    except Problem as problem:
+        sys.stderr.write(f"{problem}\n")
+        return EXIT_PROBLEM
+
+
+def _main(argv: list[str]) -> int:
     match argv[:1]:
         case ["dht"]:
             return dht_program.main(argv[1:])
         case ["dht-worlds"]:
             return dht_many.main(argv[1:])
+        case ["nat" | "attacks" as name]:
+            return int(importlib.import_module(f"core.sim.{name}").main(argv[1:]))
         case ["swarm"]:
             argv = argv[1:]
         case _:
@@ -176,6 +181,7 @@ def main(argv: Iterable[str]) -> int:
     parser.add_argument("--peers", type=int, default=24, help="volunteers in each world")
     parser.add_argument("--epochs", type=int, default=3, help="that must end")
     parser.add_argument("--jobs", type=int, default=2, help="processes at the same time")
+    parser.add_argument("--picture", type=Path, metavar="FILE", help="draw a single world into FILE, .svg or .png")
     parser.add_argument("--json", action="store_true", help="print JSON, one object a line")
     return run(parser.parse_args(argv))
 

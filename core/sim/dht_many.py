@@ -9,36 +9,41 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any
 
+from core.sim.bar import Bar
 from core.sim.dht_worlds import SmallWorld
 
 SEEDS_PER_PROCESS = 50
 EXIT_FAILED = 1
-TELL_EVERY_S = 10.0
 
 
 def run(args: argparse.Namespace) -> int:
     """Run worlds.
 
     Args:
-        args: worlds (how many), seed (the first), jobs (processes at a time), json.
+        args: worlds (how many), seed (the first), jobs (processes at a time), json, each (print each verdict and
+            nothing else).
 
     Returns:
         0 when no checker found anything, 1 otherwise.
     """
-    began = told = time.perf_counter()
+    if args.each:
+        for verdict in _verdicts(args):
+            _say(json.dumps(verdict))
+        return 0
+    began = time.perf_counter()
     total = {"worlds": 0, "stored": 0, "read": 0, "found_at_the_end": 0, "lost": 0, "messages": 0}
     failed: list[int] = []
+    bar = Bar(json=args.json)
     for verdict in _verdicts(args):
         total["worlds"] += 1
         for name in total.keys() - {"worlds"}:
             total[name] += verdict[name]
         if not verdict["ok"]:
             failed.append(verdict["seed"])
+            bar.clear()
             _say(json.dumps({"event": "world", **verdict}) if args.json else _sentence(verdict))
-        if time.perf_counter() - told >= TELL_EVERY_S:
-            told = time.perf_counter()
-            left_s = (told - began) / total["worlds"] * (args.worlds - total["worlds"])
-            sys.stderr.write(f"{total['worlds']} of {args.worlds} worlds, {len(failed)} failed, {left_s:,.0f} s left\n")
+        bar.show(total["worlds"] / args.worlds, f"{total['worlds']}/{args.worlds} worlds, {len(failed)} failed")
+    bar.clear()
     summary = {"event": "done", **total, "failed": sorted(failed), "seconds": round(time.perf_counter() - began, 1)}
     if args.worlds == 1 and not failed:
         summary["digest"] = SmallWorld(args.seed).run().digest
@@ -109,9 +114,4 @@ def main(argv: Iterable[str]) -> int:
     parser.add_argument("--jobs", type=int, default=2, help="processes at the same time")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--each", action="store_true", help=argparse.SUPPRESS)
-    args = parser.parse_args(list(argv))
-    if args.each:
-        for verdict in _verdicts(args):
-            _say(json.dumps(verdict))
-        return 0
-    return run(args)
+    return run(parser.parse_args(list(argv)))

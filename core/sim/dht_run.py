@@ -5,19 +5,24 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from core.base.ids import Key, PeerId, hashed_key
+from core.sim.dht_churn import coming
 from core.sim.dht_town import Operation, Town
 from core.sim.latency import Latency
+from core.sim.moments import Moment
+from core.sim.stays import TENTH_AN_HOUR, Pattern, Replaced
 
-CALM_S = 180.0
+CALM_S = 60.0
 """After the last peer has joined: tables fill, and what newcomers should hold is handed to them."""
 PATIENCE_S = 12.0
 """After the last call of a part; a lookup ends after 10 s."""
 CALLS_AT_ONCE = 20
 CALLS_EVERY_S = 0.5
 IDLE_S = 120.0
+NOTED_EVERY_S = 1.0
 HOUR_S = 3600.0
 LIFETIME_S = 86_400.0
 HOURLY_GETS_MAX = 1000
@@ -32,26 +37,16 @@ class DhtRunSettings:
     """What is to be tried."""
 
     peers: int
+    """Where the churn is of devices that come back, all of them; otherwise those that are there."""
     seed: int
     stores: int = 1000
     gets: int = 5000
     vanish: float = 0.25
     hours: float = 0.0
     """Of churn, instead of vanishing."""
-    churn_per_hour: float = 0.10
-    """Share of the peers replaced by new ones each hour."""
+    churn: Replaced | Pattern = TENTH_AN_HOUR
     quorum: int | None = 1
     """Of each get: a key has one writer and does not change, so the first record that is found will do."""
-
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """A point of the picture."""
-
-    at_s: float
-    live: int
-    lookups: int
-    sent_bytes: int
 
 
 class DhtRun:
@@ -65,8 +60,13 @@ class DhtRun:
     def __init__(self, settings: DhtRunSettings, *, latency: Latency | None, report: Report) -> None:
         self._settings = settings
         self._report = report
-        self.town = Town(settings.seed, settings.peers, latency=latency)
+        self._first = settings.peers
+        devices = settings.churn.devices if settings.hours and isinstance(settings.churn, Pattern) else None
+        if devices is not None:
+            self._first = max(4, round(settings.peers * devices.first))
+        self.town = Town(settings.seed, self._first, latency=latency)
         self.moments: list[Moment] = []
+        """How things stood from second to second, for a picture."""
         self._lookups = 0
         self._last: Sequence[tuple[PeerId, Key]] = ()
         self._keys: dict[Key, PeerId] = {}
@@ -80,19 +80,21 @@ class DhtRun:
         settings, town = self._settings, self.town
         began = time.perf_counter()
         for there in town.join_all():
-            self._tell("joining", there / settings.peers)
+            self._report("joining", there / self._first)
+            self._note()
         self._pass(CALM_S)
         result: dict[str, Any] = {"event": "dht", "peers": settings.peers, "seed": settings.seed}
-        result["join"] = {"joined": town.joined, "messages_per_peer": round(town.world.messages / settings.peers, 1)}
+        result["join"] = {"joined": town.joined, "messages_per_peer": round(town.world.messages / self._first, 1)}
         self._lap("join")
         result["idle"] = self._idle()
         result["stores"] = self._stores()
         result["gets_cold"] = self._gets("cold", self._readers(settings.gets))
         result["gets_warm"] = self._gets("warm", self._last)
         if settings.hours:
+            result["pattern"] = settings.churn.name
             result["churn"] = self._hours()
         elif settings.vanish:
-            gone = int(settings.vanish * settings.peers)
+            gone = int(settings.vanish * len(town.up))
             for peer in town.random.sample(list(town.up), gone):
                 town.end(peer)
             result["vanished"] = gone
@@ -149,23 +151,19 @@ class DhtRun:
         return {**said, "found": hits, "found_share": round(hits / max(len(calls), 1), 5)}
 
     def _hours(self) -> list[dict[str, Any]]:
-        """Churn: at each of many moments a peer leaves without a word and a new one comes."""
+        """Peers come and go; after each hour the keys are read."""
         settings, town = self._settings, self.town
-        steps = max(1, round(settings.peers * settings.churn_per_hour))
+        churn = coming(town, settings.churn, devices=settings.peers)
         said = []
         hours = int(settings.hours)
         for hour in range(hours):
-            for step in range(steps):
-                town.end(town.random.choice(list(town.up)))
-                (peer,) = town.newcomers(1)
-                town.begin(peer, town.some_seeds())
-                town.world.run(HOUR_S / steps)
-                if step % 100 == 0:
-                    self._tell(f"hour {hour + 1} of {hours}", (hour + step / steps) / hours)
+            before = churn.comings, churn.goings
+            churn.hour(self._pass, partial(self._report, f"hour {hour + 1} of {hours}"))
             calls = self._every_key()
             if len(calls) > HOURLY_GETS_MAX and hour + 1 < hours:
                 calls = town.random.sample(calls, HOURLY_GETS_MAX)
-            said.append({"hour": hour + 1, **self._gets(f"hour {hour + 1}", calls)})
+            moved = {"came": churn.comings - before[0], "went": churn.goings - before[1], "live": len(town.up)}
+            said.append({"hour": hour + 1, **moved, **self._gets(f"hour {hour + 1}", calls)})
         return said
 
     # --- inside ------------------------------------------------------------------------------------------------------
@@ -190,7 +188,7 @@ class DhtRun:
             operations += [call(peer, key) for peer, key in chunk]
             self._lookups += len(chunk)
             self._pass(CALLS_EVERY_S)
-            self._tell(name, len(operations) / len(calls))
+            self._report(name, len(operations) / len(calls))
         self._pass(PATIENCE_S)
         ended = [operation for operation in operations if operation.ended is not None]
         count = max(len(calls), 1)
@@ -207,14 +205,16 @@ class DhtRun:
         return said, ended
 
     def _pass(self, seconds: float) -> None:
-        world = self.town.world
-        world.run(seconds)
-        self.moments.append(Moment(world.elapsed_s, len(self.town.up), self._lookups, world.bytes))
+        """Let time go on, and note how things stand every second."""
+        while seconds > 0:
+            self.town.world.run(min(seconds, NOTED_EVERY_S))
+            seconds -= NOTED_EVERY_S
+            self._note()
 
-    def _tell(self, what: str, share: float) -> None:
-        self._report(what, share)
+    def _note(self) -> None:
         world = self.town.world
-        self.moments.append(Moment(world.elapsed_s, len(self.town.up), self._lookups, world.bytes))
+        if not self.moments or world.elapsed_s - self.moments[-1].at_s >= 1:
+            self.moments.append(Moment(world.elapsed_s, len(self.town.up), self._lookups, world.bytes))
 
     def _lap(self, name: str) -> None:
         now = time.perf_counter()

@@ -156,6 +156,11 @@ class Town:
         """Who lives and answers."""
         return [peer for peer in self.up if peer not in self.clients]
 
+    def dressed(self, peer: PeerId, machine: DhtNode) -> Any:
+        """What runs in this peer's name; a kind of town may put something around the machine."""
+        del peer
+        return machine
+
     # --- life --------------------------------------------------------------------------------------------------------
 
     def begin(self, peer: PeerId, seeds: Sequence[PeerId]) -> None:
@@ -181,7 +186,8 @@ class Town:
             self._heard(peer, event)
             return ()
 
-        node = world.add(peer, machine, on_event=on_event, skew_s=self._skews[peer], router=router)
+        dressed = self.dressed(peer, machine)
+        node = world.add(peer, dressed, on_event=on_event, skew_s=self._skews[peer], router=router)
         self.up[peer] = None
         contacts = [Contact(seed, world.nodes[seed].host, PORT) for seed in seeds if seed != peer]
         for contact in contacts:

@@ -1,7 +1,7 @@
 """Small DHT worlds in which everything goes wrong, with checkers: thousands of them, one for each seed."""
 
 from collections import Counter
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from random import Random
 from typing import Any, Final
 
@@ -9,7 +9,8 @@ from core.base.ids import Key, PeerId, distance, hashed_key, node_key
 from core.dht.messages import Record
 from core.dht.settings import DhtSettings
 from core.sim.checkers import CheckFailed
-from core.sim.dht_town import Operation, Town
+from core.sim.dht_town import Operation
+from core.sim.liars import LyingTown
 from core.sim.links import LinkSettings, chance
 from core.sim.node import End
 from core.sim.probes import reachable_bytes
@@ -44,12 +45,14 @@ class SmallSettings:
     divided: bool
     frozen: bool
     dht: DhtSettings
+    liars: float = 0.0
+    """So large a share of the peers lies."""
 
     @classmethod
     def drawn(cls, seed: int) -> "SmallSettings":
         """The world of a seed, from calm to all at once."""
         random = chance(seed, "settings")
-        return cls(
+        calm = cls(
             peers=round(16 * 4 ** (random.random() ** 2)),
             links=LinkSettings(
                 loss=random.choice([0.0, 0.0033, 0.01, 0.05]),
@@ -63,6 +66,8 @@ class SmallSettings:
             frozen=random.random() < 0.3,
             dht=DhtSettings(paths=random.choice([1, 1, 2]), bundle=random.random() < 0.8),
         )
+        slow, liars = random.choice([0.0, 0.0, 0.2]), random.choice([0.0, 0.0, 0.1, 0.2])
+        return replace(calm, links=replace(calm.links, slow=slow), liars=liars)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,8 +105,14 @@ class SmallWorld:
         self.seed = seed
         self.settings = settings or SmallSettings.drawn(seed)
         drawn = self.settings
-        self.town = Town(
-            seed, drawn.peers, links=drawn.links, settings=drawn.dht, clients=drawn.clients, skew_s=drawn.skew_s
+        self.town = LyingTown(
+            seed,
+            drawn.peers,
+            links=drawn.links,
+            settings=drawn.dht,
+            clients=drawn.clients,
+            skew_s=drawn.skew_s,
+            liars=drawn.liars,
         )
         self._random: Random = self.town.world.chance("small")
         self._written: dict[tuple[Key, PeerId], list[tuple[float, bytes]]] = {}
@@ -250,7 +261,7 @@ class SmallWorld:
         for number in range(KEYS):
             key = _key(number)
             holders = self._holders(key)
-            operation = town.get(random.choice(list(town.up)), key)
+            operation = town.get(random.choice(town.honest()), key)
             town.world.run(ENDED_S)
             if operation.ended is None:
                 self._fail("a get in a calm world did not end")
@@ -260,7 +271,7 @@ class SmallWorld:
                     continue
                 self._judge_one(owner, versions[-1][1], given.get(owner), holders)
         self._judge_nearest()
-        size = max(reachable_bytes(town.machine(peer)) for peer in list(town.up)[:2])
+        size = max(reachable_bytes(town.machine(peer)) for peer in town.honest()[:2])
         if size > NODE_BYTES_MAX:
             self._fail(f"a node holds {size} bytes")
 
@@ -276,24 +287,36 @@ class SmallWorld:
             self._lost += 1
 
     def _judge_nearest(self) -> None:
-        """A record stored now lies with the peers that are truly nearest, found by brute force."""
+        """A value that is stored over another now lies with the peers that are truly nearest, found by brute force."""
         town, key = self.town, hashed_key(b"calm", self.seed.to_bytes(8, "big"))
-        writer = self._random.choice(list(town.up))
-        operation = self._store(writer, key, LONG_S)
-        town.world.run(ENDED_S)
-        if operation.ended is None or not operation.replicas:
-            self._fail("a store in a calm world did not end, or nobody holds it")
+        writer = self._random.choice(town.honest())
+        for _ in range(2):
+            operation = self._store(writer, key, LONG_S)
+            town.world.run(ENDED_S)
+            if operation.ended is None or not operation.replicas:
+                self._fail("a store in a calm world did not end, or nobody holds it")
+        newest = self._written[key, writer][-1][1]
         servers = sorted(town.servers(), key=lambda peer: distance(node_key(peer), key))
         nearest = servers[: self.settings.dht.replicas]
-        lacking = [peer for peer in nearest if not town.machine(peer).held(key, town.world.now)]
+        asked = [peer for peer in nearest if peer not in town.liars]
+        lacking = [
+            peer
+            for peer in asked
+            if newest not in {record.value for record in town.machine(peer).held(key, town.world.now)}
+        ]
         if len(lacking) > (NEAREST_MISSED_MAX if self.settings.links.loss <= LOSSY else NEAREST_MISSED_MAX_LOSSY):
-            self._fail(f"{len(lacking)} of the {len(nearest)} peers nearest to a key lack the record just stored there")
+            self._fail(f"{len(lacking)} of the {len(asked)} peers nearest to a key lack the record just stored there")
 
     def _holders(self, key: Key) -> dict[tuple[PeerId, bytes], int]:
-        """How many of the peers that a reader asks, the truly nearest ones, hold each value under the key."""
+        """How many of the peers that a reader asks, the truly nearest ones, hold each value under the key.
+
+        Liars hold nothing.
+        """
         held: Counter[tuple[PeerId, bytes]] = Counter()
         servers = sorted(self.town.servers(), key=lambda peer: distance(node_key(peer), key))
         for peer in servers[: self.settings.dht.read_width]:
+            if peer in self.town.liars:
+                continue
             node = self.town.world.nodes[peer]
             for record in self.town.machine(peer).held(key, self.town.world.local(node)):
                 held[PeerId(record.subkey), record.value] += 1

@@ -52,6 +52,10 @@ class LinkSettings:
     """The first and the longest rest after a call that failed."""
     silence_s: tuple[float, float] = (15.0, 18.0)
     """After so long without a word a stream is given up."""
+    slow: float = 0.0
+    """So large a share of the computers is slow: each message that arrives costs them time."""
+    compute_s: tuple[float, float] = (0.005, 0.050)
+    """What a message costs the fastest and the slowest of the slow computers; drawn log-uniformly."""
 
 
 LOCAL = LinkSettings(
@@ -76,6 +80,8 @@ class Place:
     downlink_free_at: float = 0.0
     datagrams_free_at: float = 0.0
     """When the datagrams that are queued will have left; they do not wait for bulk."""
+    compute_s: float = 0.0
+    """What each message costs its computer; while it computes, later ones wait."""
 
 
 class Links:
@@ -114,6 +120,8 @@ class Links:
             if self._latency is not None:
                 place.site = random.randrange(self._latency.sites)
                 place.access_s = random.uniform(*ACCESS_S)
+            if settings.slow and random.random() < settings.slow:
+                place.compute_s = log_uniform(random, *settings.compute_s)
         return place
 
     def distance_s(self, a: Place, b: Place) -> float:

@@ -1,5 +1,6 @@
 """One life of a peer in the pretended world."""
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol
@@ -53,8 +54,8 @@ class Node:
     """
 
     __slots__ = (
-        "frozen_until", "host", "known", "machine", "met", "number", "on_event", "peer", "place", "powered", "redials",
-        "router", "sent_to", "skew_s", "spins", "streams", "up", "wake_at", "went_at",
+        "computing", "frozen_until", "host", "inbox", "known", "machine", "met", "number", "on_event", "peer", "place",
+        "powered", "redials", "router", "sent_to", "skew_s", "spins", "streams", "up", "wake_at", "went_at",
     )  # fmt: skip
 
     def __init__(
@@ -86,6 +87,10 @@ class Node:
         """When it ended."""
         self.frozen_until = 0.0
         """Until then nothing moves in it."""
+        self.computing = False
+        """Whether it is busy with the first event of its inbox."""
+        self.inbox: deque[Any] = deque()
+        """What has arrived and was not handled yet."""
         self.wake_at: float | None = None
         self.spins = 0
         """Ticks in a row after which the machine wanted another one at once."""

@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass
 
 from core.sim.checkers import CheckFailed
+from core.sim.moments import Moment, Watch
 from core.sim.swarm import Swarm, SwarmSettings
 from core.sim.swarm_checkers import (
     BoundedMemory,
@@ -67,6 +68,7 @@ class Trial:
         self._means = WholeMeans(self.swarm)
         self._ends = EpochsEnd(self.swarm)
         self._memory = BoundedMemory(self.swarm)
+        self._watch = Watch(self.swarm.world, lambda: best.epoch if (best := self.swarm.best()) is not None else 0)
         self.swarm.world.checkers += [
             NeverBack(),
             SameNameSameState(),
@@ -74,8 +76,14 @@ class Trial:
             self._ends,
             CatchesUp(self.swarm),
             self._memory,
+            self._watch,
         ]
         self._agreed_s = 0.0
+
+    @property
+    def moments(self) -> list[Moment]:
+        """How the world stood, second by second."""
+        return self._watch.moments
 
     def run(self) -> Verdict:
         """The whole world, to its end or to the first violation."""

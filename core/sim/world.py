@@ -9,11 +9,13 @@ from typing import Any, Final
 
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick
+from core.base.problems import WireProblem
 from core.base.wire import BULK_BYTES_MAX, CONTROL_BYTES_MAX, Message, MessageCodec
 from core.dht.events import Learned
 from core.dht.messages import Observed
 from core.sim.agenda import Agenda
 from core.sim.checkers import Checker, CheckFailed, Violation
+from core.sim.computing import Computing
 from core.sim.latency import Latency
 from core.sim.links import Links, LinkSettings, Router, chance
 from core.sim.node import End, Machinery, Node, OnEvent, ignore
@@ -73,6 +75,9 @@ class World:
         self._streams = Streams(
             self.agenda, self.links, current=self.nodes.get, arrived=self._arrived, lost=self._handle
         )
+        self._computing = Computing(self.agenda, take=self._take)
+        self.garbage = 0
+        """Messages that nobody could read."""
         self.agenda.after(1.0, self._look)
 
     @property
@@ -273,6 +278,8 @@ class World:
         node = self.nodes[to]
         if not node.up or self.links.cut(sender.peer, to) or not node.lets_in(sender, self.now):
             return
+        if self._computing.full(node):
+            return
         if sender.peer not in node.met:
             node.met.add(sender.peer)
             node.known.add(sender.peer)
@@ -283,11 +290,22 @@ class World:
         self.messages += 1
         self.bytes += len(data)
         self._log.update(data)
-        self._handle(node, Received(sender.peer, self._codec.decode(bytearray(data))))
+        try:
+            message = self._codec.decode(bytearray(data))
+        except WireProblem:  # a liar's: the real net drops it too
+            self.garbage += 1
+            return
+        self._handle(node, Received(sender.peer, message))
 
     def _handle(self, node: Node, event: Any) -> None:
         if not node.up:
             return
+        if node.place.compute_s and not isinstance(event, Tick):
+            self._computing.put(node, event)
+        else:
+            self._take(node, event)
+
+    def _take(self, node: Node, event: Any) -> None:
         if node.frozen_until > self.agenda.now:
             self.agenda.at(node.frozen_until, self._handle, node, event)
             return
@@ -318,6 +336,8 @@ class World:
             node.wake_at = node.frozen_until
             self.agenda.at(node.frozen_until, self._wake, node, node.frozen_until)
             return
+        if node.computing:
+            return  # once it has computed, it is scheduled anew
         deadline = node.machine.deadline
         if deadline is None:
             return

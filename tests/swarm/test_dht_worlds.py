@@ -11,6 +11,7 @@ WORLDS = 2 * int(os.environ.get("POTLUCK_WORLDS", "8"))
 
 FOUND = {
     0: "with disjoint paths, a store missed peers nearest to its key: each path looked for too few",
+    6347: "a slow computer that fell behind threw late answers away, forgot everybody, and so never recovered",
     15: "a record stayed where it was when the nearest holder was itself new, or gone",
 }
 """Seeds that once failed, and why."""

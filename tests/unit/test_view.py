@@ -13,7 +13,7 @@ from core.base.signing import Ed25519Verifier, KeyPair
 from core.swarm.participant import Participant, ParticipantSettings
 from core.swarm.progress import Report
 from core.swarm.states import State, StateName
-from core.view import Standpoint, take_snapshot
+from core.view import Standpoint, clock_notice, take_snapshot
 from core.workers.state_files import DiskStateSink
 
 KEY = KeyPair(b"k" * 32)
@@ -122,3 +122,12 @@ def test_a_backbone_watches(tmp_path):
     snapshot = take_snapshot(at(participant=participant(tmp_path, role="backbone"), manifest=MANIFEST))
     assert snapshot.activity is Activity.WAITING
     assert "does not train" in snapshot.sentence
+
+
+def test_a_wrong_clock_is_told_with_what_to_do():
+    level, sentence = clock_notice(42.4)
+    assert level == "warning"
+    assert "42 seconds behind" in sentence
+    assert "settings" in sentence
+    assert "ahead of" in clock_notice(-31.0)[1]
+    assert clock_notice(0.0) == ("info", "This computer's clock agrees with the others' again.")

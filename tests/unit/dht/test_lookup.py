@@ -103,3 +103,13 @@ def test_a_query_to_a_farther_peer_does_not_keep_a_nearer_one_waiting():
     assert walk.take() == []
     walk.answered(second.peer_id)
     assert walk.take() == []
+
+
+def test_fewer_are_asked_at_once_where_each_probably_knows():
+    contacts = by_distance(range(30))
+    away = [distance(node_key(one.peer_id), KEY) for one in contacts]
+    far, near = (Walk(KEY, contacts, width=8, parallel=6) for _ in range(2))
+    far.expect(away[2], parallel=3)
+    near.expect(away[3], parallel=3)
+    assert [len(walk.take()) for walk in (far, near)] == [6, 3]
+    assert [one for one in contacts if near.is_near(one.peer_id)] == contacts[:3]

@@ -21,13 +21,16 @@ def test_everything_stored_is_found_and_stands_at_the_true_nearest(seed):
     net = Network(60, seed=seed, checked=True)
     net.join_all()
     assert sum(isinstance(event, Joined) for _, event in net.events) >= 60
+    spare = 0
     for number in range(30):
         key = hashed_key(b"%d" % number)
         stored = net.store(net.random.randrange(60), key, b"value %d" % number)
-        assert stored.replicas == 8, f"seed {seed}"
-        assert holders(net, key) == set(net.nearest(key, 8)), f"seed {seed}"
+        assert stored.replicas >= 8, f"seed {seed}"
+        assert set(net.nearest(key, 8)) <= holders(net, key), f"seed {seed}"
+        spare += len(holders(net, key)) - 8
         found = net.get(net.random.randrange(60), key)
         assert [r.value for r in found.records] == [b"value %d" % number], f"seed {seed}"
+    assert spare / 30 <= 4, f"seed {seed}"  # given to those who seemed to be among the nearest
     assert net.get(3, hashed_key(b"nothing")) == Found(hashed_key(b"nothing"), ())
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.base.ids import distance, hashed_key, node_key
-from core.dht.lookup import Walk
+from core.dht.lookup import Distrust, Walk
 from core.dht.paths import Paths
 from tests.unit.dht.network import contact, peer_id
 
@@ -85,7 +85,7 @@ def test_width_is_shared_and_names_from_nobody_are_ignored():
 
 def test_a_network_gets_only_so_many_candidates():
     crowd = [type(contact(1))(peer_id(n), f"198.51.100.{n}", 4000) for n in range(1, 30)]
-    walk = Walk(KEY, crowd, width=20, parallel=20, prefix_limit=3)
+    walk = Walk(KEY, crowd, width=20, parallel=20, distrust=Distrust(prefix_limit=3))
     assert len(walk.take()) == 3
     local = [type(contact(1))(peer_id(n), f"192.168.1.{n}", 4000) for n in range(1, 30)]
-    assert len(Walk(KEY, local, width=20, parallel=20, prefix_limit=3).take()) == 20
+    assert len(Walk(KEY, local, width=20, parallel=20, distrust=Distrust(prefix_limit=3)).take()) == 20

@@ -57,4 +57,37 @@ def test_patience_follows_the_measured_round_trips_within_limits():
         queries.close(peer_id(1), Pong(request.query), now=now + 0.001)
     ping(queries, 2, now=300.0)
     assert [query.contact for query in queries.overdue(now=102.0)[1]] == [contact(1)]
-    assert queries.deadline == pytest.approx(300.1)
+    assert queries.deadline == pytest.approx(300.2)
+
+
+def test_a_late_answer_is_a_sign_of_life_once_and_belongs_to_no_operation():
+    queries = make()
+    request = ping(queries, 1, now=0.0)
+    queries.overdue(now=1.0)
+    queries.overdue(now=2.0)
+    late = queries.close(peer_id(1), Pong(request.query), now=5.0)
+    assert late.contact == contact(1)
+    assert late.operation is None
+    assert queries.close(peer_id(1), Pong(request.query), now=5.0) is None
+
+
+def patience_after(trips):
+    """Patience in seconds with the next query, after these round trips."""
+    queries, now = make(), 0.0
+    for trip_s in trips:
+        request = ping(queries, 1, now=now)
+        while queries.deadline is not None and queries.deadline <= now + trip_s:
+            queries.overdue(now=queries.deadline)
+        now += trip_s
+        queries.close(peer_id(1), Pong(request.query), now=now)
+    ping(queries, 1, now=now)
+    return queries.deadline - now
+
+
+def test_where_all_answers_are_late_patience_grows_to_what_they_take():
+    assert patience_after([4.0] * 40) == pytest.approx(4.0, abs=0.1)
+    assert patience_after([100.0] * 80) == pytest.approx(Queries.LAG_MAX_S, abs=0.1)
+
+
+def test_a_fifth_of_late_answerers_makes_nobody_patient():
+    assert patience_after(([0.05] * 4 + [60.0]) * 40) <= 1.2

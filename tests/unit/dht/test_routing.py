@@ -1,5 +1,6 @@
 from random import Random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -164,3 +165,14 @@ def test_a_bucket_cannot_be_taken_over_by_being_quick():
     for now, number in enumerate(honest[4:]):
         table.heard(contact(number), now=1.0 + now, trip_s=0.2 / (now + 2))
     assert sum(table.get(peer_id(number)) is not None for number in honest[:4]) == 2
+
+
+@pytest.mark.parametrize("peers", [3, 30, 300, 3000])
+def test_about_as_many_peers_lie_within_a_span_as_were_wanted(peers):
+    table = RoutingTable(peer_id(0))
+    for number in range(1, peers):
+        table.heard(contact(number), 0.0)
+    places = [hashed_key(b"span %d" % number) for number in range(40)]
+    span = table.span_of(8)
+    within = sum(distance(node_key(peer_id(n)), place) < span for place in places for n in range(1, peers))
+    assert 4 <= within / len(places) <= 16 or within / len(places) >= peers - 1

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from core.cli.program import run as potluck
 from core.sim import __main__ as program
 from core.sim.swarm_checkers import EpochsEnd
 
@@ -53,3 +54,25 @@ def test_several_processes_find_what_one_finds(capsys: pytest.CaptureFixture[str
     for world in (*elsewhere, *here):
         del world["node_bytes"]  # the size of an object's dictionary depends on what else the process has made
     assert sorted(elsewhere, key=lambda world: world["seed"]) == here
+
+
+@pytest.mark.parametrize("name", ["nat", "attacks"])
+def test_kinds_with_options_of_their_own_are_given_their_words(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    heard: list[list[str]] = []
+
+    def main(words: list[str]) -> int:
+        heard.append(words)
+        return 7
+
+    monkeypatch.setattr(f"core.sim.{name}.main", main)
+    words = ["--peers", "40", "--json", "-h"]
+    assert program.main([name, *words]) == 7
+    assert potluck(["sim", name, *words]) == 7
+    assert heard == [words, words]
+
+
+def test_several_processes_run_small_worlds_also_through_potluck(capsys: pytest.CaptureFixture[str]) -> None:
+    assert potluck(["sim", "dht-worlds", "--worlds", "1", "--seed", "8", "--each"]) == 0
+    (world,) = lines(capsys.readouterr().out)
+    assert world["seed"] == 8
+    assert world["ok"]

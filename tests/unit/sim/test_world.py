@@ -1,6 +1,7 @@
 import os
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from core.base.machine import Lost, Received, Send, Tick
 from core.dht.events import Learned
 from core.dht.messages import Contact, Observed
 from core.sim.checkers import Checker, CheckFailed, Violation
+from core.sim.computing import INBOX_MAX
 from core.sim.links import LinkSettings
 from core.sim.node import End, Node
 from core.sim.world import START, World
@@ -276,3 +278,68 @@ def test_a_node_that_is_frozen_for_long_loses_its_streams() -> None:
     assert not there.lost
     world.run(25)
     assert there.lost == ["reset"]
+
+
+SLOW = LinkSettings(loss=0.0, duplicate=0.0, jitter_s=0.0, slow=1.0, compute_s=(0.5, 0.5))
+
+
+def test_a_slow_computer_handles_one_message_after_the_other() -> None:
+    world, (_, there) = listeners(2, links=SLOW)
+    for number in range(4):
+        say(world, 0, 1, Rumour(number))
+    world.run(5)
+    assert sorted(there.words) == [0, 1, 2, 3]
+    times = [at for event, at in zip(there.got, there.times, strict=True) if isinstance(event, Received)]
+    assert [round(b - a, 6) for a, b in pairwise(times)] == [0.5, 0.5, 0.5]
+    assert there.times[0] + 0.5 == pytest.approx(times[0])
+
+
+def test_a_slow_computer_wakes_between_two_messages_and_not_within_one() -> None:
+    class Sleeper(Listener):
+        def handle(self, event: Any, now: float) -> list[Any]:
+            super().handle(event, now)
+            if isinstance(event, Tick):
+                self.deadline = None
+            return []
+
+    world = World(1, CODEC, links=SLOW)
+    world.add(peer(0), Listener())
+    sleeper = Sleeper()
+    world.add(peer(1), sleeper)
+    for number in range(4):
+        say(world, 0, 1, Rumour(number))
+    sleeper.deadline = START + 0.7
+    world.perform(world.nodes[peer(1)], [])
+    world.run(5)
+    kinds = [type(event) for event in sleeper.got]
+    assert kinds.index(Tick) == 3  # Observed, two messages, then the wake
+    assert kinds.count(Received) == 4
+
+
+def test_a_slow_computer_that_is_flooded_loses_datagrams_and_still_wakes() -> None:
+    world, (_, there) = listeners(2, links=SLOW)
+    for number in range(INBOX_MAX + 100):
+        say(world, 0, 1, Rumour(number))
+    there.deadline = START + 30
+    world.perform(world.nodes[peer(1)], [])
+    world.run(31)
+    there.deadline = None
+    assert 55 <= len(there.words) <= 62
+    assert any(isinstance(event, Tick) for event in there.got)
+    world.run(1000)
+    assert len(there.words) <= INBOX_MAX + 1
+
+
+def test_a_slow_computer_freezes_and_dies_like_any_other() -> None:
+    world, (_, there) = listeners(2, links=SLOW)
+    say(world, 0, 1, Rumour(1))
+    say(world, 0, 1, Rumour(2))
+    world.run(0.3)
+    world.freeze(peer(1), 10)
+    world.run(9)
+    assert not there.words
+    world.run(1.1)
+    assert len(there.words) == 1
+    world.stop(peer(1), End.POWER_CUT)
+    world.run(5)
+    assert len(there.words) == 1

@@ -1,0 +1,91 @@
+"""Ids made to stand next to chosen keys: from one network (Sybil), and from many (eclipse).
+
+An id follows from a public key, but whoever makes enough keys gets ids next to any point.  These peers accept what is
+to be stored and forget it, hold nothing, and name only each other.
+"""
+
+from dataclasses import replace
+
+from core.base.ids import Key, PeerId
+from core.dht.settings import DhtSettings
+from core.sim.attacks.liars import contacts_of, ground_ids, many_networks, one_network, says_nothing_of_values
+from core.sim.attacks.town import SETTLE_S, HostileTown, Outcome, Scale, share_true, slowest_s, some_keys
+
+CROWD = 12
+"""Hostile peers next to each key: as many as an answer names, and more than a reader asks."""
+LATE_CROWD = 50
+WAVE = 10
+
+
+def sybil(scale: Scale, *, on: bool) -> Outcome:
+    """Peers of one /24 stand around keys before anything is stored; against it, limits for each network prefix."""
+    settings = DhtSettings(paths_store=1, paths_again=1)  # which would help too
+    if not on:
+        settings = replace(settings, prefix_per_bucket=0, prefix_per_table=0, prefix_per_walk=0)
+    town = HostileTown(scale, settings)
+    keys = some_keys(max(1, scale.hostile_peers // CROWD))
+    contacts = contacts_of(_around(town, scale, keys), one_network)
+    town.join_and_invade(contacts, says_nothing_of_values(town.gang))
+    written = town.write(keys)
+    reads = town.read(keys, scale.lookups)
+    return Outcome(
+        attack="Sybil ids in one /24",
+        defence="limits for each network prefix",
+        on=on,
+        scale=scale,
+        lookups=len(reads),
+        succeeded=share_true(reads, written),
+        harm=town.hostile_share_of_tables(),
+        harm_is="hostile share of the honest peers' tables",
+    )
+
+
+def eclipse(scale: Scale, *, on: bool) -> Outcome:
+    """Peers of many networks stand around keys before anything is stored; against it, disjoint paths."""
+    town = HostileTown(scale, _settings(on=on))
+    keys = some_keys(max(1, scale.hostile_peers // CROWD))
+    town.join_and_invade(contacts_of(_around(town, scale, keys), many_networks), says_nothing_of_values(town.gang))
+    written = town.write(keys)
+    return _eclipsed(town, scale, written, attack="eclipse of empty keys", on=on)
+
+
+def late_eclipse(scale: Scale, *, on: bool) -> Outcome:
+    """All hostile peers come to stand around few keys at which something is stored; against it, disjoint paths."""
+    town = HostileTown(scale, _settings(on=on))
+    keys = some_keys(max(1, scale.hostile_peers // LATE_CROWD))
+    town.join_and_invade([])
+    written = town.write(keys)
+    contacts = contacts_of(_around(town, scale, keys), many_networks)
+    lie = says_nothing_of_values(town.gang)
+    for start in range(0, len(contacts), WAVE):
+        town.invade(contacts[start : start + WAVE], lie)
+        town.world.run(1.0)
+    town.world.run(SETTLE_S)
+    return _eclipsed(town, scale, written, attack="eclipse of stored keys", on=on)
+
+
+def _settings(*, on: bool) -> DhtSettings:
+    return DhtSettings() if on else DhtSettings(paths_store=1, paths_again=1)
+
+
+def _eclipsed(town: HostileTown, scale: Scale, written: dict[Key, bytes], *, attack: str, on: bool) -> Outcome:
+    reads = town.read(list(written), scale.lookups)
+    return Outcome(
+        attack=attack,
+        defence=f"stores on {DhtSettings().paths_store} disjoint paths, second reads on {DhtSettings().paths_again}",
+        on=on,
+        scale=scale,
+        lookups=len(reads),
+        succeeded=share_true(reads, written),
+        harm=slowest_s(reads),
+        harm_is="p95 of a lookup, seconds",
+    )
+
+
+def _around(town: HostileTown, scale: Scale, keys: list[Key]) -> list[PeerId]:
+    random = town.world.chance("grinding")
+    ids: list[PeerId] = []
+    for number, key in enumerate(keys):
+        count = scale.hostile_peers * (number + 1) // len(keys) - len(ids)
+        ids += ground_ids(random, key, count=count, among=scale.honest_peers)
+    return ids

@@ -1,0 +1,73 @@
+"""Attacks on the DHT with a fifth of the peers hostile: each defence holds, and its absence is noticed.
+
+`python -m core.sim.attacks` prints the same for larger towns.
+"""
+
+import json
+
+import pytest
+
+from core.sim import attacks
+from core.sim.attacks.crowds import eclipse, late_eclipse, sybil
+from core.sim.attacks.flood import flood
+from core.sim.attacks.poison import accomplices, doors, ghosts
+from core.sim.attacks.records import forgery, promises, replay, stuffing
+from core.sim.attacks.town import Scale
+
+TOWN = Scale(peers=100, seed=1, lookups=60)
+
+
+@pytest.mark.parametrize(
+    ("attack", "least", "most"),
+    [
+        (sybil, 0.95, 0.8),
+        (eclipse, 0.95, 0.75),
+        (doors, 0.95, 0.6),
+        (ghosts, 0.75, 0.6),
+        (accomplices, 0.95, 1.0),  # harmless even with one holder: a walk goes on past those who name each other
+        (replay, 0.97, 0.7),
+        (forgery, 0.97, 0.1),
+        (stuffing, 0.97, 0.6),
+        (flood, 0.95, 0.4),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_lookups_succeed_with_the_defence_and_fail_without(attack, least, most) -> None:
+    with_it, without = attack(TOWN, on=True), attack(TOWN, on=False)
+    assert with_it.succeeded >= least, (with_it, without)
+    assert without.succeeded <= most, (with_it, without)
+
+
+def test_values_stored_before_an_eclipse_are_found_on_disjoint_paths() -> None:
+    with_it, without = late_eclipse(TOWN, on=True), late_eclipse(TOWN, on=False)
+    assert with_it.succeeded >= 0.97
+    assert without.succeeded < with_it.succeeded
+
+
+def test_claims_of_records_that_nobody_has_neither_end_a_read_nor_hold_it_up() -> None:
+    outcome = promises(TOWN, on=True)
+    assert outcome.succeeded >= 0.97
+    assert outcome.harm < 5.0
+
+
+def test_one_seed_repeats_an_attack() -> None:
+    small = Scale(peers=40, lookups=10)
+    assert sybil(small, on=False) == sybil(small, on=False)
+
+
+def test_the_program_prints_a_table_or_json(capsys: pytest.CaptureFixture[str]) -> None:
+    small = ["--peers", "40", "--lookups", "10", "--attack", "forgery"]
+    assert attacks.main(small) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3
+    assert "forged records" in lines[1]
+    assert attacks.main([*small, "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert [one["on"] for one in said] == [True, False]
+    assert said[0]["succeeded"] > said[1]["succeeded"]
+    assert said[0]["scale"]["peers"] == 40
+
+
+def test_the_program_refuses_what_it_cannot_run() -> None:
+    with pytest.raises(SystemExit):
+        attacks.main(["--hostile", "1.5"])

@@ -1,0 +1,55 @@
+import io
+
+import pytest
+
+from core.sim.bar import Bar
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_it_says_what_is_done_and_how_long_the_rest_takes() -> None:
+    terminal, clock = Terminal(), Clock()
+    bar = Bar(stream=terminal, clock=clock)
+    bar.show(0.0, "stores")
+    clock.now += 30
+    bar.show(0.25, "stores")
+    assert terminal.getvalue().endswith("[########......................] stores, 1:30 left")
+    bar.clear()
+    assert terminal.getvalue().endswith("\r\x1b[K")
+
+
+def test_a_new_part_is_reckoned_afresh_and_the_terminal_is_spared() -> None:
+    terminal, clock = Terminal(), Clock()
+    bar = Bar(stream=terminal, clock=clock)
+    bar.show(0.5, "joining", part="joining")
+    drawn = terminal.getvalue()
+    clock.now += 0.01
+    bar.show(0.6, "joining", part="joining")
+    assert terminal.getvalue() == drawn
+    bar.show(0.0, "stores", part="stores")
+    clock.now += 10
+    bar.show(0.5, "stores", part="stores")
+    assert terminal.getvalue().endswith("stores, 0:10 left")
+
+
+def test_there_is_none_where_nobody_sees_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    file = io.StringIO()
+    Bar(stream=file).show(0.5, "stores")
+    monkeypatch.setattr("sys.stdout", Terminal())
+    terminal = Terminal()
+    Bar(json=True, stream=terminal).show(0.5, "stores")
+    assert file.getvalue() == terminal.getvalue() == ""
+    monkeypatch.setattr("sys.stdout", io.StringIO())
+    Bar(json=True, stream=terminal).show(0.5, "stores")
+    assert terminal.getvalue()

@@ -1,0 +1,63 @@
+import importlib.util
+import json
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from core.base.problems import BadInput
+from core.sim import __main__ as program
+from core.sim.picture import Chart, check_name, draw, rates, save
+
+SMALL_DHT = ["dht", "--peers", "12", "--stores", "3", "--gets", "3", "--latency", "circle"]
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def test_a_picture_has_axes_units_and_one_line_a_chart() -> None:
+    charts = [Chart("Live peers", "peers", [(0, 0), (50, 20), (100, 15)]), Chart("Nothing", "bytes/s", [])]
+    picture = ET.fromstring(draw("A & B <one>", "below", charts))
+    texts = [text.text for text in picture.iter(f"{SVG}text")]
+    assert {"A & B <one>", "Live peers", "peers", "bytes/s", "simulated time, s", "20", "100"} <= set(texts)
+    (line,) = picture.iter(f"{SVG}polyline")
+    points = [tuple(map(float, point.split(","))) for point in line.attrib["points"].split()]
+    assert [x for x, _ in points] == sorted(x for x, _ in points)
+    assert points[0][1] == max(y for _, y in points)
+    assert points[1][1] == min(y for _, y in points)
+
+
+def test_growth_is_totals_per_second() -> None:
+    assert rates([(0, 0), (10, 100), (20, 100)], bins=2) == [(0, 10), (10, 10), (10, 0), (20, 0)]
+    assert rates([(0, 5)]) == []
+    many = rates([(at / 10, 3 * at) for at in range(10_000)])
+    assert len(many) <= 2 * 240 + 2
+    assert all(abs(rate - 30) < 1e-6 for _, rate in many)
+
+
+@pytest.mark.parametrize("name", ["picture.gif", "nowhere/picture.svg", "picture"])
+def test_a_name_that_will_not_do_is_refused_before_the_run(tmp_path: Path, name: str) -> None:
+    with pytest.raises(BadInput):
+        check_name(tmp_path / name)
+
+
+def test_the_command_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "dht.svg"
+    assert program.main([*SMALL_DHT, "--json", "--picture", str(file)]) == 0
+    assert json.loads(capsys.readouterr().out)["digest"] in file.read_text()
+    assert len(list(ET.parse(file).getroot().iter(f"{SVG}polyline"))) == 3
+
+
+def test_a_swarm_is_drawn_too_but_only_one(tmp_path: Path) -> None:
+    file = tmp_path / "swarm.svg"
+    assert program.main(["swarm", "--peers", "2", "--epochs", "1", "--json", "--picture", str(file)]) == 0
+    assert "Newest epoch" in file.read_text()
+    assert program.main(["swarm", "--seeds", "2", "--picture", str(file)]) == 2
+
+
+@pytest.mark.skipif(importlib.util.find_spec("PySide6") is None, reason="needs Qt")
+def test_png_needs_qt_and_says_so_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QT_QPA_PLATFORM", "offscreen")
+    save(tmp_path / "a.png", draw("title", "", [Chart("one", "s", [(0, 1), (1, 2)])]))
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    monkeypatch.setitem(__import__("sys").modules, "PySide6.QtSvg", None)
+    with pytest.raises(BadInput, match="PySide6"):
+        check_name(tmp_path / "a.png")
