@@ -170,11 +170,12 @@ def _peers(at: Standpoint, activity: Activity) -> list[PeerView]:
         samples_pending=participant.pending.samples,
         samples_per_s=_speed(activity, participant.pending.samples_per_s),
     )
-    others = [_peer(peer, report) for peer, report in participant.membership.live().items()]
+    membership = participant.membership
+    others = [_peer(peer, report, silent=membership.silent(peer, at.now)) for peer, report in membership.live().items()]
     return [me, *sorted(others, key=lambda view: (view.role, view.name, view.peer))]
 
 
-def _peer(peer: PeerId, report: Report) -> PeerView:
+def _peer(peer: PeerId, report: Report, *, silent: bool) -> PeerView:
     if report.role == BACKBONE:
         activity = Activity.WAITING
     elif report.activity == Phase.IDLE.value:
@@ -189,7 +190,7 @@ def _peer(peer: PeerId, report: Report) -> PeerView:
         activity=activity.value,
         epoch=report.epoch,
         samples_pending=report.samples,
-        samples_per_s=_speed(activity, report.samples_per_s),
+        samples_per_s=0.0 if silent else _speed(activity, report.samples_per_s),
     )
 
 

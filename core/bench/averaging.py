@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from core.api.numbers import amount
 from core.bench.children import Child, children, hear_all
 from core.bench.peer import Done, Go, Listening, Meet, Setup
 from core.net.clock import Clock
@@ -109,7 +110,7 @@ def _spread(values: Sequence[float]) -> Spread:
 def _sentences(report: Report) -> str:
     seconds, cpu = report.seconds, report.cpu_s
     return (
-        f"{report.peers} peers averaged {report.numel:,} numbers as {report.codec}, {report.rounds} times:\n"
+        f"{report.peers} peers averaged {amount(report.numel)} numbers as {report.codec}, {report.rounds} times:\n"
         f"  {seconds.median:.3f} s a round ({seconds.least:.3f} to {seconds.most:.3f}), "
         f"{cpu.median:.2f} CPU seconds, {report.wire_bytes / 1e6:.0f} MB sent;\n"
         f"  relative error {report.relative_error:.1e}, "

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
+from core.api.numbers import amount
 from core.base.problems import BadInput, Problem
 from core.sim import dht_many, dht_program
 from core.sim.bar import Bar
@@ -67,7 +68,7 @@ def _verdicts(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
             trial = Trial(seed, peers=args.peers, epochs=args.epochs)
             verdict = trial.run()
             if args.picture is not None:
-                title = f"A swarm of {args.peers:,} volunteers, seed {seed}"
+                title = f"A swarm of {amount(args.peers)} volunteers, seed {seed}"
                 save(args.picture, draw(title, f"digest {verdict.digest}", epoch_charts(trial.moments)))
             yield verdict.as_dict()
         return
@@ -122,16 +123,16 @@ def _summary(verdicts: Sequence[dict[str, Any]], seconds: float) -> dict[str, An
 
 def _report(summary: dict[str, Any], args: argparse.Namespace) -> str:
     failed = summary["failed"]
-    simulated = f"{summary['simulated_s']:,} simulated seconds, {summary['messages']:,} messages"
+    simulated = f"{amount(summary['simulated_s'])} simulated seconds, {amount(summary['messages'])} messages"
     lines = [
-        f"{summary['worlds']} worlds of {args.peers} peers; {simulated}, {summary['seconds']:,.0f} s.",
+        f"{summary['worlds']} worlds of {args.peers} peers; {simulated}, {amount(summary['seconds'])} s.",
         (
             f"{summary['epochs']} epochs ended, the slowest after {summary['slowest_epoch_s']:.0f} s; "
             f"all agreed at the latest {summary['agreed_s']:.0f} s after the last fault."
         ),
         (
             f"{summary['truncated']} rounds said that parts were missing; "
-            f"no machine held more than {summary['node_bytes'] / 1024:,.0f} KiB."
+            f"no machine held more than {amount(summary['node_bytes'] / 1024)} KiB."
         ),
     ]
     if failed:

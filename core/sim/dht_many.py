@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any
 
+from core.api.numbers import amount
 from core.sim.bar import Bar
 from core.sim.dht_worlds import SmallWorld
 
@@ -90,11 +91,12 @@ def _sentence(verdict: dict[str, Any]) -> str:
 
 def _report(summary: dict[str, Any]) -> str:
     failed = summary["failed"]
+    ran = f"{amount(summary['worlds'])} worlds, {amount(summary['messages'])} messages"
     kept = summary["found_at_the_end"] / max(summary["found_at_the_end"] + summary["lost"], 1)
     return "\n".join(
         [
-            f"{summary['worlds']:,} worlds, {summary['messages']:,} messages, {summary['seconds']:,.0f} s.",
-            f"{summary['stored']:,} stores and {summary['read']:,} reads.",
+            f"{ran}, {amount(summary['seconds'])} s.",
+            f"{amount(summary['stored'])} stores and {amount(summary['read'])} reads.",
             f"{kept:.1%} of the live records were still found after all that went wrong.",
             f"{len(failed)} failed: {', '.join(map(str, failed))}." if failed else "No checker found anything wrong.",
         ]

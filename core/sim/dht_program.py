@@ -9,6 +9,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from core.api.numbers import amount
 from core.sim.bar import Bar
 from core.sim.dht_run import DhtRun, DhtRunSettings
 from core.sim.latency import Latency, read_matrix, synthetic
@@ -66,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     said["latency"] = distance if distance in {"circle", "synthetic"} else "matrix"
     sys.stdout.write((json.dumps(said) if args.json else _text(said)) + "\n")
     if args.picture is not None:
-        title = f"A DHT of {settings.peers:,} peers, seed {args.seed}"
+        title = f"A DHT of {amount(settings.peers)} peers, seed {args.seed}"
         save(args.picture, draw(title, f"digest {said['digest']}", lookup_charts(trial.moments)))
     shares = [part["found_share"] for part in _parts(said)]
     complete = said["stores"]["stored"] == args.stores
@@ -115,12 +116,13 @@ def _parts(said: dict[str, Any]) -> list[dict[str, Any]]:
 def _text(said: dict[str, Any]) -> str:
     stores = said["stores"]
     lines = [
-        f"{said['peers']:,} peers, {said['messages']:,} messages, {said['memory_mib']:,} MiB.",
-        f"{stores['stored']:,} of {stores['count']:,} stored, {stores['messages_each']} messages each.",
+        f"{amount(said['peers'])} peers, {amount(said['messages'])} messages, {amount(said['memory_mib'])} MiB.",
+        f"{amount(stores['stored'])} of {amount(stores['count'])} stored, {stores['messages_each']} messages each.",
     ]
     lines += [
-        f"{part['found']:,} of {part['count']:,} found, {part['messages_each']} messages and {part['hops_mean']} hops "
-        f"each, p50 {part['p50_ms']} ms, p95 {part['p95_ms']} ms."
+        f"{amount(part['found'])} of {amount(part['count'])} found, "
+        f"{part['messages_each']} messages and {part['hops_mean']} hops each, "
+        f"p50 {part['p50_ms']} ms, p95 {part['p95_ms']} ms."
         for part in _parts(said)
     ]
     return "\n".join([*lines, f"Digest {said['digest']}."])

@@ -14,6 +14,7 @@ from random import Random
 from statistics import median
 from typing import Any
 
+from core.api.numbers import amount
 from core.sim.links import chance
 from core.sim.nat_boxes import Nature
 from core.sim.nat_world import Home, NatWorld
@@ -141,7 +142,7 @@ def _report(figures: dict[str, Any]) -> str:
     first = figures["first_byte_s"]
     peak = figures["peak_circuits"]
     return (
-        f"{figures['pairs']:,} pairs of {figures['peers']:,} peers: {figures['direct']:.1%} direct, "
+        f"{amount(figures['pairs'])} pairs of {amount(figures['peers'])} peers: {figures['direct']:.1%} direct, "
         f"{figures['relayed']:.1%} relayed, {figures['failed']} failed.\n"
         f"First byte after {first['p50']} s (p95 {first['p95']} s). "
         f"{figures['relays']} relays carried at most {peak['median']:g} circuits at once "

@@ -72,6 +72,11 @@ class Membership:
         """Everybody who is here."""
         return {peer: member.report for peer, member in self._members.items() if member.believed_after is None}
 
+    def silent(self, peer: PeerId, now: float) -> bool:
+        """Whether `peer` has not reported lately; what it last said of its speed counts for nothing."""
+        member = self._members.get(peer)
+        return member is None or now - member.heard_at >= SILENT_S
+
     def in_step(self, state: StateName) -> list[PeerId]:
         """Live volunteers that take part in the epoch after `state`, in the order of their keys."""
         return sorted(peer for peer, report in self.live().items() if report.in_step and report.state == state)
@@ -85,7 +90,7 @@ class Membership:
         return sum(report.samples_per_s for report in self._working(state, now))
 
     def _working(self, state: StateName, now: float) -> list[Report]:
-        heard = [m.report for m in self._members.values() if m.believed_after is None and now - m.heard_at < SILENT_S]
+        heard = [report for peer, report in self.live().items() if not self.silent(peer, now)]
         return [report for report in heard if report.in_step and report.state == state]
 
     def offers(self, above: StateName) -> list[Offer]:

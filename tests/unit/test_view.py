@@ -10,6 +10,7 @@ from core.base.machine import Tick
 from core.base.manifest import AveragingNumbers, Manifest
 from core.base.problems import NoSpace
 from core.base.signing import Ed25519Verifier, KeyPair
+from core.swarm.membership import SILENT_S
 from core.swarm.participant import Participant, ParticipantSettings
 from core.swarm.progress import Report
 from core.swarm.states import State, StateName
@@ -116,6 +117,20 @@ def test_who_has_stopped_has_no_speed(tmp_path):
     peer.membership.heard(PeerId(b"p" * 32), left, expires=99.0, now=9.0)
     bea = take_snapshot(at(participant=peer, manifest=MANIFEST)).peers[1]
     assert (bea.name, bea.activity, bea.samples_per_s) == ("Bea", "finished", 0.0)
+
+
+def test_who_has_not_reported_lately_has_no_speed(tmp_path):
+    peer = trained(tmp_path, samples=40)
+    report = Report(
+        role="volunteer", name="Bea", activity="training", host="127.0.0.1", port=1, epoch=7, lineage=b"l" * 32,
+        digest=b"", in_step=True, samples=3, samples_per_s=61.8, time=9.0,
+    )  # fmt: skip
+    peer.membership.heard(PeerId(b"p" * 32), report, expires=99.0, now=9.0)
+    speeds = [
+        take_snapshot(at(participant=peer, manifest=MANIFEST, now=now)).peers[1].samples_per_s
+        for now in (10.0, 9.0 + SILENT_S)
+    ]
+    assert speeds == [61.8, 0.0]
 
 
 def test_a_backbone_watches(tmp_path):
