@@ -56,11 +56,16 @@ def run(args: argparse.Namespace) -> int:
     distance = args.latency or ("circle" if settings.churn is S003 else "synthetic")
     bar = Bar(json=args.json)
 
+    parts: set[str] = set()
+
     def report(what: str, share: float) -> None:
         bar.show(share, f"{what}: {share:.0%}", part=what)
+        if what not in parts:
+            parts.add(what)
+            gc.collect()  # peers that have gone
 
     trial = DhtRun(settings, latency=distances(distance, args.seed), report=report)
-    gc.disable()  # next to no cycles arise, and looking for them among millions of objects takes a third of the time
+    gc.disable()  # looking for cycles among millions of objects all the time takes a third of it
     said = trial.run()
     gc.enable()
     bar.clear()

@@ -72,8 +72,8 @@ class DhtRun:
         self._keys: dict[Key, PeerId] = {}
         self._walls: dict[str, float] = {}
         self._clock = time.perf_counter()
-        self._background = 0.0
-        """Messages a second while nobody asks for anything."""
+        self._background = (0.0, 0.0)
+        """Messages and bytes a second while nobody asks for anything."""
 
     def run(self) -> dict[str, Any]:
         """Everything, as a dictionary for JSON."""
@@ -115,7 +115,7 @@ class DhtRun:
         messages, sent = world.messages, world.bytes
         self._pass(IDLE_S)
         minutes = len(self.town.up) * IDLE_S / 60
-        self._background = (world.messages - messages) / IDLE_S
+        self._background = ((world.messages - messages) / IDLE_S, (world.bytes - sent) / IDLE_S)
         self._lap("idle")
         return {
             "messages_per_peer_and_minute": round((world.messages - messages) / minutes, 2),
@@ -192,12 +192,12 @@ class DhtRun:
         self._pass(PATIENCE_S)
         ended = [operation for operation in operations if operation.ended is not None]
         count = max(len(calls), 1)
-        background = self._background * (world.elapsed_s - began)
+        idle_messages, idle_bytes = (each * (world.elapsed_s - began) for each in self._background)
         said = {
             "count": len(calls),
             "ended": len(ended),
-            "messages_each": round(max(0.0, world.messages - messages - background) / count, 1),
-            "bytes_each": round((world.bytes - sent) / count),
+            "messages_each": round(max(0.0, world.messages - messages - idle_messages) / count, 1),
+            "bytes_each": round(max(0.0, world.bytes - sent - idle_bytes) / count),
             "hops_mean": round(sum(o.hops for o in ended) / max(len(ended), 1), 2),
             **_quantiles_ms([o.seconds or 0.0 for o in ended]),
         }
