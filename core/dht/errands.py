@@ -119,7 +119,9 @@ class Errands:
 
     def refresh(self, key: Key, now: float) -> Finding:
         """An operation that looks up a key without haste, to hear who is there."""
-        width = self._settings.refresh_width
+        settings = self._settings
+        sparse = self._neighbours.table.is_far_and_sparse(key)
+        width = settings.refresh_width_sparse if sparse else settings.refresh_width
         walk = Walk(key, self._neighbours.start(key, now), width=width, parallel=width)
         return Finding(walk, client=self._settings.client, deadline=self.patience(now))
 
@@ -141,7 +143,8 @@ class Errands:
         else:
             parallel = max(parallel, PARALLEL_ON_A_PATH * paths)
             walk = Paths(key, start, width=width, parallel=parallel, paths=paths, distrust=distrust)
-        walk.expect(table.span_of(settings.replicas), parallel=settings.parallel_near if quick else None)
+        near = settings.parallel_near_afar if self._queries.trip_s > settings.afar_s else settings.parallel_near
+        walk.expect(table.span_of(settings.replicas), parallel=near if quick else None)
         return walk
 
     def patience(self, now: float) -> float:
@@ -149,9 +152,8 @@ class Errands:
         return now + self._settings.lookup_timeout_s
 
     def _give_up(self, query: Query, now: float) -> None:
-        peer = query.contact.peer_id
-        self._probing.discard(peer)
-        self._neighbours.silent(peer, now)
+        self._probing.discard(query.contact.peer_id)
+        self._neighbours.silent(query.contact, now)
         if query.operation in self._operations:
             query.operation.failed(query.contact, query.request)
 

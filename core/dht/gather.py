@@ -96,6 +96,10 @@ class Gather:
             if not full and claim.expires_ms > now * 1000 and (known is None or claim.expires_ms > known.expires_ms):
                 self._claims.setdefault(claim.tag, {})[peer] = claim
 
+    def has_of(self, owner: PeerId) -> bool:
+        """Whether a record of this owner is here."""
+        return any(record.owner == owner for record in self._records.values())
+
     def fetches(self) -> list[Batch]:
         """What to fetch now; it counts as on its way."""
         free = FETCHES_IN_FLIGHT - len(self._fetching)

@@ -25,15 +25,24 @@ class Getting(Operation):
         walk: The way to them.
         gather: Merges what they hold.
         quorum: So many peers that hold something are enough; None: all of the nearest are asked.
+        owner: Of whom a record must be here before they are; None: anybody's will do.
     """
 
     def __init__(
-        self, walk: Walk | Paths, gather: Gather, *, quorum: int | None, client: bool, deadline: float
+        self,
+        walk: Walk | Paths,
+        gather: Gather,
+        *,
+        quorum: int | None,
+        owner: PeerId | None = None,
+        client: bool,
+        deadline: float,
     ) -> None:
         super().__init__(client=client, deadline=deadline)
         self.walk = walk
         self.gather = gather
         self.quorum = quorum
+        self.owner = owner
         self.again = False
         """Whether this is the second attempt."""
         self._widened = False
@@ -94,13 +103,13 @@ class Getting(Operation):
     def slow(self, contact: Contact, request: Request) -> None:
         """The walk goes on without."""
         if isinstance(request, Get):
-            self.walk.slow(contact.peer_id)
+            self.walk.slow(contact.peer_id, contact)
 
     def failed(self, contact: Contact, request: Request) -> None:
         """Go on without."""
         self._forget(contact.peer_id)
         if isinstance(request, Get):
-            self.walk.failed(contact.peer_id)
+            self.walk.failed(contact.peer_id, contact)
 
     def _judge(self, peer: PeerId, *, delivered: bool) -> None:
         """A fetch was answered: a claim alone ends no read, and an index with nothing behind it is not read on."""
@@ -125,7 +134,9 @@ class Getting(Operation):
         return all(pages > PAGES_BELIEVED for pages in self._paging.values())
 
     def _enough(self) -> bool:
-        return self.quorum is not None and len(self._gave) >= self.quorum
+        if self.quorum is None or len(self._gave) < self.quorum:
+            return False
+        return self.owner is None or self.gather.has_of(self.owner)
 
     def _widens(self) -> bool:
         return self.walk.done and not self._widened and self.gather.done and not self.gather.records

@@ -18,6 +18,8 @@ from core.dht.space import point, position
 
 CANDIDATES_MAX = 64
 """Nearer ones push out farther ones."""
+OTHERS_MAX = 2
+"""Further addresses at which a candidate is tried: a liar that is quicker than the honest must not hide it."""
 ASKED_MAX = 128
 """A walk that was led astray ends after so many queries."""
 
@@ -31,12 +33,16 @@ class _State(Enum):
 
 
 class _Candidate:
-    __slots__ = ("by", "contact", "state")
+    __slots__ = ("by", "contact", "others", "prefix", "state")
 
     def __init__(self, contact: Contact, by: PeerId | None = None) -> None:
         self.contact = contact
         self.by = by
         """Who named it first; None: we knew it."""
+        self.others: list[tuple[Contact, PeerId | None]] = []
+        """Where else it is said to be, and by whom."""
+        self.prefix: str | None = None
+        """The network that it counts for."""
         self.state = _State.NEW
 
 
@@ -63,7 +69,7 @@ class Walk:
         key: Where to go.
         width: How many of the nearest must have answered.
         parallel: Queries in flight.
-        taken: Peers that belong to another walk are left to it; ours are added.
+        taken: Who was asked by another walk, and where, is left to it; whom we ask is added.
         distrust: How far others are believed.
     """
 
@@ -75,7 +81,7 @@ class Walk:
         width: int,
         parallel: int,
         distrust: Distrust = TRUSTING,
-        taken: set[PeerId] | None = None,
+        taken: set[Contact] | None = None,
     ) -> None:
         self.key = key
         self.width = width
@@ -86,7 +92,6 @@ class Walk:
         self._distrust = distrust
         self._prefixes: Counter[str] = Counter()
         self._taken = taken
-        self._is_choosy = bool(distrust.prefix_limit) or taken is not None
         self._ghosts: Counter[PeerId] = Counter()
         self._order: list[tuple[int, PeerId]] = []
         self._candidates: dict[PeerId, _Candidate] = {}
@@ -113,16 +118,18 @@ class Walk:
         for contact in contacts:
             peer = contact.peer_id
             if peer in candidates:
+                self._heard_again(candidates[peer], contact, by)
                 continue
             away = position(peer) ^ target
             if len(order) >= CANDIDATES_MAX and away > order[-1][0]:
                 continue
-            if self._is_choosy and self._is_refused(contact):
+            candidate = _Candidate(contact, by)
+            if not self._admit(candidate):
                 continue
-            candidates[peer] = _Candidate(contact, by)
+            candidates[peer] = candidate
             insort(order, (away, peer))
         for _, peer in order[CANDIDATES_MAX:]:
-            del candidates[peer]
+            self._release(candidates.pop(peer))
             self._waiting.discard(peer)
         del order[CANDIDATES_MAX:]
 
@@ -137,6 +144,8 @@ class Walk:
             if not free or self._asked >= ASKED_MAX:
                 break
             if candidate.state is _State.NEW:
+                if self._taken is not None:
+                    self._taken.add(candidate.contact)
                 candidate.state = _State.ASKED
                 self._asked += 1
                 self._waiting.add(candidate.contact.peer_id)
@@ -148,16 +157,30 @@ class Walk:
         """A peer that was asked has answered."""
         self._settle(peer, _State.ANSWERED)
 
-    def slow(self, peer: PeerId) -> None:
-        """A peer that was asked lets us wait."""
-        candidate = self._candidates.get(peer)
-        if candidate is not None and candidate.state is _State.ASKED:
-            candidate.state = _State.SLOW
-            self._blame(candidate.by)
+    def slow(self, peer: PeerId, asked: Contact | None = None) -> None:
+        """A peer that was asked lets us wait.
 
-    def failed(self, peer: PeerId) -> None:
-        """A peer that was asked will not answer."""
+        Args:
+            peer: Which.
+            asked: Where the question went; None: where it was last.
+        """
+        candidate = self._candidates.get(peer)
+        if candidate is None or candidate.state is not _State.ASKED or asked not in {None, candidate.contact}:
+            return
+        candidate.state = _State.SLOW
+        by = candidate.by
+        self._reopen(candidate)
+        self._blame(by)
+
+    def failed(self, peer: PeerId, asked: Contact | None = None) -> None:
+        """A peer that was asked will not answer.  The arguments are those of `slow`."""
+        candidate = self._candidates.get(peer)
+        if candidate is None or asked not in {None, candidate.contact}:
+            return
         self._settle(peer, _State.FAILED)
+        if candidate.state is _State.FAILED:
+            self._release(candidate)
+            self._reopen(candidate)
 
     def found(self, count: int) -> list[Contact]:
         """The nearest peers that have answered, nearest first."""
@@ -200,29 +223,60 @@ class Walk:
             return
         gone = {peer for peer, one in self._candidates.items() if one.by == by and one.state is _State.NEW}
         for peer in gone:
-            del self._candidates[peer]
+            self._release(self._candidates.pop(peer))
         self._order = [place for place in self._order if place[1] not in gone]
 
-    def _is_refused(self, contact: Contact) -> bool:
-        """Whether another walk has this peer, or its network has enough candidates already."""
-        if self._taken is not None and contact.peer_id in self._taken:
+    def _heard_again(self, candidate: _Candidate, contact: Contact, by: PeerId | None) -> None:
+        """Somebody names a candidate too; at another address, it may be there that it answers."""
+        if candidate.state is _State.ANSWERED or contact == candidate.contact:
+            return
+        if len(candidate.others) < OTHERS_MAX and all(contact != other for other, _ in candidate.others):
+            candidate.others.append((contact, by))
+            if candidate.state in {_State.SLOW, _State.FAILED}:
+                self._reopen(candidate)
+
+    def _reopen(self, candidate: _Candidate) -> None:
+        """Let a candidate be asked at the next address at which it is said to be."""
+        while candidate.others:
+            contact, by = candidate.others.pop(0)
+            self._release(candidate)
+            candidate.contact, candidate.by = contact, by
+            if self._admit(candidate):
+                candidate.state = _State.NEW
+                self._waiting.discard(contact.peer_id)
+                return
+
+    def _admit(self, candidate: _Candidate) -> bool:
+        """Count a candidate for its network; False if that has enough candidates already."""
+        limit = self._distrust.prefix_limit
+        if not limit:
             return True
-        if self._distrust.prefix_limit:
-            prefix = counted_prefix(contact.host, local_is_free=self._distrust.local_is_free)
-            if prefix is not None:
-                if self._prefixes[prefix] >= self._distrust.prefix_limit:
-                    return True
-                self._prefixes[prefix] += 1
-        if self._taken is not None:
-            self._taken.add(contact.peer_id)
-        return False
+        prefix = counted_prefix(candidate.contact.host, local_is_free=self._distrust.local_is_free)
+        if prefix is not None:
+            if self._prefixes[prefix] >= limit:
+                return False
+            self._prefixes[prefix] += 1
+        candidate.prefix = prefix
+        return True
+
+    def _release(self, candidate: _Candidate) -> None:
+        """A candidate counts for its network no longer."""
+        if candidate.prefix is not None:
+            self._prefixes[candidate.prefix] -= 1
+            candidate.prefix = None
+
+    def _is_elsewhere(self, candidate: _Candidate) -> bool:
+        """Whether another walk has asked it there already."""
+        return self._taken is not None and candidate.contact in self._taken
 
     def _nearest(self, count: int) -> Iterator[_Candidate]:
         """The nearest candidates that have not let us down."""
         left = count
         for _, peer in self._order:
             candidate = self._candidates[peer]
-            if candidate.state is not _State.FAILED and candidate.state is not _State.SLOW:
+            if candidate.state is _State.FAILED or candidate.state is _State.SLOW:
+                continue
+            if candidate.state is not _State.NEW or not self._is_elsewhere(candidate):
                 yield candidate
                 left -= 1
                 if not left:

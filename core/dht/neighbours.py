@@ -65,17 +65,18 @@ class Neighbours:
     def alive(self, contact: Contact, now: float, *, trip_s: float | None = None) -> tuple[Contact, Heard]:
         """A contact has answered, after `trip_s` if that is known; returns it with its best address."""
         peer = contact.peer_id
+        self._backoff.cleared(contact)
         contact = self.book.answered(peer) or contact
-        self._backoff.cleared(peer)
+        self._backoff.cleared(contact)
         if peer in self._seeds:
             self._seeds_heard[peer] = now
         return contact, self.table.heard(contact, now, trip_s=trip_s)
 
-    def silent(self, peer: PeerId, now: float) -> None:
+    def silent(self, contact: Contact, now: float) -> None:
         """A contact has not answered."""
-        self._backoff.failed(peer, now)
-        self.book.silent(peer)
-        self.table.failed(peer)
+        self._backoff.failed(contact, now)
+        self.book.silent(contact.peer_id)
+        self.table.failed(contact.peer_id)
 
     def to_probe(self, peer: PeerId, now: float) -> Contact | None:
         """A request of `peer` has come: its contact if it should be asked to prove its address."""
@@ -95,7 +96,7 @@ class Neighbours:
                 contact.peer: contact for contact in (*self.table.contacts(), *self._seeds.values(), *contacts)
             }
             contacts = list(everybody.values())
-        return [contact for contact in contacts if not self._backoff.resting(contact.peer_id, now)]
+        return [contact for contact in contacts if not self._backoff.resting(contact, now)]
 
     def acceptable(self, contacts: Sequence[Contact], *, key: Key, by: Contact, now: float) -> tuple[Contact, ...]:
         """Those contacts, named by `by` as near to `key`, which are worth asking, with the best known address of each.
@@ -111,12 +112,14 @@ class Neighbours:
             peer = contact.peer_id
             if peer == self._me or peer in chosen:
                 self._trace.mark("dht.drop.contact")
-            elif not self._backoff.resting(peer, now):
-                known = self.table.get(peer)
-                if known is None and checked and not may_name(contact.host, from_afar):
-                    self._trace.mark("dht.drop.contact.reach")
-                    continue
-                chosen[peer] = known or self.book.preferred(contact)
+                continue
+            known = self.table.get(peer)
+            if known is None and checked and not may_name(contact.host, from_afar):
+                self._trace.mark("dht.drop.contact.reach")
+                continue
+            best = known or self.book.preferred(contact)
+            if not self._backoff.resting(best, now):
+                chosen[peer] = best
         return tuple(chosen.values())
 
 

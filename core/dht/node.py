@@ -68,6 +68,7 @@ class DhtNode:
             per_owner=settings.records_per_owner,
             per_owner_and_key=settings.records_per_owner_and_key,
             bytes_max=settings.record_bytes_max,
+            fair_givers=settings.fair_givers,
         )
         copies = Copies(proofs, keep_s=settings.cache_s, keys_max=settings.caches_max, max_lifetime_s=lifetime_s)
         self._neighbours = Neighbours(self.me, settings, trace=trace)
@@ -131,7 +132,15 @@ class DhtNode:
         wanted = contact.peer != self.me and self._neighbours.table.wants(contact)
         return self._errands.probe(contact, now) if wanted else []
 
-    def get(self, key: Key, now: float, *, quorum: int | None = None, max_age_s: float = 0.0) -> list[Output]:
+    def get(
+        self,
+        key: Key,
+        now: float,
+        *,
+        quorum: int | None = None,
+        max_age_s: float = 0.0,
+        owner: PeerId | None = None,
+    ) -> list[Output]:
         """Read a key.  One `Found` follows, possibly empty; several gets of a key at the same time share it.
 
         Args:
@@ -140,8 +149,11 @@ class DhtNode:
             quorum: So many peers that hold something are enough, which is quicker; None: all of the nearest are
                 asked, which a value with many subkeys or one that changes needs.
             max_age_s: What we read ourselves so lately is good enough.
+            owner: Whose record is wanted, where only one peer's counts: a quorum that gave only others' is none, so
+                that nobody ends the read with a record of its own.
         """
-        return self.get_many([key], now, quorum=quorum, max_age_s=max_age_s)
+        self._wake(now)
+        return self._bundled(self._readwrite.get(key, now, quorum=quorum, max_age_s=max_age_s, owner=owner))
 
     def get_many(
         self, keys: Iterable[Key], now: float, *, quorum: int | None = None, max_age_s: float = 0.0
@@ -209,7 +221,7 @@ class DhtNode:
             self._trace.mark("dht.drop.asked_client")
             return []
         requests = request.requests if isinstance(request, Bundle) else (request,)
-        if not self._guard.admits(sender, now, len(requests)):
+        if not self._guard.admits(sender, now, max(1, len(requests))):
             self._trace.mark("dht.drop.flood")
             return []
         self._wake(now)

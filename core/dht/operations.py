@@ -76,8 +76,8 @@ class Finding(Operation):
 
     def slow(self, contact: Contact, request: Request) -> None:  # noqa: ARG002 - the base's
         """Go on without."""
-        self.walk.slow(contact.peer_id)
+        self.walk.slow(contact.peer_id, contact)
 
     def failed(self, contact: Contact, request: Request) -> None:  # noqa: ARG002 - the base's
         """Go on without."""
-        self.walk.failed(contact.peer_id)
+        self.walk.failed(contact.peer_id, contact)

@@ -1,7 +1,7 @@
 """A lookup on several disjoint paths (Baumgart and Mies 2007, S/Kademlia, section 4.4).
 
-Each path has its own candidates and follows only what it was told itself; no peer is asked on two paths.  A hostile
-peer leads astray at most the path that meets it, and what the paths found is merged.
+Each path has its own candidates and follows only what it was told itself; no peer is asked on two paths
+at the same address.  A hostile peer leads astray at most the path that meets it, and what the paths found is merged.
 """
 
 from collections.abc import Iterable
@@ -36,11 +36,12 @@ class Paths:
     ) -> None:
         contacts = list(start)
         paths = max(1, min(paths, len(contacts)))
-        taken: set[PeerId] = set()
+        taken: set[Contact] = set()
         self.key = key
         self._span = 0
         self._width = width
-        self._by: dict[PeerId, Walk] = {}
+        self._by: dict[PeerId, list[Walk]] = {}
+        """On which paths a peer was asked: on more than one only if it is said to be at several addresses."""
         self._walks = [
             Walk(
                 key,
@@ -71,8 +72,7 @@ class Paths:
 
     def add(self, contacts: Iterable[Contact], by: PeerId | None = None) -> None:
         """Contacts that somebody named: they belong to the path on which that peer was asked."""
-        walk = self._walks[0] if by is None else self._by.get(by)
-        if walk is not None:
+        for walk in self._walks[:1] if by is None else self._by.get(by, ())[:1]:
             walk.add(contacts, by)
 
     def take(self) -> list[Contact]:
@@ -80,24 +80,24 @@ class Paths:
         chosen: list[Contact] = []
         for walk in self._walks:
             for contact in walk.take():
-                self._by[contact.peer_id] = walk
+                self._by.setdefault(contact.peer_id, []).append(walk)
                 chosen.append(contact)
         return chosen
 
     def answered(self, peer: PeerId) -> None:
         """A peer that was asked has answered."""
-        if peer in self._by:
-            self._by[peer].answered(peer)
+        for walk in self._by.get(peer, ()):
+            walk.answered(peer)
 
-    def slow(self, peer: PeerId) -> None:
-        """A peer that was asked lets us wait."""
-        if peer in self._by:
-            self._by[peer].slow(peer)
+    def slow(self, peer: PeerId, asked: Contact | None = None) -> None:
+        """A peer that was asked lets us wait; `asked` as in Walk."""
+        for walk in self._by.get(peer, ()):
+            walk.slow(peer, asked)
 
-    def failed(self, peer: PeerId) -> None:
+    def failed(self, peer: PeerId, asked: Contact | None = None) -> None:
         """A peer that was asked will not answer."""
-        if peer in self._by:
-            self._by[peer].failed(peer)
+        for walk in self._by.get(peer, ()):
+            walk.failed(peer, asked)
 
     def expect(self, span: int, *, parallel: int | None = None) -> None:  # noqa: ARG002 - as in Walk
         """Expect that peers within the distance `span` are among the nearest of the key."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from core.base.ids import Key
+from core.base.ids import Key, PeerId
 from core.dht.events import Found, Output, Stored
 from core.dht.gather import Gather
 from core.dht.getting import Getting
@@ -52,12 +52,16 @@ class ReadWrite:
         self._trace = parts.trace
         self._gets: dict[Key, Getting] = {}
 
-    def get(self, key: Key, now: float, *, quorum: int | None, max_age_s: float) -> list[Output]:
+    def get(
+        self, key: Key, now: float, *, quorum: int | None, max_age_s: float, owner: PeerId | None = None
+    ) -> list[Output]:
         """Begin to read a key, or join the read that is under way."""
         getting = self._gets.get(key)
         if getting is not None:
             if quorum is None or (getting.quorum is not None and quorum > getting.quorum):
                 getting.quorum = quorum
+            if getting.owner != owner:
+                getting.quorum = None
             return []
         settings = self._settings
         known = self._memory.known(key, self._records.get(key, now), now)
@@ -75,7 +79,8 @@ class ReadWrite:
             trace=self._trace,
         )
         walk = self._errands.walk(key, now, width=settings.read_width, quick=quorum is not None)
-        getting = Getting(walk, gather, quorum=quorum, client=settings.client, deadline=self._errands.patience(now))
+        patience = self._errands.patience(now)
+        getting = Getting(walk, gather, quorum=quorum, owner=owner, client=settings.client, deadline=patience)
         self._gets[key] = getting
         return self._errands.begin(getting, now)
 
@@ -161,7 +166,14 @@ class ReadWrite:
         settings, key = self._settings, getting.walk.key
         walk = self._errands.walk(key, now, width=settings.read_width, paths=settings.paths_again)
         patience = self._errands.patience(now)
-        again = Getting(walk, getting.gather, quorum=getting.quorum, client=settings.client, deadline=patience)
+        again = Getting(
+            walk,
+            getting.gather,
+            quorum=getting.quorum,
+            owner=getting.owner,
+            client=settings.client,
+            deadline=patience,
+        )
         again.again = True
         self._gets[key] = again
         return self._errands.begin(again, now)
@@ -175,7 +187,7 @@ class ReadWrite:
         lacking = getting.lacking()
         if not lasting or lacking is None:
             return []
-        return self._hand(lacking, [Cache(0, False, getting.walk.key, record) for record in lasting], now)
+        return self._hand(lacking, [Cache(0, settings.client, getting.walk.key, record) for record in lasting], now)
 
     def _hand(self, to: Contact, requests: Sequence[Store | Cache], now: float) -> list[Output]:
         handing = Handing(to, requests, client=self._settings.client, deadline=self._errands.patience(now))

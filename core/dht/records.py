@@ -115,6 +115,7 @@ class RecordStore:
         per_owner: Records of one owner at most.
         per_owner_and_key: Of these under one key, so that nobody can fill a key that others share.
         bytes_max: Bytes of all values together.
+        fair_givers: Whether a record of somebody who gave little takes the place of one of who gave much.
     """
 
     def __init__(
@@ -127,9 +128,11 @@ class RecordStore:
         per_owner: int = 200,
         per_owner_and_key: int = 16,
         bytes_max: int = 4 * 1024 * 1024,
+        fair_givers: bool = True,
     ) -> None:
         self._proofs = proofs
         self._bytes_max = bytes_max
+        self._fair_givers = fair_givers
         self._bytes = 0
         self._max_lifetime_ms = int(max_lifetime_s * 1000)
         self._total = total
@@ -139,6 +142,9 @@ class RecordStore:
         self._records: dict[Key, dict[Tag, Record]] = {}
         self._owners: Counter[PeerId] = Counter()
         self._owners_of: dict[Key, Counter[PeerId]] = {}
+        self._given: dict[PeerId, dict[tuple[Key, Tag], None]] = {}
+        """What each peer gave us, in its order: keys cost nothing and passes do, so it is givers that are counted."""
+        self._givers: dict[tuple[Key, Tag], PeerId] = {}
         self._count = 0
 
     def __len__(self) -> int:
@@ -148,32 +154,40 @@ class RecordStore:
         """Keys with at least one record, some of which may have expired."""
         return iter(self._records)
 
-    def put(self, key: Key, record: Record, now: float) -> Verdict:
-        """Keep the record if it is allowed and newer than what is known; the signature is looked at last."""
+    def put(self, key: Key, record: Record, now: float, *, giver: PeerId | None = None) -> Verdict:
+        """Keep the record if it is allowed and newer than what is known; the signature is looked at last.
+
+        Where there is no more room, whoever gave most loses what it gave last, if that is more than `giver` gave.
+
+        Args:
+            key: Under which it is to stand.
+            record: Of whomever.
+            now: Unix seconds.
+            giver: The peer that sent it; None: we keep it by our own wish.
+        """
         now_ms = int(now * 1000)
-        if record.expires_ms <= now_ms:
-            return Verdict.EXPIRED
-        if record.expires_ms > now_ms + self._max_lifetime_ms:
-            return Verdict.TOO_LONG
+        if not now_ms < record.expires_ms <= now_ms + self._max_lifetime_ms:
+            return Verdict.EXPIRED if record.expires_ms <= now_ms else Verdict.TOO_LONG
         under_key = self._records.get(key, {})
         tag = tag_of(record.subkey)
         known = under_key.get(tag)
         if not supersedes(record, known):
             return Verdict.KNOWN
-        if known is None and self._is_full(key, len(under_key), record.owner):
-            return Verdict.FULL
         more_bytes = len(record.value) - (len(known.value) if known is not None else 0)
-        if more_bytes > 0 and self._bytes + more_bytes > self._bytes_max:
+        if known is None and self._has_its_share(key, record.owner):
+            return Verdict.FULL
+        fits, victim = self._room(key, giver, more_bytes=more_bytes, is_new=known is None)
+        if not fits and victim is None:
             return Verdict.FULL
         if not self._proofs.allows(key, record):
             return Verdict.SCHEMA
         if not self._proofs.holds(key, record):
             return Verdict.SIGNATURE
+        if not self._make_room(key, tag, giver, more_bytes=more_bytes, is_new=known is None):
+            return Verdict.FULL
         if known is not None:
-            self._tally(key, known.owner, -1)
-        self._tally(key, record.owner, 1)
-        self._bytes += more_bytes
-        self._records.setdefault(key, under_key)[tag] = record
+            self._remove(key, tag)
+        self._enter(key, tag, record, giver)
         return Verdict.KEPT
 
     def get(self, key: Key, now: float) -> Mapping[Tag, Record]:
@@ -184,6 +198,10 @@ class RecordStore:
         now_ms = int(now * 1000)
         return {tag: record for tag, record in under_key.items() if record.expires_ms > now_ms}
 
+    def has(self, key: Key, record: Record) -> bool:
+        """Whether this very record is held."""
+        return self._records.get(key, {}).get(tag_of(record.subkey)) == record
+
     def expire(self, now: float) -> float | None:
         """Forget what has expired; returns when the next record will have."""
         now_ms = int(now * 1000)
@@ -191,24 +209,71 @@ class RecordStore:
         for key, under_key in list(self._records.items()):
             for tag, record in list(under_key.items()):
                 if record.expires_ms <= now_ms:
-                    del under_key[tag]
-                    self._bytes -= len(record.value)
-                    self._tally(key, record.owner, -1)
+                    self._remove(key, tag)
                 elif next_ms is None or record.expires_ms < next_ms:
                     next_ms = record.expires_ms
-            if not under_key:
-                del self._records[key]
-                del self._owners_of[key]
         return None if next_ms is None else next_ms / 1000
 
-    def _is_full(self, key: Key, under_key: int, owner: PeerId) -> bool:
+    def _has_its_share(self, key: Key, owner: PeerId) -> bool:
+        """Whether the owner has as many records here, or under the key, as one may have."""
         mine = self._owners_of[key][owner] if key in self._owners_of else 0
-        crowded = self._count >= self._total or under_key >= self._per_key
-        return crowded or self._owners[owner] >= self._per_owner or mine >= self._per_owner_and_key
+        return self._owners[owner] >= self._per_owner or mine >= self._per_owner_and_key
+
+    def _make_room(self, key: Key, tag: Tag, giver: PeerId | None, *, more_bytes: int, is_new: bool) -> bool:
+        fits, victim = self._room(key, giver, more_bytes=more_bytes, is_new=is_new)
+        while not fits:
+            if victim is None or victim == (key, tag):
+                return False
+            self._remove(*victim)
+            fits, victim = self._room(key, giver, more_bytes=more_bytes, is_new=is_new)
+        return True
+
+    def _room(
+        self, key: Key, giver: PeerId | None, *, more_bytes: int, is_new: bool
+    ) -> tuple[bool, tuple[Key, Tag] | None]:
+        """Whether there is room for one more, and if there is none, what may go for it: the last of who gave most."""
+        given: Mapping[PeerId, dict[tuple[Key, Tag], None]] = self._given
+        if is_new and len(self._records.get(key, ())) >= self._per_key:
+            under_key: dict[PeerId, dict[tuple[Key, Tag], None]] = {}
+            for tag in self._records[key]:
+                by = self._givers.get((key, tag))
+                if by is not None:
+                    under_key.setdefault(by, {})[key, tag] = None
+            given = under_key
+        elif not (is_new and self._count >= self._total) and self._bytes + more_bytes <= self._bytes_max:
+            return True, None
+        most = max(given, key=lambda peer: len(given[peer]), default=None)
+        mine = len(given.get(giver, ())) if giver is not None else 0
+        if not self._fair_givers or most is None or most == giver or len(given[most]) <= mine + 1:
+            return False, None
+        return False, next(reversed(given[most]))
+
+    def _enter(self, key: Key, tag: Tag, record: Record, giver: PeerId | None) -> None:
+        self._records.setdefault(key, {})[tag] = record
+        self._bytes += len(record.value)
+        self._tally(key, record.owner, 1)
+        if giver is not None:
+            self._givers[key, tag] = giver
+            self._given.setdefault(giver, {})[key, tag] = None
+
+    def _remove(self, key: Key, tag: Tag) -> None:
+        under_key = self._records[key]
+        record = under_key.pop(tag)
+        self._bytes -= len(record.value)
+        self._tally(key, record.owner, -1)
+        giver = self._givers.pop((key, tag), None)
+        if giver is not None:
+            given = self._given[giver]
+            del given[key, tag]
+            if not given:
+                del self._given[giver]
+        if not under_key:
+            del self._records[key]
+            del self._owners_of[key]
 
     def _tally(self, key: Key, owner: PeerId, change: int) -> None:
         self._count += change
-        self._owners_of.setdefault(key, Counter())[owner] += change
-        self._owners[owner] += change
-        if not self._owners[owner]:
-            del self._owners[owner]
+        for owners in (self._owners_of.setdefault(key, Counter()), self._owners):
+            owners[owner] += change
+            if not owners[owner]:
+                del owners[owner]

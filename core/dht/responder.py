@@ -52,7 +52,7 @@ class Responder:
                 contacts = [] if request.after else self._near(key, sender)
                 return values_answer(request, self._records(key, now), contacts)
             case Store():
-                return Stored(request.query, self._put(Key(request.key), request.record, now))
+                return Stored(request.query, self._put(Key(request.key), request.record, sender, now))
             case Fetch():
                 return records_answer(request, self._records(Key(request.key), now))
             case Ping():
@@ -69,11 +69,11 @@ class Responder:
     def _records(self, key: Key, now: float) -> Mapping[Tag, Record]:
         return self._copies.beside(key, self._store.get(key, now), now)
 
-    def _put(self, key: Key, record: Record, now: float) -> bool:
-        verdict = self._store.put(key, record, now)
-        if verdict.held:
+    def _put(self, key: Key, record: Record, sender: PeerId, now: float) -> bool:
+        verdict = self._store.put(key, record, now, giver=sender)
+        if self._store.has(key, record):
             self._taken.append((key, record))
-        else:
+        if not verdict.held:
             self._trace.mark(f"dht.drop.record.{verdict}")
         return verdict.held
 

@@ -21,6 +21,9 @@ MUCH_QUICKER = 0.7
 FEW_NETWORKS = 4
 """Who knows fewer network prefixes than this counts none: all of a small collaboration may sit in one building."""
 
+FAR_BUCKETS = 2
+"""Three of four lookups begin in one of so many buckets."""
+
 
 @dataclass(frozen=True, slots=True)
 class PrefixLimits:
@@ -121,7 +124,9 @@ class RoutingTable:
         entry = self._entries.get(peer)
         if entry is not None:
             bucket = self._bucket_of(entry.key)
-            entry.contact, entry.seen, entry.failures = contact, now, 0
+            if not self._relocate(bucket, entry, contact):
+                return Heard(added=False, doubtful=None)
+            entry.seen, entry.failures = now, 0
             if trip_s is not None:
                 entry.trip_s = trip_s if entry.trip_s is None else min(trip_s, entry.trip_s)
             bucket.entries[peer] = bucket.entries.pop(peer)
@@ -165,7 +170,7 @@ class RoutingTable:
         """A contact was seen at another address; nothing happens if it is not in the table."""
         entry = self._entries.get(contact.peer_id)
         if entry is not None:
-            entry.contact = contact
+            self._relocate(self._bucket_of(entry.key), entry, contact)
 
     def failed(self, peer: PeerId) -> None:
         """A contact did not answer.  It goes if somebody waits for its place, or if it was the third time in a row."""
@@ -268,6 +273,13 @@ class RoutingTable:
         distance = 1 << index | random.getrandbits(index)
         return Key((self._me ^ distance).to_bytes(KEY_BYTES, "big"))
 
+    def is_far_and_sparse(self, key: Key) -> bool:
+        """Whether the key belongs to one of the farthest buckets, and that has more free places than contacts."""
+        index = (point(key) ^ self._me).bit_length() - 1
+        bucket = self._buckets.get(index)
+        known = 0 if bucket is None else len(bucket.entries)
+        return index >= KEY_BYTES * 8 - FAR_BUCKETS and 2 * known < self._bucket_size
+
     def looked_up(self, key: Key, now: float) -> None:
         """A lookup of `key` has refreshed the bucket that it belongs to."""
         bucket = self._buckets.get((point(key) ^ self._me).bit_length() - 1)
@@ -295,6 +307,18 @@ class RoutingTable:
             self._prefixes[entry.prefix] -= 1
             if not self._prefixes[entry.prefix]:
                 del self._prefixes[entry.prefix]
+
+    def _relocate(self, bucket: _Bucket, entry: _Entry, contact: Contact) -> bool:
+        """A contact is at this address now; False: its new network has enough contacts, so it goes."""
+        if contact == entry.contact:
+            return True
+        self._remove(bucket, entry)
+        entry.contact = contact
+        entry.prefix = counted_prefix(contact.host, local_is_free=self._limits.local_is_free)
+        if self._is_crowded(bucket, entry.prefix):
+            return False
+        self._enter(bucket, entry)
+        return True
 
     def _spare(self, bucket: _Bucket, entry: _Entry) -> None:
         bucket.spares[entry.contact.peer_id] = entry

@@ -13,10 +13,13 @@ class DhtSettings:
     """Contacts that wait for a place in a full bucket (the replacement cache)."""
     parallel: int = 4
     """Queries in flight per lookup (alpha); a query that had to be repeated no longer counts."""
-    parallel_quick: int = 16
+    parallel_quick: int = 24
     """The same for a read that a few holders' answers will end: it is somebody's waiting that counts there."""
     parallel_near: int = 3
     """The same once those to be asked are probably holders: any of them can end it."""
+    parallel_near_afar: int = 8
+    """The same where round trips take longer than `afar_s` in the mean: there waiting costs more than asking does."""
+    afar_s: float = 0.02
     paths: int = 1
     """Disjoint ways on which a lookup goes at once (d of S/Kademlia); no peer is asked on two of them.  Where all known
     peers are of this computer's own networks there are no strangers to be led astray by, and there is one way only."""
@@ -28,7 +31,7 @@ class DhtSettings:
     """Peers that hold each record.  If a quarter of all vanishes at once, 0.25^8 = 0.0015 % of the keys are lost."""
     replicas_brief: int = 5
     """Peers that hold a record of a lifetime below `brief_s`: its owner stores it again before many can vanish."""
-    brief_s: float = 60.0
+    brief_s: float = 120.0
     read_width: int = 5
     """A reader asks so many of the nearest; where none of them holds anything, twice as many."""
     client: bool = False
@@ -62,15 +65,19 @@ class DhtSettings:
     hour, four of five contacts of the bucket are still there then; twice as often doubles the traffic of idle nodes."""
     refresh_width: int = 3
     """How many of the nearest must answer such a lookup."""
+    refresh_width_sparse: int = 5
+    """The same in the farthest buckets, where nearly all lookups begin, while less than half of the bucket's places are
+    taken: whoever is asked becomes a contact, and so do we to them."""
     republish_s: float = 3600.0
     """A holder stores a record that outlives this at its nearest peers again unless another has just done so; 0:
     never.  At 10 % of the peers an hour, 8 holders lose 0.8 in that time."""
-    seeds_s: float = 30.0
+    seeds_s: float = 15.0
     """Before the first attempt to reach seeds that are silent; each further rest is twice as long: this heals a
     divided network."""
     seeds_max_s: float = 3600.0
     """No rest is longer where many other contacts are known; with few, `seeds_few_s`."""
-    seeds_few_s: float = 120.0
+    seeds_few_s: float = 30.0
+    """With few contacts, a seed that was not heard of for this long counts as silent too."""
     silence_s: float = 5.0
     """A peer that did not answer is left alone this long, then twice as long, and so on."""
     silence_max_s: float = 60.0
@@ -88,11 +95,13 @@ class DhtSettings:
     record_bytes_max: int = 4 * 1024 * 1024
     """Bytes of all values held for the swarm."""
     records_per_key: int = 2_000
+    fair_givers: bool = True
+    """Where there is no more room, whoever gave most loses what it gave last to who gave less."""
     records_per_owner: int = 200
     records_per_owner_and_key: int = 16
     unknown_classes: bool = True
     """Records under keys of no known class are kept too."""
-    forward_life_s: float = 15.0
+    forward_life_s: float = 90.0
     """Records that end sooner are not handed on to newcomers: their owners will store them again before long."""
     forwards_max: int = 64
     """Records handed on to one newcomer, or stored again with one step."""

@@ -9,6 +9,7 @@ from core.dht.parts import Parts
 STALE_TOGETHER = 0.3
 """Neighbours that will be silent for long within this part of that time are asked with the one that is."""
 SWEEP_S = 30.0
+SEEDS_AT_ONCE = 4
 
 
 class Upkeep:
@@ -115,16 +116,23 @@ class Upkeep:
         self._at = max(due if due is not None else now, now + least)
 
     def _seeds(self, now: float) -> list[Output]:
-        """Ask the seeds that are silent, less and less often."""
+        """Ask seeds that are silent, less and less often.
+
+        A seed may have begun anew and know nobody: newcomers come to it, and only whoever asks it brings them together
+        with the rest.  The fewer peers there are, the more often each has to.
+        """
         if self._seeds_at > now:
             return []
         settings = self._settings
-        many = len(self._neighbours.table) >= 2 * settings.bucket_size
-        silent = self._neighbours.silent_seeds(now - settings.stale_after_s)
-        longest_s = settings.seeds_max_s if many or not silent else settings.seeds_few_s
+        few = len(self._neighbours.table) < 2 * settings.bucket_size
+        longest_s, silent_s = (
+            (settings.seeds_few_s, settings.seeds_few_s) if few else (settings.seeds_max_s, settings.stale_after_s)
+        )
+        silent = self._neighbours.silent_seeds(now - silent_s)
         self._seeds_rest_s = min(2 * self._seeds_rest_s, longest_s)
         self._seeds_at = now + self._seeds_rest_s * self._random.uniform(0.75, 1.0)
-        return [output for contact in silent for output in self._errands.probe(contact, now)]
+        asked = self._random.sample(silent, min(SEEDS_AT_ONCE, len(silent)))
+        return [output for contact in asked for output in self._errands.probe(contact, now)]
 
     def _stale(self, now: float) -> list[Output]:
         """Ask the neighbours that are silent, and with them those that will be before long."""

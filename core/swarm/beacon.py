@@ -8,18 +8,23 @@ from core.base.machine import earliest
 from core.base.problems import WireProblem
 from core.base.trace import Trace
 from core.dht.events import Found
+from core.dht.messages import Record
 from core.dht.node import DhtNode
 from core.swarm.membership import Membership
 from core.swarm.progress import Report, decode_report, encode_report, progress_key
 
 PUBLISH_INTERVAL_S = 1.0
-REPORT_LIFETIME_S = 20.0
+REPORT_LIFETIME_S = 80.0
+"""As a record: longer than two clocks may differ by, so that a minute's difference keeps nobody from reading it."""
+BELIEVED_S = 20.0
+"""How long a report is believed after it was heard, by our own clock."""
 READ_INTERVAL_MIN_S = 0.25
 READ_INTERVAL_MAX_S = 3.0
 TIME_AHEAD_MAX_S = 90.0
 PUBLISH_CROWD = 12
 READ_CROWD = 4
 CROWD_INTERVAL_MAX_S = 2.0
+DOUBTED_MAX = 2000
 """In a swarm of more than so many peers each publishes, and reads, less often: it is enough that somebody notices."""
 
 
@@ -40,6 +45,8 @@ class Beacon:
         self._publish_at: float | None = None
         self._read_at: float | None = None
         self._last_read = 0.0
+        self._doubted: dict[PeerId, float] = {}
+        """Strangers whose first report looked old, and its time by their clock."""
 
     def start(self, now: float) -> None:
         """Begin to publish and to read."""
@@ -99,8 +106,27 @@ class Beacon:
             if report.time > now + TIME_AHEAD_MAX_S:
                 trace.mark("progress.drop.future")
                 continue
-            expires = min(record.expiration, now + 2 * REPORT_LIFETIME_S)
-            if self._membership.heard(record.owner, report, expires=expires, now=now):
+            if self._is_doubtful(record, report, now):
+                continue
+            if self._membership.heard(record.owner, report, expires=now + BELIEVED_S, now=now):
                 news[record.owner] = report
         self._membership.expire(now)
         return news
+
+    def _is_doubtful(self, record: Record, report: Report, now: float) -> bool:
+        """Whether a stranger's report may be what is left of somebody who has gone: the next one will tell.
+
+        Its age by our clock is no proof, for the two clocks may differ; another report is.
+        """
+        owner = record.owner
+        age_s = now - (record.expiration - REPORT_LIFETIME_S)
+        if self._membership.knows(owner) or age_s < BELIEVED_S:
+            self._doubted.pop(owner, None)
+            return False
+        first = self._doubted.get(owner)
+        if first is None:
+            if len(self._doubted) >= DOUBTED_MAX:
+                del self._doubted[next(iter(self._doubted))]
+            self._doubted[owner] = report.time
+            return True
+        return report.time <= first

@@ -64,6 +64,10 @@ class Membership:
         """Forget who has been silent for too long."""
         self._members = {peer: member for peer, member in self._members.items() if member.expires > now}
 
+    def knows(self, peer: PeerId) -> bool:
+        """Whether `peer` has reported lately, even if it was lost since."""
+        return peer in self._members
+
     def __len__(self) -> int:
         """How many have reported lately, lost ones included."""
         return len(self._members)

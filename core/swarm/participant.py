@@ -44,7 +44,7 @@ from core.swarm.orders import (
     Restart,
     RoundLost,
 )
-from core.swarm.progress import NAME_CHARACTERS_MAX, Report
+from core.swarm.progress import NAME_CHARACTERS_MAX, SCHEMAS, Report
 from core.swarm.pursuit import Pursuit
 from core.swarm.rounds import Asked, Committed, Formed, Missed, Rounds
 from core.swarm.states import State, StateName
@@ -107,7 +107,14 @@ class Participant:
         self.epochs = EpochMachine()
         self.pending = _Pending()
         self.fetching: Fetching | None = None
-        self.dht = DhtNode(signer=signer, verifier=verifier, random=random, settings=DhtSettings(), trace=self.trace)
+        self.dht = DhtNode(
+            signer=signer,
+            verifier=verifier,
+            random=random,
+            settings=DhtSettings(),
+            trace=self.trace,
+            validators=SCHEMAS,
+        )
         self._beacon = Beacon(me=self.me, run=settings.run, dht=self.dht, membership=self.membership, random=random)
         self.rounds = Rounds(
             me=self.me,

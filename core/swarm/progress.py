@@ -1,13 +1,17 @@
 """Progress reports: what each peer says of itself in the DHT, once a second (S000 3.1, 3.3)."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
-from core.base.ids import Key, hashed_key
+from core.base.ids import Key
 from core.base.problems import WireProblem
+from core.dht.classes import Validator, classed_key
+from core.dht.messages import Record
 from core.swarm.states import LINEAGE_BYTES, StateName
 
 Bytes32 = Annotated[bytes, Meta(min_length=LINEAGE_BYTES, max_length=LINEAGE_BYTES)]
@@ -15,6 +19,8 @@ Count = Annotated[int, Meta(ge=0, lt=2**53)]
 Speed = Annotated[float, Meta(ge=0, le=1e12)]
 Loss = Annotated[float, Meta(ge=-1e9, le=1e9)]
 NAME_CHARACTERS_MAX = 40
+PROGRESS = "progress"
+"""The class of the key under which reports stand."""
 
 
 class Report(msgspec.Struct, frozen=True, array_like=True):
@@ -52,7 +58,7 @@ _decoder = msgspec.msgpack.Decoder(Report)
 
 def progress_key(manifest_id: bytes) -> Key:
     """Where a collaboration's reports live in the DHT."""
-    return hashed_key(b"progress", manifest_id)
+    return classed_key(PROGRESS, manifest_id)
 
 
 def encode_report(report: Report) -> bytes:
@@ -81,3 +87,14 @@ def decode_report(data: bytes) -> Report:
 
 def _printable(text: str) -> str:
     return "".join(letter if letter.isprintable() else "?" for letter in text)
+
+
+def is_report(key: Key, record: Record) -> bool:
+    """Whether a record may stand under a progress key: one report of each peer, under no name but its own."""
+    del key
+    decode_report(record.value)
+    return record.subkey == record.owner
+
+
+SCHEMAS: Mapping[str, Validator] = MappingProxyType({PROGRESS: is_report})
+"""What may stand under the swarm's keys."""

@@ -103,6 +103,7 @@ def stuffing(scale: Scale, *, on: bool) -> Outcome:
         records_per_key=ROOM,
         records_per_owner=STUFFED_KEYS * ROOM,
         records_per_owner_and_key=limit if on else ROOM,
+        fair_givers=on,
     )
     town = HostileTown(scale, settings)
     (stuffer,) = contacts_of([PeerId(town.world.chance("stuffer").randbytes(32))], many_networks)

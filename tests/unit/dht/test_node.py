@@ -287,7 +287,7 @@ def test_strangers_can_not_make_it_ask_without_limit():
 
 
 def test_records_are_handed_to_a_newcomer_that_is_nearer():
-    node, _ = make(replicas=1)
+    node, _ = make(replicas=1, forward_life_s=15.0)
     newcomers = [n for n in range(1, 50) if node_key(peer_id(n))[0] ^ KEY[0] < node_key(peer_id(0))[0] ^ KEY[0]]
     for owner in range(100, 110):
         node.handle(Received(peer_id(owner), Store(1, True, KEY, record(owner))), NOW)

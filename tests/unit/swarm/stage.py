@@ -14,6 +14,7 @@ from core.dht.records import sign_record
 from core.sim.disk import MemoryFile
 from core.sim.signing import SimSigner, SimVerifier
 from core.swarm import orders
+from core.swarm.beacon import REPORT_LIFETIME_S
 from core.swarm.participant import INFORMED_AFTER_S, Participant, ParticipantSettings
 from core.swarm.progress import Report, encode_report, progress_key
 from core.swarm.states import State, StateName, first_state
@@ -101,7 +102,7 @@ class Stage:
         records = []
         for name, report in reports.items():
             who = signer(int(name[1:]))
-            expires_ms = int((self.now + 20) * 1000)
+            expires_ms = int((self.now + REPORT_LIFETIME_S) * 1000)
             records.append(
                 sign_record(
                     who, progress_key(RUN), encode_report(report), subkey=bytes(who.peer_id), expires_ms=expires_ms

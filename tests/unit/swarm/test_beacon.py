@@ -1,0 +1,82 @@
+"""What is believed of others' reports, whatever the clocks say."""
+
+from random import Random
+
+import pytest
+
+from core.base.ids import PeerId
+from core.base.signing import Ed25519Verifier, KeyPair
+from core.base.trace import Trace
+from core.dht.events import Found
+from core.dht.node import DhtNode
+from core.dht.records import sign_record
+from core.dht.settings import DhtSettings
+from core.swarm.beacon import BELIEVED_S, REPORT_LIFETIME_S, Beacon
+from core.swarm.membership import Membership
+from core.swarm.progress import SCHEMAS, Report, encode_report, is_report, progress_key
+
+NOW = 1_700_000_000.0
+RUN = b"r" * 32
+KEY = progress_key(RUN)
+BEA = KeyPair(b"b" * 32)
+ME = KeyPair(b"m" * 32)
+
+
+def report(time):
+    return Report(
+        role="volunteer", name="Bea", activity="training", host="127.0.0.1", port=1, epoch=0, lineage=b"l" * 32,
+        digest=b"", in_step=True, samples=3, samples_per_s=1.0, time=time,
+    )  # fmt: skip
+
+
+def record(time, *, subkey=None, value=None):
+    """Bea's report of `time` by her own clock."""
+    data = encode_report(report(time)) if value is None else value
+    subkey = bytes(BEA.peer_id) if subkey is None else subkey
+    return sign_record(BEA, KEY, data, subkey=subkey, expires_ms=int((time + REPORT_LIFETIME_S) * 1000))
+
+
+def beacon():
+    membership = Membership()
+    dht = DhtNode(signer=ME, verifier=Ed25519Verifier(), random=Random(1), settings=DhtSettings(), trace=Trace())
+    return Beacon(me=ME.peer_id, run=RUN, dht=dht, membership=membership, random=Random(1)), membership
+
+
+def hear(one, hers, now):
+    return one.found(Found(KEY, (record(hers),)), trace=Trace(), now=now)
+
+
+@pytest.mark.parametrize("ahead_s", [-59.0, -30.0, 0.0, 30.0, 59.0])
+def test_a_minute_between_two_clocks_does_no_harm(ahead_s):
+    one, membership = beacon()
+    heard = [bool(hear(one, NOW + second + ahead_s, NOW + second)) for second in range(4)]
+    assert heard[1:] == [True, True, True]
+    assert list(membership.live()) == [BEA.peer_id]
+
+
+def test_the_last_words_of_somebody_gone_are_not_believed():
+    one, membership = beacon()
+    for second in range(10):
+        assert not hear(one, NOW - BELIEVED_S - 1, NOW + second)
+    assert not membership.live()
+
+
+def test_silence_is_believed_for_a_while_only():
+    one, membership = beacon()
+    hear(one, NOW, NOW)
+    hear(one, NOW, NOW + BELIEVED_S - 0.1)
+    assert membership.live()
+    hear(one, NOW, NOW + BELIEVED_S)
+    assert not membership.live()
+
+
+def test_only_reports_stand_under_a_progress_key():
+    verifier, settings = Ed25519Verifier(), DhtSettings()
+    node = DhtNode(
+        signer=ME, verifier=verifier, random=Random(1), settings=settings, trace=Trace(), validators=SCHEMAS
+    )
+    assert is_report(KEY, record(NOW))
+    assert not is_report(KEY, record(NOW, subkey=bytes(BEA.peer_id) + b"2"))
+    with pytest.raises(ValueError, match="class"):
+        node.store(KEY, b"no report", lifetime_s=60, now=NOW)
+    assert PeerId(record(NOW).subkey) == BEA.peer_id
