@@ -118,7 +118,7 @@ class RecordStore:
         fair_givers: Whether a record of somebody who gave little takes the place of one of who gave much.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each limit is one of its own
         self,
         proofs: Proofs,
         *,
