@@ -240,19 +240,29 @@ def _spread(values: Sequence[float]) -> Spread:
 
 
 def _sentences(outcome: Outcome) -> str:
-    lines = [
-        f"{outcome.nodes} nodes in {outcome.processes} processes, {outcome.repeats} times; medians (least..most)"
-    ]
+    lines = [f"{outcome.nodes} nodes in {outcome.processes} processes, {outcome.repeats} times; medians (least..most)"]
     for name, spread in outcome.ours.items():
+        if name.endswith((".ok", ".n")) and name not in outcome.hivemind:
+            continue
         line = f"  {name:28} {_shown(spread):28}"
         if name in outcome.hivemind:
             line += f" hivemind {_shown(outcome.hivemind[name]):28}"
         if name in outcome.times_faster:
             line += f" {outcome.times_faster[name]:.1f} times"
-        lines.append(line)
+        lines.append(line.rstrip())
+    lines += [
+        f"  {name}: only {done.median:g} of {spread.median:g}"
+        for name, spread in ((name, outcome.ours[f"{name}.n"]) for name in _kinds(outcome))
+        if (done := outcome.ours[f"{name}.ok"]).least < spread.least
+    ]
     lines.append("All that was stored was found." if outcome.all_found else "NOT all that was stored was found.")
     return "\n".join(lines)
 
 
+def _kinds(outcome: Outcome) -> list[str]:
+    return [name.removesuffix(".n") for name in outcome.ours if name.endswith(".n")]
+
+
 def _shown(spread: Spread) -> str:
-    return f"{spread.median:.2f} ({spread.least:.2f}..{spread.most:.2f})"
+    middle = f"{spread.median:.2f}"
+    return middle if spread.least == spread.most else f"{middle} ({spread.least:.2f}..{spread.most:.2f})"

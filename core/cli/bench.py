@@ -1,6 +1,6 @@
 """`potluck bench`: how fast the parts are on this computer."""
 
-from core.cli.options import Commands, add_json, calling, whole
+from core.cli.options import Commands, add_json, calling, share, whole
 
 
 def add(commands: Commands) -> None:
@@ -34,7 +34,7 @@ def add(commands: Commands) -> None:
     dht.add_argument("--repeats", type=whole(1, 100), default=3, metavar="N", help="default: 3")
     dht.add_argument(
         "--freeze",
-        type=float,
+        type=share,
         default=0.25,
         metavar="SHARE",
         help="the share of the processes that falls silent in the end (default: 0.25)",

@@ -3,8 +3,12 @@
 import argparse
 import importlib
 from pathlib import Path
+from typing import Any, Final
 
-from core.cli.options import Commands, add_json, calling, whole
+from core.cli.options import Commands, add_json, calling, share, whole
+
+BEFORE: Final = ("json", "seeds", "seed", "peers", "epochs", "jobs", "picture")
+"""Options of `sim` itself, which runs the swarm."""
 
 
 def add(commands: Commands) -> None:
@@ -15,12 +19,34 @@ def add(commands: Commands) -> None:
         description="The swarm's own machines in a pretended world with loss, delay and churn, reproducible by seed.",
     )
     _swarm_options(sim)
-    kinds = sim.add_subparsers(metavar="KIND", title="what to run (default: swarm)")
+    kinds = sim.add_subparsers(metavar="KIND", title="what to run (default: swarm)", action=_Kinds)
     _swarm_options(kinds.add_parser("swarm", help="worlds of the whole swarm"))
-    _dht_options(kinds.add_parser("dht", help="one large DHT"))
+    about = (
+        "One large DHT: all peers join, some store, others get twice; then a share of the peers vanishes at once, or "
+        "peers come and go for --hours, and every key is read again.  Ends with 1 if anything was not stored, or less "
+        "than 99.9 % found."
+    )
+    _dht_options(kinds.add_parser("dht", help="one large DHT", description=about))
     _worlds_options(kinds.add_parser("dht-worlds", help="many small DHTs in which everything goes wrong"))
     _others(kinds, "nat", help_text="peers behind routers that call each other")
     _others(kinds, "attacks", help_text="hostile peers against the DHT, with each defence and without it")
+
+
+class _Kinds(argparse._SubParsersAction):  # type: ignore[type-arg]  # noqa: SLF001 - there is no public one
+    """Options before the kind would be forgotten: each kind has its own."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        """See `argparse.Action`."""
+        changed = [name for name in BEFORE if getattr(namespace, name) != parser.get_default(name)]
+        if changed:
+            parser.error(f"write --{changed[0]} after {values[0]}")
+        super().__call__(parser, namespace, values, option_string)
 
 
 def _swarm_options(sim: argparse.ArgumentParser) -> None:
@@ -40,9 +66,7 @@ def _dht_options(dht: argparse.ArgumentParser) -> None:
     dht.add_argument("--seed", type=whole(0, 2**63), default=0, metavar="N", help="decides everything (default: 0)")
     dht.add_argument("--stores", type=whole(1, 1_000_000), default=1000, metavar="N", help="(default: 1000)")
     dht.add_argument("--gets", type=whole(1, 1_000_000), default=5000, metavar="N", help="(default: 5000)")
-    dht.add_argument(
-        "--vanish", type=_share, default=0.25, metavar="SHARE", help="of the peers at once (default: 0.25)"
-    )
+    dht.add_argument("--vanish", type=share, metavar="SHARE", help="of the peers at once (default: 0.25)")
     dht.add_argument(
         "--hours",
         type=whole(0, 240),
@@ -51,12 +75,13 @@ def _dht_options(dht: argparse.ArgumentParser) -> None:
     )
     dht.add_argument(
         "--churn",
-        default="0.1",
         metavar="PATTERN",
         help="the share replaced an hour (default: 0.1), s000, s003, or a file of measured stays",
     )
     dht.add_argument(
-        "--latency", help="circle, synthetic, or a file with a matrix of delays (default: synthetic; with s003: circle)"
+        "--latency",
+        metavar="WHICH",
+        help="circle, synthetic, or a file with a matrix of delays (default: synthetic; with s003: circle)",
     )
     _picture(dht)
     dht.set_defaults(run=calling("core.sim.dht_program:run"))
@@ -84,13 +109,3 @@ def _others(kinds: Commands, name: str, *, help_text: str) -> None:
 
 def _picture(command: argparse.ArgumentParser) -> None:
     command.add_argument("--picture", type=Path, metavar="FILE", help="draw what happened, as .svg or .png")
-
-
-def _share(text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number") from None
-    if not 0 <= number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not a share from 0 to below 1")
-    return number

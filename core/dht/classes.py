@@ -14,7 +14,7 @@ from core.dht.messages import Record
 CLASS_BYTES = 4
 
 Validator = Callable[[Key, Record], bool]
-"""Whether a record may stand under a key.  May raise WireProblem for no."""
+"""Whether a record may stand under a key.  May raise WireProblem or ValueError for no, as decoders do."""
 
 
 def class_mark(name: str) -> bytes:
@@ -46,5 +46,5 @@ class KeyClasses:
             return self._unknown
         try:
             return validator(key, record)
-        except WireProblem:
+        except (WireProblem, ValueError):
             return False

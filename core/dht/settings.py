@@ -21,8 +21,8 @@ class DhtSettings:
     """The same where round trips take longer than `afar_s` in the mean: there waiting costs more than asking does."""
     afar_s: float = 0.02
     paths: int = 1
-    """Disjoint ways on which a lookup goes at once (d of S/Kademlia); no peer is asked on two of them.  Where all known
-    peers are of this computer's own networks there are no strangers to be led astray by, and there is one way only."""
+    """Disjoint ways on which a lookup goes at once (d of S/Kademlia); no peer is asked on two of them.  Who knows
+    peers of fewer than four public networks (`FEW_NETWORKS` in `routing`) goes one way only."""
     paths_store: int = 2
     """The same for a store."""
     paths_again: int = 4

@@ -1,7 +1,6 @@
 """`potluck sim`: many worlds, in one process or several; says which seed failed and how to repeat it."""
 
 import argparse
-import importlib
 import json
 import os
 import subprocess
@@ -9,12 +8,11 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from pathlib import Path
 from typing import Any
 
 from core.api.numbers import amount
-from core.base.problems import BadInput, Problem
-from core.sim import dht_many, dht_program
+from core.base.problems import BadInput
+from core.cli import program
 from core.sim.bar import Bar
 from core.sim.moments import epoch_charts
 from core.sim.picture import check_name, draw, save
@@ -22,7 +20,6 @@ from core.sim.trial import Trial
 
 SEEDS_PER_PROCESS = 4
 EXIT_FAILED = 1
-EXIT_PROBLEM = 2
 SHOWN_MAX = 20
 
 
@@ -46,30 +43,35 @@ def run(args: argparse.Namespace) -> int:
     began = time.perf_counter()
     verdicts: list[dict[str, Any]] = []
     bar = Bar(json=args.json)
-    for verdict in _verdicts(args):
-        verdicts.append(verdict)
-        failed = sum(not verdict["ok"] for verdict in verdicts)
-        bar.show(len(verdicts) / args.seeds, f"{len(verdicts)}/{args.seeds} worlds, {failed} failed")
-        if args.json:
-            _say(json.dumps({"event": "world", **verdict}))
-        elif not verdict["ok"]:
-            bar.clear()
-            _say(_sentence(verdict, args))
-    bar.clear()
+    pictures: list[str] = []
+    try:
+        for verdict in _verdicts(args, pictures):
+            verdicts.append(verdict)
+            failed = sum(not verdict["ok"] for verdict in verdicts)
+            bar.show(len(verdicts) / args.seeds, f"{len(verdicts)}/{args.seeds} worlds, {failed} failed")
+            if args.json:
+                _say(json.dumps({"event": "world", **verdict}))
+            elif not verdict["ok"]:
+                bar.clear()
+                _say(_sentence(verdict, args))
+    finally:
+        bar.clear()
     seconds = time.perf_counter() - began
     summary = _summary(verdicts, seconds)
     _say(json.dumps(summary) if args.json else _report(summary, args))
+    for picture in pictures:
+        save(args.picture, picture)
     return EXIT_FAILED if summary["failed"] else 0
 
 
-def _verdicts(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
+def _verdicts(args: argparse.Namespace, pictures: list[str]) -> Iterator[dict[str, Any]]:
     if args.jobs == 1 or args.seeds == 1:
         for seed in range(args.seed, args.seed + args.seeds):
             trial = Trial(seed, peers=args.peers, epochs=args.epochs)
             verdict = trial.run()
             if args.picture is not None:
                 title = f"A swarm of {amount(args.peers)} volunteers, seed {seed}"
-                save(args.picture, draw(title, f"digest {verdict.digest}", epoch_charts(trial.moments)))
+                pictures.append(draw(title, f"digest {verdict.digest}", epoch_charts(trial.moments)))
             yield verdict.as_dict()
         return
     firsts = range(args.seed, args.seed + args.seeds, SEEDS_PER_PROCESS)
@@ -125,13 +127,13 @@ def _report(summary: dict[str, Any], args: argparse.Namespace) -> str:
     failed = summary["failed"]
     simulated = f"{amount(summary['simulated_s'])} simulated seconds, {amount(summary['messages'])} messages"
     lines = [
-        f"{summary['worlds']} worlds of {args.peers} peers; {simulated}, {amount(summary['seconds'])} s.",
+        f"{_count(summary['worlds'], 'world')} of {args.peers} peers; {simulated}, {amount(summary['seconds'])} s.",
         (
-            f"{summary['epochs']} epochs ended, the slowest after {summary['slowest_epoch_s']:.0f} s; "
+            f"{_count(summary['epochs'], 'epoch')} ended, the slowest after {summary['slowest_epoch_s']:.0f} s; "
             f"all agreed at the latest {summary['agreed_s']:.0f} s after the last fault."
         ),
         (
-            f"{summary['truncated']} rounds said that parts were missing; "
+            f"{_count(summary['truncated'], 'round')} said that parts were missing; "
             f"no machine held more than {amount(summary['node_bytes'] / 1024)} KiB."
         ),
     ]
@@ -140,7 +142,12 @@ def _report(summary: dict[str, Any], args: argparse.Namespace) -> str:
         lines.append(f"{len(failed)} failed: {', '.join(map(str, failed[:SHOWN_MAX]))}{more}.")
     else:
         lines.append("No checker found anything wrong.")
+    lines += [f"Digest {digest}." for digest in summary["digests"]]
     return "\n".join(lines)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{amount(number)} {what}{'' if number == 1 else 's'}"
 
 
 def _sentence(verdict: dict[str, Any], args: argparse.Namespace) -> str:
@@ -156,36 +163,12 @@ def _say(text: str) -> None:
 
 
 def main(argv: Iterable[str]) -> int:
-    """`python -m core.sim [swarm|dht|dht-worlds|nat|attacks]`; 2 when what was asked for cannot be done."""
-    try:
-        return _main(list(argv))
-    except Problem as problem:
-        sys.stderr.write(f"{problem}\n")
-        return EXIT_PROBLEM
-
-
-def _main(argv: list[str]) -> int:
-    match argv[:1]:
-        case ["dht"]:
-            return dht_program.main(argv[1:])
-        case ["dht-worlds"]:
-            return dht_many.main(argv[1:])
-        case ["nat" | "attacks" as name]:
-            return int(importlib.import_module(f"core.sim.{name}").main(argv[1:]))
-        case ["swarm"]:
-            argv = argv[1:]
-        case _:
-            pass
-    parser = argparse.ArgumentParser(prog="python -m core.sim", description="The swarm in pretended worlds.")
-    parser.add_argument("--seeds", type=int, default=1, help="how many worlds")
-    parser.add_argument("--seed", type=int, default=0, help="of the first world")
-    parser.add_argument("--peers", type=int, default=24, help="volunteers in each world")
-    parser.add_argument("--epochs", type=int, default=3, help="that must end")
-    parser.add_argument("--jobs", type=int, default=2, help="processes at the same time")
-    parser.add_argument("--picture", type=Path, metavar="FILE", help="draw a single world into FILE, .svg or .png")
-    parser.add_argument("--json", action="store_true", help="print JSON, one object a line")
-    return run(parser.parse_args(argv))
+    """`python -m core.sim`: the same as `potluck sim`; 130 when interrupted."""
+    return program.run(["sim", *argv])
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit(program.EXIT_INTERRUPTED)

@@ -32,7 +32,7 @@ def coming(town: Town, pattern: Replaced | Pattern, *, devices: int) -> Coming:
     """The pattern, at work on a town; `devices` is how many there are, where they come back."""
     match pattern:
         case Replaced():
-            return _Even(town, max(1, round(len(town.up) * pattern.share_per_hour)))
+            return _Even(town, round(len(town.up) * pattern.share_per_hour))
         case _:
             return _Stays(town, pattern, devices=devices)
 
@@ -56,6 +56,8 @@ class _Even:
             self.goings += 1
             go_on(HOUR_S / self._steps)
             tell((step + 1) / self._steps)
+        if not self._steps:
+            go_on(HOUR_S)
 
 
 class _Stays:

@@ -5,7 +5,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any
 
@@ -35,16 +35,18 @@ def run(args: argparse.Namespace) -> int:
     total = {"worlds": 0, "stored": 0, "read": 0, "found_at_the_end": 0, "lost": 0, "messages": 0}
     failed: list[int] = []
     bar = Bar(json=args.json)
-    for verdict in _verdicts(args):
-        total["worlds"] += 1
-        for name in total.keys() - {"worlds"}:
-            total[name] += verdict[name]
-        if not verdict["ok"]:
-            failed.append(verdict["seed"])
-            bar.clear()
-            _say(json.dumps({"event": "world", **verdict}) if args.json else _sentence(verdict))
-        bar.show(total["worlds"] / args.worlds, f"{total['worlds']}/{args.worlds} worlds, {len(failed)} failed")
-    bar.clear()
+    try:
+        for verdict in _verdicts(args):
+            total["worlds"] += 1
+            for name in total.keys() - {"worlds"}:
+                total[name] += verdict[name]
+            if not verdict["ok"]:
+                failed.append(verdict["seed"])
+                bar.clear()
+                _say(json.dumps({"event": "world", **verdict}) if args.json else _sentence(verdict))
+            bar.show(total["worlds"] / args.worlds, f"{total['worlds']}/{args.worlds} worlds, {len(failed)} failed")
+    finally:
+        bar.clear()
     summary = {"event": "done", **total, "failed": sorted(failed), "seconds": round(time.perf_counter() - began, 1)}
     if args.worlds == 1 and not failed:
         summary["digest"] = SmallWorld(args.seed).run().digest
@@ -91,7 +93,8 @@ def _sentence(verdict: dict[str, Any]) -> str:
 
 def _report(summary: dict[str, Any]) -> str:
     failed = summary["failed"]
-    ran = f"{amount(summary['worlds'])} worlds, {amount(summary['messages'])} messages"
+    worlds = "1 world" if summary["worlds"] == 1 else f"{amount(summary['worlds'])} worlds"
+    ran = f"{worlds}, {amount(summary['messages'])} messages"
     kept = summary["found_at_the_end"] / max(summary["found_at_the_end"] + summary["lost"], 1)
     return "\n".join(
         [
@@ -99,6 +102,7 @@ def _report(summary: dict[str, Any]) -> str:
             f"{amount(summary['stored'])} stores and {amount(summary['read'])} reads.",
             f"{kept:.1%} of the live records were still found after all that went wrong.",
             f"{len(failed)} failed: {', '.join(map(str, failed))}." if failed else "No checker found anything wrong.",
+            *([f"Digest {summary['digest']}."] if "digest" in summary else []),
         ]
     )
 
@@ -106,14 +110,3 @@ def _report(summary: dict[str, Any]) -> str:
 def _say(text: str) -> None:
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
-
-
-def main(argv: Iterable[str]) -> int:
-    """`python -m core.sim dht-worlds`."""
-    parser = argparse.ArgumentParser(prog="python -m core.sim dht-worlds", description="Small DHT worlds.")
-    parser.add_argument("--worlds", type=int, default=1, help="how many")
-    parser.add_argument("--seed", type=int, default=0, help="of the first world")
-    parser.add_argument("--jobs", type=int, default=2, help="processes at the same time")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument("--each", action="store_true", help=argparse.SUPPRESS)
-    return run(parser.parse_args(list(argv)))

@@ -4,41 +4,26 @@ import argparse
 import gc
 import json
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from core.api.numbers import amount
+from core.base.problems import BadInput
+from core.dht.settings import DhtSettings
 from core.sim.bar import Bar
 from core.sim.dht_run import DhtRun, DhtRunSettings
 from core.sim.latency import Latency, read_matrix, synthetic
 from core.sim.moments import lookup_charts
 from core.sim.picture import check_name, draw, save
-from core.sim.stays import S000, S000_DEVICES, S003, Pattern, read_pattern
+from core.sim.stays import S000, S000_DEVICES, S003, TENTH_AN_HOUR, Pattern, read_pattern
 
 FOUND_LEAST = 0.999
+LIMITS = DhtSettings()
 EXIT_MISSED = 1
 PEERS = 1000
 PATTERN_HOURS = 24
-CHURN_HELP = "share of the peers replaced an hour (default: 0.1), s000, s003, or a file of measured stays"
-LATENCY_HELP = "circle, synthetic, or a file with a matrix of delays (default: synthetic; with s003: circle)"
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """The options of the command."""
-    parser.add_argument("--peers", type=int, help="how many (default: 1000, or the 91 devices of s000)")
-    parser.add_argument("--seed", type=int, default=0, help="decides everything (default: 0)")
-    parser.add_argument("--stores", type=int, default=1000, help="by random peers (default: 1000)")
-    parser.add_argument("--gets", type=int, default=5000, help="by random peers (default: 5000)")
-    parser.add_argument("--vanish", type=float, default=0.25, help="share of the peers (default: 0.25)")
-    parser.add_argument(
-        "--hours", type=int, help="of churn instead of vanishing (default: 0, or 24 if --churn names a pattern)"
-    )
-    parser.add_argument("--churn", default="0.1", help=CHURN_HELP)
-    parser.add_argument("--latency", help=LATENCY_HELP)
-    parser.add_argument("--picture", type=Path, metavar="FILE", help="draw what happened into FILE, .svg or .png")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+VANISH = 0.25
 
 
 def run(args: argparse.Namespace) -> int:
@@ -53,7 +38,9 @@ def run(args: argparse.Namespace) -> int:
     if args.picture is not None:
         check_name(args.picture)
     settings = settings_of(args)
-    distance = args.latency or ("circle" if settings.churn is S003 else "synthetic")
+    distance = args.latency
+    if distance is None:
+        distance = "circle" if settings.churn is S003 else "synthetic"
     bar = Bar(json=args.json)
 
     parts: set[str] = set()
@@ -66,15 +53,17 @@ def run(args: argparse.Namespace) -> int:
 
     trial = DhtRun(settings, latency=distances(distance, args.seed), report=report)
     gc.disable()  # looking for cycles among millions of objects all the time takes a third of it
-    said = trial.run()
-    gc.enable()
-    bar.clear()
+    try:
+        said = trial.run()
+    finally:
+        gc.enable()
+        bar.clear()
     said["latency"] = distance if distance in {"circle", "synthetic"} else "matrix"
     sys.stdout.write((json.dumps(said) if args.json else _text(said)) + "\n")
     if args.picture is not None:
         title = f"A DHT of {amount(settings.peers)} peers, seed {args.seed}"
         save(args.picture, draw(title, f"digest {said['digest']}", lookup_charts(trial.moments)))
-    shares = [part["found_share"] for part in _parts(said)]
+    shares = [part["found_share"] for part in _parts(said).values()]
     complete = said["stores"]["stored"] == args.stores
     return 0 if complete and all(share >= FOUND_LEAST for share in shares) else EXIT_MISSED
 
@@ -83,19 +72,38 @@ def settings_of(args: argparse.Namespace) -> DhtRunSettings:
     """The options as settings.
 
     Raises:
-        BadInput: the churn is none.
+        BadInput: the churn is none, an option would have no effect, or there is no room for so many stores.
     """
-    churn = read_pattern(args.churn)
+    churn = TENTH_AN_HOUR if args.churn is None else read_pattern(args.churn)
     named = isinstance(churn, Pattern)
+    hours = (PATTERN_HOURS if named else 0) if args.hours is None else args.hours
+    if args.churn is not None and not hours:
+        raise BadInput("Churn takes time.", hint="Say for how many --hours.")
+    if args.vanish is not None and hours:
+        raise BadInput("Peers vanish at once, or come and go for hours.", hint="Leave --vanish out.")
+    peers = args.peers or (S000_DEVICES if churn is S000 else PEERS)
+    room = _room(peers)
+    if args.stores > room:
+        raise BadInput(
+            f"{amount(peers)} peers have no room for {amount(args.stores)} records: each keeps "
+            f"{LIMITS.records_per_owner} of one owner, {amount(LIMITS.records_max)} in all.",
+            hint=f"Give more --peers, or --stores {room} at most.",
+        )
     return DhtRunSettings(
-        peers=args.peers or (S000_DEVICES if churn is S000 else PEERS),
+        peers=peers,
         seed=args.seed,
         stores=args.stores,
         gets=args.gets,
-        vanish=args.vanish,
-        hours=(PATTERN_HOURS if named else 0) if args.hours is None else args.hours,
+        vanish=VANISH if args.vanish is None else args.vanish,
+        hours=hours,
         churn=churn,
     )
+
+
+def _room(peers: int) -> int:
+    """So many stores by random peers find room: three quarters of what there is if all are spread evenly."""
+    holders = min(LIMITS.replicas, peers)
+    return min(LIMITS.records_per_owner * peers, LIMITS.records_max) * peers // holders * 3 // 4
 
 
 def distances(name: str, seed: int) -> Latency | None:
@@ -113,28 +121,40 @@ def distances(name: str, seed: int) -> Latency | None:
             return read_matrix(Path(name))
 
 
-def _parts(said: dict[str, Any]) -> list[dict[str, Any]]:
-    parts = [said["gets_cold"], said["gets_warm"], *said.get("churn", ())]
-    return [*parts, said["gets_after"]] if "gets_after" in said else parts
+def _parts(said: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The parts in which keys were read, by what they are called in the text."""
+    parts = {"First read": said["gets_cold"], "Read again": said["gets_warm"]}
+    for hour in said.get("churn", ()):
+        parts[f"Hour {hour['hour']}, {amount(hour['went'])} went, {amount(hour['came'])} came"] = hour
+    if "gets_after" in said:
+        parts[f"After {amount(said['vanished'])} peers vanished"] = said["gets_after"]
+    return parts
 
 
 def _text(said: dict[str, Any]) -> str:
-    stores = said["stores"]
+    stores, parts = said["stores"], _parts(said)
     lines = [
-        f"{amount(said['peers'])} peers, {amount(said['messages'])} messages, {amount(said['memory_mib'])} MiB.",
-        f"{amount(stores['stored'])} of {amount(stores['count'])} stored, {stores['messages_each']} messages each.",
+        (
+            f"{amount(said['peers'])} peers exchanged {amount(said['messages'])} messages in "
+            f"{amount(said['simulated_s'])} simulated seconds; it took {amount(said['wall_s']['all'])} s "
+            f"and {amount(said['memory_mib'])} MiB of memory."
+        ),
+        (
+            f"Stores: {amount(stores['stored'])} of {amount(stores['count'])} stored, the fewest holders were "
+            f"{stores['replicas_least']}; {_costs(stores)}."
+        ),
     ]
     lines += [
-        f"{amount(part['found'])} of {amount(part['count'])} found, "
-        f"{part['messages_each']} messages and {part['hops_mean']} hops each, "
-        f"p50 {part['p50_ms']} ms, p95 {part['p95_ms']} ms."
-        for part in _parts(said)
+        f"{name}: {amount(part['found'])} of {amount(part['count'])} found; {_costs(part)}."
+        for name, part in parts.items()
     ]
+    missed = sum(part["count"] - part["found"] for part in parts.values())
+    lines.append(f"{amount(missed)} reads found nothing." if missed else "Every read found what was stored.")
     return "\n".join([*lines, f"Digest {said['digest']}."])
 
 
-def main(argv: Iterable[str]) -> int:
-    """`python -m core.sim dht`."""
-    parser = argparse.ArgumentParser(prog="python -m core.sim dht", description="A large DHT in a pretended world.")
-    add_options(parser)
-    return run(parser.parse_args(list(argv)))
+def _costs(part: dict[str, Any]) -> str:
+    return (
+        f"{part['messages_each']} messages and {part['hops_mean']} hops each, "
+        f"p50 {part['p50_ms']} ms, p95 {part['p95_ms']} ms"
+    )

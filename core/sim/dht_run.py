@@ -82,7 +82,7 @@ class DhtRun:
         for there in town.join_all():
             self._report("joining", there / self._first)
             self._note()
-        self._pass(CALM_S)
+        self._pass(CALM_S, "settling")
         result: dict[str, Any] = {"event": "dht", "peers": settings.peers, "seed": settings.seed}
         result["join"] = {"joined": town.joined, "messages_per_peer": round(town.world.messages / self._first, 1)}
         self._lap("join")
@@ -113,7 +113,7 @@ class DhtRun:
     def _idle(self) -> dict[str, float]:
         world = self.town.world
         messages, sent = world.messages, world.bytes
-        self._pass(IDLE_S)
+        self._pass(IDLE_S, "idling")
         minutes = len(self.town.up) * IDLE_S / 60
         self._background = ((world.messages - messages) / IDLE_S, (world.bytes - sent) / IDLE_S)
         self._lap("idle")
@@ -204,12 +204,15 @@ class DhtRun:
         self._lap(name)
         return said, ended
 
-    def _pass(self, seconds: float) -> None:
-        """Let time go on, and note how things stand every second."""
-        while seconds > 0:
-            self.town.world.run(min(seconds, NOTED_EVERY_S))
-            seconds -= NOTED_EVERY_S
+    def _pass(self, seconds: float, name: str = "") -> None:
+        """Let time go on, and note how things stand every second; `name`: report it as a part."""
+        left = seconds
+        while left > 0:
+            self.town.world.run(min(left, NOTED_EVERY_S))
+            left -= NOTED_EVERY_S
             self._note()
+            if name:
+                self._report(name, 1 - max(left, 0.0) / seconds)
 
     def _note(self) -> None:
         world = self.town.world

@@ -1,6 +1,6 @@
 """Many DHT peers in one pretended world: lets them join, asks them to store and get, and times what comes of it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -8,6 +8,7 @@ from core.base.ids import Key, PeerId
 from core.base.machine import Received
 from core.base.trace import Trace
 from core.base.wire import MessageCodec
+from core.dht.classes import Validator
 from core.dht.events import Found, Joined, Stored
 from core.dht.messages import DHT_MESSAGES, Bundled, Contact, Record
 from core.dht.node import DhtNode
@@ -95,9 +96,10 @@ class Town:
         latency: Distances; None: on a circle.
         settings: Of every peer.
         clients: So large a share of the peers sits behind a router and runs as a client.
+        validators: Of every peer, by the name of the key class.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a town can be made of
         self,
         seed: int,
         peers: int,
@@ -107,6 +109,7 @@ class Town:
         settings: DhtSettings | None = None,
         clients: float = 0.0,
         skew_s: float = 0.0,
+        validators: Mapping[str, Validator] | None = None,
     ) -> None:
         self.ways = Ways()
         self.world = World(
@@ -128,6 +131,7 @@ class Town:
         """`Joined` events of distinct peers' first lives."""
         self.clients: set[PeerId] = set()
         self._skew_s = skew_s
+        self._validators = validators
         self._skews: dict[PeerId, float] = {}
         self._client_share = clients
         self._pending: dict[tuple[PeerId, Key, type], list[Operation]] = {}
@@ -178,6 +182,7 @@ class Town:
             random=world.chance(f"node {peer.hex()} {world.elapsed_s} {before is not None}"),
             settings=settings,
             trace=trace,
+            validators=self._validators,
         )
         router = self.random.choice((Router.KEEPS_MAPPING, Router.SYMMETRIC)) if client else Router.OPEN
 

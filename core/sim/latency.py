@@ -108,10 +108,11 @@ def read_matrix(path: Path) -> Matrix:
     try:
         with lzma.open(path, "rt", encoding="ascii") if path.suffix == ".xz" else path.open(encoding="ascii") as file:
             rows = [[float(word) for word in line.split()] for line in file if line.strip()]
-    except (OSError, ValueError, lzma.LZMAError) as error:
+    except (OSError, ValueError, EOFError, lzma.LZMAError) as error:
+        why = error.strerror if isinstance(error, OSError) else None
         raise BadInput(
-            f"The delays in {path} cannot be read: {error}.",
-            hint="Give a text file with a square table of round trips.",
+            f"The delays in {path} cannot be read: {why or error}.",
+            hint="Give circle, synthetic, or a text file with a square table of round trips.",
         ) from error
     known = sorted(value for row in rows for value in row if value > 0)
     unit = 1000.0 if known and known[len(known) // 2] > ROUND_TRIP_MAX_S else 1.0

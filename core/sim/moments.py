@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from core.sim.checkers import Checker
 from core.sim.node import Node
-from core.sim.picture import Chart, rates
+from core.sim.picture import Chart, changes, rates
 from core.sim.world import World
 
 
@@ -30,12 +30,15 @@ def lookup_charts(moments: Sequence[Moment]) -> list[Chart]:
 
 def epoch_charts(moments: Sequence[Moment]) -> list[Chart]:
     """Of a swarm."""
-    return [Chart("Newest epoch", "epoch", [(moment.at_s, moment.count) for moment in moments]), *_common(moments)]
+    return [
+        Chart("Newest epoch", "epoch", changes([(moment.at_s, moment.count) for moment in moments])),
+        *_common(moments),
+    ]
 
 
 def _common(moments: Sequence[Moment]) -> list[Chart]:
     return [
-        Chart("Live peers", "peers", [(moment.at_s, moment.live) for moment in moments]),
+        Chart("Live peers", "peers", changes([(moment.at_s, moment.live) for moment in moments])),
         Chart("Traffic", "bytes/s", rates([(moment.at_s, moment.sent_bytes) for moment in moments])),
     ]
 

@@ -21,6 +21,8 @@ from core.sim.nat_world import Home, NatWorld
 
 MIX: dict[Nature, float] = {"public": 0.12, "kept": 0.42, "moved": 0.16, "symmetric": 0.30}
 RELAYS_KNOWN = 12
+PEERS_LEAST = 20
+"""Of fewer, one or none is public: nobody could carry anything for the others."""
 SETTLE_S = 60.0
 JOIN_S = 120.0
 KEEP_S = 60.0
@@ -124,12 +126,20 @@ def _quantile(values: list[Any], share: float) -> float:
 def main(arguments: list[str] | None = None) -> int:
     """Run it from the command line; 1 if a pair failed."""
     parser = argparse.ArgumentParser(prog="potluck sim nat", description="How peers behind routers reach each other.")
-    parser.add_argument("--peers", type=int, default=2000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--calls", type=int, default=5, help="calls of each peer")
-    parser.add_argument("--field", type=float, default=0.7, help="share of pairs that really let a punch through")
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--peers", type=int, default=2000, metavar="N", help="(default: 2000)")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="decides everything (default: 1)")
+    parser.add_argument("--calls", type=int, default=5, metavar="N", help="of each peer (default: 5)")
+    parser.add_argument(
+        "--field",
+        type=float,
+        default=0.7,
+        metavar="SHARE",
+        help="of the pairs that should get a punch through, those that do (default: 0.7)",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args(arguments)
+    if options.peers < PEERS_LEAST or not 0 < options.calls < options.peers or not 0 <= options.field <= 1:
+        parser.error(f"at least {PEERS_LEAST} peers, 1 to peers - 1 calls of each, and a share between 0 and 1")
     began = time.perf_counter()
     trial = NatTrial(peers=options.peers, seed=options.seed, calls=options.calls, field_success=options.field)
     figures = {"peers": options.peers, "seed": options.seed, **trial.run()}

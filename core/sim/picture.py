@@ -5,6 +5,7 @@ The picture is SVG, written here; a name that ends in .png has it drawn by Qt, w
 
 import importlib
 import math
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -57,6 +58,16 @@ def rates(totals: Sequence[Point], *, bins: int = 240) -> list[Point]:
     return points
 
 
+def changes(points: Sequence[Point]) -> list[Point]:
+    """The same line with fewer points: of many alike in a row, the first and the last."""
+    ends = {0, len(points) - 1}
+    return [
+        point
+        for number, point in enumerate(points)
+        if number in ends or not points[number - 1][1] == point[1] == points[number + 1][1]
+    ]
+
+
 def draw(title: str, subtitle: str, charts: Sequence[Chart]) -> str:
     """The picture as SVG."""
     height = TOP + len(charts) * (CHART_HEIGHT + BELOW)
@@ -77,12 +88,17 @@ def check_name(path: Path) -> None:
     """Say before a long run what would keep its picture from being written after it.
 
     Raises:
-        BadInput: the name ends in something else than .svg or .png, its folder is missing, or Qt is, for .png.
+        BadInput: the name ends in something else than .svg or .png, its folder is missing, it may not be written, or Qt
+            is missing, for .png.
     """
     if path.suffix.lower() not in ENDINGS:
         raise BadInput(f"{path} is no name for a picture.", hint="It ends in .svg or .png.")
     if not path.parent.is_dir():
         raise BadInput(f"There is no folder {path.parent} for the picture.", hint="Make it first.")
+    if path.is_dir():
+        raise BadInput(f"{path} is a folder.", hint="Give the name of a file.")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise BadInput(f"The picture {path} may not be written.", hint="Choose another place.")
     if path.suffix.lower() == ".png":
         _qt("QtSvg")
 
@@ -100,7 +116,8 @@ def save(path: Path, svg: str) -> None:
         else:
             _save_png(path, svg)
     except OSError as error:
-        raise BadInput(f"The picture cannot be written: {error}.", hint="Choose another place.") from error
+        why = error.strerror or str(error)
+        raise BadInput(f"The picture {path} cannot be written: {why}.", hint="Choose another place.") from error
 
 
 def _save_png(path: Path, svg: str) -> None:
@@ -113,7 +130,7 @@ def _save_png(path: Path, svg: str) -> None:
     renderer.render(painter)
     painter.end()
     if not image.save(str(path), "PNG"):
-        raise OSError(f"{path} was refused")
+        raise OSError("Qt refused")
     del app
 
 

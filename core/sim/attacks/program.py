@@ -70,7 +70,7 @@ def table(outcomes: list[Outcome]) -> str:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m core.sim.attacks", description="Attacks on the DHT, simulated.")
+    parser = argparse.ArgumentParser(prog="potluck sim attacks", description="Attacks on the DHT, simulated.")
     parser.add_argument("--peers", type=int, default=250, help="honest and hostile (default: 250)")
     parser.add_argument("--hostile", type=float, default=0.2, help="share of the peers (default: 0.2)")
     parser.add_argument("--seed", type=int, default=1, help="decides everything (default: 1)")

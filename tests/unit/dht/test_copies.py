@@ -1,3 +1,5 @@
+import json
+
 from core.base.ids import hashed_key
 from core.dht.classes import KeyClasses, class_mark, classed_key
 from core.dht.copies import COPIES_PER_KEY, Copies
@@ -55,6 +57,15 @@ def test_classes_say_what_may_stand_under_their_keys():
     assert classed_key("long", b"a")[:28] != short[:28]
     strict = RecordStore(Proofs(ToyVerifier(), classes=KeyClasses({}, unknown=False)), max_lifetime_s=1000)
     assert strict.put(KEY, record(1), START) is Verdict.SCHEMA
+
+
+def test_a_validator_that_cannot_read_a_value_says_no():
+    key = classed_key("json", b"a")
+    classes = KeyClasses({"json": lambda _, one: "x" in json.loads(one.value)})
+    store = RecordStore(Proofs(ToyVerifier(), classes=classes), max_lifetime_s=1000)
+    assert store.put(key, record(1, b"\xff", key=key), START) is Verdict.SCHEMA
+    assert store.put(key, record(1, b"no json", key=key), START) is Verdict.SCHEMA
+    assert store.put(key, record(1, b'["x"]', key=key), START) is Verdict.KEPT
 
 
 def test_all_values_together_have_a_limit_that_what_goes_gives_back():

@@ -22,3 +22,10 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(capsys.readouterr().out)["failed"] == 0
     assert main(["--peers", "20", "--seed", "1", "--calls", "1"]) == 0
     assert "relayed" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("words", ["--peers -4", "--peers 1", "--peers 20 --calls 20", "--field 3"])
+def test_what_cannot_be_is_refused(words: str) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(words.split())
+    assert ended.value.code == 2

@@ -7,7 +7,7 @@ import pytest
 
 from core.base.problems import BadInput
 from core.sim import __main__ as program
-from core.sim.picture import Chart, check_name, draw, rates, save
+from core.sim.picture import Chart, changes, check_name, draw, rates, save
 
 SMALL_DHT = ["dht", "--peers", "12", "--stores", "3", "--gets", "3", "--latency", "circle"]
 SVG = "{http://www.w3.org/2000/svg}"
@@ -61,3 +61,28 @@ def test_png_needs_qt_and_says_so_without(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setitem(__import__("sys").modules, "PySide6.QtSvg", None)
     with pytest.raises(BadInput, match="PySide6"):
         check_name(tmp_path / "a.png")
+
+
+def test_a_line_that_stays_level_needs_two_points() -> None:
+    assert changes([]) == []
+    assert changes([(0, 1)]) == [(0, 1)]
+    level = [(at, 3) for at in range(100)]
+    assert changes([*level, (100, 4), (101, 4), (102, 4)]) == [(0, 3), (99, 3), (100, 4), (102, 4)]
+
+
+def test_a_picture_that_cannot_be_written_does_not_cost_the_result(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "folder.svg").mkdir()
+    with pytest.raises(BadInput):
+        check_name(tmp_path / "folder.svg")
+    monkeypatch.setattr(Path, "write_text", _full)
+    words = ["swarm", "--peers", "2", "--epochs", "1", "--picture", str(tmp_path / "a.svg")]
+    assert program.main(words) == 2
+    said = capsys.readouterr()
+    assert "Digest" in said.out
+    assert "No space left" in said.err
+
+
+def _full(*_: object, **__: object) -> int:
+    raise OSError(28, "No space left on device")
