@@ -28,6 +28,11 @@ def test_peers_that_vanish_with_their_samples_do_not_hold_the_others_up() -> Non
     assert verdict.ok, verdict.problem
 
 
+def test_a_backbone_that_comes_back_with_nothing_divides_nobody() -> None:
+    verdict = Trial(138, peers=24, epochs=3).run()
+    assert verdict.ok, verdict.problem
+
+
 def test_a_swarm_of_one() -> None:
     verdict = Trial(11, peers=1, epochs=3).run()
     assert verdict.ok, verdict.problem

@@ -157,6 +157,21 @@ def test_a_seed_that_starts_late_is_found():
     assert all(len(node.contacts) == 2 for node in net.nodes.values())
 
 
+def test_a_seed_that_began_anew_is_no_island_for_newcomers():
+    net = Network(20)
+    net.join_all()
+    net.run(300)
+    anew = net.add(0)
+    net._seen = {pair: at for pair, at in net._seen.items() if pair[0] != anew.me}
+    net.do(anew, anew.bootstrap([], net.now))
+    newcomer = net.add(20)
+    net.do(newcomer, newcomer.bootstrap([contact(0)], net.now))
+    net.run(60)
+    net.store(20, KEY, b"from the newcomer")
+    assert net.get(7, KEY).records
+    assert len(newcomer.contacts) > 10
+
+
 def test_a_peer_that_moved_is_reached_at_its_new_address():
     net = Network(8)
     net.join_all()
