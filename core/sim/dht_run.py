@@ -105,6 +105,7 @@ class DhtRun:
             1024 * 1024 if sys.platform == "darwin" else 1024
         )
         result["wall_s"] = {**self._walls, "all": round(time.perf_counter() - began, 1)}
+        result["cpu_s"] = round(time.process_time(), 1)
         result["digest"] = town.world.digest
         return result
 
