@@ -15,6 +15,7 @@ from core.api.commands import Evaluation
 from core.api.snapshot import Snapshot
 from core.backbone.join import CLOCK_SKEW_MAX_S, Joining, Membership, usable_name
 from core.backbone.link import Link
+from core.base.ids import short
 from core.base.manifest import Manifest
 from core.base.problems import Busy, NotTrusted, Problem
 from core.base.signing import Ed25519Verifier, KeyPair
@@ -27,8 +28,13 @@ from core.dht.messages import DHT_MESSAGES, Contact
 from core.durable import make_directory
 from core.keys import load_identity, system_keyring
 from core.ledger.contributions import Ledger
+from core.nat.events import DialEnded, ReachChanged
+from core.nat.messages import NAT_MESSAGES
+from core.nat.traversal import Traversal
 from core.net.clock import Clock
 from core.net.host import Host
+from core.net.interfaces import is_loopback
+from core.net.outward import Outward
 from core.paths import Home
 from core.settings import Settings, load_settings, save_settings
 from core.swarm import orders
@@ -74,6 +80,8 @@ class _Parts:
 
     membership: Membership
     participant: Participant
+    outward: Outward | None
+    """None: others are on this computer."""
     host: Host
     trainer: Trainer
     chronicle: Chronicle
@@ -139,6 +147,7 @@ class Engine:
                 bytes_received=stats.bytes_received if stats is not None else 0,
                 contributing_s=parts.chronicle.contributed_s if parts is not None else 0.0,
                 problem=life.problem or (trainer.problem if trainer is not None else None),
+                reach=parts.outward.traversal.reach if parts is not None and parts.outward is not None else None,
                 notice_last=self.notices.last,
             )
         )
@@ -278,19 +287,22 @@ class Engine:
             random=SystemRandom(),
             sink=DiskStateSink(folder / "incoming"),
         )
+        outward = None if is_loopback(self._options.bind) else self._make_outward(participant)
         host = Host(
-            machine=participant,
+            machine=outward or participant,
             identity=life.key,
             pass_der=membership.certificate,
             authority_der=membership.authority,
             manifest_id=membership.manifest.id,
-            codec=MessageCodec((*DHT_MESSAGES, *Rounds.MESSAGES, *CATCH_UP_MESSAGES)),
+            codec=MessageCodec((*DHT_MESSAGES, *Rounds.MESSAGES, *CATCH_UP_MESSAGES, *NAT_MESSAGES)),
             clock=self._clock,
             trace=participant.trace,
-            on_event=self._on_event,
+            on_event=self._on_event if outward is None else outward.act,
+            wanted=None if outward is None else outward.wanted,
+            opened=None if outward is None else outward.opened,
         )
         trainer = self._make_trainer(membership, participant, host, chronicle.ledger)
-        return _Parts(membership, participant, host, trainer, chronicle, joining)
+        return _Parts(membership, participant, outward, host, trainer, chronicle, joining)
 
     def _participant_settings(self, membership: Membership) -> ParticipantSettings:
         manifest, options = membership.manifest, self._options
@@ -303,6 +315,18 @@ class Engine:
             name=self._name(),
             evaluate_first=options.evaluate_first,
             last_epoch=options.last_epoch,
+        )
+
+    def _make_outward(self, participant: Participant) -> Outward:
+        me = self._life.key.peer_id
+        return Outward(
+            participant,
+            directory=participant.dht,
+            traversal=Traversal(me, random=SystemRandom(), trace=participant.trace),
+            me=me,
+            now=self._clock.now,
+            rest=self._on_event,
+            random=SystemRandom(),
         )
 
     def _make_trainer(self, membership: Membership, participant: Participant, host: Host, ledger: Ledger) -> Trainer:
@@ -348,6 +372,10 @@ class Engine:
         contacts = [*given, *(contact for contact in parts.chronicle.contacts if contact.peer_id not in fresh)]
         for contact in contacts:
             parts.host.learn(contact.peer_id, contact.host, contact.port)
+        if parts.outward is not None:
+            parts.outward.begin(parts.host, bind=options.bind, port=port)
+            for contact in given:
+                parts.outward.helper(contact.peer_id, contact.host, contact.port, relay=True)
         parts.host.perform(parts.participant.start(contacts, host=options.host, port=port, now=self._clock.now()))
         self._door.announce()
 
@@ -369,8 +397,11 @@ class Engine:
                 parts.chronicle.heldout(epoch, loss)
             case orders.LedgerLearned(ledger=data, epoch=epoch):
                 parts.chronicle.merge(data, epoch_max=epoch, trace=parts.participant.trace)
-            case orders.Changed():
+            case orders.Changed() | ReachChanged():
                 pass
+            case DialEnded(peer=peer, way=way, reason=reason):
+                how = f"not reached: {reason}" if way is None else f"reached by {way.name.lower()}"
+                _LOG.info("%s %s", short(peer), how)
             case _:
                 parts.trainer.order(event)
         self._door.announce()

@@ -5,11 +5,12 @@ from typing import Literal
 
 from core import VERSION
 from core.api.numbers import amount, gathered
-from core.api.snapshot import BACKBONE, Activity, Collaboration, Mine, PeerView, ProblemView, Snapshot
+from core.api.snapshot import BACKBONE, Activity, Collaboration, Mine, PeerView, ProblemView, ReachView, Snapshot
 from core.base.ids import PeerId, short
 from core.base.manifest import Manifest
 from core.base.problems import Problem
 from core.ledger.contributions import Ledger
+from core.nat.reach import Reach
 from core.swarm.epoch import Phase
 from core.swarm.participant import Participant
 from core.swarm.progress import Report
@@ -50,6 +51,7 @@ class Standpoint:
     bytes_received: int = 0
     contributing_s: float = 0.0
     problem: Problem | None = None
+    reach: Reach | None = None
     notice_last: int = 0
 
 
@@ -76,6 +78,7 @@ def take_snapshot(at: Standpoint) -> Snapshot:
         leaderboard=at.ledger.standings(at.me) if at.ledger is not None and at.me is not None else [],
         curve=at.ledger.points() if at.ledger is not None else [],
         problem=ProblemView(at.problem.code, at.problem.message, at.problem.hint) if at.problem is not None else None,
+        reach=ReachView(at.reach.standing, at.reach.sentence, at.reach.advice) if at.reach is not None else None,
         notice_last=at.notice_last,
     )
 

@@ -66,6 +66,16 @@ class Mine(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds of contributing, in all runs of the program."""
 
 
+class ReachView(msgspec.Struct, frozen=True):
+    """How other volunteers can reach this computer."""
+
+    standing: str
+    """"reachable", "punchable", "relayed", "offline" or "unknown"."""
+    sentence: str
+    advice: str = ""
+    """What would help; empty if nothing is needed."""
+
+
 class PeerView(msgspec.Struct, frozen=True, kw_only=True):
     """Somebody who is here now."""
 
@@ -129,6 +139,8 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     curve: list[CurvePoint] = []
     """At most 500 points, oldest first; thinned evenly when there are more epochs."""
     problem: ProblemView | None = None
+    reach: ReachView | None = None
+    """None: all others are on this computer, or there is no connection to be told about yet."""
     notice_last: int = 0
     """Number of the newest notice."""
 

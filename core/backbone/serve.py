@@ -22,8 +22,12 @@ from core.dht.events import Learned
 from core.dht.messages import DHT_MESSAGES
 from core.durable import read_bounded, set_aside, write_atomic
 from core.leash import hold_leash, stop_on_signals
+from core.nat.messages import NAT_MESSAGES
+from core.nat.traversal import Traversal
 from core.net.clock import Clock
 from core.net.host import Host
+from core.net.interfaces import is_loopback
+from core.net.outward import Outward
 from core.net.passes import pass_request
 from core.net.tls import server_context
 from core.swarm.messages import CATCH_UP_MESSAGES
@@ -115,16 +119,19 @@ class Backbone:
             random=SystemRandom(),
             sink=DiskStateSink(charter.folder / "incoming"),
         )
+        self._outward = None if is_loopback(bind) else self._make_outward()
         self._host = Host(
-            machine=self.participant,
+            machine=self._outward or self.participant,
             identity=self._key,
             pass_der=self._new_pass(),
             authority_der=self._authority.certificate,
             manifest_id=charter.manifest.id,
-            codec=MessageCodec((*DHT_MESSAGES, *Rounds.MESSAGES, *CATCH_UP_MESSAGES)),
+            codec=MessageCodec((*DHT_MESSAGES, *Rounds.MESSAGES, *CATCH_UP_MESSAGES, *NAT_MESSAGES)),
             clock=clock,
             trace=self.participant.trace,
-            on_event=self._on_event,
+            on_event=self._on_event if self._outward is None else self._outward.act,
+            wanted=None if self._outward is None else self._outward.wanted,
+            opened=None if self._outward is None else self._outward.opened,
         )
         self._desk = WelcomeDesk(
             charter=charter,
@@ -143,6 +150,9 @@ class Backbone:
         free = 0 if _taken(self._bind, ports.desk) else ports.desk
         desk_port = await self._desk.open(self._bind, context, port=free)
         write_atomic(self._charter.folder / PORTS, msgspec.json.encode(Ports(self._port, desk_port)))
+        if self._outward is not None:
+            second = await self._host.open_second(self._bind)
+            self._outward.begin(self._host, bind=self._bind, port=self._port, second_port=second)
         self._host.perform(self.participant.start([], host=self._address, port=self._port, now=self._clock.now()))
         return Link(self._address, desk_port, self._charter.manifest.id, self._charter.invite)
 
@@ -162,6 +172,19 @@ class Backbone:
         while True:
             await asyncio.sleep(PASS_RENEW_S)
             self._host.renew(self._new_pass())
+
+    def _make_outward(self) -> Outward:
+        """A backbone is where those behind routers learn how they look from outside, and meet."""
+        me, participant = self._key.peer_id, self.participant
+        return Outward(
+            participant,
+            directory=participant.dht,
+            traversal=Traversal(me, random=SystemRandom(), trace=participant.trace),
+            me=me,
+            now=self._clock.now,
+            rest=self._on_event,
+            random=SystemRandom(),
+        )
 
     def _new_pass(self) -> bytes:
         return self._authority.issue(

@@ -44,6 +44,8 @@ from core.nat.reservations import Reservations
 
 LOOKS_MAX: Final = 4
 OFFLINE_S: Final = 15.0
+UNSURE_S: Final = 3.0
+"""So long a router may be a riddle; then relays are looked for, whatever it does."""
 LINKS_MAX: Final = 2048
 
 
@@ -71,6 +73,8 @@ class Traversal:
         self._located_at: float | None = None
         self._links: OrderedDict[PeerId, LinkUp] = OrderedDict()
         self._tcp_seen: OrderedDict[PeerId, Address] = OrderedDict()
+        self._unsure_since: float | None = None
+        """Since when there is a router between us and others of which no more is known."""
         self._reach = Reach(Standing.UNKNOWN)
         self._published: Card | None = None
         self._publish_at: float | None = None
@@ -238,7 +242,7 @@ class Traversal:
         self._located = event
         if self._located_at is not None and not event.moved:
             return []
-        self._located_at = now
+        self._located_at, self._unsure_since = now, None
         self.mirroring.second_port = event.second_udp_port
         self._tcp_seen.clear()
         self.mirroring.located(self._own_hosts, event.udp_port, now)
@@ -378,7 +382,11 @@ class Traversal:
             return Standing.RELAYED
         if "none" in mappings:
             return Standing.PUNCHABLE if self.dial_backs.tcp is False else Standing.UNKNOWN
-        late = self._located_at is not None and now >= self._located_at + OFFLINE_S
-        if late and not self._links:
-            return Standing.OFFLINE
-        return Standing.UNKNOWN
+        outside = self.mirroring.outside
+        if outside is None:
+            late = self._located_at is not None and now >= self._located_at + OFFLINE_S
+            return Standing.OFFLINE if late and not self._links else Standing.UNKNOWN
+        if outside.host in self._own_hosts:
+            return Standing.UNKNOWN
+        self._unsure_since = now if self._unsure_since is None else self._unsure_since
+        return Standing.RELAYED if now >= self._unsure_since + UNSURE_S else Standing.UNKNOWN

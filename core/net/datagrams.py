@@ -29,6 +29,7 @@ class DatagramPort(asyncio.DatagramProtocol):
         other: Takes what is no envelope: QUIC and knocks, told apart by the first byte.
         counted: Told how many bytes of letters went out, and came in.
         observed: Told just before the first letter of each sender, and again when its address has changed.
+        stray: Whether a letter says nothing about where its sender is: it was sent from another port on purpose.
     """
 
     def __init__(  # noqa: PLR0913 - a port's owner tells each thing once
@@ -42,6 +43,7 @@ class DatagramPort(asyncio.DatagramProtocol):
         observed: Callable[[PeerId, Address], None],
         other: Callable[[bytes, Address], None] | None = None,
         counted: Callable[[int, int], None] | None = None,
+        stray: Callable[[Letter], bool] = lambda _: False,
     ) -> None:
         self._envelopes = envelopes
         self._book = book
@@ -51,6 +53,7 @@ class DatagramPort(asyncio.DatagramProtocol):
         self._observed = observed
         self._other = other
         self._counted = counted
+        self._stray = stray
         self._sources: OrderedDict[PeerId, Address] = OrderedDict()
         self._transport: asyncio.DatagramTransport | None = None
         self.bytes_sent = 0
@@ -124,7 +127,7 @@ class DatagramPort(asyncio.DatagramProtocol):
                 self._trace.mark("net.drop.unasked")
 
     def _letter(self, letter: Letter, source: Address) -> None:
-        if self._sources.get(letter.sender) != source:
+        if self._sources.get(letter.sender) != source and not self._stray(letter):
             remember(self._sources, letter.sender, source, SOURCES_MAX)
             self._book.learn(letter.sender, source)
             self._observed(letter.sender, source)

@@ -16,6 +16,7 @@ from core.base.trace import Trace
 from core.base.wire import Message, MessageCodec
 from core.dht.messages import Observed
 from core.nat.events import SendAt
+from core.nat.messages import Knock, Mirrored
 from core.net.book import Address, AddressBook
 from core.net.circuit_transport import Circuit, CircuitTransport
 from core.net.clock import Clock
@@ -27,6 +28,7 @@ from core.net.pace import Pace
 from core.net.passes import Pass, authority_id_of, verify_pass
 from core.net.ports import open_both
 from core.net.punch import Meeting
+from core.net.second import SecondPort
 from core.net.stats import HostStats, LinkStats
 from core.net.streams import PeerStream
 from core.net.tls import Credentials
@@ -98,7 +100,9 @@ class Host:
             observed=self._observed,
             other=self._other,
             counted=self._count,
+            stray=self._is_stray,
         )
+        self._second: SecondPort | None = None
         self._links: Links | None = None
         self._own: Address | None = None
         self._names: Names | None = None
@@ -151,6 +155,19 @@ class Host:
         self._arm()
         return int(server.sockets[0].getsockname()[1])
 
+    async def open_second(self, bind: str) -> int:
+        """Tell others at another UDP port too where they are seen; returns it, 0 if there is none to be had."""
+        assert self._own is not None
+        second = SecondPort(envelopes=self._envelopes, now=self._clock.now, trace=self._trace)
+        for port in (self._own[1] + 1, 0):
+            with contextlib.suppress(OSError, OverflowError):
+                transport, _ = await asyncio.get_running_loop().create_datagram_endpoint(
+                    lambda: second, local_addr=(bind, port)
+                )
+                self._second = second
+                return int(transport.get_extra_info("sockname")[1])
+        return 0
+
     async def run(self) -> None:
         """Wait until the host is closed.
 
@@ -189,6 +206,13 @@ class Host:
                 self._book.learn(peer, (host, port))
             if self._names is not None:
                 self._names.find((host, port), lambda address: self._book.learn(peer, address))
+
+    def resolve(self, address: Address, found: Callable[[Address], object]) -> None:
+        """Call `found` with the address, its name replaced by an IP address; never, if there is none."""
+        if is_literal(address[0]):
+            found(address)
+        elif self._names is not None and is_name(address[0]):
+            self._names.find(address, found)
 
     def meet(self, meeting: Meeting) -> None:
         """Try to reach a peer through both routers, at the moment that was agreed with it."""
@@ -287,6 +311,8 @@ class Host:
                 self._timer.cancel()
             server.close()
             self._port.close()
+            if self._second is not None:
+                self._second.close()
             await self._links.close()
             await server.wait_closed()
 
@@ -354,6 +380,13 @@ class Host:
         self._answering = (letter.sender, letter.nonce)
         self._handle(Received(letter.sender, message))
         self._answering = None
+
+    def _is_stray(self, letter: Letter) -> bool:
+        """Knocks come from a fresh port, and some answers to Mirror from a second one."""
+        try:
+            return isinstance(self._codec.decode(letter.body), Knock | Mirrored)
+        except WireProblem:
+            return False
 
     def _other(self, data: bytes, source: Address) -> None:
         if self._links is not None and self._stop is not None and not self._stop.done():

@@ -341,10 +341,11 @@ class Participant:
             case FetchFailed():
                 return self._fetch_failed(now)
 
-    def _read(self, found: Found, now: float) -> list[Any]:
+    def _read(self, found: Found, now: float) -> list[Any] | None:
+        """What a read brought; None: the key is not ours but our owner's."""
         news = self._beacon.found(found, trace=self.trace, now=now)
         if news is None:
-            return []
+            return None
         outputs: list[Any] = [Changed()]
         for peer, report in news.items():
             if report.host and report.port:

@@ -4,6 +4,7 @@ python -m tests.lab matrix [--kinds public kept ...] [--rtt 0 40] [--load 2] [--
 python -m tests.lab speed  [--seconds 6] [--json FILE]
 python -m tests.lab control [--json FILE]
 python -m tests.lab faults [--json FILE]
+python -m tests.lab train  [--routers kept symmetric] [--rtt 40] [--json FILE]
 
 Exit code 1: something required was not found; 2: there can be no lab here.
 """
@@ -15,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from tests.lab import faults, matrix, speed
+from tests.lab import faults, matrix, speed, train
 from tests.lab.ground import Kind, missing
 
 
@@ -38,6 +39,10 @@ def main() -> int:
             outcomes = faults.run()
             _say(args, [outcome.as_dict() for outcome in outcomes], faults.table(outcomes))
             wanting = [outcome.what for outcome in outcomes if not outcome.kept]
+        case "train":
+            trained = train.run([tuple(args.routers)] if args.routers else list(train.PAIRS), rtt_s=args.rtt / 1000)
+            _say(args, [one.as_dict() for one in trained], "".join(one.text() for one in trained))
+            wanting = [f"{' and '.join(one.routers)} train together" for one in trained if not one.kept]
         case _:
             told = speed.run_control()
             _say(args, told.as_dict(), told.text())
@@ -50,13 +55,16 @@ def main() -> int:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.lab")
     commands = parser.add_subparsers(dest="command", required=True)
-    for name in ("matrix", "speed", "control", "faults"):
+    for name in ("matrix", "speed", "control", "faults", "train"):
         commands.add_parser(name).add_argument("--json", type=Path, metavar="FILE", help="write the figures here too")
     grid, line = commands.choices["matrix"], commands.choices["speed"]
     grid.add_argument("--kinds", nargs="+", type=Kind, choices=list(Kind), default=list(Kind))
     grid.add_argument("--rtt", nargs="+", type=float, default=[0.0, 40.0], metavar="MS")
     grid.add_argument("--load", type=float, default=0.0, metavar="SECONDS", help="measure the throughput of each pair")
     line.add_argument("--seconds", type=float, default=6.0)
+    homes = commands.choices["train"]
+    homes.add_argument("--routers", nargs=2, type=Kind, choices=list(Kind), help="default: several pairs, one by one")
+    homes.add_argument("--rtt", type=float, default=40.0, metavar="MS")
     return parser.parse_args()
 
 

@@ -225,6 +225,17 @@ def test_nobody_there_is_offline() -> None:
     assert home.machine.reach.advice
 
 
+def test_one_helper_is_enough_to_be_found_behind_a_router_of_which_no_more_is_known() -> None:
+    world, (helper,), (a, b) = world_of("kept", "symmetric", public=1)
+    for home in (a, b):
+        assert home.machine.reach.udp == "unknown"
+        assert home.machine.reach.standing is Standing.RELAYED
+        assert [relay.peer for relay in home.machine.reservations.held] == [helper.peer]
+    world.dial(a, b)
+    world.run(10)
+    assert a.ended[b.peer].way is Way.RELAY
+
+
 def test_a_stranger_cannot_open_a_circuit_past_our_relays() -> None:
     world, helpers, (a,) = world_of("kept")
     stranger = next(h for h in helpers if all(h.peer != relay.peer for relay in a.machine.reservations.held))

@@ -1,0 +1,311 @@
+"""The machine that a host runs where the way to others may lead through routers: a peer, and its traversal beside it.
+
+The peer's own DHT holds the cards by which traversal finds others, and names those who may help to find oneself.
+"""
+
+import asyncio
+import ipaddress
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Any, Final, Protocol
+
+from core.base.ids import Key, PeerId
+from core.base.machine import Lost, Received, Tick, earliest
+from core.dht.events import Found, Stored
+from core.dht.messages import Contact, Observed
+from core.nat.card import (
+    CARD_LIFETIME_S,
+    RELAYS_MAX,
+    Card,
+    Kind,
+    Listed,
+    card_key,
+    decode,
+    encode,
+    is_private,
+    is_public,
+)
+from core.nat.events import CardFound, DialEnded, FindCard, Located, PublishCard, RelayLost, Seen
+from core.nat.messages import NAT_MESSAGES, Address
+from core.nat.reach import Standing
+from core.nat.traversal import Traversal
+from core.net.host import Host
+from core.net.interfaces import own_hosts
+from core.net.streams import PeerStream
+from core.net.traverse import Traverser
+
+SCOUT_FIRST_S: Final = 2.0
+SCOUT_S: Final = 60.0
+"""Between two looks for helpers, once there has been time to find some."""
+SCOUT_CARDS: Final = 4
+"""Cards that are read at one look."""
+ASKED_MAX: Final = 256
+DOUBTED_MAX: Final = 256
+LIKELY: Final = (Kind.PUBLIC, Kind.MAPPED, Kind.IPV6)
+
+
+class Inner(Protocol):
+    """The peer itself."""
+
+    @property
+    def deadline(self) -> float | None:
+        """When it wants a Tick."""
+
+    def handle(self, event: Any, now: float) -> Sequence[Any]:
+        """Advance by one event."""
+
+
+class Directory(Protocol):
+    """The peer's DHT."""
+
+    @property
+    def contacts(self) -> list[Contact]:
+        """Peers that answer."""
+
+    def get(self, key: Key, now: float, *, quorum: int | None = None) -> Sequence[Any]:
+        """Read a key; `Found` follows."""
+
+    def store(
+        self, key: Key, value: bytes, *, lifetime_s: float, now: float, subkey: bytes | None = None
+    ) -> Sequence[Any]:
+        """Store a value; `Stored` follows."""
+
+
+class Outward:
+    """See the module's docstring.
+
+    It is made before the host, which gets `act` as its `on_event`, `wanted` and `opened`; when the host listens,
+    `begin` begins.
+
+    Args:
+        inner: Gets all that is not about being reached; `Found` for keys that are not its own must reach `act`.
+        directory: Its DHT.
+        traversal: See there.
+        me: Our id.
+        now: Unix seconds.
+        rest: Takes the events that are not about reaching others, `ReachChanged` and `DialEnded`.
+        random: Chooses whose cards are read.
+    """
+
+    def __init__(
+        self,
+        inner: Inner,
+        *,
+        directory: Directory,
+        traversal: Traversal,
+        me: PeerId,
+        now: Callable[[], float],
+        rest: Callable[[Any, float], None],
+        random: Random,
+    ) -> None:
+        self.traversal = traversal
+        self._inner = inner
+        self._directory = directory
+        self._me = me
+        self._now = now
+        self._rest = rest
+        self._random = random
+        self._host: Host | None = None
+        self._traverser: Traverser | None = None
+        self._bind, self._port, self._second_port = "", 0, 0
+        self._mapped: Address | None = None
+        self._asked: OrderedDict[Key, PeerId] = OrderedDict()
+        self._doubted: OrderedDict[PeerId, None] = OrderedDict()
+        """Peers that were not reached by what their card said."""
+        self._unplaced: Card | None = None
+        """Our card, as long as nobody else holds it."""
+        self._scout_at: float | None = None
+        self._rest_s = SCOUT_FIRST_S
+
+    # --- as the host's machine ---------------------------------------------------------------------------------------
+
+    @property
+    def deadline(self) -> float | None:
+        """The first of all."""
+        return earliest(self._inner.deadline, self.traversal.deadline, self._scout_at)
+
+    def handle(self, event: Any, now: float) -> Sequence[Any]:
+        """Advance by one event, which goes to whom it concerns."""
+        match event:
+            case Received(message=message):
+                part = self.traversal if isinstance(message, NAT_MESSAGES) else self._inner
+                return part.handle(event, now)
+            case Observed(peer=peer, host=host, port=port):
+                seen = Seen(peer, Address(host, port))
+                return [*self.traversal.handle(seen, now), *self._inner.handle(event, now)]
+            case Lost():
+                return [*self.traversal.handle(event, now), *self._inner.handle(event, now)]
+            case Tick():
+                return self._tick(now)
+            case _:
+                return self.traversal.handle(event, now)
+
+    # --- for its owner -----------------------------------------------------------------------------------------------
+
+    def begin(self, host: Host, *, bind: str, port: int, second_port: int = 0) -> None:
+        """The host listens, perhaps also at a second port (`Host.open_second`)."""
+        self._host, self._bind, self._port, self._second_port = host, bind, port, second_port
+        self._traverser = Traverser(host, self.traversal, now=self._now)
+        self._locate(moved=True)
+
+    def moved(self) -> None:
+        """The computer has another network, or has woken up."""
+        if self._host is not None:
+            self._host.moved()
+            self._locate(moved=True)
+
+    def mapped(self, address: Address | None) -> None:
+        """The router forwards this outer address to us; None: it no longer does."""
+        if address != self._mapped:
+            self._mapped = address
+            if self._host is not None:
+                self._locate(moved=False)
+
+    def helper(self, peer: PeerId, host: str, port: int, *, relay: bool) -> None:
+        """That peer answers strangers: it may tell us how we look from outside, and carry for us if `relay`."""
+        if self._host is not None and peer != self._me:
+            self._host.resolve((host, port), lambda found: self._volunteer(peer, Address(*found), relay=relay))
+
+    # --- for the host ------------------------------------------------------------------------------------------------
+
+    def wanted(self, peer: PeerId) -> None:
+        """That peer does not answer at its known addresses."""
+        if self._traverser is not None:
+            self._traverser.wanted(peer)
+
+    def opened(self, stream: PeerStream) -> None:
+        """A link stands."""
+        if self._traverser is not None:
+            self._traverser.opened(stream)
+
+    def act(self, event: Any, now: float) -> None:
+        """Do what a machine asks for, or pass it on."""
+        match event:
+            case FindCard(peer=peer):
+                self._look_up(peer)
+            case PublishCard(card=card):
+                self._publish(card, now)
+            case Found():
+                self._found(event)
+            case Stored(key=key, replicas=replicas) if key == card_key(self._me):
+                if replicas > 1:
+                    self._unplaced = None
+            case DialEnded(peer=peer, way=way):
+                self._dialled(peer, reached=way is not None)
+                self._rest(event, now)
+            case RelayLost():
+                pass
+            case _:
+                if self._traverser is None or not self._traverser.perform(event):
+                    self._rest(event, now)
+
+    # --- inside ------------------------------------------------------------------------------------------------------
+
+    def _tick(self, now: float) -> list[Any]:
+        """Only for those whose time has come: whoever carries for others is woken often."""
+        outputs: list[Any] = []
+        for part in (self.traversal, self._inner):
+            if part.deadline is not None and part.deadline <= now:
+                outputs += part.handle(Tick(), now)
+        if self._scout_at is not None and self._scout_at <= now:
+            self._scout_at = now + self._rest_s
+            self._rest_s = min(2 * self._rest_s, SCOUT_S)
+            outputs += self._scout(now)
+        return outputs
+
+    def _locate(self, *, moved: bool) -> None:
+        """Tell traversal where we are, as far as this computer knows."""
+        assert self._host is not None
+        listed = [Listed(kind, Address(host, self._port)) for host in own_hosts(self._bind) if (kind := _kind(host))]
+        if self._mapped is not None:
+            listed.insert(0, Listed(Kind.MAPPED, self._mapped))
+        if moved:
+            self._rest_s = SCOUT_FIRST_S
+            self._scout_at = self._now() + self._rest_s
+        self._host.deliver(
+            Located(
+                addresses=tuple(listed),
+                tcp_port=self._port,
+                udp_port=self._port,
+                second_udp_port=self._second_port,
+                moved=moved,
+            )
+        )
+
+    def _volunteer(self, peer: PeerId, address: Address, *, relay: bool) -> None:
+        assert self._host is not None
+        if not ipaddress.ip_address(address.host).is_loopback:
+            self._host.perform(self.traversal.volunteer(peer, address, self._now(), relay=relay))
+
+    def _scout(self, now: float) -> list[Any]:
+        """Look for helpers among those who answer in the DHT, and see that our card stands there."""
+        outputs: list[Any] = []
+        if self._unplaced is not None:
+            outputs += self._stored(self._unplaced, now)
+        strangers = [contact for contact in self._directory.contacts if is_public(contact.host)]
+        chosen = self._random.sample(strangers, min(SCOUT_CARDS, len(strangers)))
+        for contact in chosen:
+            address = Address(contact.host, contact.port)
+            outputs += self.traversal.volunteer(contact.peer_id, address, now, relay=False)
+        reach = self.traversal.reach
+        if reach.standing is not Standing.REACHABLE and reach.relays < RELAYS_MAX:
+            for contact in chosen:
+                outputs += self._read(contact.peer_id, now)
+        return outputs
+
+    def _look_up(self, peer: PeerId) -> None:
+        """Begins after what is being performed now: the answer may be here at once."""
+        asyncio.get_running_loop().call_soon(lambda: self._perform(self._read(peer, self._now())))
+
+    def _read(self, peer: PeerId, now: float) -> Sequence[Any]:
+        """One holder's answer is enough, and quick; all are asked for a peer that was not where its card said."""
+        key = card_key(peer)
+        self._asked.pop(key, None)
+        self._asked[key] = peer
+        if len(self._asked) > ASKED_MAX:
+            self._asked.popitem(last=False)
+        return self._directory.get(key, now, quorum=None if peer in self._doubted else 1)
+
+    def _found(self, found: Found) -> None:
+        peer = self._asked.pop(found.key, None)
+        if peer is None:
+            return
+        records = [record for record in found.records if record.owner == peer and record.subkey == peer]
+        card = decode(records[0].value) if records else None
+        asyncio.get_running_loop().call_soon(self._deliver, CardFound(peer, card))
+        if card is not None and card.relay and card.reachable:
+            places = [listed.address for listed in card.addresses if listed.kind in LIKELY]
+            for address in places[:1]:
+                self.helper(peer, address.host, address.port, relay=True)
+
+    def _publish(self, card: Card, now: float) -> None:
+        self._unplaced = card
+        self._perform(self._stored(card, now))
+
+    def _stored(self, card: Card, now: float) -> Sequence[Any]:
+        return self._directory.store(
+            card_key(self._me), encode(card), lifetime_s=CARD_LIFETIME_S, now=now, subkey=self._me
+        )
+
+    def _dialled(self, peer: PeerId, *, reached: bool) -> None:
+        self._doubted.pop(peer, None)
+        if not reached:
+            self._doubted[peer] = None
+            if len(self._doubted) > DOUBTED_MAX:
+                self._doubted.popitem(last=False)
+
+    def _perform(self, outputs: Sequence[Any]) -> None:
+        assert self._host is not None
+        self._host.perform(outputs)
+
+    def _deliver(self, event: Any) -> None:
+        assert self._host is not None
+        self._host.deliver(event)
+
+
+def _kind(host: str) -> Kind | None:
+    """What an address of one of our interfaces is to others."""
+    if is_public(host):
+        return Kind.IPV6 if ":" in host else Kind.PUBLIC
+    return Kind.LAN if is_private(host) and ":" not in host else None

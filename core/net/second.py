@@ -1,0 +1,85 @@
+"""A second UDP port that tells others where it sees them: two ports of one host are enough to know a router by."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Final
+
+from core.base.problems import ProofProblem, WireProblem
+from core.base.trace import Trace
+from core.base.wire import MessageCodec
+from core.nat.messages import NAT_MESSAGES, Address, Mirror, Mirrored
+from core.net.book import Address as Place
+from core.net.envelope import Envelopes, Letter, Unknown
+
+ANSWERS_PER_S: Final = 50
+_CODEC: Final = MessageCodec(NAT_MESSAGES)
+
+
+class SecondPort(asyncio.DatagramProtocol):
+    """Answers `Mirror` and nothing else; what it hears teaches nobody where the sender is.
+
+    Args:
+        envelopes: The host's: a nonce that was seen at one port is not taken at the other.
+        now: Unix seconds.
+        trace: Counts what is dropped.
+    """
+
+    def __init__(self, *, envelopes: Envelopes, now: Callable[[], float], trace: Trace) -> None:
+        self._envelopes = envelopes
+        self._now = now
+        self._trace = trace
+        self._transport: asyncio.DatagramTransport | None = None
+        self._second, self._answers = 0, 0
+
+    def close(self) -> None:
+        """Give the port back."""
+        if self._transport is not None:
+            self._transport.close()
+
+    def connection_made(self, transport: Any) -> None:
+        """The socket is there."""
+        self._transport = transport
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The socket is gone."""
+        del exc
+        self._transport = None
+
+    def error_received(self, exc: Exception) -> None:
+        """UDP promises nothing."""
+        del exc
+        self._trace.mark("net.datagram.undelivered")
+
+    def datagram_received(self, data: bytes, addr: tuple[Any, ...]) -> None:
+        """Answer to where it came from."""
+        now, source = self._now(), (str(addr[0]), int(addr[1]))
+        try:
+            found = self._envelopes.open(data, now=now)
+        except (WireProblem, ProofProblem):
+            self._trace.mark("net.drop.proof")
+            return
+        match found:
+            case Unknown(answer=answer):
+                self._put([answer], source)
+            case Letter() if found.body:
+                self._letter(found, source, now)
+
+    def _letter(self, letter: Letter, source: Place, now: float) -> None:
+        try:
+            message = _CODEC.decode(letter.body)
+        except WireProblem:
+            self._trace.mark("net.drop.message")
+            return
+        if int(now) != self._second:
+            self._second, self._answers = int(now), 0
+        self._answers += 1
+        if not isinstance(message, Mirror) or not message.pad or self._answers > ANSWERS_PER_S:
+            self._trace.mark("net.drop.second")
+            return
+        answer = Mirrored(message.nonce, Address(*source), second_port=0, load=0)
+        self._put(self._envelopes.seal(letter.sender, _CODEC.encode(answer), now=now, reply_to=letter.nonce), source)
+
+    def _put(self, datagrams: list[bytes], address: Place) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            for datagram in datagrams:
+                self._transport.sendto(datagram, address)

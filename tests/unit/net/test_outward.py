@@ -1,0 +1,330 @@
+"""The machine in front of a peer: who gets which event, and how cards come and go."""
+
+import asyncio
+import functools
+from random import Random
+from typing import Any
+
+import pytest
+
+from core.base.ids import PeerId, hashed_key
+from core.base.machine import Lost, Received, Send, Tick
+from core.base.trace import Trace
+from core.dht.events import Found, Learned, Stored
+from core.dht.messages import Contact, Observed, Ping, Record
+from core.nat.card import NOBODY, Card, Kind, Listed, card_key, decode, encode
+from core.nat.events import CardFound, DialEnded, FindCard, Know, Located, PublishCard, ReachChanged, Seen, Way
+from core.nat.messages import Address, Knock, Mirror
+from core.nat.reach import Reach, Standing
+from core.nat.traversal import Traversal
+from core.net import outward as outward_module
+from core.net.interfaces import is_loopback, own_hosts
+from core.net.outward import SCOUT_FIRST_S, Outward
+
+ME, ANNA, BEN = (PeerId(hashed_key(name)) for name in (b"me", b"anna", b"ben"))
+PLACE = Address("11.2.3.4", 5000)
+
+
+def in_loop(test):
+    @functools.wraps(test)
+    def run(*args, **kwargs):
+        asyncio.run(test(*args, **kwargs))
+
+    return run
+
+
+class Inner:
+    def __init__(self) -> None:
+        self.deadline: float | None = None
+        self.heard: list[Any] = []
+
+    def handle(self, event: Any, now: float) -> list[Any]:
+        self.heard.append(event)
+        return []
+
+
+class Traversing(Traversal):
+    """The real one, noting what it is told."""
+
+    def __init__(self) -> None:
+        super().__init__(ME, random=Random(1), trace=Trace())
+        self.heard: list[Any] = []
+        self.volunteers: dict[PeerId, tuple[Address, bool]] = {}
+
+    def handle(self, event: Any, now: float) -> Any:
+        self.heard.append(event)
+        return super().handle(event, now)
+
+    def volunteer(self, peer: PeerId, address: Address, now: float, *, relay: bool) -> list[Any]:
+        self.volunteers[peer] = (address, relay)
+        return super().volunteer(peer, address, now, relay=relay)
+
+
+class Directory:
+    def __init__(self) -> None:
+        self.contacts: list[Contact] = []
+        self.read: list[tuple[bytes, int | None]] = []
+        self.stored: list[tuple[bytes, bytes, bytes | None]] = []
+
+    def get(self, key: Any, now: float, *, quorum: int | None = None) -> list[Any]:
+        self.read.append((key, quorum))
+        return []
+
+    def store(self, key: Any, value: bytes, *, lifetime_s: float, now: float, subkey: bytes | None = None) -> list[Any]:
+        self.stored.append((key, value, subkey))
+        return []
+
+
+class PretendedHost:
+    def __init__(self, outward: Outward) -> None:
+        self.outward = outward
+        self.sent: list[Send[Any]] = []
+        self.known: dict[PeerId, Address] = {}
+        self.moves = 0
+
+    def learn(self, peer: PeerId, host: str, port: int) -> None:
+        self.known[peer] = Address(host, port)
+
+    def resolve(self, address: tuple[str, int], found: Any) -> None:
+        found(("11.9.9.9", address[1]) if address[0] == "a.name" else address)
+
+    def moved(self) -> None:
+        self.moves += 1
+
+    def deliver(self, event: Any) -> None:
+        self.perform(self.outward.handle(event, self.outward._now()))
+
+    def perform(self, outputs: Any) -> None:
+        for output in outputs:
+            if isinstance(output, Send):
+                self.sent.append(output)
+            else:
+                self.outward.act(output, self.outward._now())
+
+    def spawn(self, coroutine: Any) -> None:
+        coroutine.close()
+
+
+class Stage:
+    """An Outward between pretended neighbours."""
+
+    def __init__(self, *, begun: bool = True) -> None:
+        self.now = 1000.0
+        self.inner, self.traversal, self.directory = Inner(), Traversing(), Directory()
+        self.rest: list[Any] = []
+        self.outward = Outward(
+            self.inner,
+            directory=self.directory,
+            traversal=self.traversal,
+            me=ME,
+            now=lambda: self.now,
+            rest=lambda event, _: self.rest.append(event),
+            random=Random(2),
+        )
+        self.host: Any = PretendedHost(self.outward)
+        if begun:
+            self.outward.begin(self.host, bind="10.0.0.7", port=4000)
+
+    def told(self, kind: type) -> list[Any]:
+        return [event for event in self.traversal.heard if isinstance(event, kind)]
+
+    async def found(self, peer: PeerId, *cards: tuple[PeerId, Card]) -> None:
+        records = tuple(Record(owner, encode(card), 2_000_000, bytes(64)) for owner, card in cards)
+        self.outward.act(Found(card_key(peer), records), self.now)
+        await asyncio.sleep(0)
+
+
+def record_of(*listed: Listed, relay: bool = True) -> Card:
+    return Card(listed, reachable=True, tcp_mapping="none", udp_mapping="none", quic=True, relays=(), relay=relay)
+
+
+@in_loop
+async def test_each_event_goes_to_whom_it_concerns():
+    stage = Stage(begun=False)
+    inner, outward = stage.inner, stage.outward
+    for event in (Received(ANNA, Ping(1, False)), Received(ANNA, Knock(bytes(16))), Lost(ANNA, "gone")):
+        outward.handle(event, stage.now)
+    outward.handle(Observed(ANNA, "11.1.1.1", 7), stage.now)
+    assert [type(event) for event in inner.heard] == [Received, Lost, Observed]
+    assert stage.traversal.heard == [
+        Received(ANNA, Knock(bytes(16))),
+        Lost(ANNA, "gone"),
+        Seen(ANNA, Address("11.1.1.1", 7)),
+    ]
+
+
+@in_loop
+async def test_only_those_whose_time_has_come_are_woken():
+    stage = Stage(begun=False)
+    stage.inner.deadline = 1005.0
+    assert stage.outward.deadline == 1005.0
+    stage.outward.handle(Tick(), 1004.0)
+    assert not stage.inner.heard
+    stage.outward.handle(Tick(), 1005.0)
+    assert stage.inner.heard == [Tick()]
+    assert not stage.told(Tick)
+
+
+@in_loop
+async def test_it_begins_with_where_we_are_and_tells_of_changes():
+    stage = Stage()
+    (located,) = stage.told(Located)
+    assert located.addresses == (Listed(Kind.LAN, Address("10.0.0.7", 4000)),)
+    assert (located.tcp_port, located.udp_port, located.moved) == (4000, 4000, True)
+    stage.outward.mapped(Address("11.0.0.1", 4001))
+    stage.outward.mapped(Address("11.0.0.1", 4001))
+    stage.outward.moved()
+    _, mapped, moved = stage.told(Located)
+    assert mapped.addresses[0] == Listed(Kind.MAPPED, Address("11.0.0.1", 4001))
+    assert (mapped.moved, moved.moved, stage.host.moves) == (False, True, 1)
+
+
+@in_loop
+async def test_before_it_has_begun_nothing_is_asked_of_the_host():
+    stage = Stage(begun=False)
+    stage.outward.moved()
+    stage.outward.wanted(ANNA)
+    stage.outward.helper(ANNA, "11.1.1.1", 1, relay=True)
+    stage.outward.mapped(PLACE)
+    assert not stage.traversal.heard
+    assert not stage.traversal.volunteers
+
+
+@in_loop
+async def test_helpers_are_named_by_address_or_name_but_not_on_this_computer():
+    stage = Stage()
+    stage.outward.helper(ANNA, "a.name", 7, relay=True)
+    stage.outward.helper(BEN, "127.0.0.1", 7, relay=True)
+    stage.outward.helper(ME, "11.1.1.1", 7, relay=True)
+    assert stage.traversal.volunteers == {ANNA: (Address("11.9.9.9", 7), True)}
+
+
+@in_loop
+async def test_a_card_is_looked_up_and_what_is_found_is_told():
+    stage = Stage()
+    stage.outward.act(FindCard(ANNA), stage.now)
+    assert not stage.directory.read, "not while outputs are being performed"
+    await asyncio.sleep(0)
+    assert stage.directory.read == [(card_key(ANNA), 1)]
+    card = record_of(relay=False)
+    await stage.found(ANNA, (BEN, NOBODY), (ANNA, card))
+    assert stage.told(CardFound) == [CardFound(ANNA, card)]
+    await stage.found(ANNA, (ANNA, card))
+    assert len(stage.told(CardFound)) == 1, "nobody asked again"
+    assert not stage.rest
+
+
+@in_loop
+async def test_what_is_no_card_is_none():
+    stage = Stage()
+    stage.outward.act(FindCard(ANNA), stage.now)
+    await asyncio.sleep(0)
+    stage.outward.act(Found(card_key(ANNA), (Record(ANNA, b"garbage", 2_000_000, bytes(64)),)), stage.now)
+    await asyncio.sleep(0)
+    assert stage.told(CardFound) == [CardFound(ANNA, None)]
+
+
+@in_loop
+async def test_a_card_that_misled_is_read_from_all_holders_the_next_time():
+    stage = Stage()
+    stage.outward.act(DialEnded(ANNA, None, "nobody answered"), stage.now)
+    stage.outward.act(FindCard(ANNA), stage.now)
+    await asyncio.sleep(0)
+    assert stage.directory.read == [(card_key(ANNA), None)]
+    stage.outward.act(DialEnded(ANNA, Way.RELAY), stage.now)
+    stage.outward.act(FindCard(ANNA), stage.now)
+    await asyncio.sleep(0)
+    assert stage.directory.read[-1] == (card_key(ANNA), 1)
+    assert [event.way for event in stage.rest] == [None, Way.RELAY]
+
+
+@in_loop
+async def test_a_card_that_offers_a_relay_names_a_helper():
+    stage = Stage()
+    stage.outward.act(FindCard(ANNA), stage.now)
+    await asyncio.sleep(0)
+    lan, public = Listed(Kind.LAN, Address("10.0.0.9", 1)), Listed(Kind.PUBLIC, PLACE)
+    await stage.found(ANNA, (ANNA, record_of(lan, public)))
+    assert stage.traversal.volunteers == {ANNA: (PLACE, True)}
+
+
+@in_loop
+async def test_our_card_is_stored_until_somebody_else_holds_it():
+    stage = Stage()
+    stage.outward.act(PublishCard(NOBODY), stage.now)
+    ((key, value, subkey),) = stage.directory.stored
+    assert (key, decode(value), subkey) == (card_key(ME), NOBODY, ME)
+    stage.outward.act(Stored(card_key(ME), ME, 1), stage.now)
+    stage.now += SCOUT_FIRST_S
+    stage.outward.handle(Tick(), stage.now)
+    assert len(stage.directory.stored) == 2
+    stage.outward.act(Stored(card_key(ME), ME, 2), stage.now)
+    stage.now += 60
+    stage.outward.handle(Tick(), stage.now)
+    assert len(stage.directory.stored) == 2
+
+
+@in_loop
+async def test_helpers_are_found_among_those_who_answer_in_the_dht():
+    stage = Stage()
+    stage.directory.contacts = [Contact(ANNA, "11.1.1.1", 7), Contact(BEN, "10.0.0.3", 7)]
+    before = stage.outward.deadline
+    assert before is not None
+    stage.now += SCOUT_FIRST_S
+    stage.outward.handle(Tick(), stage.now)
+    assert stage.traversal.volunteers == {ANNA: (Address("11.1.1.1", 7), False)}
+    assert stage.directory.read == [(card_key(ANNA), 1)]
+    stage.traversal.dial_backs.tcp = True
+    stage.outward.handle(Tick(), stage.now)
+    stage.now += 60
+    stage.outward.handle(Tick(), stage.now)
+    assert len(stage.directory.read) == 1, "whoever is reachable needs no relay"
+
+
+@in_loop
+async def test_the_questions_that_are_open_are_bounded(monkeypatch):
+    monkeypatch.setattr(outward_module, "ASKED_MAX", 2)
+    monkeypatch.setattr(outward_module, "DOUBTED_MAX", 2)
+    stage = Stage()
+    for number in range(5):
+        peer = PeerId(hashed_key(bytes([number])))
+        stage.outward.act(FindCard(peer), stage.now)
+        stage.outward.act(DialEnded(peer, None), stage.now)
+    await asyncio.sleep(0)
+    assert (len(stage.outward._asked), len(stage.outward._doubted)) == (2, 2)
+
+
+@in_loop
+async def test_what_traversal_asks_of_the_host_is_done_and_the_rest_goes_on():
+    stage = Stage()
+    learned, changed = Learned(Contact(BEN, "11.0.0.1", 1)), ReachChanged(Reach(Standing.REACHABLE))
+    for event in (Know(ANNA, PLACE), learned, changed):
+        stage.outward.act(event, stage.now)
+    assert stage.host.known == {ANNA: PLACE}
+    assert stage.rest == [learned, changed]
+    stage.outward.wanted(ANNA)
+    await asyncio.sleep(0)
+    assert stage.directory.read == [(card_key(ANNA), 1)]
+
+
+@in_loop
+async def test_mirrors_are_asked_through_the_host():
+    stage = Stage()
+    stage.outward.helper(ANNA, "11.1.1.1", 7, relay=True)
+    stage.now += 5
+    stage.host.perform(stage.outward.handle(Tick(), stage.now))
+    assert any(isinstance(send.message, Mirror) and send.to == ANNA for send in stage.host.sent)
+
+
+@pytest.mark.parametrize(
+    ("bind", "expected"), [("127.0.0.1", True), ("::1", True), ("localhost", True), ("0.0.0.0", False), ("::", False)]
+)
+def test_loopback(bind, expected):
+    assert is_loopback(bind) is expected
+
+
+def test_own_hosts():
+    assert own_hosts("10.1.2.3") == ["10.1.2.3"]
+    assert own_hosts("a.name") == []
+    assert not [host for host in own_hosts("0.0.0.0") if host.startswith("127.") or ":" in host]
+    assert not [host for host in own_hosts("::") if "." in host or host == "::1"]
