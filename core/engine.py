@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from core.allowance import Allowance
 from core.api.commands import Evaluation
 from core.api.snapshot import Snapshot
 from core.backbone.join import CLOCK_SKEW_MAX_S, Joining, Membership, usable_name
@@ -30,13 +31,15 @@ from core.keys import load_identity, system_keyring
 from core.ledger.contributions import Ledger
 from core.nat.events import DialEnded, ReachChanged
 from core.nat.messages import NAT_MESSAGES
-from core.nat.traversal import Traversal
+from core.nat.relay import RelaySettings
+from core.nat.traversal import NatSettings, Traversal
 from core.net.clock import Clock
 from core.net.host import Host
 from core.net.interfaces import is_loopback
 from core.net.outward import Outward
 from core.paths import Home
 from core.settings import Settings, load_settings, save_settings
+from core.surroundings import Surroundings
 from core.swarm import orders
 from core.swarm.messages import CATCH_UP_MESSAGES
 from core.swarm.participant import Participant, ParticipantSettings
@@ -82,6 +85,7 @@ class _Parts:
     participant: Participant
     outward: Outward | None
     """None: others are on this computer."""
+    allowance: Allowance
     host: Host
     trainer: Trainer
     chronicle: Chronicle
@@ -121,6 +125,7 @@ class Engine:
         self._door = Door(home=self._home, intents=self, notices=self.notices, now=clock.now)
         self._parts: _Parts | None = None
         self._quit = asyncio.Event()
+        self._allowance_changed = asyncio.Event()
         self._fatal: Problem | None = None
 
     # --- what clients ask (core.control.intents.Intents) -------------------------------------------------------------
@@ -148,6 +153,7 @@ class Engine:
                 contributing_s=parts.chronicle.contributed_s if parts is not None else 0.0,
                 problem=life.problem or (trainer.problem if trainer is not None else None),
                 reach=parts.outward.traversal.reach if parts is not None and parts.outward is not None else None,
+                resting=parts.allowance.reason if parts is not None else "",
                 notice_last=self.notices.last,
             )
         )
@@ -163,7 +169,7 @@ class Engine:
     async def resume(self) -> None:
         """The person's switch: on."""
         self._switch(contributing=True)
-        if self._parts is not None:
+        if self._parts is not None and not self._parts.allowance.reason:
             self._parts.trainer.resume()
         self.notices.add("info", "Contributing again.")
         self._door.announce()
@@ -237,6 +243,12 @@ class Engine:
                     group.create_task(parts.chronicle.keep(lambda: parts.participant.dht.contacts)),
                     group.create_task(self._renew_pass(parts)),
                 ]
+                if parts.outward is not None:
+                    tasks += [
+                        group.create_task(parts.allowance.keep()),
+                        group.create_task(self._heed_allowance(parts)),
+                        group.create_task(self._surroundings(parts, parts.outward).run()),
+                    ]
                 if self._life.settings.contributing:
                     self._switch(contributing=True)
                     parts.trainer.resume()
@@ -288,6 +300,9 @@ class Engine:
             sink=DiskStateSink(folder / "incoming"),
         )
         outward = None if is_loopback(self._options.bind) else self._make_outward(participant)
+        allowance = Allowance(
+            life.settings, path=self._home.usage_file, now=self._clock.now, changed=self._allowance_changed.set
+        )
         host = Host(
             machine=outward or participant,
             identity=life.key,
@@ -300,9 +315,10 @@ class Engine:
             on_event=self._on_event if outward is None else outward.act,
             wanted=None if outward is None else outward.wanted,
             opened=None if outward is None else outward.opened,
+            pace=None if outward is None else allowance.pace,
         )
         trainer = self._make_trainer(membership, participant, host, chronicle.ledger)
-        return _Parts(membership, participant, outward, host, trainer, chronicle, joining)
+        return _Parts(membership, participant, outward, allowance, host, trainer, chronicle, joining)
 
     def _participant_settings(self, membership: Membership) -> ParticipantSettings:
         manifest, options = membership.manifest, self._options
@@ -322,7 +338,12 @@ class Engine:
         return Outward(
             participant,
             directory=participant.dht,
-            traversal=Traversal(me, random=SystemRandom(), trace=participant.trace),
+            traversal=Traversal(
+                me,
+                random=SystemRandom(),
+                trace=participant.trace,
+                settings=NatSettings() if self._life.settings.relay else NatSettings(relay=RelaySettings(circuits=0)),
+            ),
             me=me,
             now=self._clock.now,
             rest=self._on_event,
@@ -373,9 +394,7 @@ class Engine:
         for contact in contacts:
             parts.host.learn(contact.peer_id, contact.host, contact.port)
         if parts.outward is not None:
-            parts.outward.begin(parts.host, bind=options.bind, port=port)
-            for contact in given:
-                parts.outward.helper(contact.peer_id, contact.host, contact.port, relay=True)
+            parts.outward.begin(parts.host, bind=options.bind, port=port, helpers=given)
         parts.host.perform(parts.participant.start(contacts, host=options.host, port=port, now=self._clock.now()))
         self._door.announce()
 
@@ -414,6 +433,39 @@ class Engine:
             self.notices.add(
                 "warning", f"Epoch {record.name.epoch}: {len(record.missing)} contribution(s) arrived only in part."
             )
+
+    # --- the network -------------------------------------------------------------------------------------------------
+
+    def _surroundings(self, parts: _Parts, outward: Outward) -> Surroundings:
+        """Sees to the router, the neighbours and changes of the network."""
+        return Surroundings(
+            reacher=outward,
+            host=parts.host,
+            me=self._life.key.peer_id,
+            manifest_id=parts.membership.manifest.id,
+            bind=self._options.bind,
+            port=parts.host.port,
+            peers=lambda: list(parts.participant.membership.live()),
+            sensed=lambda network: parts.allowance.metered(network.metered),
+            now=self._clock.now,
+            random=SystemRandom(),
+            trace=parts.participant.trace,
+        )
+
+    async def _heed_allowance(self, parts: _Parts) -> None:
+        """While the network is not to be used, nothing is trained that nobody would get."""
+        while True:
+            await self._allowance_changed.wait()
+            self._allowance_changed.clear()
+            reason, wanted = parts.allowance.reason, self._life.settings.contributing
+            parts.chronicle.contributing(on=wanted and not reason)
+            if reason:
+                self.notices.add("warning", reason)
+                await parts.trainer.pause()
+            elif wanted:
+                self.notices.add("info", "Contributing again: the network may be used.")
+                parts.trainer.resume()
+            self._door.announce()
 
     # --- housekeeping ------------------------------------------------------------------------------------------------
 

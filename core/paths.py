@@ -45,6 +45,11 @@ class Home:
         return self.directory / "settings.json"
 
     @property
+    def usage_file(self) -> Path:
+        """`usage.json`: what was sent and received this month (core.allowance)."""
+        return self.directory / "usage.json"
+
+    @property
     def identity_file(self) -> Path:
         """`identity.json`: the peer's key, or where in the keyring it is (core.keys)."""
         return self.directory / "identity.json"

@@ -29,6 +29,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     port: Annotated[int, Meta(ge=0, le=65_535)] = 0
     """Port for peers, drawn once and kept, so that a router's rule stays right; 0 until drawn."""
 
+    relay: bool = True
+    """Whether this computer carries connections of volunteers whom nobody can call, within small limits."""
+    upload_bytes_s: Annotated[float, Meta(gt=0)] | None = None
+    """No more is sent; None: no limit."""
+    download_bytes_s: Annotated[float, Meta(gt=0)] | None = None
+    month_bytes: Annotated[int, Meta(gt=0)] | None = None
+    """Sent and received in a calendar month; None: no limit."""
+    use_metered: bool = False
+    """Whether a connection that the system calls costly is used too."""
+
     def with_port(self, random: random_module.Random) -> "Settings":
         """These settings with a port, drawn if there was none."""
         if self.port:

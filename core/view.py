@@ -52,6 +52,8 @@ class Standpoint:
     contributing_s: float = 0.0
     problem: Problem | None = None
     reach: Reach | None = None
+    resting: str = ""
+    """Why the network is left alone, as a sentence; empty: it is not."""
     notice_last: int = 0
 
 
@@ -106,7 +108,7 @@ def _activity(at: Standpoint) -> Activity:
         return Activity.STARTING
     if at.participant.settings.role == BACKBONE:
         return Activity.WAITING
-    if not at.contributing:
+    if not at.contributing or at.resting:
         return Activity.PAUSED
     return ACTIVITIES[at.participant.epochs.phase]
 
@@ -210,7 +212,8 @@ def _sentence(at: Standpoint, activity: Activity) -> str:
         case Activity.PROBLEM if at.problem is not None:
             return at.problem.message
         case Activity.PAUSED:
-            return "Paused by you: nothing is computed until you switch contributing on again."
+            by_you = "Paused by you: nothing is computed until you switch contributing on again."
+            return at.resting if at.contributing else by_you
         case Activity.STARTING:
             return at.stage if participant is None else "The training program is starting."
         case Activity.JOINING:

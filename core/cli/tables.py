@@ -49,13 +49,10 @@ def status_text(snapshot: Snapshot) -> str:
             f"{clean(snapshot.me.name)} ({snapshot.me.peer}), {rate(snapshot.me.samples_per_s)} samples/s",
         ),
         ("Given", f"{amount(snapshot.me.samples)} samples in {amount(snapshot.me.epochs)} epochs"),
-        *(
-            [("Reach", f"{snapshot.reach.sentence} {snapshot.reach.advice}".strip())]
-            if snapshot.reach is not None
-            else []
-        ),
         ("Switch", "contributing" if snapshot.contributing else "paused"),
     ]
+    if snapshot.reach is not None:
+        rows.append(("Network", f"{snapshot.reach.sentence} {snapshot.reach.advice}".strip()))
     return "\n".join(f"{name:<14} {text}" if name else text for name, text in rows)
 
 

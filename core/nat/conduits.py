@@ -70,6 +70,8 @@ class _Conduit:
     """Where the two ends can meet; turned when one does not work."""
     resume_at: float | None = None
     asked: PeerId | None = None
+    refusals: int = 0
+    """Relays that could not help since the last one was lost."""
 
 
 class Conduits:
@@ -142,8 +144,7 @@ class Conduits:
             case Shut() if message.circuit in self._opening:
                 return self._refused(sender, message)
             case Shut(final=False) if self._was_asked(sender, message):
-                self._conduits[message.circuit].asked = None
-                self._conduits[message.circuit].resume_at = now
+                self._refused_again(self._conduits[message.circuit], now)
                 return self.tick(now)
             case Carry() | Carried() | Shut():
                 conduit = self._conduits.get(message.circuit)
@@ -159,7 +160,7 @@ class Conduits:
             outputs.append(OpenFailed(opening.attempt, opening.peer, peer, reason))
         for conduit in list(self._conduits.values()):
             if conduit.asked == peer:
-                conduit.asked, conduit.resume_at = None, now
+                self._refused_again(conduit, now)
             outputs += self.settle(conduit.end.detach(peer, reason, now), now)
         return outputs
 
@@ -190,6 +191,7 @@ class Conduits:
                 if relay not in conduit.relays:
                     conduit.relays.append(relay)
             conduit.relays = deque(sorted(conduit.relays, key=lambda relay: relay.peer == output.relay))
+            conduit.refusals = 0
             conduit.resume_at = now if conduit.called else now + CALLED_WAITS_S
         for circuit in [name for name, conduit in self._conduits.items() if conduit.end.ended]:
             del self._conduits[circuit]
@@ -271,6 +273,12 @@ class Conduits:
             conduit.end.circuit, conduit.peer, None, carry=True, resume=True, received=conduit.end.received_bytes
         )
         return [Know(conduit.asked, relay.address), Send(conduit.asked, ask)]
+
+    def _refused_again(self, conduit: _Conduit, now: float) -> None:
+        """The next relay at once; all of them again after a rest."""
+        conduit.asked = None
+        conduit.refusals += 1
+        conduit.resume_at = now + (0.0 if conduit.refusals % max(1, len(conduit.relays)) else RESUME_S)
 
     def _was_asked(self, sender: PeerId, message: Shut) -> bool:
         conduit = self._conduits.get(message.circuit)

@@ -288,6 +288,13 @@ class Host:
         )
 
     @property
+    def port(self) -> int:
+        """Where it listens, once it is started."""
+        if self._own is None:
+            raise RuntimeError("a host has no port before it is started")
+        return self._own[1]
+
+    @property
     def links(self) -> Links:
         """All links, once the host is started."""
         if self._links is None:

@@ -6,7 +6,7 @@ The peer's own DHT holds the cards by which traversal finds others, and names th
 import asyncio
 import ipaddress
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from random import Random
 from typing import Any, Final, Protocol
 
@@ -42,6 +42,9 @@ SCOUT_CARDS: Final = 4
 """Cards that are read at one look."""
 ASKED_MAX: Final = 256
 DOUBTED_MAX: Final = 256
+WANTED_MAX: Final = 256
+AGAIN_S: Final = 1.5
+"""A peer that is still wanted is looked for again after so long: its card may just be on its way."""
 LIKELY: Final = (Kind.PUBLIC, Kind.MAPPED, Kind.IPV6)
 
 
@@ -115,6 +118,8 @@ class Outward:
         """Peers that were not reached by what their card said."""
         self._unplaced: Card | None = None
         """Our card, as long as nobody else holds it."""
+        self._wanted: OrderedDict[PeerId, float | None] = OrderedDict()
+        """Peers that somebody waits for; when to look for them again, None: they are being looked for."""
         self._scout_at: float | None = None
         self._rest_s = SCOUT_FIRST_S
 
@@ -123,7 +128,7 @@ class Outward:
     @property
     def deadline(self) -> float | None:
         """The first of all."""
-        return earliest(self._inner.deadline, self.traversal.deadline, self._scout_at)
+        return earliest(self._inner.deadline, self.traversal.deadline, self._scout_at, *self._wanted.values())
 
     def handle(self, event: Any, now: float) -> Sequence[Any]:
         """Advance by one event, which goes to whom it concerns."""
@@ -134,7 +139,8 @@ class Outward:
             case Observed(peer=peer, host=host, port=port):
                 seen = Seen(peer, Address(host, port))
                 return [*self.traversal.handle(seen, now), *self._inner.handle(event, now)]
-            case Lost():
+            case Lost(peer=peer):
+                self._wanted.pop(peer, None)
                 return [*self.traversal.handle(event, now), *self._inner.handle(event, now)]
             case Tick():
                 return self._tick(now)
@@ -143,10 +149,12 @@ class Outward:
 
     # --- for its owner -----------------------------------------------------------------------------------------------
 
-    def begin(self, host: Host, *, bind: str, port: int, second_port: int = 0) -> None:
-        """The host listens, perhaps also at a second port (`Host.open_second`)."""
+    def begin(self, host: Host, *, bind: str, port: int, second_port: int = 0, helpers: Iterable[Contact] = ()) -> None:
+        """The host listens, perhaps also at a second port (`Host.open_second`); helpers that are public are known."""
         self._host, self._bind, self._port, self._second_port = host, bind, port, second_port
         self._traverser = Traverser(host, self.traversal, now=self._now)
+        for helper in helpers:
+            self.helper(helper.peer_id, helper.host, helper.port, relay=True)
         self._locate(moved=True)
 
     def moved(self) -> None:
@@ -172,10 +180,14 @@ class Outward:
     def wanted(self, peer: PeerId) -> None:
         """That peer does not answer at its known addresses."""
         if self._traverser is not None:
+            self._wanted[peer] = None
+            if len(self._wanted) > WANTED_MAX:
+                self._wanted.popitem(last=False)
             self._traverser.wanted(peer)
 
     def opened(self, stream: PeerStream) -> None:
         """A link stands."""
+        self._wanted.pop(stream.peer, None)
         if self._traverser is not None:
             self._traverser.opened(stream)
 
@@ -192,7 +204,7 @@ class Outward:
                 if replicas > 1:
                     self._unplaced = None
             case DialEnded(peer=peer, way=way):
-                self._dialled(peer, reached=way is not None)
+                self._dialled(peer, now, reached=way is not None)
                 self._rest(event, now)
             case RelayLost():
                 pass
@@ -208,6 +220,9 @@ class Outward:
         for part in (self.traversal, self._inner):
             if part.deadline is not None and part.deadline <= now:
                 outputs += part.handle(Tick(), now)
+        for peer in [peer for peer, at in self._wanted.items() if at is not None and at <= now]:
+            self._wanted[peer] = None
+            outputs += self.traversal.dial(peer, now)
         if self._scout_at is not None and self._scout_at <= now:
             self._scout_at = now + self._rest_s
             self._rest_s = min(2 * self._rest_s, SCOUT_S)
@@ -288,9 +303,11 @@ class Outward:
             card_key(self._me), encode(card), lifetime_s=CARD_LIFETIME_S, now=now, subkey=self._me
         )
 
-    def _dialled(self, peer: PeerId, *, reached: bool) -> None:
+    def _dialled(self, peer: PeerId, now: float, *, reached: bool) -> None:
         self._doubted.pop(peer, None)
         if not reached:
+            if peer in self._wanted:
+                self._wanted[peer] = now + AGAIN_S
             self._doubted[peer] = None
             if len(self._doubted) > DOUBTED_MAX:
                 self._doubted.popitem(last=False)

@@ -17,7 +17,9 @@ def test_defaults_without_a_file(tmp_path):
 
 def test_round_trip(tmp_path):
     path = tmp_path / "settings.json"
-    settings = Settings(name="Ada's laptop", contributing=False, threads=2).with_port(Random(1))
+    settings = Settings(name="Ada's laptop", contributing=False, threads=2, relay=False, upload_bytes_s=1e5).with_port(
+        Random(1)
+    )
     save_settings(path, settings)
     assert load_settings(path).settings == settings
 
@@ -30,7 +32,17 @@ def test_fields_of_another_version_do_no_harm(tmp_path):
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"{", b"[]", b"\xff\xfe", b'{"port": 70000}', b'{"threads": -1}', b'{"name": 5}', b" " * 100_000],
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"\xff\xfe",
+        b'{"port": 70000}',
+        b'{"threads": -1}',
+        b'{"month_bytes": 0}',
+        b'{"name": 5}',
+        b" " * 100_000,
+    ],
 )
 def test_a_damaged_file_is_kept_aside(tmp_path, content):
     path = tmp_path / "settings.json"

@@ -10,6 +10,7 @@ from core.base.machine import Tick
 from core.base.manifest import AveragingNumbers, Manifest
 from core.base.problems import NoSpace
 from core.base.signing import Ed25519Verifier, KeyPair
+from core.nat.reach import Reach, Standing
 from core.swarm.membership import SILENT_S
 from core.swarm.participant import Participant, ParticipantSettings
 from core.swarm.progress import Report
@@ -64,6 +65,20 @@ def test_pause_is_the_persons_own_word(tmp_path):
     snapshot = take_snapshot(at(participant=participant(tmp_path), manifest=MANIFEST, contributing=False))
     assert snapshot.activity is Activity.PAUSED
     assert "you" in snapshot.sentence
+
+
+def test_a_network_that_is_left_alone_says_why_and_the_switch_stays_on(tmp_path):
+    snapshot = take_snapshot(at(participant=participant(tmp_path), manifest=MANIFEST, resting="Paused: it costs."))
+    assert snapshot.activity is Activity.PAUSED
+    assert snapshot.sentence == "Paused: it costs."
+    assert snapshot.contributing
+
+
+def test_how_others_reach_this_computer():
+    assert take_snapshot(at()).reach is None
+    seen = take_snapshot(at(reach=Reach(Standing.RELAYED, relays=2))).reach
+    assert seen is not None
+    assert (seen.standing, bool(seen.sentence), bool(seen.advice)) == ("relayed", True, True)
 
 
 def joining(tmp_path):

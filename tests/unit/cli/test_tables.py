@@ -1,6 +1,6 @@
 """Snapshots as text."""
 
-from core.api.snapshot import Notice
+from core.api.snapshot import Notice, ReachView
 from core.cli.tables import clean, leaderboard_text, newest_loss, notice_text, rate, status_text
 from tests.unit.cli.conftest import a_snapshot
 
@@ -32,3 +32,9 @@ def test_numbers():
     assert rate(12.34) == "12.3"
     assert rate(1234.5) in {"1 234", "1 235"}
     assert newest_loss([]) == (None, None)
+
+
+def test_how_others_reach_this_computer_is_told_if_it_matters():
+    assert "Network" not in status_text(a_snapshot())
+    reach = ReachView("relayed", "The router lets nobody in.", "Turn on UPnP.")
+    assert "Network        The router lets nobody in. Turn on UPnP." in status_text(a_snapshot(reach=reach))

@@ -155,6 +155,26 @@ def test_a_relay_that_says_nothing_any_more_is_left_within_two_seconds() -> None
     assert b.got[circuit].endswith(b"after")
 
 
+def test_a_circuit_whose_other_end_is_gone_asks_now_and_then_not_all_the_time() -> None:
+    world, _, (a, b) = world_of("symmetric", "symmetric", public=1)
+    world.dial(a, b)
+    world.run(10)
+    asked: list[Open] = []
+    perform = world._perform
+
+    def watching(home: Home, outputs: Any) -> None:
+        asked.extend(out.message for out in outputs if isinstance(out, Send) and isinstance(out.message, Open))
+        perform(home, outputs)
+
+    world._perform = watching  # type: ignore[method-assign]
+    world.kill(b)
+    ((circuit, _),) = a.circuits.items()
+    world._perform(a, a.machine.write(circuit, b"anybody?", world.now))
+    world.run(30)
+    assert 3 <= len(asked) <= 25
+    assert len(a.machine.conduits) == 0
+
+
 def test_full_relays_still_introduce() -> None:
     world, _, (a, b, c, d) = world_of(
         "symmetric", "symmetric", "kept", "kept", public=2, relay=RelaySettings(circuits=1, circuits_per_peer=1)

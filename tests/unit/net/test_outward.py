@@ -19,7 +19,7 @@ from core.nat.reach import Reach, Standing
 from core.nat.traversal import Traversal
 from core.net import outward as outward_module
 from core.net.interfaces import is_loopback, own_hosts
-from core.net.outward import SCOUT_FIRST_S, Outward
+from core.net.outward import AGAIN_S, SCOUT_FIRST_S, Outward
 
 ME, ANNA, BEN = (PeerId(hashed_key(name)) for name in (b"me", b"anna", b"ben"))
 PLACE = Address("11.2.3.4", 5000)
@@ -108,7 +108,7 @@ class PretendedHost:
 class Stage:
     """An Outward between pretended neighbours."""
 
-    def __init__(self, *, begun: bool = True) -> None:
+    def __init__(self, *, begun: bool = True, helpers: tuple[Contact, ...] = ()) -> None:
         self.now = 1000.0
         self.inner, self.traversal, self.directory = Inner(), Traversing(), Directory()
         self.rest: list[Any] = []
@@ -123,7 +123,7 @@ class Stage:
         )
         self.host: Any = PretendedHost(self.outward)
         if begun:
-            self.outward.begin(self.host, bind="10.0.0.7", port=4000)
+            self.outward.begin(self.host, bind="10.0.0.7", port=4000, helpers=helpers)
 
     def told(self, kind: type) -> list[Any]:
         return [event for event in self.traversal.heard if isinstance(event, kind)]
@@ -239,6 +239,24 @@ async def test_a_card_that_misled_is_read_from_all_holders_the_next_time():
 
 
 @in_loop
+async def test_whoever_is_still_wanted_is_looked_for_again():
+    stage = Stage()
+    stage.outward.wanted(ANNA)
+    stage.outward.wanted(BEN)
+    await asyncio.sleep(0)
+    for peer in (ANNA, BEN):
+        await stage.found(peer)
+    stage.outward.handle(Lost(BEN, "given up"), stage.now)
+    assert [event.way for event in stage.rest] == [None, None]
+    stage.now += AGAIN_S
+    assert stage.outward.deadline is not None
+    assert stage.outward.deadline <= stage.now
+    stage.host.perform(stage.outward.handle(Tick(), stage.now))
+    await asyncio.sleep(0)
+    assert [key for key, _ in stage.directory.read] == [card_key(ANNA), card_key(BEN), card_key(ANNA)]
+
+
+@in_loop
 async def test_a_card_that_offers_a_relay_names_a_helper():
     stage = Stage()
     stage.outward.act(FindCard(ANNA), stage.now)
@@ -309,10 +327,8 @@ async def test_what_traversal_asks_of_the_host_is_done_and_the_rest_goes_on():
 
 @in_loop
 async def test_mirrors_are_asked_through_the_host():
-    stage = Stage()
-    stage.outward.helper(ANNA, "11.1.1.1", 7, relay=True)
-    stage.now += 5
-    stage.host.perform(stage.outward.handle(Tick(), stage.now))
+    stage = Stage(helpers=(Contact(ANNA, "11.1.1.1", 7),))
+    assert stage.host.known == {ANNA: Address("11.1.1.1", 7)}
     assert any(isinstance(send.message, Mirror) and send.to == ANNA for send in stage.host.sent)
 
 

@@ -1,0 +1,85 @@
+"""What the person lets Potluck use of the network."""
+
+import asyncio
+
+import pytest
+
+from core import allowance as allowance_module
+from core.allowance import Allowance
+from core.settings import Settings
+
+NOVEMBER = 1_795_000_000.0
+
+
+class Kept:
+    def __init__(self, folder, settings=None):
+        self.now = NOVEMBER
+        self.changes = 0
+        self.path = folder / "usage.json"
+        self.allowance = Allowance(settings or Settings(), path=self.path, now=lambda: self.now, changed=self._changed)
+
+    def _changed(self):
+        self.changes += 1
+
+
+def use(kept, count):
+    kept.allowance.pace.upload.spent(count, 0.0)
+
+
+def test_limits_reach_the_pace(tmp_path):
+    pace = Kept(tmp_path, Settings(upload_bytes_s=50_000.0)).allowance.pace
+    assert pace.upload.limited
+    assert not pace.download.limited
+
+
+def test_a_connection_that_costs_is_left_alone_unless_the_person_says_otherwise(tmp_path):
+    kept = Kept(tmp_path)
+    for costs, changes in ((None, 0), (True, 1), (True, 1), (False, 2)):
+        kept.allowance.metered(costs)
+        assert kept.changes == changes
+        assert bool(kept.allowance.reason) is bool(costs)
+    kept = Kept(tmp_path, Settings(use_metered=True))
+    kept.allowance.metered(True)
+    assert kept.allowance.reason == ""
+
+
+def test_a_month_is_remembered_and_ends(tmp_path):
+    settings = Settings(month_bytes=1000)
+    kept = Kept(tmp_path, settings)
+    use(kept, 600)
+    kept.allowance.save()
+    again = Kept(tmp_path, settings)
+    assert again.allowance.reason == ""
+    use(again, 600)
+    assert "month" in again.allowance.reason
+    again.now += 31 * 86_400
+    assert again.allowance.reason == ""
+
+
+def test_keeping_saves_at_the_end_and_tells_of_changes(tmp_path, monkeypatch):
+    monkeypatch.setattr(allowance_module, "LOOK_S", 0.0)
+    kept = Kept(tmp_path, Settings(month_bytes=1000))
+
+    async def run():
+        task = asyncio.ensure_future(kept.allowance.keep())
+        use(kept, 2000)
+        while not kept.changes:  # noqa: ASYNC110 - a look in each turn of the loop; there is no event
+            await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.wait([task])
+
+    asyncio.run(run())
+    assert "2000" in kept.path.read_text()
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b'{"used_bytes": -1}', b"x" * 5000])
+def test_a_damaged_file_is_kept_aside(tmp_path, content):
+    (tmp_path / "usage.json").write_bytes(content)
+    assert Kept(tmp_path).allowance.reason == ""
+    (aside,) = tmp_path.iterdir()
+    assert aside.name != "usage.json"
+
+
+def test_a_disk_that_is_full_is_no_reason_to_stop(tmp_path):
+    kept = Kept(tmp_path / "missing" / "folder")
+    kept.allowance.save()
