@@ -204,6 +204,16 @@ def here(snapshot: Snapshot) -> str:
     return f"{trains}, {tr('{number} always on').format(number=count(on))}" if (on := snapshot.always_on) else trains
 
 
+def reach(snapshot: Snapshot) -> str:
+    """How other volunteers reach this computer; empty where there are none but on this computer."""
+    return one_line(snapshot.reach.sentence) if snapshot.reach is not None else ""
+
+
+def reach_advice(snapshot: Snapshot) -> str:
+    """What would help them."""
+    return one_line(snapshot.reach.advice) if snapshot.reach is not None else ""
+
+
 def traffic(snapshot: Snapshot) -> str:
     """What went over the network."""
     sentence = tr("sent {sent}, received {received}")

@@ -1,4 +1,4 @@
-"""Who is here, and the leaderboard: one above the other, or behind tabs where the window is low."""
+"""Who is here, how they reach us, and the leaderboard: all in one column, or behind tabs where the window is low."""
 
 from PySide6.QtCore import QAbstractItemModel, Qt
 from PySide6.QtGui import QKeyEvent, QResizeEvent
@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QHeaderView, QTabBar, QTableV
 from app import text
 from app.models.tables import ROLE_COLUMN, leaderboard_table, peers_table
 from app.theme import Theme
-from app.widgets.labels import card, label
+from app.widgets.labels import card, label, sentence
 from app.widgets.rows import RowDelegate
 from core.api.snapshot import Snapshot
 
@@ -51,6 +51,11 @@ class People(QWidget):
         self._arrange()
 
     @property
+    def reach(self) -> str:
+        """How others reach this computer, as shown; empty: nothing is known of it."""
+        return self._upper.said
+
+    @property
     def tables(self) -> tuple[QTableView, QTableView]:
         """Who is here, and the leaderboard."""
         return self._upper.table, self._lower.table
@@ -58,6 +63,7 @@ class People(QWidget):
     def show_snapshot(self, snapshot: Snapshot) -> None:
         """Follow it."""
         self._peers.follow(snapshot.peers)
+        self._upper.say(text.reach(snapshot), text.tooltip(text.reach_advice(snapshot)))
         self._leaderboard.follow(snapshot.leaderboard)
         self._upper.count_rows()
         self._lower.count_rows()
@@ -87,6 +93,8 @@ class Panel(QFrame):
         super().__init__()
         self._title = label(title, bold=True)
         self._empty = label(empty, tone="muted")
+        self._words = sentence(tone="muted", factor=0.92)
+        self._words.hide()
         self.table = Table(model, stretch=stretch)
         self.table.setItemDelegate(RowDelegate(theme, self.table))
         self.table.setAccessibleName(title)
@@ -97,6 +105,7 @@ class Panel(QFrame):
         inner.addWidget(self.table, 0, 0)
         inner.addWidget(self._empty, 0, 0, alignment=Qt.AlignmentFlag.AlignCenter)
         column.addLayout(inner, stretch=1)
+        column.addWidget(self._words)
         outer = QGridLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
         outer.addWidget(frame)
@@ -105,6 +114,17 @@ class Panel(QFrame):
     def show_title(self, shown: bool) -> None:  # noqa: FBT001 - like setVisible
         """Or leave it to a tab."""
         self._title.setVisible(shown)
+
+    @property
+    def said(self) -> str:
+        """The sentence below the table, as shown."""
+        return self._words.text()
+
+    def say(self, words: str, tooltip: str) -> None:
+        """Say something below the table."""
+        self._words.setText(words)
+        self._words.setToolTip(tooltip)
+        self._words.setVisible(bool(words))
 
     def count_rows(self) -> None:
         """Say so where there are none."""

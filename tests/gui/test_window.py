@@ -208,6 +208,15 @@ def test_low_windows_have_tabs(parts, examples, qt):
     assert [table.isVisibleTo(parts.window) for table in parts.dashboard.people.tables] == [True, False]
 
 
+def test_how_others_reach_this_computer_stands_below_them(parts, examples):
+    whole = examples.snapshot()
+    parts.store.put(whole)
+    assert parts.dashboard.people.reach == whole.reach.sentence
+    assert whole.reach.sentence in words(parts.window)
+    parts.store.put(msgspec.structs.replace(whole, reach=None))
+    assert parts.dashboard.people.reach == ""
+
+
 @pytest.mark.parametrize("size", [(800, 560), (1100, 720)])
 def test_no_label_is_cut(parts, examples, qt, size):
     parts.store.put(examples.snapshot(Activity.CATCHING_UP, "Catching up. " * 12))

@@ -169,7 +169,7 @@ class Ground:
             return
         if self._delay is not None:
             self._delay.kill()
-            self._delay.wait()
+            self._delay.communicate()
             self._delay = None
         self.rtt_s = rtt_s
         for place in OUTSIDE:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.lab import ground as ground_module
-from tests.lab import matrix, speed
+from tests.lab import matrix, speed, train
 from tests.lab.crew import public_hosts
 from tests.lab.ground import ROOT, Ground, Kind, missing
 
@@ -72,6 +72,14 @@ def test_throughput_against_iperf3():
     lines = speed.run_speed(seconds=5)
     sys.stdout.write(speed.table(lines) + "\n")
     assert not speed.shortfalls(lines)
+
+
+@pytest.mark.parametrize(("a", "b"), train.PAIRS)
+def test_two_volunteers_behind_routers_train_together(ground, a, b):
+    ground.set_delay(0.04)
+    trained = asyncio.run(train.train(ground, a, b))
+    sys.stdout.write(trained.text())
+    assert trained.kept
 
 
 _PORT = 23_000

@@ -163,7 +163,7 @@ async def _finished(ground: Ground, home: Path) -> Snapshot | None:
         pass
     finally:
         watcher.kill()
-        await watcher.wait()
+        await watcher.communicate()
     return news
 
 
