@@ -419,8 +419,10 @@ class Engine:
             case orders.Changed() | ReachChanged():
                 pass
             case DialEnded(peer=peer, way=way, reason=reason):
-                how = f"not reached: {reason}" if way is None else f"reached by {way.name.lower()}"
-                _LOG.info("%s %s", short(peer), how)
+                if way is None:
+                    _LOG.debug("%s not reached: %s", short(peer), reason)
+                else:
+                    _LOG.info("%s reached by %s", short(peer), way.name.lower())
             case _:
                 parts.trainer.order(event)
         self._door.announce()

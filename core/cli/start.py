@@ -138,6 +138,7 @@ def _log_to_stderr() -> None:
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     logging.getLogger("aiohttp.server").addFilter(_by_us)
     logging.getLogger("quic").setLevel(logging.WARNING)
+    logging.getLogger("zeroconf").setLevel(logging.ERROR)
 
 
 def _by_us(record: logging.LogRecord) -> bool:

@@ -21,6 +21,8 @@ REFRESH_S: Final = 120.0
 KEEP_S: Final = 25.0
 """Routers forget a UDP mapping after 30 s in the worst common case (RFC 4787, 4.3, asks for two minutes)."""
 SOON_S: Final = 5.0
+AGAIN_S: Final = 1.0
+"""A mirror has gone and what is left tells too little: ask again so soon."""
 ANSWERS_PER_S: Final = 50.0
 
 
@@ -73,7 +75,7 @@ class Mirroring:
 
     @property
     def observations(self) -> list[Address]:
-        """Where the last four mirrors saw us (a mirror that stands alone counts twice, with its second port)."""
+        """Where the last four mirrors saw us (one that stands alone counts twice, with its second port)."""
         return list(self._seen.values())
 
     @property
@@ -109,7 +111,8 @@ class Mirroring:
         """Ask when it is time."""
         for nonce in [nonce for nonce, (_, at, _) in self._asked.items() if at + ASK_S <= now]:
             peer, _, second = self._asked.pop(nonce)
-            self._seen.pop((peer, second), None)
+            if self._seen.pop((peer, second), None) is not None and self.mapping == "unknown":
+                self._ask_at = earliest(self._ask_at, now + AGAIN_S)
         if self._ask_at is None or now < self._ask_at or not self._port:
             return self._keep_alive(now)
         # Mirrors in our own house see our inside address, which says nothing about the router.
@@ -150,7 +153,10 @@ class Mirroring:
         self._seen[sender, second] = message.seen
         if len(self._seen) > MIRRORS_WANTED:
             self._seen.popitem(last=False)
-        alone = len({peer for peer, _ in self._seen}) < MIRRORS_MIN and len(self._candidates) < MIRRORS_MIN
+        alone = len({peer for peer, _ in self._seen}) < MIRRORS_MIN
+        if not alone:  # nobody has two votes
+            for key in [key for key in self._seen if key[1]]:
+                del self._seen[key]
         if second or not message.second_port or not alone:
             return now - at, []
         there = Address(self._candidates[sender].host, message.second_port) if sender in self._candidates else None

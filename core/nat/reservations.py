@@ -13,7 +13,9 @@ from core.nat.messages import Address, Relay, Reserve, Reserved, Unreserved
 CANDIDATES_MAX: Final = 32
 ASK_S: Final = 5.0
 REST_S: Final = 60.0
-"""A relay that refused, failed or was silent is not asked again for so long."""
+"""A relay that refused, or failed time and again, is not asked again for so long."""
+REST_FIRST_S: Final = 1.0
+"""The first rest after a relay was silent or its link was lost, which may have been our own network; then doubled."""
 RENEW: Final = 2 / 3
 RTT_UNKNOWN_S: Final = 0.5
 LOAD_S: Final = 0.3
@@ -32,6 +34,8 @@ class _Candidate:
     until: float | None = None
     """When our reservation ends; None: we have none."""
     renew_at: float = 0.0
+    failures: int = 0
+    """Since it last gave us a reservation."""
 
     @property
     def cost_s(self) -> float:
@@ -107,9 +111,9 @@ class Reservations:
             case Received(sender=sender, message=Reserved() as message):
                 return self._reserved(sender, message, now)
             case Received(sender=sender, message=Unreserved(reason=reason)):
-                return self._fail(sender, reason, now)
+                return self._fail(sender, reason, now, refused=True)
             case Lost(peer=peer, reason=reason):
-                return self._fail(peer, reason, now)
+                return self._fail(peer, reason, now, refused=False)
             case Tick():
                 return self.settle(now)
             case _:
@@ -123,7 +127,7 @@ class Reservations:
         for peer, candidate in self._candidates.items():
             silent = candidate.asked_at is not None and now >= candidate.asked_at + ASK_S
             if silent or (candidate.until is not None and now >= candidate.until):
-                outputs += self._give_up(peer, candidate, "silent", now)
+                outputs += self._give_up(peer, candidate, "silent", now, refused=False)
             elif candidate.until is not None and candidate.asked_at is None and now >= candidate.renew_at:
                 outputs += self._ask(peer, candidate, now)
         while self._missing > 0 and (best := self._best(now)) is not None:
@@ -150,21 +154,23 @@ class Reservations:
         rtt_s = max(now - candidate.asked_at, 0.001)
         candidate.rtt_s = min(candidate.rtt_s, rtt_s)
         candidate.load = message.load
-        candidate.asked_at = None
+        candidate.asked_at, candidate.failures = None, 0
         candidate.until = now + message.lifetime_s
         candidate.renew_at = now + RENEW * message.lifetime_s
         return []
 
-    def _fail(self, peer: PeerId, reason: str, now: float) -> list[Output]:
+    def _fail(self, peer: PeerId, reason: str, now: float, *, refused: bool) -> list[Output]:
         candidate = self._candidates.get(peer)
         if candidate is None or (candidate.until is None and candidate.asked_at is None):
             return []
-        return [*self._give_up(peer, candidate, reason, now), *self.settle(now)]
+        return [*self._give_up(peer, candidate, reason, now, refused=refused), *self.settle(now)]
 
-    def _give_up(self, peer: PeerId, candidate: _Candidate, reason: str, now: float) -> list[Output]:
+    def _give_up(self, peer: PeerId, candidate: _Candidate, reason: str, now: float, *, refused: bool) -> list[Output]:
         lost = candidate.until is not None
         candidate.asked_at = candidate.until = None
-        candidate.rests_until = now + REST_S * self._random.uniform(0.5, 1.0)
+        rest_s = REST_S if refused else min(REST_S, REST_FIRST_S * 2 ** min(candidate.failures, 10))
+        candidate.failures += 1
+        candidate.rests_until = now + rest_s * self._random.uniform(0.5, 1.0)
         return [RelayLost(peer, reason)] if lost else []
 
     def _make_room(self) -> bool:

@@ -1,6 +1,7 @@
 """What others see of us, and what follows."""
 
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,7 @@ from core.base.ids import PeerId
 from core.base.machine import Send
 from core.nat.events import SendAt
 from core.nat.messages import Address, Mapping, Mirror, Mirrored
-from core.nat.mirror import Mirroring, mapping_of
+from core.nat.mirror import AGAIN_S, ASK_S, REFRESH_S, Mirroring, mapping_of
 
 OUT, OTHER = "20.0.0.7", "20.0.0.8"
 MIRRORS = {PeerId(bytes([n]) * 32): Address(f"30.{n}.0.1", 31337) for n in range(1, 6)}
@@ -80,6 +81,36 @@ def test_a_lonely_mirror_is_asked_at_its_second_port() -> None:
     assert isinstance(second.message, Mirror)
     machine.answered(peer, Mirrored(second.message.nonce, Address(OUT, 5001), 4444, 0), 0.2)
     assert machine.mapping == "symmetric"
+
+
+def answer(machine: Mirroring, outputs: list[Any], now: float, *, dead: PeerId | None = None) -> list[Any]:
+    """What follows when all but one answer, each with a second port."""
+    more: list[Any] = []
+    for out in outputs:
+        if isinstance(out, Send | SendAt) and out.to != dead:
+            more += machine.answered(out.to, Mirrored(out.message.nonce, Address(OUT, 5000), 4444, 0), now)[1]
+    return more
+
+
+def test_two_mirrors_have_one_vote_each_and_one_that_is_left_has_two() -> None:
+    machine = Mirroring(random=Random(1))
+    (one, first), (two, second) = list(MIRRORS.items())[:2]
+    machine.candidate(one, first)
+    machine.candidate(two, second)
+    machine.located(("192.168.1.10",), 5000, 0.0)
+    answer(machine, answer(machine, machine.tick(0.0), 0.1), 0.2)
+    assert len(machine.observations) == 2
+    again = REFRESH_S
+    answer(machine, machine.tick(again), again + 0.1, dead=two)
+    assert machine.mapping == "kept"
+    gone = again + ASK_S
+    machine.tick(gone)
+    assert machine.mapping == "unknown"
+    assert machine.deadline == gone + AGAIN_S
+    answer(machine, answer(machine, machine.tick(gone + AGAIN_S), gone + 1.1, dead=two), gone + 1.2)
+    assert machine.mapping == "kept"
+    machine.tick(gone + AGAIN_S + ASK_S)
+    assert machine.mapping == "kept"
 
 
 def test_mirrors_in_our_own_house_are_not_asked() -> None:

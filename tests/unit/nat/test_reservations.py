@@ -68,6 +68,25 @@ def test_a_lost_relay_is_replaced_at_once() -> None:
     assert asked([*outputs]) == [peer(3)]
 
 
+def test_the_only_relay_is_asked_again_soon_and_ever_later() -> None:
+    machine = reservations(1)
+    machine.settle(0.0)
+    grant(machine, peer(1), 0.1)
+    now, rests = 5.0, []
+    for _ in range(10):
+        machine.handle(Lost(peer(1), "our cable"), now)
+        assert machine.deadline is not None
+        rests.append(machine.deadline - now)
+        now = machine.deadline
+        assert asked([*machine.handle(Tick(), now)]) == [peer(1)]
+    assert rests[0] <= 1.0
+    assert 30.0 <= rests[-1] <= 60.0
+    grant(machine, peer(1), now)
+    machine.handle(Lost(peer(1), "our cable"), now)
+    assert machine.deadline is not None
+    assert machine.deadline - now <= 1.0
+
+
 def test_refusals_and_silence_lead_to_the_next() -> None:
     machine = reservations()
     machine.settle(0.0)
