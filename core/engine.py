@@ -29,7 +29,7 @@ from core.dht.messages import DHT_MESSAGES, Contact
 from core.durable import make_directory
 from core.keys import load_identity, system_keyring
 from core.ledger.contributions import Ledger
-from core.nat.events import DialEnded, ReachChanged
+from core.nat.events import DialEnded, ReachChanged, Way
 from core.nat.messages import NAT_MESSAGES
 from core.nat.relay import RelaySettings
 from core.nat.traversal import NatSettings, Traversal
@@ -346,7 +346,7 @@ class Engine:
             ),
             me=me,
             now=self._clock.now,
-            rest=self._on_event,
+            rest=self._on_outward,
             random=SystemRandom(),
         )
 
@@ -416,16 +416,25 @@ class Engine:
                 parts.chronicle.heldout(epoch, loss)
             case orders.LedgerLearned(ledger=data, epoch=epoch):
                 parts.chronicle.merge(data, epoch_max=epoch, trace=parts.participant.trace)
-            case orders.Changed() | ReachChanged():
+            case orders.Changed():
                 pass
-            case DialEnded(peer=peer, way=way, reason=reason):
-                if way is None:
-                    _LOG.debug("%s not reached: %s", short(peer), reason)
-                else:
-                    _LOG.info("%s reached by %s", short(peer), way.name.lower())
             case _:
                 parts.trainer.order(event)
         self._door.announce()
+
+    def _on_outward(self, event: Any, now: float) -> None:
+        """The same, where there may be routers between us and others."""
+        match event:
+            case ReachChanged(reach=reach):
+                assert self._parts is not None
+                self._parts.participant.rounds.reduces = not reach.client
+                self._door.announce()
+            case DialEnded(peer=peer, way=None, reason=reason):
+                _LOG.debug("%s not reached: %s", short(peer), reason)
+            case DialEnded(peer=peer, way=Way() as way):
+                _LOG.info("%s reached by %s", short(peer), way.name.lower())
+            case _:
+                self._on_event(event, now)
 
     def _record(self, parts: _Parts, record: orders.RoundRecord) -> None:
         live = parts.participant.membership.live()

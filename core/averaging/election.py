@@ -29,8 +29,9 @@ def call_rank(attempt: int, key: Key, leader: PeerId) -> tuple[int, int]:
 
 
 def equal_shares(members: Sequence[Member], chunks: int) -> tuple[int, ...]:
-    """Chunks that each member reduces: the same for all, but for rounding."""
-    return apportion(chunks, [1] * len(members))
+    """Chunks that each member reduces: the same for all who reduce, but for rounding; if nobody does, for all."""
+    weights = [int(member.reduces) for member in members]
+    return apportion(chunks, weights if any(weights) else [1] * len(members))
 
 
 def make_plan(  # noqa: PLR0913 - a plan is what it is

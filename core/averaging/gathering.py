@@ -44,7 +44,7 @@ class Gathering:
         if peer not in self.waiting | self.hoped_for or not math.isfinite(message.loss):
             return False
         self.without(peer)
-        self.ready[peer] = Member(peer, message.samples, message.loss)
+        self.ready[peer] = Member(peer, message.samples, message.loss, message.reduces)
         return True
 
     def without(self, peer: PeerId) -> None:

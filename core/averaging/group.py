@@ -133,8 +133,15 @@ class Matchmaker:
         self._search.looking = False
         return outputs
 
-    def offer(self, round_: bytes, samples: int, loss: float, *, now: float) -> Outputs:
+    def offer(self, round_: bytes, samples: int, loss: float, *, now: float, reduces: bool = True) -> Outputs:
         """The contribution stands still; it holds `samples` with a mean loss.  Ignored when the round is gone by now.
+
+        Args:
+            round_: Whose contribution was wanted.
+            samples: How many it holds.
+            loss: In nats.
+            now: Unix seconds.
+            reduces: Whether we can be given a share; in vain where nobody else can either.
 
         Raises:
             ValueError: the loss is not finite, or samples are negative.
@@ -143,11 +150,11 @@ class Matchmaker:
             raise ValueError(f"a contribution of {samples} samples with loss {loss}")
         gathering, promise = self._gathering, self._promise
         if gathering is not None and gathering.round == round_:
-            gathering.ready[self._me] = Member(self._me, samples, loss)
+            gathering.ready[self._me] = Member(self._me, samples, loss, reduces)
             return self._publish_if_complete(now)
         if promise is not None and promise.round == round_ and promise.samples is None:
             promise.samples = samples
-            return [Send(promise.leader, Ready(round_, samples, loss))]
+            return [Send(promise.leader, Ready(round_, samples, loss, reduces))]
         return []
 
     @property

@@ -73,6 +73,8 @@ class Ready(Message, frozen=True, tag="averaging.ready"):
     samples: Samples
     loss: Annotated[float, Meta(ge=-1e30, le=1e30)]
     """Mean training loss over these samples."""
+    reduces: bool = True
+    """False: others reach me only through relays, so I would rather be given no share to reduce (client mode)."""
 
 
 class Declined(Message, frozen=True, tag="averaging.declined"):

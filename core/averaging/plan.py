@@ -40,6 +40,8 @@ class Member(msgspec.Struct, frozen=True, array_like=True):
     samples: Samples
     """Its weight; with 0 it reduces and gets the mean all the same."""
     loss: Annotated[float, Meta(ge=-1e30, le=1e30)]
+    reduces: bool = True
+    """False: it has asked for no share."""
 
 
 class Plan(Message, frozen=True, kw_only=True, tag="averaging.plan"):

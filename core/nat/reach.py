@@ -36,8 +36,8 @@ class Reach:
 
     @property
     def client(self) -> bool:
-        """Whether to take part in client mode: no share to reduce, nothing to store for others."""
-        return self.standing not in {Standing.REACHABLE, Standing.PUNCHABLE}
+        """Whether to take part without a share to reduce, every byte of which would go through a relay."""
+        return self.standing is Standing.RELAYED
 
     @property
     def sentence(self) -> str:

@@ -81,6 +81,8 @@ class Rounds:
         self._round: Butterfly | None = None
         self._standing: tuple[int, float] | None = None
         self._early: list[Received[Any]] = []
+        self.reduces = True
+        """Whether this peer wants a share to reduce; one that others reach through relays only does not."""
         self.current: bytes | None = None
         """The round for which a contribution was asked."""
 
@@ -119,7 +121,7 @@ class Rounds:
         self._standing = (samples, loss)
         if self._matchmaker is None or self.current is None:
             return []
-        return self._follow(self._matchmaker.offer(self.current, samples, loss, now=now), now)
+        return self._follow(self._matchmaker.offer(self.current, samples, loss, now=now, reduces=self.reduces), now)
 
     @property
     def deadline(self) -> float | None:
@@ -179,7 +181,8 @@ class Rounds:
         self._early = [event for event in self._early if event.message.round == round_id]
         if self._standing is not None:
             assert self._matchmaker is not None
-            return self._follow(self._matchmaker.offer(round_id, *self._standing, now=now), now)
+            samples, loss = self._standing
+            return self._follow(self._matchmaker.offer(round_id, samples, loss, now=now, reduces=self.reduces), now)
         return [] if asked is not None else [Asked(round_id)]
 
     def _begin(self, plan: Plan, now: float) -> Sequence[Any]:

@@ -48,6 +48,7 @@ FIELDS: dict[str, st.SearchStrategy[object]] = {
     "settled": st.booleans(),
     "complete": st.booleans(),
     "committed": st.booleans(),
+    "reduces": st.booleans(),
     "versions": st.one_of(numbers, st.just((0, 0, 0, 0)), st.lists(small, min_size=4, max_size=4).map(tuple)),
     "reducers": st.one_of(
         numbers, st.just((0, 1, 2, 3)), st.lists(st.integers(0, 3), min_size=4, max_size=4).map(tuple)

@@ -43,11 +43,12 @@ class Group:
             for i, p in enumerate(self.peers)
         }
         self.mute: set[PeerId] = set()
+        self.clients: set[PeerId] = set()
         self.pump = Pump(self.machines, self.random, on_event=self.on_event, speaks=GROUP_MESSAGES, **pump)
 
     def on_event(self, pump: Pump, peer: PeerId, event: Any) -> list[Any]:
         if isinstance(event, ContributionWanted) and peer not in self.mute:
-            return self.machines[peer].offer(event.round, 10, 1.5, now=pump.now)
+            return self.machines[peer].offer(event.round, 10, 1.5, now=pump.now, reduces=peer not in self.clients)
         return []
 
     def place(self, *, epoch: int = 1, lineage: bytes = LINEAGE, only: list[PeerId] | None = None) -> None:
@@ -88,6 +89,29 @@ def test_everybody_ready_forms_one_group(count: int, lookers: str) -> None:
     assert plan.peers[plan.leaders[0]] == group.leader()
     assert group.pump.now - 1000 < 4 * 0.02 + 0.001, "two round trips"
     assert {m.samples for m in plan.members} == {10}
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_whoever_is_reached_through_relays_only_gets_no_share(place: int) -> None:
+    group = Group(3)
+    client = sorted(group.peers, key=lambda peer: peer != group.leader())[place]
+    group.clients = {client}
+    group.place()
+    group.look(*group.peers)
+    group.pump.run()
+    plan = one_plan(group, set(group.peers))
+    assert {peer: bool(chunks) for peer, chunks in zip(plan.peers, plan.chunks, strict=True)} == {
+        peer: peer != client for peer in group.peers
+    }
+
+
+def test_where_nobody_can_reduce_everybody_does() -> None:
+    group = Group(3)
+    group.clients = set(group.peers)
+    group.place()
+    group.look(*group.peers)
+    group.pump.run()
+    assert all(one_plan(group, set(group.peers)).chunks)
 
 
 def test_a_silent_leader_is_passed_over() -> None:
