@@ -27,7 +27,8 @@ from tests.lab.ground import HOMES, PUBLIC, ROOT, Ground, Kind
 from tests.process.swarm import CORE, ENVIRONMENT, end, found
 
 EPOCHS = 3
-TARGET_SAMPLES = 192
+TARGET_SAMPLES = 3000
+"""Some seconds of one computer's work: whoever is ready first waits for the other one, more or less."""
 PATIENCE_S = 150.0
 PAIRS = ((Kind.KEPT, Kind.SYMMETRIC), (Kind.SYMMETRIC, Kind.SYMMETRIC))
 WAY = re.compile(r"reached by (\w+)")
