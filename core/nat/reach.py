@@ -66,8 +66,8 @@ class Reach:
                 return "It works well as it is. With UPnP in the router, connections would start a little faster."
             case Standing.RELAYED:
                 return (
-                    "Turn on UPnP or NAT-PMP in the router, or forward the port shown here to this computer. "
-                    "Until then it trains as usual, but does not average for others."
+                    "Turn on UPnP or NAT-PMP in the router, or forward the port that `potluck doctor` names to this "
+                    "computer. Until then it trains as usual, but does not average for others."
                 )
             case Standing.OFFLINE:
                 return "Check the network connection, and whether a firewall blocks this program."
