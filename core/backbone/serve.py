@@ -23,7 +23,8 @@ from core.dht.messages import DHT_MESSAGES
 from core.durable import read_bounded, set_aside, write_atomic
 from core.leash import hold_leash, stop_on_signals
 from core.nat.messages import NAT_MESSAGES
-from core.nat.traversal import Traversal
+from core.nat.relay import RelaySettings
+from core.nat.traversal import NatSettings, Traversal
 from core.net.clock import Clock
 from core.net.host import Host
 from core.net.interfaces import is_loopback
@@ -38,6 +39,15 @@ from core.workers.state_files import DiskStateSink
 CONTACTS_MAX = 8
 PORTS = "ports.json"
 PASS_RENEW_S = 6 * 3600.0
+BACKBONE_RELAY = RelaySettings(
+    circuits=256,
+    circuits_per_peer=16,
+    circuits_per_holder=32,
+    reservations=512,
+    rate_bytes_per_s=5_000_000.0,
+    held_bytes=64 * 1024 * 1024,
+)
+"""More than a volunteer carries: in a young collaboration the backbone is the only relay that there is."""
 
 
 def backbone_key(path: Path) -> KeyPair:
@@ -179,7 +189,9 @@ class Backbone:
         return Outward(
             participant,
             directory=participant.dht,
-            traversal=Traversal(me, random=SystemRandom(), trace=participant.trace),
+            traversal=Traversal(
+                me, random=SystemRandom(), trace=participant.trace, settings=NatSettings(relay=BACKBONE_RELAY)
+            ),
             me=me,
             now=self._clock.now,
             rest=self._on_event,
