@@ -66,7 +66,7 @@ class Directory(Protocol):
     def contacts(self) -> list[Contact]:
         """Peers that answer."""
 
-    def get(self, key: Key, now: float, *, quorum: int | None = None) -> Sequence[Any]:
+    def get(self, key: Key, now: float, *, quorum: int | None = None, owner: PeerId | None = None) -> Sequence[Any]:
         """Read a key; `Found` follows."""
 
     def store(
@@ -280,7 +280,7 @@ class Outward:
         self._asked[key] = peer
         if len(self._asked) > ASKED_MAX:
             self._asked.popitem(last=False)
-        return self._directory.get(key, now, quorum=None if peer in self._doubted else 1)
+        return self._directory.get(key, now, quorum=None if peer in self._doubted else 1, owner=peer)
 
     def _found(self, found: Found) -> None:
         peer = self._asked.pop(found.key, None)

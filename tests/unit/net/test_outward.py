@@ -66,7 +66,8 @@ class Directory:
         self.read: list[tuple[bytes, int | None]] = []
         self.stored: list[tuple[bytes, bytes, bytes | None]] = []
 
-    def get(self, key: Any, now: float, *, quorum: int | None = None) -> list[Any]:
+    def get(self, key: Any, now: float, *, quorum: int | None = None, owner: Any = None) -> list[Any]:
+        assert owner is not None
         self.read.append((key, quorum))
         return []
 
