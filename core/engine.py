@@ -32,7 +32,6 @@ from core.ledger.contributions import Ledger
 from core.nat.events import DialEnded, ReachChanged, Way
 from core.nat.messages import NAT_MESSAGES
 from core.nat.relay import RelaySettings
-from core.nat.traversal import NatSettings, Traversal
 from core.net.clock import Clock
 from core.net.host import Host
 from core.net.interfaces import is_loopback
@@ -299,7 +298,7 @@ class Engine:
             random=SystemRandom(),
             sink=DiskStateSink(folder / "incoming"),
         )
-        outward = None if is_loopback(self._options.bind) else self._make_outward(participant)
+        outward = None if is_loopback(self._options.bind) else self._outward_of(participant)
         allowance = Allowance(
             life.settings, path=self._home.usage_file, now=self._clock.now, changed=self._allowance_changed.set
         )
@@ -333,22 +332,9 @@ class Engine:
             last_epoch=options.last_epoch,
         )
 
-    def _make_outward(self, participant: Participant) -> Outward:
-        me = self._life.key.peer_id
-        return Outward(
-            participant,
-            directory=participant.dht,
-            traversal=Traversal(
-                me,
-                random=SystemRandom(),
-                trace=participant.trace,
-                settings=NatSettings() if self._life.settings.relay else NatSettings(relay=RelaySettings(circuits=0)),
-            ),
-            me=me,
-            now=self._clock.now,
-            rest=self._on_outward,
-            random=SystemRandom(),
-        )
+    def _outward_of(self, participant: Participant) -> Outward:
+        relay = RelaySettings() if self._life.settings.relay else RelaySettings(circuits=0)
+        return Outward.of(participant, relay=relay, now=self._clock.now, rest=self._on_outward, random=SystemRandom())
 
     def _make_trainer(self, membership: Membership, participant: Participant, host: Host, ledger: Ledger) -> Trainer:
         folder = self._home.state(membership.manifest.id.hex())

@@ -24,7 +24,6 @@ from core.durable import read_bounded, set_aside, write_atomic
 from core.leash import hold_leash, stop_on_signals
 from core.nat.messages import NAT_MESSAGES
 from core.nat.relay import RelaySettings
-from core.nat.traversal import NatSettings, Traversal
 from core.net.clock import Clock
 from core.net.host import Host
 from core.net.interfaces import is_loopback
@@ -129,7 +128,7 @@ class Backbone:
             random=SystemRandom(),
             sink=DiskStateSink(charter.folder / "incoming"),
         )
-        self._outward = None if is_loopback(bind) else self._make_outward()
+        self._outward = None if is_loopback(bind) else self._outward_of(self.participant)
         self._host = Host(
             machine=self._outward or self.participant,
             identity=self._key,
@@ -183,19 +182,10 @@ class Backbone:
             await asyncio.sleep(PASS_RENEW_S)
             self._host.renew(self._new_pass())
 
-    def _make_outward(self) -> Outward:
+    def _outward_of(self, participant: Participant) -> Outward:
         """A backbone is where those behind routers learn how they look from outside, and meet."""
-        me, participant = self._key.peer_id, self.participant
-        return Outward(
-            participant,
-            directory=participant.dht,
-            traversal=Traversal(
-                me, random=SystemRandom(), trace=participant.trace, settings=NatSettings(relay=BACKBONE_RELAY)
-            ),
-            me=me,
-            now=self._clock.now,
-            rest=self._on_event,
-            random=SystemRandom(),
+        return Outward.of(
+            participant, relay=BACKBONE_RELAY, now=self._clock.now, rest=self._on_event, random=SystemRandom()
         )
 
     def _new_pass(self) -> bytes:

@@ -29,11 +29,13 @@ from core.nat.card import (
 from core.nat.events import CardFound, DialEnded, FindCard, Located, PublishCard, RelayLost, Seen
 from core.nat.messages import NAT_MESSAGES, Address
 from core.nat.reach import Standing
-from core.nat.traversal import Traversal
+from core.nat.relay import RelaySettings
+from core.nat.traversal import NatSettings, Traversal
 from core.net.host import Host
 from core.net.interfaces import own_hosts
 from core.net.streams import PeerStream
 from core.net.traverse import Traverser
+from core.swarm.participant import Participant
 
 SCOUT_FIRST_S: Final = 2.0
 SCOUT_S: Final = 60.0
@@ -122,6 +124,28 @@ class Outward:
         """Peers that somebody waits for; when to look for them again, None: they are being looked for."""
         self._scout_at: float | None = None
         self._rest_s = SCOUT_FIRST_S
+
+    @classmethod
+    def of(
+        cls,
+        participant: Participant,
+        *,
+        relay: RelaySettings,
+        now: Callable[[], float],
+        rest: Callable[[Any, float], None],
+        random: Random,
+    ) -> "Outward":
+        """Before a participant, which may carry for others what `relay` says."""
+        traversal = Traversal(participant.me, random=random, trace=participant.trace, settings=NatSettings(relay=relay))
+        return cls(
+            participant,
+            directory=participant.dht,
+            traversal=traversal,
+            me=participant.me,
+            now=now,
+            rest=rest,
+            random=random,
+        )
 
     # --- as the host's machine ---------------------------------------------------------------------------------------
 
