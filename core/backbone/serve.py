@@ -14,6 +14,7 @@ from msgspec import Meta
 from core.backbone.authority import Authority
 from core.backbone.charter import Charter
 from core.backbone.link import Link
+from core.backbone.remembered import Remembered
 from core.backbone.welcome import KnownPeer, WelcomeDesk
 from core.base.problems import Damaged
 from core.base.signing import SEED_BYTES, Ed25519Verifier, KeyPair
@@ -37,6 +38,8 @@ from core.workers.state_files import DiskStateSink
 
 CONTACTS_MAX = 8
 PORTS = "ports.json"
+PEERS = "peers.json"
+REMEMBER_S = 30.0
 PASS_RENEW_S = 6 * 3600.0
 BACKBONE_RELAY = RelaySettings(
     circuits=256,
@@ -150,6 +153,7 @@ class Backbone:
             trace=self.participant.trace,
         )
         self._port = 0
+        self._remembered = Remembered(charter.folder / PEERS)
 
     async def open(self) -> Link:
         """Listen; returns the link by which people join."""
@@ -162,20 +166,30 @@ class Backbone:
         if self._outward is not None:
             second = await self._host.open_second(self._bind)
             self._outward.begin(self._host, bind=self._bind, port=self._port, second_port=second)
-        self._host.perform(self.participant.start([], host=self._address, port=self._port, now=self._clock.now()))
+        known = self._remembered.contacts
+        for contact in known:
+            self._host.learn(contact.peer_id, contact.host, contact.port)
+        self._host.perform(self.participant.start(known, host=self._address, port=self._port, now=self._clock.now()))
         return Link(self._address, desk_port, self._charter.manifest.id, self._charter.invite)
 
     async def serve(self, stop: asyncio.Event) -> None:
         """Welcome people until `stop`."""
         try:
             async with asyncio.TaskGroup() as group:
-                living = [group.create_task(self._host.run()), group.create_task(self._renew())]
+                tasks = (self._host.run(), self._renew(), self._remember())
+                living = [group.create_task(task) for task in tasks]
                 await stop.wait()
                 for task in living:
                     task.cancel()
         finally:
+            self._remembered.save(self.participant.dht.contacts)
             await self._desk.close()
             await self._host.close()
+
+    async def _remember(self) -> None:
+        while True:
+            await asyncio.sleep(REMEMBER_S * SystemRandom().uniform(0.8, 1.2))
+            self._remembered.save(self.participant.dht.contacts)
 
     async def _renew(self) -> None:
         while True:
