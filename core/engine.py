@@ -31,6 +31,7 @@ from core.keys import load_identity, system_keyring
 from core.ledger.contributions import Ledger
 from core.nat.events import DialEnded, ReachChanged, Way
 from core.nat.messages import NAT_MESSAGES
+from core.nat.reach import Standing
 from core.nat.relay import RelaySettings
 from core.net.clock import Clock
 from core.net.host import Host
@@ -414,6 +415,7 @@ class Engine:
             case ReachChanged(reach=reach):
                 assert self._parts is not None
                 self._parts.participant.rounds.reduces = not reach.client
+                self._parts.participant.dht.client = reach.standing in {Standing.PUNCHABLE, Standing.RELAYED}
                 self._door.announce()
             case DialEnded(peer=peer, way=None, reason=reason):
                 _LOG.debug("%s not reached: %s", short(peer), reason)

@@ -18,6 +18,7 @@ from core.dht.queries import Queries, Query
 from core.dht.routing import Heard
 from core.dht.settings import DhtSettings
 from core.dht.skew import Skew
+from core.dht.stance import Stance
 
 PROBES_MAX = 64
 PARALLEL_ON_A_PATH = 3
@@ -40,6 +41,7 @@ class Errands:
         conclude: Callable[[Operation, float], list[Output]],
         *,
         settings: DhtSettings,
+        stance: Stance,
         random: Random,
         trace: Trace,
     ) -> None:
@@ -47,6 +49,7 @@ class Errands:
         self._skew = skew
         self._conclude = conclude
         self._settings = settings
+        self._stance = stance
         self._trace = trace
         self._queries = Queries(random, timeout_s=settings.query_timeout_s)
         self._operations: dict[Operation, None] = {}
@@ -115,7 +118,7 @@ class Errands:
     def find(self, key: Key, now: float, *, width: int | None = None, paths: int | None = None) -> Finding:
         """An operation that finds the nearest peers of a key."""
         walk = self.walk(key, now, width=self._settings.replicas if width is None else width, paths=paths)
-        return Finding(walk, client=self._settings.client, deadline=self.patience(now))
+        return Finding(walk, client=self._stance.client, deadline=self.patience(now))
 
     def refresh(self, key: Key, now: float) -> Finding:
         """An operation that looks up a key without haste, to hear who is there."""
@@ -123,7 +126,7 @@ class Errands:
         sparse = self._neighbours.table.is_far_and_sparse(key)
         width = settings.refresh_width_sparse if sparse else settings.refresh_width
         walk = Walk(key, self._neighbours.start(key, now), width=width, parallel=width)
-        return Finding(walk, client=self._settings.client, deadline=self.patience(now))
+        return Finding(walk, client=self._stance.client, deadline=self.patience(now))
 
     def walk(self, key: Key, now: float, *, width: int, quick: bool = False, paths: int | None = None) -> Walk | Paths:
         """The way to a key from whom we know now; `quick`: with more queries in flight."""
@@ -172,7 +175,7 @@ class Errands:
         if contact.peer_id in self._probing:
             return []
         self._probing.add(contact.peer_id)
-        return self._ask(contact, Ping(0, self._settings.client), None, now)
+        return self._ask(contact, Ping(0, self._stance.client), None, now)
 
     def _ask(self, contact: Contact, request: Request, operation: Operation | None, now: float) -> list[Output]:
         return self._sends(contact, self._queries.open(contact, request, operation, now))

@@ -25,6 +25,7 @@ from core.dht.republish import Republish
 from core.dht.responder import Responder
 from core.dht.settings import DhtSettings
 from core.dht.skew import Skew
+from core.dht.stance import Stance
 from core.dht.upkeep import Upkeep
 
 __all__ = ["DhtNode", "Put"]
@@ -57,6 +58,7 @@ class DhtNode:
     ) -> None:
         self.me = signer.peer_id
         self._settings = settings
+        self._stance = Stance(settings.client)
         self._trace = trace
         lifetime_s = settings.max_lifetime_s + settings.clock_slack_s
         proofs = Proofs(verifier, classes=KeyClasses(validators or {}, unknown=settings.unknown_classes))
@@ -78,7 +80,13 @@ class DhtNode:
         self._guard = Guard(rate_per_s=settings.requests_per_s, burst=settings.requests_burst)
         self._skew = Skew(warn_s=settings.clock_warn_s, keep_s=4 * settings.clock_s)
         self._errands = Errands(
-            self._neighbours, self._skew, self._concluded, settings=settings, random=random, trace=trace
+            self._neighbours,
+            self._skew,
+            self._concluded,
+            settings=settings,
+            stance=self._stance,
+            random=random,
+            trace=trace,
         )
         parts = Parts(
             signer=signer,
@@ -91,6 +99,7 @@ class DhtNode:
             republish=self._republish,
             skew=self._skew,
             settings=settings,
+            stance=self._stance,
             random=random,
             trace=trace,
         )
@@ -106,6 +115,15 @@ class DhtNode:
     def contacts(self) -> list[Contact]:
         """Everybody in the routing table, the most useful first: remember them on disk as seeds of the next start."""
         return self._neighbours.table.useful()
+
+    @property
+    def client(self) -> bool:
+        """Whether we cannot be reached: then we read and write, answer nobody and store nothing for others."""
+        return self._stance.client
+
+    @client.setter
+    def client(self, client: bool) -> None:
+        self._stance.client = client
 
     @property
     def record_count(self) -> int:
@@ -217,7 +235,7 @@ class DhtNode:
         return []
 
     def _on_request(self, sender: PeerId, request: Request, now: float) -> list[Output]:
-        if self._settings.client:
+        if self._stance.client:
             self._trace.mark("dht.drop.asked_client")
             return []
         requests = request.requests if isinstance(request, Bundle) else (request,)
@@ -237,7 +255,10 @@ class DhtNode:
         if len(answers) > 1:
             answers = bundle_answers(answers)
         outputs: list[Output] = [Send(sender, answer) for answer in answers]
-        contact = None if request.client else self._neighbours.to_probe(sender, now)
+        if request.client:
+            self._neighbours.table.withdrew(sender)
+            return outputs
+        contact = self._neighbours.to_probe(sender, now)
         return outputs if contact is None else outputs + self._errands.probe(contact, now)
 
     def _on_answer(self, sender: PeerId, answer: Answer, now: float) -> list[Output]:
@@ -263,7 +284,7 @@ class DhtNode:
 
     def _bundled(self, outputs: list[Output]) -> list[Output]:
         if len(outputs) > 1 and self._settings.bundle:
-            return bundle_requests(outputs, client=self._settings.client)
+            return bundle_requests(outputs, client=self._stance.client)
         return outputs
 
     def _wake(self, now: float) -> None:

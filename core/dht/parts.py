@@ -14,6 +14,7 @@ from core.dht.records import Proofs, RecordStore
 from core.dht.republish import Republish
 from core.dht.settings import DhtSettings
 from core.dht.skew import Skew
+from core.dht.stance import Stance
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,7 @@ class Parts:
     republish: Republish
     skew: Skew
     settings: DhtSettings
+    stance: Stance
     random: Random
     trace: Trace
 

@@ -49,6 +49,7 @@ class ReadWrite:
         self._errands = parts.errands
         self._republish = parts.republish
         self._settings = parts.settings
+        self._stance = parts.stance
         self._trace = parts.trace
         self._gets: dict[Key, Getting] = {}
 
@@ -80,7 +81,7 @@ class ReadWrite:
         )
         walk = self._errands.walk(key, now, width=settings.read_width, quick=quorum is not None)
         patience = self._errands.patience(now)
-        getting = Getting(walk, gather, quorum=quorum, owner=owner, client=settings.client, deadline=patience)
+        getting = Getting(walk, gather, quorum=quorum, owner=owner, client=self._stance.client, deadline=patience)
         self._gets[key] = getting
         return self._errands.begin(getting, now)
 
@@ -115,7 +116,7 @@ class ReadWrite:
 
     def welcome(self, newcomer: Contact, now: float) -> list[Output]:
         """A contact is new in the table: hand it the records that it should hold."""
-        if self._settings.client or not len(self._records) or self._errands.count(Handing) >= HANDINGS_MAX:
+        if self._stance.client or not len(self._records) or self._errands.count(Handing) >= HANDINGS_MAX:
             return []
         due = due_to_newcomer(
             newcomer.peer_id,
@@ -171,7 +172,7 @@ class ReadWrite:
             getting.gather,
             quorum=getting.quorum,
             owner=getting.owner,
-            client=settings.client,
+            client=self._stance.client,
             deadline=patience,
         )
         again.again = True
@@ -187,10 +188,10 @@ class ReadWrite:
         lacking = getting.lacking()
         if not lasting or lacking is None:
             return []
-        return self._hand(lacking, [Cache(0, settings.client, getting.walk.key, record) for record in lasting], now)
+        return self._hand(lacking, [Cache(0, self._stance.client, getting.walk.key, record) for record in lasting], now)
 
     def _hand(self, to: Contact, requests: Sequence[Store | Cache], now: float) -> list[Output]:
-        handing = Handing(to, requests, client=self._settings.client, deadline=self._errands.patience(now))
+        handing = Handing(to, requests, client=self._stance.client, deadline=self._errands.patience(now))
         return self._errands.begin(handing, now)
 
     def _begin_store(
@@ -201,7 +202,7 @@ class ReadWrite:
             records,
             me=self._me,
             route=self._memory.route(key, now),
-            keep=None if self._settings.client else lambda record: self._keep(key, record, now),
+            keep=None if self._stance.client else lambda record: self._keep(key, record, now),
             replicas=replicas,
         )
         return self._errands.begin(storing, now)

@@ -183,11 +183,13 @@ class RoutingTable:
         entry.failures += 1
         if not bucket.spares and entry.failures < FAILURES_MAX:
             return
-        self._remove(bucket, entry)
-        while bucket.spares and len(bucket.entries) < self._bucket_size:
-            _, spare = bucket.spares.popitem()
-            if not self._is_crowded(bucket, spare.prefix):
-                self._enter(bucket, spare)
+        self._drop(bucket, entry)
+
+    def withdrew(self, peer: PeerId) -> None:
+        """A contact says that it cannot be reached any more."""
+        entry = self._entries.get(peer)
+        if entry is not None:
+            self._drop(self._bucket_of(entry.key), entry)
 
     def wants(self, contact: Contact) -> bool:
         """Whether to ask a peer for proof: there is a place for it, or it is in the table but was silent."""
@@ -307,6 +309,14 @@ class RoutingTable:
             self._prefixes[entry.prefix] -= 1
             if not self._prefixes[entry.prefix]:
                 del self._prefixes[entry.prefix]
+
+    def _drop(self, bucket: _Bucket, entry: _Entry) -> None:
+        """A contact goes; whoever waits takes its place."""
+        self._remove(bucket, entry)
+        while bucket.spares and len(bucket.entries) < self._bucket_size:
+            _, spare = bucket.spares.popitem()
+            if not self._is_crowded(bucket, spare.prefix):
+                self._enter(bucket, spare)
 
     def _relocate(self, bucket: _Bucket, entry: _Entry, contact: Contact) -> bool:
         """A contact is at this address now; False: its new network has enough contacts, so it goes."""

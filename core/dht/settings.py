@@ -35,7 +35,7 @@ class DhtSettings:
     read_width: int = 5
     """A reader asks so many of the nearest; where none of them holds anything, twice as many."""
     client: bool = False
-    """Cannot be reached: reads and writes, answers nobody, stores nothing for others."""
+    """Cannot be reached: reads and writes, answers nobody, stores nothing for others.  `DhtNode.client` changes it."""
     bundle: bool = True
     """Several requests to one peer at one moment travel in one datagram."""
 

@@ -166,7 +166,7 @@ def test_negative_caching_never_hides_what_was_just_stored():
     [(to, ask)] = sends(node.get(KEY, NOW), Get)
     assert node.handle(Received(to, Values(ask.query, (), (), b"", False)), NOW) == [Found(KEY, ())]
     assert node.get(KEY, NOW + 1) == [Found(KEY, ())]
-    node.handle(Received(peer_id(1), Store(1, True, KEY, record(9))), NOW + 2)
+    node.handle(Received(peer_id(1), Store(1, False, KEY, record(9))), NOW + 2)
     assert node.get(KEY, NOW + 2) != [Found(KEY, ())]
     other = hashed_key(b"other")
     [(to, ask)] = sends(node.get(other, NOW), Get)

@@ -229,3 +229,26 @@ def test_lookups_cost_few_messages():
     net.get(outsider, KEY)
     assert (net.sent["Store"], net.sent["Find"]) == (8, 0)
     assert net.sent["Get"] <= 6
+
+
+def test_a_peer_may_turn_out_not_to_be_reachable_and_to_be_reachable_again():
+    net = Network(12)
+    net.join_all()
+    hidden = net.nodes[peer_id(5)]
+    hidden.client = True
+    net.store(5, KEY, b"from behind a router")
+    net.get(5, hashed_key(b"elsewhere"))
+    assert net.get(2, KEY).records
+    asked = [node for node in net.nodes.values() if node is not hidden and hidden.me in {c.peer for c in node.contacts}]
+    for node in asked:
+        net.do(hidden, hidden.get(hashed_key(bytes(node.me)), net.now))
+    net.run(30)
+    assert hidden.me not in {c.peer for node in net.nodes.values() for c in node.contacts}
+    before = hidden.record_count
+    net.store(3, hashed_key(bytes(hidden.me)), b"not for the hidden one")
+    assert hidden.record_count == before
+    hidden.client = False
+    for number in range(4):
+        net.get(5, hashed_key(b"key %d" % number))
+    net.run(10)
+    assert hidden.me in {c.peer for node in net.nodes.values() for c in node.contacts}
