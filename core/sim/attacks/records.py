@@ -124,7 +124,7 @@ def stuffing(scale: Scale, *, on: bool) -> Outcome:
     lengths = [sum(len(record.value) for record in one.records) for one in reads]
     return Outcome(
         attack="stuffed keys",
-        defence=f"{limit} records of an owner under a key",
+        defence=f"{limit} records of an owner under a key, fair shares of a full one",
         on=on,
         scale=replace(scale, hostile=1 / scale.peers),
         lookups=len(reads),
