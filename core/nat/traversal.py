@@ -388,5 +388,7 @@ class Traversal:
             return Standing.OFFLINE if late and not self._links else Standing.UNKNOWN
         if outside.host in self._own_hosts:
             return Standing.UNKNOWN
+        if self._reach.standing is Standing.PUNCHABLE and self._reach.outside == outside.host:
+            return Standing.PUNCHABLE  # the same router; only those who looked have gone
         self._unsure_since = now if self._unsure_since is None else self._unsure_since
         return Standing.RELAYED if now >= self._unsure_since + UNSURE_S else Standing.UNKNOWN

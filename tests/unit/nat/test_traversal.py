@@ -236,6 +236,15 @@ def test_what_is_known_of_ourselves_does_not_flap() -> None:
     assert mapped in world.cards[a.peer].addresses
 
 
+def test_a_router_is_not_another_one_because_helpers_go() -> None:
+    world, (one, _), (home,) = world_of("kept", public=2)
+    assert home.machine.reach.standing is Standing.PUNCHABLE
+    world.kill(one)
+    world.run(300)
+    assert home.machine.reach.udp == "unknown"
+    assert home.machine.reach.standing is Standing.PUNCHABLE
+
+
 def test_nobody_there_is_offline() -> None:
     world = NatWorld(1)
     home = world.add("kept")
