@@ -68,6 +68,10 @@ class Directory(Protocol):
     def contacts(self) -> list[Contact]:
         """Peers that answer."""
 
+    @property
+    def client(self) -> bool:
+        """Whether it holds nothing itself."""
+
     def get(self, key: Key, now: float, *, quorum: int | None = None, owner: PeerId | None = None) -> Sequence[Any]:
         """Read a key; `Found` follows."""
 
@@ -225,7 +229,7 @@ class Outward:
             case Found():
                 self._found(event)
             case Stored(key=key, replicas=replicas) if key == card_key(self._me):
-                if replicas > 1:
+                if replicas > (not self._directory.client):
                     self._unplaced = None
             case DialEnded(peer=peer, way=way):
                 self._dialled(peer, now, reached=way is not None)

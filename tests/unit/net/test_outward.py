@@ -61,6 +61,8 @@ class Traversing(Traversal):
 
 
 class Directory:
+    client = False
+
     def __init__(self) -> None:
         self.contacts: list[Contact] = []
         self.read: list[tuple[bytes, int | None]] = []
