@@ -6,7 +6,7 @@ from random import Random
 from msgspec.structs import replace
 
 from core.base.ids import Key, PeerId
-from core.base.machine import Send, earliest
+from core.base.machine import Send
 from core.base.trace import Trace
 from core.dht.events import Learned, Output
 from core.dht.lookup import Distrust, Walk
@@ -58,8 +58,10 @@ class Errands:
     @property
     def deadline(self) -> float | None:
         """When `tick` has something to do.  All operations have the same patience, so the oldest ends first."""
-        first = next(iter(self._operations), None)
-        return earliest(self._queries.deadline, None if first is None else first.deadline)
+        at = self._queries.deadline
+        for first in self._operations:
+            return first.deadline if at is None or first.deadline < at else at
+        return at
 
     def count(self, kind: type[Operation]) -> int:
         """How many operations of a kind are under way."""

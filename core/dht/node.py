@@ -5,7 +5,7 @@ from random import Random
 from typing import Any
 
 from core.base.ids import Key, PeerId
-from core.base.machine import Lost, Received, Send, Tick, earliest
+from core.base.machine import Lost, Received, Send, Tick
 from core.base.signing import Signer, Verifier
 from core.base.trace import Trace
 from core.dht.bundles import bundle_answers, bundle_requests
@@ -109,7 +109,11 @@ class DhtNode:
     @property
     def deadline(self) -> float | None:
         """When to be woken, unix seconds."""
-        return earliest(self._errands.deadline, self._upkeep.deadline, self._republish.deadline)
+        at = self._errands.deadline
+        for other in (self._upkeep.deadline, self._republish.deadline):
+            if other is not None and (at is None or other < at):
+                at = other
+        return at
 
     @property
     def contacts(self) -> list[Contact]:

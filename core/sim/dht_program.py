@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
 
     def report(what: str, share: float) -> None:
         bar.show(share, f"{what}: {share:.0%}", part=what)
-        if what not in parts:
+        if settings.hours and what not in parts:
             parts.add(what)
             gc.collect()  # peers that have gone
 
