@@ -25,8 +25,9 @@ from core.dht.settings import DhtSettings
 from core.net.clock import Clock
 
 LIFETIME_S = 900.0
-SETTINGS = DhtSettings(records_per_owner=DhtSettings().records_max)
-"""With few nodes one of them writes more than a holder takes of one owner: it is speed that is measured, not limits."""
+SETTINGS = DhtSettings(records_per_owner=DhtSettings().records_max, replicas=5)
+"""As many holders as the peer that is measured beside it has.  With few nodes one of them writes more than a holder
+takes of one owner: it is speed that is measured, not limits."""
 HOST = "127.0.0.1"
 
 

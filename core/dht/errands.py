@@ -148,7 +148,7 @@ class Errands:
         else:
             parallel = max(parallel, PARALLEL_ON_A_PATH * paths)
             walk = Paths(key, start, width=width, parallel=parallel, paths=paths, distrust=distrust)
-        near = settings.parallel_near_afar if self._queries.trip_s > settings.afar_s else settings.parallel_near
+        near = settings.parallel_near_afar if table.typical_trip_s > settings.afar_s else settings.parallel_near
         walk.expect(table.span_of(settings.replicas), parallel=near if quick else None)
         return walk
 

@@ -60,11 +60,6 @@ class Queries:
         return len(self._open)
 
     @property
-    def trip_s(self) -> float:
-        """The smoothed round trip; 0.0 if none was measured."""
-        return self._trip_s or 0.0
-
-    @property
     def deadline(self) -> float | None:
         """When the first patience ends."""
         while self._due and self._is_stale(*self._due[0]):

@@ -18,6 +18,8 @@ FAILURES_MAX = 3
 """Unanswered queries in a row after which a contact goes even if nobody waits for its place."""
 MUCH_QUICKER = 0.7
 """Part of another's round trip below which a contact takes its place in a full bucket."""
+TYPICAL_SHARE = 1 / 16
+"""How much of what is typical each answer tells."""
 FEW_NETWORKS = 4
 """Who knows fewer network prefixes than this counts none: all of a small collaboration may sit in one building."""
 
@@ -95,6 +97,7 @@ class RoutingTable:
         self._entries: dict[PeerId, _Entry] = {}
         self._limits = prefixes or PrefixLimits()
         self._prefixes: Counter[str] = Counter()
+        self._typical_trip_s = 0.0
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -103,6 +106,11 @@ class RoutingTable:
         """The contact of a peer in the table."""
         entry = self._entries.get(peer)
         return None if entry is None else entry.contact
+
+    @property
+    def typical_trip_s(self) -> float:
+        """How far contacts are away in the mean, each by its quickest round trip: being busy is not being far."""
+        return self._typical_trip_s
 
     def contacts(self) -> list[Contact]:
         """Everybody in the table."""
@@ -129,6 +137,7 @@ class RoutingTable:
             entry.seen, entry.failures = now, 0
             if trip_s is not None:
                 entry.trip_s = trip_s if entry.trip_s is None else min(trip_s, entry.trip_s)
+                self._typical_trip_s += (entry.trip_s - self._typical_trip_s) * TYPICAL_SHARE
             bucket.entries[peer] = bucket.entries.pop(peer)
             if bucket.doubted == peer:
                 bucket.doubted = None

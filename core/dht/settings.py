@@ -18,7 +18,7 @@ class DhtSettings:
     parallel_near: int = 3
     """The same once those to be asked are probably holders: any of them can end it."""
     parallel_near_afar: int = 8
-    """The same where round trips take longer than `afar_s` in the mean: there waiting costs more than asking does."""
+    """The same where contacts are farther than `afar_s` in the mean: there waiting costs more than asking does."""
     afar_s: float = 0.02
     paths: int = 1
     """Disjoint ways on which a lookup goes at once (d of S/Kademlia); no peer is asked on two of them.  Who knows

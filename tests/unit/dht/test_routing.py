@@ -176,3 +176,17 @@ def test_about_as_many_peers_lie_within_a_span_as_were_wanted(peers):
     span = table.span_of(8)
     within = sum(distance(node_key(peer_id(n)), place) < span for place in places for n in range(1, peers))
     assert 4 <= within / len(places) <= 16 or within / len(places) >= peers - 1
+
+
+def test_how_far_contacts_are_is_not_how_busy_we_are():
+    table = RoutingTable(peer_id(0))
+    for n in range(1, 41):
+        table.heard(contact(n), 1.0, trip_s=0.002)
+    for n in range(1, 41):
+        table.heard(contact(n), 2.0, trip_s=0.002)
+        table.heard(contact(n), 3.0, trip_s=0.5)
+    assert table.typical_trip_s < 0.003
+    far = RoutingTable(peer_id(0))
+    for _ in range(40):
+        far.heard(contact(1), 1.0, trip_s=0.1)
+    assert 0.08 < far.typical_trip_s < 0.1
