@@ -133,9 +133,9 @@ class Errands:
     def walk(self, key: Key, now: float, *, width: int, quick: bool = False, paths: int | None = None) -> Walk | Paths:
         """The way to a key from whom we know now; `quick`: with more queries in flight."""
         settings = self._settings
-        parallel = settings.parallel_quick if quick else settings.parallel
         start = self._neighbours.start(key, now)
         table = self._neighbours.table
+        parallel, near = self._parallel(quick=quick)
         distrust = Distrust(
             prefix_limit=0 if table.knows_few_networks else settings.prefix_per_walk,
             local_is_free=settings.local_is_free,
@@ -148,9 +148,17 @@ class Errands:
         else:
             parallel = max(parallel, PARALLEL_ON_A_PATH * paths)
             walk = Paths(key, start, width=width, parallel=parallel, paths=paths, distrust=distrust)
-        near = settings.parallel_near_afar if table.typical_trip_s > settings.afar_s else settings.parallel_near
-        walk.expect(table.span_of(settings.replicas), parallel=near if quick else None)
+        walk.expect(table.span_of(settings.replicas), parallel=near)
         return walk
+
+    def _parallel(self, *, quick: bool) -> tuple[int, int | None]:
+        """Queries in flight on the way, and among the nearest; None: as many."""
+        settings = self._settings
+        if not quick:
+            return settings.parallel, None
+        if self._neighbours.table.typical_trip_s > settings.afar_s:
+            return settings.parallel_quick_afar, settings.parallel_near_afar
+        return settings.parallel_quick, settings.parallel_near
 
     def patience(self, now: float) -> float:
         """When an operation that begins now is to end with what it has."""

@@ -201,6 +201,12 @@ class Walk:
         """Whether the peer is expected to be among the nearest of the key."""
         return position(peer) ^ self._target < self._span
 
+    @property
+    def was_let_down(self) -> bool:
+        """Whether one of those that might be among the nearest has not answered."""
+        silent = {_State.SLOW, _State.FAILED}
+        return any(self._candidates[peer].state in silent for _, peer in self._order[: 2 * self.width])
+
     def _has_arrived(self) -> bool:
         """Whether those that are next to be asked are expected to be among the nearest."""
         count = min(self._parallel_near, len(self._order))

@@ -157,10 +157,12 @@ class ReadWrite:
         return [Found(walk.key, known), *self._leave_copies(getting, known, now)]
 
     def _has_other_ways(self, walk: Walk | Paths) -> bool:
-        """Whether more peers answered than were asked for values at first: among few, all have been asked."""
+        """Whether some kept silent, or more answered than were asked for values at first: among few, all were asked."""
+        if self._settings.paths_again <= 1:
+            return False
         width = self._settings.read_width
         local = self._neighbours.table.knows_few_networks
-        return self._settings.paths_again > 1 and not local and len(walk.found(width + 1)) > width
+        return walk.was_let_down or (not local and len(walk.found(width + 1)) > width)
 
     def _again(self, getting: Getting, now: float) -> list[Output]:
         """Nothing was found: whoever stands near the key may have led us astray, so go there on several ways."""

@@ -13,12 +13,13 @@ class DhtSettings:
     """Contacts that wait for a place in a full bucket (the replacement cache)."""
     parallel: int = 4
     """Queries in flight per lookup (alpha); a query that had to be repeated no longer counts."""
-    parallel_quick: int = 24
+    parallel_quick: int = 6
     """The same for a read that a few holders' answers will end: it is somebody's waiting that counts there."""
     parallel_near: int = 3
     """The same once those to be asked are probably holders: any of them can end it."""
+    parallel_quick_afar: int = 24
     parallel_near_afar: int = 8
-    """The same where contacts are farther than `afar_s` in the mean: there waiting costs more than asking does."""
+    """Both where contacts are farther than `afar_s` in the mean: there waiting costs more than asking does."""
     afar_s: float = 0.02
     paths: int = 1
     """Disjoint ways on which a lookup goes at once (d of S/Kademlia); no peer is asked on two of them.  Who knows
