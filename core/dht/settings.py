@@ -13,9 +13,9 @@ class DhtSettings:
     """Contacts that wait for a place in a full bucket (the replacement cache)."""
     parallel: int = 4
     """Queries in flight per lookup (alpha); a query that had to be repeated no longer counts."""
-    parallel_quick: int = 6
+    parallel_quick: int = 4
     """The same for a read that a few holders' answers will end: it is somebody's waiting that counts there."""
-    parallel_near: int = 3
+    parallel_near: int = 2
     """The same once those to be asked are probably holders: any of them can end it."""
     parallel_quick_afar: int = 24
     parallel_near_afar: int = 8
