@@ -130,10 +130,28 @@ class Errands:
         walk = Walk(key, self._neighbours.start(key, now), width=width, parallel=width)
         return Finding(walk, client=self._stance.client, deadline=self.patience(now))
 
-    def walk(self, key: Key, now: float, *, width: int, quick: bool = False, paths: int | None = None) -> Walk | Paths:
-        """The way to a key from whom we know now; `quick`: with more queries in flight."""
+    def walk(
+        self,
+        key: Key,
+        now: float,
+        *,
+        width: int,
+        quick: bool = False,
+        paths: int | None = None,
+        resting: bool = False,
+    ) -> Walk | Paths:
+        """The way to a key from whom we know now.
+
+        Args:
+            key: Where to go.
+            now: Unix seconds.
+            width: How many of the nearest are to answer.
+            quick: With more queries in flight.
+            paths: On so many disjoint ways; None: as the settings say.
+            resting: With those that kept silent a moment ago.
+        """
         settings = self._settings
-        start = self._neighbours.start(key, now)
+        start = self._neighbours.start(key, now, resting=resting)
         table = self._neighbours.table
         parallel, near = self._parallel(quick=quick)
         distrust = Distrust(

@@ -202,10 +202,10 @@ class Walk:
         return position(peer) ^ self._target < self._span
 
     @property
-    def was_let_down(self) -> bool:
-        """Whether one of those that might be among the nearest has not answered."""
+    def silent(self) -> int:
+        """How many of those that might be among the nearest have not answered."""
         silent = {_State.SLOW, _State.FAILED}
-        return any(self._candidates[peer].state in silent for _, peer in self._order[: 2 * self.width])
+        return sum(self._candidates[peer].state in silent for _, peer in self._order[: 2 * self.width])
 
     def _has_arrived(self) -> bool:
         """Whether those that are next to be asked are expected to be among the nearest."""

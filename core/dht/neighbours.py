@@ -88,15 +88,21 @@ class Neighbours:
             return None
         return contact if self.table.wants(contact) else None
 
-    def start(self, key: Key, now: float) -> list[Contact]:
-        """Where a lookup of `key` begins: the nearest that are known; where these are few, whoever there is."""
+    def start(self, key: Key, now: float, *, resting: bool = False) -> list[Contact]:
+        """Where a lookup of `key` begins: the nearest that are known; where these are few, whoever there is.
+
+        Args:
+            key: Where to go.
+            now: Unix seconds.
+            resting: With those that kept silent a moment ago.
+        """
         contacts = self.table.closest(key, self._settings.bucket_size)
         if len(contacts) < self._settings.replicas:
             everybody = {
                 contact.peer: contact for contact in (*self.table.contacts(), *self._seeds.values(), *contacts)
             }
             contacts = list(everybody.values())
-        return [contact for contact in contacts if not self._backoff.resting(contact, now)]
+        return [contact for contact in contacts if resting or not self._backoff.resting(contact, now)]
 
     def acceptable(self, contacts: Sequence[Contact], *, key: Key, by: Contact, now: float) -> tuple[Contact, ...]:
         """Those contacts, named by `by` as near to `key`, which are worth asking, with the best known address of each.

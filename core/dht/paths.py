@@ -108,9 +108,9 @@ class Paths:
         return position(peer) ^ point(self.key) < self._span
 
     @property
-    def was_let_down(self) -> bool:
-        """Whether one of those that might be among the nearest has not answered."""
-        return any(walk.was_let_down for walk in self._walks)
+    def silent(self) -> int:
+        """How many of those that might be among the nearest have not answered."""
+        return sum(walk.silent for walk in self._walks)
 
     def found(self, count: int) -> list[Contact]:
         """The nearest peers that have answered on any path, nearest first."""

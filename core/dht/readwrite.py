@@ -17,6 +17,8 @@ from core.dht.responder import due_to_newcomer
 from core.dht.storing import Handing, Storing
 
 HANDINGS_MAX = 8
+DEAF_LEAST = 3
+"""If so many kept silent and nobody spoke, it is we who do not hear."""
 COPIED_MAX = 3
 """A value of more records than this is not left on the way."""
 
@@ -162,12 +164,16 @@ class ReadWrite:
             return False
         width = self._settings.read_width
         local = self._neighbours.table.knows_few_networks
-        return walk.was_let_down or (not local and len(walk.found(width + 1)) > width)
+        return walk.silent > 0 or (not local and len(walk.found(width + 1)) > width)
 
     def _again(self, getting: Getting, now: float) -> list[Output]:
-        """Nothing was found: whoever stands near the key may have led us astray, so go there on several ways."""
+        """Nothing was found: whoever stands near the key may have led us astray, so go there on several ways.
+
+        If nobody at all has answered it is rather we who were out of reach, or too busy to hear: all are asked again.
+        """
         settings, key = self._settings, getting.walk.key
-        walk = self._errands.walk(key, now, width=settings.read_width, paths=settings.paths_again)
+        deaf = getting.walk.silent >= DEAF_LEAST and not getting.walk.found(1)
+        walk = self._errands.walk(key, now, width=settings.read_width, paths=settings.paths_again, resting=deaf)
         patience = self._errands.patience(now)
         again = Getting(
             walk,

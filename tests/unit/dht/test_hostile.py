@@ -1,7 +1,7 @@
 """What a hostile reader of the DHT found, each as a test."""
 
 from core.base.ids import hashed_key
-from core.base.machine import Received
+from core.base.machine import Received, Tick
 from core.dht.events import Found
 from core.dht.lookup import Distrust, Walk
 from core.dht.messages import Bundle, Cache, Contact, Get, Record, Store, Values
@@ -169,3 +169,21 @@ def test_who_gave_most_bytes_makes_room():
     assert store.put(KEY, rec(0, value=bytes(512), life=700), NOW, giver=peer_id(78)) == "full"
     held = store.get(KEY, NOW).values()
     assert sum(len(record.value) for record in held) <= 1000
+
+
+def test_a_read_that_nobody_answered_asks_everybody_once_more():
+    node, _ = make()
+    for n in range(1, 6):
+        meet(node, n)
+    now, asked = NOW, [to for to, _ in sends(node.get(KEY, NOW, quorum=1), Get)]
+    while len(asked) < 30 and node.deadline is not None and node.deadline < NOW + 9:
+        now = node.deadline
+        out = node.handle(Tick(), now)
+        asked += [to for to, _ in sends(out, Get)]
+        late = sends(out, Get)
+        if len(asked) > 10 and late:  # each has been asked twice: this is the second attempt
+            to, ask = late[0]
+            out = node.handle(Received(to, Values(ask.query, (), (rec(9),), b"", False)), now + 0.01)
+            assert [found.records for found in out if isinstance(found, Found)] == [(rec(9),)]
+            return
+    raise AssertionError("nobody was asked again")
