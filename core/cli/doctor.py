@@ -20,6 +20,7 @@ from core.cli.options import Commands, add_home, add_json
 from core.cli.say import say_json
 from core.control.client import read_engine_file
 from core.keys import SERVICE, Keyring, system_keyring
+from core.net.listening import ANY, refusal
 from core.paths import Home
 from core.schedule.senses.network import Network, ask_program, sense_network
 from core.settings import load_settings
@@ -117,16 +118,14 @@ def port(examined: Examined) -> Finding:
             "fine", f"Potluck runs and holds port {number} (TCP and UDP); `potluck status` says who reaches it."
         )
     for kind, word in ((socket.SOCK_STREAM, "TCP"), (socket.SOCK_DGRAM, "UDP")):
-        with socket.socket(socket.AF_INET, kind) as probe:
-            try:
-                probe.bind(("0.0.0.0", number))  # noqa: S104 - as the engine does
-            except OSError as error:
-                taken = "is used by another program" if error.errno == errno.EADDRINUSE else f"fails: {error.strerror}"
-                return Finding(
-                    "problem",
-                    f"Port {number} ({word}), at which other computers call, {taken}.",
-                    "End that program, or give Potluck another port in its settings.",
-                )
+        error = refusal(ANY, number, kind)
+        if error is not None:
+            taken = "is used by another program" if error.errno == errno.EADDRINUSE else f"fails: {error.strerror}"
+            return Finding(
+                "problem",
+                f"Port {number} ({word}), at which other computers call, {taken}.",
+                "End that program, or give Potluck another port in its settings.",
+            )
     return Finding(
         "fine",
         f"Port {number} is free for TCP and UDP.",
