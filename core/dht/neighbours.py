@@ -36,6 +36,8 @@ class Neighbours:
             ),
         )
         self.book = AddressBook(limit=settings.addresses_max)
+        self.ipv6 = True
+        """Whether there is a way to IPv6 addresses; otherwise nobody is asked there."""
         self._backoff = Backoff(settings.silence_s, settings.silence_max_s)
         self._seeds: dict[PeerId, Contact] = {}
         self._seeds_heard: dict[PeerId, float] = {}
@@ -124,6 +126,9 @@ class Neighbours:
                 self._trace.mark("dht.drop.contact.reach")
                 continue
             best = known or self.book.preferred(contact)
+            if ":" in best.host and not self.ipv6:
+                self._trace.mark("dht.drop.contact.ipv6")
+                continue
             if not self._backoff.resting(best, now):
                 chosen[peer] = best
         return tuple(chosen.values())
