@@ -9,12 +9,12 @@ from typing import Any, Final
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick, earliest
 from core.base.trace import Trace
-from core.nat.card import ADDRESSES_MAX, CARD_LIFETIME_S, Card, Kind, Listed, counts, is_private, same_house
+from core.nat.card import ADDRESSES_MAX, CARD_LIFETIME_S, Card, Kind, Listed, counts, same_house
 from core.nat.conduits import Agreed, Conduits, OpenFailed
-from core.nat.dialback import DialBacks
 from core.nat.dials import Dials
 from core.nat.events import CardFound, DialledOut, Failed, LinkUp, Located, PublishCard, ReachChanged, Seen
 from core.nat.messages import (
+    IPV6_OFFERED_MAX,
     OFFERED_MAX,
     Accept,
     Accepted,
@@ -41,6 +41,7 @@ from core.nat.mirror import Mirroring, mapping_of
 from core.nat.reach import Reach, Standing
 from core.nat.relay import RelayService, RelaySettings
 from core.nat.reservations import Reservations
+from core.nat.strangers import Strangers
 
 LOOKS_MAX: Final = 4
 OFFLINE_S: Final = 15.0
@@ -79,7 +80,7 @@ class Traversal:
         self._published: Card | None = None
         self._publish_at: float | None = None
         self.mirroring = Mirroring(random=random)
-        self.dial_backs = DialBacks(random=random, trace=trace)
+        self.strangers = Strangers(random=random, trace=trace)
         self.reservations = Reservations(random=random)
         self.relay = RelayService(self._settings.relay, trace=trace)
         self.conduits = Conduits(random=random, trace=trace, offer=self._offer, relays=lambda: self.reservations.held)
@@ -116,6 +117,7 @@ class Traversal:
             relays=self.reservations.held if self.reservations.wanted else (),
             relay=reachable and self._settings.relay.circuits > 0,
             outside=outside.host if outside is not None else "",
+            reachable_ipv6=bool(self.strangers.ipv6.tcp),
         )
 
     @property
@@ -124,8 +126,10 @@ class Traversal:
 
     def _offer(self, nonce: bytes, relay: PeerId) -> Offer:
         outside = self.mirroring.outside
-        lan = tuple(listed.address for listed in self._located.addresses if is_private(listed.address.host))
-        public = tuple(listed.address for listed in self._located.addresses if not is_private(listed.address.host))
+        lan, public, ipv6 = (
+            tuple(listed.address for listed in self._located.addresses if listed.kind in kinds)
+            for kinds in ({Kind.LAN}, {Kind.PUBLIC, Kind.MAPPED}, {Kind.IPV6})
+        )
         tcp = tuple(address for address, _ in Counter(self._tcp_seen.values()).most_common(2))
         if not tcp and outside is not None and self._located.tcp_port:
             tcp = (Address(outside.host, self._located.tcp_port),)
@@ -140,6 +144,7 @@ class Traversal:
             self._located.quic,
             min(60_000, round(1000 * self.reservations.half_s(relay))),
             self.reservations.held,
+            ipv6[:IPV6_OFFERED_MAX],
         )
 
     # --- for the owner -----------------------------------------------------------------------------------------------
@@ -151,7 +156,7 @@ class Traversal:
     def volunteer(self, peer: PeerId, address: Address, now: float, *, relay: bool) -> list[Any]:
         """A peer that answers at this address; it may look at us and call us back, and carry for us if `relay`."""
         self.mirroring.candidate(peer, address)
-        self.dial_backs.candidate(peer, address)
+        self.strangers.candidate(peer, address)
         if relay:
             self.reservations.candidate(peer, address)
         return self._settle(self.reservations.settle(now), now)
@@ -191,7 +196,7 @@ class Traversal:
             self._publish_at,
             self._located_at + OFFLINE_S if offline and self._located_at is not None else None,
             self.mirroring.deadline,
-            self.dial_backs.deadline,
+            self.strangers.deadline,
             self.reservations.deadline,
             self.relay.deadline,
             self.conduits.deadline,
@@ -224,13 +229,13 @@ class Traversal:
             case CardFound(peer=peer, card=card):
                 return self._dials.card_found(peer, card, now)
             case DialledOut(nonce=nonce, tcp=tcp):
-                return list(self.dial_backs.tried(nonce, tcp=tcp))
+                return list(self.strangers.tried(nonce, tcp=tcp))
             case Seen(peer=peer, address=address):
                 self.mirroring.seen(peer, address)
         return []
 
     def _tick(self, now: float) -> list[Any]:
-        outputs: list[Any] = [*self.mirroring.tick(now), *self.dial_backs.tick(now)]
+        outputs: list[Any] = [*self.mirroring.tick(now), *self.strangers.tick(now)]
         outputs += self.reservations.handle(Tick(), now)
         due = self.relay.deadline
         outputs += self.relay.handle(Tick(), now) if due is not None and due <= now else []
@@ -246,7 +251,7 @@ class Traversal:
         self.mirroring.second_port = event.second_udp_port
         self._tcp_seen.clear()
         self.mirroring.located(self._own_hosts, event.udp_port, now)
-        self.dial_backs.located(self._own_hosts, (event.tcp_port, event.udp_port), now)
+        self.strangers.located(self._own_hosts, (event.tcp_port, event.udp_port), now)
         self._dials.network_changed(now)
         return list(self.mirroring.tick(now))
 
@@ -259,7 +264,7 @@ class Traversal:
             if event.address is not None:
                 self.relay.seen[event.peer] = event.address
             if event.called:
-                self.dial_backs.spoken_to(event.peer)
+                self.strangers.spoken_to(event.peer)
                 outside = event.address is not None and not same_house(event.address.host, self._own_hosts)
                 if len(self._tcp_seen) < LOOKS_MAX and outside:
                     outputs.append(Send(event.peer, Look()))
@@ -299,13 +304,7 @@ class Traversal:
                 if rtt_s is not None:
                     self.reservations.measured(sender, rtt_s, message.load)
                 return outputs
-            case DialBack():
-                return self.dial_backs.wanted(sender, message, self.mirroring.address_of(sender), now)
-            case Knock():
-                self.dial_backs.knocked(sender, message)
-            case DialledBack():
-                self.dial_backs.answered(sender, message, now)
-        return []
+        return self.strangers.received(sender, message, self.mirroring.address_of(sender), now)
 
     def _about_us(self, sender: PeerId, message: Any, now: float) -> list[Any]:
         match message:
@@ -357,9 +356,9 @@ class Traversal:
         outputs: list[Any] = list(self.reservations.settle(now))
         if host and self._reach.outside and host != self._reach.outside:
             # Another network that gives us the same inside address, or a router with a new outside one.
-            self.dial_backs.located(self._own_hosts, (self._located.tcp_port, self._located.udp_port), now)
+            self.strangers.ipv4.located(self._own_hosts, (self._located.tcp_port, self._located.udp_port), now)
             self._tcp_seen.clear()
-        reach = Reach(standing, host, tcp, udp, len(self.reservations.held))
+        reach = Reach(standing, host, tcp, udp, len(self.reservations.held), bool(self.strangers.ipv6.tcp))
         if reach != self._reach:
             self._reach = reach
             outputs.append(ReachChanged(reach))
@@ -373,7 +372,7 @@ class Traversal:
         return outputs
 
     def _standing(self, tcp: Mapping, udp: Mapping, now: float) -> Standing:
-        if self.dial_backs.tcp:
+        if self.strangers.tcp:
             return Standing.REACHABLE
         mappings = {tcp, udp}
         if mappings & {"kept", "moved"}:
@@ -381,7 +380,7 @@ class Traversal:
         if "symmetric" in mappings:
             return Standing.RELAYED
         if "none" in mappings:
-            return Standing.PUNCHABLE if self.dial_backs.tcp is False else Standing.UNKNOWN
+            return Standing.PUNCHABLE if self.strangers.tcp is False else Standing.UNKNOWN
         outside = self.mirroring.outside
         if outside is None:
             late = self._located_at is not None and now >= self._located_at + OFFLINE_S

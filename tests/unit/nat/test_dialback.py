@@ -9,6 +9,7 @@ from core.base.trace import Trace
 from core.nat.dialback import DialBacks
 from core.nat.events import SendAt, TryDialBack
 from core.nat.messages import Address, DialBack, DialledBack, Knock
+from core.nat.strangers import Strangers
 
 PEERS = {PeerId(bytes([n]) * 32): Address(f"30.{n}.0.1", 31337) for n in range(1, 6)}
 ASKER = PeerId(bytes([9]) * 32)
@@ -89,3 +90,62 @@ def test_peers_on_ipv6_cannot_tell_whether_the_ipv4_port_is_open() -> None:
     machine.candidate(ASKER, Address("2a00::1", 5000))
     machine.located(("192.168.1.10", "2a00::2"), (5000, 5000), 0.0)
     assert machine.tick(0.5) == []
+
+
+SIX = Address("2a00::7", 40000)
+
+
+def asking_ipv6(*own: str) -> tuple[Strangers, list[SendAt]]:
+    machine = Strangers(random=Random(1), trace=Trace())
+    for number, peer in enumerate(PEERS):
+        machine.candidate(peer, Address(f"2b00:{number}::1", 5000))
+    machine.located(own, (5000, 5000), 0.0)
+    return machine, [out for out in machine.tick(0.5) if isinstance(out, SendAt)]
+
+
+def told(machine: Strangers, asks: list[SendAt], *, tcp: bool) -> None:
+    for ask in asks:
+        assert isinstance(ask.message, DialBack)
+        machine.received(ask.to, Knock(ask.message.nonce), None, 1.0)
+        machine.received(ask.to, DialledBack(ask.message.nonce, tcp=tcp, refused=False), None, 1.0)
+
+
+def test_ipv6_is_asked_about_over_ipv6_and_says_nothing_of_ipv4() -> None:
+    machine, asks = asking_ipv6("192.168.1.10", "2a00::2")
+    assert len(asks) == 3
+    assert all(":" in ask.address.host and isinstance(ask.message, DialBack) and ask.message.ipv6 for ask in asks)
+    told(machine, asks, tcp=True)
+    assert (machine.ipv6.tcp, machine.ipv4.tcp, machine.tcp) == (True, None, None)
+
+
+def test_a_firewall_that_lets_nobody_in_over_ipv6_is_noticed() -> None:
+    machine, asks = asking_ipv6("192.168.1.10", "2a00::2")
+    told(machine, asks[:2], tcp=False)
+    assert (machine.ipv6.tcp, machine.ipv4.tcp) == (False, None)
+
+
+def test_where_there_is_only_ipv6_its_word_counts() -> None:
+    machine, asks = asking_ipv6("2a00::2")
+    told(machine, asks, tcp=True)
+    assert machine.tcp is True
+
+
+def test_nobody_is_asked_about_ipv6_that_is_not_there() -> None:
+    machine, asks = asking_ipv6("192.168.1.10", "fd00::2")
+    assert asks == []
+    assert not machine.ipv6.wanting
+    empty = Strangers(random=Random(1), trace=Trace())
+    empty.located(("2a00::2",), (5000, 5000), 0.0)
+    assert empty.ipv6.wanting
+
+
+def test_a_question_about_ipv6_that_came_over_ipv4_is_dropped_and_both_may_be_asked_at_once() -> None:
+    trace = Trace()
+    machine = Strangers(random=Random(1), trace=trace)
+    assert machine.received(ASKER, DialBack(bytes(16), 22, 53, ipv6=True), SEEN, 1.0) == []
+    assert trace["nat.dial_back.family"] == 1
+    knock, dial = machine.received(ASKER, DialBack(bytes(16), 22, 53, ipv6=True), SIX, 1.0)
+    assert (knock.address, dial.address) == (Address(SIX.host, 53), Address(SIX.host, 22))
+    assert len(machine.received(ASKER, DialBack(bytes([1]) * 16, 22, 53), SEEN, 1.0)) == 2
+    assert machine.received(ASKER, DialBack(bytes([2]) * 16, 22, 53, ipv6=True), SIX, 2.0) == []
+    assert trace["nat.dial_back.refused"] == 1

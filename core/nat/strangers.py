@@ -1,0 +1,69 @@
+"""Whether strangers get through to us over IPv4 and over IPv6, which firewalls treat apart."""
+
+from random import Random
+from typing import Any
+
+from core.base.ids import PeerId
+from core.base.machine import Send, earliest
+from core.base.trace import Trace
+from core.nat.card import is_public
+from core.nat.dialback import DialBacks
+from core.nat.messages import Address, DialBack, DialledBack, Knock
+
+
+class Strangers:
+    """Two that ask, one for each family; the first also tries for others, over both."""
+
+    def __init__(self, *, random: Random, trace: Trace) -> None:
+        self.ipv4 = DialBacks(random=random, trace=trace)
+        self.ipv6 = DialBacks(random=random, trace=trace, ipv6=True)
+        self._only_ipv6 = False
+
+    @property
+    def tcp(self) -> bool | None:
+        """Whether they reach our TCP port over IPv4, or over IPv6 if that is all we have; None: not known."""
+        return self.ipv6.tcp if self._only_ipv6 else self.ipv4.tcp
+
+    @property
+    def deadline(self) -> float | None:
+        """When to be woken."""
+        return earliest(self.ipv4.deadline, self.ipv6.deadline)
+
+    def located(self, own: tuple[str, ...], ports: tuple[int, int], now: float) -> None:
+        """The network has changed: our IP addresses, and our ports for TCP and UDP."""
+        self._only_ipv6 = bool(own) and all(":" in host for host in own)
+        self.ipv4.located(own, ports, now)
+        self.ipv6.located(tuple(host for host in own if is_public(host)), ports, now)
+
+    def candidate(self, peer: PeerId, address: Address) -> None:
+        """A peer that could try."""
+        self.ipv4.candidate(peer, address)
+        self.ipv6.candidate(peer, address)
+
+    def spoken_to(self, peer: PeerId) -> None:
+        """We have called that one ourselves."""
+        self.ipv4.spoken_to(peer)
+        self.ipv6.spoken_to(peer)
+
+    def tick(self, now: float) -> list[Any]:
+        """Ask, or draw the conclusions."""
+        return [*self.ipv4.tick(now), *self.ipv6.tick(now)]
+
+    def received(
+        self, sender: PeerId, message: DialBack | Knock | DialledBack, address: Address | None, now: float
+    ) -> list[Any]:
+        """A question or an answer; `address` is where the sender's datagrams come from."""
+        match message:
+            case DialBack():
+                return self.ipv4.wanted(sender, message, address, now)
+            case Knock():
+                self.ipv4.knocked(sender, message)
+                self.ipv6.knocked(sender, message)
+            case DialledBack():
+                self.ipv4.answered(sender, message, now)
+                self.ipv6.answered(sender, message, now)
+        return []
+
+    def tried(self, nonce: bytes, *, tcp: bool) -> list[Send[DialledBack]]:
+        """The host has tried for somebody."""
+        return self.ipv4.tried(nonce, tcp=tcp)
