@@ -16,6 +16,9 @@ AGREE: Final = 2
 ANSWER_S: Final = 5.0
 REFRESH_S: Final = 600.0
 SOON_S: Final = 15.0
+FIRST_S: Final = 0.5
+IPV6_FIRST_S: Final = 4.0
+"""Those who can be asked over IPv6 have to be found first; and nobody is asked two things at a time."""
 CANDIDATES_MAX: Final = 32
 TRIES_AT_ONCE: Final = 8
 TRIES_PER_MINUTE: Final = 20
@@ -68,7 +71,7 @@ class DialBacks:
         self._asked.clear()
         self.tcp = self.udp = None
         absent = self._ipv6 and not any(":" in host for host in own)
-        self._ask_at = None if absent else now + 0.5
+        self._ask_at = None if absent else now + (IPV6_FIRST_S if self._ipv6 else FIRST_S)
 
     def candidate(self, peer: PeerId, address: Address) -> None:
         """A peer that could try, if the address is of our family."""
@@ -155,7 +158,7 @@ class DialBacks:
         if address is None or not message.pad:
             return []
         ipv6 = ":" in address.host
-        if message.ipv6 and not ipv6:
+        if message.ipv6 is not ipv6:
             self._trace.mark("nat.dial_back.family")
             return []
         if now >= self._minute_at + 60:

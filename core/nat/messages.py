@@ -107,7 +107,7 @@ class DialBack(_Datagram, frozen=True, tag="nat.dial_back"):
     udp_port: PortOrNone
     pad: Annotated[bytes, Meta(max_length=64)] = PAD
     ipv6: bool = False
-    """Only if this came over IPv6: the answer is about that."""
+    """Over which family this is sent: the answer is about that one."""
 
 
 class Knock(_Datagram, frozen=True, tag="nat.knock"):

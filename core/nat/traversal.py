@@ -72,6 +72,8 @@ class Traversal:
         self._settings = settings or NatSettings()
         self._located = Located(addresses=(), tcp_port=0, udp_port=0, quic=False)
         self._located_at: float | None = None
+        self._offline_at: float | None = None
+        """When to say that nobody was found, once."""
         self._links: OrderedDict[PeerId, LinkUp] = OrderedDict()
         self._tcp_seen: OrderedDict[PeerId, Address] = OrderedDict()
         self._unsure_since: float | None = None
@@ -191,10 +193,9 @@ class Traversal:
     @property
     def deadline(self) -> float | None:
         """The first of all parts'."""
-        offline = self._reach.standing is Standing.UNKNOWN and self._located_at is not None and not self._links
         return earliest(
             self._publish_at,
-            self._located_at + OFFLINE_S if offline and self._located_at is not None else None,
+            self._offline_at,
             self.mirroring.deadline,
             self.strangers.deadline,
             self.reservations.deadline,
@@ -247,7 +248,7 @@ class Traversal:
         self._located = event
         if self._located_at is not None and not event.moved:
             return []
-        self._located_at, self._unsure_since = now, None
+        self._located_at, self._offline_at, self._unsure_since = now, now + OFFLINE_S, None
         self.mirroring.second_port = event.second_udp_port
         self._tcp_seen.clear()
         self.mirroring.located(self._own_hosts, event.udp_port, now)
@@ -348,6 +349,8 @@ class Traversal:
         """Draw the conclusions from what is known of ourselves."""
         if self._located_at is None:
             return []
+        if self._offline_at is not None and now >= self._offline_at:
+            self._offline_at = None
         outside = self.mirroring.outside
         host = outside.host if outside is not None else ""
         tcp, udp = self.tcp_mapping, self.mirroring.mapping
