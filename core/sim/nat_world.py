@@ -247,9 +247,10 @@ class NatWorld:
     # --- datagrams ---------------------------------------------------------------------------------------------------
 
     def _datagram(self, home: Home, to: Address, message: Any, *, port: int) -> None:
-        target, router = self.at.get(to.host), home.router(to)
-        if target is not None and router is not None:
-            source = router.outward("udp", port, to, self.now)
+        router = home.router(to)
+        source = router.outward("udp", port, to, self.now) if router is not None else None
+        target = self.at.get(to.host)
+        if target is not None and source is not None:
             self.agenda.after(self.delay_s(home, target), self._datagram_arrives, home, target, source, to, message)
 
     def _datagram_arrives(self, sender: Home, home: Home, source: Address, to: Address, message: Any) -> None:
