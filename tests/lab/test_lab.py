@@ -124,6 +124,15 @@ def test_two_volunteers_behind_routers_train_together(ground, a, b):
     assert trained.kept
 
 
+@pytest.mark.usefixtures("symmetric_homes")
+def test_two_volunteers_whose_routers_pass_ipv6_train_without_a_relay(ground):
+    with ipv6(ground, Guard.ASKED):
+        trained = asyncio.run(train.train(ground, Kind.SYMMETRIC, Kind.SYMMETRIC))
+    sys.stdout.write(trained.text())
+    assert trained.kept
+    assert {"ipv6", "tcp_punch"} & set(" ".join(trained.ways).replace(",", "").split())
+
+
 _PORT = 23_000
 _LISTEN = (
     "import socket\ns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\ns.bind(('', 9))\ns.settimeout(10)\n"
