@@ -80,10 +80,10 @@ class Allowance:
             case ("schedule", "metered", *_):
                 return (
                     "Paused: this is outside the hours that you chose, and the connection costs money by the megabyte. "
-                    f"It goes on with another one, {self._opening()} at the earliest."
+                    f"It continues with another one, {self._opening()} at the earliest."
                 )
             case ("schedule", *_):
-                return f"Paused: this is outside the hours that you chose. It goes on {self._opening()}."
+                return f"Paused: this is outside the hours that you chose. It continues {self._opening()}."
             case ("metered", *_):
                 return "Paused: this connection costs money by the megabyte. It goes on with another one."
             case ("month",):

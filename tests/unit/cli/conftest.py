@@ -22,7 +22,7 @@ from core.base.problems import NoSpace, UserProblem
 from core.control.door import Door
 from core.control.notices import NoticeRing
 from core.paths import Home
-from core.preferences import Preferences
+from core.preferences import Preferences, view
 from core.settings import Settings
 
 
