@@ -124,6 +124,7 @@ class SettingsDialog(QDialog):
         self._pages.addTab(self.network, tr("Net&work"))
         self._pages.addTab(self.hours, tr("&Hours"))
         self._pages.setDocumentMode(True)
+        self._pages.tabBar().setDrawBase(False)
         column = QVBoxLayout(self)
         column.setContentsMargins(12, 10, 12, 12)
         column.addWidget(self._pages, stretch=1)

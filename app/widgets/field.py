@@ -1,7 +1,7 @@
 """A control with its name before it, a note behind it, and below it what is wrong with it."""
 
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
-from PySide6.QtWidgets import QAbstractButton, QGridLayout, QWidget
+from PySide6.QtWidgets import QAbstractButton, QAbstractSpinBox, QGridLayout, QWidget
 
 from app import text
 from app.widgets.labels import label, sentence
@@ -28,6 +28,8 @@ class Field:
         self._note = sentence(factor=0.95, tone="muted")
         self._problem = sentence(tone="problem")
         row = grid.rowCount()
+        if isinstance(control, QAbstractSpinBox):
+            control.setMinimumHeight(round(control.fontMetrics().height() * 1.7))
         if name:
             title = label(name)
             title.setBuddy(control)

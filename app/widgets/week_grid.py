@@ -16,9 +16,10 @@ from PySide6.QtWidgets import (
 from app import text
 from app.models.week import HOUR_ROLE, WeekTable
 from app.theme import Theme
+from app.widgets.labels import sized
 
 Index = QModelIndex | QPersistentModelIndex
-CELL_MIN = 17
+CELL_MIN = 20
 """Width of an hour, in points."""
 
 
@@ -54,6 +55,7 @@ class WeekGrid(QTableView):
             header.setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
             header.setSectionsClickable(True)
             header.setHighlightSections(False)
+        self.horizontalHeader().setFont(sized(self.font(), 0.85))
         self.horizontalHeader().sectionPressed.disconnect()
         self.verticalHeader().sectionPressed.disconnect()
         self.horizontalHeader().sectionClicked.connect(lambda hour: self._turn([(day, hour) for day in range(7)]))

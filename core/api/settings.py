@@ -2,8 +2,8 @@
 
 import msgspec
 
-RATE_BYTES_S_MIN = 4096.0
-"""With less, nobody could stay in a swarm."""
+RATE_BYTES_S_MIN = 5000.0
+"""With less, nobody could stay in a swarm (core.net.pace.SMALLEST_BYTES_S)."""
 RATE_BYTES_S_MAX = 1e11
 MONTH_BYTES_MIN = 10**6
 MONTH_BYTES_MAX = 10**15

@@ -43,7 +43,7 @@ def test_all_of_them_are_kept_told_and_shown(tmp_path):
     ("wish", "part"),
     [
         ({"upload_bytes_s": 0}, "With 0 bit/s this computer could not stay in touch"),
-        ({"upload_bytes_s": 1000.0}, "Allow at least 32.77 kbit/s"),
+        ({"upload_bytes_s": 1000.0}, "Allow at least 40 kbit/s"),
         ({"download_bytes_s": 1e15}, "No connection is that fast. Choose no limit"),
         ({"download_bytes_s": "much"}, "a number of bytes a second"),
         ({"download_bytes_s": True}, "a number of bytes a second"),
@@ -93,7 +93,7 @@ def test_a_port_counts_from_the_next_start():
 
 
 def test_the_smallest_limit_is_the_one_that_is_kept_to():
-    assert RATE_BYTES_S_MIN == SMALLEST_BYTES_S
+    assert RATE_BYTES_S_MIN >= SMALLEST_BYTES_S
 
 
 ANY = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=30)

@@ -81,7 +81,7 @@ def test_other_words_for_the_same(text, same):
     ],
 )
 def test_what_cannot_be_read_gets_a_sentence(text, part):
-    with pytest.raises(BadWeek, match=".") as caught:
+    with pytest.raises(BadWeek) as caught:
         read_week(text)
     assert part in str(caught.value)
     assert caught.value.message.endswith((".", "..."))

@@ -353,7 +353,6 @@ async def test_what_the_person_wants_reaches_traversal_before_and_after_the_star
     assert stage.outward.forwarded
 
 
-
 @pytest.mark.parametrize(
     ("bind", "expected"), [("127.0.0.1", True), ("::1", True), ("localhost", True), ("0.0.0.0", False), ("::", False)]
 )
