@@ -121,7 +121,7 @@ class Theme(QObject):
         self._colours = colours
         self._application.setPalette(_palette(colours))
         for kind in ("QCheckBox", "QAbstractSpinBox"):
-            self._application.setPalette(_edged(colours), kind)
+            self._application.setPalette(_edged(colours), kind)  # type: ignore[arg-type]  # it takes str, not bytes
         style = Template(resources.file("styles", "potluck.qss").read_text("utf-8"))
         self._application.setStyleSheet(style.substitute(asdict(colours)))
         self.changed.emit()

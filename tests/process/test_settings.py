@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from core.api.snapshot import Activity
-from core.settings import load_settings
+from core.paths import Home
+from core.settings import Settings, load_settings, save_settings
 from tests.process.swarm import CORE, ENVIRONMENT, Collaboration, Volunteer, collaboration, found
 
 pytestmark = pytest.mark.process
@@ -41,6 +42,12 @@ async def sent(one: Volunteer, seconds: float) -> float:
     return (after.me.bytes_sent - before.me.bytes_sent) / (time.monotonic() - began)
 
 
+def later() -> tuple[str, str]:
+    """Hours that begin in one or two, and the time at which they do."""
+    then = time.localtime(time.time() + 2 * 3600)  # noqa: TID251 - the hours are those of this computer's clock
+    return f"{time.strftime('%a', then)} {then.tm_hour}:00-24:00", f"{then.tm_hour:02}:00"
+
+
 def test_limits_and_hours_hold_at_once(tmp_path: Path) -> None:
     charter = found(tmp_path, target_samples=64, numbers=WIDE)
 
@@ -61,12 +68,12 @@ def test_limits_and_hours_hold_at_once(tmp_path: Path) -> None:
             assert "month's limit" in resting.sentence
             assert resting.contributing
 
-            later = time.localtime(time.time() + 2 * 3600)  # noqa: TID251 - the hours are those of this computer's clock
-            await potluck(ada, "settings", "hours", f"{time.strftime('%a', later)} {later.tm_hour}:00-24:00")
+            hours, begin = later()
+            await potluck(ada, "settings", "hours", hours)
             await potluck(ada, "settings", "month", "none")
             resting = await ada.snapshot()
             assert resting.activity is Activity.PAUSED
-            assert f"{later.tm_hour:02}:00." in resting.sentence
+            assert f"{begin}." in resting.sentence
             await potluck(ada, "settings", "hours", "always")
             await ada.until(lambda news: news.me.worker_pid is not None and news.activity is not Activity.PAUSED)
             assert load_settings(ada.home.settings_file).settings.hours == "always"
@@ -74,5 +81,28 @@ def test_limits_and_hours_hold_at_once(tmp_path: Path) -> None:
             tested = (await potluck(ada, "settings", "port", "test"))["test"]
             assert tested["port"] > 0
             assert tested["sentence"].endswith(".")
+
+    asyncio.run(run())
+
+
+def test_an_engine_that_starts_outside_its_hours_rests_even_where_all_are_on_one_computer(tmp_path: Path) -> None:
+    charter = found(tmp_path, target_samples=64)
+    home = Home(tmp_path / "ada")
+    hours, begin = later()
+    home.create()
+    save_settings(home.settings_file, Settings(hours=hours, month_bytes=1_000_000))
+
+    async def run() -> None:
+        async with collaboration(charter, tmp_path) as swarm:
+            ada = swarm.join("ada")
+            resting = await ada.until(lambda news: news.activity is Activity.PAUSED)
+            assert f"{begin}." in resting.sentence
+            assert resting.me.worker_pid is None
+            assert resting.contributing
+            assert (await potluck(ada, "settings", "port", "test"))["test"]["port"] == 0
+            await potluck(ada, "resume")
+            assert (await ada.snapshot()).activity is Activity.PAUSED
+            await potluck(ada, "settings", "hours", "always")
+            await ada.until(lambda news: news.epoch >= 1)
 
     asyncio.run(run())
