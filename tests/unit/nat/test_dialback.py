@@ -89,3 +89,23 @@ def test_peers_on_ipv6_cannot_tell_whether_the_ipv4_port_is_open() -> None:
     machine.candidate(ASKER, Address("2a00::1", 5000))
     machine.located(("192.168.1.10", "2a00::2"), (5000, 5000), 0.0)
     assert machine.tick(0.5) == []
+
+
+def test_a_person_may_have_others_asked_again_but_not_those_who_would_refuse() -> None:
+    machine, asks = asking()
+    machine.again(1.0)
+    assert machine.asking
+    assert machine.tick(1.1) == []  # a round is under way
+    for ask in asks[:2]:
+        answer(machine, ask, tcp=False, knock=False)
+    assert not machine.asking
+    assert machine.concluded_at == 1.0
+    machine.again(20.0)
+    assert machine.tick(20.0) == []
+    machine.again(31.0)
+    again = [out for out in machine.tick(31.0) if isinstance(out, Send)]
+    assert len(again) == 3
+    assert (machine.tcp, machine.udp) == (False, False)  # what was found stands until there is news
+    for ask in again[:2]:
+        answer(machine, ask, tcp=True, knock=True)
+    assert (machine.tcp, machine.udp) == (True, True)
