@@ -50,6 +50,9 @@ class DialBacks:
         self.tcp: bool | None = None
         """Whether strangers reach our TCP port; None: not known."""
         self.udp: bool | None = None
+        self.concluded_at = float("-inf")
+        """When enough of them had last answered."""
+        self._asked_at = float("-inf")
         self._random = random
         self._trace = trace
         self._ipv6 = ipv6
@@ -92,6 +95,16 @@ class DialBacks:
         return self.tcp is None and self._ask_at is not None and len(self._candidates) < ASKED_AT_ONCE
 
     @property
+    def asking(self) -> bool:
+        """Whether answers are still waited for."""
+        return bool(self._asked)
+
+    def again(self, now: float) -> None:
+        """Ask now.  Whoever was asked just before would refuse, so then what was found stands."""
+        if self._ask_at is not None and not self._asked and now >= self._asked_at + PER_PEER_S:
+            self._ask_at = now
+
+    @property
     def deadline(self) -> float | None:
         """When to be woken."""
         ends = (asked.at + ANSWER_S for asked in self._asked.values())
@@ -109,6 +122,7 @@ class DialBacks:
         self._ask_at = now + SOON_S
         usable = list(self._candidates.items())
         chosen = self._random.sample(usable, min(ASKED_AT_ONCE, len(usable)))
+        self._asked_at = now if chosen else self._asked_at
         outputs: list[Send[DialBack] | Know | SendAt] = []
         for peer, address in chosen:
             nonce = self._random.randbytes(NONCE_BYTES)
@@ -147,6 +161,7 @@ class DialBacks:
         if len(answers) >= AGREE:
             self.tcp = sum(answers) >= AGREE
             self.udp = knocks >= AGREE
+            self.concluded_at = now
             self._ask_at = now + REFRESH_S
         else:
             self._ask_at = now + SOON_S

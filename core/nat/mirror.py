@@ -102,6 +102,10 @@ class Mirroring:
             self._candidates.popitem(last=False)
         self._candidates[peer] = easier(self._candidates.get(peer), address)
 
+    def again(self, now: float) -> None:
+        """Ask now."""
+        self._ask_at = now
+
     @property
     def deadline(self) -> float | None:
         """When to be woken."""

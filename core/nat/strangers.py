@@ -20,9 +20,14 @@ class Strangers:
         self._only_ipv6 = False
 
     @property
+    def usual(self) -> DialBacks:
+        """Whose word counts: that about IPv4, or about IPv6 if that is all we have."""
+        return self.ipv6 if self._only_ipv6 else self.ipv4
+
+    @property
     def tcp(self) -> bool | None:
-        """Whether they reach our TCP port over IPv4, or over IPv6 if that is all we have; None: not known."""
-        return self.ipv6.tcp if self._only_ipv6 else self.ipv4.tcp
+        """Whether they reach our TCP port; None: not known."""
+        return self.usual.tcp
 
     @property
     def deadline(self) -> float | None:
@@ -44,6 +49,11 @@ class Strangers:
         """We have called that one ourselves."""
         self.ipv4.spoken_to(peer)
         self.ipv6.spoken_to(peer)
+
+    def again(self, now: float) -> None:
+        """Ask now, about both."""
+        self.ipv4.again(now)
+        self.ipv6.again(now)
 
     def tick(self, now: float) -> list[Any]:
         """Ask, or draw the conclusions."""

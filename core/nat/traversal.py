@@ -12,7 +12,7 @@ from core.base.trace import Trace
 from core.nat.card import ADDRESSES_MAX, CARD_LIFETIME_S, Card, Kind, Listed, counts, same_house
 from core.nat.conduits import Agreed, Conduits, OpenFailed
 from core.nat.dials import Dials
-from core.nat.events import CardFound, DialledOut, Failed, LinkUp, Located, PublishCard, ReachChanged, Seen
+from core.nat.events import CardFound, DialledOut, Examine, Failed, LinkUp, Located, PublishCard, ReachChanged, Seen
 from core.nat.messages import (
     IPV6_OFFERED_MAX,
     OFFERED_MAX,
@@ -69,7 +69,6 @@ class Traversal:
     """
 
     def __init__(self, me: PeerId, *, random: Random, trace: Trace, settings: NatSettings | None = None) -> None:
-        self._settings = settings or NatSettings()
         self._located = Located(addresses=(), tcp_port=0, udp_port=0, quic=False)
         self._located_at: float | None = None
         self._offline_at: float | None = None
@@ -84,7 +83,7 @@ class Traversal:
         self.mirroring = Mirroring(random=random)
         self.strangers = Strangers(random=random, trace=trace)
         self.reservations = Reservations(random=random)
-        self.relay = RelayService(self._settings.relay, trace=trace)
+        self.relay = RelayService((settings or NatSettings()).relay, trace=trace)
         self.conduits = Conduits(random=random, trace=trace, offer=self._offer, relays=lambda: self.reservations.held)
         self._dials = Dials(me, random=random, conduits=self.conduits, card=lambda: self.card)
         self._trace = trace
@@ -117,7 +116,7 @@ class Traversal:
             udp_mapping=self.mirroring.mapping,
             quic=self._located.quic,
             relays=self.reservations.held if self.reservations.wanted else (),
-            relay=reachable and self._settings.relay.circuits > 0,
+            relay=reachable and self.relay.settings.circuits > 0,
             outside=outside.host if outside is not None else "",
             reachable_ipv6=bool(self.strangers.ipv6.tcp),
         )
@@ -162,6 +161,10 @@ class Traversal:
         if relay:
             self.reservations.candidate(peer, address)
         return self._settle(self.reservations.settle(now), now)
+
+    def carry(self, limits: RelaySettings, now: float) -> list[Any]:
+        """Our person allows other things than before to those who want to be carried."""
+        return self._settle(self.relay.limit(limits), now)
 
     def room(self, circuit: bytes) -> int:
         """How many bytes may be written to the circuit now."""
@@ -231,6 +234,10 @@ class Traversal:
                 return self._dials.card_found(peer, card, now)
             case DialledOut(nonce=nonce, tcp=tcp):
                 return list(self.strangers.tried(nonce, tcp=tcp))
+            case Examine():
+                self.mirroring.again(now)
+                self.strangers.again(now)
+                return [*self.mirroring.tick(now), *self.strangers.tick(now)]
             case Seen(peer=peer, address=address):
                 self.mirroring.seen(peer, address)
         return []

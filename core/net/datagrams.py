@@ -93,7 +93,12 @@ class DatagramPort(asyncio.DatagramProtocol):
         self._trace.mark("net.datagram.undelivered")
 
     def datagram_received(self, data: bytes, addr: tuple[Any, ...]) -> None:
-        """Open it; whatever does not hold is dropped and counted."""
+        """Open it, and those that wait behind it; whatever does not hold is dropped and counted."""
+        self._take(data, addr)
+        for more, source in self._sockets.waiting(addr):
+            self._take(more, source)
+
+    def _take(self, data: bytes, addr: tuple[Any, ...]) -> None:
         self.bytes_received += len(data)
         source = source_of(addr)
         if source is None:

@@ -150,3 +150,23 @@ def test_a_question_that_came_over_the_other_family_is_dropped_and_both_may_be_a
     assert len(machine.received(ASKER, DialBack(bytes([1]) * 16, 22, 53), SEEN, 1.0)) == 2
     assert machine.received(ASKER, DialBack(bytes([2]) * 16, 22, 53, ipv6=True), SIX, 2.0) == []
     assert trace["nat.dial_back.refused"] == 1
+
+
+def test_a_person_may_have_others_asked_again_but_not_those_who_would_refuse() -> None:
+    machine, asks = asking()
+    machine.again(1.0)
+    assert machine.asking
+    assert machine.tick(1.1) == []  # a round is under way
+    for ask in asks[:2]:
+        answer(machine, ask, tcp=False, knock=False)
+    assert not machine.asking
+    assert machine.concluded_at == 1.0
+    machine.again(20.0)
+    assert machine.tick(20.0) == []
+    machine.again(31.0)
+    again = [out for out in machine.tick(31.0) if isinstance(out, Send)]
+    assert len(again) == 3
+    assert (machine.tcp, machine.udp) == (False, False)  # what was found stands until there is news
+    for ask in again[:2]:
+        answer(machine, ask, tcp=True, knock=True)
+    assert (machine.tcp, machine.udp) == (True, True)
