@@ -148,10 +148,13 @@ class Traversal:
         """Find a way to that peer; `DialEnded` follows."""
         return self._settle(self._dials.dial(peer, now), now)
 
-    def volunteer(self, peer: PeerId, address: Address, now: float, *, relay: bool) -> list[Any]:
-        """A peer that answers at this address; it may look at us and call us back, and carry for us if `relay`."""
+    def volunteer(self, peer: PeerId, address: Address, now: float, *, relay: bool, trusted: bool = False) -> list[Any]:
+        """A peer that answers at this address; it may look at us and call us back, and carry for us if `relay`.
+
+        `trusted`: it is the collaboration's own, and is believed where there is nobody else.
+        """
         self.mirroring.candidate(peer, address)
-        self.dial_backs.candidate(peer, address)
+        self.dial_backs.candidate(peer, address, trusted=trusted)
         if relay:
             self.reservations.candidate(peer, address)
         return self._settle(self.reservations.settle(now), now)
@@ -186,7 +189,8 @@ class Traversal:
     @property
     def deadline(self) -> float | None:
         """The first of all parts'."""
-        offline = self._reach.standing is Standing.UNKNOWN and self._located_at is not None and not self._links
+        nobody = not self._links and self.mirroring.outside is None
+        offline = self._reach.standing is Standing.UNKNOWN and nobody
         return earliest(
             self._publish_at,
             self._located_at + OFFLINE_S if offline and self._located_at is not None else None,
@@ -241,6 +245,8 @@ class Traversal:
     def _locate(self, event: Located, now: float) -> list[Any]:
         self._located = event
         if self._located_at is not None and not event.moved:
+            self.mirroring.readdressed(self._own_hosts)
+            self.dial_backs.readdressed(self._own_hosts)
             return []
         self._located_at, self._unsure_since = now, None
         self.mirroring.second_port = event.second_udp_port
@@ -373,15 +379,18 @@ class Traversal:
         return outputs
 
     def _standing(self, tcp: Mapping, udp: Mapping, now: float) -> Standing:
-        if self.dial_backs.tcp:
-            return Standing.REACHABLE
         mappings = {tcp, udp}
+        open_ = "none" in mappings or any(listed.kind is Kind.MAPPED for listed in self._located.addresses)
+        # A router may let in everything from one host that we have called: there a single peer's word is not enough.
+        if self.dial_backs.tcp or (open_ and self.dial_backs.alone):
+            return Standing.REACHABLE
         if mappings & {"kept", "moved"}:
             return Standing.PUNCHABLE
         if "symmetric" in mappings:
             return Standing.RELAYED
         if "none" in mappings:
-            return Standing.PUNCHABLE if self.dial_backs.tcp is False else Standing.UNKNOWN
+            closed = self.dial_backs.tcp is False or self.dial_backs.alone is False
+            return Standing.PUNCHABLE if closed else Standing.UNKNOWN
         outside = self.mirroring.outside
         if outside is None:
             late = self._located_at is not None and now >= self._located_at + OFFLINE_S

@@ -253,3 +253,18 @@ async def test_one_that_moved_and_comes_back_is_called_at_once():
         anna.host.moved()
         anna.say(ben, Say("2?"))
         await anna.book.until(lambda book: len(book.heard) == 2)
+
+
+@in_loop
+async def test_links_on_addresses_that_still_exist_stay_and_others_end(monkeypatch):
+    async with Peer("anna") as anna, Peer("ben") as ben:
+        anna.knows(ben)
+        anna.say(ben, Say("1?"))
+        await anna.book.until(lambda book: book.heard)
+        (stream,) = anna.host._links.streams()
+        anna.host.moved()
+        assert anna.host._links.streams() == [stream]
+        monkeypatch.setattr(links_module, "has_address", lambda host: host != stream.own_host)
+        anna.host.moved()
+        await anna.book.until(lambda book: book.lost)
+        assert anna.book.lost[0].reason == "has another address now"
