@@ -12,8 +12,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.lab import faults, matrix, speed, train
 from tests.lab import ground as ground_module
-from tests.lab import matrix, speed, train
 from tests.lab.crew import public_hosts
 from tests.lab.ground import ROOT, Ground, Kind, missing
 
@@ -72,6 +72,12 @@ def test_throughput_against_iperf3():
     lines = speed.run_speed(seconds=5)
     sys.stdout.write(speed.table(lines) + "\n")
     assert not speed.shortfalls(lines)
+
+
+def test_faults():
+    outcomes = faults.run()
+    sys.stdout.write(faults.table(outcomes) + "\n")
+    assert [outcome.what for outcome in outcomes if not outcome.kept] == []
 
 
 @pytest.mark.parametrize(("a", "b"), train.PAIRS)

@@ -193,9 +193,16 @@ async def test_a_relay_that_dies_is_noticed_on_both_sides():
 
 
 @pytest.mark.parametrize(
-    "spoil", [lambda data: bytes([data[0] ^ 1]) + data[1:], lambda data: data[:-1] + b"x", lambda data: data + data]
+    "spoil",
+    [
+        lambda data: bytes([data[0] ^ 1]) + data[1:],
+        lambda data: data[:-1] + b"x",
+        lambda data: data + data,
+        lambda data: data[len(data) // 2 :] + data[: len(data) // 2],
+        lambda data: data[1:],
+    ],
 )
-def test_a_relay_that_changes_or_repeats_bytes_is_detected(spoil):
+def test_a_relay_that_changes_repeats_reorders_or_loses_bytes_is_detected(spoil):
     @in_loop
     async def run():
         async with Peer("anna") as anna, Peer("ben") as ben:
