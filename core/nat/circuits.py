@@ -15,20 +15,8 @@ from core.base.trace import Trace
 from core.nat.events import CircuitBytes, CircuitEnded, CircuitRoom
 from core.nat.flow import Flow
 from core.nat.messages import PAYLOAD_BYTES_MAX, WINDOW_BYTES_MAX, Carried, Carry, Shut
+from core.nat.pulse import BEAT_S, Pulse
 
-BEAT_S: Final = 0.25
-SILENT_S: Final = 0.8
-"""Data is under way and not a word comes back: the relay has failed.
-
-Together with a call to the next relay (2.5 round trips of at most 150 ms), the agreement with the other end (one round
-trip between the ends) and the way of the first byte (half of one, at most 300 ms in all) that makes 1.7 s.  A beat may
-be late by 0.55 s, which is one lost packet and its repetition.
-"""
-RTT_SURE_S: Final = 0.3
-"""`SILENT_S` holds for round trips up to this; the first answer on a longer way is awaited for so much longer."""
-RTT_UNKNOWN_S: Final = 0.5
-"""A way that has not been measured yet is taken to be so long, and twice as long after each time that it was left."""
-RTT_UNKNOWN_MAX_S: Final = 4.0
 ACK_DELAY_S: Final = 0.02
 ACK_BYTES: Final = 64 * 1024
 DETACHED_S: Final = 20.0
@@ -85,13 +73,7 @@ class CircuitEnd:
         """The acknowledgement that we sent last."""
         self._ack_at: float | None = None
         self._again_at = now
-        self._heard_at = now
-        """When the other end was heard last, or could have been at the earliest."""
-        self._heard = False
-        """Whether the other end has said anything since our first byte that it has not acknowledged."""
-        self._unknown_s = RTT_UNKNOWN_S
-        self._awaits = False
-        """The other end says that it has more for us: it beats until all of that has arrived."""
+        self._pulse = Pulse(now)
         self._beat_at: float | None = None
         self._detached_at: float | None = now
         self._closing = False
@@ -125,8 +107,8 @@ class CircuitEnd:
             return []
         if len(self._unacked) + len(data) > BUFFER_BYTES_MAX:
             raise ValueError(f"a circuit keeps at most {BUFFER_BYTES_MAX} bytes")
-        if not self._unacked and not self._awaits:
-            self._heard_at, self._heard = self._answer_from(now), False
+        if not self._unacked and not self._pulse.awaits:
+            self._pulse.asked(now, least_s=self._flow.least_s)
         self._unacked += data
         self._full = self.room == 0
         return self._pump(now)
@@ -163,7 +145,7 @@ class CircuitEnd:
             return None
         if self._detached_at is not None:
             return self._detached_at + DETACHED_S
-        return earliest(self._ack_at, self._beat_at, self._silent_at)
+        return earliest(self._ack_at, self._beat_at, self._pulse.silent_at(under_way=bool(self._unacked)))
 
     def attach(self, relay: PeerId, received: int, now: float) -> list[Output]:
         """A relay connects the two ends (again); the other end has `received` bytes."""
@@ -176,7 +158,7 @@ class CircuitEnd:
         self.relay = relay
         self._detached_at = None
         self._flow.restart()
-        self._heard_at, self._heard = self._answer_from(now), False
+        self._pulse.asked(now, least_s=None)
         self._acknowledge(received)
         self._next = received
         self._limit = max(self._limit, received)
@@ -193,7 +175,7 @@ class CircuitEnd:
         self._routes.clear()
         self._detached_at = now
         self._ack_at = self._beat_at = None
-        return [RouteLost(self.circuit, relay, reason, alone=not (self._heard or self._awaits))]
+        return [RouteLost(self.circuit, relay, reason, alone=self._pulse.alone)]
 
     def handle(self, relay: PeerId, message: Carry | Carried | Shut, now: float) -> list[Output]:
         """A message of this circuit; one that comes from another than its present relay is of no use any more."""
@@ -202,7 +184,7 @@ class CircuitEnd:
         if relay not in self._routes:
             self._trace.mark("nat.circuit.stale")
             return []
-        self._heard_at, self._heard = now, True
+        self._pulse.heard(now)
         match message:
             case Carry():
                 return self._carry(message, now)
@@ -220,9 +202,9 @@ class CircuitEnd:
         if self._detached_at is not None:
             late = now >= self._detached_at + DETACHED_S
             return self._end("no relay connects us any more", clean=False, tell=False) if late else []
-        if self.relay is not None and self._silent_at is not None and now >= self._silent_at:
-            if self._flow.least_s is None:
-                self._unknown_s = min(RTT_UNKNOWN_MAX_S, 2 * self._unknown_s)
+        silent_at = self._pulse.silent_at(under_way=bool(self._unacked))
+        if self.relay is not None and silent_at is not None and now >= silent_at:
+            self._pulse.left(least_s=self._flow.least_s)
             return self.detach(self.relay, "silent", now)
         if self._in_flight and self._flow.tail_lost(now):
             self._trace.mark("nat.circuit.resent")
@@ -231,18 +213,6 @@ class CircuitEnd:
             return [*self._say(now), *self._pump(now)]
         due = (self._ack_at, self._beat_at)
         return self._say(now) if any(at is not None and at <= now for at in due) else []
-
-    # --- inside: is the relay alive? ---------------------------------------------------------------------------------
-
-    @property
-    def _silent_at(self) -> float | None:
-        """When the relay will have failed; both ends look, so that neither has to wait for the other to notice."""
-        return self._heard_at + SILENT_S if self._unacked or self._awaits else None
-
-    def _answer_from(self, now: float) -> float:
-        """From when on an answer to what is said now is overdue, but for `SILENT_S`."""
-        least_s = self._unknown_s if self._flow.least_s is None else self._flow.least_s
-        return now + max(0.0, least_s - RTT_SURE_S)
 
     # --- inside: sending ---------------------------------------------------------------------------------------------
 
@@ -272,7 +242,7 @@ class CircuitEnd:
             return self._strike(relay, "acknowledged what was never sent", now)
         if message.ack < self._acked:
             return []
-        self._awaits = message.answer
+        self._pulse.awaits = message.answer
         before = self._acked
         self._acknowledge(message.ack)
         self._limit = max(self._limit, message.ack + message.window)
@@ -308,7 +278,7 @@ class CircuitEnd:
 
     def _carry(self, message: Carry, now: float) -> list[Output]:
         if message.offset > self._expected:
-            self._awaits = True
+            self._pulse.awaits = True
             self._trace.mark("nat.circuit.gap")
             if now < self._again_at:
                 return []
@@ -322,7 +292,7 @@ class CircuitEnd:
         if self._unread + len(fresh) > self._window:
             self._trace.mark("nat.circuit.flooded")
             return []
-        self._awaits = True
+        self._pulse.awaits = True
         self._expected += len(fresh)
         self._unread += len(fresh)
         outputs: list[Output] = [CircuitBytes(self.circuit, fresh)]

@@ -288,9 +288,11 @@ def test_a_router_that_lets_in_whom_we_have_called_does_not_make_us_reachable() 
         world.start(one)
     address = Address(helper.box.host, 31337)
     world._perform(home, home.machine.volunteer(helper.peer, address, world.now, relay=True, trusted=True))
-    home.machine.dial_backs.alone = True
     world.run(20)
-    assert home.machine.reach.standing is not Standing.REACHABLE
+    home.machine.dial_backs.alone = True
+    world.tell(home, Tick())
+    assert home.machine.dial_backs.alone
+    assert home.machine.reach.standing is Standing.RELAYED
 
 
 def test_another_address_beside_changes_the_card_and_nothing_else() -> None:
