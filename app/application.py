@@ -16,6 +16,7 @@ from app.link import Link, LinkState
 from app.starting import Starter
 from app.store import Store
 from app.theme import Theme
+from app.views import settings
 from app.views.closing import ClosingQuestion
 from app.views.main_window import MainWindow
 from app.views.tray import Tray
@@ -125,12 +126,17 @@ class Application(QObject):
     def _answered(self, method: str, result: object) -> None:
         if method == "quit" and self._leaving:
             self._finish()
+        elif method in settings.METHODS:
+            self.window.settings.show_answer(method, result)
         elif isinstance(result, Evaluation):
             self.window.status.tell(text.evaluated(result.epoch, result.loss, result.loss_unigram))
 
     def _failed(self, method: str, problem: ProblemView) -> None:
         if self._leaving:
             self._finish()
+            return
+        if method in settings.METHODS and self.window.settings.isVisible():
+            self.window.settings.show_failure(method, problem)
             return
         if method in {"pause", "resume"}:
             self.intents.forget()

@@ -7,7 +7,9 @@ import contextlib
 import itertools
 import random
 import threading
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import msgspec
 from PySide6.QtCore import QObject, Signal
@@ -18,6 +20,7 @@ from app import text
 from app.link import Link, LinkState
 from core.api.commands import ENGINE_FILE_BYTES_MAX, ENGINE_MESSAGE_BYTES_MAX, EngineFile, Evaluation, Message
 from core.api.places import engine_file
+from core.api.settings import PortTest, SettingsView, Wish
 from core.api.snapshot import PROTOCOL_VERSION, Notice, ProblemView, Snapshot
 
 OPEN_TIMEOUT_S = 5.0
@@ -26,6 +29,10 @@ RETRY_FIRST_S = 0.1
 RETRY_MAX_S = 2.0
 PENDING_MAX = 64
 """Calls whose answers are awaited; more are not sent."""
+RESULTS: Mapping[str, type[msgspec.Struct]] = MappingProxyType(
+    {"evaluate": Evaluation, "settings": SettingsView, "configure": SettingsView, "test_port": PortTest}
+)
+"""What methods answer; the others answer nothing that is wanted here."""
 
 
 def read_engine_file(home: Path) -> EngineFile | None:
@@ -53,7 +60,7 @@ class Client(QObject):
     show_asked = Signal()
     link_changed = Signal(object)
     answered = Signal(str, object)
-    """A method, and its result: an Evaluation for `evaluate`, else None."""
+    """A method, and its result, of the type that RESULTS names, else None."""
     failed = Signal(str, object)
     """A method, and a ProblemView."""
 
@@ -89,20 +96,20 @@ class Client(QObject):
         """Try to connect now."""
         self._hurry.set()
 
-    def call(self, method: str) -> None:
+    def call(self, method: str, params: Wish | None = None) -> None:
         """Ask the engine; `answered` or `failed` follows."""
-        problem = self._send(method)
+        problem = self._send(method, params or {})
         if problem is not None:
             self.failed.emit(method, problem)
 
-    def _send(self, method: str) -> ProblemView | None:
+    def _send(self, method: str, params: Wish) -> ProblemView | None:
         number = next(self._numbers)
         with self._lock:
             socket = self._socket
             if socket is None or len(self._pending) >= PENDING_MAX:
                 return text.engine_away()
             self._pending[number] = method
-        request = {"jsonrpc": "2.0", "id": number, "method": method, "params": {}}
+        request = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
         try:
             socket.send(msgspec.json.encode(request).decode())
         except (WebSocketException, OSError):
@@ -188,8 +195,8 @@ class Client(QObject):
             problem = message.error.data or ProblemView("error", message.error.message)
             self.failed.emit(method, problem)
             return
-        is_evaluation = method == "evaluate"
-        self._emit_answer(method, msgspec.json.decode(message.result, type=Evaluation) if is_evaluation else None)
+        kind = RESULTS.get(method)
+        self._emit_answer(method, msgspec.json.decode(message.result, type=kind) if kind is not None else None)
 
     def _emit_answer(self, method: str, result: object) -> None:
         if not self._stopped.is_set():

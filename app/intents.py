@@ -1,27 +1,35 @@
 """What the person wants, passed down to the engine.  What came of it shows in the next snapshots."""
 
-from collections.abc import Callable
+from typing import Protocol
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.store import Store
+from core.api.settings import Wish
 
 PATIENCE_MS = 3000
 """For so long the switch shows what was asked for, even if snapshots still say otherwise."""
+
+
+class Call(Protocol):
+    """Sends a method of `core.api.commands.METHODS` to the engine."""
+
+    def __call__(self, method: str, params: Wish | None = None, /) -> None:
+        """With its parameters."""
 
 
 class Intents(QObject):
     """Turns clicks into calls.
 
     Args:
-        call: Sends a method of `core.api.commands.METHODS` to the engine.
+        call: Asks the engine.
         store: The last snapshot.
     """
 
     changed = Signal()
     """What the switch should show may have changed."""
 
-    def __init__(self, call: Callable[[str], None], store: Store, parent: QObject | None = None) -> None:
+    def __init__(self, call: Call, store: Store, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._call = call
         self._store = store
@@ -50,6 +58,18 @@ class Intents(QObject):
     def evaluate(self) -> None:
         """Look at the held-out text now."""
         self._call("evaluate")
+
+    def read_settings(self) -> None:
+        """What did the person choose about the network?"""
+        self._call("settings")
+
+    def configure(self, wish: Wish) -> None:
+        """Change some of it."""
+        self._call("configure", wish)
+
+    def test_port(self) -> None:
+        """Have others call this computer."""
+        self._call("test_port")
 
     def stop_engine(self) -> None:
         """End the engine."""

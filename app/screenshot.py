@@ -12,6 +12,7 @@ from app.link import Link, LinkState
 from app.store import Store
 from app.theme import Theme
 from app.views.main_window import MainWindow
+from core.api.settings import Wish
 from core.api.snapshot import Snapshot
 
 
@@ -52,5 +53,5 @@ def take(qt: QApplication, target: Path, *, snapshot: Path | None, size: tuple[i
     return saved
 
 
-def _nobody(method: str) -> None:
+def _nobody(method: str, params: Wish | None = None) -> None:
     """There is no engine."""

@@ -1,6 +1,7 @@
-"""What the person lets Potluck use of the network: limits, a month's use, connections that cost."""
+"""What the person lets Potluck use: limits of the network, a month's use, connections that cost, hours of the week."""
 
 import asyncio
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Final
@@ -8,9 +9,11 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
+from core.api.week import read_week
 from core.base.problems import Problem
 from core.durable import read_bounded, set_aside, write_atomic
-from core.net.pace import Limits, MonthUse, Pace
+from core.net.pace import Hindrance, Limits, MonthUse, Pace
+from core.schedule.hours import Hours
 from core.settings import Settings
 
 LOOK_S: Final = 5.0
@@ -30,42 +33,66 @@ class Allowance:
         settings: The person's choices.
         path: Where the month's use is kept.
         now: Unix seconds.
-        changed: Called when `reason` is another one.
+        changed: Called when there is another reason to rest than before, or none any more.
+        alone: All others are on this computer, so that the hours count, but no limit of the network.
+        offset_s: How far the local clock is ahead of UTC at a moment in unix seconds.
     """
 
     def __init__(
-        self, settings: Settings, *, path: Path, now: Callable[[], float], changed: Callable[[], object]
+        self,
+        settings: Settings,
+        *,
+        path: Path,
+        now: Callable[[], float],
+        changed: Callable[[], object],
+        alone: bool = False,
+        offset_s: Callable[[float], float] | None = None,
     ) -> None:
-        self._settings = settings
         self._path = path
+        self._now = now
         self._changed = changed
-        self._reason = ""
+        self._alone = alone
+        self._offset_s = offset_s or _local_offset_s
+        self._costs = False
+        self._reasons: tuple[Hindrance, ...] = ()
         used = self._load()
         self.pace = Pace(now=now, used=MonthUse(used.month, used.used_bytes) if used.month else None)
-        self.pace.limit(
-            Limits(
-                upload_bytes_s=settings.upload_bytes_s,
-                download_bytes_s=settings.download_bytes_s,
-                month_bytes=settings.month_bytes,
+        self.apply(settings)
+
+    def apply(self, settings: Settings) -> None:
+        """These choices hold from now on."""
+        self._settings = settings
+        self._hours = Hours(read_week(settings.hours), self._offset_s)
+        if not self._alone:
+            self.pace.limit(
+                Limits(
+                    upload_bytes_s=settings.upload_bytes_s,
+                    download_bytes_s=settings.download_bytes_s,
+                    month_bytes=settings.month_bytes,
+                )
             )
-        )
+        self._look()
 
     @property
     def reason(self) -> str:
-        """Why the network is left alone now, as a sentence; empty: it is not."""
-        match self.pace.hindrance:
-            case "metered":
+        """Why Potluck rests now, as a sentence; empty: it need not."""
+        match self._resting():
+            case ("schedule", "metered", *_):
+                return (
+                    "Paused: this is outside the hours that you chose, and the connection costs money by the megabyte. "
+                    f"It continues with another one, {self._opening()} at the earliest."
+                )
+            case ("schedule", *_):
+                return f"Paused: this is outside the hours that you chose. It continues {self._opening()}."
+            case ("metered", *_):
                 return "Paused: this connection costs money by the megabyte. It goes on with another one."
-            case "month":
+            case ("month",):
                 return "Paused: the month's limit for the network is used up. It goes on with the next month."
-            case "schedule":
-                return "Paused: at this hour the network is left alone."
-            case None:
-                return ""
+        return ""
 
     def metered(self, costs: bool | None) -> None:  # noqa: FBT001 - the system's answer itself
         """The system says whether the connection costs; None: it does not know."""
-        self.pace.forbid("metered" if costs and not self._settings.use_metered else None)
+        self._costs = bool(costs)
         self._look()
 
     async def keep(self) -> None:
@@ -91,10 +118,27 @@ class Allowance:
             return
 
     def _look(self) -> None:
-        reason = self.reason
-        if reason != self._reason:
-            self._reason = reason
+        reasons = self._resting()
+        self.pace.forbid("schedule" if "schedule" in reasons else "metered" if "metered" in reasons else None)
+        if reasons != self._reasons:
+            self._reasons = reasons
             self._changed()
+
+    def _resting(self) -> tuple[Hindrance, ...]:
+        """All reasons to rest, in the order in which they are told."""
+        month = self._settings.month_bytes
+        holds: dict[Hindrance, bool] = {
+            "schedule": not self._hours.open(self._now()),
+            "metered": self._costs and not self._settings.use_metered,
+            "month": not self._alone and month is not None and self.pace.used.used_bytes >= month,
+        }
+        return tuple(reason for reason, so in holds.items() if so)
+
+    def _opening(self) -> str:
+        """When the hours begin again: "at 20:00"."""
+        now = self._now()
+        opens = self._hours.next_change(now)
+        return self._hours.words(opens, now) if opens is not None else "with other hours"
 
     def _load(self) -> _Use:
         try:
@@ -103,3 +147,10 @@ class Allowance:
         except ValueError:
             set_aside(self._path)
             return _Use()
+
+
+def _local_offset_s(moment: float) -> float:
+    """Of this computer's clock, wherever it is by now."""
+    if hasattr(time, "tzset"):
+        time.tzset()  # the person may have travelled since
+    return time.localtime(moment).tm_gmtoff

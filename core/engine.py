@@ -4,21 +4,20 @@ import asyncio
 import logging
 import os
 import platform
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from random import SystemRandom
 from typing import Any
 
-import msgspec
-
 from core.allowance import Allowance
 from core.api.commands import Evaluation
+from core.api.settings import PortTest, SettingsView
 from core.api.snapshot import Snapshot
 from core.backbone.join import CLOCK_SKEW_MAX_S, Joining, Membership, usable_name
 from core.backbone.link import Link
+from core.backbone.source import check_source
 from core.base.ids import short
-from core.base.manifest import Manifest
-from core.base.problems import Busy, NotTrusted, Problem
+from core.base.problems import Busy, Problem
 from core.base.signing import Ed25519Verifier, KeyPair
 from core.base.wire import MessageCodec
 from core.chronicle import Chronicle
@@ -27,6 +26,7 @@ from core.control.notices import NoticeRing
 from core.dht.events import ClockOff, Learned
 from core.dht.messages import DHT_MESSAGES, Contact
 from core.durable import make_directory
+from core.engine_options import EngineOptions
 from core.keys import load_identity, system_keyring
 from core.ledger.contributions import Ledger
 from core.nat.events import DialEnded, ReachChanged, Way
@@ -37,8 +37,9 @@ from core.net.clock import Clock
 from core.net.host import Host
 from core.net.interfaces import is_loopback
 from core.net.outward import Outward
-from core.paths import Home
-from core.settings import Settings, load_settings, save_settings
+from core.port_test import try_port
+from core.preferences import Preferences, view
+from core.settings import Settings, load_settings
 from core.surroundings import Surroundings
 from core.swarm import orders
 from core.swarm.messages import CATCH_UP_MESSAGES
@@ -55,28 +56,6 @@ LEDGER_OFFER_BYTES = 60 * 1024
 _LOG = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EngineOptions:
-    """How an engine is started."""
-
-    home: Home
-    name: str = ""
-    """How the leaderboard calls this computer; empty: what the settings say."""
-    bind: str = "0.0.0.0"  # noqa: S104 - a peer is there to be reached
-    host: str = ""
-    """Address that others are told; empty: they observe it."""
-    port: int | None = None
-    """Port for peers; None: the one that the settings keep."""
-    threads: int = 1
-    device: str = "cpu"
-    text: Path | None = None
-    """The one folder of this computer that a collaboration may read; None: none."""
-    last_epoch: int | None = None
-    evaluate_first: bool = False
-    stay: bool = False
-    """When training ends for good because of a problem, stay to tell it; otherwise `serve` raises it."""
-
-
 @dataclass(slots=True)
 class _Parts:
     """What exists once the engine has joined."""
@@ -90,13 +69,14 @@ class _Parts:
     trainer: Trainer
     chronicle: Chronicle
     joining: Joining
+    port: int = 0
+    """At which others are heard; 0 until then."""
 
 
 @dataclass(slots=True)
 class _Life:
     """What the engine knows from its first moment."""
 
-    settings: Settings
     key: KeyPair
     stage: str = "Potluck is starting."
     problem: Problem | None = None
@@ -118,7 +98,8 @@ class Engine:
         self.notices = NoticeRing(clock.now)
         read = load_settings(self._home.settings_file)
         identity = load_identity(self._home.identity_file, system_keyring(os.environ))
-        self._life = _Life(read.settings.with_port(SystemRandom()), identity.keys)
+        self._life = _Life(identity.keys)
+        self._preferences = Preferences(self._home.settings_file, read.settings.with_port(SystemRandom()))
         for notice in (read.notice, identity.notice):
             if notice is not None:
                 self.notices.add("warning", notice)
@@ -140,7 +121,7 @@ class Engine:
                 pid=os.getpid(),
                 now=now,
                 stage=life.stage,
-                contributing=life.settings.contributing,
+                contributing=self._preferences.settings.contributing,
                 name=self._name(),
                 me=life.key.peer_id,
                 manifest=parts.membership.manifest if parts is not None else None,
@@ -180,10 +161,32 @@ class Engine:
 
     async def evaluate(self) -> Evaluation:
         """Look at the held-out text."""
-        if self._parts is None:
-            raise Problem("The engine has not joined a collaboration yet.", hint="Try again in a moment.")
-        seen = await self._parts.trainer.evaluate()
+        seen = await self._joined().trainer.evaluate()
         return Evaluation(epoch=seen.epoch, loss=seen.loss, loss_unigram=seen.loss_unigram)
+
+    def settings(self) -> SettingsView:
+        """What the person chose about the network."""
+        parts, chosen = self._parts, self._preferences.settings
+        if parts is None:
+            return view(chosen)
+        port_now = parts.port if self._options.port is None else 0
+        return view(chosen, month_used_bytes=parts.allowance.pace.used.used_bytes, port_now=port_now)
+
+    def configure(self, wish: Mapping[str, object]) -> SettingsView:
+        """Change some of it; it holds at once."""
+        self._preferences.change(wish)
+        self._door.announce()
+        return self.settings()
+
+    async def test_port(self) -> PortTest:
+        """Have others call this computer."""
+        parts = self._joined()
+        return await try_port(parts.outward, port=parts.port, now=self._clock.now)
+
+    def _joined(self) -> _Parts:
+        if self._parts is None or not self._parts.port:
+            raise Problem("The engine has not joined a collaboration yet.", hint="Try again in a moment.")
+        return self._parts
 
     # --- the engine's life -------------------------------------------------------------------------------------------
 
@@ -195,7 +198,7 @@ class Engine:
             NoSpace: the disk is full.
         """
         await self._door.open()
-        save_settings(self._home.settings_file, self._life.settings)
+        self._preferences.save()
 
     def stage(self, sentence: str) -> None:
         """Say what is being prepared."""
@@ -242,16 +245,15 @@ class Engine:
                     group.create_task(parts.trainer.run()),
                     group.create_task(parts.chronicle.keep(lambda: parts.participant.dht.contacts)),
                     group.create_task(self._renew_pass(parts)),
+                    group.create_task(parts.allowance.keep()),
+                    group.create_task(self._heed_allowance(parts)),
                 ]
                 if parts.outward is not None:
-                    tasks += [
-                        group.create_task(parts.allowance.keep()),
-                        group.create_task(self._heed_allowance(parts)),
-                        group.create_task(self._surroundings(parts, parts.outward).run()),
-                    ]
-                if self._life.settings.contributing:
+                    tasks.append(group.create_task(self._surroundings(parts, parts.outward).run()))
+                if self._preferences.settings.contributing:
                     self._switch(contributing=True)
-                    parts.trainer.resume()
+                    if not parts.allowance.reason:
+                        parts.trainer.resume()
                 await self._quit.wait()
                 await parts.trainer.pause()
                 for task in tasks:
@@ -279,7 +281,7 @@ class Engine:
             random=SystemRandom(),
             waiting=self.stage,
         )
-        _check_source(membership.manifest, self._options.text)
+        check_source(membership.manifest, self._options.text)
         if abs(membership.clock_ahead_s) > CLOCK_SKEW_MAX_S:
             self.notices.add(*clock_notice(membership.clock_ahead_s))
         chronicle = Chronicle(
@@ -297,8 +299,15 @@ class Engine:
         )
         outward = None if is_loopback(self._options.bind) else self._outward_of(participant)
         allowance = Allowance(
-            life.settings, path=self._home.usage_file, now=self._clock.now, changed=self._allowance_changed.set
+            self._preferences.settings,
+            path=self._home.usage_file,
+            now=self._clock.now,
+            changed=self._allowance_changed.set,
+            alone=outward is None,
         )
+        self._preferences.follow(allowance.apply)
+        if outward is not None:
+            self._preferences.follow(lambda chosen: outward.carry(_carrying(chosen)))
         host = Host(
             machine=outward or participant,
             identity=life.key,
@@ -330,8 +339,13 @@ class Engine:
         )
 
     def _outward_of(self, participant: Participant) -> Outward:
-        relay = RelaySettings() if self._life.settings.relay else RelaySettings(circuits=0)
-        return Outward.of(participant, relay=relay, now=self._clock.now, rest=self._on_outward, random=SystemRandom())
+        return Outward.of(
+            participant,
+            relay=_carrying(self._preferences.settings),
+            now=self._clock.now,
+            rest=self._on_outward,
+            random=SystemRandom(),
+        )
 
     def _make_trainer(self, membership: Membership, participant: Participant, host: Host, ledger: Ledger) -> Trainer:
         folder = self._home.state(membership.manifest.id.hex())
@@ -344,7 +358,7 @@ class Engine:
             arena=folder / "arena",
             log=self._home.logs / "worker.log",
             seed=int.from_bytes(self._life.key.peer_id[:4], "big"),
-            threads=self._life.settings.threads or self._options.threads,
+            threads=self._preferences.settings.threads or self._options.threads,
             device=self._options.device,
             last_epoch=self._options.last_epoch,
         )
@@ -361,7 +375,7 @@ class Engine:
     async def _begin(self, parts: _Parts) -> None:
         """Open the ports and meet the swarm."""
         options = self._options
-        wanted = options.port if options.port is not None else self._life.settings.port
+        wanted = options.port if options.port is not None else self._preferences.settings.port
         try:
             port = await parts.host.start(bind=options.bind, port=wanted)
         except Busy as busy:
@@ -369,6 +383,7 @@ class Engine:
                 raise
             port = await parts.host.start(bind=options.bind, port=0)
             self.notices.add("warning", f"{busy.message} This time port {port} is used for other peers.")
+        parts.port = port
         _LOG.info("listening for peers on port %d", port)
         given = [Contact(known.peer, known.host, known.port) for known in parts.membership.contacts]
         # What the backbone says now beats what we remember: it may have another port than last time.
@@ -452,13 +467,13 @@ class Engine:
         while True:
             await self._allowance_changed.wait()
             self._allowance_changed.clear()
-            reason, wanted = parts.allowance.reason, self._life.settings.contributing
+            reason, wanted = parts.allowance.reason, self._preferences.settings.contributing
             parts.chronicle.contributing(on=wanted and not reason)
             if reason:
                 self.notices.add("warning", reason)
                 await parts.trainer.pause()
             elif wanted:
-                self.notices.add("info", "Contributing again: the network may be used.")
+                self.notices.add("info", "Contributing again: nothing stands in the way any more.")
                 parts.trainer.resume()
             self._door.announce()
 
@@ -488,27 +503,16 @@ class Engine:
         """Keep the person's choice, and count the time contributed."""
         if self._parts is not None:
             self._parts.chronicle.contributing(on=contributing)
-        self._life.settings = msgspec.structs.replace(self._life.settings, contributing=contributing)
         try:
-            save_settings(self._home.settings_file, self._life.settings)
+            self._preferences.contribute(on=contributing)
         except Problem as problem:
             self.notices.add("problem", f"Your choice holds, but only until the next start: {problem}")
 
     def _name(self) -> str:
-        chosen = (self._options.name, self._life.settings.name, platform.node())
+        chosen = (self._options.name, self._preferences.settings.name, platform.node())
         return next((usable for name in chosen if (usable := usable_name(name))), "A volunteer")
 
 
-def _check_source(manifest: Manifest, allowed: Path | None) -> None:
-    """A manifest comes from a stranger: it reads no folder of this computer that the person has not named.
-
-    Raises:
-        NotTrusted: it wants another folder.
-    """
-    source = manifest.numbers.get("source", "")
-    folder = isinstance(source, str) and (Path(source).is_absolute() or "/" in source or "\\" in source)
-    if folder and str(allowed) != source:
-        raise NotTrusted(
-            f"This collaboration wants to read the folder {source} on this computer.",
-            hint="If you trust its organiser, allow it with --text and the folder's name.",
-        )
+def _carrying(chosen: Settings) -> RelaySettings:
+    """What we carry for others."""
+    return RelaySettings() if chosen.relay else RelaySettings(circuits=0)

@@ -8,6 +8,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from core.api.week import TEXT_MAX, read_week
 from core.durable import read_bounded, set_aside, write_atomic
 
 PORT_FIRST = 20_000
@@ -38,6 +39,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Sent and received in a calendar month; None: no limit."""
     use_metered: bool = False
     """Whether a connection that the system calls costly is used too."""
+    hours: Annotated[str, Meta(max_length=TEXT_MAX)] = "always"
+    """When Potluck may work (core.api.week.read_week)."""
+
+    def __post_init__(self) -> None:
+        """Refuse hours that cannot be read.
+
+        Raises:
+            BadWeek: so they are.
+        """
+        read_week(self.hours)
 
     def with_port(self, random: random_module.Random) -> "Settings":
         """These settings with a port, drawn if there was none."""

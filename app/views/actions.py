@@ -15,6 +15,7 @@ class Actions(QObject):
         open: Bring the window to the front.
         toggle: Pause, or contribute.
         evaluate: Look at the held-out text.
+        settings: Show and change what Potluck may use.
         close: Close the window.
         quit: Leave.
         about: Say what this is.
@@ -28,11 +29,14 @@ class Actions(QObject):
         self.open = QAction(tr("&Open Potluck"), self)
         self.toggle = QAction(self)
         self.evaluate = QAction(tr("Look at the &held-out text now"), self)
+        self.settings = QAction(tr("&Settings…"), self)
         self.close = QAction(tr("&Close window"), self)
         self.quit = QAction(tr("&Quit"), self)
         self.about = QAction(tr("&About Potluck"), self)
         self.toggle.setShortcut(QKeySequence(Qt.Modifier.CTRL | Qt.Key.Key_P))
         self.evaluate.setShortcut(QKeySequence(Qt.Modifier.CTRL | Qt.Key.Key_E))
+        self.settings.setShortcut(QKeySequence(Qt.Modifier.CTRL | Qt.Key.Key_Comma))
+        self.settings.setMenuRole(QAction.MenuRole.PreferencesRole)
         self.close.setShortcut(QKeySequence(QKeySequence.StandardKey.Close))
         self.quit.setShortcut(QKeySequence(Qt.Modifier.CTRL | Qt.Key.Key_Q))
         self.quit.setMenuRole(QAction.MenuRole.QuitRole)
@@ -54,3 +58,4 @@ class Actions(QObject):
         self.toggle.setText(text.tr("&Pause") if self._intents.contributing else text.tr("&Contribute"))
         self.toggle.setEnabled(reachable)
         self.evaluate.setEnabled(reachable)
+        self.settings.setEnabled(self._connected)

@@ -13,6 +13,7 @@ from app.theme import Theme
 from app.views.actions import Actions
 from app.views.dashboard import Dashboard
 from app.views.menus import Menus
+from app.views.settings import SettingsDialog
 from app.views.start_page import StartPage
 from app.views.status_line import StatusLine
 from app.widgets import icons
@@ -48,11 +49,14 @@ class MainWindow(QMainWindow):
         self.start_page = StartPage()
         self.dashboard = Dashboard(intents, theme)
         self.status = StatusLine()
+        self.settings = SettingsDialog(intents, theme, self)
         self._pages = QStackedWidget()
         self._build()
         self.actions_.close.triggered.connect(self.close)
         self.actions_.about.triggered.connect(self._show_about)
         self.actions_.open.triggered.connect(self.come_forward)
+        self.actions_.settings.triggered.connect(self.settings.ask)
+        self.settings.saved.connect(lambda note: self.status.tell(f"{text.tr('The settings are saved.')} {note}"))
         self.banner.action_asked.connect(self.start_asked)
         self.banner.closed.connect(self._dismiss)
         store.changed.connect(self._show_snapshot)

@@ -25,6 +25,7 @@ class Menus:
         main.addAction(actions.toggle)
         main.addAction(actions.evaluate)
         main.addSeparator()
+        main.addAction(actions.settings)
         self._closing = _choice_menu(
             main.addMenu(tr("When the window c&loses")),
             {

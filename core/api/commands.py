@@ -11,10 +11,14 @@ from msgspec import Meta
 
 from core.api.snapshot import ProblemView
 
-METHODS = ("snapshot", "pause", "resume", "quit", "show", "notices", "evaluate")
+METHODS = (
+    "snapshot", "pause", "resume", "quit", "show", "notices", "evaluate", "settings", "configure", "test_port",
+)  # fmt: skip
 """snapshot: the Snapshot now.  pause, resume: the person's switch.  quit: stop the engine.  show: ask a window, if one
 is connected, to come to the front (notification `show` to every client).  notices(since): a list of Notice.
-evaluate: look at the held-out text now; the answer is an Evaluation."""
+evaluate: look at the held-out text now; the answer is an Evaluation.  settings: the SettingsView.  configure(Wish):
+change what is named, all of it or nothing; the answer is the SettingsView after that (core.api.settings).  test_port:
+have others call this computer; the answer, after some seconds, is a PortTest."""
 
 ERROR_PARSE = -32700
 ERROR_REQUEST = -32600
@@ -36,7 +40,7 @@ class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     jsonrpc: Literal["2.0"]
     method: Annotated[str, Meta(max_length=40)]
     id: int | Annotated[str, Meta(max_length=40)] | None = None
-    params: dict[str, int | float | str | bool] = {}
+    params: dict[str, int | float | str | bool | None] = {}
 
 
 class Failure(msgspec.Struct, frozen=True):

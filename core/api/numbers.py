@@ -22,3 +22,21 @@ def company(volunteers: int, always_on: int) -> str:
     """Who is here: "3 volunteers, 1 always on"; a volunteer trains, a backbone is always on and does not."""
     trains = f"{amount(volunteers)} volunteer{'' if volunteers == 1 else 's'}"
     return f"{trains}, {amount(always_on)} always on" if always_on else trains
+
+
+def speed(bytes_s: float) -> str:
+    """A line's speed as people buy it, in bits: 2 Mbit/s, 512 kbit/s."""
+    return f"{_scaled(8 * bytes_s, ('bit', 'kbit', 'Mbit', 'Gbit', 'Tbit'))}/s"
+
+
+def volume(count_bytes: float) -> str:
+    """An amount of data: 50 GB, 1.25 MB."""
+    return _scaled(count_bytes, ("bytes", "kB", "MB", "GB", "TB", "PB"))
+
+
+def _scaled(number: float, units: tuple[str, ...]) -> str:
+    """With at most two decimals, in the largest unit that leaves a number from one on."""
+    place = 0
+    while round(number, 2) >= 1000 and place < len(units) - 1:
+        number, place = number / 1000, place + 1
+    return f"{f'{number:.2f}'.rstrip('0').rstrip('.')} {units[place]}"

@@ -77,7 +77,11 @@ class FrameDecoder:
     """
 
     def __init__(self) -> None:
-        self._buffer = bytearray()
+        self._header = bytearray()
+        """The part of a header that has arrived."""
+        self._flags = 0
+        self._missing = 0
+        """Bytes of the fragment under way that have not arrived."""
         self._partial: dict[int, bytearray] = {0: bytearray(), FLAG_BULK: bytearray()}
 
     def feed(self, data: bytes | bytearray | memoryview) -> list[bytearray]:
@@ -86,30 +90,41 @@ class FrameDecoder:
         Raises:
             WireProblem: an unknown flag, or a size beyond its limit.  The stream is beyond repair then.
         """
-        self._buffer += data
         complete: list[bytearray] = []
         position = 0
-        with memoryview(self._buffer) as view:
-            while len(view) - position >= HEADER_BYTES:
-                flags = view[position]
-                length = int.from_bytes(view[position + 1 : position + HEADER_BYTES], "big")
-                self._check(flags, length)
-                end = position + HEADER_BYTES + length
-                if end > len(view):
-                    break
-                channel = flags & FLAG_BULK
-                self._partial[channel] += view[position + HEADER_BYTES : end]
-                if flags & FLAG_LAST:
-                    complete.append(self._partial[channel])
-                    self._partial[channel] = bytearray()
+        with memoryview(data) as view:
+            while position < len(view):
+                if not self._missing:
+                    end = position + HEADER_BYTES - len(self._header)
+                    self._header += view[position:end]
+                    position = end
+                    if len(self._header) < HEADER_BYTES:
+                        break
+                    self._begin()
+                end = min(position + self._missing, len(view))
+                self._partial[self._flags & FLAG_BULK] += view[position:end]
+                self._missing -= end - position
                 position = end
-        del self._buffer[:position]
+                if not self._missing and self._flags & FLAG_LAST:
+                    complete.append(self._take())
         return complete
 
     @property
     def pending_bytes(self) -> int:
         """Memory held for what is not complete yet."""
-        return len(self._buffer) + sum(len(part) for part in self._partial.values())
+        return len(self._header) + sum(len(part) for part in self._partial.values())
+
+    def _begin(self) -> None:
+        """A header is complete."""
+        self._flags = self._header[0]
+        self._missing = int.from_bytes(self._header[1:], "big")
+        self._header.clear()
+        self._check(self._flags, self._missing)
+
+    def _take(self) -> bytearray:
+        channel = self._flags & FLAG_BULK
+        message, self._partial[channel] = self._partial[channel], bytearray()
+        return message
 
     def _check(self, flags: int, length: int) -> None:
         if flags & ~(FLAG_BULK | FLAG_LAST):

@@ -16,9 +16,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeVar
 
+from core.base.problems import Problem
 from core.cli.options import Commands, add_home, add_json
 from core.cli.say import say_json
-from core.control.client import read_engine_file
+from core.cli.settings import ask_port
+from core.control.client import NotRunning
 from core.keys import SERVICE, Keyring, system_keyring
 from core.paths import Home
 from core.schedule.senses.network import Network, ask_program, sense_network
@@ -112,10 +114,9 @@ def port(examined: Examined) -> Finding:
     number = load_settings(examined.home.settings_file).settings.port
     if not number:
         return Finding("fine", "No port for peers is chosen yet; the first start draws one and keeps it.")
-    if read_engine_file(examined.home) is not None:
-        return Finding(
-            "fine", f"Potluck runs and holds port {number} (TCP and UDP); `potluck status` says who reaches it."
-        )
+    held = _held_port(examined.home)
+    if held is not None:
+        return held
     for kind, word in ((socket.SOCK_STREAM, "TCP"), (socket.SOCK_DGRAM, "UDP")):
         with socket.socket(socket.AF_INET, kind) as probe:
             try:
@@ -125,13 +126,24 @@ def port(examined: Examined) -> Finding:
                 return Finding(
                     "problem",
                     f"Port {number} ({word}), at which other computers call, {taken}.",
-                    "End that program, or give Potluck another port in its settings.",
+                    "End that program, or choose another port: potluck settings port NUMBER",
                 )
     return Finding(
         "fine",
         f"Port {number} is free for TCP and UDP.",
         "A router's own rule, if you make one, should lead TCP and UDP of this port here; none is needed.",
     )
+
+
+def _held_port(home: Home) -> Finding | None:
+    """What our own engine says of its port, as `potluck settings port test` does; None: no engine runs."""
+    try:
+        tested = asyncio.run(ask_port(home))
+    except NotRunning:
+        return None
+    except (Problem, TimeoutError) as problem:
+        return Finding("note", f"Potluck runs, but does not say how others reach it. {problem}".strip())
+    return Finding("note" if tested.advice else "fine", f"Potluck runs. {tested.sentence}", tested.advice)
 
 
 def keyring(examined: Examined) -> Finding:
@@ -259,7 +271,7 @@ def network_finding(known: Network) -> Finding:
             return Finding(
                 "note",
                 f"{sentence} The system says that this connection is metered.",
-                "Set limits in the settings, or mark the connection as not metered in the system's settings.",
+                "Potluck leaves it alone. To use it all the same: potluck settings metered yes",
             )
         case False:
             return Finding("fine", f"{sentence} It is not metered.")

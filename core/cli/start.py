@@ -16,7 +16,8 @@ from core.backbone.serve import serve_backbone
 from core.base.problems import BadInput, Problem
 from core.cli.options import text_folder
 from core.embedded import LOOPBACK, Embedded, EmbeddedOptions
-from core.engine import Engine, EngineOptions
+from core.engine import Engine
+from core.engine_options import EngineOptions
 from core.leash import hold_leash, stop_on_signals
 from core.net.clock import Clock
 from core.paths import Home

@@ -11,6 +11,7 @@ import aiohttp
 import msgspec
 
 from core.api.commands import ENGINE_FILE_BYTES_MAX, ENGINE_MESSAGE_BYTES_MAX, EngineFile, Failure, Message
+from core.api.settings import PortTest, SettingsView, Wish
 from core.api.snapshot import PROTOCOL_VERSION, Notice, Snapshot
 from core.base.problems import Problem, UserProblem
 from core.durable import read_bounded
@@ -99,6 +100,19 @@ class ControlClient:
     async def snapshot(self) -> Snapshot:
         """The engine's whole state, now."""
         return msgspec.json.decode((await self._ask("snapshot")).result, type=Snapshot)
+
+    async def settings(self, wish: Wish | None = None) -> SettingsView:
+        """What the person chose about the network, after the wish, if there is one.
+
+        Raises:
+            Problem: the wish cannot be fulfilled; nothing has changed.
+        """
+        message = await (self._ask("configure", wish) if wish else self._ask("settings"))
+        return msgspec.json.decode(message.result, type=SettingsView)
+
+    async def test_port(self) -> PortTest:
+        """Have others call the engine's computer, which takes some seconds."""
+        return msgspec.json.decode((await self._ask("test_port")).result, type=PortTest)
 
     async def notices(self, since: int = 0) -> list[Notice]:
         """The kept notices with a number greater than `since`."""

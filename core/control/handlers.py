@@ -147,6 +147,17 @@ class Methods:
         msgspec.convert(params, _NoParams)
         return await self._intents.evaluate()
 
+    async def _do_settings(self, params: dict[str, Any]) -> object:
+        msgspec.convert(params, _NoParams)
+        return self._intents.settings()
+
+    async def _do_configure(self, params: dict[str, Any]) -> object:
+        return self._intents.configure(params)
+
+    async def _do_test_port(self, params: dict[str, Any]) -> object:
+        msgspec.convert(params, _NoParams)
+        return await self._intents.test_port()
+
     async def _do_show(self, params: dict[str, Any]) -> object:
         msgspec.convert(params, _NoParams)
         return {"clients": self._show()}

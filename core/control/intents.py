@@ -1,8 +1,10 @@
 """What the control door needs of an engine."""
 
+from collections.abc import Mapping
 from typing import Protocol
 
 from core.api.commands import Evaluation
+from core.api.settings import PortTest, SettingsView
 from core.api.snapshot import Snapshot
 
 
@@ -23,3 +25,12 @@ class Intents(Protocol):
 
     async def evaluate(self) -> Evaluation:
         """Look at the held-out text."""
+
+    def settings(self) -> SettingsView:
+        """What the person chose about the network."""
+
+    def configure(self, wish: Mapping[str, object]) -> SettingsView:
+        """Change some of it; the wish (core.api.settings.Wish) is not checked yet."""
+
+    async def test_port(self) -> PortTest:
+        """Have others call this computer."""

@@ -21,6 +21,7 @@ from core.dht.messages import (
     Fetch,
     Find,
     Get,
+    Ping,
     Request,
     encoded_bytes,
 )
@@ -65,6 +66,18 @@ def bundle_answers(answers: Iterable[Answer]) -> list[Answer]:
     if filling:
         packed.append(_one_or_bundled(filling))
     return packed
+
+
+def asking_back(outputs: list[Output], question: list[Output]) -> list[Output]:
+    """Answers to one peer, with the ping for the same peer in the last one's datagram if there is room."""
+    match outputs, question:
+        case [*before, Send(to=to, message=Answer() as answer)], [Send(to=other, message=Ping(query=query))]:
+            if to == other and encoded_bytes(answer) + BUNDLE_HEADER_BYTES <= MESSAGE_BYTES_MAX:
+                inside = answer.answers if isinstance(answer, Bundled) else (cast("Answering", answer),)
+                return [*before, Send(to, Bundled(0, inside, query))]
+        case _:
+            pass
+    return outputs + question
 
 
 def _packed(requests: Sequence[Request], client: bool) -> list[Request]:  # noqa: FBT001 - goes into a message

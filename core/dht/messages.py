@@ -196,6 +196,8 @@ class Bundled(Answer, frozen=True, tag="dht.bundled"):
     """The answers to a bundle, or some of them: the others come in another datagram."""
 
     answers: Annotated[tuple[Answering, ...], Meta(max_length=BUNDLE_MAX)]
+    ping: QueryId = 0
+    """And are you there?  A `Pong` answers this; 0: that is not asked."""
 
 
 DHT_MESSAGES: tuple[type[Message], ...] = (

@@ -114,22 +114,29 @@ class Neighbours:
             return ()
         chosen: dict[PeerId, Contact] = {}
         checked, from_afar = self._settings.check_replies, reach(by.host)
+        known_there, resting = self.table.get, self._backoff.resting
         for contact in contacts:
             peer = contact.peer_id
             if peer == self._me or peer in chosen:
                 self._trace.mark("dht.drop.contact")
                 continue
-            known = self.table.get(peer)
-            if known is None and checked and not may_name(contact.host, from_afar):
-                self._trace.mark("dht.drop.contact.reach")
-                continue
-            best = known or self.book.preferred(contact)
-            if not self._backoff.resting(best, now):
+            best = known_there(peer)
+            if best is None:
+                if checked and not may_name(contact.host, from_afar):
+                    self._trace.mark("dht.drop.contact.reach")
+                    continue
+                best = self.book.preferred(contact)
+            if not resting(best, now):
                 chosen[peer] = best
         return tuple(chosen.values())
 
 
 def _in_order(contacts: Sequence[Contact], key: Key) -> bool:
     target = point(key)
-    away = [position(contact.peer) ^ target for contact in contacts]
-    return away == sorted(away)
+    before = -1
+    for contact in contacts:
+        away = position(contact.peer) ^ target
+        if away < before:
+            return False
+        before = away
+    return True

@@ -8,14 +8,14 @@ from core.base.ids import Key, PeerId
 from core.base.machine import Lost, Received, Send, Tick
 from core.base.signing import Signer, Verifier
 from core.base.trace import Trace
-from core.dht.bundles import bundle_answers, bundle_requests
+from core.dht.bundles import asking_back, bundle_answers, bundle_requests
 from core.dht.classes import KeyClasses, Validator
 from core.dht.copies import Copies
 from core.dht.errands import Errands
 from core.dht.events import Output
 from core.dht.guard import Guard
 from core.dht.memory import Memory
-from core.dht.messages import Answer, Bundle, Bundled, Contact, Observed, Record, Request
+from core.dht.messages import Answer, Bundle, Bundled, Contact, Observed, Ping, Record, Request
 from core.dht.neighbours import Neighbours
 from core.dht.operations import Operation
 from core.dht.parts import Parts
@@ -228,8 +228,7 @@ class DhtNode:
             case Received(sender=sender, message=Request() as request):
                 return self._on_request(sender, request, now)
             case Received(sender=sender, message=Answer() as answer):
-                answers = answer.answers if isinstance(answer, Bundled) else (answer,)
-                return self._bundled([output for one in answers for output in self._on_answer(sender, one, now)])
+                return self._bundled(self._on_answers(sender, answer, now))
             case Observed(peer=peer, host=host, port=port):
                 self._neighbours.observed(peer, host, port)
             case Tick():
@@ -263,7 +262,13 @@ class DhtNode:
             self._neighbours.table.withdrew(sender)
             return outputs
         contact = self._neighbours.to_probe(sender, now)
-        return outputs if contact is None else outputs + self._errands.probe(contact, now)
+        return outputs if contact is None else asking_back(outputs, self._errands.probe(contact, now))
+
+    def _on_answers(self, sender: PeerId, answer: Answer, now: float) -> list[Output]:
+        if not isinstance(answer, Bundled):
+            return self._on_answer(sender, answer, now)
+        outputs = [output for one in answer.answers for output in self._on_answer(sender, one, now)]
+        return outputs + self._on_request(sender, Ping(answer.ping, client=False), now) if answer.ping else outputs
 
     def _on_answer(self, sender: PeerId, answer: Answer, now: float) -> list[Output]:
         heard = self._errands.answered(sender, answer, now)

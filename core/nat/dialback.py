@@ -53,11 +53,16 @@ class DialBacks:
         self.udp: bool | None = None
         self.alone: bool | None = None
         """What the only one who could try says of our TCP port; None: there are others, or it is not believed yet."""
+        self.alone_udp: bool | None = None
+        """And of UDP."""
         self._trusted: set[PeerId] = set()
         self._said: tuple[PeerId, bool] | None = None
         """What it said the last time."""
         self._unanswered: dict[PeerId, float] = {}
         """Candidates that were asked, and since when they have not answered."""
+        self.concluded_at = float("-inf")
+        """When enough of them had last answered."""
+        self._asked_at = float("-inf")
         self._random = random
         self._trace = trace
         self._candidates: OrderedDict[PeerId, Address] = OrderedDict()
@@ -78,7 +83,7 @@ class DialBacks:
         self._ports = ports
         self._asked.clear()
         self._unanswered.clear()
-        self.tcp = self.udp = self.alone = self._said = None
+        self.tcp = self.udp = self.alone = self.alone_udp = self._said = None
         self._ask_at = now + 0.5
 
     def readdressed(self, own: tuple[str, ...]) -> None:
@@ -104,6 +109,16 @@ class DialBacks:
         self._unanswered.pop(peer, None)
 
     @property
+    def asking(self) -> bool:
+        """Whether answers are still waited for."""
+        return bool(self._asked)
+
+    def again(self, now: float) -> None:
+        """Ask now.  Whoever was asked just before would refuse, so then what was found stands."""
+        if not self._asked and now >= self._asked_at + PER_PEER_S:
+            self._ask_at = now
+
+    @property
     def deadline(self) -> float | None:
         """When to be woken."""
         ends = (asked.at + ANSWER_S for asked in self._asked.values())
@@ -122,6 +137,7 @@ class DialBacks:
         there, gone = self._usable(now)
         chosen = self._random.sample(there, min(ASKED_AT_ONCE, len(there)))
         chosen += self._random.sample(gone, min(ASKED_AT_ONCE - len(chosen), len(gone)))
+        self._asked_at = now if chosen else self._asked_at
         outputs: list[Send[DialBack] | Know] = []
         for peer, address in chosen:
             nonce = self._random.randbytes(NONCE_BYTES)
@@ -168,21 +184,22 @@ class DialBacks:
             self.tcp = sum(answers) >= AGREE
             self.udp = knocks >= AGREE
             self.alone = self._said = None
+            self.concluded_at = now
             self._ask_at = now + REFRESH_S
         elif [asked.peer for asked in tried] == [peer for peer, _ in there]:
             for asked in tried:
-                self._hear_alone(asked)
+                self._hear_alone(asked, now)
             self._ask_at = now + ALONE_S
         else:
             if len(there) > 1:
                 self.alone = self._said = None
             self._ask_at = now + SOON_S
 
-    def _hear_alone(self, asked: _Asked) -> None:
+    def _hear_alone(self, asked: _Asked, now: float) -> None:
         """There is nobody else: whoever could mislead us is also the only one by whom others could find us."""
         word = (asked.peer, bool(asked.tcp))
         if asked.peer in self._trusted or word == self._said:
-            self.alone = word[1]
+            self.alone, self.alone_udp, self.concluded_at = word[1], asked.udp, now
         self._said = word
 
     # --- for others --------------------------------------------------------------------------------------------------

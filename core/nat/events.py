@@ -96,6 +96,11 @@ class DialledOut:
     tcp: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Examine:
+    """Our person wants to know how we can be reached: ask others again, now."""
+
+
 # --- what the machine asks --------------------------------------------------------------------------------------------
 
 

@@ -106,6 +106,10 @@ class Mirroring:
             self._candidates.popitem(last=False)
         self._candidates[peer] = address
 
+    def again(self, now: float) -> None:
+        """Ask now."""
+        self._ask_at = now
+
     @property
     def deadline(self) -> float | None:
         """When to be woken."""

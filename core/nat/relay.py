@@ -136,6 +136,11 @@ class RelayService:
             case Lost(peer=peer):
                 return self._gone(peer)
 
+    def limit(self, settings: RelaySettings) -> list[Send[Any]]:
+        """Other limits from now on; with `circuits=0` all are told to look elsewhere."""
+        self.settings = settings
+        return [] if settings.circuits else self.stop()
+
     def stop(self) -> list[Send[Any]]:
         """Our person no longer wants this: tell all."""
         outputs = [Send(peer, Unreserved("this relay closes")) for peer in self._reservations]

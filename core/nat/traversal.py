@@ -13,7 +13,7 @@ from core.nat.card import ADDRESSES_MAX, CARD_LIFETIME_S, Card, Kind, Listed, co
 from core.nat.conduits import Agreed, Conduits, OpenFailed
 from core.nat.dialback import DialBacks
 from core.nat.dials import Dials
-from core.nat.events import CardFound, DialledOut, Failed, LinkUp, Located, PublishCard, ReachChanged, Seen
+from core.nat.events import CardFound, DialledOut, Examine, Failed, LinkUp, Located, PublishCard, ReachChanged, Seen
 from core.nat.messages import (
     OFFERED_MAX,
     Accept,
@@ -68,7 +68,6 @@ class Traversal:
     """
 
     def __init__(self, me: PeerId, *, random: Random, trace: Trace, settings: NatSettings | None = None) -> None:
-        self._settings = settings or NatSettings()
         self._located = Located(addresses=(), tcp_port=0, udp_port=0, quic=False)
         self._located_at: float | None = None
         self._links: OrderedDict[PeerId, LinkUp] = OrderedDict()
@@ -81,7 +80,7 @@ class Traversal:
         self.mirroring = Mirroring(random=random)
         self.dial_backs = DialBacks(random=random, trace=trace)
         self.reservations = Reservations(random=random)
-        self.relay = RelayService(self._settings.relay, trace=trace)
+        self.relay = RelayService((settings or NatSettings()).relay, trace=trace)
         self.conduits = Conduits(random=random, trace=trace, offer=self._offer, relays=lambda: self.reservations.held)
         self._dials = Dials(me, random=random, conduits=self.conduits, card=lambda: self.card)
         self._trace = trace
@@ -114,7 +113,7 @@ class Traversal:
             udp_mapping=self.mirroring.mapping,
             quic=self._located.quic,
             relays=self.reservations.held if self.reservations.wanted else (),
-            relay=reachable and self._settings.relay.circuits > 0,
+            relay=reachable and self.relay.settings.circuits > 0,
             outside=outside.host if outside is not None else "",
         )
 
@@ -158,6 +157,10 @@ class Traversal:
         if relay:
             self.reservations.candidate(peer, address)
         return self._settle(self.reservations.settle(now), now)
+
+    def carry(self, limits: RelaySettings, now: float) -> list[Any]:
+        """Our person allows other things than before to those who want to be carried."""
+        return self._settle(self.relay.limit(limits), now)
 
     def room(self, circuit: bytes) -> int:
         """How many bytes may be written to the circuit now."""
@@ -229,6 +232,10 @@ class Traversal:
                 return self._dials.card_found(peer, card, now)
             case DialledOut(nonce=nonce, tcp=tcp):
                 return list(self.dial_backs.tried(nonce, tcp=tcp))
+            case Examine():
+                self.mirroring.again(now)
+                self.dial_backs.again(now)
+                return [*self.mirroring.tick(now), *self.dial_backs.tick(now)]
             case Seen(peer=peer, address=address):
                 self.mirroring.seen(peer, address)
         return []

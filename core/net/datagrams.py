@@ -1,9 +1,13 @@
 """The UDP side of a host: envelopes in and out of one socket."""
 
 import asyncio
+import contextlib
+import os
+import socket
+import sys
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from core.base.ids import PeerId
 from core.base.problems import ProofProblem, WireProblem
@@ -15,6 +19,11 @@ from core.net.names import is_literal
 SOURCES_MAX = 4096
 FIRST_OTHER = 0x20
 """First bytes from here on are not ours."""
+BUFFER_BYTES: Final = 2 * 1024 * 1024
+"""Of the system, for what arrives while we are busy; it grants as much of it as it likes."""
+DRAIN_MAX: Final = 64
+"""Datagrams taken at a time: asyncio takes one in each turn of its loop, which costs more than the datagram."""
+DATAGRAM_BYTES_MAX: Final = 65_535
 
 
 class DatagramPort(asyncio.DatagramProtocol):
@@ -56,6 +65,7 @@ class DatagramPort(asyncio.DatagramProtocol):
         self._stray = stray
         self._sources: OrderedDict[PeerId, Address] = OrderedDict()
         self._transport: asyncio.DatagramTransport | None = None
+        self._more: socket.socket | None = None
         self.bytes_sent = 0
         self.bytes_received = 0
 
@@ -80,11 +90,22 @@ class DatagramPort(asyncio.DatagramProtocol):
     def connection_made(self, transport: Any) -> None:
         """The socket is there."""
         self._transport = transport
+        own = transport.get_extra_info("socket")
+        if own is None:
+            return
+        with contextlib.suppress(OSError):
+            own.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, BUFFER_BYTES)
+            own.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, BUFFER_BYTES)
+        if sys.platform != "win32":  # there asyncio has a read under way all the time
+            self._more = socket.socket(fileno=os.dup(own.fileno()))
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The socket is gone."""
         del exc
         self._transport = None
+        if self._more is not None:
+            self._more.close()
+            self._more = None
 
     def error_received(self, exc: Exception) -> None:
         """The system could not deliver something of ours; UDP promises nothing."""
@@ -92,7 +113,18 @@ class DatagramPort(asyncio.DatagramProtocol):
         self._trace.mark("net.datagram.undelivered")
 
     def datagram_received(self, data: bytes, addr: tuple[Any, ...]) -> None:
-        """Open it; whatever does not hold is dropped and counted."""
+        """Open it, and those that wait behind it; whatever does not hold is dropped and counted."""
+        self._take(data, addr)
+        for _ in range(DRAIN_MAX):
+            if self._more is None:
+                return
+            try:
+                data, addr = self._more.recvfrom(DATAGRAM_BYTES_MAX)
+            except OSError:  # nothing waits; asyncio hears of anything else
+                return
+            self._take(data, addr)
+
+    def _take(self, data: bytes, addr: tuple[Any, ...]) -> None:
         self.bytes_received += len(data)
         if self._other is not None and data and data[0] >= FIRST_OTHER:
             self._other(data, (str(addr[0]), int(addr[1])))

@@ -26,7 +26,7 @@ from core.nat.card import (
     is_private,
     is_public,
 )
-from core.nat.events import CardFound, DialEnded, FindCard, Located, PublishCard, RelayLost, Seen
+from core.nat.events import CardFound, DialEnded, Examine, FindCard, Located, PublishCard, RelayLost, Seen
 from core.nat.messages import NAT_MESSAGES, Address
 from core.nat.reach import Standing
 from core.nat.relay import RelaySettings
@@ -206,6 +206,22 @@ class Outward:
             self._mapped = address
             if self._host is not None:
                 self._locate(moved=False)
+
+    @property
+    def forwarded(self) -> bool:
+        """Whether the router says that it forwards our port to us."""
+        return self._mapped is not None
+
+    def examine(self) -> None:
+        """Have others look again at how we can be reached."""
+        if self._host is not None:
+            self._host.deliver(Examine())
+
+    def carry(self, limits: RelaySettings) -> None:
+        """Carry so much for others from now on."""
+        outputs = self.traversal.carry(limits, self._now())
+        if self._host is not None:
+            self._host.perform(outputs)
 
     def helper(self, peer: PeerId, host: str, port: int, *, relay: bool, trusted: bool = False) -> None:
         """That peer answers strangers: it may tell us how we look from outside, and carry for us if `relay`.

@@ -231,7 +231,7 @@ class Pace:
         self.download = Lane(steady=steady, call_later=later, used=self._count)
 
     def limit(self, limits: Limits) -> None:
-        """What holds from now on; a schedule calls this whenever its hour comes."""
+        """What holds from now on; the person may change it at any time."""
         self._limits = limits
         self.upload.limit(limits.upload_bytes_s)
         self.download.limit(limits.download_bytes_s)

@@ -2,7 +2,10 @@
 
 QUIC only carries bytes, one bidirectional stream per connection: who is at the other end is proven by our own TLS 1.3
 inside it, exactly as on TCP, so the certificate that QUIC itself demands is made up and checked by nobody.
-`aioquic` does the protocol without sockets.  This module is imported when the first such connection is made.
+`qh3` does the protocol without sockets.  This module is imported when the first such connection is made.
+
+The library grants the other side room as soon as bytes have arrived, read or not.  So each side tells on a stream of
+its own, in eight bytes now and then, how much it has read, and nobody sends more than a window beyond that.
 """
 
 import asyncio
@@ -10,33 +13,39 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from aioquic._buffer import Buffer
-from aioquic.quic.configuration import QuicConfiguration
-from aioquic.quic.connection import QuicConnection
-from aioquic.quic.events import ConnectionTerminated, HandshakeCompleted, StreamDataReceived
-from aioquic.quic.packet import QuicFrameType, QuicPacketType, pull_quic_header
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from qh3.quic.configuration import QuicConfiguration
+from qh3.quic.connection import QuicConnection, QuicConnectionError
+from qh3.quic.events import ConnectionIdIssued, ConnectionTerminated, HandshakeCompleted, StreamDataReceived
 
 from core.net.book import Address
 from core.net.carried import CarriedTransport
+from core.net.flight import Flight
 
 PACKET_BYTES: Final = 1400
 """Fits the usual tunnels: 1492 for PPPoE, less the headers of IPv6 and UDP, and some."""
 WINDOW_BYTES: Final = 4 * 1024 * 1024
 """What the other side may send before we have read it."""
+EXCESS_BYTES: Final = 1024 * 1024
+"""A fragment that was begun within the window is finished beyond it; whoever sends still more does not keep to it."""
+TELL_BYTES: Final = WINDOW_BYTES // 8
+COUNT_BYTES: Final = 8
 UNSENT_BYTES_MIN: Final = 32 * 1024
-UNSENT_BYTES_MAX: Final = 64 * 1024
+UNSENT_BYTES_MAX: Final = 256 * 1024
 UNSENT_S: Final = 0.01
 """What the stream holds unsent takes about so long to leave, within these bounds: control waits behind it."""
-FAST_BYTES: Final = 20 * 1024
-"""A connection from which so much leaves in that time needs no short queue, and short ones would cost it speed."""
 MEASURE_S: Final = 0.1
 IDLE_S: Final = 30.0
 CONNECTIONS_MAX: Final = 256
 CID_BYTES: Final = 8
 FIRST_PACKET_BYTES_MIN: Final = 1200
+DATA_STREAM: Final = 0
+VERSION_1: Final = b"\x00\x00\x00\x01"
+_LONG: Final = 0x80
+_KIND: Final = 0x30
 
 
 def is_quic(first_byte: int) -> bool:
@@ -44,26 +53,16 @@ def is_quic(first_byte: int) -> bool:
     return bool(first_byte & 0x40)
 
 
-class _Connection(QuicConnection):
-    """Grants the other side a window beyond what was read, where the library's own window grows without end."""
+def destination(packet: bytes) -> bytes:
+    """The connection id that a packet of QUIC version 1 names (RFC 8999 section 5); empty: none that can be ours."""
+    if not packet[0] & _LONG:
+        return packet[1 : 1 + CID_BYTES]
+    return packet[6 : 6 + packet[5]] if len(packet) > 6 and packet[1:5] == VERSION_1 else b""
 
-    read_bytes = 0
 
-    def _write_stream_limits(self, builder: Any, space: Any, stream: Any) -> None:
-        del space
-        limit = self.read_bytes + WINDOW_BYTES
-        if limit - stream.max_stream_data_local >= WINDOW_BYTES // 4:
-            stream.max_stream_data_local = limit
-        if stream.max_stream_data_local_sent < stream.max_stream_data_local:
-            frame = builder.start_frame(
-                QuicFrameType.MAX_STREAM_DATA,
-                capacity=1 + 8 + 8,
-                handler=self._on_max_stream_data_delivery,
-                handler_args=(stream,),
-            )
-            frame.push_uint_var(stream.stream_id)
-            frame.push_uint_var(stream.max_stream_data_local)
-            stream.max_stream_data_local_sent = stream.max_stream_data_local
+def _begins(packet: bytes) -> bool:
+    """Whether a packet may begin a connection: an Initial of the size that RFC 9000 section 14.1 demands."""
+    return packet[0] & (_LONG | _KIND) == _LONG and len(packet) >= FIRST_PACKET_BYTES_MIN
 
 
 class QuicEndpoint:
@@ -92,34 +91,23 @@ class QuicEndpoint:
 
     def connect(self, protocol: Any, address: Address) -> None:
         """Begin a connection; `protocol.connection_made` is called when it stands, `connection_lost` if it fails."""
-        connection = _Connection(configuration=_configuration(is_client=True))
-        link = self._add(connection, protocol, address)
+        connection = QuicConnection(configuration=_configuration(is_client=True))
+        link = self._add(connection, protocol, address, own_count_stream=2)
         connection.connect(address, now=self._loop.time())
         link.settle()
 
     def received(self, data: bytes, address: Address) -> bool:
         """Take a packet; whether it was of any use."""
-        try:
-            header = pull_quic_header(Buffer(data=data), host_cid_length=CID_BYTES)
-        except ValueError:
-            return False
-        link = self._links.get(header.destination_cid)
+        cid = destination(data)
+        link = self._links.get(cid)
         if link is None:
-            if (
-                header.packet_type != QuicPacketType.INITIAL
-                or len(data) < FIRST_PACKET_BYTES_MIN
-                or len(self._all) >= CONNECTIONS_MAX
-            ):
+            if len(cid) < CID_BYTES or not _begins(data) or len(self._all) >= CONNECTIONS_MAX:
                 return False
             if self._server is None:
                 self._server = _server_configuration()
-            if header.version not in self._server.supported_versions:
-                return False
-            connection = _Connection(
-                configuration=self._server, original_destination_connection_id=header.destination_cid
-            )
-            link = self._add(connection, self._accept(), address)
-            self._links[header.destination_cid] = link
+            connection = QuicConnection(configuration=self._server, original_destination_connection_id=cid)
+            link = self._add(connection, self._accept(), address, own_count_stream=3)
+            self._links[cid] = link
         link.packet(data, address)
         return True
 
@@ -128,80 +116,112 @@ class QuicEndpoint:
         for link in list(self._all):
             link.abort()
 
-    def _add(self, connection: _Connection, protocol: Any, address: Address) -> "QuicTransport":
-        link = QuicTransport(connection, protocol, address, self._send, self._forget)
-        self._links[connection.host_cid] = link
-        self._all.add(link)
-        return link
+    def name(self, cid: bytes, link: "QuicTransport") -> None:
+        """A connection has another id."""
+        self._links[cid] = link
 
-    def _forget(self, link: "QuicTransport") -> None:
+    def forget(self, link: "QuicTransport") -> None:
+        """A connection is gone."""
         self._all.discard(link)
         self._links = {cid: other for cid, other in self._links.items() if other is not link}
         if not self._all and self._emptied is not None:
             self._emptied()
 
+    def _add(
+        self, connection: QuicConnection, protocol: Any, address: Address, *, own_count_stream: int
+    ) -> "QuicTransport":
+        link = QuicTransport(connection, protocol, address, self, self._send, own_count_stream)
+        self._links[connection.host_cid] = link
+        self._all.add(link)
+        return link
+
 
 class QuicTransport(CarriedTransport):
-    """One connection's stream, as a transport of asyncio."""
+    """One connection's stream, as a transport of asyncio.
+
+    Args:
+        connection: The library's.
+        protocol: The owner.
+        address: Of the other side.
+        endpoint: Told of ids, and of the end.
+        send: Sends a packet.
+        own_count_stream: The unidirectional stream on which we tell how much we have read.
+    """
 
     def __init__(
         self,
-        connection: _Connection,
+        connection: QuicConnection,
         protocol: Any,
         address: Address,
+        endpoint: QuicEndpoint,
         send: Callable[[bytes, Address], object],
-        forget: Callable[["QuicTransport"], None],
+        own_count_stream: int,
     ) -> None:
         super().__init__(protocol, extra={"peername": address, "way": "quic"})
         self._connection = connection
+        self._endpoint = endpoint
         self._send = send
-        self._forget = forget
+        self._own_count_stream = own_count_stream
+        self._packets: list[bytes] = []
+        self._source = address
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = 0.0
-        self._written = 0
-        self._unsent_bytes_max = UNSENT_BYTES_MAX
+        self._written = self._read_there = 0
+        self._taken = self._read_here = self._told = 0
+        self._count = bytearray()
+        self._flight = Flight()
+        self._unsent_bytes_max = UNSENT_BYTES_MIN
         self._measured_at = self._loop.time()
-        self._sent_then = 0
+        self._left_then = 0
         self._planned = False
 
     def packet(self, data: bytes, address: Address) -> None:
-        """A packet of this connection arrived."""
-        self._connection.receive_datagram(data, address, now=self._loop.time())
+        """A packet of this connection arrived; those of one turn of the loop are looked at together."""
+        if address != self._source:
+            self._look()
+            self._source = address
+        self._packets.append(data)
         self._plan()
 
     # --- what a carrier does -----------------------------------------------------------------------------------------
 
     def carry(self, data: bytes) -> None:
         """Hand bytes to the stream."""
-        self._connection.send_stream_data(0, data)
+        self._connection.send_stream_data(DATA_STREAM, data)
         self._written += len(data)
         self._plan()
 
     def room(self) -> bool:
-        """Whether the stream has sent nearly all that it was given."""
-        stream: Any = self._connection._streams.get(0)  # noqa: SLF001 - the library tells nobody how much it holds
-        if stream is None:
-            return True
-        sent = stream.sender.highest_offset
+        """Whether the stream has sent nearly all that it was given, and the other side has read what it got."""
+        if self._written - self._read_there >= WINDOW_BYTES:
+            return False
+        unsent = self._connection.get_send_buffer_size(DATA_STREAM)
+        if unsent + self._in_flight() >= self._flight.window_bytes:
+            return False
         now = self._loop.time()
         if now >= self._measured_at + MEASURE_S:
-            leaving = int((sent - self._sent_then) / (now - self._measured_at) * UNSENT_S)
-            self._unsent_bytes_max = UNSENT_BYTES_MAX if leaving > FAST_BYTES else max(UNSENT_BYTES_MIN, leaving)
-            self._measured_at, self._sent_then = now, sent
-        return bool(self._written - sent < self._unsent_bytes_max)
+            left = self._written - unsent
+            leaving = int((left - self._left_then) / (now - self._measured_at) * UNSENT_S)
+            self._unsent_bytes_max = min(max(UNSENT_BYTES_MIN, leaving), UNSENT_BYTES_MAX)
+            self._measured_at, self._left_then = now, left
+        return unsent < self._unsent_bytes_max
 
     def consumed(self, count: int) -> None:
         """The owner has read `count` bytes, so the other side may send as many more."""
-        self._connection.read_bytes += count
-        self._plan()
+        self._read_here += count
+        if self._read_here - self._told >= TELL_BYTES:
+            self._told = self._read_here
+            self._connection.send_stream_data(self._own_count_stream, self._told.to_bytes(COUNT_BYTES))
+            self._plan()
 
     def end(self, *, at_once: bool) -> None:
         """Nothing more is sent."""
         if at_once:
             self._connection.close()
+            self._depart()
         else:
-            self._connection.send_stream_data(0, b"", end_stream=True)
-        self._plan()
+            self._connection.send_stream_data(DATA_STREAM, b"", end_stream=True)
+            self._plan()
 
     # --- inside ------------------------------------------------------------------------------------------------------
 
@@ -212,22 +232,66 @@ class QuicTransport(CarriedTransport):
             self._loop.call_soon(self.settle)
 
     def settle(self) -> None:
-        """Take the events, send what there is, and see to the timer."""
+        """Look at the packets, take the events, send what there is, and see to the timer."""
         self._planned = False
-        while (event := self._connection.next_event()) is not None:
+        if self.gone:
+            return
+        try:
+            self._look()
+            self._take_events()
+            self._depart()
+        except QuicConnectionError:  # the other side does not keep to the protocol
+            self.abort()
+        if not self.gone:
+            self.breathe()
+            self._arm(self._connection.get_timer())
+
+    def _look(self) -> None:
+        packets, self._packets = self._packets, []
+        if packets:
+            before, now = self._in_flight(), self._loop.time()
+            self._connection.receive_many_datagrams(packets, self._source, now)
+            if self._in_flight() < before and (rtt_s := self._round_trip_s()) is not None:
+                self._flight.seen(now, rtt_s=rtt_s, flight_bytes=before)
+
+    def _in_flight(self) -> int:
+        core = self._connection._core  # noqa: SLF001 - pinned; the library tells it to nobody else
+        return 0 if core is None else core.bytes_in_flight
+
+    def _round_trip_s(self) -> float | None:
+        core = self._connection._core  # noqa: SLF001 - as above
+        return None if core is None else core.latest_rtt
+
+    def _take_events(self) -> None:
+        while not self.gone and (event := self._connection.next_event()) is not None:
             match event:
                 case HandshakeCompleted():
                     self.made()
-                case StreamDataReceived(stream_id=0, data=data, end_stream=ended):
-                    self.arrived(data, ended=ended)
+                case StreamDataReceived(stream_id=stream, data=data, end_stream=ended) if stream == DATA_STREAM:
+                    self._taken += len(data)
+                    if self._taken - self._read_here > WINDOW_BYTES + EXCESS_BYTES:
+                        self.abort()
+                    else:
+                        self.arrived(data, ended=ended)
+                case StreamDataReceived(stream_id=stream, data=data) if stream == 5 - self._own_count_stream:
+                    self._hear(data)
+                case ConnectionIdIssued(connection_id=cid):
+                    self._endpoint.name(cid, self)
                 case ConnectionTerminated():
-                    self._leave()
-                    return
-        now = self._loop.time()
-        for data, address in self._connection.datagrams_to_send(now=now):
+                    self.lost()
+
+    def _hear(self, data: bytes) -> None:
+        """The other side tells how much it has read; only the last count matters."""
+        self._count += data
+        whole = len(self._count) // COUNT_BYTES * COUNT_BYTES
+        if whole:
+            told = int.from_bytes(self._count[whole - COUNT_BYTES : whole])
+            self._read_there = max(self._read_there, min(told, self._written))
+            del self._count[:whole]
+
+    def _depart(self) -> None:
+        for data, address in self._connection.datagrams_to_send(self._loop.time()):
             self._send(data, (str(address[0]), int(address[1])))
-        self.breathe()
-        self._arm(self._connection.get_timer())
 
     def _arm(self, at: float | None) -> None:
         if self._timer is not None:
@@ -235,32 +299,33 @@ class QuicTransport(CarriedTransport):
                 return
             self._timer.cancel()
             self._timer = None
-        if at is not None and not self.gone:
+        if at is not None:
             self._timer_at = at
             self._timer = self._loop.call_at(at, self._ring)
 
     def _ring(self) -> None:
         self._timer = None
-        now = self._loop.time()
-        self._connection.handle_timer(now=now)
+        self._connection.handle_timer(self._loop.time())
         self.settle()
 
-    def _leave(self) -> None:
-        self._arm(None)
-        self._forget(self)
-        self.lost()
+    def lost(self, error: Exception | None = None) -> None:
+        """The connection is gone."""
+        if not self.gone:
+            self._arm(None)
+            self._endpoint.forget(self)
+        super().lost(error)
 
 
 def _configuration(*, is_client: bool) -> QuicConfiguration:
     return QuicConfiguration(
         alpn_protocols=["potluck"],
         is_client=is_client,
-        congestion_control_algorithm="reno",
         connection_id_length=CID_BYTES,
         idle_timeout=IDLE_S,
-        max_data=2**60,
-        max_stream_data=WINDOW_BYTES,
+        max_data=2 * (WINDOW_BYTES + EXCESS_BYTES),
+        max_stream_data=2 * (WINDOW_BYTES + EXCESS_BYTES),
         max_datagram_size=PACKET_BYTES,
+        probe_datagram_size=False,
         verify_mode=0,
     )
 
@@ -270,8 +335,7 @@ def _server_configuration() -> QuicConfiguration:
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "potluck")])
     now = datetime.now(UTC)
-    configuration.private_key = key
-    configuration.certificate = (
+    certificate = (
         x509.CertificateBuilder()
         .subject_name(name)
         .issuer_name(name)
@@ -280,5 +344,9 @@ def _server_configuration() -> QuicConfiguration:
         .not_valid_before(now - timedelta(days=1))
         .not_valid_after(now + timedelta(days=3650))
         .sign(key, hashes.SHA256())
+    )
+    configuration.load_cert_chain(
+        certificate.public_bytes(Encoding.PEM),
+        key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()),
     )
     return configuration

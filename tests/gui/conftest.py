@@ -89,9 +89,9 @@ def parts(qt, tmp_path):
     from app.theme import Theme
     from app.views.main_window import MainWindow
 
-    calls: list[str] = []
+    calls: list[object] = []
     store = Store()
-    intents = Intents(calls.append, store)
+    intents = Intents(lambda method, wish=None: calls.append(method if wish is None else (method, wish)), store)
     choices = Choices(tmp_path / "window.ini")
     theme = Theme(qt, choices.theme)
     window = MainWindow(store, intents, theme=theme, choices=choices)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from core.api.settings import SettingsView
 from core.api.snapshot import (
     Activity,
     Collaboration,
@@ -147,6 +148,20 @@ def empty() -> Snapshot:
     )
     me = msgspec.structs.replace(whole.me, samples=0, samples_pending=0, samples_per_s=0.0, epochs=0)
     return msgspec.structs.replace(whole, me=me, peers=[], samples_per_s=0.0)
+
+
+def settings() -> SettingsView:
+    """Of somebody who has chosen a few things."""
+    return SettingsView(
+        upload_bytes_s=250_000.0,
+        download_bytes_s=None,
+        month_bytes=50_000_000_000,
+        use_metered=False,
+        relay=True,
+        hours="mon-fri 20:30-07:00, sat sun",
+        port=24_000,
+        month_used_bytes=1_234_567_890,
+    )
 
 
 STATES = {

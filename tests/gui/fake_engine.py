@@ -43,6 +43,7 @@ class FakeDoor:
         self.snapshot = snapshot or _examples().snapshot()
         self.protocol = protocol
         self.calls: list[str] = []
+        self.settings = _examples().settings()
         self.headers: list[Headers] = []
         self.refuse: ProblemView | None = None
         self.quit_asked = threading.Event()
@@ -120,7 +121,11 @@ class FakeDoor:
             "notices": [],
             "evaluate": {"epoch": 40, "loss": 4.81, "loss_unigram": 6.31},
             "show": {"clients": len(self.clients)},
+            "settings": self.settings,
+            "test_port": {"port": 24_000, "sentence": "Others have called and got through."},
         }
+        if request.method == "configure":
+            self.settings = results["configure"] = _with(self.settings, **request.params)
         self._send(client, base | {"result": results.get(request.method)})
         self._carry_out(request.method)
 
@@ -141,8 +146,8 @@ class FakeDoor:
             client.send(msgspec.json.encode(message).decode())
 
 
-def _with(snapshot: Snapshot, **changes: object) -> Snapshot:
-    return msgspec.structs.replace(snapshot, **changes)
+def _with(struct: msgspec.Struct, **changes: object) -> msgspec.Struct:
+    return msgspec.structs.replace(struct, **changes)
 
 
 def _advance(door: FakeDoor, step: int) -> None:

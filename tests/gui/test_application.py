@@ -173,3 +173,27 @@ def test_commands(monkeypatch, tmp_path):
     assert engine_command(tmp_path) == [sys.executable, "-m", "core", "engine", "--home", str(tmp_path), "--embedded"]
     monkeypatch.setattr(sys, "frozen", True, raising=False)
     assert engine_command(tmp_path)[:2] == [sys.executable, "engine"]
+
+
+def test_settings_are_asked_for_changed_and_refused(connected, until):
+    from core.api.snapshot import ProblemView
+
+    application, door = connected
+    dialog, news = application.window.settings, application.window.status
+    application.window.actions_.settings.trigger()
+    until(dialog.save.isEnabled)
+    dialog.network.relay.setChecked(False)
+    door.refuse = ProblemView("setting.relay", "This cannot be.", "Choose again.")
+    dialog.save.click()
+    until(lambda: dialog.network.fields["relay"].problem)
+    assert dialog.isVisible()
+    assert application.window.banner.problem is None
+    door.refuse = None
+    dialog.save.click()
+    until(lambda: not dialog.isVisible())
+    assert door.settings.relay is False
+    assert news.news == "The settings are saved."
+    application.window.actions_.settings.trigger()
+    until(dialog.save.isEnabled)
+    dialog.network.test.click()
+    until(lambda: "got through" in dialog.network.tested)

@@ -69,6 +69,19 @@ def test_calls_are_answered(heard, fake_engine, tmp_path, until):
         assert heard.failures == [("resume", door.refuse)]
 
 
+def test_settings_go_down_and_come_up(heard, fake_engine, tmp_path, until):
+    with fake_engine.FakeDoor(tmp_path) as door:
+        heard.client.start()
+        until(lambda: heard.snapshots and door.clients)
+        heard.client.call("settings")
+        heard.client.call("configure", {"relay": False, "month_bytes": None})
+        heard.client.call("test_port")
+        until(lambda: len(heard.answers) == 3)
+        before, after, tested = (result for _, result in heard.answers)
+        assert (before.relay, after.relay, after.month_bytes) == (True, False, None)
+        assert tested.port == 24_000
+
+
 def test_without_an_engine_calls_fail(heard, until):
     heard.client.start()
     until(lambda: heard.state is LinkState.ABSENT)

@@ -1,6 +1,7 @@
 """What the person lets Potluck use of the network."""
 
 import asyncio
+import time
 
 import pytest
 
@@ -9,14 +10,23 @@ from core.allowance import Allowance
 from core.settings import Settings
 
 NOVEMBER = 1_795_000_000.0
+"""Wednesday, 18 November 2026, 12:06:40 an hour ahead of UTC."""
+NIGHTS = Settings(hours="mon-fri 20:00-07:00")
 
 
 class Kept:
-    def __init__(self, folder, settings=None):
+    def __init__(self, folder, settings=None, *, alone=False):
         self.now = NOVEMBER
         self.changes = 0
         self.path = folder / "usage.json"
-        self.allowance = Allowance(settings or Settings(), path=self.path, now=lambda: self.now, changed=self._changed)
+        self.allowance = Allowance(
+            settings or Settings(),
+            path=self.path,
+            now=lambda: self.now,
+            changed=self._changed,
+            alone=alone,
+            offset_s=lambda _: 3600.0,
+        )
 
     def _changed(self):
         self.changes += 1
@@ -41,6 +51,77 @@ def test_a_connection_that_costs_is_left_alone_unless_the_person_says_otherwise(
     kept = Kept(tmp_path, Settings(use_metered=True))
     kept.allowance.metered(True)
     assert kept.allowance.reason == ""
+
+
+def test_outside_the_hours_it_rests_and_says_until_when(tmp_path):
+    kept = Kept(tmp_path, NIGHTS)
+    assert kept.allowance.pace.hindrance == "schedule"
+    assert kept.allowance.reason.endswith("outside the hours that you chose. It continues at 20:00.")
+    assert kept.changes == 1
+    kept.now += 8 * 3600
+    kept.allowance._look()
+    assert kept.allowance.pace.hindrance is None
+    assert kept.allowance.reason == ""
+    kept.now += 2.5 * 86_400
+    kept.allowance._look()
+    assert kept.allowance.reason.endswith("It continues on Monday at 20:00.")
+    assert kept.changes == 3
+
+
+def test_it_rests_until_both_the_hour_and_the_connection_are_right(tmp_path):
+    kept = Kept(tmp_path, NIGHTS)
+    kept.allowance.metered(True)
+    assert "another one, at 20:00 at the earliest" in kept.allowance.reason
+    kept.now += 8 * 3600
+    kept.allowance._look()
+    assert kept.allowance.pace.hindrance == "metered"
+    kept.now += 12 * 3600
+    kept.allowance.metered(False)
+    assert kept.allowance.pace.hindrance == "schedule"
+    kept.allowance.metered(True)
+    kept.now += 12 * 3600
+    kept.allowance.metered(False)
+    assert kept.allowance.pace.hindrance is None
+    assert kept.changes == 6
+
+
+def test_other_choices_hold_at_once(tmp_path):
+    kept = Kept(tmp_path)
+    use(kept, 2_000_000)
+    kept.allowance.metered(True)
+    kept.allowance.apply(Settings(use_metered=True, upload_bytes_s=50_000.0))
+    assert kept.allowance.reason == ""
+    assert kept.allowance.pace.upload.limited
+    kept.allowance.apply(Settings(use_metered=True, month_bytes=1_000_000))
+    assert "month" in kept.allowance.reason
+    assert kept.allowance.pace.hindrance == "month"
+    kept.allowance.apply(NIGHTS)
+    assert kept.allowance.pace.hindrance == "schedule"
+    kept.allowance.apply(Settings())
+    assert kept.allowance.pace.hindrance == "metered"
+    assert not kept.allowance.pace.upload.limited or kept.allowance.pace.upload._shut
+
+
+def test_alone_on_this_computer_only_the_hours_count(tmp_path):
+    settings = Settings(month_bytes=1000, upload_bytes_s=50_000.0)
+    kept = Kept(tmp_path, settings, alone=True)
+    use(kept, 5000)
+    assert kept.allowance.reason == ""
+    assert not kept.allowance.pace.upload.limited
+    kept.allowance.apply(NIGHTS)
+    assert "hours" in kept.allowance.reason
+
+
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="this system keeps one time zone for a process")
+@pytest.mark.parametrize(("zone", "resting"), [("UTC0", True), ("JST-9", False)])
+def test_this_computers_own_clock(tmp_path, monkeypatch, zone, resting):
+    monkeypatch.setenv("TZ", zone)
+    try:
+        allowance = Allowance(NIGHTS, path=tmp_path / "usage.json", now=lambda: NOVEMBER, changed=lambda: None)
+        assert bool(allowance.reason) is resting
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 def test_a_month_is_remembered_and_ends(tmp_path):

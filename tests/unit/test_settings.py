@@ -41,6 +41,7 @@ def test_fields_of_another_version_do_no_harm(tmp_path):
         b'{"threads": -1}',
         b'{"month_bytes": 0}',
         b'{"name": 5}',
+        b'{"hours": "noon"}',
         b" " * 100_000,
     ],
 )

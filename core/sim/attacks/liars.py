@@ -22,6 +22,7 @@ from core.dht.messages import (
     Find,
     Get,
     Nodes,
+    Ping,
     Record,
     Records,
     Request,
@@ -70,6 +71,8 @@ class Liar:
             if not isinstance(output, Send) or not isinstance(output.message, Answer):
                 others.append(output)
                 continue
+            if isinstance(output.message, Bundled) and output.message.ping:
+                others.append(Send(event.sender, Ping(output.message.ping, client=False)))
             for honest in _single(output.message):
                 answer = self._lie(event.sender, asked[honest.query], honest, now)
                 answers += [] if answer is None else [answer]

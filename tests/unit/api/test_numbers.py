@@ -1,6 +1,6 @@
 """Numbers as people read them."""
 
-from core.api.numbers import amount, company, gathered
+from core.api.numbers import amount, company, gathered, speed, volume
 
 
 def test_thousands_are_set_apart_by_a_space():
@@ -16,3 +16,23 @@ def test_more_than_enough_is_enough():
 def test_who_trains_and_who_is_always_on():
     assert company(1, 0) == "1 volunteer"
     assert company(3, 1) == "3 volunteers, 1 always on"
+
+
+def test_speeds_and_amounts_of_data():
+    assert [speed(rate) for rate in (0, 100, 4096, 250_000, 12_500_000, 1e10)] == [
+        "0 bit/s",
+        "800 bit/s",
+        "32.77 kbit/s",
+        "2 Mbit/s",
+        "100 Mbit/s",
+        "80 Gbit/s",
+    ]
+    assert [volume(count) for count in (0, 999, 1000, 1_250_000, 999_999_999, 5 * 10**10, 10**19)] == [
+        "0 bytes",
+        "999 bytes",
+        "1 kB",
+        "1.25 MB",
+        "1 GB",
+        "50 GB",
+        "10000 PB",
+    ]

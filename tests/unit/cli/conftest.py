@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.api.commands import Evaluation
+from core.api.settings import PortTest, SettingsView
 from core.api.snapshot import (
     Activity,
     Collaboration,
@@ -17,10 +18,12 @@ from core.api.snapshot import (
     Snapshot,
     Standing,
 )
-from core.base.problems import NoSpace
+from core.base.problems import NoSpace, UserProblem
 from core.control.door import Door
 from core.control.notices import NoticeRing
 from core.paths import Home
+from core.preferences import Preferences, view
+from core.settings import Settings
 
 
 def a_snapshot(**changes) -> Snapshot:
@@ -62,9 +65,11 @@ def a_snapshot(**changes) -> Snapshot:
 
 
 class CardboardEngine:
-    def __init__(self) -> None:
+    def __init__(self, home: Home) -> None:
         self.contributing = True
         self.full = False
+        self.advice = ""
+        self.preferences = Preferences(home.settings_file, Settings(port=22_222))
 
     def snapshot(self) -> Snapshot:
         problem = ProblemView("x", "A problem.", "A hint.") if self.full else None
@@ -84,13 +89,25 @@ class CardboardEngine:
     async def evaluate(self) -> Evaluation:
         return Evaluation(epoch=1, loss=1.0, loss_unigram=2.0)
 
+    def settings(self) -> SettingsView:
+        return view(self.preferences.settings, month_used_bytes=1_200_000_000, port_now=22_222)
+
+    def configure(self, wish) -> SettingsView:
+        self.preferences.change(wish)
+        return self.settings()
+
+    async def test_port(self) -> PortTest:
+        if self.full:
+            raise UserProblem("Not joined yet.", hint="Wait.")
+        return PortTest(port=22_222, sentence="Others called and got through.", advice=self.advice, tcp=True, udp=True)
+
 
 class RunningEngine:
     """A door that stands open while the test runs."""
 
     def __init__(self, home: Home) -> None:
         self.home = home
-        self.engine = CardboardEngine()
+        self.engine = CardboardEngine(home)
         self.loop = asyncio.new_event_loop()
         self.notices = NoticeRing(lambda: 1000.0)
         self.notices.add("info", "Joined.")

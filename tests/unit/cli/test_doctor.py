@@ -61,7 +61,13 @@ def test_a_port_that_is_free_taken_ours_or_not_drawn(examined, running):
 
 def test_our_own_engine_may_hold_the_port(examined, running):
     save_settings(examined.home.settings_file, Settings(port=22_222))
-    assert "Potluck runs" in doctor.port(examined).sentence
+    said = doctor.port(examined)
+    assert said == Finding("fine", "Potluck runs. Others called and got through.")
+    running.engine.advice = "Open the firewall."
+    assert doctor.port(examined).level == "note"
+    assert doctor.port(examined).advice == "Open the firewall."
+    running.engine.full = True
+    assert "Not joined yet. Wait." in doctor.port(examined).sentence
 
 
 def test_keyrings(examined, monkeypatch):

@@ -1,12 +1,16 @@
 """An engine of cardboard, and a home for it."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from core.api.commands import Evaluation
+from core.api.settings import PortTest, SettingsView
 from core.api.snapshot import Activity, Mine, Snapshot
 from core.paths import Home
+from core.preferences import view
+from core.settings import Settings
 
 
 class CardboardEngine:
@@ -17,6 +21,7 @@ class CardboardEngine:
         self.epoch = 0
         self.raises: Exception | None = None
         self.asked: list[str] = []
+        self.chosen: dict[str, object] = {}
         self.snapshots = 0
 
     def snapshot(self) -> Snapshot:
@@ -46,6 +51,19 @@ class CardboardEngine:
     async def evaluate(self) -> Evaluation:
         self._remember("evaluate")
         return Evaluation(epoch=3, loss=5.0, loss_unigram=6.5)
+
+    def settings(self) -> SettingsView:
+        self._remember("settings")
+        return view(Settings(**self.chosen))
+
+    def configure(self, wish: Mapping[str, object]) -> SettingsView:
+        self._remember("configure")
+        self.chosen |= wish
+        return view(Settings())
+
+    async def test_port(self) -> PortTest:
+        self._remember("test_port")
+        return PortTest(port=22_222, sentence="Others got through.")
 
     def _remember(self, what: str) -> None:
         self.asked.append(what)

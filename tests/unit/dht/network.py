@@ -21,6 +21,7 @@ from core.dht.messages import (
     Bundled,
     Contact,
     Observed,
+    Ping,
     Request,
     encoded_bytes,
 )
@@ -174,6 +175,7 @@ class Network:
         inside = {Bundle: "requests", Bundled: "answers"}.get(type(message))
         for one in (message,) if inside is None else getattr(message, inside):
             self.sent[type(one).__name__] += 1
+        self.sent["Ping"] += isinstance(message, Bundled) and bool(message.ping)
         self.datagrams += 1
         if self.checked:
             message = self._check(node.me, to, message)
@@ -197,6 +199,8 @@ class Network:
         if isinstance(message, Request):
             for one in message.requests if isinstance(message, Bundle) else (message,):
                 self._paid[sender, to, one.query] = encoded_bytes(one)
+        if isinstance(message, Bundled) and message.ping:
+            self._paid[sender, to, message.ping] = encoded_bytes(Ping(message.ping, client=False))
         if isinstance(message, Answer):
             for one in message.answers if isinstance(message, Bundled) else (message,):
                 assert encoded_bytes(one) <= AMPLIFICATION * self._paid[to, sender, one.query]

@@ -124,15 +124,26 @@ def test_an_asker_proves_its_address_before_it_enters():
     assert [type(m) for _, m in sends(node.handle(asked, NOW))] == [Nodes]
     assert trace["dht.note.address_unknown"] == 1
     node.handle(Observed(peer_id(1), contact(1).host, contact(1).port), NOW)
-    nodes, ping = node.handle(asked, NOW)
-    assert isinstance(nodes.message, Nodes)
+    [(_, both)] = sends(node.handle(asked, NOW), Bundled)
+    assert [type(answer) for answer in both.answers] == [Nodes]
     assert node.contacts == []
-    node.handle(Received(peer_id(1), Pong(ping.message.query)), NOW)
+    node.handle(Received(peer_id(1), Pong(both.ping)), NOW)
     assert node.contacts == [contact(1)]
     node.handle(Observed(peer_id(1), "192.0.2.1", 99), NOW)
     assert node.contacts == [Contact(peer_id(1), "192.0.2.1", 99)]
     node.handle(Observed(peer_id(1), "", 99), NOW)
     assert trace["dht.drop.address"] == 1
+
+
+def test_a_question_beside_an_answer_is_answered_whether_the_answer_was_asked_for_or_not():
+    node, trace = make()
+    [(to, pong)] = sends(node.handle(Received(peer_id(1), Bundled(0, (Pong(5),), 77)), NOW))
+    assert (to, pong.query) == (peer_id(1), 77)
+    assert isinstance(pong, Pong)
+    assert trace["dht.drop.unasked"] == 1
+    client, trace = make(client=True)
+    assert client.handle(Received(peer_id(1), Bundled(0, (), 77)), NOW) == []
+    assert trace["dht.drop.asked_client"] == 1
 
 
 def test_clients_ask_without_being_entered_and_answer_nobody():
@@ -282,7 +293,8 @@ def test_strangers_can_not_make_it_ask_without_limit():
     pings = 0
     for number in range(1, 500):
         node.handle(Observed(peer_id(number), contact(number).host, contact(number).port), NOW)
-        pings += len(sends(node.handle(Received(peer_id(number), Ping(1, False)), NOW), Ping))
+        outputs = node.handle(Received(peer_id(number), Ping(1, False)), NOW)
+        pings += sum(bool(both.ping) for _, both in sends(outputs, Bundled)) + len(sends(outputs, Ping))
     assert pings == PROBES_MAX
 
 

@@ -206,3 +206,23 @@ def test_another_network_forgets_what_one_said_alone() -> None:
     stage.run(2)
     stage.machine.located(("20.0.0.8",), (5000, 5000), stage.now)
     assert stage.machine.alone is None
+
+
+def test_a_person_may_have_others_asked_again_but_not_those_who_would_refuse() -> None:
+    machine, asks = asking()
+    machine.again(1.0)
+    assert machine.asking
+    assert machine.tick(1.1) == []  # a round is under way
+    for ask in asks[:2]:
+        answer(machine, ask, tcp=False, knock=False)
+    assert not machine.asking
+    assert machine.concluded_at == 1.0
+    machine.again(20.0)
+    assert machine.tick(20.0) == []
+    machine.again(31.0)
+    again = [out for out in machine.tick(31.0) if isinstance(out, Send)]
+    assert len(again) == 3
+    assert (machine.tcp, machine.udp) == (False, False)  # what was found stands until there is news
+    for ask in again[:2]:
+        answer(machine, ask, tcp=True, knock=True)
+    assert (machine.tcp, machine.udp) == (True, True)

@@ -178,3 +178,12 @@ def test_idle_circuits_and_unanswered_ones_end() -> None:
     assert len(service.handle(Tick(), NOW + 10)) == 2
     assert len(service.handle(Tick(), NOW + 180)) == 2
     assert service.circuits == 0
+
+
+def test_a_person_may_change_their_mind() -> None:
+    service = relay()
+    opened(service)
+    assert {out.to for out in service.limit(RelaySettings(circuits=0))} == {A, B}
+    assert refusals(list(service.handle(Received(B, Reserve()), NOW))) == ["not a relay"]
+    assert service.limit(RelaySettings()) == []
+    assert isinstance(service.handle(Received(B, Reserve()), NOW)[0].message, Reserved)

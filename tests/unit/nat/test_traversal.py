@@ -11,7 +11,18 @@ from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick
 from core.base.trace import Trace
 from core.nat.card import Kind, Listed
-from core.nat.events import CardFound, DialledOut, Failed, LinkUp, Located, ReachChanged, Seen, Way
+from core.nat.events import (
+    CardFound,
+    DialledOut,
+    Examine,
+    Failed,
+    LinkUp,
+    Located,
+    PublishCard,
+    ReachChanged,
+    Seen,
+    Way,
+)
 from core.nat.messages import (
     NAT_MESSAGES,
     Accept,
@@ -418,3 +429,23 @@ def test_nothing_from_outside_raises(events: list[tuple[Any, float]]) -> None:
 
 def test_all_messages_are_in_the_fuzz() -> None:
     assert len(NAT_MESSAGES) == 17
+
+
+def test_whether_we_carry_for_others_is_on_our_card_at_once() -> None:
+    _, _, (home,) = world_of("public")
+    for limits, carries in ((RelaySettings(circuits=0), False), (RelaySettings(), True)):
+        outputs = home.machine.carry(limits, 50.0)
+        (card,) = (output.card for output in outputs if isinstance(output, PublishCard))
+        assert card.relay is carries
+        assert home.machine.carry(limits, 51.0) == []
+
+
+def test_a_person_may_have_it_examined_again() -> None:
+    world, _, (home,) = world_of("moved")
+    reach, before = home.machine.reach, home.machine.dial_backs.concluded_at
+    world.tell(home, Examine())
+    assert home.machine.dial_backs.asking
+    world.run(6)
+    assert not home.machine.dial_backs.asking
+    assert home.machine.dial_backs.concluded_at > before
+    assert home.machine.reach == reach

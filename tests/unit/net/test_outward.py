@@ -13,9 +13,10 @@ from core.base.trace import Trace
 from core.dht.events import Found, Learned, Stored
 from core.dht.messages import Contact, Observed, Ping, Record
 from core.nat.card import NOBODY, Card, Kind, Listed, card_key, decode, encode
-from core.nat.events import CardFound, DialEnded, FindCard, Know, Located, PublishCard, ReachChanged, Seen, Way
+from core.nat.events import CardFound, DialEnded, Examine, FindCard, Know, Located, PublishCard, ReachChanged, Seen, Way
 from core.nat.messages import Address, Knock, Mirror
 from core.nat.reach import Reach, Standing
+from core.nat.relay import RelaySettings
 from core.nat.traversal import Traversal
 from core.net import outward as outward_module
 from core.net.interfaces import is_loopback, own_hosts
@@ -350,6 +351,23 @@ async def test_mirrors_are_asked_through_the_host():
     stage = Stage(helpers=(Contact(ANNA, "11.1.1.1", 7),))
     assert stage.host.known == {ANNA: Address("11.1.1.1", 7)}
     assert any(isinstance(send.message, Mirror) and send.to == ANNA for send in stage.host.sent)
+
+
+@in_loop
+async def test_what_the_person_wants_reaches_traversal_before_and_after_the_start():
+    stage = Stage(begun=False)
+    stage.outward.examine()
+    stage.outward.carry(RelaySettings(circuits=0))
+    assert stage.traversal.relay.settings.circuits == 0
+    assert not stage.traversal.heard
+    stage = Stage()
+    stage.outward.examine()
+    stage.outward.carry(RelaySettings(circuits=3))
+    assert len(stage.told(Examine)) == 1
+    assert stage.traversal.relay.settings.circuits == 3
+    assert not stage.outward.forwarded
+    stage.outward.mapped(PLACE)
+    assert stage.outward.forwarded
 
 
 @pytest.mark.parametrize(

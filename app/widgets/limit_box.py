@@ -1,0 +1,62 @@
+"""A number with a unit, or no limit."""
+
+from PySide6.QtWidgets import QAbstractSpinBox, QDoubleSpinBox, QWidget
+
+from app import text
+
+LADDER = (1, 2, 5)
+"""Steps of the arrow keys, times powers of ten."""
+
+
+class LimitBox(QDoubleSpinBox):
+    """An amount that the person allows; below the smallest stands "No limit".
+
+    Args:
+        unit: Behind the number.
+        scale: What the engine calls one of that unit.
+        first: The smallest that the arrow keys give.
+        most: The largest.
+    """
+
+    def __init__(self, *, unit: str, scale: float, first: float, most: float, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._scale = scale
+        self._first = first
+        self._shown: tuple[float, float | None] = (0.0, None)
+        self.setDecimals(2)
+        self.setRange(0.0, most)
+        self.setSuffix(f" {unit}")
+        self.setSpecialValueText(text.tr("No limit"))
+        self.setCorrectionMode(QAbstractSpinBox.CorrectionMode.CorrectToNearestValue)
+        self.setGroupSeparatorShown(False)
+        self.setMinimumWidth(self.fontMetrics().horizontalAdvance(f"100000.00 {unit}") + 48)
+
+    @property
+    def limit(self) -> float | None:
+        """What it stands at, as the engine counts; exactly what was shown, unless the person has changed it."""
+        if self.value() == self._shown[0]:
+            return self._shown[1]
+        return self.value() * self._scale or None
+
+    def show_limit(self, limit: float | None) -> None:
+        """Stand at a limit of the engine's; None: no limit."""
+        self.setValue(0.0 if limit is None else max(0.01, limit / self._scale))
+        self._shown = (self.value(), limit)
+
+    def stepBy(self, steps: int) -> None:
+        """Of Qt: 1, 2, 5, 10, 20 and so on."""
+        value = self.value()
+        for _ in range(abs(steps)):
+            value = self._above(value) if steps > 0 else self._below(value)
+        self.setValue(value)
+        self.selectAll()
+
+    def _above(self, value: float) -> float:
+        return next((rung for rung in self._rungs() if rung > value + 1e-9), value)
+
+    def _below(self, value: float) -> float:
+        return next((rung for rung in reversed(self._rungs()) if rung < value - 1e-9), 0.0)
+
+    def _rungs(self) -> list[float]:
+        rungs = [digit * 10.0**power for power in range(-2, 8) for digit in LADDER]
+        return [rung for rung in rungs if self._first <= rung <= self.maximum()]

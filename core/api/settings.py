@@ -1,0 +1,55 @@
+"""What the person chose about the network, and what the engine says of its port: shared by all who show it."""
+
+import msgspec
+
+RATE_BYTES_S_MIN = 5000.0
+"""With less, nobody could stay in a swarm (core.net.pace.SMALLEST_BYTES_S)."""
+RATE_BYTES_S_MAX = 1e11
+MONTH_BYTES_MIN = 10**6
+MONTH_BYTES_MAX = 10**15
+PORT_MIN = 1024
+"""Systems keep the ports below for themselves."""
+PORT_MAX = 65_535
+
+Wish = dict[str, int | float | str | bool | None]
+"""What to change: names are fields of `SettingsView`; None: no limit."""
+
+FIELDS = ("upload_bytes_s", "download_bytes_s", "month_bytes", "use_metered", "relay", "hours", "port")
+"""Of `SettingsView`, those that `configure` changes."""
+PROBLEM_PREFIX = "setting."
+"""With the name of a field it is the code of a problem that is about that field."""
+
+
+class SettingsView(msgspec.Struct, frozen=True, kw_only=True):
+    """The choices, as they are kept."""
+
+    upload_bytes_s: float | None
+    """No more is sent; None: no limit."""
+    download_bytes_s: float | None
+    month_bytes: int | None
+    """Sent and received in a calendar month; None: no limit."""
+    use_metered: bool
+    """Whether a connection that costs money is used too."""
+    relay: bool
+    """Whether connections of others are carried."""
+    hours: str
+    """When Potluck may work (core.api.week.read_week)."""
+    port: int
+    """For other peers; 0: the first start draws one."""
+    month_used_bytes: int | None = None
+    """Sent and received in this month; None: not known."""
+    note: str = ""
+    """What does not count yet, as a sentence."""
+
+
+class PortTest(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether others can call this computer."""
+
+    port: int
+    """The one that is in use; 0: none is needed."""
+    sentence: str
+    advice: str = ""
+    """What would help; empty if nothing is needed."""
+    tcp: bool | None = None
+    """Whether calls over TCP get through; None: not known."""
+    udp: bool | None = None

@@ -1,0 +1,82 @@
+"""Amounts as people write them: 2mbit, 50GB, yes."""
+
+import re
+from typing import Final
+
+from core.base.problems import BadInput
+
+_NUMBER: Final = re.compile(r"(\d{1,15}(?:[.,]\d{1,6})?)\s*([a-z/]*)", re.IGNORECASE)
+_SCALES: Final = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_NO_LIMIT: Final = frozenset({"none", "no", "off", "unlimited", "no limit", "nolimit"})
+_RATE_HINT: Final = "Write it like this: 2mbit (a second), 500kbit, 1.5MB, or none for no limit."
+_VOLUME_HINT: Final = "Write it like this: 50GB, 800MB, or none for no limit."
+
+
+def read_rate(text: str) -> float | None:
+    """Bytes a second; None: no limit.
+
+    Raises:
+        BadInput: it cannot be read.
+    """
+    if text.lower() in _NO_LIMIT:
+        return None
+    number, unit = _parted(text, _RATE_HINT)
+    unit = re.sub(r"/s(ec)?$|ps$", "", unit)
+    bits = re.fullmatch(r"([kmgt]?)(?:bits?|b)", unit, re.IGNORECASE)
+    if bits is None:
+        found = re.fullmatch(r"([kmgt]?)bytes?", unit, re.IGNORECASE)
+        if found is None:
+            raise BadInput(f"{text[:40]!a} has no unit of a speed.", hint=_RATE_HINT)
+        return number * _SCALES[found[1].lower()]
+    if unit.endswith("B"):
+        return number * _SCALES[bits[1].lower()]
+    if unit.endswith("b") and "/" not in text and not text.endswith("ps"):
+        raise BadInput(f"{text[:40]!a} could mean bits or bytes.", hint=_RATE_HINT)
+    return number * _SCALES[bits[1].lower()] / 8
+
+
+def read_volume(text: str) -> int | None:
+    """Bytes; None: no limit.
+
+    Raises:
+        BadInput: it cannot be read.
+    """
+    if text.lower() in _NO_LIMIT:
+        return None
+    number, unit = _parted(text, _VOLUME_HINT)
+    found = re.fullmatch(r"([kmgt]?)(?:b|bytes?)", unit, re.IGNORECASE)
+    if found is None:
+        raise BadInput(f"{text[:40]!a} has no unit of an amount.", hint=_VOLUME_HINT)
+    return round(number * _SCALES[found[1].lower()])
+
+
+def read_choice(text: str) -> bool:
+    """Yes or no.
+
+    Raises:
+        BadInput: neither.
+    """
+    word = text.lower()
+    if word in {"yes", "on", "true", "1"}:
+        return True
+    if word in {"no", "off", "false", "0"}:
+        return False
+    raise BadInput(f"{text[:40]!a} is neither yes nor no.", hint="Say yes or no.")
+
+
+def read_whole(text: str) -> int:
+    """A whole number.
+
+    Raises:
+        BadInput: it is none.
+    """
+    if not (text.isascii() and text.isdecimal() and len(text) < 16):
+        raise BadInput(f"{text[:40]!a} is no whole number.", hint="Write it in digits, as in 24000.")
+    return int(text)
+
+
+def _parted(text: str, hint: str) -> tuple[float, str]:
+    found = _NUMBER.fullmatch(text.strip())
+    if found is None:
+        raise BadInput(f"{text[:40]!a} is no amount.", hint=hint)
+    return float(found[1].replace(",", ".")), found[2]

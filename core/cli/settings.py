@@ -1,0 +1,157 @@
+"""`potluck settings`: what Potluck may use, shown and changed, whether an engine runs or not."""
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from core.api.numbers import speed, volume
+from core.api.settings import PortTest, SettingsView, Wish
+from core.base.problems import BadInput, UserProblem
+from core.cli.options import Commands, add_home, add_json
+from core.cli.quantities import read_choice, read_rate, read_volume, read_whole
+from core.cli.say import say_json
+from core.control.client import ControlClient, NotRunning
+from core.paths import Home
+from core.preferences import changed, view
+from core.settings import load_settings, save_settings
+
+EXAMPLES: Final = """\
+examples:
+  potluck settings                        show all of them
+  potluck settings upload 2mbit           send no more than that; also 250kB, or none for no limit
+  potluck settings month 50GB             send and receive no more in a calendar month
+  potluck settings metered no             leave connections alone that cost money by the megabyte
+  potluck settings relay yes              carry connections of volunteers whom nobody can call
+  potluck settings hours "mon-fri 20:00-07:00, sat sun"
+                                          when Potluck may work; always for no schedule
+  potluck settings port 24000             where other volunteers call, from the next start on
+  potluck settings port test              have others call now, and say what came of it
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One setting on the command line."""
+
+    field: str
+    """Of `core.api.settings.FIELDS`."""
+    read: Callable[[str], float | str | bool | None]
+    show: Callable[[SettingsView], str]
+
+
+def _limit(rate_bytes_s: float | None) -> str:
+    return "no limit" if rate_bytes_s is None else speed(rate_bytes_s)
+
+
+def _month(shown: SettingsView) -> str:
+    limit = "no limit" if shown.month_bytes is None else volume(shown.month_bytes)
+    return limit if shown.month_used_bytes is None else f"{limit}; {volume(shown.month_used_bytes)} used so far"
+
+
+ROWS: Final[Mapping[str, Row]] = MappingProxyType(
+    {
+        "upload": Row("upload_bytes_s", read_rate, lambda shown: _limit(shown.upload_bytes_s)),
+        "download": Row("download_bytes_s", read_rate, lambda shown: _limit(shown.download_bytes_s)),
+        "month": Row("month_bytes", read_volume, _month),
+        "metered": Row(
+            "use_metered",
+            read_choice,
+            lambda shown: f"{'yes' if shown.use_metered else 'no'} (connections that cost money by the megabyte)",
+        ),
+        "relay": Row(
+            "relay",
+            read_choice,
+            lambda shown: f"{'yes' if shown.relay else 'no'} (carrying connections of others, within small limits)",
+        ),
+        "hours": Row("hours", str, lambda shown: shown.hours),
+        "port": Row("port", read_whole, lambda shown: str(shown.port or "drawn at the first start")),
+    }
+)
+
+
+def add(commands: Commands) -> None:
+    """Add the command to the program."""
+    parser = commands.add_parser(
+        "settings",
+        help="what Potluck may use: limits, hours, port",
+        description="Show what Potluck may use of this computer and its network, or change it; it holds at once.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_home(parser)
+    add_json(parser)
+    parser.add_argument("name", nargs="?", metavar="NAME", help=f"which one: {', '.join(ROWS)}")
+    parser.add_argument("value", nargs="*", metavar="VALUE", help="what it becomes")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Show, change, or test the port.
+
+    Raises:
+        UserProblem: what was given cannot be, or the engine or the disk does not allow it.
+    """
+    home, value = Home.find(args.home), " ".join(args.value).strip()
+    if args.name is not None and args.name not in ROWS:
+        raise BadInput(f"There is no setting {args.name[:40]!a}.", hint=f"There are: {', '.join(ROWS)}.")
+    if args.name == "port" and value == "test":
+        _say_test(asyncio.run(ask_port(home)), json=args.json)
+        return 0
+    wish: Wish = {ROWS[args.name].field: ROWS[args.name].read(value)} if value else {}
+    shown, running = asyncio.run(_settle(home, wish))
+    if args.json:
+        say_json({"event": "settings", "settings": shown, "running": running})
+        return 0
+    print(as_text(shown, [args.name] if args.name is not None else list(ROWS)))
+    if wish and not running:
+        print("Potluck does not run now; this holds from its next start.")
+    return 0
+
+
+def as_text(shown: SettingsView, names: list[str]) -> str:
+    """For a person: a line for each setting, and what does not count yet."""
+    lines = [f"{name:<10}{ROWS[name].show(shown)}" for name in names]
+    if shown.note and "port" in names:
+        lines.append(shown.note)
+    return "\n".join(lines)
+
+
+async def ask_port(home: Home) -> PortTest:
+    """Have others call the engine that runs on `home`.
+
+    Raises:
+        NotRunning: none does.
+        Problem: the engine's.
+    """
+    async with ControlClient.connect(home) as client:
+        return await client.test_port()
+
+
+async def _settle(home: Home, wish: Wish) -> tuple[SettingsView, bool]:
+    """What holds after the wish, and whether an engine runs."""
+    try:
+        async with ControlClient.connect(home) as client:
+            return await client.settings(wish), True
+    except NotRunning:
+        pass
+    except TimeoutError:
+        raise UserProblem("Potluck runs, but does not answer.", hint="Try again in a while.") from None
+    read = load_settings(home.settings_file)
+    if read.notice is not None:
+        print(f"potluck: {read.notice}", file=sys.stderr)
+    settings = read.settings
+    if wish:
+        settings = changed(settings, wish)
+        save_settings(home.settings_file, settings)
+    return view(settings), False
+
+
+def _say_test(tested: PortTest, *, json: bool) -> None:
+    if json:
+        say_json({"event": "port", "test": tested})
+    else:
+        print(f"{tested.sentence}\n{tested.advice}".strip())

@@ -1,0 +1,28 @@
+"""How an engine is started."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.paths import Home
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineOptions:
+    """What the command line, or whoever starts an engine, says once; what the person may change stands in Settings."""
+
+    home: Home
+    name: str = ""
+    """How the leaderboard calls this computer; empty: what the settings say."""
+    bind: str = "0.0.0.0"  # noqa: S104 - a peer is there to be reached
+    host: str = ""
+    """Address that others are told; empty: they observe it."""
+    port: int | None = None
+    """Port for peers; None: the one that the settings keep."""
+    threads: int = 1
+    device: str = "cpu"
+    text: Path | None = None
+    """The one folder of this computer that a collaboration may read; None: none."""
+    last_epoch: int | None = None
+    evaluate_first: bool = False
+    stay: bool = False
+    """When training ends for good because of a problem, stay to tell it; otherwise `serve` raises it."""

@@ -1,0 +1,68 @@
+"""How many bytes a QUIC connection may have on their way: as many as keep the line busy and its queue short.
+
+QUIC's own congestion control (NewReno) fills the router's queue until packets are lost, and then needs many round trips
+to come back.  As FAST TCP does (Jin, Wei, Low 2004), we keep our own window below it, so that about `QUEUE_S` of ours
+waits anywhere; the beginning ends as HyStart's does (RFC 9406): when the round trip grows.
+"""
+
+from collections import deque
+from typing import Final
+
+QUEUE_S: Final = 0.015
+"""Of waiting in queues, as in `core.net.courtesy`."""
+WINDOW_BYTES_MIN: Final = 32 * 1024
+WINDOW_BYTES_MAX: Final = 4 * 1024 * 1024
+START_GROWTH: Final = 1.6
+"""In each round trip, until the line is full."""
+STEADY_GROWTH: Final = 1.25
+"""Afterwards a window grows by no more than this in a round trip."""
+START_EXCESS_S: Final = (0.004, 0.016)
+"""A round trip longer by an eighth, within these bounds, ends the beginning."""
+SMOOTHING: Final = 0.5
+SAMPLES: Final = 8
+"""The shortest of so many last round trips counts: others were lengthened by what is not the line."""
+
+
+class Flight:
+    """See the module's docstring.  Without a clock of its own; times in seconds."""
+
+    def __init__(self) -> None:
+        self.window_bytes = float(WINDOW_BYTES_MIN)
+        self.least_s = float("inf")
+        """The shortest round trip."""
+        self.starting = True
+        self._last: deque[float] = deque(maxlen=SAMPLES)
+        self._ends_at = 0.0
+        self._most_bytes = 0
+
+    def seen(self, now: float, *, rtt_s: float, flight_bytes: int) -> None:
+        """An acknowledgement came.
+
+        Args:
+            now: Seconds.
+            rtt_s: The round trip that it measured.
+            flight_bytes: What was on its way before it came.
+        """
+        self.least_s = min(self.least_s, rtt_s)
+        self._last.append(rtt_s)
+        self._most_bytes = max(self._most_bytes, flight_bytes)
+        if now >= self._ends_at:
+            self._end_round()
+            self._ends_at = now + rtt_s
+
+    def _end_round(self) -> None:
+        shortest_s = min(self._last)
+        used, self._most_bytes = self._most_bytes >= self.window_bytes / 2, 0
+        least, most = START_EXCESS_S
+        if self.starting and shortest_s - self.least_s > min(max(self.least_s / 8, least), most):
+            self.starting = False
+        if not used:
+            return  # who does not use a window learns nothing of a larger one
+        if self.starting:
+            wanted = START_GROWTH * self.window_bytes
+        else:
+            share = self.least_s / shortest_s
+            balanced = share * self.window_bytes * (1 + QUEUE_S / self.least_s)
+            wanted = self.window_bytes + SMOOTHING * (balanced - self.window_bytes)
+            wanted = min(wanted, STEADY_GROWTH * self.window_bytes)
+        self.window_bytes = min(max(wanted, WINDOW_BYTES_MIN), WINDOW_BYTES_MAX)

@@ -1,0 +1,104 @@
+"""Trying whether others can call this computer, for a person who wants to know now."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from core.api.settings import PortTest
+from core.nat.dialback import ANSWER_S, PER_PEER_S
+from core.nat.reach import Reach, Standing
+from core.net.outward import Outward
+
+LOOK_S: Final = 0.2
+PATIENCE_S: Final = ANSWER_S + 2.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tried:
+    """What came of it.
+
+    Attributes:
+        port: That was called.
+        tcp: Whether TCP got through; None: not known.
+        udp: The same for UDP.
+        fresh: Somebody has just tried; else it is what was found earlier.
+        forwarded: The router says that it forwards the port.
+        reach: What follows.
+    """
+
+    port: int
+    tcp: bool | None
+    udp: bool | None
+    fresh: bool
+    forwarded: bool
+    reach: Reach
+
+
+async def try_port(outward: Outward | None, *, port: int, now: Callable[[], float]) -> PortTest:
+    """Have others call, and wait some seconds for what they say.
+
+    Args:
+        outward: None where all others are on this computer.
+        port: At which we listen.
+        now: Unix seconds.
+    """
+    if outward is None:
+        return PortTest(port=0, sentence="All others are on this computer, so no port has to be open.")
+    outward.examine()
+    began = now()
+    calls = outward.traversal.dial_backs
+    while calls.asking and now() < began + PATIENCE_S:  # noqa: ASYNC110 - a machine tells nobody that it is done
+        await asyncio.sleep(LOOK_S)
+    return words(
+        Tried(
+            port=port,
+            tcp=calls.alone if calls.tcp is None else calls.tcp,
+            udp=calls.alone_udp if calls.tcp is None else calls.udp,
+            fresh=calls.concluded_at >= began - PER_PEER_S,
+            forwarded=outward.forwarded,
+            reach=outward.traversal.reach,
+        )
+    )
+
+
+def words(tried: Tried) -> PortTest:
+    """For a person."""
+    return PortTest(port=tried.port, sentence=_sentence(tried), advice=_advice(tried), tcp=tried.tcp, udp=tried.udp)
+
+
+def _sentence(tried: Tried) -> str:
+    if tried.tcp is None:
+        found = f"Nobody has called port {tried.port} yet: it takes two others who can be called themselves."
+        return f"{found} {tried.reach.sentence}"
+    when = "have called" if tried.fresh else "called, some time ago,"
+    called = f"Others {when} port {tried.port} of this computer"
+    match tried.tcp, bool(tried.udp):
+        case True, True:
+            return f"{called} and got through, over TCP and UDP."
+        case True, False:
+            return f"{called} and got through over TCP, but not over UDP."
+        case False, True:
+            return f"{called} and got through over UDP, but not over TCP. {tried.reach.sentence}"
+    return f"{called}, and nobody got through. {tried.reach.sentence}"
+
+
+def _advice(tried: Tried) -> str:
+    if tried.tcp is None:
+        return "Try again when more volunteers are here."
+    if tried.tcp and tried.udp:
+        return ""
+    if tried.tcp or tried.udp:
+        closed = "UDP" if tried.tcp else "TCP"
+        return f"Let {closed} through at the same port: in the router's rule, or in the firewall of this computer."
+    if tried.forwarded:
+        return (
+            "The router says that it forwards the port, so another one stands before it, or a firewall on this "
+            "computer keeps others out. Allow Potluck in the firewall; of another router it is no harm."
+        )
+    if tried.reach.udp == "none":
+        return "No router is in the way, so a firewall is: allow Potluck in the firewall of this computer."
+    opening = f"UPnP or NAT-PMP in the router, or with TCP and UDP of port {tried.port} forwarded to this computer."
+    if tried.reach.standing is Standing.PUNCHABLE:
+        return f"It works well as it is. Connections would start a little faster with {opening}"
+    return f"Others could call with {opening}"

@@ -1,0 +1,108 @@
+"""Limits that are set on a running engine, by the command line, as a person would."""
+
+import asyncio
+import json
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from core.api.snapshot import Activity
+from core.paths import Home
+from core.settings import Settings, load_settings, save_settings
+from tests.process.swarm import CORE, ENVIRONMENT, Collaboration, Volunteer, collaboration, found
+
+pytestmark = pytest.mark.process
+LIMIT_BYTES_S = 12_500.0
+"""100 kbit/s."""
+WIDE = {"hidden_size": 192, "intermediate_size": 768, "embedding_size": 64}
+
+
+async def potluck(one: Volunteer, *words: str) -> dict:
+    """What the command says as JSON; it must end well."""
+    command = [*CORE, *words, "--home", str(one.home.directory), "--json"]
+    done = await asyncio.to_thread(
+        subprocess.run, command, capture_output=True, text=True, timeout=60, check=False, env=ENVIRONMENT
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def join(swarm: Collaboration, name: str) -> Volunteer:
+    """An engine that listens everywhere: only where all are on one computer do limits not count."""
+    return swarm.join(name, "--bind", "0.0.0.0")
+
+
+async def sent(one: Volunteer, seconds: float) -> float:
+    """Bytes a second that it sends in that time."""
+    before, began = await one.snapshot(), time.monotonic()
+    await asyncio.sleep(seconds)
+    after = await one.snapshot()
+    return (after.me.bytes_sent - before.me.bytes_sent) / (time.monotonic() - began)
+
+
+def later() -> tuple[str, str]:
+    """Hours that begin in one or two, and the time at which they do."""
+    then = time.localtime(time.time() + 2 * 3600)  # noqa: TID251 - the hours are those of this computer's clock
+    return f"{time.strftime('%a', then)} {then.tm_hour}:00-24:00", f"{then.tm_hour:02}:00"
+
+
+def test_limits_and_hours_hold_at_once(tmp_path: Path) -> None:
+    charter = found(tmp_path, target_samples=64, numbers=WIDE)
+
+    async def run() -> None:
+        async with collaboration(charter, tmp_path) as swarm:
+            ada, ben = join(swarm, "ada"), join(swarm, "ben")
+            await asyncio.gather(*(one.until(lambda news: news.me.epochs >= 1) for one in (ada, ben)))
+            assert await sent(ada, 3.0) > 2 * LIMIT_BYTES_S
+            told = await potluck(ada, "settings", "upload", "100kbit")
+            assert told["running"]
+            assert told["settings"]["upload_bytes_s"] == LIMIT_BYTES_S
+            assert await sent(ada, 8.0) <= 1.05 * LIMIT_BYTES_S
+            await potluck(ada, "settings", "upload", "none")
+
+            assert told["settings"]["month_used_bytes"] > 1_000_000
+            await potluck(ada, "settings", "month", "1MB")
+            resting = await ada.until(lambda news: news.activity is Activity.PAUSED and news.me.worker_pid is None)
+            assert "month's limit" in resting.sentence
+            assert resting.contributing
+
+            hours, begin = later()
+            await potluck(ada, "settings", "hours", hours)
+            await potluck(ada, "settings", "month", "none")
+            resting = await ada.snapshot()
+            assert resting.activity is Activity.PAUSED
+            assert f"{begin}." in resting.sentence
+            await potluck(ada, "settings", "hours", "always")
+            await ada.until(lambda news: news.me.worker_pid is not None and news.activity is not Activity.PAUSED)
+            assert load_settings(ada.home.settings_file).settings.hours == "always"
+
+            tested = (await potluck(ada, "settings", "port", "test"))["test"]
+            assert tested["port"] > 0
+            assert tested["sentence"].endswith(".")
+
+    asyncio.run(run())
+
+
+def test_an_engine_that_starts_outside_its_hours_rests_even_where_all_are_on_one_computer(tmp_path: Path) -> None:
+    charter = found(tmp_path, target_samples=64)
+    home = Home(tmp_path / "ada")
+    hours, begin = later()
+    home.create()
+    save_settings(home.settings_file, Settings(hours=hours, month_bytes=1_000_000))
+
+    async def run() -> None:
+        async with collaboration(charter, tmp_path) as swarm:
+            ada = swarm.join("ada")
+            resting = await ada.until(lambda news: news.activity is Activity.PAUSED)
+            assert f"{begin}." in resting.sentence
+            assert resting.me.worker_pid is None
+            assert resting.contributing
+            assert (await potluck(ada, "settings", "port", "test"))["test"]["port"] == 0
+            await potluck(ada, "resume")
+            assert (await ada.snapshot()).activity is Activity.PAUSED
+            await potluck(ada, "settings", "hours", "always")
+            await ada.until(lambda news: news.epoch >= 1)
+
+    asyncio.run(run())

@@ -1,0 +1,138 @@
+"""`potluck settings`, with an engine of cardboard and without one."""
+
+import json
+
+import pytest
+
+from core.__main__ import main
+from core.base.problems import BadInput
+from core.cli.quantities import read_choice, read_rate, read_volume, read_whole
+from core.settings import Settings, load_settings, save_settings
+
+
+@pytest.mark.parametrize(
+    ("text", "bytes_s"),
+    [
+        ("2mbit", 250_000),
+        ("2 Mbit/s", 250_000),
+        ("1,5 MB", 1_500_000),
+        ("500kbit", 62_500),
+        ("2Mbps", 250_000),
+        ("250kB/s", 250_000),
+        ("1gbit", 125_000_000),
+        ("4096 bytes", 4096),
+        ("none", None),
+        ("No limit", None),
+    ],
+)
+def test_speeds(text, bytes_s):
+    assert read_rate(text) == bytes_s
+
+
+@pytest.mark.parametrize("text", ["", "2", "fast", "2mb", "2 furlongs", "-1mbit", "1e5kB", "9" * 30 + "kB", "2kB/min"])
+def test_what_is_no_speed_gets_a_sentence(text):
+    with pytest.raises(BadInput, match="2mbit"):
+        read_rate(text)
+
+
+@pytest.mark.parametrize(("text", "count"), [("50GB", 50 * 10**9), ("800 mb", 8 * 10**8), ("1.5TB", 15 * 10**11)])
+def test_amounts(text, count):
+    assert read_volume(text) == count
+    assert read_volume("off") is None
+
+
+@pytest.mark.parametrize("text", ["50", "50 Gbit", "many", "GB"])
+def test_what_is_no_amount_gets_a_sentence(text):
+    with pytest.raises(BadInput, match="50GB"):
+        read_volume(text)
+
+
+def test_choices_and_numbers():
+    assert [read_choice(text) for text in ("Yes", "on", "no", "OFF")] == [True, True, False, False]
+    assert read_whole("24000") == 24_000
+    for read, text in ((read_choice, "maybe"), (read_whole, "-5"), (read_whole, "1.5"), (read_whole, "\u0663")):
+        with pytest.raises(BadInput):
+            read(text)
+
+
+def said(capsys):
+    out, err = capsys.readouterr()
+    assert err == ""
+    return out
+
+
+def test_shown_and_changed_while_an_engine_runs(running, capsys):
+    assert main(["settings"]) == 0
+    shown = said(capsys)
+    assert "upload    no limit\n" in shown
+    assert "month     no limit; 1.2 GB used so far\n" in shown
+    assert "hours     always\n" in shown
+    assert "port      22222\n" in shown
+    assert main(["settings", "upload", "2mbit"]) == 0
+    assert said(capsys) == "upload    2 Mbit/s\n"
+    assert running.engine.preferences.settings.upload_bytes_s == 250_000
+    assert main(["settings", "upload", "none"]) == 0
+    assert running.engine.preferences.settings.upload_bytes_s is None
+    assert main(["settings", "hours", "mon-fri", "20-7,", "sat"]) == 0
+    assert running.engine.preferences.settings.hours == "mon-fri 20-7, sat"
+    capsys.readouterr()
+    assert main(["settings", "port", "24000"]) == 0
+    assert "port 24000 counts from the next start" in said(capsys)
+
+
+def test_shown_and_changed_without_one(home, capsys):
+    save_settings(home.settings_file, Settings(name="Ada"))
+    assert main(["settings", "port"]) == 0
+    assert said(capsys) == "port      drawn at the first start\n"
+    assert main(["settings", "metered", "yes", "--json"]) == 0
+    told = json.loads(said(capsys))
+    assert (told["event"], told["running"], told["settings"]["use_metered"]) == ("settings", False, True)
+    assert main(["settings", "month", "50GB"]) == 0
+    assert said(capsys) == "month     50 GB\nPotluck does not run now; this holds from its next start.\n"
+    assert load_settings(home.settings_file).settings == Settings(
+        name="Ada", use_metered=True, month_bytes=50_000_000_000
+    )
+
+
+def test_a_damaged_file_is_set_aside_and_told(home, capsys):
+    home.create()
+    home.settings_file.write_text("{")
+    assert main(["settings", "relay", "no"]) == 0
+    assert "could not be read" in capsys.readouterr().err
+    assert load_settings(home.settings_file).settings == Settings(relay=False)
+
+
+@pytest.mark.parametrize("runs", [True, False])
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("speed 5", "There is no setting 'speed'."),
+        ("upload 2", "'2' has no unit of a speed."),
+        ("upload 1kbit", "With 1 kbit/s this computer could not stay in touch"),
+        ("hours sometimes", "'sometimes' is neither a day nor times of a day."),
+        ("hours never", "With no hour left"),
+        ("port 80", "no port that a program may choose"),
+        ("relay perhaps", "neither yes nor no"),
+    ],
+)
+def test_what_cannot_be_is_said(request, home, capsys, runs, words, sentence):
+    if runs:
+        request.getfixturevalue("running")
+    assert main(["settings", *words.split()]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert sentence in err
+    assert len(err.splitlines()) == 1
+
+
+def test_the_port_is_tested(running, capsys):
+    assert main(["settings", "port", "test"]) == 0
+    assert said(capsys) == "Others called and got through.\n"
+    running.engine.advice = "Open it."
+    assert main(["settings", "port", "test", "--json"]) == 0
+    assert json.loads(said(capsys))["test"]["advice"] == "Open it."
+
+
+def test_the_port_is_tested_by_an_engine_only(home, capsys):
+    assert main(["settings", "port", "test"]) == 2
+    assert "not running" in capsys.readouterr().err

@@ -1,0 +1,110 @@
+"""Changing what the person chose."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.api.settings import FIELDS, RATE_BYTES_S_MIN
+from core.base.problems import BadInput, UserProblem
+from core.net.pace import SMALLEST_BYTES_S
+from core.preferences import BadSetting, Preferences, changed, view
+from core.settings import Settings, load_settings
+
+WISH = {
+    "upload_bytes_s": 250_000,
+    "download_bytes_s": None,
+    "month_bytes": 5e10,
+    "use_metered": True,
+    "relay": False,
+    "hours": "Mon-Fri  20:00-07:00,  sat sun",
+    "port": 24_000,
+}
+
+
+def test_all_of_them_are_kept_told_and_shown(tmp_path):
+    path, told = tmp_path / "settings.json", []
+    preferences = Preferences(path, Settings(name="Ada", download_bytes_s=1e6))
+    preferences.follow(told.append)
+    preferences.change(WISH)
+    assert told == [preferences.settings]
+    assert load_settings(path).settings == preferences.settings
+    assert preferences.settings.name == "Ada"
+    shown = view(preferences.settings)
+    assert {field: getattr(shown, field) for field in FIELDS} == {
+        **WISH,
+        "month_bytes": 50_000_000_000,
+        "hours": "mon-fri 20:00-07:00, sat sun",
+    }
+    preferences.contribute(on=False)
+    assert load_settings(path).settings.contributing is False
+
+
+@pytest.mark.parametrize(
+    ("wish", "part"),
+    [
+        ({"upload_bytes_s": 0}, "With 0 bit/s this computer could not stay in touch"),
+        ({"upload_bytes_s": 1000.0}, "Allow at least 40 kbit/s"),
+        ({"download_bytes_s": 1e15}, "No connection is that fast. Choose no limit"),
+        ({"download_bytes_s": "much"}, "a number of bytes a second"),
+        ({"download_bytes_s": True}, "a number of bytes a second"),
+        ({"download_bytes_s": float("nan")}, "a number of bytes a second"),
+        ({"month_bytes": 10**400}, "a number of bytes a month"),
+        ({"month_bytes": 0}, "With 0 bytes a month"),
+        ({"month_bytes": 1e17}, "Nobody uses that much"),
+        ({"use_metered": 1}, "only be on or off"),
+        ({"relay": None}, "only be on or off"),
+        ({"hours": "noon"}, "neither a day nor times"),
+        ({"hours": 5}, "never work"),
+        ({"port": 80}, "from 1024 to 65535"),
+        ({"port": 24000.0}, "whole number"),
+        ({"port": True}, "whole number"),
+    ],
+)
+def test_what_cannot_be_gets_a_sentence_and_changes_nothing(tmp_path, wish, part):
+    preferences = Preferences(tmp_path / "settings.json", Settings())
+    with pytest.raises(BadSetting) as caught:
+        preferences.change({"relay": False} | wish)
+    assert part in str(caught.value)
+    assert caught.value.code == f"setting.{next(iter(wish))}"
+    assert preferences.settings == Settings()
+    assert not (tmp_path / "settings.json").exists()
+
+
+def test_what_is_no_setting():
+    with pytest.raises(BadInput, match="There is no setting 'contributing'"):
+        changed(Settings(), {"contributing": False})
+
+
+def test_a_disk_that_cannot_be_written_changes_nothing(tmp_path):
+    (tmp_path / "settings.json").mkdir()
+    told = []
+    preferences = Preferences(tmp_path / "settings.json", Settings())
+    preferences.follow(told.append)
+    with pytest.raises(UserProblem):
+        preferences.change({"relay": False})
+    assert preferences.settings.relay
+    assert told == []
+
+
+def test_a_port_counts_from_the_next_start():
+    assert view(Settings(port=24_000)).note == ""
+    assert view(Settings(port=24_000), port_now=24_000).note == ""
+    assert "port 24000 counts from the next start" in view(Settings(port=24_000), port_now=21_000).note
+
+
+def test_the_smallest_limit_is_the_one_that_is_kept_to():
+    assert RATE_BYTES_S_MIN >= SMALLEST_BYTES_S
+
+
+ANY = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=30)
+
+
+@given(st.dictionaries(st.sampled_from(FIELDS), ANY, max_size=3))
+def test_whatever_is_wished_the_settings_can_be_written_and_read(wish):
+    import msgspec
+
+    try:
+        settings = changed(Settings(), wish)
+    except BadInput:
+        return
+    assert msgspec.json.decode(msgspec.json.encode(settings), type=Settings) == settings
