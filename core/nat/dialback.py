@@ -12,7 +12,6 @@ from typing import Any, Final
 from core.base.ids import PeerId
 from core.base.machine import Send, earliest
 from core.base.trace import Trace
-from core.nat.card import counts
 from core.nat.events import Know, SendAt, TryDialBack
 from core.nat.messages import NONCE_BYTES, Address, DialBack, DialledBack, Knock
 
@@ -23,6 +22,9 @@ REFRESH_S: Final = 600.0
 SOON_S: Final = 15.0
 ALONE_S: Final = 40.0
 """The only one there is, is asked again after so long: not sooner than it answers (`PER_PEER_S`)."""
+FIRST_S: Final = 0.5
+IPV6_FIRST_S: Final = 4.0
+"""Those who can be asked over IPv6 have to be found first; and nobody is asked two things at a time."""
 CANDIDATES_MAX: Final = 32
 TRIES_AT_ONCE: Final = 8
 TRIES_PER_MINUTE: Final = 20
@@ -45,9 +47,14 @@ class DialBacks:
 
     Nobody can be made to call a third party: the address called is the one from which the question came, and only its
     port is the asker's choice.
+
+    Args:
+        random: For nonces and the choice of whom to ask.
+        trace: Counts what is refused to others.
+        ipv6: Ask about IPv6, which only those can tell who are asked over it; otherwise about IPv4.
     """
 
-    def __init__(self, *, random: Random, trace: Trace) -> None:
+    def __init__(self, *, random: Random, trace: Trace, ipv6: bool = False) -> None:
         self.tcp: bool | None = None
         """Whether strangers reach our TCP port; None: not known."""
         self.udp: bool | None = None
@@ -65,13 +72,14 @@ class DialBacks:
         self._asked_at = float("-inf")
         self._random = random
         self._trace = trace
+        self._ipv6 = ipv6
         self._candidates: OrderedDict[PeerId, Address] = OrderedDict()
         self._asked: dict[bytes, _Asked] = {}
         self._ask_at: float | None = None
-        self._own: tuple[str, ...] = ()
         self._ports = (0, 0)
         self._trying: dict[bytes, tuple[PeerId, float]] = {}
-        self._tried: OrderedDict[PeerId, float] = OrderedDict()
+        self._tried: OrderedDict[tuple[PeerId, bool], float] = OrderedDict()
+        """By whom, and whether over IPv6."""
         self._minute_at = 0.0
         self._minute_count = 0
 
@@ -79,19 +87,17 @@ class DialBacks:
 
     def located(self, own: tuple[str, ...], ports: tuple[int, int], now: float) -> None:
         """The network has changed: our IP addresses, and our ports for TCP and UDP."""
-        self._own = own
         self._ports = ports
         self._asked.clear()
         self._unanswered.clear()
         self.tcp = self.udp = self.alone = self.alone_udp = self._said = None
-        self._ask_at = now + 0.5
-
-    def readdressed(self, own: tuple[str, ...]) -> None:
-        """The same network, but our interfaces have other addresses beside."""
-        self._own = own
+        absent = self._ipv6 and not any(":" in host for host in own)
+        self._ask_at = None if absent else now + (IPV6_FIRST_S if self._ipv6 else FIRST_S)
 
     def candidate(self, peer: PeerId, address: Address, *, trusted: bool = False) -> None:
-        """A peer that could try; `trusted`: the collaboration's own."""
+        """A peer that could try, if the address is of our family; `trusted`: the collaboration's own."""
+        if (":" in address.host) is not self._ipv6:
+            return
         if peer not in self._candidates and len(self._candidates) >= CANDIDATES_MAX:
             self._forget(next(iter(self._candidates)))
         self._candidates[peer] = address
@@ -109,13 +115,18 @@ class DialBacks:
         self._unanswered.pop(peer, None)
 
     @property
+    def wanting(self) -> bool:
+        """Whether we would ask, and know too few to be asked."""
+        return self.tcp is None and self._ask_at is not None and len(self._candidates) < ASKED_AT_ONCE
+
+    @property
     def asking(self) -> bool:
         """Whether answers are still waited for."""
         return bool(self._asked)
 
     def again(self, now: float) -> None:
         """Ask now.  Whoever was asked just before would refuse, so then what was found stands."""
-        if not self._asked and now >= self._asked_at + PER_PEER_S:
+        if self._ask_at is not None and not self._asked and now >= self._asked_at + PER_PEER_S:
             self._ask_at = now
 
     @property
@@ -125,7 +136,7 @@ class DialBacks:
         tries = (at + ANSWER_S for _, at in self._trying.values())
         return earliest(self._ask_at, *ends, *tries)
 
-    def tick(self, now: float) -> list[Send[DialBack] | Know]:
+    def tick(self, now: float) -> list[Send[DialBack] | Know | SendAt]:
         """Ask, or draw the conclusion."""
         for nonce in [nonce for nonce, (_, at) in self._trying.items() if at + ANSWER_S <= now]:
             del self._trying[nonce]
@@ -138,17 +149,21 @@ class DialBacks:
         chosen = self._random.sample(there, min(ASKED_AT_ONCE, len(there)))
         chosen += self._random.sample(gone, min(ASKED_AT_ONCE - len(chosen), len(gone)))
         self._asked_at = now if chosen else self._asked_at
-        outputs: list[Send[DialBack] | Know] = []
+        outputs: list[Send[DialBack] | Know | SendAt] = []
         for peer, address in chosen:
             nonce = self._random.randbytes(NONCE_BYTES)
             self._asked[nonce] = _Asked(peer, now)
             self._unanswered.setdefault(peer, now)
-            outputs += [Know(peer, address), Send(peer, DialBack(nonce, *self._ports))]
+            question = DialBack(nonce, *self._ports, ipv6=self._ipv6)
+            if self._ipv6:
+                outputs.append(SendAt(peer, address, question, fresh=False))
+            else:
+                outputs += [Know(peer, address), Send(peer, question)]
         return outputs
 
     def _usable(self, now: float) -> tuple[list[tuple[PeerId, Address]], list[tuple[PeerId, Address]]]:
         """Those who could try and, as far as is known, are there; and those who seem to have gone."""
-        usable = [(peer, address) for peer, address in self._candidates.items() if counts(address.host, self._own)]
+        usable = list(self._candidates.items())
         gone = [(peer, address) for peer, address in usable if self._unanswered.get(peer, now) + GONE_S <= now]
         return [one for one in usable if one not in gone], gone
 
@@ -208,15 +223,19 @@ class DialBacks:
         """Somebody asks us to call it at the address from which the question came."""
         if address is None or not message.pad:
             return []
+        ipv6 = ":" in address.host
+        if message.ipv6 is not ipv6:
+            self._trace.mark("nat.dial_back.family")
+            return []
         if now >= self._minute_at + 60:
             self._minute_at, self._minute_count = now, 0
-        recent = now < self._tried.get(sender, -PER_PEER_S) + PER_PEER_S
+        recent = now < self._tried.get((sender, ipv6), -PER_PEER_S) + PER_PEER_S
         if recent or self._minute_count >= TRIES_PER_MINUTE or len(self._trying) >= TRIES_AT_ONCE:
             self._trace.mark("nat.dial_back.refused")
             return [] if recent else [Send(sender, DialledBack(message.nonce, tcp=False, refused=True))]
         self._minute_count += 1
-        self._tried.pop(sender, None)
-        self._tried[sender] = now
+        self._tried.pop((sender, ipv6), None)
+        self._tried[sender, ipv6] = now
         if len(self._tried) > PEERS_MAX:
             self._tried.popitem(last=False)
         outputs: list[Any] = []

@@ -14,6 +14,7 @@ from core.net.rhythm import HEARTBEAT_S, Liveness
 from core.net.sender import Sender
 from core.net.terms import StreamTerms
 from core.net.tls import SecureChannel
+from core.net.udp import source_of
 
 HANDSHAKE_S = 10.0
 CLOSE_S = 1.0
@@ -87,9 +88,9 @@ class PeerStream(asyncio.BufferedProtocol):
 
     @property
     def other_address(self) -> tuple[str, int] | None:
-        """Where the other end is, as our socket sees it."""
+        """Where the other end is, as our socket sees it; None if nobody else could call that."""
         name = None if self._transport is None else self._transport.get_extra_info("peername")
-        return (str(name[0]), int(name[1])) if isinstance(name, tuple) else None
+        return source_of(name) if isinstance(name, tuple) else None
 
     @property
     def way(self) -> Way:

@@ -109,6 +109,47 @@ def test_every_pair_connects_and_only_two_symmetric_ones_stay_with_the_relay(min
     assert seconds < 4
 
 
+@pytest.mark.parametrize("guard", ["public", "kept"])
+def test_two_behind_symmetric_routers_meet_over_ipv6(guard: Nature) -> None:
+    world = NatWorld(1)
+    helpers = [world.add("public", ipv6="public") for _ in range(4)]
+    a, b = (world.add("symmetric", ipv6=guard) for _ in range(2))
+    for home in (*helpers, a, b):
+        world.start(home)
+        for other in helpers:
+            if other is not home:
+                world.introduce(home, other, relay=True)
+    world.run(40)
+    reach = a.machine.reach
+    assert (reach.standing, reach.udp, reach.relays) == (Standing.RELAYED, "symmetric", 2)
+    assert reach.ipv6 == (guard == "public")
+    assert reach.sentence.endswith(" Those who have IPv6 reach it directly.") == (guard == "public")
+    assert world.cards[a.peer].reachable_ipv6 == (guard == "public")
+    assert helpers[0].machine.reach.standing is Standing.REACHABLE
+    world.dial(a, b)
+    world.run(15)
+    assert a.ended[b.peer].way is (Way.IPV6 if guard == "public" else Way.TCP_PUNCH)
+    assert all(":" not in relay.address.host for relay in world.cards[a.peer].relays)
+
+
+def test_ipv6_of_one_side_alone_helps_nobody() -> None:
+    world = NatWorld(1)
+    helpers = [world.add("public") for _ in range(4)]
+    a, b = world.add("symmetric", ipv6="public"), world.add("symmetric")
+    for home in (*helpers, a, b):
+        world.start(home)
+        for other in helpers:
+            if other is not home:
+                world.introduce(home, other, relay=True)
+    world.run(40)
+    assert not a.machine.reach.ipv6
+    for one, other in ((a, b), (b, a)):
+        world.dial(one, other)
+        world.run(15)
+        assert one.ended[other.peer].way is Way.RELAY
+        world.part(one, other)
+
+
 def test_a_punch_that_does_not_get_through_leaves_the_relay() -> None:
     world, _, (a, b) = world_of("kept", "kept", field_success=0.0)
     world.dial(a, b)
@@ -265,6 +306,13 @@ def test_nobody_there_is_offline() -> None:
     assert home.machine.reach.advice
 
 
+def test_a_public_peer_that_too_few_can_call_back_is_not_woken_all_the_time() -> None:
+    world, _, (home,) = world_of("public", public=1)
+    assert home.machine.reach.standing is Standing.UNKNOWN
+    assert home.machine.deadline is not None
+    assert home.machine.deadline > world.now
+
+
 def test_one_helper_is_enough_to_be_found_behind_a_router_of_which_no_more_is_known() -> None:
     world, (helper,), (a, b) = world_of("kept", "symmetric", public=1)
     for home in (a, b):
@@ -300,9 +348,9 @@ def test_a_router_that_lets_in_whom_we_have_called_does_not_make_us_reachable() 
     address = Address(helper.box.host, 31337)
     world._perform(home, home.machine.volunteer(helper.peer, address, world.now, relay=True, trusted=True))
     world.run(20)
-    home.machine.dial_backs.alone = True
+    home.machine.strangers.ipv4.alone = True
     world.tell(home, Tick())
-    assert home.machine.dial_backs.alone
+    assert home.machine.strangers.ipv4.alone
     assert home.machine.reach.standing is Standing.RELAYED
 
 
@@ -442,10 +490,10 @@ def test_whether_we_carry_for_others_is_on_our_card_at_once() -> None:
 
 def test_a_person_may_have_it_examined_again() -> None:
     world, _, (home,) = world_of("moved")
-    reach, before = home.machine.reach, home.machine.dial_backs.concluded_at
+    reach, before = home.machine.reach, home.machine.strangers.ipv4.concluded_at
     world.tell(home, Examine())
-    assert home.machine.dial_backs.asking
+    assert home.machine.strangers.ipv4.asking
     world.run(6)
-    assert not home.machine.dial_backs.asking
-    assert home.machine.dial_backs.concluded_at > before
+    assert not home.machine.strangers.ipv4.asking
+    assert home.machine.strangers.ipv4.concluded_at > before
     assert home.machine.reach == reach
