@@ -267,11 +267,7 @@ class Engine:
         )
         check_source(membership.manifest, self._options.text)
         if abs(membership.clock_ahead_s) > CLOCK_SKEW_MAX_S:
-            self.notices.add(
-                "warning",
-                f"This computer's clock differs by {abs(membership.clock_ahead_s):.0f} seconds from the backbone's. "
-                "Set the clock right, or others will refuse this computer's messages.",
-            )
+            self.notices.add(*clock_notice(membership.clock_ahead_s))
         chronicle = Chronicle(
             folder=folder,
             ledger=self._home.ledger(link.manifest_id.hex()),

@@ -53,8 +53,8 @@ async def try_port(outward: Outward | None, *, port: int, now: Callable[[], floa
     return words(
         Tried(
             port=port,
-            tcp=calls.tcp,
-            udp=calls.udp,
+            tcp=calls.alone if calls.tcp is None else calls.tcp,
+            udp=calls.alone_udp if calls.tcp is None else calls.udp,
             fresh=calls.concluded_at >= began - PER_PEER_S,
             forwarded=outward.forwarded,
             reach=outward.traversal.reach,

@@ -211,7 +211,7 @@ class Carry(Message, frozen=True, tag="nat.carry"):
 
 
 class Carried(Message, frozen=True, tag="nat.carried"):
-    """How far the bytes have arrived.  It overtakes bulk, and is the heartbeat of a circuit in use."""
+    """How far the bytes have arrived.  It overtakes bulk, and is the heartbeat of whoever has something under way."""
 
     circuit: Circuit16
     ack: Offset
@@ -221,7 +221,8 @@ class Carried(Message, frozen=True, tag="nat.carried"):
     again: bool
     """Something is missing: send again from `ack`."""
     answer: bool
-    """Something of mine has not been acknowledged: answer at once, so that I know that the way still leads to you."""
+    """Something of mine has not been acknowledged: answer at once, so that I know that the way still leads to you, and
+    expect to hear more of me.  The last word, when all has been acknowledged, says that it is so."""
 
 
 class Shut(Message, frozen=True, tag="nat.shut"):

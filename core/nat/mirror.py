@@ -96,6 +96,10 @@ class Mirroring:
         self._asked.clear()
         self._ask_at, self._keep_at = now, None
 
+    def readdressed(self, own: tuple[str, ...]) -> None:
+        """The same network, but our interfaces have other addresses beside."""
+        self._own = own
+
     def candidate(self, peer: PeerId, address: Address) -> None:
         """A peer that could look."""
         if peer not in self._candidates and len(self._candidates) >= CANDIDATES_MAX:

@@ -154,10 +154,13 @@ class Traversal:
         """Find a way to that peer; `DialEnded` follows."""
         return self._settle(self._dials.dial(peer, now), now)
 
-    def volunteer(self, peer: PeerId, address: Address, now: float, *, relay: bool) -> list[Any]:
-        """A peer that answers at this address; it may look at us and call us back, and carry for us if `relay`."""
+    def volunteer(self, peer: PeerId, address: Address, now: float, *, relay: bool, trusted: bool = False) -> list[Any]:
+        """A peer that answers at this address; it may look at us and call us back, and carry for us if `relay`.
+
+        `trusted`: it is the collaboration's own, and is believed where there is nobody else.
+        """
         self.mirroring.candidate(peer, address)
-        self.strangers.candidate(peer, address)
+        self.strangers.candidate(peer, address, trusted=trusted)
         if relay:
             self.reservations.candidate(peer, address)
         return self._settle(self.reservations.settle(now), now)
@@ -254,6 +257,8 @@ class Traversal:
     def _locate(self, event: Located, now: float) -> list[Any]:
         self._located = event
         if self._located_at is not None and not event.moved:
+            self.mirroring.readdressed(self._own_hosts)
+            self.strangers.readdressed(self._own_hosts, (event.tcp_port, event.udp_port), now)
             return []
         self._located_at, self._offline_at, self._unsure_since = now, now + OFFLINE_S, None
         self.mirroring.second_port = event.second_udp_port
@@ -382,15 +387,18 @@ class Traversal:
         return outputs
 
     def _standing(self, tcp: Mapping, udp: Mapping, now: float) -> Standing:
-        if self.strangers.tcp:
-            return Standing.REACHABLE
         mappings = {tcp, udp}
+        open_ = "none" in mappings or any(listed.kind is Kind.MAPPED for listed in self._located.addresses)
+        # A router may let in everything from one host that we have called: there a single peer's word is not enough.
+        if self.strangers.tcp or (open_ and self.strangers.alone):
+            return Standing.REACHABLE
         if mappings & {"kept", "moved"}:
             return Standing.PUNCHABLE
         if "symmetric" in mappings:
             return Standing.RELAYED
         if "none" in mappings:
-            return Standing.PUNCHABLE if self.strangers.tcp is False else Standing.UNKNOWN
+            closed = self.strangers.tcp is False or self.strangers.alone is False
+            return Standing.PUNCHABLE if closed else Standing.UNKNOWN
         outside = self.mirroring.outside
         if outside is None:
             late = self._located_at is not None and now >= self._located_at + OFFLINE_S

@@ -184,11 +184,14 @@ class Outward:
     # --- for its owner -----------------------------------------------------------------------------------------------
 
     def begin(self, host: Host, *, bind: str, port: int, second_port: int = 0, helpers: Iterable[Contact] = ()) -> None:
-        """The host listens, perhaps also at a second port (`Host.open_second`); helpers that are public are known."""
+        """The host listens, perhaps also at a second port (`Host.open_second`).
+
+        Helpers that are public are known, the collaboration's own first.
+        """
         self._host, self._bind, self._port, self._second_port = host, bind, port, second_port
         self._traverser = Traverser(host, self.traversal, now=self._now)
-        for helper in helpers:
-            self.helper(helper.peer_id, helper.host, helper.port, relay=True)
+        for number, helper in enumerate(helpers):
+            self.helper(helper.peer_id, helper.host, helper.port, relay=True, trusted=number == 0)
         self._locate(moved=True)
 
     def moved(self) -> None:
@@ -196,6 +199,12 @@ class Outward:
         if self._host is not None:
             self._host.moved()
             self._locate(moved=True)
+
+    def readdressed(self) -> None:
+        """The same network, but this computer has other addresses beside: what is known of the router still holds."""
+        if self._host is not None:
+            self._host.moved()
+            self._locate(moved=False)
 
     def mapped(self, address: Address | None) -> None:
         """The router forwards this outer address to us; None: it no longer does."""
@@ -220,10 +229,15 @@ class Outward:
         if self._host is not None:
             self._host.perform(outputs)
 
-    def helper(self, peer: PeerId, host: str, port: int, *, relay: bool) -> None:
-        """That peer answers strangers: it may tell us how we look from outside, and carry for us if `relay`."""
+    def helper(self, peer: PeerId, host: str, port: int, *, relay: bool, trusted: bool = False) -> None:
+        """That peer answers strangers: it may tell us how we look from outside, and carry for us if `relay`.
+
+        `trusted`: it is the collaboration's own.
+        """
         if self._host is not None and peer != self._me:
-            self._host.resolve((host, port), lambda found: self._volunteer(peer, Address(*found), relay=relay))
+            self._host.resolve(
+                (host, port), lambda found: self._volunteer(peer, Address(*found), relay=relay, trusted=trusted)
+            )
 
     # --- for the host ------------------------------------------------------------------------------------------------
 
@@ -301,10 +315,10 @@ class Outward:
             )
         )
 
-    def _volunteer(self, peer: PeerId, address: Address, *, relay: bool) -> None:
+    def _volunteer(self, peer: PeerId, address: Address, *, relay: bool, trusted: bool) -> None:
         assert self._host is not None
         if not ipaddress.ip_address(address.host).is_loopback:
-            self._host.perform(self.traversal.volunteer(peer, address, self._now(), relay=relay))
+            self._host.perform(self.traversal.volunteer(peer, address, self._now(), relay=relay, trusted=trusted))
 
     def _scout(self, now: float) -> list[Any]:
         """Look for helpers among those who answer in the DHT, and see that our card stands there."""

@@ -87,13 +87,21 @@ class NatWorld:
         relay: What each peer that can be a relay grants.
         field_success: The share of pairs whose routers, as far as is known willing, really let a punch through; the
             rest have firewalls of other kinds, several routers in a row, or unlucky timing.
+        links: Distances.
     """
 
-    def __init__(self, seed: int, *, relay: RelaySettings | None = None, field_success: float = 1.0) -> None:
+    def __init__(
+        self,
+        seed: int,
+        *,
+        relay: RelaySettings | None = None,
+        field_success: float = 1.0,
+        links: LinkSettings | None = None,
+    ) -> None:
         self.seed = seed
         self.agenda = Agenda(START)
         self.random = chance(seed, "nat")
-        self.links = Links(LinkSettings(jitter_s=0.0), seed=seed, random=chance(seed, "links"))
+        self.links = Links(links or LinkSettings(jitter_s=0.0), seed=seed, random=chance(seed, "links"))
         self.homes: dict[PeerId, Home] = {}
         self.at: dict[str, Home] = {}
         self.cards: dict[PeerId, Card] = {}
@@ -160,9 +168,15 @@ class NatWorld:
             if one.links.pop(two.peer, None) is not None:
                 self.tell(one, Lost(two.peer, "no longer needed"))
 
-    def kill(self, home: Home) -> None:
-        """The peer is gone at once; its links are noticed to have ended."""
+    def write(self, home: Home, circuit: bytes, data: bytes) -> None:
+        """`home` sends bytes on a circuit."""
+        self._perform(home, home.machine.write(circuit, data, self.now))
+
+    def kill(self, home: Home, *, loud: bool = True) -> None:
+        """The peer is gone at once; its links are noticed to have ended, if it goes loudly."""
         home.up = False
+        if not loud:
+            return
         for peer in list(home.links):
             self.homes[peer].links.pop(home.peer, None)
             delay_s = self.delay_s(home, self.homes[peer])

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from core.nat.dialback import SOON_S
+from tests.lab import faults, matrix, speed, train
 from tests.lab import ground as ground_module
-from tests.lab import matrix, speed, train
 from tests.lab.crew import public_hosts, two_homes
 from tests.lab.ground import HOMES, ROOT, Ground, Kind, missing
 from tests.lab.ipv6 import Guard, absence, ipv6
@@ -114,6 +114,12 @@ def test_throughput_against_iperf3():
     lines = speed.run_speed(seconds=5)
     sys.stdout.write(speed.table(lines) + "\n")
     assert not speed.shortfalls(lines)
+
+
+def test_faults():
+    outcomes = faults.run()
+    sys.stdout.write(faults.table(outcomes) + "\n")
+    assert [outcome.what for outcome in outcomes if not outcome.kept] == []
 
 
 @pytest.mark.parametrize(("a", "b"), train.PAIRS)

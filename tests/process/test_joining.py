@@ -98,9 +98,7 @@ def test_a_wrong_invitation_is_refused_in_words(tmp_path: Path) -> None:
         async with desk(charter, trace) as link:
             wrong = Link(link.host, link.port, link.manifest_id, "guess")
             with pytest.raises(NotTrusted, match="invitation is not valid"):
-                await joining(wrong, tmp_path, KeyPair.generate()).try_once(
-                    username="Eve", device="", now=lambda: NOW
-                )
+                await joining(wrong, tmp_path, KeyPair.generate()).try_once(username="Eve", device="", now=lambda: NOW)
 
     asyncio.run(run())
     assert trace["welcome.refused"] == 1

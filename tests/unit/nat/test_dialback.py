@@ -3,10 +3,12 @@
 from random import Random
 from typing import Any
 
+import pytest
+
 from core.base.ids import PeerId
 from core.base.machine import Send
 from core.base.trace import Trace
-from core.nat.dialback import IPV6_FIRST_S, DialBacks
+from core.nat.dialback import ALONE_S, ANSWER_S, GONE_S, IPV6_FIRST_S, PER_PEER_S, DialBacks
 from core.nat.events import SendAt, TryDialBack
 from core.nat.messages import Address, DialBack, DialledBack, Knock
 from core.nat.strangers import Strangers
@@ -92,6 +94,121 @@ def test_peers_on_ipv6_cannot_tell_whether_the_ipv4_port_is_open() -> None:
     assert machine.tick(0.5) == []
 
 
+class Round:
+    """A machine that asks, and peers of which each says the same every time, or nothing."""
+
+    def __init__(self, *trusted: PeerId) -> None:
+        self.machine = DialBacks(random=Random(1), trace=Trace())
+        self.machine.located(("20.0.0.7",), (5000, 5000), 0.0)
+        self.words: dict[PeerId, bool | None] = {}
+        self.trusted = trusted
+        self.now = 0.0
+        self.asked_at: dict[PeerId, float] = {}
+
+    def meet(self, peer: PeerId, *, word: bool | None) -> None:
+        self.words[peer] = word
+        self.machine.candidate(peer, PEERS[peer], trusted=peer in self.trusted)
+
+    def run(self, seconds: float) -> None:
+        end = self.now + seconds
+        while (deadline := self.machine.deadline) is not None and deadline <= end:
+            self.now = max(self.now, deadline)
+            for out in self.machine.tick(self.now):
+                if isinstance(out, Send):
+                    self.reply(out)
+        self.now = end
+
+    def reply(self, ask: Send[DialBack]) -> None:
+        word = self.words[ask.to]
+        if word is None or self.now < self.asked_at.get(ask.to, -PER_PEER_S) + PER_PEER_S:
+            return
+        self.asked_at[ask.to] = self.now
+        if word:
+            self.machine.knocked(ask.to, Knock(ask.message.nonce))
+        self.machine.answered(ask.to, DialledBack(ask.message.nonce, tcp=word, refused=False), self.now)
+
+
+ONE, TWO, THREE, *_ = PEERS
+
+
+@pytest.mark.parametrize("word", [True, False])
+def test_the_only_one_there_is_decides_at_once_if_it_is_the_collaborations_own(*, word: bool) -> None:
+    stage = Round(ONE)
+    stage.meet(ONE, word=word)
+    stage.run(2)
+    assert (stage.machine.alone, stage.machine.tcp) == (word, None)
+
+
+@pytest.mark.parametrize("word", [True, False])
+def test_a_stranger_that_is_the_only_one_decides_when_it_has_said_the_same_twice(*, word: bool) -> None:
+    stage = Round()
+    stage.meet(ONE, word=word)
+    stage.run(ALONE_S - 1)
+    assert stage.machine.alone is None
+    stage.run(ANSWER_S)
+    assert stage.machine.alone is word
+
+
+def test_a_stranger_that_changes_its_word_is_not_believed() -> None:
+    stage = Round()
+    stage.meet(ONE, word=True)
+    stage.run(10)
+    stage.words[ONE] = False
+    stage.run(ALONE_S)
+    assert stage.machine.alone is None
+
+
+@pytest.mark.parametrize("trusted", [(), (ONE,)])
+def test_one_liar_does_not_decide_where_others_exist(trusted: tuple[PeerId, ...]) -> None:
+    """Not even while the others say nothing for a while: each of two is enough to doubt the other."""
+    stage = Round(*trusted)
+    stage.meet(ONE, word=True)
+    stage.meet(TWO, word=False)
+    stage.meet(THREE, word=False)
+    stage.run(300)
+    assert (stage.machine.alone, stage.machine.tcp) == (None, False)
+    quiet = Round(*trusted)
+    quiet.meet(ONE, word=True)
+    quiet.meet(TWO, word=None)
+    quiet.run(GONE_S - 1)
+    assert (quiet.machine.alone, quiet.machine.tcp) == (None, None)
+
+
+def test_two_that_disagree_leave_it_open() -> None:
+    stage = Round()
+    stage.meet(ONE, word=True)
+    stage.meet(TWO, word=False)
+    stage.run(300)
+    assert (stage.machine.alone, stage.machine.tcp) == (None, False)
+
+
+def test_whoever_has_gone_is_no_other() -> None:
+    stage = Round(ONE)
+    stage.meet(ONE, word=True)
+    stage.meet(TWO, word=None)
+    stage.run(GONE_S + 2 * ALONE_S)
+    assert stage.machine.alone is True
+
+
+def test_who_decided_alone_does_so_no_longer_when_others_come() -> None:
+    stage = Round(ONE)
+    stage.meet(ONE, word=True)
+    stage.run(2)
+    assert stage.machine.alone is True
+    stage.meet(TWO, word=False)
+    stage.meet(THREE, word=False)
+    stage.run(2 * ALONE_S)
+    assert (stage.machine.alone, stage.machine.tcp) == (None, False)
+
+
+def test_another_network_forgets_what_one_said_alone() -> None:
+    stage = Round(ONE)
+    stage.meet(ONE, word=True)
+    stage.run(2)
+    stage.machine.located(("20.0.0.8",), (5000, 5000), stage.now)
+    assert stage.machine.alone is None
+
+
 SIX = Address("2a00::7", 40000)
 
 
@@ -170,3 +287,15 @@ def test_a_person_may_have_others_asked_again_but_not_those_who_would_refuse() -
     for ask in again[:2]:
         answer(machine, ask, tcp=True, knock=True)
     assert (machine.tcp, machine.udp) == (True, True)
+
+
+def test_ipv6_that_comes_later_is_asked_about_and_its_daily_addresses_are_not() -> None:
+    machine, asks = asking_ipv6("192.168.1.10")
+    assert asks == []
+    machine.readdressed(("192.168.1.10", "2a00::2"), (5000, 5000), 10.0)
+    told(machine, [out for out in machine.tick(10.0 + IPV6_FIRST_S) if isinstance(out, SendAt)], tcp=True)
+    assert machine.ipv6.tcp is True
+    machine.readdressed(("192.168.1.10", "2a00::2", "2a00::3"), (5000, 5000), 20.0)
+    assert machine.ipv6.tcp is True
+    machine.readdressed(("192.168.1.10", "2a00:0:0:7::3"), (5000, 5000), 30.0)
+    assert machine.ipv6.tcp is None

@@ -324,6 +324,47 @@ def test_one_helper_is_enough_to_be_found_behind_a_router_of_which_no_more_is_kn
     assert a.ended[b.peer].way is Way.RELAY
 
 
+@pytest.mark.parametrize(("trusted", "within_s"), [(True, 8.0), (False, 60.0)])
+def test_a_public_peer_with_one_helper_in_the_whole_swarm_is_known_to_be_reachable(
+    *, trusted: bool, within_s: float
+) -> None:
+    world = NatWorld(1)
+    helper, home = world.add("public"), world.add("public")
+    for one in (helper, home):
+        world.start(one)
+    address = Address(helper.box.host, 31337)
+    world._perform(home, home.machine.volunteer(helper.peer, address, world.now, relay=True, trusted=trusted))
+    world.run(within_s)
+    assert home.machine.reach.standing is Standing.REACHABLE
+    assert world.cards[home.peer].relay
+
+
+def test_a_router_that_lets_in_whom_we_have_called_does_not_make_us_reachable() -> None:
+    """One helper says that it gets through; that says nothing of strangers while there is a router between."""
+    world = NatWorld(1)
+    helper, home = world.add("public"), world.add("kept")
+    for one in (helper, home):
+        world.start(one)
+    address = Address(helper.box.host, 31337)
+    world._perform(home, home.machine.volunteer(helper.peer, address, world.now, relay=True, trusted=True))
+    world.run(20)
+    home.machine.strangers.ipv4.alone = True
+    world.tell(home, Tick())
+    assert home.machine.strangers.ipv4.alone
+    assert home.machine.reach.standing is Standing.RELAYED
+
+
+def test_another_address_beside_changes_the_card_and_nothing_else() -> None:
+    world, _, (a,) = world_of("kept")
+    before, seen, relays = a.machine.reach, a.machine.mirroring.observations, a.machine.reservations.held
+    lan, bridge = Listed(Kind.LAN, Address(a.inside, 31337)), Listed(Kind.LAN, Address("172.17.0.1", 31337))
+    world.tell(a, Located(addresses=(lan, bridge), tcp_port=31337, udp_port=31337, moved=False))
+    assert (a.machine.reach, a.machine.mirroring.observations, a.machine.reservations.held) == (before, seen, relays)
+    assert world.cards[a.peer].addresses == (lan, bridge)
+    world.run(300)
+    assert a.machine.reach == before
+
+
 def test_a_stranger_cannot_open_a_circuit_past_our_relays() -> None:
     world, helpers, (a,) = world_of("kept")
     stranger = next(h for h in helpers if all(h.peer != relay.peer for relay in a.machine.reservations.held))

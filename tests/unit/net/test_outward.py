@@ -60,9 +60,9 @@ class Traversing(Traversal):
         self.heard.append(event)
         return super().handle(event, now)
 
-    def volunteer(self, peer: PeerId, address: Address, now: float, *, relay: bool) -> list[Any]:
+    def volunteer(self, peer: PeerId, address: Address, now: float, *, relay: bool, trusted: bool = False) -> list[Any]:
         self.volunteers[peer] = (address, relay)
-        return super().volunteer(peer, address, now, relay=relay)
+        return super().volunteer(peer, address, now, relay=relay, trusted=trusted)
 
 
 class Directory:
@@ -189,9 +189,26 @@ async def test_it_begins_with_where_we_are_and_tells_of_changes():
 
 
 @in_loop
+async def test_addresses_beside_are_told_and_links_on_those_that_are_gone_end():
+    stage = Stage()
+    stage.outward.readdressed()
+    _, beside = stage.told(Located)
+    assert (beside.moved, stage.host.moves) == (False, 1)
+    assert stage.outward._rest_s == SCOUT_FIRST_S
+
+
+@in_loop
+async def test_the_first_helper_is_the_collaborations_own():
+    helpers = tuple(Contact(peer, "11.1.1.1", 7) for peer in (ANNA, BEN))
+    stage = Stage(helpers=helpers)
+    assert stage.traversal.strangers.ipv4._trusted == {ANNA}
+
+
+@in_loop
 async def test_before_it_has_begun_nothing_is_asked_of_the_host():
     stage = Stage(begun=False)
     stage.outward.moved()
+    stage.outward.readdressed()
     stage.outward.wanted(ANNA)
     stage.outward.helper(ANNA, "11.1.1.1", 1, relay=True)
     stage.outward.mapped(PLACE)
