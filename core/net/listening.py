@@ -10,6 +10,7 @@ import os
 import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Final
 
 from core.base.problems import BadInput, Busy, Problem
@@ -25,6 +26,8 @@ PORT_ATTEMPTS: Final = 20
 BACKLOG: Final = 128
 TAKEN: Final = frozenset({errno.EADDRINUSE, errno.EACCES})
 _BOTH: Final = (socket.SOCK_STREAM, socket.SOCK_DGRAM)
+_PROTOCOLS: Final = MappingProxyType({socket.SOCK_STREAM: socket.IPPROTO_TCP, socket.SOCK_DGRAM: socket.IPPROTO_UDP})
+"""Named, since asyncio sends small messages at once (TCP_NODELAY) only on sockets that say that they are TCP's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +188,7 @@ def _bound_at(places: list[_Place], port: int, *, kinds: Sequence[socket.SocketK
 
 
 def _bound(place: _Place, kind: socket.SocketKind, port: int) -> socket.socket:
-    made = socket.socket(place.family, kind)
+    made = socket.socket(place.family, kind, _PROTOCOLS[kind])
     try:
         if place.family == socket.AF_INET6:
             made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)

@@ -36,12 +36,12 @@ async def call(address: Address, *, own: Address | None, only: bool = False) -> 
                 raise
     infos = await loop.getaddrinfo(*address, type=socket.SOCK_STREAM)
     family, _, _, _, target = infos[0]
-    return await _connected(socket.socket(family, socket.SOCK_STREAM), target)
+    return await _connected(socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP), target)
 
 
 async def _call_from(address: Address, own: Address) -> socket.socket:
     six = ":" in own[0]
-    made = socket.socket(socket.AF_INET6 if six else socket.AF_INET, socket.SOCK_STREAM)
+    made = socket.socket(socket.AF_INET6 if six else socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         if six:
             made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
