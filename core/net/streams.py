@@ -57,6 +57,8 @@ class PeerStream(asyncio.BufferedProtocol):
         self._transport: asyncio.Transport | None = None
         self.initiated = expected is not None
         """Whether we are the caller."""
+        self._asked_at = self._trip_s = 0.0
+        """When our part of the handshake left, and how long it took until the other side's came."""
         self._crossing = None if expected is None else Crossing(stays_caller=terms.credentials.peer_id < expected)
         self._channel = SecureChannel(terms.credentials, server_side=expected is None)
         self._decoder = FrameDecoder()
@@ -220,6 +222,7 @@ class PeerStream(asyncio.BufferedProtocol):
 
     def _greeted(self, data: memoryview) -> None:
         """Bytes of the handshake; when both sides have called, one of them becomes the called."""
+        self._trip_s = self._liveness.heard - self._asked_at
         if self._crossing is None:
             self._channel.feed(data)
         else:
@@ -236,7 +239,10 @@ class PeerStream(asyncio.BufferedProtocol):
             return
         try:
             complete = self._channel.handshake()
+            before = self._sender.bytes_sent
             self._sender.flush()
+            if self._sender.bytes_sent > before:
+                self._asked_at = self._loop.time()
             if not complete:
                 return
             proven = self._terms.verify(self._channel.peer_pass)
@@ -254,6 +260,8 @@ class PeerStream(asyncio.BufferedProtocol):
     def _open(self, proven: Pass) -> None:
         self.proven = proven
         self.opened_at = self._terms.now()
+        if self._crossing is not None and self._crossing.crossed:
+            self._sender.crossed(self._trip_s)
         assert self._timer is not None
         self._timer.cancel()
         self._timer = self._loop.call_later(HEARTBEAT_S / 2, self._watch)

@@ -135,7 +135,11 @@ def table(cells: list[Cell]) -> str:
 
 
 def shortfalls(cells: list[Cell]) -> list[str]:
-    """What is required and was not found: a way in each cell, a direct one in all but symmetric to symmetric."""
+    """What is required and was not found: a way in each cell, a direct one in all but symmetric to symmetric.
+
+    Where throughput was measured, TCP through routers has a tenth of the fastest TCP at that round trip: no line here
+    is slower than another, and the processor is shared.
+    """
     told = []
     for cell in cells:
         where = f"{cell.a} to {cell.b} at {cell.rtt_s * 1000:.0f} ms"
@@ -143,6 +147,10 @@ def shortfalls(cells: list[Cell]) -> list[str]:
             told.append(f"{where}: no connection ({cell.failure})")
         elif cell.must_be_direct and not cell.direct:
             told.append(f"{where}: only {cell.way}")
+        elif cell.way == "tcp" and cell.megabytes_per_s is not None:
+            fastest = max(one.megabytes_per_s or 0.0 for one in cells if one.rtt_s == cell.rtt_s and one.way == "tcp")
+            if cell.megabytes_per_s < fastest / 10:
+                told.append(f"{where}: {cell.megabytes_per_s:.1f} MB/s where another pair has {fastest:.1f}")
     return told
 
 
