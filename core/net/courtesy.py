@@ -11,7 +11,7 @@ import sys
 from collections import deque
 from typing import Any, Final
 
-TARGET_S: Final = 0.015
+TARGET_S: Final = 0.010
 """Of waiting in queues, ours and others'."""
 CORRECT_S: Final = 0.1
 """A queue that is too long by this much would stop us; less, in proportion."""
