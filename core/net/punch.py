@@ -7,12 +7,14 @@ fixed address, and that one knocks at random ports: by the birthday paradox, som
 
 import asyncio
 import hmac
+from collections import OrderedDict
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Final
 
 from core.base.ids import PeerId
 from core.net.book import Address
+from core.net.envelope import remember
 
 KNOCK: Final = 0x20
 """First byte; neither an envelope's nor QUIC's."""
@@ -23,6 +25,9 @@ FIRST_PAUSE_S: Final = 0.02
 LONGEST_PAUSE_S: Final = 0.3
 MEETINGS_MAX: Final = 32
 SOCKETS_MAX: Final = 256
+GUEST_S: Final = 20.0
+"""So long after a knock that was awaited its sender may begin a connection."""
+GUESTS_MAX: Final = 256
 PER_TURN: Final = 16
 
 Put = Callable[[bytes, Address], object]
@@ -74,6 +79,7 @@ class Knocks:
         self._put = put
         self._packet = packet
         self._awaited: dict[bytes, asyncio.Future[Hole]] = {}
+        self._guests: OrderedDict[Address, float] = OrderedDict()
 
     async def meet(self, meeting: Meeting) -> Hole | None:
         """Knock until the peer is heard, or for `PUNCH_S`."""
@@ -107,12 +113,17 @@ class Knocks:
         heard = next((each for nonce, each in self._awaited.items() if hmac.compare_digest(nonce, data[1:])), None)
         if heard is None:
             return False
+        remember(self._guests, source, asyncio.get_running_loop().time() + GUEST_S, GUESTS_MAX)
         if not heard.done():
             put = put or self._put
             heard.set_result(Hole(source, put, own))
             for _ in range(2):
                 put(data, source)
         return True
+
+    def expects(self, source: Address) -> bool:
+        """Whether somebody who knew a nonce of ours has knocked from there lately."""
+        return self._guests.get(source, 0.0) > asyncio.get_running_loop().time()
 
     async def _knock(self, meeting: Meeting, heard: asyncio.Future[Hole], sockets: list["OwnSocket"]) -> None:
         knock = bytes((KNOCK,)) + meeting.nonce

@@ -108,7 +108,7 @@ class Ways:
         if data[0] == KNOCK:
             if not self._knocks.received(data, source):
                 self._trace.mark("net.drop.knock")
-        elif not self._quic().received(data, source):
+        elif not self._quic().received(data, source, expected=self._knocks.expects(source)):
             self._trace.mark("net.drop.quic")
 
     def close(self) -> None:
@@ -175,6 +175,7 @@ class Ways:
         if self._links.best(meeting.peer) in {None, "relay"}:
             stream = self._links.new(meeting.peer)
             stream.attempt = meeting.attempt
+            hole.put(bytes((KNOCK,)) + meeting.nonce, hole.address)  # they let nobody in whom they have not heard
             self._through(hole).connect(stream, hole.address)
             await asyncio.wait([stream.settled])
 
@@ -182,7 +183,8 @@ class Ways:
         return self._quic() if hole.socket is None else self._quic_on(hole.socket)
 
     def _packet(self, own: OwnSocket, data: bytes, source: Address) -> None:
-        if own not in self._sockets or not self._quic_on(own).received(data, source):
+        expected = self._knocks.expects(source)
+        if own not in self._sockets or not self._quic_on(own).received(data, source, expected=expected):
             self._trace.mark("net.drop.quic")
 
     def _quic(self) -> "QuicEndpoint":

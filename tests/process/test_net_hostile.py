@@ -1,0 +1,285 @@
+"""What strangers, and members that mean harm, do to the sockets."""
+
+import asyncio
+import os
+import socket
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from qh3.quic.connection import QuicConnection
+from qh3.tls import CipherSuite
+
+from core.net import quic
+from core.net.quic import QuicEndpoint
+from tests.process.net_people import Peer
+from tests.process.test_net_host import eventually, in_loop
+
+pytestmark = pytest.mark.process
+THERE = ("192.0.2.9", 9)
+HERE = ("192.0.2.1", 1)
+EPOCH_ONE_RTT = 3
+
+
+class Reader(asyncio.BufferedProtocol):
+    """Reads all that comes."""
+
+    def __init__(self) -> None:
+        self.transport: Any = None
+        self.lost = 0
+        self.read = 0
+        self._buffer = bytearray(65536)
+
+    def connection_made(self, transport: Any) -> None:
+        self.transport = transport
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.lost += 1
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return memoryview(self._buffer)
+
+    def buffer_updated(self, nbytes: int) -> None:
+        self.read += nbytes
+
+    def eof_received(self) -> bool:
+        return True
+
+    def pause_writing(self) -> None:
+        """Nothing to pause."""
+
+    def resume_writing(self) -> None:
+        """Nothing to resume."""
+
+
+class Attack:
+    """An endpoint of ours, and a client of the library's that does as it likes."""
+
+    def __init__(self, spoil: Callable[[bytes], bytes] = bytes) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.escaped: list[Any] = []
+        self.loop.set_exception_handler(lambda _, context: self.escaped.append(context))
+        self.sent: list[bytes] = []
+        self.readers: list[Reader] = []
+        self.endpoint = QuicEndpoint(send=lambda data, _: self.sent.append(data), accept=self._accept)
+        configuration = quic._configuration(is_client=True)
+        configuration.cipher_suites = [CipherSuite.AES_128_GCM_SHA256]
+        self.client = QuicConnection(configuration=configuration)
+        self.key: tuple[Any, ...] = ()
+        self._number = 5000
+        call = self.client._call_core
+
+        def noting(operation: Any, *arguments: Any) -> Any:
+            if operation.__name__ == "install_packet_key" and arguments[:2] == ("send", EPOCH_ONE_RTT):
+                self.key = arguments[3:6]
+            if operation.__name__ == "send_crypto":
+                arguments = (*arguments[:2], spoil(arguments[2]))
+            return call(operation, *arguments)
+
+        self.client._call_core = noting  # type: ignore[method-assign]
+        self.client.connect(HERE, now=self.loop.time())
+
+    def _accept(self) -> Reader:
+        self.readers.append(Reader())
+        return self.readers[-1]
+
+    @property
+    def connections(self) -> int:
+        return len(self.endpoint._all)
+
+    @property
+    def transport(self) -> Any:
+        return self.readers[0].transport
+
+    def depart(self) -> None:
+        """The client's packets, to us."""
+        for data, _ in self.client.datagrams_to_send(self.loop.time()):
+            self.endpoint.received(data, THERE)
+
+    async def turns(self, count: int = 1, *, answered: bool = True) -> None:
+        """Packets travel both ways."""
+        for _ in range(count):
+            self.depart()
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            sent, self.sent = self.sent, []
+            for data in sent if answered else ():
+                self.client.receive_datagram(data, HERE, self.loop.time())
+
+    async def connected(self) -> "Attack":
+        self.client.send_stream_data(0, b"hi")
+        await self.turns(8)
+        assert self.transport is not None
+        return self
+
+    def forged(self, frames: bytes) -> bytes:
+        """A packet with these frames, as RFC 9001 section 5 protects it."""
+        key, iv, mask_key = self.key
+        self._number += 1
+        (link,) = self.endpoint._all
+        head = bytes((0x43,)) + link._connection.host_cid + self._number.to_bytes(4, "big")
+        nonce = bytes(a ^ b for a, b in zip(iv, self._number.to_bytes(12, "big"), strict=True))
+        body = AESGCM(key).encrypt(nonce, frames, head)
+        mask = Cipher(algorithms.AES(mask_key), modes.ECB()).encryptor().update(body[:16])
+        first = bytes((head[0] ^ mask[0] & 0x1F,))
+        return first + head[1:9] + bytes(a ^ b for a, b in zip(head[9:], mask[1:5], strict=True)) + body
+
+
+def initials() -> list[bytes]:
+    """The first packets of a sound connection."""
+    client = QuicConnection(configuration=quic._configuration(is_client=True))
+    client.connect(HERE, now=0.0)
+    return [data for data, _ in client.datagrams_to_send(0.0)]
+
+
+# --- QUIC: before there is a connection -------------------------------------------------------------------------------
+
+
+@in_loop
+async def test_nobody_begins_a_connection_who_was_not_met():
+    async with Peer("ben") as ben:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+            udp.setblocking(False)
+            packets = initials() * 3
+            for packet in packets:
+                udp.sendto(packet, ("127.0.0.1", ben.port))
+            await eventually(lambda: ben.trace["net.drop.quic"] == len(packets))
+            with pytest.raises(BlockingIOError):
+                udp.recv(2000)
+        assert not ben.host.links.ways._quic()._all
+        assert not ben.host.links._strangers
+
+
+@in_loop
+async def test_first_packets_that_cannot_be_read_hold_no_place_for_long(monkeypatch):
+    monkeypatch.setattr(quic, "HANDSHAKE_S", 0.05)
+    attack = Attack()
+    long_id = bytes((0xC0,)) + quic.VERSION_1 + bytes((200,)) + bytes(1300)
+    no_length = bytes((0xC0,)) + quic.VERSION_1 + bytes((8,)) + bytes(1300)
+    for _ in range(quic.CONNECTIONS_MAX):
+        attack.endpoint.received(long_id, THERE)
+        attack.endpoint.received(no_length[:6] + os.urandom(8) + no_length[14:], THERE)
+    assert attack.connections
+    await eventually(lambda: not attack.connections)
+    assert not attack.endpoint._links
+    assert not attack.escaped
+
+
+@in_loop
+async def test_a_handshake_that_is_never_finished_is_given_up(monkeypatch):
+    monkeypatch.setattr(quic, "HANDSHAKE_S", 0.05)
+    attack = Attack()
+    attack.depart()
+    assert attack.connections == 1
+    await eventually(lambda: attack.readers[0].lost)
+    assert not attack.connections
+
+
+def at(place: int, changed: bytes) -> Callable[[bytes], bytes]:
+    return lambda data: data[:place] + changed + data[place + len(changed) :]
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda data: data.replace(b"potluck", b"potl\xfcck"),
+        lambda data: at(1, (len(data) - 8).to_bytes(3, "big"))(data),
+        lambda data: bytes((1,)) + (40).to_bytes(3, "big") + bytes(40),
+        lambda data: bytes((11,)) + data[1:],
+        lambda data: data[:40] + bytes(len(data) - 40),
+        lambda data: data[: len(data) // 2] + bytes((255,)) * (len(data) - len(data) // 2),
+    ],
+)
+def test_a_greeting_that_makes_the_library_fail_ends_its_connection_only(spoil, monkeypatch):
+    monkeypatch.setattr(quic, "HANDSHAKE_S", 0.05)
+
+    @in_loop
+    async def play() -> None:
+        attack = Attack(spoil)
+        attack.depart()
+        await eventually(lambda: not attack.connections)
+        assert not attack.escaped
+
+    play()
+
+
+# --- QUIC: on a connection --------------------------------------------------------------------------------------------
+
+
+@in_loop
+async def test_writing_and_closing_after_the_other_side_has_left_raise_nothing():
+    attack = await Attack().connected()
+    attack.client.close()
+    attack.depart()
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    attack.transport.write(b"x" * 1000)
+    attack.transport.close()
+    await eventually(lambda: attack.readers[0].lost)
+    assert not attack.connections
+    assert not attack.escaped
+
+
+@pytest.mark.parametrize(
+    "misuse",
+    [
+        lambda client: client.stop_stream(0, 7),
+        lambda client: client.reset_stream(0, 7),
+        lambda client: client.send_stream_data(4, b"another stream"),
+        lambda client: client.send_stream_data(6, b"", end_stream=True),
+    ],
+)
+def test_streams_are_neither_refused_nor_added(misuse):
+    @in_loop
+    async def play() -> None:
+        attack = await Attack().connected()
+        misuse(attack.client)
+        await attack.turns(4)
+        attack.transport.write(b"x" * 1000)
+        attack.transport.close()
+        await eventually(lambda: attack.readers[0].lost)
+        assert not attack.connections
+        assert not attack.escaped
+
+    play()
+
+
+@in_loop
+async def test_connection_ids_that_come_and_go_are_forgotten():
+    attack = await Attack().connected()
+    names = len(attack.endpoint._links)
+    for number in range(50):
+        attack.client.change_connection_id()
+        attack.client.send_ping(number)
+        await attack.turns(3)
+    assert attack.connections == 1
+    assert len(attack.endpoint._links) <= names
+
+
+@in_loop
+async def test_one_that_makes_us_answer_and_acknowledges_nothing_is_left():
+    attack = await Attack().connected()
+    challenges = b"".join(bytes((0x1A,)) + os.urandom(8) for _ in range(100))
+    for _ in range(1000):
+        if not attack.connections:
+            break
+        attack.endpoint.received(attack.forged(challenges), THERE)
+        await attack.turns(answered=False)
+    assert not attack.connections
+    assert not attack.escaped
+
+
+@in_loop
+async def test_more_than_the_window_ends_the_connection():
+    attack = await Attack().connected()
+    attack.transport.pause_reading()
+    offset = 2
+    while attack.connections:
+        assert offset < 2 * (quic.WINDOW_BYTES + quic.EXCESS_BYTES)
+        head = bytes((0x0E, 0)) + (offset | 0x80000000).to_bytes(4, "big") + (1200 | 0x4000).to_bytes(2, "big")
+        attack.endpoint.received(attack.forged(head + bytes(1200)), THERE)
+        offset += 1200
+        await attack.turns(answered=False)
+    assert not attack.escaped
