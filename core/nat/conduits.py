@@ -130,7 +130,7 @@ class Conduits:
         offer = self._offer(nonce, PeerId(relay.peer))
         self._opening[circuit] = _Opening(peer, relay, offer, attempt, now)
         ask = Open(circuit, peer, offer, carry=carry, resume=False, received=0)
-        return [Know(PeerId(relay.peer), relay.address), Send(PeerId(relay.peer), ask)]
+        return [Know(PeerId(relay.peer), relay.address, named=True), Send(PeerId(relay.peer), ask)]
 
     def received(self, sender: PeerId, message: Any, now: float) -> list[Any]:
         """A message that concerns us as an end."""
@@ -272,7 +272,7 @@ class Conduits:
         ask = Open(
             conduit.end.circuit, conduit.peer, None, carry=True, resume=True, received=conduit.end.received_bytes
         )
-        return [Know(conduit.asked, relay.address), Send(conduit.asked, ask)]
+        return [Know(conduit.asked, relay.address, named=True), Send(conduit.asked, ask)]
 
     def _refused_again(self, conduit: _Conduit, now: float) -> None:
         """The next relay at once; all of them again after a rest."""

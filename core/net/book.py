@@ -17,10 +17,11 @@ class AddressBook:
     def __init__(self) -> None:
         self._addresses: OrderedDict[PeerId, tuple[Address, ...]] = OrderedDict()
 
-    def learn(self, peer: PeerId, address: Address) -> bool:
-        """Note an address; whether it is news."""
+    def learn(self, peer: PeerId, address: Address, *, hearsay: bool = False) -> bool:
+        """Note an address, behind the best one if it is `hearsay`; whether it is news."""
         known = self._addresses.get(peer, ())
-        self._addresses[peer] = (address, *(other for other in known if other != address))[:ADDRESSES_MAX]
+        best = known[:1] if hearsay else ()
+        self._addresses[peer] = tuple(dict.fromkeys((*best, address, *known)))[:ADDRESSES_MAX]
         self._addresses.move_to_end(peer)
         if len(self._addresses) > PEERS_MAX:
             self._addresses.popitem(last=False)

@@ -192,13 +192,16 @@ class Host:
 
     # --- what its owner does -----------------------------------------------------------------------------------------
 
-    def learn(self, peer: PeerId | bytes, host: str, port: int) -> None:
-        """Note where a peer is to be reached, by hearsay: what is neither an IP address nor a name is dropped."""
+    def learn(self, peer: PeerId | bytes, host: str, port: int, *, hearsay: bool = False) -> None:
+        """Note where a peer is to be reached: what is neither an IP address nor a name is dropped.
+
+        With `hearsay` it is tried on streams, too, and letters go on to where they went.
+        """
         peer = PeerId(peer)
         if peer == self._me:
             return
         if is_literal(host):
-            self._book.learn(peer, (host, port))
+            self._book.learn(peer, (host, port), hearsay=hearsay)
         elif not is_name(host):
             self._trace.mark("net.drop.address")
         else:
