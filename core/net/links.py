@@ -237,7 +237,7 @@ class Links:
         if not circle.streams:
             circle.opened.clear()
             self._lose(stream.peer, reason)
-        elif stream.broken and stream.idle_s < SUSPECT_S:
+        elif stream.idle_s < (SUSPECT_S if stream.broken else STEADY_S / 2 if stream.left else 0.0):
             self._lose(stream.peer, reason)  # what was under way is gone, whatever other links there are
 
     # --- inside ------------------------------------------------------------------------------------------------------
