@@ -25,6 +25,7 @@ FIRST_PAUSE_S: Final = 0.02
 LONGEST_PAUSE_S: Final = 0.3
 MEETINGS_MAX: Final = 32
 SOCKETS_MAX: Final = 256
+"""Of all punches together: a process has few files, and others need them, too."""
 GUEST_S: Final = 20.0
 """So long after a knock that was awaited its sender may begin a connection."""
 GUESTS_MAX: Final = 256
@@ -80,6 +81,7 @@ class Knocks:
         self._packet = packet
         self._awaited: dict[bytes, asyncio.Future[Hole]] = {}
         self._guests: OrderedDict[Address, float] = OrderedDict()
+        self._open = 0
 
     async def meet(self, meeting: Meeting) -> Hole | None:
         """Knock until the peer is heard, or for `PUNCH_S`."""
@@ -91,19 +93,20 @@ class Knocks:
         heard = self._awaited[meeting.nonce] = loop.create_future()
         loop.call_later(meeting.lasts_s + PUNCH_S, self._awaited.pop, meeting.nonce, None)
         sockets: list[OwnSocket] = []
+        hole: Hole | None = None
         try:
             async with asyncio.timeout(meeting.lasts_s):
                 if meeting.sockets:
-                    sockets = await self._open_many(meeting)
+                    await self._open_many(meeting, sockets)
                 await _first(heard, self._knock(meeting, heard, sockets))
-                hole: Hole = heard.result()
+                hole = heard.result()
                 return hole
         except TimeoutError:
             return None
         finally:
-            kept = heard.result().socket if heard.done() and not heard.cancelled() else None
+            self._open -= len(sockets)
             for each in sockets:
-                if each is not kept:
+                if hole is None or each is not hole.socket:
                     each.close()
 
     def received(self, data: bytes, source: Address, put: Put | None = None, own: "OwnSocket | None" = None) -> bool:
@@ -154,17 +157,16 @@ class Knocks:
                 put(knock, meeting.udp[0])
             await asyncio.sleep(PER_TURN / meeting.packets_per_s)
 
-    async def _open_many(self, meeting: Meeting) -> list["OwnSocket"]:
+    async def _open_many(self, meeting: Meeting, opened: list["OwnSocket"]) -> None:
         loop = asyncio.get_running_loop()
         bind = "::" if ":" in meeting.udp[0][0] else "0.0.0.0"  # noqa: S104 - towards one address, from whatever is ours
-        opened: list[OwnSocket] = []
-        for _ in range(min(meeting.sockets, SOCKETS_MAX)):
+        while len(opened) < meeting.sockets and self._open < SOCKETS_MAX:
             try:
                 _, own = await loop.create_datagram_endpoint(lambda: OwnSocket(self), local_addr=(bind, 0))
             except OSError:  # no more files: fewer will do
                 break
             opened.append(own)
-        return opened
+            self._open += 1
 
     def packet(self, own: "OwnSocket", data: bytes, source: Address) -> None:
         """What arrives at a socket of its own."""

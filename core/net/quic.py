@@ -128,6 +128,11 @@ class QuicEndpoint:
         link.packet(data, address)
         return True
 
+    @property
+    def empty(self) -> bool:
+        """Whether there is no connection."""
+        return not self._all
+
     def close(self) -> None:
         """End all connections at once."""
         for link in list(self._all):

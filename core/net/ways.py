@@ -20,10 +20,14 @@ if TYPE_CHECKING:
 CALL_S: Final = 10.0
 STAGGER_S: Final = 0.15
 """Between the beginnings of two attempts (RFC 8305 has 0.25)."""
+PUNCH_CALLS_MAX: Final = 64
+"""To one address in one punch: a peer may name one that is not its own."""
 RETRY_S: Final = 0.012
 """Short against a round trip: a router that turns calls away does so only while no call of ours is under way."""
 TCP_FIRST_S: Final = 0.1
 """A hole for UDP waits so long for TCP, which costs far less."""
+UNUSED_S: Final = 20.0
+"""A socket of its own through which no connection leads by then is given back."""
 RANKS: Final[dict[Way, int]] = {"relay": 0, "quic": 1, "tcp": 2}
 
 
@@ -146,7 +150,10 @@ class Ways:
         """Call again and again: the first calls open our router, and may be turned away by the other one."""
         loop = asyncio.get_running_loop()
         ends_at = loop.time() + meeting.lasts_s
-        while self._links.best(meeting.peer) != "tcp" and (left_s := ends_at - loop.time()) > 0:
+        for _ in range(PUNCH_CALLS_MAX):
+            left_s = ends_at - loop.time()
+            if self._links.best(meeting.peer) == "tcp" or left_s <= 0:
+                return
             try:
                 async with asyncio.timeout(left_s):
                     connection = await call(address, own=self._own(), only=REUSE)
@@ -169,6 +176,7 @@ class Ways:
         self._trace.mark("net.hole")
         if hole.socket is not None:
             self._sockets.add(hole.socket)
+            asyncio.get_running_loop().call_later(UNUSED_S, self._give_back_unused, hole.socket)
         if self._me > meeting.peer:
             return  # the smaller id calls
         await asyncio.sleep(TCP_FIRST_S)
@@ -202,6 +210,10 @@ class Ways:
         from core.net.quic import QuicEndpoint  # noqa: PLC0415 - costs a tenth of a second; most hosts never need it
 
         return QuicEndpoint(send=put, accept=self._links.accept, emptied=emptied)
+
+    def _give_back_unused(self, own: OwnSocket) -> None:
+        if own.endpoint is None or own.endpoint.empty:
+            self._give_back(own)
 
     def _give_back(self, own: OwnSocket) -> None:
         self._sockets.discard(own)

@@ -12,10 +12,16 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from qh3.quic.connection import QuicConnection
 from qh3.tls import CipherSuite
 
+import core.net.punch as punch_module
+import core.net.ways as ways_module
+from core.base.ids import PeerId
 from core.net import quic
+from core.net.circuit_transport import CircuitTransport
+from core.net.punch import Meeting
 from core.net.quic import QuicEndpoint
-from tests.process.net_people import Peer
+from tests.process.net_people import CODEC, Peer, Say, id_of
 from tests.process.test_net_host import eventually, in_loop
+from tests.process.test_net_ways import NONCE, Relay
 
 pytestmark = pytest.mark.process
 THERE = ("192.0.2.9", 9)
@@ -30,6 +36,7 @@ class Reader(asyncio.BufferedProtocol):
         self.transport: Any = None
         self.lost = 0
         self.read = 0
+        self.last = b""
         self._buffer = bytearray(65536)
 
     def connection_made(self, transport: Any) -> None:
@@ -43,6 +50,7 @@ class Reader(asyncio.BufferedProtocol):
 
     def buffer_updated(self, nbytes: int) -> None:
         self.read += nbytes
+        self.last = bytes(self._buffer[nbytes - 1 : nbytes])
 
     def eof_received(self) -> bool:
         return True
@@ -283,3 +291,126 @@ async def test_more_than_the_window_ends_the_connection():
         offset += 1200
         await attack.turns(answered=False)
     assert not attack.escaped
+
+
+# --- links ------------------------------------------------------------------------------------------------------------
+
+
+@in_loop
+async def test_many_small_pieces_that_nobody_reads_take_little_memory():
+    transport = CircuitTransport(_Carrier(), reader := Reader())
+    transport.made()
+    transport.pause_reading()
+    for number in range(100_000):
+        transport.arrived(bytes((number % 256,)))
+    assert len(transport._arrived) < 100
+    transport.resume_reading()
+    await eventually(lambda: reader.read == 100_000)
+    assert reader.last == bytes((99_999 % 256,))
+
+
+class _Carrier:
+    def carry(self, data: bytes) -> None:
+        """Nowhere."""
+
+    def room(self) -> bool:
+        return True
+
+    def consumed(self, count: int) -> None:
+        """Nobody waits for it."""
+
+    def end(self, *, at_once: bool) -> None:
+        """There is nothing to end."""
+
+
+@in_loop
+async def test_the_socket_of_a_birthday_punch_is_given_back_when_nobody_calls_through_it(monkeypatch):
+    monkeypatch.setattr(ways_module, "UNUSED_S", 0.1)
+    async with Peer("anna") as anna:
+        ways = anna.host.links.ways
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as there:
+            there.bind(("127.0.0.1", 0))
+            there.setblocking(False)
+            where = there.getsockname()
+            anna.host.meet(Meeting(peer=PeerId(bytes(32)), nonce=NONCE, udp=(where,), sockets=4))
+            await eventually(lambda: anna.host._calls)
+            data, source = await asyncio.get_running_loop().sock_recvfrom(there, 100)
+            there.sendto(data, source)
+            await eventually(lambda: ways._sockets)
+            await eventually(lambda: not ways._sockets)
+
+
+@in_loop
+async def test_what_was_sent_while_the_other_side_closed_a_second_link_is_not_lost_silently():
+    async with Peer("anna") as anna, Peer("ben") as ben:
+        anna.knows(ben)
+        anna.say(ben, Say("first"))
+        await ben.book.until(lambda book: book.heard)
+        Relay(anna, ben)
+        await eventually(lambda: len(anna.host.links.streams()) == len(ben.host.links.streams()) == 2)
+        here = next(stream for stream in anna.host.links.streams() if stream.way == "relay")
+        there = next(stream for stream in ben.host.links.streams() if stream.way == "relay")
+        here.close("one link is enough")
+        there.send(CODEC.encode(Say("on its way")), bulk=False)
+        await ben.book.until(lambda book: book.lost)
+        assert "on its way" not in anna.texts()
+        assert [stream.way for stream in ben.host.links.streams()] == ["tcp"]
+
+
+@in_loop
+async def test_a_peer_that_names_addresses_has_them_called_a_limited_number_of_times(monkeypatch):
+    monkeypatch.setattr(ways_module, "RETRY_S", 0.0)
+    monkeypatch.setattr(ways_module, "PUNCH_CALLS_MAX", 5)
+    calls: list[Any] = []
+
+    async def refused(address: Any, **_: Any) -> socket.socket:
+        calls.append(address)
+        raise ConnectionRefusedError
+
+    monkeypatch.setattr(ways_module, "call", refused)
+    async with Peer("anna") as anna:
+        await anna.host.links.ways.meet(Meeting(peer=id_of("ben"), nonce=NONCE, tcp=(("192.0.2.1", 80),)))
+    assert len(calls) == 5
+
+
+@in_loop
+async def test_birthday_punches_share_the_sockets_and_leave_none_behind(monkeypatch):
+    monkeypatch.setattr(punch_module, "SOCKETS_MAX", 8)
+    async with Peer("anna") as anna:
+        knocks = anna.host.links.ways._knocks
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as there:
+            there.bind(("127.0.0.1", 0))
+            meetings = [
+                asyncio.create_task(
+                    knocks.meet(
+                        Meeting(peer=id_of("ben"), nonce=bytes((n,)) * 16, udp=(there.getsockname(),), sockets=6)
+                    )
+                )
+                for n in range(3)
+            ]
+            await eventually(lambda: knocks._open >= 8)
+            assert knocks._open <= 10
+            for meeting in meetings:
+                meeting.cancel()
+            await asyncio.wait(meetings)
+        assert knocks._open == 0
+
+
+@in_loop
+async def test_a_birthday_punch_that_is_given_up_while_it_opens_sockets_leaves_none_behind(monkeypatch):
+    opened: list[Any] = []
+
+    class Noted(punch_module.OwnSocket):
+        def connection_made(self, transport: Any) -> None:
+            opened.append(transport)
+            super().connection_made(transport)
+
+    monkeypatch.setattr(punch_module, "OwnSocket", Noted)
+    async with Peer("anna") as anna:
+        meeting = Meeting(peer=id_of("ben"), nonce=NONCE, udp=(("127.0.0.1", anna.port),), sockets=200)
+        task = asyncio.create_task(anna.host.links.ways._knocks.meet(meeting))
+        await eventually(lambda: len(opened) > 5)
+        task.cancel()
+        await asyncio.wait([task])
+        assert len(opened) < 200
+        assert all(transport.is_closing() for transport in opened)

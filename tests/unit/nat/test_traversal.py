@@ -354,6 +354,16 @@ EVENTS: Any = st.one_of(
 )  # fmt: skip
 
 
+def test_one_peer_has_one_punch_of_ours_at_a_time() -> None:
+    world, _, (a,) = world_of("kept")
+    relay = PeerId(a.machine.reservations.held[0].peer)
+    offer = Offer(bytes(16), (Address("66.6.6.6", 80),), (), "kept", "kept", quic=True, half_ms=0, relays=())
+    for number in range(20):
+        opening = Opening(number.to_bytes(16, "big"), PEERS[1], offer, resume=False, received=0, carried=number == 0)
+        world.tell(a, Received(relay, opening))
+    assert len(a.punches) == 1
+
+
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.tuples(EVENTS, st.floats(0, 20)), max_size=60))
 def test_nothing_from_outside_raises(events: list[tuple[Any, float]]) -> None:
