@@ -27,7 +27,8 @@ MEETINGS_MAX: Final = 32
 SOCKETS_MAX: Final = 256
 """Of all punches together: a process has few files, and others need them, too."""
 GUEST_S: Final = 20.0
-"""So long after a knock that was awaited its sender may begin a connection."""
+"""So long after a knock that was awaited its sender may begin connections."""
+GUEST_CONNECTIONS_MAX: Final = 4
 GUESTS_MAX: Final = 256
 PER_TURN: Final = 16
 
@@ -80,7 +81,8 @@ class Knocks:
         self._put = put
         self._packet = packet
         self._awaited: dict[bytes, asyncio.Future[Hole]] = {}
-        self._guests: OrderedDict[Address, float] = OrderedDict()
+        self._guests: OrderedDict[Address, tuple[float, int]] = OrderedDict()
+        """Until when, and how many more connections, may begin from there."""
         self._open = 0
 
     async def meet(self, meeting: Meeting) -> Hole | None:
@@ -116,7 +118,9 @@ class Knocks:
         heard = next((each for nonce, each in self._awaited.items() if hmac.compare_digest(nonce, data[1:])), None)
         if heard is None:
             return False
-        remember(self._guests, source, asyncio.get_running_loop().time() + GUEST_S, GUESTS_MAX)
+        now = asyncio.get_running_loop().time()
+        if self._guests.get(source, (0.0, 0))[0] <= now:
+            remember(self._guests, source, (now + GUEST_S, GUEST_CONNECTIONS_MAX), GUESTS_MAX)
         if not heard.done():
             put = put or self._put
             heard.set_result(Hole(source, put, own))
@@ -124,9 +128,13 @@ class Knocks:
                 put(data, source)
         return True
 
-    def expects(self, source: Address) -> bool:
-        """Whether somebody who knew a nonce of ours has knocked from there lately."""
-        return self._guests.get(source, 0.0) > asyncio.get_running_loop().time()
+    def admits(self, source: Address) -> bool:
+        """Whether a connection may begin from there: whoever knew a nonce of ours has knocked from there lately."""
+        until, left = self._guests.get(source, (0.0, 0))
+        if not left or until <= asyncio.get_running_loop().time():
+            return False
+        self._guests[source] = (until, left - 1)
+        return True
 
     async def _knock(self, meeting: Meeting, heard: asyncio.Future[Hole], sockets: list["OwnSocket"]) -> None:
         knock = bytes((KNOCK,)) + meeting.nonce

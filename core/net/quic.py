@@ -81,6 +81,7 @@ class QuicEndpoint:
     Args:
         send: Sends a packet.
         accept: A protocol for a connection that somebody made to us.
+        welcome: Whether a connection may begin from that address; asked once for each that would.
         emptied: Called when the last connection is gone.
     """
 
@@ -89,11 +90,13 @@ class QuicEndpoint:
         *,
         send: Callable[[bytes, Address], object],
         accept: Callable[[], asyncio.BaseProtocol],
+        welcome: Callable[[Address], bool] = lambda _: True,
         emptied: Callable[[], object] | None = None,
     ) -> None:
         self._send = send
         self._emptied = emptied
         self._accept = accept
+        self._welcome = welcome
         self._loop = asyncio.get_running_loop()
         self._links: dict[bytes, QuicTransport] = {}
         self._all: set[QuicTransport] = set()
@@ -106,19 +109,13 @@ class QuicEndpoint:
         connection.connect(address, now=self._loop.time())
         link.settle()
 
-    def received(self, data: bytes, address: Address, *, expected: bool = True) -> bool:
-        """Take a packet; whether it was of any use.
-
-        Args:
-            data: The packet.
-            address: Where it came from.
-            expected: Whether a connection may begin from there.
-        """
+    def received(self, data: bytes, address: Address) -> bool:
+        """Take a packet; whether it was of any use."""
         cid = destination(data)
         link = self._links.get(cid)
         if link is None:
-            begins = expected and len(cid) >= CID_BYTES and _begins(data)
-            if not begins or len(self._all) >= CONNECTIONS_MAX:
+            begins = len(cid) >= CID_BYTES and _begins(data) and len(self._all) < CONNECTIONS_MAX
+            if not begins or not self._welcome(address):
                 return False
             if self._server is None:
                 self._server = _server_configuration()

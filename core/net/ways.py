@@ -112,7 +112,7 @@ class Ways:
         if data[0] == KNOCK:
             if not self._knocks.received(data, source):
                 self._trace.mark("net.drop.knock")
-        elif not self._quic().received(data, source, expected=self._knocks.expects(source)):
+        elif not self._quic().received(data, source):
             self._trace.mark("net.drop.quic")
 
     def close(self) -> None:
@@ -191,8 +191,7 @@ class Ways:
         return self._quic() if hole.socket is None else self._quic_on(hole.socket)
 
     def _packet(self, own: OwnSocket, data: bytes, source: Address) -> None:
-        expected = self._knocks.expects(source)
-        if own not in self._sockets or not self._quic_on(own).received(data, source, expected=expected):
+        if own not in self._sockets or not self._quic_on(own).received(data, source):
             self._trace.mark("net.drop.quic")
 
     def _quic(self) -> "QuicEndpoint":
@@ -209,7 +208,7 @@ class Ways:
     def _make(self, put: Put, emptied: Callable[[], object] | None) -> Any:
         from core.net.quic import QuicEndpoint  # noqa: PLC0415 - costs a tenth of a second; most hosts never need it
 
-        return QuicEndpoint(send=put, accept=self._links.accept, emptied=emptied)
+        return QuicEndpoint(send=put, accept=self._links.accept, welcome=self._knocks.admits, emptied=emptied)
 
     def _give_back_unused(self, own: OwnSocket) -> None:
         if own.endpoint is None or own.endpoint.empty:

@@ -414,3 +414,19 @@ async def test_a_birthday_punch_that_is_given_up_while_it_opens_sockets_leaves_n
         await asyncio.wait([task])
         assert len(opened) < 200
         assert all(transport.is_closing() for transport in opened)
+
+
+@in_loop
+async def test_one_that_was_met_begins_a_few_connections_and_no_more():
+    async with Peer("anna") as anna:
+        ways = anna.host.links.ways
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as there:
+            there.bind(("127.0.0.1", 0))
+            anna.host.meet(Meeting(peer=PeerId(bytes(32)), nonce=NONCE, udp=(there.getsockname(),)))
+            await eventually(lambda: ways._knocks._awaited)
+            for _ in range(10):
+                there.sendto(bytes((punch_module.KNOCK,)) + NONCE, ("127.0.0.1", anna.port))
+                for packet in initials():
+                    there.sendto(packet, ("127.0.0.1", anna.port))
+            await eventually(lambda: anna.trace["net.drop.quic"])
+        assert len(ways._quic()._all) == punch_module.GUEST_CONNECTIONS_MAX
