@@ -101,6 +101,22 @@ def test_what_fails_does_not_end_the_rest(monkeypatch):
     assert stage.sensed == [stage.seen[0]] * 2
 
 
+def test_what_fails_is_begun_again(monkeypatch):
+    places = iter([frozenset({"10.0.0.2"}), OSError("no network for a moment"), frozenset({"10.9.0.2"})])
+
+    def addresses():
+        place = next(places, frozenset({"10.9.0.2"}))
+        if isinstance(place, OSError):
+            raise place
+        return place
+
+    monkeypatch.setattr(module, "AGAIN_S", 0.0)
+    monkeypatch.setattr(module, "addresses", addresses)
+    stage = Stage(monkeypatch, ports=Part(ValueError("an odd router")))
+    asyncio.run(stage.run(lambda: stage.reacher.moves and stage.trace["surroundings.ports.failed"] > 1))
+    assert stage.trace["surroundings.watch.failed"] == 1
+
+
 def test_neighbours_are_called_where_they_are_near(monkeypatch):
     stage = Stage(monkeypatch)
     stage.lan.near = {ANNA: (("10.0.0.5", 7),), BEN: (("10.0.0.6", 7),)}
