@@ -142,7 +142,8 @@ def same_house(host: str, hosts: Iterable[str]) -> bool:
 
 
 def _ip(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """None: no address, or one with a scope, which holds on one computer only and may hide anything."""
     try:
-        return ipaddress.ip_address(host.split("%", maxsplit=1)[0])
+        return None if "%" in host else ipaddress.ip_address(host)
     except ValueError:
         return None

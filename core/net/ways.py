@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from ipaddress import ip_address
 from random import Random
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -102,10 +103,11 @@ class Ways:
     async def meet(self, meeting: Meeting) -> None:
         """At the agreed moment, try to reach the peer through both routers."""
         await asyncio.sleep(meeting.wait_s)
+        tcp, udp = (tuple(one for one in told if is_literal(one[0])) for told in (meeting.tcp, meeting.udp))
         async with asyncio.TaskGroup() as group:
-            for address in meeting.tcp:
+            for address in tcp:
                 group.create_task(self._punch_tcp(meeting, address))
-            group.create_task(self._punch_udp(meeting))
+            group.create_task(self._punch_udp(replace(meeting, udp=udp)))
 
     def datagram(self, data: bytes, source: Address) -> None:
         """Take what arrived at the UDP port and is no envelope."""
@@ -164,8 +166,11 @@ class Ways:
                 continue
             stream = self._links.new(meeting.peer)
             stream.attempt = meeting.attempt
-            await loop.create_connection(lambda made=stream: made, sock=connection)  # type: ignore[misc]
-            await asyncio.wait([stream.settled])
+            try:
+                await loop.create_connection(lambda made=stream: made, sock=connection)  # type: ignore[misc]
+                await asyncio.wait([stream.settled])
+            except OSError:  # it was over before we could look at it (macOS)
+                stream.abort("broke")
 
     # --- UDP ---------------------------------------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ from core.net import quic
 from core.net.circuit_transport import CircuitTransport
 from core.net.punch import Meeting
 from core.net.quic import QuicEndpoint
-from tests.process.net_people import CODEC, Peer, Say, id_of
+from tests.process.net_people import CODEC, Ask, Peer, Say, id_of
 from tests.process.test_net_host import eventually, in_loop
 from tests.process.test_net_ways import NONCE, Relay
 
@@ -430,3 +430,17 @@ async def test_one_that_was_met_begins_a_few_connections_and_no_more():
                     there.sendto(packet, ("127.0.0.1", anna.port))
             await eventually(lambda: anna.trace["net.drop.quic"])
         assert len(ways._quic()._all) == punch_module.GUEST_CONNECTIONS_MAX
+
+
+@pytest.mark.parametrize("host", ["8.8.8.8%..a", "8.8.8.8%\0", "8.8.8.8%é..b", "a.name", "", "2606::1%..a"])
+def test_an_address_that_is_none_ends_neither_the_host_nor_its_port(host):
+    @in_loop
+    async def play() -> None:
+        async with Peer("anna") as anna, Peer("ben") as ben:
+            anna.knows(ben)
+            anna.host.meet(Meeting(peer=ben.id, nonce=NONCE, tcp=((host, 80),), udp=((host, 80),), lasts_s=0.1))
+            await eventually(lambda: not anna.host._calls)
+            anna.say(ben, Ask("still there?"))
+            await ben.book.until(lambda book: book.heard)
+
+    play()
