@@ -418,3 +418,19 @@ def test_a_person_may_have_it_examined_again() -> None:
     assert not home.machine.dial_backs.asking
     assert home.machine.dial_backs.concluded_at > before
     assert home.machine.reach == reach
+
+
+def test_whoever_names_us_as_its_own_relay_does_not_make_us_ask_ourselves() -> None:
+    world, _, (a,) = world_of("kept")
+    relays = [PeerId(held.peer) for held in a.machine.reservations.held]
+    named = (Relay(a.peer, Address("30.1.0.1", 1)),)
+    offer = Offer(bytes(16), (), (), "kept", "kept", quic=True, half_ms=0, relays=named)
+    opening = Opening(bytes(16), PEERS[1], offer, resume=False, received=0, carried=True)
+    sent = list(a.machine.handle(Received(relays[0], opening), world.now))
+    for relay in relays:
+        sent += a.machine.handle(Lost(relay, "gone"), world.now)
+    for _ in range(50):
+        now = a.machine.deadline
+        assert now is not None
+        sent += a.machine.handle(Tick(), max(now, world.now))
+    assert all(output.to != a.peer for output in sent if isinstance(output, Send))
