@@ -444,3 +444,26 @@ def test_an_address_that_is_none_ends_neither_the_host_nor_its_port(host):
             await ben.book.until(lambda book: book.heard)
 
     play()
+
+
+@in_loop
+async def test_a_peer_that_makes_links_and_ends_them_leaves_no_timers(monkeypatch):
+    looks: list[Any] = []
+    async with Peer("anna") as anna, Peer("ben") as ben:
+        anna.knows(ben)
+        anna.say(ben, Say("first"))
+        await ben.book.until(lambda book: book.heard)
+        Relay(anna, ben)
+        await eventually(lambda: len(ben.host.links.streams()) == 2)
+        later = ben.host.links._loop.call_later
+        monkeypatch.setattr(
+            ben.host.links._loop,
+            "call_later",
+            lambda delay_s, call, *more: looks.append(call) or later(delay_s, call, *more),
+        )
+        for _ in range(20):
+            extra = Relay(anna, ben)
+            await eventually(lambda: len(ben.host.links.streams()) == 3)
+            extra.cut()
+            await eventually(lambda: len(ben.host.links.streams()) == 2)
+        assert looks.count(ben.host.links._part_with_duplicates) == 0
