@@ -158,7 +158,7 @@ class Host:
     async def open_second(self, bind: str) -> int:
         """Tell others at another UDP port too where they are seen; returns it, 0 if there is none to be had."""
         assert self._own is not None
-        second = SecondPort(envelopes=self._envelopes, now=self._clock.now, trace=self._trace)
+        second = SecondPort(envelopes=self._envelopes, now=self._clock.now, trace=self._trace, counted=self._count)
         for port in (self._own[1] + 1, 0):
             with contextlib.suppress(OSError, OverflowError):
                 transport, _ = await asyncio.get_running_loop().create_datagram_endpoint(
