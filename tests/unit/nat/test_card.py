@@ -12,6 +12,7 @@ from core.nat.card import (
     Kind,
     Listed,
     card_key,
+    counts,
     decode,
     encode,
     is_callable,
@@ -77,4 +78,5 @@ def test_houses_and_networks() -> None:
 @pytest.mark.parametrize("host", ["8.8.8.8%..a", "8.8.8.8%\0", "2606:4700::1%..a", "192.168.1.4%x", "8.8.8.8 ", ""])
 def test_what_looks_like_an_address_and_is_none_is_not_callable(host: str) -> None:
     assert not is_callable(host)
+    assert not counts(host, ())
     assert not same_house(host, ["8.8.8.8", "192.168.1.4"])
