@@ -27,50 +27,32 @@ from core.dht.events import ClockOff, Learned
 from core.dht.messages import DHT_MESSAGES, Contact
 from core.durable import make_directory
 from core.engine_options import EngineOptions
+from core.engine_parts import Parts, carrying, participant_settings, surroundings_of, trainer_place
 from core.keys import load_identity, system_keyring
 from core.ledger.contributions import Ledger
 from core.nat.events import DialEnded, ReachChanged, Way
 from core.nat.messages import NAT_MESSAGES
 from core.nat.reach import Standing
-from core.nat.relay import RelaySettings
 from core.net.clock import Clock
 from core.net.host import Host
 from core.net.interfaces import is_loopback
 from core.net.outward import Outward
 from core.port_test import try_port
 from core.preferences import Preferences, view
-from core.settings import Settings, load_settings
-from core.surroundings import Surroundings
+from core.settings import load_settings
 from core.swarm import orders
 from core.swarm.messages import CATCH_UP_MESSAGES
-from core.swarm.participant import Participant, ParticipantSettings
+from core.swarm.participant import Participant
 from core.swarm.rounds import Rounds
 from core.view import Standpoint, clock_notice, take_snapshot
 from core.workers.state_files import DiskStateSink
-from core.workers.trainer import FATAL_CODES, Trainer, TrainerPlace
+from core.workers.trainer import FATAL_CODES, Trainer
 
 PASS_RENEW_S = 6 * 3600.0
 """How often a pass, valid for 24 hours, is renewed."""
 LEDGER_OFFER_BYTES = 60 * 1024
 
 _LOG = logging.getLogger(__name__)
-
-
-@dataclass(slots=True)
-class _Parts:
-    """What exists once the engine has joined."""
-
-    membership: Membership
-    participant: Participant
-    outward: Outward | None
-    """None: others are on this computer."""
-    allowance: Allowance
-    host: Host
-    trainer: Trainer
-    chronicle: Chronicle
-    joining: Joining
-    port: int = 0
-    """At which others are heard; 0 until then."""
 
 
 @dataclass(slots=True)
@@ -104,7 +86,7 @@ class Engine:
             if notice is not None:
                 self.notices.add("warning", notice)
         self._door = Door(home=self._home, intents=self, notices=self.notices, now=clock.now)
-        self._parts: _Parts | None = None
+        self._parts: Parts | None = None
         self._quit = asyncio.Event()
         self._allowance_changed = asyncio.Event()
         self._fatal: Problem | None = None
@@ -183,7 +165,7 @@ class Engine:
         parts = self._joined()
         return await try_port(parts.outward, port=parts.port, now=self._clock.now)
 
-    def _joined(self) -> _Parts:
+    def _joined(self) -> Parts:
         if self._parts is None or not self._parts.port:
             raise Problem("The engine has not joined a collaboration yet.", hint="Try again in a moment.")
         return self._parts
@@ -249,7 +231,9 @@ class Engine:
                     group.create_task(self._heed_allowance(parts)),
                 ]
                 if parts.outward is not None:
-                    tasks.append(group.create_task(self._surroundings(parts, parts.outward).run()))
+                    bind, me = self._options.bind, self._life.key.peer_id
+                    surroundings = surroundings_of(parts, parts.outward, me=me, bind=bind, now=self._clock.now)
+                    tasks.append(group.create_task(surroundings.run()))
                 if self._preferences.settings.contributing:
                     self._switch(contributing=True)
                     if not parts.allowance.reason:
@@ -269,7 +253,7 @@ class Engine:
         """Say goodbye to clients and give the home back."""
         await self._door.close()
 
-    async def _join(self, link: Link) -> _Parts:
+    async def _join(self, link: Link) -> Parts:
         life = self._life
         folder = self._home.state(link.manifest_id.hex())
         make_directory(folder)
@@ -283,11 +267,7 @@ class Engine:
         )
         check_source(membership.manifest, self._options.text)
         if abs(membership.clock_ahead_s) > CLOCK_SKEW_MAX_S:
-            self.notices.add(
-                "warning",
-                f"This computer's clock differs by {abs(membership.clock_ahead_s):.0f} seconds from the backbone's. "
-                "Set the clock right, or others will refuse this computer's messages.",
-            )
+            self.notices.add(*clock_notice(membership.clock_ahead_s))
         chronicle = Chronicle(
             folder=folder,
             ledger=self._home.ledger(link.manifest_id.hex()),
@@ -295,7 +275,7 @@ class Engine:
             now=self._clock.now,
         )
         participant = Participant(
-            settings=self._participant_settings(membership),
+            settings=participant_settings(membership, self._options, name=self._name()),
             signer=life.key,
             verifier=Ed25519Verifier(),
             random=SystemRandom(),
@@ -311,7 +291,7 @@ class Engine:
         )
         self._preferences.follow(allowance.apply)
         if outward is not None:
-            self._preferences.follow(lambda chosen: outward.carry(_carrying(chosen)))
+            self._preferences.follow(lambda chosen: outward.carry(carrying(chosen)))
         host = Host(
             machine=outward or participant,
             identity=life.key,
@@ -327,44 +307,20 @@ class Engine:
             pace=None if outward is None else allowance.pace,
         )
         trainer = self._make_trainer(membership, participant, host, chronicle.ledger)
-        return _Parts(membership, participant, outward, allowance, host, trainer, chronicle, joining)
-
-    def _participant_settings(self, membership: Membership) -> ParticipantSettings:
-        manifest, options = membership.manifest, self._options
-        return ParticipantSettings(
-            run=manifest.id,
-            target_samples=manifest.target_samples,
-            averaging=manifest.averaging,
-            evaluate_every=manifest.evaluate_every,
-            role="volunteer",
-            name=self._name(),
-            evaluate_first=options.evaluate_first,
-            last_epoch=options.last_epoch,
-        )
+        return Parts(membership, participant, outward, allowance, host, trainer, chronicle, joining)
 
     def _outward_of(self, participant: Participant) -> Outward:
         return Outward.of(
             participant,
-            relay=_carrying(self._preferences.settings),
+            relay=carrying(self._preferences.settings),
             now=self._clock.now,
             rest=self._on_outward,
             random=SystemRandom(),
         )
 
     def _make_trainer(self, membership: Membership, participant: Participant, host: Host, ledger: Ledger) -> Trainer:
-        folder = self._home.state(membership.manifest.id.hex())
-        make_directory(folder / "states")
-        make_directory(self._home.logs)
-        place = TrainerPlace(
-            manifest=membership.manifest_path,
-            blobs=membership.blobs,
-            states=folder / "states",
-            arena=folder / "arena",
-            log=self._home.logs / "worker.log",
-            seed=int.from_bytes(self._life.key.peer_id[:4], "big"),
-            threads=self._preferences.settings.threads or self._options.threads,
-            device=self._options.device,
-            last_epoch=self._options.last_epoch,
+        place = trainer_place(
+            membership, self._options, home=self._home, me=self._life.key.peer_id, settings=self._preferences.settings
         )
         return Trainer(
             participant=participant,
@@ -376,7 +332,7 @@ class Engine:
             random=SystemRandom(),
         )
 
-    async def _begin(self, parts: _Parts) -> None:
+    async def _begin(self, parts: Parts) -> None:
         """Open the ports and meet the swarm."""
         options = self._options
         wanted = options.port if options.port is not None else self._preferences.settings.port
@@ -439,7 +395,7 @@ class Engine:
             case _:
                 self._on_event(event, now)
 
-    def _record(self, parts: _Parts, record: orders.RoundRecord) -> None:
+    def _record(self, parts: Parts, record: orders.RoundRecord) -> None:
         live = parts.participant.membership.live()
         names = {peer: report.name for peer, report in live.items()} | {self._life.key.peer_id: self._name()}
         parts.chronicle.round(record, names)
@@ -450,23 +406,7 @@ class Engine:
 
     # --- the network -------------------------------------------------------------------------------------------------
 
-    def _surroundings(self, parts: _Parts, outward: Outward) -> Surroundings:
-        """Sees to the router, the neighbours and changes of the network."""
-        return Surroundings(
-            reacher=outward,
-            host=parts.host,
-            me=self._life.key.peer_id,
-            manifest_id=parts.membership.manifest.id,
-            bind=self._options.bind,
-            port=parts.host.port,
-            peers=lambda: list(parts.participant.membership.live()),
-            sensed=lambda network: parts.allowance.metered(network.metered),
-            now=self._clock.now,
-            random=SystemRandom(),
-            trace=parts.participant.trace,
-        )
-
-    async def _heed_allowance(self, parts: _Parts) -> None:
+    async def _heed_allowance(self, parts: Parts) -> None:
         """While the network is not to be used, nothing is trained that nobody would get."""
         while True:
             await self._allowance_changed.wait()
@@ -483,7 +423,7 @@ class Engine:
 
     # --- housekeeping ------------------------------------------------------------------------------------------------
 
-    async def _renew_pass(self, parts: _Parts) -> None:
+    async def _renew_pass(self, parts: Parts) -> None:
         while True:
             await asyncio.sleep(PASS_RENEW_S * SystemRandom().uniform(0.5, 1.0))
             try:
@@ -515,8 +455,3 @@ class Engine:
     def _name(self) -> str:
         chosen = (self._options.name, self._preferences.settings.name, platform.node())
         return next((usable for name in chosen if (usable := usable_name(name))), "A volunteer")
-
-
-def _carrying(chosen: Settings) -> RelaySettings:
-    """What we carry for others."""
-    return RelaySettings() if chosen.relay else RelaySettings(circuits=0)

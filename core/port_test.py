@@ -47,14 +47,14 @@ async def try_port(outward: Outward | None, *, port: int, now: Callable[[], floa
         return PortTest(port=0, sentence="All others are on this computer, so no port has to be open.")
     outward.examine()
     began = now()
-    calls = outward.traversal.dial_backs
+    calls = outward.traversal.strangers.usual
     while calls.asking and now() < began + PATIENCE_S:  # noqa: ASYNC110 - a machine tells nobody that it is done
         await asyncio.sleep(LOOK_S)
     return words(
         Tried(
             port=port,
-            tcp=calls.tcp,
-            udp=calls.udp,
+            tcp=calls.alone if calls.tcp is None else calls.tcp,
+            udp=calls.alone_udp if calls.tcp is None else calls.udp,
             fresh=calls.concluded_at >= began - PER_PEER_S,
             forwarded=outward.forwarded,
             reach=outward.traversal.reach,

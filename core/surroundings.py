@@ -18,7 +18,7 @@ from core.net.host import Host
 from core.net.interfaces import own_hosts
 from core.net.lan import LanDiscovery
 from core.net.portmap import Mapped, PortMap, known_searches
-from core.schedule.senses.changes import LOOK_S, Changes, addresses
+from core.schedule.senses.changes import LOOK_S, Change, Changes, sight
 from core.schedule.senses.network import Network, sense_network
 
 SENSE_S: Final = 60.0
@@ -34,6 +34,9 @@ class Reacher(Protocol):
 
     def moved(self) -> None:
         """The computer has another network."""
+
+    def readdressed(self) -> None:
+        """It has other addresses beside, in the same network."""
 
     def mapped(self, address: Address | None) -> None:
         """The router forwards this address to us; None: none."""
@@ -124,13 +127,16 @@ class Surroundings:
 
     async def _watch(self, changes: Changes) -> None:
         while True:
-            if changes.look(addresses(), self._now()):
-                _LOG.info("this computer's network is another one now")
-                await self._sense()
-                self._reacher.moved()
-                self._lan.network_changed()
-                self._ports.network_changed()
-            elif self._now() >= self._sensed_at + SENSE_S:
+            match changes.look(sight(), self._now()):
+                case Change.MOVED:
+                    _LOG.info("this computer's network is another one now")
+                    await self._sense()
+                    self._reacher.moved()
+                    self._lan.network_changed()
+                    self._ports.network_changed()
+                case Change.ADDRESSES:
+                    self._reacher.readdressed()
+            if self._now() >= self._sensed_at + SENSE_S:
                 await self._sense()
             self.meet_neighbours()
             await asyncio.sleep(LOOK_S)

@@ -1,7 +1,6 @@
 """A backbone peer: founds the swarm, lets people in, watches.  It does not train (S000 3.3)."""
 
 import asyncio
-import os
 import socket
 import sys
 from pathlib import Path
@@ -28,6 +27,7 @@ from core.nat.relay import RelaySettings
 from core.net.clock import Clock
 from core.net.host import Host
 from core.net.interfaces import is_loopback
+from core.net.listening import refusal
 from core.net.outward import Outward
 from core.net.passes import pass_request
 from core.net.tls import server_context
@@ -90,15 +90,7 @@ def _kept_ports(path: Path) -> Ports:
 
 def _taken(bind: str, port: int) -> bool:
     """Whether another program holds this port, for TCP or UDP."""
-    for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
-        with socket.socket(socket.AF_INET6 if ":" in bind else socket.AF_INET, kind) as probe:
-            if os.name != "nt":
-                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind((bind, port))
-            except OSError:
-                return True
-    return False
+    return any(refusal(bind, port, kind) is not None for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM))
 
 
 class Backbone:

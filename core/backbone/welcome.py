@@ -6,6 +6,7 @@ GET  /v1/blobs/<hex>   a blob; checked against its digest
 POST /v1/pass          PassRequest in, PassGrant out: invitation and certificate request for a short-lived pass
 """
 
+import contextlib
 import hmac
 import ssl
 from collections.abc import Callable, Sequence
@@ -19,6 +20,7 @@ from core.backbone.authority import Authority
 from core.backbone.charter import Charter
 from core.base.problems import Problem
 from core.base.trace import Trace
+from core.net.listening import ANY, ANY6
 
 REQUEST_BYTES_MAX = 16 * 1024
 
@@ -87,7 +89,7 @@ class WelcomeDesk:
         self._runner: web.AppRunner | None = None
 
     async def open(self, host: str, context: ssl.SSLContext, *, port: int = 0) -> int:
-        """Listen on a port, or on a free one; returns it."""
+        """Listen on a port, or on a free one; returns it.  `ANY` is IPv6 too, where that is to be had."""
         app = web.Application(client_max_size=REQUEST_BYTES_MAX)
         app.add_routes(
             [
@@ -101,7 +103,11 @@ class WelcomeDesk:
         await self._runner.setup()
         site = web.TCPSite(self._runner, host, port, ssl_context=context)
         await site.start()
-        return int(self._runner.addresses[0][1])
+        number = int(self._runner.addresses[0][1])
+        if host == ANY:
+            with contextlib.suppress(OSError):
+                await web.TCPSite(self._runner, ANY6, number, ssl_context=context).start()
+        return number
 
     async def close(self) -> None:
         """Stop listening."""

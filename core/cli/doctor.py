@@ -22,6 +22,7 @@ from core.cli.say import say_json
 from core.cli.settings import ask_port
 from core.control.client import NotRunning
 from core.keys import SERVICE, Keyring, system_keyring
+from core.net.listening import ANY, refusal
 from core.paths import Home
 from core.schedule.senses.network import Network, ask_program, sense_network
 from core.settings import load_settings
@@ -118,16 +119,14 @@ def port(examined: Examined) -> Finding:
     if held is not None:
         return held
     for kind, word in ((socket.SOCK_STREAM, "TCP"), (socket.SOCK_DGRAM, "UDP")):
-        with socket.socket(socket.AF_INET, kind) as probe:
-            try:
-                probe.bind(("0.0.0.0", number))  # noqa: S104 - as the engine does
-            except OSError as error:
-                taken = "is used by another program" if error.errno == errno.EADDRINUSE else f"fails: {error.strerror}"
-                return Finding(
-                    "problem",
-                    f"Port {number} ({word}), at which other computers call, {taken}.",
-                    "End that program, or choose another port: potluck settings port NUMBER",
-                )
+        error = refusal(ANY, number, kind)
+        if error is not None:
+            taken = "is used by another program" if error.errno == errno.EADDRINUSE else f"fails: {error.strerror}"
+            return Finding(
+                "problem",
+                f"Port {number} ({word}), at which other computers call, {taken}.",
+                "End that program, or choose another port: potluck settings port NUMBER",
+            )
     return Finding(
         "fine",
         f"Port {number} is free for TCP and UDP.",

@@ -35,11 +35,18 @@ class AddressBook:
         return address.contact if address is not None and address.observed else contact
 
     def observed(self, peer: PeerId, host: str, port: int) -> Contact | None:
-        """The host saw `peer` at this address.  None if nobody else could be told such an address."""
+        """The host saw `peer` at this address; where it is best reached now.
+
+        None if nobody else could be told such an address.  One of IPv6 does not replace one of IPv4 that works, which
+        more peers can call.
+        """
         if not 1 <= len(host) <= HOST_CHARACTERS_MAX or not 1 <= port <= 65535:
             return None
+        known, ipv6 = self._addresses.get(peer), ":" in host
+        if ipv6 and known is not None and known.observed and ":" not in known.contact.host:
+            return known.contact
         contact = Contact(peer, host, port)
-        self._put(_Address(contact, observed=True, told=True))
+        self._put(_Address(contact, observed=True, told=not ipv6))
         return contact
 
     def answered(self, peer: PeerId) -> Contact | None:

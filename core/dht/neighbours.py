@@ -36,6 +36,8 @@ class Neighbours:
             ),
         )
         self.book = AddressBook(limit=settings.addresses_max)
+        self.ipv6 = True
+        """Whether there is a way to IPv6 addresses; otherwise nobody is asked there."""
         self._backoff = Backoff(settings.silence_s, settings.silence_max_s)
         self._seeds: dict[PeerId, Contact] = {}
         self._seeds_heard: dict[PeerId, float] = {}
@@ -126,6 +128,9 @@ class Neighbours:
                     self._trace.mark("dht.drop.contact.reach")
                     continue
                 best = self.book.preferred(contact)
+            if not self.ipv6 and ":" in best.host:
+                self._trace.mark("dht.drop.contact.ipv6")
+                continue
             if not resting(best, now):
                 chosen[peer] = best
         return tuple(chosen.values())

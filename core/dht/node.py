@@ -130,6 +130,15 @@ class DhtNode:
         self._stance.client = client
 
     @property
+    def ipv6(self) -> bool:
+        """Whether this computer has IPv6: without it, contacts that have nothing else are passed over."""
+        return self._neighbours.ipv6
+
+    @ipv6.setter
+    def ipv6(self, ipv6: bool) -> None:
+        self._neighbours.ipv6 = ipv6
+
+    @property
     def record_count(self) -> int:
         """Records held for the swarm."""
         return len(self._records)

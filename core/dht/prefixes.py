@@ -13,17 +13,16 @@ IPV6_PREFIX_BITS = 48
 _HOSTS_REMEMBERED = 16_384
 _LOOPBACK = tuple(ip_network(text) for text in ("127.0.0.0/8", "::1/128"))
 _LOCAL = tuple(
-    ip_network(text)
-    for text in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16", "fc00::/7", "fe80::/10")
+    ip_network(text) for text in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16", "fc00::/7")
 )
-_NOBODY = tuple(ip_network(text) for text in ("0.0.0.0/8", "224.0.0.0/3", "::/128", "ff00::/8"))
+_NOBODY = tuple(ip_network(text) for text in ("0.0.0.0/8", "224.0.0.0/3", "::/128", "fe80::/10", "ff00::/8"))
 
 
 class Reach(IntEnum):
     """From how far away an address can be reached."""
 
     NOWHERE = -1
-    """No single computer has it: unspecified, multicast, broadcast."""
+    """No single computer has it: unspecified, multicast, broadcast, and of IPv6 what lies on one link only."""
     LOOPBACK = 0
     LOCAL = 1
     PUBLIC = 2

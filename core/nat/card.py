@@ -50,6 +50,8 @@ class Card(msgspec.Struct, frozen=True, array_like=True):
     """It is willing to be one."""
     outside: str = ""
     """Its public IP address, empty: not known.  Two peers with the same one are probably in the same house."""
+    reachable_ipv6: bool = False
+    """Strangers have called it over IPv6 and got through."""
 
 
 NOBODY: Final = Card(
@@ -57,6 +59,7 @@ NOBODY: Final = Card(
 )
 """The card of a peer that has published none."""
 
+_UNIQUE_LOCAL: Final = ipaddress.IPv6Network("fd00::/8")
 _decoder: Final = msgspec.msgpack.Decoder(Card)
 _encoder: Final = msgspec.msgpack.Encoder()
 
@@ -95,14 +98,23 @@ def is_plausible(listed: Listed) -> bool:
         case Kind.LAN:
             return is_private(host)
         case Kind.IPV6:
-            return ":" in host and is_callable(host)
+            return ":" in host and is_public(host)
         case _:
             return is_callable(host)
 
 
+def kind_of(host: str) -> Kind | None:
+    """What an address of one of our interfaces is to others; None: nobody else can call it."""
+    if is_public(host):
+        return Kind.IPV6 if ":" in host else Kind.PUBLIC
+    return Kind.LAN if is_private(host) else None
+
+
 def is_private(host: str) -> bool:
-    """Whether this is an address inside somebody's network."""
+    """Whether this is an address inside somebody's network; of IPv6 the unique local ones (RFC 4193)."""
     ip = _ip(host)
+    if isinstance(ip, ipaddress.IPv6Address):
+        return ip in _UNIQUE_LOCAL
     odd = ip is None or ip.is_loopback or ip.is_unspecified or ip.is_multicast or ip.is_link_local or ip.is_reserved
     return ip is not None and ip.is_private and not odd
 
@@ -116,6 +128,11 @@ def is_public(host: str) -> bool:
 def is_callable(host: str) -> bool:
     """Whether anybody may be told to call this: no loopback, multicast or broadcast address, no name."""
     return is_public(host) or is_private(host)
+
+
+def easier(known: Address | None, news: Address) -> Address:
+    """The one of two addresses of a peer that more can call: the newer one, but no IPv6 instead of IPv4."""
+    return known if known is not None and ":" in news.host and ":" not in known.host else news
 
 
 def counts(host: str, own: Iterable[str]) -> bool:
@@ -142,8 +159,10 @@ def same_house(host: str, hosts: Iterable[str]) -> bool:
 
 
 def _ip(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """None: no address, or one with a scope, which holds on one computer only and may hide anything."""
+    """None also for what means something on one link only (a scope), and for IPv4 in the clothes of IPv6."""
     try:
-        return None if "%" in host else ipaddress.ip_address(host)
+        ip = ipaddress.ip_address(host)
     except ValueError:
         return None
+    odd = isinstance(ip, ipaddress.IPv6Address) and (ip.scope_id is not None or ip.ipv4_mapped is not None)
+    return None if odd else ip

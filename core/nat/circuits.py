@@ -15,12 +15,8 @@ from core.base.trace import Trace
 from core.nat.events import CircuitBytes, CircuitEnded, CircuitRoom
 from core.nat.flow import Flow
 from core.nat.messages import PAYLOAD_BYTES_MAX, WINDOW_BYTES_MAX, Carried, Carry, Shut
+from core.nat.pulse import BEAT_S, Pulse
 
-BEAT_S: Final = 0.5
-SILENT_S: Final = 1.2
-"""Data is under way and not a word comes back: the relay has failed."""
-IN_USE_S: Final = 2.0
-"""So long after the last bytes the receiver goes on beating."""
 ACK_DELAY_S: Final = 0.02
 ACK_BYTES: Final = 64 * 1024
 DETACHED_S: Final = 20.0
@@ -36,6 +32,8 @@ class RouteLost:
     circuit: bytes
     relay: PeerId
     reason: str
+    alone: bool = False
+    """The other end may not know that there is anything under way, and so does not look."""
 
 
 Output = Send[Carry | Carried | Shut] | CircuitBytes | CircuitRoom | CircuitEnded | RouteLost
@@ -75,8 +73,7 @@ class CircuitEnd:
         """The acknowledgement that we sent last."""
         self._ack_at: float | None = None
         self._again_at = now
-        self._heard_at = now
-        self._bytes_at = now - IN_USE_S
+        self._pulse = Pulse(now)
         self._beat_at: float | None = None
         self._detached_at: float | None = now
         self._closing = False
@@ -110,8 +107,8 @@ class CircuitEnd:
             return []
         if len(self._unacked) + len(data) > BUFFER_BYTES_MAX:
             raise ValueError(f"a circuit keeps at most {BUFFER_BYTES_MAX} bytes")
-        if not self._unacked:
-            self._heard_at = now
+        if not self._unacked and not self._pulse.awaits:
+            self._pulse.asked(now, least_s=self._flow.least_s)
         self._unacked += data
         self._full = self.room == 0
         return self._pump(now)
@@ -148,8 +145,7 @@ class CircuitEnd:
             return None
         if self._detached_at is not None:
             return self._detached_at + DETACHED_S
-        silent_at = self._heard_at + SILENT_S if self._unacked else None
-        return earliest(self._ack_at, self._beat_at, silent_at)
+        return earliest(self._ack_at, self._beat_at, self._pulse.silent_at(under_way=bool(self._unacked)))
 
     def attach(self, relay: PeerId, received: int, now: float) -> list[Output]:
         """A relay connects the two ends (again); the other end has `received` bytes."""
@@ -158,12 +154,11 @@ class CircuitEnd:
         if received > self._sent_max:
             return self._strike(relay, "nonsense about what has arrived", now)
         received = max(received, self._acked)
-        self._routes = {relay} if self.relay is None else {relay, self.relay}
+        self._routes.add(relay)
         self.relay = relay
         self._detached_at = None
-        self._heard_at = now
-        self._beat_at = now + BEAT_S
         self._flow.restart()
+        self._pulse.asked(now, least_s=None)
         self._acknowledge(received)
         self._next = received
         self._limit = max(self._limit, received)
@@ -180,7 +175,7 @@ class CircuitEnd:
         self._routes.clear()
         self._detached_at = now
         self._ack_at = self._beat_at = None
-        return [RouteLost(self.circuit, relay, reason)]
+        return [RouteLost(self.circuit, relay, reason, alone=self._pulse.alone)]
 
     def handle(self, relay: PeerId, message: Carry | Carried | Shut, now: float) -> list[Output]:
         """A message of this circuit; one that comes from another than its present relay is of no use any more."""
@@ -189,7 +184,7 @@ class CircuitEnd:
         if relay not in self._routes:
             self._trace.mark("nat.circuit.stale")
             return []
-        self._heard_at = now
+        self._pulse.heard(now)
         match message:
             case Carry():
                 return self._carry(message, now)
@@ -207,7 +202,9 @@ class CircuitEnd:
         if self._detached_at is not None:
             late = now >= self._detached_at + DETACHED_S
             return self._end("no relay connects us any more", clean=False, tell=False) if late else []
-        if self._unacked and now >= self._heard_at + SILENT_S and self.relay is not None:
+        silent_at = self._pulse.silent_at(under_way=bool(self._unacked))
+        if self.relay is not None and silent_at is not None and now >= silent_at:
+            self._pulse.left(least_s=self._flow.least_s)
             return self.detach(self.relay, "silent", now)
         if self._in_flight and self._flow.tail_lost(now):
             self._trace.mark("nat.circuit.resent")
@@ -245,6 +242,7 @@ class CircuitEnd:
             return self._strike(relay, "acknowledged what was never sent", now)
         if message.ack < self._acked:
             return []
+        self._pulse.awaits = message.answer
         before = self._acked
         self._acknowledge(message.ack)
         self._limit = max(self._limit, message.ack + message.window)
@@ -254,7 +252,10 @@ class CircuitEnd:
             self._next = message.ack
         self._next = max(self._next, message.ack)
         echo = self._say(now) if message.answer and self._beat_at is None else []
-        return [*echo, *self._after_ack(now)]
+        outputs = [*echo, *self._after_ack(now)]
+        if message.ack > before and not self._unacked and not self.ended:
+            self._ack_at = self._ack_at or now + ACK_DELAY_S  # all has arrived: the other end need not await more
+        return outputs
 
     def _after_ack(self, now: float) -> list[Output]:
         outputs = self._pump(now)
@@ -276,10 +277,8 @@ class CircuitEnd:
     # --- inside: receiving -------------------------------------------------------------------------------------------
 
     def _carry(self, message: Carry, now: float) -> list[Output]:
-        self._bytes_at = now
-        if self._beat_at is None:
-            self._beat_at = now + BEAT_S
         if message.offset > self._expected:
+            self._pulse.awaits = True
             self._trace.mark("nat.circuit.gap")
             if now < self._again_at:
                 return []
@@ -293,6 +292,7 @@ class CircuitEnd:
         if self._unread + len(fresh) > self._window:
             self._trace.mark("nat.circuit.flooded")
             return []
+        self._pulse.awaits = True
         self._expected += len(fresh)
         self._unread += len(fresh)
         outputs: list[Output] = [CircuitBytes(self.circuit, fresh)]
@@ -307,8 +307,7 @@ class CircuitEnd:
             return []
         self._told = self._expected
         self._ack_at = None
-        in_use = self._unacked or now < self._bytes_at + IN_USE_S
-        self._beat_at = now + BEAT_S if in_use else None
+        self._beat_at = now + BEAT_S if self._unacked else None
         window = self._window - self._unread
         return [Send(self.relay, Carried(self.circuit, self._expected, window, again, bool(self._unacked)))]
 

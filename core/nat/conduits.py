@@ -18,8 +18,8 @@ CIRCUITS_MAX: Final = 64
 PER_PEER_MAX: Final = 4
 OPEN_S: Final = 3.0
 RESUME_S: Final = 1.0
-CALLED_WAITS_S: Final = 0.7
-"""The side that was called lets the other one find a new relay first."""
+CALLED_WAITS_S: Final = 0.4
+"""The side that was called lets the other one find a new relay first; when both do, both relays carry."""
 ASKS_PER_S: Final = 4.0
 ASKS_BURST: Final = 40.0
 
@@ -69,7 +69,8 @@ class _Conduit:
     relays: deque[Relay] = field(default_factory=deque)
     """Where the two ends can meet; turned when one does not work."""
     resume_at: float | None = None
-    asked: PeerId | None = None
+    asked: set[PeerId] = field(default_factory=set)
+    """Relays that have not refused since the last one was lost: whichever answers is taken, however late."""
     refusals: int = 0
     """Relays that could not help since the last one was lost."""
 
@@ -147,7 +148,7 @@ class Conduits:
             case Shut() if message.circuit in self._opening:
                 return self._refused(sender, message)
             case Shut(final=False) if self._was_asked(sender, message):
-                self._refused_again(self._conduits[message.circuit], now)
+                self._refused_again(self._conduits[message.circuit], sender, now)
                 return self.tick(now)
             case Carry() | Carried() | Shut():
                 conduit = self._conduits.get(message.circuit)
@@ -162,8 +163,8 @@ class Conduits:
             opening = self._opening.pop(circuit)
             outputs.append(OpenFailed(opening.attempt, opening.peer, peer, reason))
         for conduit in list(self._conduits.values()):
-            if conduit.asked == peer:
-                self._refused_again(conduit, now)
+            if peer in conduit.asked:
+                self._refused_again(conduit, peer, now)
             outputs += self.settle(conduit.end.detach(peer, reason, now), now)
         return outputs
 
@@ -194,8 +195,9 @@ class Conduits:
                 if relay not in conduit.relays:
                     conduit.relays.append(relay)
             conduit.relays = deque(sorted(conduit.relays, key=lambda relay: relay.peer == output.relay))
+            conduit.asked.clear()
             conduit.refusals = 0
-            conduit.resume_at = now if conduit.called else now + CALLED_WAITS_S
+            conduit.resume_at = now if conduit.called or output.alone else now + CALLED_WAITS_S
         for circuit in [name for name, conduit in self._conduits.items() if conduit.end.ended]:
             del self._conduits[circuit]
         if any(isinstance(output, RouteLost) for output in outputs):
@@ -273,30 +275,34 @@ class Conduits:
             return []
         relay = conduit.relays[0]
         conduit.relays.rotate(-1)
-        conduit.asked = PeerId(relay.peer)
+        asked = PeerId(relay.peer)
+        conduit.asked.add(asked)
         ask = Open(
             conduit.end.circuit, conduit.peer, None, carry=True, resume=True, received=conduit.end.received_bytes
         )
-        return [Know(conduit.asked, relay.address, named=True), Send(conduit.asked, ask)]
+        return [Know(asked, relay.address, named=True), Send(asked, ask)]
 
-    def _refused_again(self, conduit: _Conduit, now: float) -> None:
+    def _refused_again(self, conduit: _Conduit, relay: PeerId, now: float) -> None:
         """The next relay at once; all of them again after a rest."""
-        conduit.asked = None
+        conduit.asked.discard(relay)
+        if conduit.end.relay is not None:
+            return
         conduit.refusals += 1
         conduit.resume_at = now + (0.0 if conduit.refusals % max(1, len(conduit.relays)) else RESUME_S)
 
     def _was_asked(self, sender: PeerId, message: Shut) -> bool:
         conduit = self._conduits.get(message.circuit)
-        return conduit is not None and conduit.asked == sender and conduit.end.relay is None
+        return conduit is not None and sender in conduit.asked and conduit.end.relay is None
 
     def _taken_over(self, sender: PeerId, message: Accepted, now: float) -> list[Any]:
         conduit = self._conduits.get(message.circuit)
-        if conduit is None or conduit.asked != sender or not message.carried:
+        if conduit is None or sender not in conduit.asked or not message.carried:
             self._trace.mark("nat.circuit.stray")
             # An answer after we had given up: neither the relay nor the other end shall keep what nobody uses.
             late = conduit is None and message.carried
             return [Send(sender, Shut(message.circuit, "too late", final=True))] if late else []
-        conduit.asked = conduit.resume_at = None
+        conduit.asked.discard(sender)
+        conduit.resume_at = None
         return self.settle(conduit.end.attach(sender, message.received, now), now)
 
     def _resumed_by_other(self, sender: PeerId, message: Opening, now: float) -> list[Any]:
@@ -305,7 +311,7 @@ class Conduits:
         if conduit is None or conduit.peer != message.sender or not expected:
             self._trace.mark("nat.circuit.stray")
             return [] if conduit is not None else [Send(sender, Shut(message.circuit, "unknown", final=True))]
-        conduit.asked = conduit.resume_at = None
+        conduit.resume_at = None
         accept = Send(sender, Accept(message.circuit, None, conduit.end.received_bytes))
         return [accept, *self.settle(conduit.end.attach(sender, message.received, now), now)]
 

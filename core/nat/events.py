@@ -46,7 +46,8 @@ class Located:
     """At which we mirror too; 0: none."""
     quic: bool = True
     moved: bool = True
-    """False: still the same network, only a mapped port has come or gone; what was found out still holds."""
+    """False: still the same network, only a mapped port or another address has come or gone; what was found out still
+    holds."""
 
 
 @dataclass(frozen=True, slots=True)

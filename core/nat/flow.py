@@ -33,6 +33,11 @@ class Flow:
         self._progress_at = 0.0
 
     @property
+    def least_s(self) -> float | None:
+        """The shortest round trip on this way; None: nothing has come back yet."""
+        return self._least_s
+
+    @property
     def payload_bytes(self) -> int:
         """How much to put into one message: little until something has come back, as the line may be slow."""
         return PAYLOAD_FIRST_BYTES if self._least_s is None else PAYLOAD_BYTES_MAX

@@ -17,6 +17,7 @@ CIRCUIT_BYTES: Final = 16
 NONCE_BYTES: Final = 16
 OFFERED_MAX: Final = 4
 """Addresses of one kind in an offer."""
+IPV6_OFFERED_MAX: Final = 2
 PAYLOAD_BYTES_MAX: Final = 32 * 1024
 WINDOW_BYTES_MAX: Final = 4 * 1024 * 1024
 REASON_CHARACTERS_MAX: Final = 60
@@ -68,6 +69,9 @@ class Offer(msgspec.Struct, frozen=True, array_like=True):
     """How long a message takes from us to the relay."""
     relays: Annotated[tuple[Relay, ...], Meta(max_length=2)]
     """Relays at which we hold a reservation: where to find us again when this one dies."""
+    ipv6: Annotated[tuple[Address, ...], Meta(max_length=IPV6_OFFERED_MAX)] = ()
+    """Our public IPv6 addresses, for TCP and UDP alike: nobody gives them other names, but firewalls let in only what
+    was asked for."""
 
 
 # --- knowing oneself: datagrams ---------------------------------------------------------------------------------------
@@ -102,6 +106,8 @@ class DialBack(_Datagram, frozen=True, tag="nat.dial_back"):
     tcp_port: PortOrNone
     udp_port: PortOrNone
     pad: Annotated[bytes, Meta(max_length=64)] = PAD
+    ipv6: bool = False
+    """Over which family this is sent: the answer is about that one."""
 
 
 class Knock(_Datagram, frozen=True, tag="nat.knock"):
@@ -205,7 +211,7 @@ class Carry(Message, frozen=True, tag="nat.carry"):
 
 
 class Carried(Message, frozen=True, tag="nat.carried"):
-    """How far the bytes have arrived.  It overtakes bulk, and is the heartbeat of a circuit in use."""
+    """How far the bytes have arrived.  It overtakes bulk, and is the heartbeat of whoever has something under way."""
 
     circuit: Circuit16
     ack: Offset
@@ -215,7 +221,8 @@ class Carried(Message, frozen=True, tag="nat.carried"):
     again: bool
     """Something is missing: send again from `ack`."""
     answer: bool
-    """Something of mine has not been acknowledged: answer at once, so that I know that the way still leads to you."""
+    """Something of mine has not been acknowledged: answer at once, so that I know that the way still leads to you, and
+    expect to hear more of me.  The last word, when all has been acknowledged, says that it is so."""
 
 
 class Shut(Message, frozen=True, tag="nat.shut"):

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from core.base.ids import PeerId
 from core.base.machine import Send, earliest
-from core.nat.card import counts, same_house
+from core.nat.card import counts, easier, same_house
 from core.nat.events import Know, SendAt
 from core.nat.messages import NONCE_BYTES, Address, Mapping, Mirror, Mirrored
 
@@ -96,11 +96,15 @@ class Mirroring:
         self._asked.clear()
         self._ask_at, self._keep_at = now, None
 
+    def readdressed(self, own: tuple[str, ...]) -> None:
+        """The same network, but our interfaces have other addresses beside."""
+        self._own = own
+
     def candidate(self, peer: PeerId, address: Address) -> None:
         """A peer that could look."""
         if peer not in self._candidates and len(self._candidates) >= CANDIDATES_MAX:
             self._candidates.popitem(last=False)
-        self._candidates[peer] = address
+        self._candidates[peer] = easier(self._candidates.get(peer), address)
 
     def again(self, now: float) -> None:
         """Ask now."""

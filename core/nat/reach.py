@@ -26,6 +26,7 @@ class Reach:
         tcp: The mapping of the TCP port.
         udp: The mapping of the UDP port.
         relays: Reservations held.
+        ipv6: Whether strangers get through over IPv6.
     """
 
     standing: Standing
@@ -33,6 +34,7 @@ class Reach:
     tcp: Mapping = "unknown"
     udp: Mapping = "unknown"
     relays: int = 0
+    ipv6: bool = False
 
     @property
     def client(self) -> bool:
@@ -42,6 +44,12 @@ class Reach:
     @property
     def sentence(self) -> str:
         """For a person."""
+        if self.ipv6 and self.standing in {Standing.PUNCHABLE, Standing.RELAYED}:
+            return f"{self._by_ipv4} Those who have IPv6 reach it directly."
+        return self._by_ipv4
+
+    @property
+    def _by_ipv4(self) -> str:
         match self.standing:
             case Standing.REACHABLE:
                 return "Other volunteers can reach this computer directly."

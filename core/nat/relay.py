@@ -183,6 +183,8 @@ class RelayService:
         if self._reservations.get(to, 0.0) <= now:
             return [Send(sender, Shut(message.circuit, "no reservation", final=False))]
         carried = message.carry and (mine or self._has_room(sender, to, now))
+        if message.carry and not carried:
+            self._trace.mark("nat.relay.full")
         if (not carried and message.offer is None) or len(self._circuits) >= 2 * self.settings.circuits + 16:
             return [Send(sender, Shut(message.circuit, "full", final=False))]
         if known is not None:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick, earliest
-from core.nat.card import RELAYS_MAX, network_of
+from core.nat.card import RELAYS_MAX, easier, network_of
 from core.nat.events import Know, RelayLost
 from core.nat.messages import Address, Relay, Reserve, Reserved, Unreserved
 
@@ -75,7 +75,7 @@ class Reservations:
     def candidate(self, peer: PeerId, address: Address) -> None:
         """That peer is willing to be a relay."""
         if peer in self._candidates:
-            self._candidates[peer].address = address
+            self._candidates[peer].address = easier(self._candidates[peer].address, address)
         elif len(self._candidates) < CANDIDATES_MAX or self._make_room():
             self._candidates[peer] = _Candidate(address)
 

@@ -9,12 +9,12 @@ from typing import Any, Final
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick, earliest
 from core.base.trace import Trace
-from core.nat.card import ADDRESSES_MAX, CARD_LIFETIME_S, Card, Kind, Listed, counts, is_private, same_house
+from core.nat.card import ADDRESSES_MAX, CARD_LIFETIME_S, Card, Kind, Listed, counts, same_house
 from core.nat.conduits import Agreed, Conduits, OpenFailed
-from core.nat.dialback import DialBacks
 from core.nat.dials import Dials
 from core.nat.events import CardFound, DialledOut, Examine, Failed, LinkUp, Located, PublishCard, ReachChanged, Seen
 from core.nat.messages import (
+    IPV6_OFFERED_MAX,
     OFFERED_MAX,
     Accept,
     Accepted,
@@ -41,6 +41,7 @@ from core.nat.mirror import Mirroring, mapping_of
 from core.nat.reach import Reach, Standing
 from core.nat.relay import RelayService, RelaySettings
 from core.nat.reservations import Reservations
+from core.nat.strangers import Strangers
 
 LOOKS_MAX: Final = 4
 OFFLINE_S: Final = 15.0
@@ -70,6 +71,8 @@ class Traversal:
     def __init__(self, me: PeerId, *, random: Random, trace: Trace, settings: NatSettings | None = None) -> None:
         self._located = Located(addresses=(), tcp_port=0, udp_port=0, quic=False)
         self._located_at: float | None = None
+        self._offline_at: float | None = None
+        """When to say that nobody was found, once."""
         self._links: OrderedDict[PeerId, LinkUp] = OrderedDict()
         self._tcp_seen: OrderedDict[PeerId, Address] = OrderedDict()
         self._unsure_since: float | None = None
@@ -78,7 +81,7 @@ class Traversal:
         self._published: Card | None = None
         self._publish_at: float | None = None
         self.mirroring = Mirroring(random=random)
-        self.dial_backs = DialBacks(random=random, trace=trace)
+        self.strangers = Strangers(random=random, trace=trace)
         self.reservations = Reservations(random=random)
         self.relay = RelayService((settings or NatSettings()).relay, trace=trace)
         self.conduits = Conduits(
@@ -117,6 +120,7 @@ class Traversal:
             relays=self.reservations.held if self.reservations.wanted else (),
             relay=reachable and self.relay.settings.circuits > 0,
             outside=outside.host if outside is not None else "",
+            reachable_ipv6=bool(self.strangers.ipv6.tcp),
         )
 
     @property
@@ -125,8 +129,10 @@ class Traversal:
 
     def _offer(self, nonce: bytes, relay: PeerId) -> Offer:
         outside = self.mirroring.outside
-        lan = tuple(listed.address for listed in self._located.addresses if is_private(listed.address.host))
-        public = tuple(listed.address for listed in self._located.addresses if not is_private(listed.address.host))
+        lan, public, ipv6 = (
+            tuple(listed.address for listed in self._located.addresses if listed.kind in kinds)
+            for kinds in ({Kind.LAN}, {Kind.PUBLIC, Kind.MAPPED}, {Kind.IPV6})
+        )
         tcp = tuple(address for address, _ in Counter(self._tcp_seen.values()).most_common(2))
         if not tcp and outside is not None and self._located.tcp_port:
             tcp = (Address(outside.host, self._located.tcp_port),)
@@ -141,6 +147,7 @@ class Traversal:
             self._located.quic,
             min(60_000, round(1000 * self.reservations.half_s(relay))),
             self.reservations.held,
+            ipv6[:IPV6_OFFERED_MAX],
         )
 
     # --- for the owner -----------------------------------------------------------------------------------------------
@@ -149,10 +156,13 @@ class Traversal:
         """Find a way to that peer; `DialEnded` follows."""
         return self._settle(self._dials.dial(peer, now), now)
 
-    def volunteer(self, peer: PeerId, address: Address, now: float, *, relay: bool) -> list[Any]:
-        """A peer that answers at this address; it may look at us and call us back, and carry for us if `relay`."""
+    def volunteer(self, peer: PeerId, address: Address, now: float, *, relay: bool, trusted: bool = False) -> list[Any]:
+        """A peer that answers at this address; it may look at us and call us back, and carry for us if `relay`.
+
+        `trusted`: it is the collaboration's own, and is believed where there is nobody else.
+        """
         self.mirroring.candidate(peer, address)
-        self.dial_backs.candidate(peer, address)
+        self.strangers.candidate(peer, address, trusted=trusted)
         if relay:
             self.reservations.candidate(peer, address)
         return self._settle(self.reservations.settle(now), now)
@@ -191,12 +201,11 @@ class Traversal:
     @property
     def deadline(self) -> float | None:
         """The first of all parts'."""
-        offline = self._reach.standing is Standing.UNKNOWN and self._located_at is not None and not self._links
         return earliest(
             self._publish_at,
-            self._located_at + OFFLINE_S if offline and self._located_at is not None else None,
+            self._offline_at,
             self.mirroring.deadline,
-            self.dial_backs.deadline,
+            self.strangers.deadline,
             self.reservations.deadline,
             self.relay.deadline,
             self.conduits.deadline,
@@ -229,17 +238,17 @@ class Traversal:
             case CardFound(peer=peer, card=card):
                 return self._dials.card_found(peer, card, now)
             case DialledOut(nonce=nonce, tcp=tcp):
-                return list(self.dial_backs.tried(nonce, tcp=tcp))
+                return list(self.strangers.tried(nonce, tcp=tcp))
             case Examine():
                 self.mirroring.again(now)
-                self.dial_backs.again(now)
-                return [*self.mirroring.tick(now), *self.dial_backs.tick(now)]
+                self.strangers.again(now)
+                return [*self.mirroring.tick(now), *self.strangers.tick(now)]
             case Seen(peer=peer, address=address):
                 self.mirroring.seen(peer, address)
         return []
 
     def _tick(self, now: float) -> list[Any]:
-        outputs: list[Any] = [*self.mirroring.tick(now), *self.dial_backs.tick(now)]
+        outputs: list[Any] = [*self.mirroring.tick(now), *self.strangers.tick(now)]
         outputs += self.reservations.handle(Tick(), now)
         due = self.relay.deadline
         outputs += self.relay.handle(Tick(), now) if due is not None and due <= now else []
@@ -250,12 +259,14 @@ class Traversal:
     def _locate(self, event: Located, now: float) -> list[Any]:
         self._located = event
         if self._located_at is not None and not event.moved:
+            self.mirroring.readdressed(self._own_hosts)
+            self.strangers.readdressed(self._own_hosts, (event.tcp_port, event.udp_port), now)
             return []
-        self._located_at, self._unsure_since = now, None
+        self._located_at, self._offline_at, self._unsure_since = now, now + OFFLINE_S, None
         self.mirroring.second_port = event.second_udp_port
         self._tcp_seen.clear()
         self.mirroring.located(self._own_hosts, event.udp_port, now)
-        self.dial_backs.located(self._own_hosts, (event.tcp_port, event.udp_port), now)
+        self.strangers.located(self._own_hosts, (event.tcp_port, event.udp_port), now)
         self._dials.network_changed(now)
         return list(self.mirroring.tick(now))
 
@@ -268,7 +279,7 @@ class Traversal:
             if event.address is not None:
                 self.relay.seen[event.peer] = event.address
             if event.called:
-                self.dial_backs.spoken_to(event.peer)
+                self.strangers.spoken_to(event.peer)
                 outside = event.address is not None and not same_house(event.address.host, self._own_hosts)
                 if len(self._tcp_seen) < LOOKS_MAX and outside:
                     outputs.append(Send(event.peer, Look()))
@@ -308,13 +319,7 @@ class Traversal:
                 if rtt_s is not None:
                     self.reservations.measured(sender, rtt_s, message.load)
                 return outputs
-            case DialBack():
-                return self.dial_backs.wanted(sender, message, self.mirroring.address_of(sender), now)
-            case Knock():
-                self.dial_backs.knocked(sender, message)
-            case DialledBack():
-                self.dial_backs.answered(sender, message, now)
-        return []
+        return self.strangers.received(sender, message, self.mirroring.address_of(sender), now)
 
     def _about_us(self, sender: PeerId, message: Any, now: float) -> list[Any]:
         match message:
@@ -358,6 +363,8 @@ class Traversal:
         """Draw the conclusions from what is known of ourselves."""
         if self._located_at is None:
             return []
+        if self._offline_at is not None and now >= self._offline_at:
+            self._offline_at = None
         outside = self.mirroring.outside
         host = outside.host if outside is not None else ""
         tcp, udp = self.tcp_mapping, self.mirroring.mapping
@@ -366,9 +373,9 @@ class Traversal:
         outputs: list[Any] = list(self.reservations.settle(now))
         if host and self._reach.outside and host != self._reach.outside:
             # Another network that gives us the same inside address, or a router with a new outside one.
-            self.dial_backs.located(self._own_hosts, (self._located.tcp_port, self._located.udp_port), now)
+            self.strangers.ipv4.located(self._own_hosts, (self._located.tcp_port, self._located.udp_port), now)
             self._tcp_seen.clear()
-        reach = Reach(standing, host, tcp, udp, len(self.reservations.held))
+        reach = Reach(standing, host, tcp, udp, len(self.reservations.held), bool(self.strangers.ipv6.tcp))
         if reach != self._reach:
             self._reach = reach
             outputs.append(ReachChanged(reach))
@@ -382,15 +389,18 @@ class Traversal:
         return outputs
 
     def _standing(self, tcp: Mapping, udp: Mapping, now: float) -> Standing:
-        if self.dial_backs.tcp:
-            return Standing.REACHABLE
         mappings = {tcp, udp}
+        open_ = "none" in mappings or any(listed.kind is Kind.MAPPED for listed in self._located.addresses)
+        # A router may let in everything from one host that we have called: there a single peer's word is not enough.
+        if self.strangers.tcp or (open_ and self.strangers.alone):
+            return Standing.REACHABLE
         if mappings & {"kept", "moved"}:
             return Standing.PUNCHABLE
         if "symmetric" in mappings:
             return Standing.RELAYED
         if "none" in mappings:
-            return Standing.PUNCHABLE if self.dial_backs.tcp is False else Standing.UNKNOWN
+            closed = self.strangers.tcp is False or self.strangers.alone is False
+            return Standing.PUNCHABLE if closed else Standing.UNKNOWN
         outside = self.mirroring.outside
         if outside is None:
             late = self._located_at is not None and now >= self._located_at + OFFLINE_S

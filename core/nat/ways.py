@@ -60,31 +60,36 @@ def tries(mine: Card, theirs: Card) -> list[Try]:
 
 def relay_after_s(mine: Card, theirs: Card) -> float:
     """When to begin with relay and punch: at once if nothing else is likely to work."""
-    return 0.0 if not theirs.reachable or not tries(mine, theirs) else FALLBACK_S
+    ways = [one.way for one in tries(mine, theirs)]
+    likely = any(theirs.reachable_ipv6 if way is Way.IPV6 else theirs.reachable for way in ways)
+    return FALLBACK_S if likely else 0.0
 
 
 def punch_plan(mine: Offer, theirs: Offer, *, random: Random) -> PunchPlan:
     """What to punch, given what both sides say of themselves.
 
     Two routers with endpoint-independent mapping let both TCP and UDP through; one that names a port for each
-    destination meets the other side's only by chance (birthday), and two of those never.
+    destination meets the other side's only by chance (birthday), and two of those never.  Over IPv6 nothing is renamed,
+    and there are only firewalls to open.
     """
+    ipv6 = _ipv6(mine, theirs)
     neighbours = _outsides(mine) == _outsides(theirs)
     inside = tuple(address for address in theirs.tcp if neighbours and _near(address, mine.tcp))
     udp_inside = tuple(address for address in theirs.udp if neighbours and _near(address, mine.udp))
     tcp = inside if not _meet(mine.tcp_mapping, theirs.tcp_mapping) else _reachable(theirs.tcp, inside, mine)
+    tcp = tuple(dict.fromkeys((*ipv6, *tcp)))
     if not (mine.quic and theirs.quic):
         return PunchPlan(tcp, (), None)
     udp = _reachable(theirs.udp, udp_inside, mine)
     if _meet(mine.udp_mapping, theirs.udp_mapping):
-        return PunchPlan(tcp, udp, None)
+        return PunchPlan(tcp, tuple(dict.fromkeys((*ipv6, *udp))), None)
     outside = tuple(address for address in udp if not is_private(address.host)) or udp
     if mine.udp_mapping == "symmetric" and theirs.udp_mapping in _INDEPENDENT and outside:
         return PunchPlan(tcp, outside[:1], Spread(BIRTHDAY_PORTS, ()))
     if theirs.udp_mapping == "symmetric" and mine.udp_mapping in _INDEPENDENT and outside:
         ports = tuple(random.sample(range(1024, 65536), BIRTHDAY_TRIES))
         return PunchPlan(tcp, outside[:1], Spread(0, ports))
-    return PunchPlan(tcp, udp_inside, None)
+    return PunchPlan(tcp, (*ipv6, *udp_inside), None)
 
 
 def _meet(mine: Mapping, theirs: Mapping) -> bool:
@@ -98,6 +103,11 @@ def _reachable(addresses: tuple[Address, ...], inside: tuple[Address, ...], mine
     sound = [address for address in addresses if is_callable(address.host)]
     kept = [address for address in sound if address in inside or is_public(address.host) or not _outsides(mine)]
     return tuple(kept)[:OFFERED_MAX]
+
+
+def _ipv6(mine: Offer, theirs: Offer) -> tuple[Address, ...]:
+    """Their IPv6 addresses, if both sides have some."""
+    return tuple(address for address in theirs.ipv6 if mine.ipv6 and ":" in address.host and is_public(address.host))
 
 
 def _outsides(offer: Offer) -> set[str]:

@@ -35,6 +35,9 @@ _INFO_BYTES: Final = 168
 _RTT_AT: Final = 68
 _ACKED_AT: Final = 120
 _LEAST_RTT_AT: Final = 148
+_SEGMENTS_AT: Final = 156
+SEGMENTS_LEAST: Final = 32
+"""After so many the kernel's smoothed round trip has forgotten its first one."""
 _NO_PACING: Final = 0xFFFFFFFF
 _ioctl: Any = None
 if sys.platform == "linux":
@@ -87,6 +90,15 @@ class Pacing:
         self._socket = own_socket if supported else None
         self._courtesy = Courtesy()
         self._looked_at = 0.0
+        self._own_least_s: float | None = None
+
+    def crossed(self, trip_s: float) -> None:
+        """Both sides called each other, so the kernel took a call for an answer: its shortest round trip is too short.
+
+        Args:
+            trip_s: A round trip that was measured otherwise.
+        """
+        self._own_least_s = trip_s
 
     def look(self, now: float) -> None:
         """To be called while bulk is being sent; looks from time to time."""
@@ -122,9 +134,11 @@ class Pacing:
         return int.from_bytes(answer, sys.byteorder)
 
     def _tell(self, now: float, info: bytes) -> None:
-        self._courtesy.seen(
-            now,
-            rtt_s=struct.unpack_from("=I", info, _RTT_AT)[0] / 1e6,
-            least_s=struct.unpack_from("=I", info, _LEAST_RTT_AT)[0] / 1e6,
-            acked_bytes=struct.unpack_from("=Q", info, _ACKED_AT)[0],
-        )
+        rtt_s = struct.unpack_from("=I", info, _RTT_AT)[0] / 1e6
+        least_s = struct.unpack_from("=I", info, _LEAST_RTT_AT)[0] / 1e6
+        if self._own_least_s is not None:
+            if struct.unpack_from("=I", info, _SEGMENTS_AT)[0] < SEGMENTS_LEAST:
+                return
+            least_s = self._own_least_s = min(self._own_least_s, rtt_s)
+        acked_bytes = struct.unpack_from("=Q", info, _ACKED_AT)[0]
+        self._courtesy.seen(now, rtt_s=rtt_s, least_s=least_s, acked_bytes=acked_bytes)

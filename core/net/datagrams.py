@@ -1,13 +1,9 @@
-"""The UDP side of a host: envelopes in and out of one socket."""
+"""The UDP side of a host: envelopes in and out of one port."""
 
 import asyncio
-import contextlib
-import os
-import socket
-import sys
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 from core.base.ids import PeerId
 from core.base.problems import ProofProblem, WireProblem
@@ -15,26 +11,23 @@ from core.base.trace import Trace
 from core.net.book import Address, AddressBook
 from core.net.envelope import Envelopes, Letter, Unknown, Wanted, remember
 from core.net.names import is_literal
+from core.net.udp import UdpSockets, source_of
 
 SOURCES_MAX = 4096
 FIRST_OTHER = 0x20
 """First bytes from here on are not ours."""
-BUFFER_BYTES: Final = 2 * 1024 * 1024
-"""Of the system, for what arrives while we are busy; it grants as much of it as it likes."""
-DRAIN_MAX: Final = 64
-"""Datagrams taken at a time: asyncio takes one in each turn of its loop, which costs more than the datagram."""
-DATAGRAM_BYTES_MAX: Final = 65_535
 
 
 class DatagramPort(asyncio.DatagramProtocol):
-    """Sends and receives letters.
+    """Sends and receives letters, by the sockets of both families.
 
     Args:
         envelopes: Seals and opens.
         book: Where peers are; a letter that holds teaches it where its sender is.
         now: Unix seconds.
         trace: Counts what is dropped.
-        deliver: Takes each letter; called inside the loop's callback.
+        deliver: Takes each letter, and where an answer goes (None: to where the book says); called inside the loop's
+            callback.
         other: Takes what is no envelope: QUIC and knocks, told apart by the first byte.
         counted: Told how many bytes of letters went out, and came in.
         observed: Told just before the first letter of each sender, and again when its address has changed.
@@ -48,7 +41,7 @@ class DatagramPort(asyncio.DatagramProtocol):
         book: AddressBook,
         now: Callable[[], float],
         trace: Trace,
-        deliver: Callable[[Letter], None],
+        deliver: Callable[[Letter, Address | None], None],
         observed: Callable[[PeerId, Address], None],
         other: Callable[[bytes, Address], None] | None = None,
         counted: Callable[[int, int], None] | None = None,
@@ -64,19 +57,18 @@ class DatagramPort(asyncio.DatagramProtocol):
         self._counted = counted
         self._stray = stray
         self._sources: OrderedDict[PeerId, Address] = OrderedDict()
-        self._transport: asyncio.DatagramTransport | None = None
-        self._more: socket.socket | None = None
+        self._sockets = UdpSockets()
         self.bytes_sent = 0
         self.bytes_received = 0
 
-    def send(self, to: PeerId, body: bytes, *, reply_to: bytes = b"") -> None:
-        """Send a letter to where `to` was last seen, if that is known."""
-        addresses = self._book.addresses(to)
-        if not addresses or not is_literal(addresses[0][0]):
+    def send(self, to: PeerId, body: bytes, *, reply_to: bytes = b"", at: Address | None = None) -> None:
+        """Send a letter to `at`, or to where `to` was last seen, if that is known."""
+        address = at or next(iter(self._book.addresses(to)), None)
+        if address is None or not is_literal(address[0]):
             self._trace.mark("net.drop.no_address")
             return
         for datagram in self._envelopes.seal(to, body, now=self._now(), reply_to=reply_to):
-            self._count_and_put(datagram, addresses[0])
+            self._count_and_put(datagram, address)
 
     def sealed(self, to: PeerId, body: bytes) -> list[bytes]:
         """A letter's packets, for whoever sends them by another way."""
@@ -84,28 +76,16 @@ class DatagramPort(asyncio.DatagramProtocol):
 
     def close(self) -> None:
         """Give the port back."""
-        if self._transport is not None:
-            self._transport.close()
+        self._sockets.close()
 
     def connection_made(self, transport: Any) -> None:
-        """The socket is there."""
-        self._transport = transport
-        own = transport.get_extra_info("socket")
-        if own is None:
-            return
-        with contextlib.suppress(OSError):
-            own.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, BUFFER_BYTES)
-            own.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, BUFFER_BYTES)
-        if sys.platform != "win32":  # there asyncio has a read under way all the time
-            self._more = socket.socket(fileno=os.dup(own.fileno()))
+        """A socket is there."""
+        self._sockets.made(transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The socket is gone."""
+        """A socket is gone."""
         del exc
-        self._transport = None
-        if self._more is not None:
-            self._more.close()
-            self._more = None
+        self._sockets.lost()
 
     def error_received(self, exc: Exception) -> None:
         """The system could not deliver something of ours; UDP promises nothing."""
@@ -115,21 +95,18 @@ class DatagramPort(asyncio.DatagramProtocol):
     def datagram_received(self, data: bytes, addr: tuple[Any, ...]) -> None:
         """Open it, and those that wait behind it; whatever does not hold is dropped and counted."""
         self._take(data, addr)
-        for _ in range(DRAIN_MAX):
-            if self._more is None:
-                return
-            try:
-                data, addr = self._more.recvfrom(DATAGRAM_BYTES_MAX)
-            except OSError:  # nothing waits; asyncio hears of anything else
-                return
-            self._take(data, addr)
+        for more, source in self._sockets.waiting(addr):
+            self._take(more, source)
 
     def _take(self, data: bytes, addr: tuple[Any, ...]) -> None:
         self.bytes_received += len(data)
-        if self._other is not None and data and data[0] >= FIRST_OTHER:
-            self._other(data, (str(addr[0]), int(addr[1])))
+        source = source_of(addr)
+        if source is None:
+            self._trace.mark("net.drop.scope")
+        elif self._other is not None and data and data[0] >= FIRST_OTHER:
+            self._other(data, source)
         else:
-            self._envelope(data, (str(addr[0]), int(addr[1])))
+            self._envelope(data, source)
 
     def _envelope(self, data: bytes, source: Address) -> None:
         if self._counted is not None:
@@ -159,12 +136,14 @@ class DatagramPort(asyncio.DatagramProtocol):
                 self._trace.mark("net.drop.unasked")
 
     def _letter(self, letter: Letter, source: Address) -> None:
-        if self._sources.get(letter.sender) != source and not self._stray(letter):
+        known = self._sources.get(letter.sender) == source
+        if not known and not self._stray(letter):
+            known = True
             remember(self._sources, letter.sender, source, SOURCES_MAX)
-            self._book.learn(letter.sender, source)
+            self._book.saw(letter.sender, source)
             self._observed(letter.sender, source)
         if letter.body:
-            self._deliver(letter)
+            self._deliver(letter, source if known else None)
 
     def _count_and_put(self, datagram: bytes, address: Address) -> None:
         if self._counted is not None:
@@ -173,6 +152,7 @@ class DatagramPort(asyncio.DatagramProtocol):
 
     def put(self, datagram: bytes, address: Address) -> None:
         """Send bytes as they are."""
-        if self._transport is not None and not self._transport.is_closing():
+        if self._sockets.put(datagram, address):
             self.bytes_sent += len(datagram)
-            self._transport.sendto(datagram, address)
+        else:
+            self._trace.mark("net.datagram.undelivered")

@@ -23,10 +23,10 @@ from core.net.clock import Clock
 from core.net.datagrams import DatagramPort
 from core.net.envelope import NONCE_BYTES, Envelopes, Letter
 from core.net.links import LinkOwner, Links
+from core.net.listening import Listening, listen, listen_beside
 from core.net.names import Names, is_literal, is_name
 from core.net.pace import Pace
 from core.net.passes import Pass, authority_id_of, verify_pass
-from core.net.ports import open_both
 from core.net.punch import Meeting
 from core.net.second import SecondPort
 from core.net.stats import HostStats, LinkStats
@@ -104,10 +104,11 @@ class Host:
         )
         self._second: SecondPort | None = None
         self._links: Links | None = None
-        self._own: Address | None = None
+        self._listening: Listening | None = None
         self._names: Names | None = None
         self._encoded: tuple[Message | None, bytes] = (None, b"")
-        self._answering: tuple[PeerId, bytes] | None = None
+        self._answering: tuple[PeerId, bytes, Address | None] | None = None
+        """Whom, which nonce, and where."""
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = 0.0
         self._life: asyncio.Task[None] | None = None
@@ -117,10 +118,10 @@ class Host:
     # --- its life ----------------------------------------------------------------------------------------------------
 
     async def start(self, *, bind: str, port: int = 0) -> int:
-        """Open both sockets on one port number; returns it.
+        """Open the sockets of both planes on one port number; returns it.
 
         Args:
-            bind: An address of this computer, or 0.0.0.0 for all.
+            bind: An address of this computer; 0.0.0.0 for all of both families, :: for those of IPv6.
             port: 0 for any that is free.
 
         Raises:
@@ -144,29 +145,23 @@ class Host:
             trace=self._trace,
             random=self._random,
             pace=self._pace,
-            own=lambda: self._own,
+            own=lambda host: None if self._listening is None else self._listening.towards(host),
             put=self._packet,
         )
-        server = await open_both(bind, port, stream=links.accept, datagrams=lambda: self._port)
-        self._own = server.sockets[0].getsockname()[:2]
+        self._listening = await listen(bind, port, stream=links.accept, datagrams=lambda: self._port)
         entered = loop.create_future()
-        self._life = loop.create_task(self._live(group, server, entered))
+        self._life = loop.create_task(self._live(group, self._listening, entered))
         await entered
         self._arm()
-        return int(server.sockets[0].getsockname()[1])
+        return self._listening.port
 
     async def open_second(self, bind: str) -> int:
         """Tell others at another UDP port too where they are seen; returns it, 0 if there is none to be had."""
-        assert self._own is not None
         second = SecondPort(envelopes=self._envelopes, now=self._clock.now, trace=self._trace, counted=self._count)
-        for port in (self._own[1] + 1, 0):
-            with contextlib.suppress(OSError, OverflowError):
-                transport, _ = await asyncio.get_running_loop().create_datagram_endpoint(
-                    lambda: second, local_addr=(bind, port)
-                )
-                self._second = second
-                return int(transport.get_extra_info("sockname")[1])
-        return 0
+        port = await listen_beside(bind, (self.port + 1, 0), datagrams=lambda: second)
+        if port is not None:
+            self._second = second
+        return port or 0
 
     async def run(self) -> None:
         """Wait until the host is closed.
@@ -243,11 +238,10 @@ class Host:
         packets = self._port.sealed(output.to, self._codec.encode(output.message))
         if output.fresh:
             family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
-            with socket.socket(family, socket.SOCK_DGRAM) as fresh:
+            with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as fresh:
                 fresh.setblocking(False)
                 for packet in packets:
-                    with contextlib.suppress(OSError):
-                        fresh.sendto(packet, address)
+                    fresh.sendto(packet, address)
             return
         for packet in packets:
             self._port.put(packet, address)
@@ -293,9 +287,9 @@ class Host:
     @property
     def port(self) -> int:
         """Where it listens, once it is started."""
-        if self._own is None:
+        if self._listening is None:
             raise RuntimeError("a host has no port before it is started")
-        return self._own[1]
+        return self._listening.port
 
     @property
     def links(self) -> Links:
@@ -306,7 +300,7 @@ class Host:
 
     # --- inside ------------------------------------------------------------------------------------------------------
 
-    async def _live(self, group: asyncio.TaskGroup, server: asyncio.Server, entered: asyncio.Future[None]) -> None:
+    async def _live(self, group: asyncio.TaskGroup, listening: Listening, entered: asyncio.Future[None]) -> None:
         """The host's one root task: owns the group of those that call peers."""
         assert self._stop is not None
         assert self._links is not None
@@ -319,12 +313,12 @@ class Host:
         finally:
             if self._timer is not None:
                 self._timer.cancel()
-            server.close()
+            listening.close()
             self._port.close()
             if self._second is not None:
                 self._second.close()
             await self._links.close()
-            await server.wait_closed()
+            await listening.wait_closed()
 
     def _spawner(self, group: asyncio.TaskGroup) -> Callable[[Coroutine[Any, Any, None]], asyncio.Task[None] | None]:
         def spawn(coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None] | None:
@@ -359,9 +353,10 @@ class Host:
             assert self._links is not None
             self._links.send(to, data, bulk=message.bulk)
         else:
-            answering = self._answering
-            reply_to = answering[1] if answering is not None and answering[0] == to else b""
-            self._port.send(to, data, reply_to=reply_to)
+            reply_to, at = b"", None
+            if self._answering is not None and self._answering[0] == to:
+                _, reply_to, at = self._answering
+            self._port.send(to, data, reply_to=reply_to, at=at)
 
     def _encode(self, message: Message) -> bytes:
         """The message's bytes; one that goes to many in a row is encoded once."""
@@ -378,7 +373,7 @@ class Host:
             return
         self._handle(Received(stream.peer, message))
 
-    def _letter(self, letter: Letter) -> None:
+    def _letter(self, letter: Letter, source: Address | None) -> None:
         try:
             message = self._codec.decode(letter.body)
         except WireProblem:
@@ -387,7 +382,7 @@ class Host:
         if message.plane != "datagram":
             self._trace.mark("net.drop.plane")
             return
-        self._answering = (letter.sender, letter.nonce)
+        self._answering = (letter.sender, letter.nonce, source)
         self._handle(Received(letter.sender, message))
         self._answering = None
 

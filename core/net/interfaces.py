@@ -1,9 +1,16 @@
 """Addresses of this computer, as far as it knows itself."""
 
 import ipaddress
+import socket
 from typing import Final
 
+from core.nat.card import is_private, is_public
+
 HOSTS_MAX: Final = 5
+"""Of IPv4."""
+PUBLIC_IPV6_MAX: Final = 2
+SOMEWHERE: Final = "2600::"
+"""Any public address of IPv6: nothing is sent to it."""
 
 
 def is_loopback(bind: str) -> bool:
@@ -15,16 +22,39 @@ def is_loopback(bind: str) -> bool:
 
 
 def own_hosts(bind: str) -> list[str]:
-    """The addresses at which others may find somebody who listens at `bind`: that one, or all of its family."""
-    import psutil  # noqa: PLC0415 - needed only where there is a network
+    """The addresses at which others may find somebody who listens at `bind`, IPv4 first.
 
+    That one; or all of IPv6 for `::`; or all there are for `0.0.0.0`, of IPv6 a few.
+    """
     try:
         here = ipaddress.ip_address(bind)
     except ValueError:
         return []
     if not here.is_unspecified:
-        return [bind]
-    family = "AF_INET6" if here.version == 6 else "AF_INET"
+        return [] if here.is_link_local and here.version == 6 else [str(here)]
+    ipv4 = _usable("AF_INET")[:HOSTS_MAX] if here.version == 4 else []
+    return [*ipv4, *_chosen_ipv6(_usable("AF_INET6"), leaving_from())]
+
+
+def leaving_from() -> str | None:
+    """The IPv6 address from which calls to the Internet leave; None: no way leads there."""
+    try:
+        with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as probe:
+            probe.connect((SOMEWHERE, 9))  # sends nothing
+            return str(probe.getsockname()[0])
+    except OSError:
+        return None
+
+
+def _chosen_ipv6(hosts: list[str], leaving: str | None) -> list[str]:
+    """Public ones, of which a computer may have one for each day: the one in use, and another; one of the network."""
+    public = sorted((host for host in hosts if is_public(host)), key=lambda host: host != leaving)
+    return [*public[:PUBLIC_IPV6_MAX], *[host for host in hosts if is_private(host)][:1]]
+
+
+def _usable(family: str) -> list[str]:
+    import psutil  # noqa: PLC0415 - needed only where there is a network
+
     found = (
         ipaddress.ip_address(address.address.partition("%")[0])
         for addresses in psutil.net_if_addrs().values()
@@ -32,4 +62,4 @@ def own_hosts(bind: str) -> list[str]:
         if address.family.name == family
     )
     usable = [host for host in found if not (host.is_loopback or host.is_link_local or host.is_unspecified)]
-    return [str(host) for host in dict.fromkeys(usable)][:HOSTS_MAX]
+    return [str(host) for host in dict.fromkeys(usable)]

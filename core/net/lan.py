@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from core.base.ids import PeerId, hashed_key
 from core.base.trace import Trace
+from core.nat.card import is_private
 from core.net.book import Address
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ class LanDiscovery:
         info = AsyncServiceInfo(SERVICE, name)
         if not await info.async_request(zeroconf, ASK_MS) or info.properties.get(b"g") != self._group.encode():
             return
-        hosts = info.parsed_addresses(IPVersion.V4Only)[:ADDRESSES_MAX]
+        hosts = info.parsed_addresses(IPVersion.All)[:ADDRESSES_MAX]
         found = tuple((host, info.port) for host in hosts if info.port and is_near(host))
         if found and found != self._neighbours.get(tag):
             self._neighbours[tag] = found
@@ -163,17 +164,20 @@ class LanDiscovery:
 def is_near(host: str) -> bool:
     """Whether an address lies in somebody's own network: an announcement must not send us anywhere else."""
     ip = ipaddress.ip_address(host)
+    if ip.version == 6:
+        return is_private(host)
     return ip.is_private and not (ip.is_unspecified or ip.is_multicast)
 
 
 def own_addresses() -> list[str]:
-    """This computer's addresses in local networks."""
+    """This computer's addresses in local networks, those of IPv4 first."""
     import psutil  # noqa: PLC0415 - as above
 
     hosts = [
         address.address
         for addresses in psutil.net_if_addrs().values()
         for address in addresses
-        if address.family.name == "AF_INET"
+        if address.family.name in {"AF_INET", "AF_INET6"}
     ]
-    return [host for host in hosts if is_near(host) and not ipaddress.ip_address(host).is_loopback][:ADDRESSES_MAX]
+    near = [host for host in hosts if is_near(host) and not ipaddress.ip_address(host).is_loopback]
+    return sorted(near, key=lambda host: ":" in host)[:ADDRESSES_MAX]

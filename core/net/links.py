@@ -80,7 +80,7 @@ class Links:
         book: Where peers are.
         now: Unix seconds.
         pace: The volunteer's limits.
-        own: Where we listen.
+        own: From where to call an address: where we listen in its family; None for any port.
         put: Sends from the UDP port.
     """
 
@@ -96,7 +96,7 @@ class Links:
         trace: Trace,
         random: Random,
         pace: Pace,
-        own: Callable[[], Address | None],
+        own: Callable[[str], Address | None],
         put: Put,
     ) -> None:
         self._me = me

@@ -21,12 +21,15 @@ _NAME: Final = re.compile(r"(?=.{1,253}$)[0-9a-zA-Z_-]{1,63}(\.[0-9a-zA-Z_-]{1,6
 
 
 def is_literal(host: str) -> bool:
-    """Whether it is an IP address, which needs no lookup; one with a scope is not for others to name."""
+    """Whether it is an IP address, which needs no lookup.
+
+    One with a scope is not for others to name, and IPv4 has a form of its own.
+    """
     try:
-        ipaddress.ip_address(host)
+        address = ipaddress.ip_address(host)
     except ValueError:
         return False
-    return "%" not in host
+    return "%" not in host and (address.version == 4 or address.ipv4_mapped is None)
 
 
 def is_name(host: str) -> bool:
@@ -70,13 +73,16 @@ class Names:
     async def _look_up(self, host: str, port: int, found: Callable[[Address], object]) -> None:
         loop = asyncio.get_running_loop()
         try:
-            answers = await loop.getaddrinfo(host, port, family=socket.AF_INET, type=socket.SOCK_DGRAM)
+            answers = await loop.getaddrinfo(host, port, type=socket.SOCK_DGRAM)
         except (OSError, ValueError):
+            answers = []
+        finally:
+            self._looking -= 1
+        literals = [literal for answer in answers if is_literal(literal := str(answer[4][0]))]
+        if not literals:
             self._trace.mark("net.name.unknown")
             self._known.pop(host, None)
             return
-        finally:
-            self._looking -= 1
-        literal = str(answers[0][4][0])
+        literal = min(literals, key=lambda found: ":" in found)  # more can call IPv4
         self._known[host] = literal, loop.time()
         found((literal, port))

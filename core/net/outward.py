@@ -23,8 +23,8 @@ from core.nat.card import (
     card_key,
     decode,
     encode,
-    is_private,
     is_public,
+    kind_of,
 )
 from core.nat.events import CardFound, DialEnded, Examine, FindCard, Located, PublishCard, RelayLost, Seen
 from core.nat.messages import NAT_MESSAGES, Address
@@ -48,6 +48,9 @@ WANTED_MAX: Final = 256
 AGAIN_S: Final = 1.5
 """A peer that is still wanted is looked for again after so long: its card may just be on its way."""
 LIKELY: Final = (Kind.PUBLIC, Kind.MAPPED, Kind.IPV6)
+"""Where a helper is called, best first: more can reach IPv4."""
+USEFUL: Final = (Kind.MAPPED, Kind.IPV6, Kind.PUBLIC, Kind.LAN)
+"""Which of our addresses the card keeps when there is not room for all."""
 
 
 class Inner(Protocol):
@@ -63,6 +66,9 @@ class Inner(Protocol):
 
 class Directory(Protocol):
     """The peer's DHT."""
+
+    ipv6: bool
+    """Whether it may ask peers at IPv6 addresses."""
 
     @property
     def contacts(self) -> list[Contact]:
@@ -178,11 +184,14 @@ class Outward:
     # --- for its owner -----------------------------------------------------------------------------------------------
 
     def begin(self, host: Host, *, bind: str, port: int, second_port: int = 0, helpers: Iterable[Contact] = ()) -> None:
-        """The host listens, perhaps also at a second port (`Host.open_second`); helpers that are public are known."""
+        """The host listens, perhaps also at a second port (`Host.open_second`).
+
+        Helpers that are public are known, the collaboration's own first.
+        """
         self._host, self._bind, self._port, self._second_port = host, bind, port, second_port
         self._traverser = Traverser(host, self.traversal, now=self._now)
-        for helper in helpers:
-            self.helper(helper.peer_id, helper.host, helper.port, relay=True)
+        for number, helper in enumerate(helpers):
+            self.helper(helper.peer_id, helper.host, helper.port, relay=True, trusted=number == 0)
         self._locate(moved=True)
 
     def moved(self) -> None:
@@ -190,6 +199,12 @@ class Outward:
         if self._host is not None:
             self._host.moved()
             self._locate(moved=True)
+
+    def readdressed(self) -> None:
+        """The same network, but this computer has other addresses beside: what is known of the router still holds."""
+        if self._host is not None:
+            self._host.moved()
+            self._locate(moved=False)
 
     def mapped(self, address: Address | None) -> None:
         """The router forwards this outer address to us; None: it no longer does."""
@@ -214,10 +229,15 @@ class Outward:
         if self._host is not None:
             self._host.perform(outputs)
 
-    def helper(self, peer: PeerId, host: str, port: int, *, relay: bool) -> None:
-        """That peer answers strangers: it may tell us how we look from outside, and carry for us if `relay`."""
+    def helper(self, peer: PeerId, host: str, port: int, *, relay: bool, trusted: bool = False) -> None:
+        """That peer answers strangers: it may tell us how we look from outside, and carry for us if `relay`.
+
+        `trusted`: it is the collaboration's own.
+        """
         if self._host is not None and peer != self._me:
-            self._host.resolve((host, port), lambda found: self._volunteer(peer, Address(*found), relay=relay))
+            self._host.resolve(
+                (host, port), lambda found: self._volunteer(peer, Address(*found), relay=relay, trusted=trusted)
+            )
 
     # --- for the host ------------------------------------------------------------------------------------------------
 
@@ -276,9 +296,12 @@ class Outward:
     def _locate(self, *, moved: bool) -> None:
         """Tell traversal where we are, as far as this computer knows."""
         assert self._host is not None
-        listed = [Listed(kind, Address(host, self._port)) for host in own_hosts(self._bind) if (kind := _kind(host))]
+        hosts = own_hosts(self._bind)
+        self._directory.ipv6 = any(":" in host for host in hosts)
+        listed = [Listed(kind, Address(host, self._port)) for host in hosts if (kind := kind_of(host))]
         if self._mapped is not None:
-            listed.insert(0, Listed(Kind.MAPPED, self._mapped))
+            listed.append(Listed(Kind.MAPPED, self._mapped))
+        listed.sort(key=lambda one: USEFUL.index(one.kind))
         if moved:
             self._rest_s = SCOUT_FIRST_S
             self._scout_at = self._now() + self._rest_s
@@ -292,10 +315,10 @@ class Outward:
             )
         )
 
-    def _volunteer(self, peer: PeerId, address: Address, *, relay: bool) -> None:
+    def _volunteer(self, peer: PeerId, address: Address, *, relay: bool, trusted: bool) -> None:
         assert self._host is not None
         if not ipaddress.ip_address(address.host).is_loopback:
-            self._host.perform(self.traversal.volunteer(peer, address, self._now(), relay=relay))
+            self._host.perform(self.traversal.volunteer(peer, address, self._now(), relay=relay, trusted=trusted))
 
     def _scout(self, now: float) -> list[Any]:
         """Look for helpers among those who answer in the DHT, and see that our card stands there."""
@@ -308,7 +331,8 @@ class Outward:
             address = Address(contact.host, contact.port)
             outputs += self.traversal.volunteer(contact.peer_id, address, now, relay=False)
         reach = self.traversal.reach
-        if reach.standing is not Standing.REACHABLE and reach.relays < RELAYS_MAX:
+        lonely = reach.standing is not Standing.REACHABLE and reach.relays < RELAYS_MAX
+        if lonely or self.traversal.strangers.ipv6.wanting:
             for contact in chosen:
                 outputs += self._read(contact.peer_id, now)
         return outputs
@@ -333,10 +357,19 @@ class Outward:
         records = [record for record in found.records if record.owner == peer and record.subkey == peer]
         card = decode(records[0].value) if records else None
         asyncio.get_running_loop().call_soon(self._deliver, CardFound(peer, card))
-        if card is not None and card.relay and card.reachable:
-            places = [listed.address for listed in card.addresses if listed.kind in LIKELY]
-            for address in places[:1]:
-                self.helper(peer, address.host, address.port, relay=True)
+        if card is not None and (card.reachable or card.reachable_ipv6):
+            self._may_help(peer, card)
+
+    def _may_help(self, peer: PeerId, card: Card) -> None:
+        """Strangers reach that peer: it may carry for us, and say whether strangers reach us, also over IPv6."""
+        places = sorted(
+            (listed for listed in card.addresses if listed.kind in LIKELY), key=lambda one: LIKELY.index(one.kind)
+        )
+        if card.relay and card.reachable:
+            for place in places[:1]:
+                self.helper(peer, place.address.host, place.address.port, relay=True)
+        for place in [place for place in places[1:] if place.kind is Kind.IPV6][:1]:
+            self.helper(peer, place.address.host, place.address.port, relay=False)
 
     def _publish(self, card: Card, now: float) -> None:
         self._unplaced = card
@@ -363,10 +396,3 @@ class Outward:
     def _deliver(self, event: Any) -> None:
         assert self._host is not None
         self._host.deliver(event)
-
-
-def _kind(host: str) -> Kind | None:
-    """What an address of one of our interfaces is to others."""
-    if is_public(host):
-        return Kind.IPV6 if ":" in host else Kind.PUBLIC
-    return Kind.LAN if is_private(host) and ":" not in host else None

@@ -10,6 +10,7 @@ from core.base.wire import MessageCodec
 from core.nat.messages import NAT_MESSAGES, Address, Mirror, Mirrored
 from core.net.book import Address as Place
 from core.net.envelope import Envelopes, Letter, Unknown
+from core.net.udp import UdpSockets, source_of
 
 ANSWERS_PER_S: Final = 50
 _CODEC: Final = MessageCodec(NAT_MESSAGES)
@@ -37,22 +38,21 @@ class SecondPort(asyncio.DatagramProtocol):
         self._now = now
         self._trace = trace
         self._counted = counted
-        self._transport: asyncio.DatagramTransport | None = None
+        self._sockets = UdpSockets()
         self._second, self._answers = 0, 0
 
     def close(self) -> None:
         """Give the port back."""
-        if self._transport is not None:
-            self._transport.close()
+        self._sockets.close()
 
     def connection_made(self, transport: Any) -> None:
         """The socket is there."""
-        self._transport = transport
+        self._sockets.made(transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The socket is gone."""
         del exc
-        self._transport = None
+        self._sockets.lost()
 
     def error_received(self, exc: Exception) -> None:
         """UDP promises nothing."""
@@ -61,8 +61,11 @@ class SecondPort(asyncio.DatagramProtocol):
 
     def datagram_received(self, data: bytes, addr: tuple[Any, ...]) -> None:
         """Answer to where it came from."""
-        now, source = self._now(), (str(addr[0]), int(addr[1]))
+        now, source = self._now(), source_of(addr)
         self._counted(0, len(data))
+        if source is None:
+            self._trace.mark("net.drop.scope")
+            return
         try:
             found = self._envelopes.open(data, now=now)
         except (WireProblem, ProofProblem):
@@ -90,7 +93,6 @@ class SecondPort(asyncio.DatagramProtocol):
         self._put(self._envelopes.seal(letter.sender, _CODEC.encode(answer), now=now, reply_to=letter.nonce), source)
 
     def _put(self, datagrams: list[bytes], address: Place) -> None:
-        if self._transport is not None and not self._transport.is_closing():
-            for datagram in datagrams:
-                self._counted(len(datagram), 0)
-                self._transport.sendto(datagram, address)
+        for datagram in datagrams:
+            self._counted(len(datagram), 0)
+            self._sockets.put(datagram, address)

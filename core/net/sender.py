@@ -49,6 +49,10 @@ class Sender:
         self._pacing = Pacing(transport.get_extra_info("socket"))
         self.sent_at = now
 
+    def crossed(self, trip_s: float) -> None:
+        """Both sides called each other; a round trip on this link takes about so long."""
+        self._pacing.crossed(trip_s)
+
     def pump(self, now: float) -> bool:
         """Write until the connection is full or nothing is left; True if only others' turns interrupted it."""
         if self._full or not self.outbox:

@@ -14,6 +14,7 @@ from core.net.rhythm import HEARTBEAT_S, Liveness
 from core.net.sender import Sender
 from core.net.terms import StreamTerms
 from core.net.tls import SecureChannel
+from core.net.udp import source_of
 
 HANDSHAKE_S = 10.0
 CLOSE_S = 1.0
@@ -58,6 +59,8 @@ class PeerStream(asyncio.BufferedProtocol):
         self._transport: asyncio.Transport | None = None
         self.initiated = expected is not None
         """Whether we are the caller."""
+        self._asked_at = self._trip_s = 0.0
+        """When our part of the handshake left, and how long it took until the other side's came."""
         self._crossing = None if expected is None else Crossing(stays_caller=terms.credentials.peer_id < expected)
         self._channel = SecureChannel(terms.credentials, server_side=expected is None)
         self._decoder = FrameDecoder()
@@ -89,9 +92,9 @@ class PeerStream(asyncio.BufferedProtocol):
 
     @property
     def other_address(self) -> tuple[str, int] | None:
-        """Where the other end is, as our socket sees it."""
+        """Where the other end is, as our socket sees it; None if nobody else could call that."""
         name = None if self._transport is None else self._transport.get_extra_info("peername")
-        return (str(name[0]), int(name[1])) if isinstance(name, tuple) else None
+        return source_of(name) if isinstance(name, tuple) else None
 
     @property
     def way(self) -> Way:
@@ -221,6 +224,7 @@ class PeerStream(asyncio.BufferedProtocol):
 
     def _greeted(self, data: memoryview) -> None:
         """Bytes of the handshake; when both sides have called, one of them becomes the called."""
+        self._trip_s = self._liveness.heard - self._asked_at
         if self._crossing is None:
             self._channel.feed(data)
         else:
@@ -237,7 +241,10 @@ class PeerStream(asyncio.BufferedProtocol):
             return
         try:
             complete = self._channel.handshake()
+            before = self._sender.bytes_sent
             self._sender.flush()
+            if self._sender.bytes_sent > before:
+                self._asked_at = self._loop.time()
             if not complete:
                 return
             proven = self._terms.verify(self._channel.peer_pass)
@@ -255,6 +262,8 @@ class PeerStream(asyncio.BufferedProtocol):
     def _open(self, proven: Pass) -> None:
         self.proven = proven
         self.opened_at = self._terms.now()
+        if self._crossing is not None and self._crossing.crossed:
+            self._sender.crossed(self._trip_s)
         assert self._timer is not None
         self._timer.cancel()
         self._timer = self._loop.call_later(HEARTBEAT_S / 2, self._watch)

@@ -64,13 +64,20 @@ class Ways:
 
     Args:
         me: Our id.
-        own: Where we listen; None before that is known, then calls leave from any port.
+        own: From where to call an address: where we listen in its family; None for any port.
         links: See there.
         put: Sends from the UDP port.
     """
 
     def __init__(
-        self, *, me: PeerId, own: Callable[[], Address | None], links: LinkMaker, put: Put, trace: Trace, random: Random
+        self,
+        *,
+        me: PeerId,
+        own: Callable[[str], Address | None],
+        links: LinkMaker,
+        put: Put,
+        trace: Trace,
+        random: Random,
     ) -> None:
         self._me = me
         self._own = own
@@ -134,7 +141,7 @@ class Ways:
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(CALL_S):
-                connection = await call(address, own=self._own())
+                connection = await call(address, own=self._own(address[0]))
                 await loop.create_connection(lambda: stream, sock=connection)
             await asyncio.wait([stream.settled])
         except TimeoutError:
@@ -158,7 +165,7 @@ class Ways:
                 return
             try:
                 async with asyncio.timeout(left_s):
-                    connection = await call(address, own=self._own(), only=REUSE)
+                    connection = await call(address, own=self._own(address[0]), only=REUSE)
             except TimeoutError:
                 return
             except OSError:

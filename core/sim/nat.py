@@ -11,7 +11,6 @@ import time
 from collections import Counter
 from dataclasses import dataclass
 from random import Random
-from statistics import median
 from typing import Any
 
 from core.api.numbers import amount
@@ -26,6 +25,10 @@ PEERS_LEAST = 20
 SETTLE_S = 60.0
 JOIN_S = 120.0
 KEEP_S = 60.0
+LOAD_AFTER_S = 20.0
+"""So long after a call whatever is still relayed carries `LOAD_BYTES` there: punches have had their time."""
+LOAD_BYTES = 256 * 1024
+"""One chunk of an averaging round."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +70,7 @@ class NatTrial:
         if other.peer in home.links or any(peer == other.peer for peer, _, _ in home.circuits.values()):
             return
         world.dial(home, other)
+        world.agenda.after(LOAD_AFTER_S, _load, world, home, other)
         world.agenda.after(KEEP_S, world.part, home, other)
 
 
@@ -88,6 +92,13 @@ def _begin(world: NatWorld, home: Home, public: list[Home], random: Random) -> N
             world.introduce(home, other, relay=True)
 
 
+def _load(world: NatWorld, home: Home, other: Home) -> None:
+    if other.peer in home.links:
+        return
+    for circuit in [name for name, (peer, called, _) in home.circuits.items() if peer == other.peer and called]:
+        world.write(home, circuit, bytes(min(LOAD_BYTES, home.machine.room(circuit))))
+
+
 def _figures(world: NatWorld, homes: list[Home], pairs: list[tuple[Home, Home]]) -> dict[str, Any]:
     called = [(a, b) for a, b in pairs if (a.peer, b.peer) in world.began]
     ways: Counter[str] = Counter()
@@ -100,7 +111,6 @@ def _figures(world: NatWorld, homes: list[Home], pairs: list[tuple[Home, Home]])
             private["direct" if name not in {"failed", "relay"} else name] += 1
     first = sorted(s for s, _ in world.first_byte_s.values())
     relays = [home.machine.relay for home in homes if home.box.nature == "public"]
-    peaks = sorted(relay.peak_circuits for relay in relays)
     direct = sum(count for name, count in ways.items() if name not in {"failed", "relay"})
     count = max(1, len(called))
     return {
@@ -112,11 +122,19 @@ def _figures(world: NatWorld, homes: list[Home], pairs: list[tuple[Home, Home]])
         "both_private": {name: round(n / max(1, sum(private.values())), 4) for name, n in sorted(private.items())},
         "first_byte_s": {"p50": _quantile(first, 0.5), "p95": _quantile(first, 0.95), "max": _quantile(first, 1.0)},
         "relays": len(relays),
-        "peak_circuits": {"median": median(peaks or [0]), "p95": _quantile(peaks, 0.95), "max": max(peaks, default=0)},
+        "circuits_allowed": relays[0].settings.circuits if relays else 0,
+        "peak_circuits": _spread([relay.peak_circuits for relay in relays]),
+        "carried_bytes": _spread([relay.moved_bytes for relay in relays]),
         "reservations": dict(sorted(Counter(home.machine.reach.relays for home in homes).items())),
         "messages": sum(world.messages.values()),
         "misuse": dict(sum((Counter(home.trace.counts()) for home in homes), Counter())),
     }
+
+
+def _spread(loads: list[int]) -> dict[str, float]:
+    """How the load is spread over the relays."""
+    loads = sorted(loads)
+    return {"p50": _quantile(loads, 0.5), "p95": _quantile(loads, 0.95), "max": max(loads, default=0)}
 
 
 def _quantile(values: list[Any], share: float) -> float:
@@ -150,13 +168,14 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _report(figures: dict[str, Any]) -> str:
     first = figures["first_byte_s"]
-    peak = figures["peak_circuits"]
+    peak, carried = figures["peak_circuits"], figures["carried_bytes"]
     return (
         f"{amount(figures['pairs'])} pairs of {amount(figures['peers'])} peers: {figures['direct']:.1%} direct, "
         f"{figures['relayed']:.1%} relayed, {figures['failed']} failed.\n"
         f"First byte after {first['p50']} s (p95 {first['p95']} s). "
-        f"{figures['relays']} relays carried at most {peak['median']:g} circuits at once "
-        f"(p95 {peak['p95']:g}, most {peak['max']})."
+        f"{figures['relays']} relays carried at most {peak['p50']:g} circuits at once "
+        f"(p95 {peak['p95']:g}, most {peak['max']:g}; {figures['circuits_allowed']} are allowed), "
+        f"and {carried['p50'] / 1e6:.1f} MB (p95 {carried['p95'] / 1e6:.1f}, most {carried['max'] / 1e6:.1f})."
     )
 
 

@@ -35,7 +35,7 @@ from core.nat.relay import RelaySettings
 from core.nat.traversal import NatSettings, Traversal
 from core.sim.agenda import Agenda
 from core.sim.links import Links, LinkSettings, Place, chance
-from core.sim.nat_boxes import Box, Nature
+from core.sim.nat_boxes import Box, Nature, Proto
 
 START: Final = 1_700_000_000.0
 PORT: Final = 31_337
@@ -59,6 +59,8 @@ class Home:
     machine: Traversal
     trace: Trace
     inside: str
+    ipv6: Box | None = None
+    """Its router as far as IPv6 is concerned, which names nothing anew; None: it has no IPv6."""
     up: bool = True
     wake_at: float | None = None
     book: dict[PeerId, Address] = field(default_factory=dict)
@@ -72,6 +74,10 @@ class Home:
     ended: dict[PeerId, DialEnded] = field(default_factory=dict)
     got: dict[bytes, bytearray] = field(default_factory=dict)
 
+    def router(self, to: Address) -> Box | None:
+        """What a packet to that address passes, on its way from here or to here."""
+        return self.ipv6 if ":" in to.host else self.box
+
 
 class NatWorld:
     """See the module's docstring.
@@ -81,13 +87,21 @@ class NatWorld:
         relay: What each peer that can be a relay grants.
         field_success: The share of pairs whose routers, as far as is known willing, really let a punch through; the
             rest have firewalls of other kinds, several routers in a row, or unlucky timing.
+        links: Distances.
     """
 
-    def __init__(self, seed: int, *, relay: RelaySettings | None = None, field_success: float = 1.0) -> None:
+    def __init__(
+        self,
+        seed: int,
+        *,
+        relay: RelaySettings | None = None,
+        field_success: float = 1.0,
+        links: LinkSettings | None = None,
+    ) -> None:
         self.seed = seed
         self.agenda = Agenda(START)
         self.random = chance(seed, "nat")
-        self.links = Links(LinkSettings(jitter_s=0.0), seed=seed, random=chance(seed, "links"))
+        self.links = Links(links or LinkSettings(jitter_s=0.0), seed=seed, random=chance(seed, "links"))
         self.homes: dict[PeerId, Home] = {}
         self.at: dict[str, Home] = {}
         self.cards: dict[PeerId, Card] = {}
@@ -102,8 +116,13 @@ class NatWorld:
         """Unix seconds of the world."""
         return self.agenda.now
 
-    def add(self, nature: Nature) -> Home:
-        """A new peer; it has not started yet."""
+    def add(self, nature: Nature, *, ipv6: Nature | None = None) -> Home:
+        """A new peer; it has not started yet.
+
+        Args:
+            nature: Its router's.
+            ipv6: "public" to have IPv6 that lets everybody in, "kept" only those who were asked; None to have none.
+        """
         number = len(self.homes)
         peer = PeerId(chance(self.seed, f"peer {number}").randbytes(32))
         host = f"{20 + number // 65536}.{number // 256 % 256}.{number % 256}.7"
@@ -115,18 +134,25 @@ class NatWorld:
         home = Home(number, peer, box, self.links.place(peer), machine, trace, inside)
         self.homes[peer] = home
         self.at[host] = home
+        if ipv6 is not None:
+            home.ipv6 = Box(ipv6, f"2a00:{number:x}::7", chance(self.seed, f"box six {number}"))
+            self.at[home.ipv6.host] = home
         return home
 
     def start(self, home: Home) -> None:
         """The peer begins to live."""
         kind = Kind.PUBLIC if home.box.nature == "public" else Kind.LAN
-        addresses = (Listed(kind, Address(home.inside, PORT)),)
+        addresses: tuple[Listed, ...] = (Listed(kind, Address(home.inside, PORT)),)
+        if home.ipv6 is not None:
+            addresses += (Listed(Kind.IPV6, Address(home.ipv6.host, PORT)),)
         self.tell(home, Located(addresses=addresses, tcp_port=PORT, udp_port=PORT))
 
     def introduce(self, home: Home, other: Home, *, relay: bool) -> None:
         """`home` hears of a public peer."""
-        address = Address(other.box.host, PORT)
-        self._perform(home, home.machine.volunteer(other.peer, address, self.now, relay=relay))
+        for box in (other.box, other.ipv6):
+            if box is not None:
+                address = Address(box.host, PORT)
+                self._perform(home, home.machine.volunteer(other.peer, address, self.now, relay=relay))
 
     def dial(self, home: Home, other: Home) -> None:
         """`home` wants a link to `other`."""
@@ -142,9 +168,15 @@ class NatWorld:
             if one.links.pop(two.peer, None) is not None:
                 self.tell(one, Lost(two.peer, "no longer needed"))
 
-    def kill(self, home: Home) -> None:
-        """The peer is gone at once; its links are noticed to have ended."""
+    def write(self, home: Home, circuit: bytes, data: bytes) -> None:
+        """`home` sends bytes on a circuit."""
+        self._perform(home, home.machine.write(circuit, data, self.now))
+
+    def kill(self, home: Home, *, loud: bool = True) -> None:
+        """The peer is gone at once; its links are noticed to have ended, if it goes loudly."""
         home.up = False
+        if not loud:
+            return
         for peer in list(home.links):
             self.homes[peer].links.pop(home.peer, None)
             delay_s = self.delay_s(home, self.homes[peer])
@@ -229,15 +261,17 @@ class NatWorld:
     # --- datagrams ---------------------------------------------------------------------------------------------------
 
     def _datagram(self, home: Home, to: Address, message: Any, *, port: int) -> None:
-        source = home.box.outward("udp", port, to, self.now)
+        router = home.router(to)
+        source = router.outward("udp", port, to, self.now) if router is not None else None
         target = self.at.get(to.host)
-        if target is not None:
+        if target is not None and source is not None:
             self.agenda.after(self.delay_s(home, target), self._datagram_arrives, home, target, source, to, message)
 
     def _datagram_arrives(self, sender: Home, home: Home, source: Address, to: Address, message: Any) -> None:
-        if not home.up or not home.box.lets_in("udp", to.port, source, self.now):
+        router = home.router(to)
+        if not home.up or router is None or not router.lets_in("udp", to.port, source, self.now):
             return
-        if home.box.nature == "public" and to.port != PORT:
+        if router.nature == "public" and to.port != PORT:
             return
         self.messages[type(message).__name__] += 1
         if home.sources.get(sender.peer) != source:
@@ -266,15 +300,19 @@ class NatWorld:
             self.tell(home, Received(sender.peer, message))
 
     def _connect(self, home: Home, to: Address, *, attempt: int, peer: PeerId, way: Way) -> None:
-        source = home.box.outward("tcp", PORT, to, self.now)
-        target = self.at.get(to.host)
-        open_ = target is not None and target.up and to.port == PORT
-        if target is None or not open_ or target.peer != peer or not target.box.lets_in("tcp", PORT, source, self.now):
+        router, target = home.router(to), self.at.get(to.host)
+        source = router.outward("tcp", PORT, to, self.now) if router is not None else None
+        open_ = target is not None and target.up and to.port == PORT and target.peer == peer
+        if target is None or source is None or not open_ or not self._lets_in(target, to, source):
             self.agenda.after(CONNECT_S, self._not_connected, home, attempt, peer)
             return
         round_trip_s = 2 * self.delay_s(home, target)
         after_s = round_trip_s * (1 + TLS_ROUND_TRIPS)
         self.agenda.after(after_s, self._connected, home, target, way, attempt, to, source)
+
+    def _lets_in(self, target: Home, to: Address, source: Address) -> bool:
+        router = target.router(to)
+        return router is not None and router.lets_in("tcp", to.port, source, self.now)
 
     def _connected(self, home: Home, target: Home, way: Way, attempt: int, to: Address, source: Address) -> None:
         if attempt and attempt not in home.attempts:
@@ -305,9 +343,10 @@ class NatWorld:
                 self.first_byte_s[pair] = (self.now - self.began[pair], way)
 
     def _try(self, home: Home, nonce: bytes, to: Address) -> None:
-        source = Address(home.box.host, self.random.randrange(40_000, 60_000))
+        router = home.router(to) or home.box
+        source = Address(router.host, self.random.randrange(40_000, 60_000))
         target = self.at.get(to.host)
-        reached = target is not None and to.port == PORT and target.box.lets_in("tcp", to.port, source, self.now)
+        reached = target is not None and to.port == PORT and self._lets_in(target, to, source)
         self.agenda.after(0.3 if reached else CONNECT_S, self.tell, home, DialledOut(nonce, reached))
 
     # --- punches -----------------------------------------------------------------------------------------------------
@@ -328,22 +367,25 @@ class NatWorld:
         if punch.spread is not None:
             self._spread(home, other, punch)
         else:
-            for address in punch.tcp:
-                source = home.box.outward("tcp", PORT, address, self.now)
-                self._fly(home, other, punch, "tcp", source, address)
-            for address in punch.udp:
-                source = home.box.outward("udp", PORT, address, self.now)
-                self._fly(home, other, punch, "udp", source, address)
+            flights: tuple[tuple[Proto, tuple[Address, ...]], ...] = (("tcp", punch.tcp), ("udp", punch.udp))
+            for proto, addresses in flights:
+                for address in addresses:
+                    router = home.router(address)
+                    if router is not None:
+                        source = router.outward(proto, PORT, address, self.now)
+                        self._fly(home, other, punch, proto, source, address)
         self.agenda.after(PUNCH_EVERY_S, self._punch, home, punch)
 
     def _fly(self, home: Home, other: Home, punch: Punch, proto: Any, source: Address, to: Address) -> None:
-        if to.host == other.box.host and self._willing(home.peer, other.peer):
+        if self.at.get(to.host) is other and self._willing(home.peer, other.peer):
             delay_s = self.delay_s(home, other)
             self.agenda.after(delay_s, self._punch_arrives, home, other, punch, proto, source, to)
 
     def _punch_arrives(self, home: Home, other: Home, punch: Punch, proto: Any, source: Address, to: Address) -> None:
-        theirs = other.punches.get(home.peer)
-        if theirs is None or theirs.nonce != punch.nonce or not other.box.lets_in(proto, to.port, source, self.now):
+        theirs, router = other.punches.get(home.peer), other.router(to)
+        if theirs is None or theirs.nonce != punch.nonce:
+            return
+        if router is None or not router.lets_in(proto, to.port, source, self.now):
             return
         way = Way.TCP_PUNCH if proto == "tcp" else Way.QUIC_PUNCH
         self._through(home, other, punch, theirs, way)

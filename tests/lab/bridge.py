@@ -1,20 +1,19 @@
 """The lab's machine and the traversal machine behind one host; the lab's director hands the cards out, no DHT."""
 
 import asyncio
-import socket
 from collections.abc import Callable
 from typing import Any
-
-import psutil
 
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Tick, earliest
 from core.dht.messages import Observed
 from core.nat import events as nat
-from core.nat.card import Card, Kind, Listed, is_public
+from core.nat.card import Card, Listed, kind_of
 from core.nat.messages import NAT_MESSAGES, Address
 from core.nat.traversal import Traversal
 from core.net.host import Host
+from core.net.interfaces import own_hosts
+from core.net.listening import ANY
 from core.net.streams import PeerStream
 from core.net.traverse import Traverser
 
@@ -100,10 +99,4 @@ class Bridge:
 
 
 def _own_addresses(port: int) -> tuple[Listed, ...]:
-    hosts = [
-        address.address
-        for addresses in psutil.net_if_addrs().values()
-        for address in addresses
-        if address.family == socket.AF_INET and not address.address.startswith("127.")
-    ]
-    return tuple(Listed(Kind.PUBLIC if is_public(host) else Kind.LAN, Address(host, port)) for host in hosts)
+    return tuple(Listed(kind, Address(host, port)) for host in own_hosts(ANY) if (kind := kind_of(host)) is not None)

@@ -100,4 +100,6 @@ def introduce(ground: Ground, learners: list[Member], known: list[Member]) -> No
     for learner in learners:
         for other in known:
             if other is not learner:
-                learner.order("volunteer", peer=other.name, host=ground.address(other.place), port=other.port)
+                for host in (ground.address(other.place), ground.ipv6.get(other.place)):
+                    if host is not None:
+                        learner.order("volunteer", peer=other.name, host=host, port=other.port)

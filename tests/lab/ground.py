@@ -102,6 +102,8 @@ class Ground:
         self._guard: subprocess.Popen[bytes] | None = None
         self._scratch = tempfile.TemporaryDirectory(prefix="potluck-lab-")
         self.rtt_s = 0.0
+        self.ipv6: dict[str, str] = {}
+        """The IPv6 address of each place, while there are some (`tests.lab.ipv6`)."""
 
     def __enter__(self) -> Self:
         sweep_orphans()

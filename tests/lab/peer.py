@@ -144,6 +144,7 @@ class Driver:
             first_way=first,
             direct_s=direct_s,
             way=self._stack.way(to),
+            place=self._stack.place(to),
         )
 
     async def _load(self, *, peer: str, seconds: float) -> None:

@@ -88,6 +88,7 @@ class Stack:
             "tcp": reach.tcp,
             "udp": reach.udp,
             "relays": reach.relays,
+            "ipv6": reach.ipv6,
             "seconds": time.monotonic() - began,
             "card": cards.encode(traversal.card).hex(),
         }
@@ -108,6 +109,11 @@ class Stack:
             return None
         preferred = links._preferred(links._circle(peer))
         return None if preferred is None else preferred.way
+
+    def place(self, peer: PeerId) -> str | None:
+        """The address at which the link to a peer ends."""
+        addresses = [stream.other_address for stream in self.host.links.streams() if stream.peer == peer]
+        return next((address[0] for address in addresses if address is not None), None)
 
     async def lost(self, peer: PeerId) -> None:
         """Until the host says that a peer is lost."""

@@ -9,13 +9,16 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
+from core.nat.dialback import SOON_S
+from tests.lab import faults, matrix, speed, train
 from tests.lab import ground as ground_module
-from tests.lab import matrix, speed, train
-from tests.lab.crew import public_hosts
-from tests.lab.ground import ROOT, Ground, Kind, missing
+from tests.lab.crew import public_hosts, two_homes
+from tests.lab.ground import HOMES, ROOT, Ground, Kind, missing
+from tests.lab.ipv6 import Guard, absence, ipv6
 
 REASON = missing() if os.environ.get("POTLUCK_LAB") else "The lab runs when asked for: POTLUCK_LAB=1, as root."
 pytestmark = [pytest.mark.process, pytest.mark.skipif(REASON is not None, reason=str(REASON))]
@@ -39,6 +42,45 @@ def test_every_pair_finds_its_way(ground, rtt_s):
     cells = asyncio.run(measured())
     sys.stdout.write(matrix.table(cells) + "\n")
     assert not matrix.shortfalls(cells)
+
+
+@pytest.fixture
+def symmetric_homes(ground) -> None:
+    """Over IPv4 only a relay joins them."""
+    lacking = absence(ground)
+    if lacking is not None:
+        pytest.skip(f"Namespaces have no IPv6 here: {lacking}")
+    ground.set_delay(0.04)
+    for home in HOMES:
+        ground.set_home(home, Kind.SYMMETRIC)
+
+
+@pytest.mark.usefixtures("symmetric_homes")
+@pytest.mark.parametrize(("guard", "way"), [(Guard.OPEN, "tcp"), (Guard.ASKED, "tcp"), (Guard.UDP, "quic")])
+def test_two_symmetric_homes_meet_over_ipv6(ground, guard, way):
+    async def measured() -> matrix.Cell:
+        async with public_hosts(ground) as hosts:
+            return await matrix.measure_cell(ground, hosts, a=Kind.SYMMETRIC, b=Kind.SYMMETRIC, load_s=0.0)
+
+    with ipv6(ground, guard):
+        theirs = ground.ipv6["b"]
+        cell = asyncio.run(measured())
+    sys.stdout.write(f"{guard}: {cell}\n")
+    assert (cell.way, cell.place) == (way, theirs)
+
+
+@pytest.mark.usefixtures("symmetric_homes")
+@pytest.mark.parametrize(("guard", "opened"), [(Guard.OPEN, True), (Guard.ASKED, False)])
+def test_a_home_learns_what_its_router_lets_in_over_ipv6(ground, guard, opened):
+    async def learned() -> dict[str, Any]:
+        async with public_hosts(ground) as hosts, two_homes(ground, hosts, settle_s=matrix.SETTLE_S) as (home, _):
+            await asyncio.sleep(SOON_S + 3)  # it asks again after so long, when it knows whom
+            home.order("know", timeout_s=1)
+            return await home.hear(timeout_s=5)
+
+    with ipv6(ground, guard):
+        known = asyncio.run(learned())
+    assert (known["standing"], known["ipv6"]) == ("relayed", opened)
 
 
 def test_routers_are_what_they_are_called(ground):
@@ -74,12 +116,27 @@ def test_throughput_against_iperf3():
     assert not speed.shortfalls(lines)
 
 
+def test_faults():
+    outcomes = faults.run()
+    sys.stdout.write(faults.table(outcomes) + "\n")
+    assert [outcome.what for outcome in outcomes if not outcome.kept] == []
+
+
 @pytest.mark.parametrize(("a", "b"), train.PAIRS)
 def test_two_volunteers_behind_routers_train_together(ground, a, b):
     ground.set_delay(0.04)
     trained = asyncio.run(train.train(ground, a, b))
     sys.stdout.write(trained.text())
     assert trained.kept
+
+
+@pytest.mark.usefixtures("symmetric_homes")
+def test_two_volunteers_whose_routers_pass_ipv6_train_without_a_relay(ground):
+    with ipv6(ground, Guard.ASKED):
+        trained = asyncio.run(train.train(ground, Kind.SYMMETRIC, Kind.SYMMETRIC))
+    sys.stdout.write(trained.text())
+    assert trained.kept
+    assert {"ipv6", "tcp_punch"} & set(" ".join(trained.ways).replace(",", "").split())
 
 
 _PORT = 23_000

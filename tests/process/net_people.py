@@ -102,8 +102,10 @@ class Notebook:
 class Peer:
     """A host, its machine and its trace."""
 
-    def __init__(self, name: str, *, authority: Authority = AUTHORITY, age_s: float = 0.0, **more: Any) -> None:
-        self.name, self.id = name, id_of(name)
+    def __init__(
+        self, name: str, *, authority: Authority = AUTHORITY, age_s: float = 0.0, bind: str = "127.0.0.1", **more: Any
+    ) -> None:
+        self.name, self.id, self.bind = name, id_of(name), bind
         self.book, self.trace, self.clock = Notebook(), Trace(), Clock()
         self.events: list[Any] = []
         own = keys(name)
@@ -123,7 +125,7 @@ class Peer:
         self.port = 0
 
     async def __aenter__(self) -> Self:
-        self.port = await self.host.start(bind="127.0.0.1")
+        self.port = await self.host.start(bind=self.bind)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -132,8 +134,8 @@ class Peer:
     def say(self, to: "Peer | PeerId", message: Message) -> None:
         self.host.perform([Send(to.id if isinstance(to, Peer) else to, message)])
 
-    def knows(self, other: "Peer") -> None:
-        self.host.learn(other.id, "127.0.0.1", other.port)
+    def knows(self, other: "Peer", *, at: str = "127.0.0.1") -> None:
+        self.host.learn(other.id, at, other.port)
 
     def texts(self) -> list[str]:
         return [message.text for _, message in self.book.heard if isinstance(message, Say | Ask | Answer)]

@@ -102,10 +102,13 @@ class Collaboration:
                 end(process)
 
 
-def start(words: list[str], log: Path, *, stdout: int = subprocess.DEVNULL) -> "subprocess.Popen[bytes]":
-    """One of our own programs, on a leash."""
+def start(
+    words: list[str], log: Path, *, stdout: int = subprocess.DEVNULL, more: Mapping[str, str] | None = None
+) -> "subprocess.Popen[bytes]":
+    """One of our own programs, on a leash; `more` environment."""
+    env = {**ENVIRONMENT, **(more or {})}
     with log.open("ab") as file:
-        return subprocess.Popen([*CORE, *words], stdin=subprocess.PIPE, stdout=stdout, stderr=file, env=ENVIRONMENT)
+        return subprocess.Popen([*CORE, *words], stdin=subprocess.PIPE, stdout=stdout, stderr=file, env=env)
 
 
 def end(process: "subprocess.Popen[bytes]") -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import re
 import socket
 import ssl
 import subprocess
@@ -132,6 +133,31 @@ def test_the_usual_port_is_taken_by_another_program(tmp_path: Path) -> None:
                     assert any(f"Port {port} is used" in notice.text for notice in await client.notices())
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize(("ahead_s", "way"), [(3600, "ahead of"), (-3600, "behind")])
+def test_a_clock_that_is_an_hour_off_is_told_to_the_person(tmp_path: Path, ahead_s: int, way: str) -> None:
+    """Its datagrams are refused (`test_net_attacks`), so this is what there is to help."""
+    wrong = tmp_path / "wrong"
+    wrong.mkdir()
+    words = f"import time\nright = time.time\ntime.time = lambda: right() + {ahead_s}\n"
+    (wrong / "sitecustomize.py").write_text(words)
+    home = Home(tmp_path / "ada")
+    home.create()
+
+    async def run() -> str:
+        async with collaboration(found(tmp_path, target_samples=64), tmp_path) as swarm:
+            where = ["--home", str(home.directory), "--join", swarm.link, *swarm.allowed, "--leash", *LOOPBACK]
+            more = {"PYTHONPATH": str(wrong)}
+            ada = Volunteer(home, start(["engine", *where, "--port", "0"], tmp_path / "ada.log", more=more))
+            swarm.volunteers.append(ada)
+            await ada.until(lambda news: news.activity is not Activity.STARTING)
+            async with ControlClient.connect(home) as client:
+                return " ".join([notice.text for notice in await client.notices()])
+
+    said = asyncio.run(run())
+    assert re.search(rf"clock is 3\D?(59|60)\d seconds {way} the other volunteers' clocks", said)
+    assert "Let the system set it by itself" in said
 
 
 def test_a_second_start_on_one_home(tmp_path: Path) -> None:

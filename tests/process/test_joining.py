@@ -11,14 +11,16 @@ import pytest
 from core.backbone import charter as charters
 from core.backbone.authority import Authority
 from core.backbone.join import Joining
-from core.backbone.link import Link
+from core.backbone.link import Link, parse_link
 from core.backbone.welcome import KnownPeer, WelcomeDesk
 from core.base.manifest import Manifest
 from core.base.problems import NotTrusted
 from core.base.signing import KeyPair
 from core.base.trace import Trace
+from core.net.listening import ANY
 from core.net.passes import pass_request, verify_pass
 from core.net.tls import server_context
+from tests.process.test_net_ipv6 import ABSENCE
 
 pytestmark = pytest.mark.process
 NOW = 1_800_000_000.0
@@ -34,7 +36,9 @@ def found(folder: Path) -> charters.Charter:
 
 
 @asynccontextmanager
-async def desk(charter: charters.Charter, trace: Trace) -> AsyncIterator[Link]:
+async def desk(
+    charter: charters.Charter, trace: Trace, *, bind: str = "127.0.0.1", at: str = "127.0.0.1"
+) -> AsyncIterator[Link]:
     key = KeyPair.generate()
     authority = Authority(charter.authority, charter.manifest.id)
     own = authority.issue(pass_request(key), username="Backbone", device="", now=NOW)
@@ -45,15 +49,29 @@ async def desk(charter: charters.Charter, trace: Trace) -> AsyncIterator[Link]:
         now=lambda: NOW,
         trace=trace,
     )
-    port = await welcome.open("127.0.0.1", server_context(key=key, pass_der=own))
+    port = await welcome.open(bind, server_context(key=key, pass_der=own))
     try:
-        yield Link("127.0.0.1", port, charter.manifest.id, charter.invite)
+        yield Link(at, port, charter.manifest.id, charter.invite)
     finally:
         await welcome.close()
 
 
 def joining(link: Link, folder: Path, key: KeyPair) -> Joining:
     return Joining(link=link, key=key, folder=folder / "state", blobs=folder / "blobs")
+
+
+@pytest.mark.skipif(ABSENCE is not None, reason=str(ABSENCE))
+@pytest.mark.parametrize("at", ["127.0.0.1", "::1"])
+def test_the_desk_of_all_addresses_is_found_at_both_families(tmp_path: Path, at: str) -> None:
+    charter = found(tmp_path)
+
+    async def run() -> None:
+        async with desk(charter, Trace(), bind=ANY, at=at) as link:
+            joined = joining(parse_link(str(link)), tmp_path, KeyPair.generate())
+            got = await joined.try_once(username="Ada", device="lap", now=lambda: NOW)
+        assert got.manifest == charter.manifest
+
+    asyncio.run(run())
 
 
 def test_a_newcomer_gets_manifest_blobs_and_a_pass(tmp_path: Path) -> None:
@@ -80,9 +98,7 @@ def test_a_wrong_invitation_is_refused_in_words(tmp_path: Path) -> None:
         async with desk(charter, trace) as link:
             wrong = Link(link.host, link.port, link.manifest_id, "guess")
             with pytest.raises(NotTrusted, match="invitation is not valid"):
-                await joining(wrong, tmp_path, KeyPair.generate()).try_once(
-                    username="Eve", device="", now=lambda: NOW
-                )
+                await joining(wrong, tmp_path, KeyPair.generate()).try_once(username="Eve", device="", now=lambda: NOW)
 
     asyncio.run(run())
     assert trace["welcome.refused"] == 1

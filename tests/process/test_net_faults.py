@@ -12,6 +12,7 @@ import pytest
 import core.net.links as links_module
 import core.net.rhythm as rhythm_module
 import core.net.streams as streams_module
+from tests.process.between import records
 from tests.process.net_people import Ask, Load, Peer, Say, id_of
 from tests.process.test_net_host import eventually, in_loop
 
@@ -56,6 +57,7 @@ async def test_one_that_sends_its_greeting_byte_by_byte_is_given_up(monkeypatch)
             writer.write(bytes((22, 3, 1, 2, 0, 1))[sent % 6 : sent % 6 + 1] if sent < 6 else b"\x00")
             sent += 1
             await asyncio.sleep(0.02)
+        assert sent < 512, "it was given up for being slow, not because the greeting was complete and made no sense"
         assert ben.host._links._all == set()
         writer.close()
 
@@ -156,3 +158,29 @@ async def test_an_hour_without_network_ends_by_itself(monkeypatch):
             anna.host.moved()
             anna.say(ben, Say("2?"))
             await anna.book.until(lambda book: len(book.heard) == 3)
+
+
+@in_loop
+async def test_a_cable_pulled_in_mid_chunk_is_noticed_and_half_a_chunk_is_none(monkeypatch):
+    """Nothing is said any more, and no socket ends: both sides find out by themselves.  Then the cable is back."""
+    monkeypatch.setattr(rhythm_module, "HEARTBEAT_S", 0.25)
+    monkeypatch.setattr(streams_module, "HEARTBEAT_S", 0.25)
+    monkeypatch.setattr(rhythm_module, "SILENCE_S", 0.6)
+    chunk = Load(memoryview(os.urandom(2_000_000)))
+    async with Peer("anna") as anna, Peer("ben") as ben, records(ben.port) as wire:
+        anna.host.learn(ben.id, "127.0.0.1", wire.port)
+        anna.say(ben, Say("hello?"))
+        await anna.book.until(lambda book: book.heard)
+        wire.pull_after(30)
+        anna.say(ben, chunk)
+        for peer in (anna, ben):
+            await peer.book.until(lambda book: book.lost)
+            assert [lost.reason for lost in peer.book.lost] == ["silent"]
+        assert not wire.plugged
+        assert ben.book.heard == []
+        wire.plugged = True
+        anna.say(ben, chunk)
+        await ben.book.until(lambda book: book.heard)
+        ((_, arrived),) = ben.book.heard
+        assert isinstance(arrived, Load)
+        assert bytes(arrived.data) == bytes(chunk.data)

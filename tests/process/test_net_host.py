@@ -52,6 +52,19 @@ async def test_messages_travel_both_ways_on_both_planes():
 
 
 @in_loop
+async def test_small_messages_leave_at_once():
+    async with Peer("anna") as anna, Peer("ben") as ben:
+        anna.knows(ben)
+        anna.say(ben, Say("hello?"))
+        await anna.book.until(lambda book: book.heard)
+        for peer in (anna, ben):
+            [stream] = peer.host.links.streams()
+            assert stream._transport is not None
+            own = stream._transport.get_extra_info("socket")
+            assert own.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+@in_loop
 async def test_a_datagrams_source_is_observed_before_its_message_and_when_it_changes():
     async with Peer("ben") as ben:
         ports = []

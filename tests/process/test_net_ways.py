@@ -193,9 +193,16 @@ async def test_a_relay_that_dies_is_noticed_on_both_sides():
 
 
 @pytest.mark.parametrize(
-    "spoil", [lambda data: bytes([data[0] ^ 1]) + data[1:], lambda data: data[:-1] + b"x", lambda data: data + data]
+    "spoil",
+    [
+        lambda data: bytes([data[0] ^ 1]) + data[1:],
+        lambda data: data[:-1] + b"x",
+        lambda data: data + data,
+        lambda data: data[len(data) // 2 :] + data[: len(data) // 2],
+        lambda data: data[1:],
+    ],
 )
-def test_a_relay_that_changes_or_repeats_bytes_is_detected(spoil):
+def test_a_relay_that_changes_repeats_reorders_or_loses_bytes_is_detected(spoil):
     @in_loop
     async def run():
         async with Peer("anna") as anna, Peer("ben") as ben:
@@ -253,3 +260,18 @@ async def test_one_that_moved_and_comes_back_is_called_at_once():
         anna.host.moved()
         anna.say(ben, Say("2?"))
         await anna.book.until(lambda book: len(book.heard) == 2)
+
+
+@in_loop
+async def test_links_on_addresses_that_still_exist_stay_and_others_end(monkeypatch):
+    async with Peer("anna") as anna, Peer("ben") as ben:
+        anna.knows(ben)
+        anna.say(ben, Say("1?"))
+        await anna.book.until(lambda book: book.heard)
+        (stream,) = anna.host._links.streams()
+        anna.host.moved()
+        assert anna.host._links.streams() == [stream]
+        monkeypatch.setattr(links_module, "has_address", lambda host: host != stream.own_host)
+        anna.host.moved()
+        await anna.book.until(lambda book: book.lost)
+        assert anna.book.lost[0].reason == "has another address now"

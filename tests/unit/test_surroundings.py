@@ -8,6 +8,7 @@ from core.base.ids import PeerId, hashed_key
 from core.base.trace import Trace
 from core.nat.messages import Address
 from core.net.portmap import Mapped
+from core.schedule.senses.changes import Sight
 from core.schedule.senses.network import Network
 from core.surroundings import Surroundings
 
@@ -35,10 +36,13 @@ class PretendedHost:
 
 class Reacher:
     def __init__(self):
-        self.moves, self.addresses = 0, []
+        self.moves, self.beside, self.addresses = 0, 0, []
 
     def moved(self):
         self.moves += 1
+
+    def readdressed(self):
+        self.beside += 1
 
     def mapped(self, address):
         self.addresses.append(address)
@@ -91,27 +95,41 @@ class Stage:
         assert task.cancelled()
 
 
+def seen_from(outward4, *beside):
+    return Sight(addresses=frozenset({outward4, *beside}), outward4=outward4)
+
+
 def test_what_fails_does_not_end_the_rest(monkeypatch):
-    places = iter([frozenset({"10.0.0.2"}), frozenset({"10.9.0.2"})])
-    monkeypatch.setattr(module, "addresses", lambda: next(places, frozenset({"10.9.0.2"})))
+    places = iter([seen_from("10.0.0.2"), seen_from("10.9.0.2")])
+    monkeypatch.setattr(module, "sight", lambda: next(places, seen_from("10.9.0.2")))
     stage = Stage(monkeypatch, lan=Part(ValueError("a bug")), ports=Part(ExceptionGroup("of others", [OSError()])))
     asyncio.run(stage.run(lambda: stage.reacher.moves))
     assert stage.trace["surroundings.lan.failed"] == stage.trace["surroundings.ports.failed"] == 1
     assert (stage.lan.changes, stage.ports.changes, stage.reacher.moves) == (1, 1, 1)
     assert stage.sensed == [stage.seen[0]] * 2
+    assert stage.reacher.beside == 0
+
+
+def test_another_address_beside_is_told_and_throws_nothing_away(monkeypatch):
+    looks = iter([seen_from("10.0.0.2"), seen_from("10.0.0.2", "172.17.0.1")])
+    monkeypatch.setattr(module, "sight", lambda: next(looks, seen_from("10.0.0.2", "172.17.0.1")))
+    stage = Stage(monkeypatch)
+    asyncio.run(stage.run(lambda: stage.reacher.beside))
+    assert (stage.reacher.moves, stage.lan.changes, stage.ports.changes) == (0, 0, 0)
+    assert stage.sensed == [stage.seen[0]]
 
 
 def test_what_fails_is_begun_again(monkeypatch):
-    places = iter([frozenset({"10.0.0.2"}), OSError("no network for a moment"), frozenset({"10.9.0.2"})])
+    looks = iter([seen_from("10.0.0.2"), OSError("no network for a moment")])
 
-    def addresses():
-        place = next(places, frozenset({"10.9.0.2"}))
-        if isinstance(place, OSError):
-            raise place
-        return place
+    def sight():
+        seen = next(looks, seen_from("10.9.0.2"))
+        if isinstance(seen, OSError):
+            raise seen
+        return seen
 
     monkeypatch.setattr(module, "AGAIN_S", 0.0)
-    monkeypatch.setattr(module, "addresses", addresses)
+    monkeypatch.setattr(module, "sight", sight)
     stage = Stage(monkeypatch, ports=Part(ValueError("an odd router")))
     asyncio.run(stage.run(lambda: stage.reacher.moves and stage.trace["surroundings.ports.failed"] > 1))
     assert stage.trace["surroundings.watch.failed"] == 1

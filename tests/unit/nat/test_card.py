@@ -1,5 +1,6 @@
 """Cards."""
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,8 +15,10 @@ from core.nat.card import (
     card_key,
     counts,
     decode,
+    easier,
     encode,
     is_callable,
+    kind_of,
     network_of,
     same_house,
 )
@@ -27,7 +30,7 @@ def full(*, host: str = "2a00:1234:5678:9abc:def0:1234:5678:9abc") -> Card:
     relays = tuple(Relay(bytes([n]) * 32, Address("20.0.0.1", 31337)) for n in range(2))
     return Card(
         listed, reachable=True, tcp_mapping="symmetric", udp_mapping="symmetric", quic=True, relays=relays, relay=True,
-        outside=host,
+        outside=host, reachable_ipv6=True,
     )  # fmt: skip
 
 
@@ -62,6 +65,36 @@ def test_addresses_that_nobody_should_call_are_left_out() -> None:
 @given(st.binary(max_size=600))
 def test_garbage_is_no_card(data: bytes) -> None:
     decode(data)
+
+
+def test_what_an_address_of_an_interface_is_to_others() -> None:
+    kinds = {
+        "10.0.0.7": Kind.LAN, "20.0.0.7": Kind.PUBLIC, "2a00::1": Kind.IPV6, "fd00::1": Kind.LAN, "fc00::1": None,
+        "fe80::1": None, "fe80::1%eth0": None, "2a00::1%eth0": None, "::1": None, "::": None, "ff02::1": None,
+        "2001:db8::1": None, "::ffff:20.0.0.7": None, "127.0.0.1": None, "169.254.1.1": None,
+    }  # fmt: skip
+    assert {host: kind_of(host) for host in kinds} == kinds
+
+
+def test_a_strangers_card_may_name_ipv6_addresses_only_as_what_they_are() -> None:
+    listed = [
+        Listed(Kind.IPV6, Address("fd00::1", 80)),
+        Listed(Kind.IPV6, Address("::ffff:192.168.1.1", 80)),
+        Listed(Kind.PUBLIC, Address("::ffff:127.0.0.1", 80)),
+        Listed(Kind.LAN, Address("2a00::1", 80)),
+        Listed(Kind.LAN, Address("fe80::1%eth0", 80)),
+        Listed(Kind.LAN, Address("fd00::1", 80)),
+    ]
+    card = decode(encode(msgspec.structs.replace(full(), addresses=tuple(listed))))
+    assert card is not None
+    assert card.addresses == (listed[-1],)
+
+
+def test_of_two_addresses_the_one_that_more_can_call_is_kept() -> None:
+    four, newer, six = Address("20.0.0.1", 1), Address("20.0.0.2", 1), Address("2a00::1", 1)
+    assert easier(None, six) == easier(six, six) == six
+    assert easier(four, six) == four
+    assert easier(six, four) == easier(newer, four) == four
 
 
 def test_keys_differ() -> None:

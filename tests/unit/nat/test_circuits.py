@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from core.base.ids import PeerId
 from core.base.machine import Send
 from core.base.trace import Trace
-from core.nat.circuits import DETACHED_S, SILENT_S, CircuitEnd, RouteLost
+from core.nat.circuits import DETACHED_S, CircuitEnd, RouteLost
 from core.nat.events import CircuitBytes, CircuitEnded, CircuitRoom
 from core.nat.messages import Carried, Carry, Shut
+from core.nat.pulse import SILENT_S
 from core.net.tls import SecureChannel
 from tests.unit.net.people import credentials
 
@@ -31,7 +32,8 @@ class Pair:
         self.now = 1000.0
         self.trace = Trace()
         self.ends = [CircuitEnd(CIRCUIT, now=self.now, trace=self.trace, window_bytes=1 << 20) for _ in range(2)]
-        self.queues: list[deque[tuple[PeerId, Any]]] = [deque(), deque()]
+        self.queues: list[deque[tuple[PeerId, Any, float]]] = [deque(), deque()]
+        """To each end: by which relay, what, and not before when."""
         self.got = [bytearray(), bytearray()]
         self.ended: list[CircuitEnded | None] = [None, None]
         self.lost: list[RouteLost] = []
@@ -40,6 +42,7 @@ class Pair:
         self.reading = [True, True]
         self.drop, self.repeat, self.reorder = drop, repeat, reorder
         self.bytes_per_s = 1e9
+        self.delay_s = 0.0
         self.backlog = 0.0
         self.attach(RELAYS[0])
 
@@ -61,7 +64,7 @@ class Pair:
             match output:
                 case Send(to=relay, message=message):
                     if relay not in self.dead:
-                        self.queues[1 - number].append((relay, message))
+                        self.queues[1 - number].append((relay, message, self.now + self.delay_s))
                 case CircuitBytes(data=data):
                     self.got[number] += data
                     if self.reading[number]:
@@ -86,19 +89,24 @@ class Pair:
         self.now += STEP_S
         self.backlog = min(self.backlog + self.bytes_per_s * STEP_S, 1e9 if self.bytes_per_s >= 1e9 else 40_000)
         for number, queue in enumerate(self.queues):
+            stays: deque[tuple[PeerId, Any, float]] = deque()
+            busy = False
             for _ in range(len(queue)):
                 if not queue:
                     break
                 if len(queue) > 1 and self.random.random() < self.reorder:
                     queue.rotate(-1)
-                relay, message = queue.popleft()
-                if number == 1 and self.line_busy(message):
-                    queue.appendleft((relay, message))
-                    break
+                relay, message, due_at = queue.popleft()
+                # Control overtakes bulk that stands before a slow line, as it does on a link.
+                busy = busy or (due_at <= self.now and number == 1 and self.line_busy(message))
+                if due_at > self.now or (busy and isinstance(message, Carry)):
+                    stays.append((relay, message, due_at))
+                    continue
                 if self.random.random() < self.drop:
                     continue
                 for _ in range(1 + (self.random.random() < self.repeat)):
                     self.perform(number, self.ends[number].handle(relay, message, self.now))
+            queue.extendleft(reversed(stays))
         for number, end in enumerate(self.ends):
             if end.deadline is not None and end.deadline <= self.now:
                 self.perform(number, end.tick(self.now))
@@ -345,11 +353,70 @@ def test_bytes_that_a_relay_changes_are_noticed(position: int) -> None:
     assert talk.words.startswith(bytes(talk.heard))
 
 
-def test_a_slow_line_is_not_taken_for_a_dead_relay() -> None:
+@pytest.mark.parametrize("delay_s", [0.0, 0.15])
+@pytest.mark.parametrize("sender", [0, 1])
+def test_a_slow_line_is_not_taken_for_a_dead_relay(sender: int, delay_s: float) -> None:
+    """Neither by the end that sends into it nor by the one that waits for what comes out of it."""
     pair = Pair(1)
-    pair.bytes_per_s = 32_000
+    pair.bytes_per_s, pair.delay_s = 16_000, delay_s
     data = Random(9).randbytes(300_000)
     pair.write(0, data)
+    if sender:
+        pair.write(1, data)
     pair.run(30)
     assert pair.lost == []
     assert pair.got[1] == data
+
+
+@pytest.mark.parametrize("late_s", [0.0, 0.2, 0.4])
+def test_a_line_that_stutters_is_not_taken_for_a_dead_relay(late_s: float) -> None:
+    """Wi-Fi that looks around, or a packet that was lost and repeated: everything stands still for a while."""
+    pair = Pair(1)
+    data = Random(9).randbytes(2_000_000)
+    for number in range(40):
+        pair.delay_s = 0.15 + (late_s if number % 4 == 3 else 0.0)
+        pair.write(number % 2, data[number * 50_000 : (number + 1) * 50_000])
+        pair.run(0.3)
+    pair.run(3)
+    assert pair.lost == []
+    assert bytes(pair.got[1]) == b"".join(data[n * 50_000 : (n + 1) * 50_000] for n in range(0, 40, 2))
+
+
+def test_a_way_over_a_satellite_is_left_once_and_then_believed() -> None:
+    pair = Pair(1)
+    pair.delay_s = 0.65
+    data = Random(9).randbytes(300_000)
+    for writer in (0, 1, 0, 1):
+        before = len(pair.lost)
+        pair.write(writer, data)
+        for _ in range(int(15 / STEP_S)):
+            pair.step()
+            if any(end.relay is None for end in pair.ends):
+                pair.attach(RELAYS[len(pair.lost) % 3])
+        assert len(pair.lost) - before <= 1
+    assert bytes(pair.got[0]) == bytes(pair.got[1]) == data + data
+    assert len(pair.lost) <= 2
+
+
+def test_whoever_only_reads_notices_a_dead_relay_too() -> None:
+    """The end that opened the circuit is the one that finds the next relay, whichever way the bytes go."""
+    pair = Pair(1)
+    pair.delay_s = 0.15
+    data = Random(9).randbytes(2_000_000)
+    pair.write(1, data)
+    pair.run(0.5)
+    assert pair.got[0]
+    pair.kill(RELAYS[0], loudly=False)
+    died_at = pair.now
+    while pair.ends[0].relay is not None and pair.now < died_at + 5:
+        pair.step()
+    assert pair.now - died_at <= SILENT_S + 0.2
+
+
+def test_whoever_has_everything_waits_for_nothing() -> None:
+    pair = Pair(1)
+    pair.write(1, b"x" * 1000)
+    pair.run(1)
+    pair.kill(RELAYS[0], loudly=False)
+    pair.run(5)
+    assert pair.lost == []

@@ -3,12 +3,15 @@
 from random import Random
 from typing import Any
 
+import pytest
+
 from core.base.ids import PeerId
 from core.base.machine import Send
 from core.base.trace import Trace
-from core.nat.dialback import DialBacks
+from core.nat.dialback import ALONE_S, ANSWER_S, GONE_S, IPV6_FIRST_S, PER_PEER_S, DialBacks
 from core.nat.events import SendAt, TryDialBack
 from core.nat.messages import Address, DialBack, DialledBack, Knock
+from core.nat.strangers import Strangers
 
 PEERS = {PeerId(bytes([n]) * 32): Address(f"30.{n}.0.1", 31337) for n in range(1, 6)}
 ASKER = PeerId(bytes([9]) * 32)
@@ -91,6 +94,181 @@ def test_peers_on_ipv6_cannot_tell_whether_the_ipv4_port_is_open() -> None:
     assert machine.tick(0.5) == []
 
 
+class Round:
+    """A machine that asks, and peers of which each says the same every time, or nothing."""
+
+    def __init__(self, *trusted: PeerId) -> None:
+        self.machine = DialBacks(random=Random(1), trace=Trace())
+        self.machine.located(("20.0.0.7",), (5000, 5000), 0.0)
+        self.words: dict[PeerId, bool | None] = {}
+        self.trusted = trusted
+        self.now = 0.0
+        self.asked_at: dict[PeerId, float] = {}
+
+    def meet(self, peer: PeerId, *, word: bool | None) -> None:
+        self.words[peer] = word
+        self.machine.candidate(peer, PEERS[peer], trusted=peer in self.trusted)
+
+    def run(self, seconds: float) -> None:
+        end = self.now + seconds
+        while (deadline := self.machine.deadline) is not None and deadline <= end:
+            self.now = max(self.now, deadline)
+            for out in self.machine.tick(self.now):
+                if isinstance(out, Send):
+                    self.reply(out)
+        self.now = end
+
+    def reply(self, ask: Send[DialBack]) -> None:
+        word = self.words[ask.to]
+        if word is None or self.now < self.asked_at.get(ask.to, -PER_PEER_S) + PER_PEER_S:
+            return
+        self.asked_at[ask.to] = self.now
+        if word:
+            self.machine.knocked(ask.to, Knock(ask.message.nonce))
+        self.machine.answered(ask.to, DialledBack(ask.message.nonce, tcp=word, refused=False), self.now)
+
+
+ONE, TWO, THREE, *_ = PEERS
+
+
+@pytest.mark.parametrize("word", [True, False])
+def test_the_only_one_there_is_decides_at_once_if_it_is_the_collaborations_own(*, word: bool) -> None:
+    stage = Round(ONE)
+    stage.meet(ONE, word=word)
+    stage.run(2)
+    assert (stage.machine.alone, stage.machine.tcp) == (word, None)
+
+
+@pytest.mark.parametrize("word", [True, False])
+def test_a_stranger_that_is_the_only_one_decides_when_it_has_said_the_same_twice(*, word: bool) -> None:
+    stage = Round()
+    stage.meet(ONE, word=word)
+    stage.run(ALONE_S - 1)
+    assert stage.machine.alone is None
+    stage.run(ANSWER_S)
+    assert stage.machine.alone is word
+
+
+def test_a_stranger_that_changes_its_word_is_not_believed() -> None:
+    stage = Round()
+    stage.meet(ONE, word=True)
+    stage.run(10)
+    stage.words[ONE] = False
+    stage.run(ALONE_S)
+    assert stage.machine.alone is None
+
+
+@pytest.mark.parametrize("trusted", [(), (ONE,)])
+def test_one_liar_does_not_decide_where_others_exist(trusted: tuple[PeerId, ...]) -> None:
+    """Not even while the others say nothing for a while: each of two is enough to doubt the other."""
+    stage = Round(*trusted)
+    stage.meet(ONE, word=True)
+    stage.meet(TWO, word=False)
+    stage.meet(THREE, word=False)
+    stage.run(300)
+    assert (stage.machine.alone, stage.machine.tcp) == (None, False)
+    quiet = Round(*trusted)
+    quiet.meet(ONE, word=True)
+    quiet.meet(TWO, word=None)
+    quiet.run(GONE_S - 1)
+    assert (quiet.machine.alone, quiet.machine.tcp) == (None, None)
+
+
+def test_two_that_disagree_leave_it_open() -> None:
+    stage = Round()
+    stage.meet(ONE, word=True)
+    stage.meet(TWO, word=False)
+    stage.run(300)
+    assert (stage.machine.alone, stage.machine.tcp) == (None, False)
+
+
+def test_whoever_has_gone_is_no_other() -> None:
+    stage = Round(ONE)
+    stage.meet(ONE, word=True)
+    stage.meet(TWO, word=None)
+    stage.run(GONE_S + 2 * ALONE_S)
+    assert stage.machine.alone is True
+
+
+def test_who_decided_alone_does_so_no_longer_when_others_come() -> None:
+    stage = Round(ONE)
+    stage.meet(ONE, word=True)
+    stage.run(2)
+    assert stage.machine.alone is True
+    stage.meet(TWO, word=False)
+    stage.meet(THREE, word=False)
+    stage.run(2 * ALONE_S)
+    assert (stage.machine.alone, stage.machine.tcp) == (None, False)
+
+
+def test_another_network_forgets_what_one_said_alone() -> None:
+    stage = Round(ONE)
+    stage.meet(ONE, word=True)
+    stage.run(2)
+    stage.machine.located(("20.0.0.8",), (5000, 5000), stage.now)
+    assert stage.machine.alone is None
+
+
+SIX = Address("2a00::7", 40000)
+
+
+def asking_ipv6(*own: str) -> tuple[Strangers, list[SendAt]]:
+    machine = Strangers(random=Random(1), trace=Trace())
+    for number, peer in enumerate(PEERS):
+        machine.candidate(peer, Address(f"2b00:{number}::1", 5000))
+    machine.located(own, (5000, 5000), 0.0)
+    return machine, [out for out in machine.tick(IPV6_FIRST_S) if isinstance(out, SendAt)]
+
+
+def told(machine: Strangers, asks: list[SendAt], *, tcp: bool) -> None:
+    for ask in asks:
+        assert isinstance(ask.message, DialBack)
+        machine.received(ask.to, Knock(ask.message.nonce), None, 1.0)
+        machine.received(ask.to, DialledBack(ask.message.nonce, tcp=tcp, refused=False), None, 1.0)
+
+
+def test_ipv6_is_asked_about_over_ipv6_and_says_nothing_of_ipv4() -> None:
+    machine, asks = asking_ipv6("192.168.1.10", "2a00::2")
+    assert len(asks) == 3
+    assert all(":" in ask.address.host and isinstance(ask.message, DialBack) and ask.message.ipv6 for ask in asks)
+    told(machine, asks, tcp=True)
+    assert (machine.ipv6.tcp, machine.ipv4.tcp, machine.tcp) == (True, None, None)
+
+
+def test_a_firewall_that_lets_nobody_in_over_ipv6_is_noticed() -> None:
+    machine, asks = asking_ipv6("192.168.1.10", "2a00::2")
+    told(machine, asks[:2], tcp=False)
+    assert (machine.ipv6.tcp, machine.ipv4.tcp) == (False, None)
+
+
+def test_where_there_is_only_ipv6_its_word_counts() -> None:
+    machine, asks = asking_ipv6("2a00::2")
+    told(machine, asks, tcp=True)
+    assert machine.tcp is True
+
+
+def test_nobody_is_asked_about_ipv6_that_is_not_there() -> None:
+    machine, asks = asking_ipv6("192.168.1.10", "fd00::2")
+    assert asks == []
+    assert not machine.ipv6.wanting
+    empty = Strangers(random=Random(1), trace=Trace())
+    empty.located(("2a00::2",), (5000, 5000), 0.0)
+    assert empty.ipv6.wanting
+
+
+def test_a_question_that_came_over_the_other_family_is_dropped_and_both_may_be_asked_at_once() -> None:
+    trace = Trace()
+    machine = Strangers(random=Random(1), trace=trace)
+    assert machine.received(ASKER, DialBack(bytes(16), 22, 53, ipv6=True), SEEN, 1.0) == []
+    assert machine.received(ASKER, DialBack(bytes(16), 22, 53), SIX, 1.0) == []
+    assert trace["nat.dial_back.family"] == 2
+    knock, dial = machine.received(ASKER, DialBack(bytes(16), 22, 53, ipv6=True), SIX, 1.0)
+    assert (knock.address, dial.address) == (Address(SIX.host, 53), Address(SIX.host, 22))
+    assert len(machine.received(ASKER, DialBack(bytes([1]) * 16, 22, 53), SEEN, 1.0)) == 2
+    assert machine.received(ASKER, DialBack(bytes([2]) * 16, 22, 53, ipv6=True), SIX, 2.0) == []
+    assert trace["nat.dial_back.refused"] == 1
+
+
 def test_a_person_may_have_others_asked_again_but_not_those_who_would_refuse() -> None:
     machine, asks = asking()
     machine.again(1.0)
@@ -109,3 +287,15 @@ def test_a_person_may_have_others_asked_again_but_not_those_who_would_refuse() -
     for ask in again[:2]:
         answer(machine, ask, tcp=True, knock=True)
     assert (machine.tcp, machine.udp) == (True, True)
+
+
+def test_ipv6_that_comes_later_is_asked_about_and_its_daily_addresses_are_not() -> None:
+    machine, asks = asking_ipv6("192.168.1.10")
+    assert asks == []
+    machine.readdressed(("192.168.1.10", "2a00::2"), (5000, 5000), 10.0)
+    told(machine, [out for out in machine.tick(10.0 + IPV6_FIRST_S) if isinstance(out, SendAt)], tcp=True)
+    assert machine.ipv6.tcp is True
+    machine.readdressed(("192.168.1.10", "2a00::2", "2a00::3"), (5000, 5000), 20.0)
+    assert machine.ipv6.tcp is True
+    machine.readdressed(("192.168.1.10", "2a00:0:0:7::3"), (5000, 5000), 30.0)
+    assert machine.ipv6.tcp is None

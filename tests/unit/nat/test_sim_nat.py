@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from core.sim.nat import NatTrial, main
+from core.sim.nat import LOAD_BYTES, NatTrial, main
 
 
 def test_every_pair_connects_and_a_seed_repeats_a_run() -> None:
@@ -14,6 +14,10 @@ def test_every_pair_connects_and_a_seed_repeats_a_run() -> None:
     assert figures["pairs"] > 40
     assert 0 < figures["relayed"] < 1
     assert figures["direct"] + figures["relayed"] == pytest.approx(1, abs=0.001)
+    for load in ("peak_circuits", "carried_bytes"):
+        assert 0 <= figures[load]["p50"] <= figures[load]["p95"] <= figures[load]["max"]
+    assert 0 < figures["peak_circuits"]["max"] <= figures["circuits_allowed"]
+    assert figures["carried_bytes"]["max"] > LOAD_BYTES
     assert trial.run() == figures
 
 

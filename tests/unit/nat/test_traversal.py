@@ -109,6 +109,47 @@ def test_every_pair_connects_and_only_two_symmetric_ones_stay_with_the_relay(min
     assert seconds < 4
 
 
+@pytest.mark.parametrize("guard", ["public", "kept"])
+def test_two_behind_symmetric_routers_meet_over_ipv6(guard: Nature) -> None:
+    world = NatWorld(1)
+    helpers = [world.add("public", ipv6="public") for _ in range(4)]
+    a, b = (world.add("symmetric", ipv6=guard) for _ in range(2))
+    for home in (*helpers, a, b):
+        world.start(home)
+        for other in helpers:
+            if other is not home:
+                world.introduce(home, other, relay=True)
+    world.run(40)
+    reach = a.machine.reach
+    assert (reach.standing, reach.udp, reach.relays) == (Standing.RELAYED, "symmetric", 2)
+    assert reach.ipv6 == (guard == "public")
+    assert reach.sentence.endswith(" Those who have IPv6 reach it directly.") == (guard == "public")
+    assert world.cards[a.peer].reachable_ipv6 == (guard == "public")
+    assert helpers[0].machine.reach.standing is Standing.REACHABLE
+    world.dial(a, b)
+    world.run(15)
+    assert a.ended[b.peer].way is (Way.IPV6 if guard == "public" else Way.TCP_PUNCH)
+    assert all(":" not in relay.address.host for relay in world.cards[a.peer].relays)
+
+
+def test_ipv6_of_one_side_alone_helps_nobody() -> None:
+    world = NatWorld(1)
+    helpers = [world.add("public") for _ in range(4)]
+    a, b = world.add("symmetric", ipv6="public"), world.add("symmetric")
+    for home in (*helpers, a, b):
+        world.start(home)
+        for other in helpers:
+            if other is not home:
+                world.introduce(home, other, relay=True)
+    world.run(40)
+    assert not a.machine.reach.ipv6
+    for one, other in ((a, b), (b, a)):
+        world.dial(one, other)
+        world.run(15)
+        assert one.ended[other.peer].way is Way.RELAY
+        world.part(one, other)
+
+
 def test_a_punch_that_does_not_get_through_leaves_the_relay() -> None:
     world, _, (a, b) = world_of("kept", "kept", field_success=0.0)
     world.dial(a, b)
@@ -265,6 +306,13 @@ def test_nobody_there_is_offline() -> None:
     assert home.machine.reach.advice
 
 
+def test_a_public_peer_that_too_few_can_call_back_is_not_woken_all_the_time() -> None:
+    world, _, (home,) = world_of("public", public=1)
+    assert home.machine.reach.standing is Standing.UNKNOWN
+    assert home.machine.deadline is not None
+    assert home.machine.deadline > world.now
+
+
 def test_one_helper_is_enough_to_be_found_behind_a_router_of_which_no_more_is_known() -> None:
     world, (helper,), (a, b) = world_of("kept", "symmetric", public=1)
     for home in (a, b):
@@ -274,6 +322,47 @@ def test_one_helper_is_enough_to_be_found_behind_a_router_of_which_no_more_is_kn
     world.dial(a, b)
     world.run(10)
     assert a.ended[b.peer].way is Way.RELAY
+
+
+@pytest.mark.parametrize(("trusted", "within_s"), [(True, 8.0), (False, 60.0)])
+def test_a_public_peer_with_one_helper_in_the_whole_swarm_is_known_to_be_reachable(
+    *, trusted: bool, within_s: float
+) -> None:
+    world = NatWorld(1)
+    helper, home = world.add("public"), world.add("public")
+    for one in (helper, home):
+        world.start(one)
+    address = Address(helper.box.host, 31337)
+    world._perform(home, home.machine.volunteer(helper.peer, address, world.now, relay=True, trusted=trusted))
+    world.run(within_s)
+    assert home.machine.reach.standing is Standing.REACHABLE
+    assert world.cards[home.peer].relay
+
+
+def test_a_router_that_lets_in_whom_we_have_called_does_not_make_us_reachable() -> None:
+    """One helper says that it gets through; that says nothing of strangers while there is a router between."""
+    world = NatWorld(1)
+    helper, home = world.add("public"), world.add("kept")
+    for one in (helper, home):
+        world.start(one)
+    address = Address(helper.box.host, 31337)
+    world._perform(home, home.machine.volunteer(helper.peer, address, world.now, relay=True, trusted=True))
+    world.run(20)
+    home.machine.strangers.ipv4.alone = True
+    world.tell(home, Tick())
+    assert home.machine.strangers.ipv4.alone
+    assert home.machine.reach.standing is Standing.RELAYED
+
+
+def test_another_address_beside_changes_the_card_and_nothing_else() -> None:
+    world, _, (a,) = world_of("kept")
+    before, seen, relays = a.machine.reach, a.machine.mirroring.observations, a.machine.reservations.held
+    lan, bridge = Listed(Kind.LAN, Address(a.inside, 31337)), Listed(Kind.LAN, Address("172.17.0.1", 31337))
+    world.tell(a, Located(addresses=(lan, bridge), tcp_port=31337, udp_port=31337, moved=False))
+    assert (a.machine.reach, a.machine.mirroring.observations, a.machine.reservations.held) == (before, seen, relays)
+    assert world.cards[a.peer].addresses == (lan, bridge)
+    world.run(300)
+    assert a.machine.reach == before
 
 
 def test_a_stranger_cannot_open_a_circuit_past_our_relays() -> None:
@@ -411,12 +500,12 @@ def test_whether_we_carry_for_others_is_on_our_card_at_once() -> None:
 
 def test_a_person_may_have_it_examined_again() -> None:
     world, _, (home,) = world_of("moved")
-    reach, before = home.machine.reach, home.machine.dial_backs.concluded_at
+    reach, before = home.machine.reach, home.machine.strangers.ipv4.concluded_at
     world.tell(home, Examine())
-    assert home.machine.dial_backs.asking
+    assert home.machine.strangers.ipv4.asking
     world.run(6)
-    assert not home.machine.dial_backs.asking
-    assert home.machine.dial_backs.concluded_at > before
+    assert not home.machine.strangers.ipv4.asking
+    assert home.machine.strangers.ipv4.concluded_at > before
     assert home.machine.reach == reach
 
 

@@ -3,6 +3,7 @@
 from random import Random
 
 import pytest
+from msgspec.structs import replace
 
 from core.nat.card import Card, Kind, Listed
 from core.nat.events import Way
@@ -60,10 +61,10 @@ def test_a_stranger_cannot_have_our_own_network_called(kind: Kind) -> None:
     assert tries(card(Listed(Kind.LAN, Address("192.168.7.2", 9)), outside="20.0.0.1"), theirs)
 
 
-def card(*addresses: Listed, reachable: bool = False, outside: str = "") -> Card:
+def card(*addresses: Listed, reachable: bool = False, outside: str = "", ipv6: bool = False) -> Card:
     return Card(
         addresses, reachable=reachable, tcp_mapping="kept", udp_mapping="kept", quic=True, relays=(), relay=False,
-        outside=outside,
+        outside=outside, reachable_ipv6=ipv6,
     )  # fmt: skip
 
 
@@ -88,6 +89,50 @@ def test_a_strangers_inside_address_is_not_called() -> None:
 def test_relay_begins_at_once_unless_something_is_likely_to_answer() -> None:
     assert relay_after_s(card(), card()) == 0
     assert relay_after_s(card(), card(PUBLIC, reachable=True)) == 0.3
+
+
+def test_an_open_ipv4_port_promises_nothing_over_ipv6_and_the_other_way_round() -> None:
+    mine = card(Listed(Kind.IPV6, Address("2b00::1", 1)))
+    assert relay_after_s(mine, card(V6, reachable=True)) == 0
+    assert relay_after_s(mine, card(V6, ipv6=True)) == 0.3
+    assert relay_after_s(card(), card(V6, ipv6=True)) == 0
+    assert relay_after_s(mine, card(PUBLIC, V6, ipv6=True)) == 0.3
+
+
+def test_an_address_of_a_house_is_called_from_the_same_house_only_also_over_ipv6() -> None:
+    mine, theirs = Listed(Kind.LAN, Address("fd00:1::1", 1)), Listed(Kind.LAN, Address("fd00:1::2", 2))
+    assert [one.way for one in tries(card(mine), card(theirs))] == [Way.LAN]
+    assert tries(card(mine), card(Listed(Kind.LAN, Address("fd00:2::2", 2)))) == []
+    assert tries(card(mine, outside="20.0.0.1"), card(theirs, outside="20.0.0.2")) == []
+
+
+SIX, SIX_THEIRS = Address("2a00::1", 1), Address("2b00::1", 2)
+
+
+@pytest.mark.parametrize("theirs", ["kept", "symmetric"])
+@pytest.mark.parametrize("mine", ["kept", "symmetric"])
+def test_ipv6_is_punched_whatever_the_routers_do_to_ipv4(mine: Mapping, theirs: Mapping) -> None:
+    ours = replace(offer(mine, MINE), ipv6=(SIX,))
+    plan = punch_plan(ours, replace(offer(theirs, THEIRS), ipv6=(SIX_THEIRS,)), random=Random(1))
+    assert plan.tcp[0] == SIX_THEIRS
+    if plan.spread is None:
+        assert plan.udp[0] == SIX_THEIRS
+    else:
+        assert plan.udp == (THEIRS,)
+
+
+def test_ipv6_is_not_punched_where_one_side_has_none_or_names_something_else() -> None:
+    six = replace(offer("symmetric", MINE), ipv6=(SIX,))
+    assert punch_plan(six, offer("symmetric", THEIRS), random=Random(1)).hopeless
+    assert punch_plan(offer("symmetric", MINE), replace(six, ipv6=(SIX_THEIRS,)), random=Random(1)).hopeless
+    bad = tuple(Address(host, 80) for host in ("fd00::1", "20.0.0.9", "::1", "fe80::1", "::ffff:20.0.0.1", "ff02::1"))
+    assert punch_plan(six, replace(offer("symmetric", THEIRS), ipv6=bad), random=Random(1)).hopeless
+
+
+def test_without_quic_ipv6_is_punched_by_tcp_only() -> None:
+    mine = replace(offer("symmetric", MINE, quic=False), ipv6=(SIX,))
+    plan = punch_plan(mine, replace(offer("symmetric", THEIRS), ipv6=(SIX_THEIRS,)), random=Random(1))
+    assert (plan.tcp, plan.udp) == ((SIX_THEIRS,), ())
 
 
 def test_an_offer_cannot_send_us_to_our_own_computer_or_our_neighbours() -> None:

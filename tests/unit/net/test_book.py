@@ -17,6 +17,25 @@ def test_the_newest_address_comes_first_and_old_ones_go():
     assert book.addresses(BEN) == ()
 
 
+def test_two_addresses_of_each_family_are_kept():
+    book = AddressBook()
+    for number in range(3):
+        book.learn(ANNA, ("10.0.0.1", number))
+        book.learn(ANNA, ("2a00::1", number))
+    assert book.addresses(ANNA) == (("2a00::1", 2), ("10.0.0.1", 2), ("2a00::1", 1), ("10.0.0.1", 1))
+
+
+def test_what_comes_over_ipv6_does_not_hide_an_ipv4_address():
+    book = AddressBook()
+    book.saw(BEN, ("2a00::1", 1))
+    assert book.addresses(BEN) == (("2a00::1", 1),)
+    book.saw(BEN, ("10.0.0.1", 1))
+    book.saw(BEN, ("2a00::2", 1))
+    assert book.addresses(BEN) == (("10.0.0.1", 1), ("2a00::2", 1), ("2a00::1", 1))
+    book.learn(BEN, ("2a00::3", 1))  # this is meant
+    assert book.addresses(BEN) == (("2a00::3", 1), ("10.0.0.1", 1), ("2a00::2", 1))
+
+
 def test_it_forgets_whom_it_heard_of_longest_ago(monkeypatch):
     monkeypatch.setattr(module, "PEERS_MAX", 2)
     book = AddressBook()

@@ -1,10 +1,20 @@
 """Pacing against a pretended line with a queue before it."""
 
 import socket
+import struct
+import sys
 
 import pytest
 
-from core.net.courtesy import CEILING_BYTES_S, FLOOR_BYTES_S, LOOK_S, TARGET_S, Courtesy, Pacing
+from core.net.courtesy import (
+    CEILING_BYTES_S,
+    FLOOR_BYTES_S,
+    LOOK_S,
+    SEGMENTS_LEAST,
+    TARGET_S,
+    Courtesy,
+    Pacing,
+)
 
 
 class Line:
@@ -89,3 +99,37 @@ def test_what_is_no_tcp_connection_is_left_alone(closed):
             pacing = Pacing(own)
             pacing.look(1.0)
             assert pacing.unsent_bytes() == 0
+
+
+class Kernel:
+    """What Linux would tell of a connection whose opening calls crossed: a shortest round trip that is too short."""
+
+    type = socket.SOCK_STREAM
+
+    def __init__(self) -> None:
+        self.now, self.rates = 0.0, []
+
+    def getsockopt(self, level: int, option: int, size: int) -> bytes:
+        info = bytearray(size)
+        struct.pack_into("=I", info, 68, 40_500)
+        struct.pack_into("=I", info, 148, 18_000)
+        struct.pack_into("=I", info, 156, int(self.now * 1000))
+        struct.pack_into("=Q", info, 120, int(self.now * 5e6))
+        return bytes(info)
+
+    def setsockopt(self, level: int, option: int, value: bytes) -> None:
+        self.rates.append(value)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Only Linux tells of its connections.")
+@pytest.mark.parametrize(("trip_s", "paced"), [(None, True), (0.044, False), (0.018, True)])
+def test_a_call_that_was_taken_for_an_answer_does_not_slow_a_link_down(trip_s, paced):
+    kernel = Kernel()
+    pacing = Pacing(kernel)
+    if trip_s is not None:
+        pacing.crossed(trip_s)
+    while kernel.now < 3.0:
+        kernel.now += LOOK_S
+        pacing.look(kernel.now)
+        assert not kernel.rates or trip_s is None or kernel.now * 1000 >= SEGMENTS_LEAST
+    assert bool(kernel.rates) == paced

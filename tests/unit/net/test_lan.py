@@ -120,8 +120,11 @@ def test_a_tag_is_of_one_peer_in_one_collaboration():
 
 
 @pytest.mark.parametrize(
-    ("host", "near"), [("10.0.0.1", True), ("169.254.1.1", True), ("11.1.0.1", False), ("0.0.0.0", False)]
-)
+    ("host", "near"), [
+        ("10.0.0.1", True), ("169.254.1.1", True), ("11.1.0.1", False), ("0.0.0.0", False), ("fd00::7", True),
+        ("fe80::1", False), ("2a00::1", False), ("::1", False), ("::ffff:10.0.0.1", False),
+    ]
+)  # fmt: skip
 def test_only_addresses_of_own_networks_are_near(host, near):
     assert is_near(host) is near
 

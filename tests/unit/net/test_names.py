@@ -15,7 +15,9 @@ def test_addresses_need_no_lookup(host: str) -> None:
     assert is_literal(host)
 
 
-@pytest.mark.parametrize("host", ["", "localhost", "1.2.3", "fe80::1%eth0", "fe80::1%a\0", "127.0.0.1\0", " ::1"])
+@pytest.mark.parametrize(
+    "host", ["", "localhost", "1.2.3", "fe80::1%eth0", "fe80::1%a\0", "127.0.0.1\0", " ::1", "::ffff:1.2.3.4"]
+)
 def test_what_is_no_address(host: str) -> None:
     assert not is_literal(host)
 
@@ -43,7 +45,12 @@ class Resolver:
         await self.free.wait()
         if host.startswith("no"):
             raise socket.gaierror(-2, "Name or service not known")
-        return [(socket.AF_INET, socket.SOCK_DGRAM, 17, "", ("192.0.2.1", port))]
+        six = (socket.AF_INET6, socket.SOCK_DGRAM, 17, "", ("2a00::1", port, 0, 0))
+        scoped = (socket.AF_INET6, socket.SOCK_DGRAM, 17, "", ("fe80::1%eth0", port, 0, 2))
+        if host.startswith("scoped"):
+            return [scoped]
+        four = (socket.AF_INET, socket.SOCK_DGRAM, 17, "", ("192.0.2.1", port))
+        return [scoped, six] if host.startswith("six") else [six, four]
 
 
 def test_each_name_is_looked_up_once_and_only_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,5 +98,19 @@ def test_a_name_that_leads_elsewhere_by_now_is_followed(monkeypatch: pytest.Monk
             await asyncio.gather(*tasks)
         assert resolver.asked == ["host", "host"]
         assert found == [("192.0.2.1", 5)] * 3
+
+    asyncio.run(run())
+
+
+def test_a_name_that_has_only_ipv6_is_found_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run() -> None:
+        trace, found, tasks = Trace(), list[Address](), list[asyncio.Task[None]]()
+        Resolver(monkeypatch).free.set()
+        names = Names(lambda coroutine: tasks.append(asyncio.ensure_future(coroutine)), trace)
+        names.find(("six.example", 5), found.append)
+        names.find(("scoped.example", 5), found.append)
+        await asyncio.gather(*tasks)
+        assert found == [("2a00::1", 5)]
+        assert trace["net.name.unknown"] == 1
 
     asyncio.run(run())

@@ -2,9 +2,12 @@
 
 import asyncio
 import functools
+import socket
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
+import psutil
 import pytest
 
 from core.base.ids import PeerId, hashed_key
@@ -18,6 +21,7 @@ from core.nat.messages import Address, Knock, Mirror
 from core.nat.reach import Reach, Standing
 from core.nat.relay import RelaySettings
 from core.nat.traversal import Traversal
+from core.net import interfaces as interfaces_module
 from core.net import outward as outward_module
 from core.net.interfaces import is_loopback, own_hosts
 from core.net.outward import AGAIN_S, SCOUT_FIRST_S, Outward
@@ -56,13 +60,14 @@ class Traversing(Traversal):
         self.heard.append(event)
         return super().handle(event, now)
 
-    def volunteer(self, peer: PeerId, address: Address, now: float, *, relay: bool) -> list[Any]:
+    def volunteer(self, peer: PeerId, address: Address, now: float, *, relay: bool, trusted: bool = False) -> list[Any]:
         self.volunteers[peer] = (address, relay)
-        return super().volunteer(peer, address, now, relay=relay)
+        return super().volunteer(peer, address, now, relay=relay, trusted=trusted)
 
 
 class Directory:
     client = False
+    ipv6 = True
 
     def __init__(self) -> None:
         self.contacts: list[Contact] = []
@@ -184,9 +189,26 @@ async def test_it_begins_with_where_we_are_and_tells_of_changes():
 
 
 @in_loop
+async def test_addresses_beside_are_told_and_links_on_those_that_are_gone_end():
+    stage = Stage()
+    stage.outward.readdressed()
+    _, beside = stage.told(Located)
+    assert (beside.moved, stage.host.moves) == (False, 1)
+    assert stage.outward._rest_s == SCOUT_FIRST_S
+
+
+@in_loop
+async def test_the_first_helper_is_the_collaborations_own():
+    helpers = tuple(Contact(peer, "11.1.1.1", 7) for peer in (ANNA, BEN))
+    stage = Stage(helpers=helpers)
+    assert stage.traversal.strangers.ipv4._trusted == {ANNA}
+
+
+@in_loop
 async def test_before_it_has_begun_nothing_is_asked_of_the_host():
     stage = Stage(begun=False)
     stage.outward.moved()
+    stage.outward.readdressed()
     stage.outward.wanted(ANNA)
     stage.outward.helper(ANNA, "11.1.1.1", 1, relay=True)
     stage.outward.mapped(PLACE)
@@ -296,7 +318,7 @@ async def test_helpers_are_found_among_those_who_answer_in_the_dht():
     stage.outward.handle(Tick(), stage.now)
     assert stage.traversal.volunteers == {ANNA: (Address("11.1.1.1", 7), False)}
     assert stage.directory.read == [(card_key(ANNA), 1)]
-    stage.traversal.dial_backs.tcp = True
+    stage.traversal.strangers.ipv4.tcp = True
     stage.outward.handle(Tick(), stage.now)
     stage.now += 60
     stage.outward.handle(Tick(), stage.now)
@@ -362,6 +384,55 @@ def test_loopback(bind, expected):
 
 def test_own_hosts():
     assert own_hosts("10.1.2.3") == ["10.1.2.3"]
-    assert own_hosts("a.name") == []
-    assert not [host for host in own_hosts("0.0.0.0") if host.startswith("127.") or ":" in host]
-    assert not [host for host in own_hosts("::") if "." in host or host == "::1"]
+    assert own_hosts("a.name") == own_hosts("fe80::1%eth0") == []
+    everywhere = own_hosts("0.0.0.0")
+    assert not [host for host in everywhere if host == "::1" or host.startswith(("127.", "fe80:"))]
+    assert everywhere == sorted(everywhere, key=lambda host: ":" in host)
+    assert own_hosts("::") == [host for host in everywhere if ":" in host]
+
+
+def interfaces_of(monkeypatch, *hosts):
+    """A computer with these addresses, whose calls over IPv6 leave from the last public one."""
+    listed = [
+        SimpleNamespace(family=socket.AF_INET6 if ":" in host else socket.AF_INET, address=host) for host in hosts
+    ]
+    monkeypatch.setattr(psutil, "net_if_addrs", lambda: {"eth0": listed})
+    last = [host for host in hosts if host.startswith("2a00:")]
+    monkeypatch.setattr(interfaces_module, "leaving_from", lambda: last[-1] if last else None)
+
+
+def test_of_ipv6_the_address_in_use_another_one_and_one_of_the_network_are_listed(monkeypatch):
+    hosts = ("::1", "fe80::1%eth0", "fd00::7", "fd00::8", *(f"2a00::{n}" for n in range(1, 5)), "10.0.0.7")
+    interfaces_of(monkeypatch, *hosts)
+    assert own_hosts("0.0.0.0") == ["10.0.0.7", "2a00::4", "2a00::1", "fd00::7"]
+    assert own_hosts("::") == ["2a00::4", "2a00::1", "fd00::7"]
+
+
+@in_loop
+async def test_the_card_lists_the_most_useful_addresses_first_and_the_dht_knows_whether_there_is_ipv6(monkeypatch):
+    interfaces_of(monkeypatch, "10.0.0.7", "fd00::7", "2a00::1", "fe80::1%eth0")
+    stage = Stage(begun=False)
+    stage.outward.mapped(Address("11.9.9.9", 5))
+    stage.outward.begin(stage.host, bind="0.0.0.0", port=4000)
+    (located,) = stage.told(Located)
+    assert located.addresses == (
+        Listed(Kind.MAPPED, Address("11.9.9.9", 5)),
+        Listed(Kind.IPV6, Address("2a00::1", 4000)),
+        Listed(Kind.LAN, Address("10.0.0.7", 4000)),
+        Listed(Kind.LAN, Address("fd00::7", 4000)),
+    )
+    assert stage.directory.ipv6
+    interfaces_of(monkeypatch, "10.0.0.7")
+    stage.outward.moved()
+    assert not stage.directory.ipv6
+
+
+@in_loop
+async def test_helpers_are_called_over_ipv4_and_asked_about_ipv6_too():
+    stage = Stage()
+    six, four = Listed(Kind.IPV6, Address("2a00::9", 7)), Listed(Kind.PUBLIC, Address("11.5.5.5", 7))
+    stage.outward._read(ANNA, stage.now)
+    await stage.found(ANNA, (ANNA, record_of(six, four)))
+    assert dict(stage.traversal.strangers.ipv6._candidates) == {ANNA: six.address}
+    assert dict(stage.traversal.strangers.ipv4._candidates) == {ANNA: four.address}
+    assert dict(stage.traversal.mirroring._candidates) == {ANNA: four.address}

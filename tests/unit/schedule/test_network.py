@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from core.schedule.senses import linux, macos, windows
-from core.schedule.senses.changes import SLEPT_S, Changes, addresses
+from core.schedule.senses.changes import SLEPT_S, Change, Changes, Sight, addresses, sight
 from core.schedule.senses.network import Ask, Network, ask_program, sense_network
 
 ROUTES = (
@@ -89,11 +89,65 @@ def test_a_program_that_is_not_there_or_fails_says_nothing():
     assert asyncio.run(ask_program([sys.executable, "-c", "print('yes')"])).strip() == "yes"
 
 
-def test_changes_are_seen_once():
-    changes, home, cafe = Changes(), frozenset({"10.0.0.2"}), frozenset({"192.168.7.9"})
-    assert [changes.look(seen, now) for seen, now in ((home, 0), (home, 5), (cafe, 10), (cafe, 15))] == [
-        False, False, True, False,
-    ]  # fmt: skip
-    assert changes.look(cafe, 15 + SLEPT_S + 1)
-    assert not changes.look(cafe, 15 + SLEPT_S + 6)
+HOME, CAFE = "10.0.0.2", "192.168.7.9"
+NOW6, TOMORROW6, ELSEWHERE6 = "2a00:1:2:3::aaaa", "2a00:1:2:3::bbbb", "2a00:1:2:4::aaaa"
+
+
+def seen(*beside, v4=HOME, v6=None):
+    outward = [host for host in (v4, v6) if host is not None]
+    return Sight(addresses=frozenset([*outward, *beside]), outward4=v4, outward6=v6)
+
+
+def change(before, after):
+    changes = Changes()
+    assert changes.look(before, 0) is Change.NONE
+    found = changes.look(after, 5)
+    assert changes.look(after, 10) is Change.NONE, "a change is seen once"
+    return found
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (seen(), seen(v4=CAFE)),
+        (seen(), seen(HOME, v4=CAFE)),  # the old address is still there, but the way out is another one: a full VPN
+        (seen(), seen(v4=None)),
+        (seen(v4=None), seen()),
+        (seen(v6=NOW6), seen(v6=ELSEWHERE6)),
+        (seen(v6=NOW6), seen()),
+        (seen(v4=None, v6=NOW6), seen(NOW6, v4=None)),
+        (seen("10.1.1.1", v4=None), seen(v4=None)),  # a network without a way out
+    ],
+)
+def test_another_way_out_is_another_network(before, after):
+    assert change(before, after) is Change.MOVED
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (seen(), seen("172.17.0.1")),  # a bridge, or a VPN for some destinations
+        (seen("172.17.0.1"), seen()),
+        (seen(), seen(v6=NOW6)),  # IPv6 comes some seconds after IPv4
+        (seen(v6=NOW6), seen(NOW6, v6=TOMORROW6)),
+        (seen(NOW6, v6=TOMORROW6), seen(v6=TOMORROW6)),
+        (seen(v6=NOW6), seen(v6=TOMORROW6)),
+        (seen(v4=None), seen("10.1.1.1", v4=None)),
+    ],
+)
+def test_addresses_beside_are_no_other_network(before, after):
+    assert change(before, after) is Change.ADDRESSES
+
+
+def test_a_computer_that_slept_may_be_anywhere():
+    changes = Changes()
+    changes.look(seen(), 0)
+    assert changes.look(seen(), SLEPT_S + 1) is Change.MOVED
+    assert changes.look(seen(), SLEPT_S + 6) is Change.NONE
+
+
+def test_a_look_at_this_computer():
     assert "127.0.0.1" not in addresses()
+    found = sight()
+    assert found.addresses == addresses()
+    assert {host for host in (found.outward4, found.outward6) if host is not None} <= found.addresses

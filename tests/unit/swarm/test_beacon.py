@@ -72,9 +72,7 @@ def test_silence_is_believed_for_a_while_only():
 
 def test_only_reports_stand_under_a_progress_key():
     verifier, settings = Ed25519Verifier(), DhtSettings()
-    node = DhtNode(
-        signer=ME, verifier=verifier, random=Random(1), settings=settings, trace=Trace(), validators=SCHEMAS
-    )
+    node = DhtNode(signer=ME, verifier=verifier, random=Random(1), settings=settings, trace=Trace(), validators=SCHEMAS)
     assert is_report(KEY, record(NOW))
     assert not is_report(KEY, record(NOW, subkey=bytes(BEA.peer_id) + b"2"))
     with pytest.raises(ValueError, match="class"):

@@ -1,0 +1,98 @@
+"""What an engine is made of once it has joined, and how the parts that need nothing of the engine itself are made."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import SystemRandom
+
+from core.allowance import Allowance
+from core.backbone.join import Joining, Membership
+from core.base.ids import PeerId
+from core.chronicle import Chronicle
+from core.durable import make_directory
+from core.engine_options import EngineOptions
+from core.nat.relay import RelaySettings
+from core.net.host import Host
+from core.net.outward import Outward
+from core.paths import Home
+from core.settings import Settings
+from core.surroundings import Surroundings
+from core.swarm.participant import Participant, ParticipantSettings
+from core.workers.trainer import Trainer, TrainerPlace
+
+
+@dataclass(slots=True)
+class Parts:
+    """What exists once the engine has joined."""
+
+    membership: Membership
+    participant: Participant
+    outward: Outward | None
+    """None: others are on this computer."""
+    allowance: Allowance
+    host: Host
+    trainer: Trainer
+    chronicle: Chronicle
+    joining: Joining
+    port: int = 0
+    """At which others are heard; 0 until then."""
+
+
+def participant_settings(membership: Membership, options: EngineOptions, *, name: str) -> ParticipantSettings:
+    """How a volunteer called `name` takes part in this collaboration."""
+    manifest = membership.manifest
+    return ParticipantSettings(
+        run=manifest.id,
+        target_samples=manifest.target_samples,
+        averaging=manifest.averaging,
+        evaluate_every=manifest.evaluate_every,
+        role="volunteer",
+        name=name,
+        evaluate_first=options.evaluate_first,
+        last_epoch=options.last_epoch,
+    )
+
+
+def trainer_place(
+    membership: Membership, options: EngineOptions, *, home: Home, me: PeerId, settings: Settings
+) -> TrainerPlace:
+    """Where the worker's files are; makes the folders.
+
+    Raises:
+        UserProblem: the system does not allow it, or the disk is full.
+    """
+    folder = home.state(membership.manifest.id.hex())
+    make_directory(folder / "states")
+    make_directory(home.logs)
+    return TrainerPlace(
+        manifest=membership.manifest_path,
+        blobs=membership.blobs,
+        states=folder / "states",
+        arena=folder / "arena",
+        log=home.logs / "worker.log",
+        seed=int.from_bytes(me[:4], "big"),
+        threads=settings.threads or options.threads,
+        device=options.device,
+        last_epoch=options.last_epoch,
+    )
+
+
+def surroundings_of(parts: Parts, outward: Outward, *, me: PeerId, bind: str, now: Callable[[], float]) -> Surroundings:
+    """What sees to the router, the neighbours and changes of the network."""
+    return Surroundings(
+        reacher=outward,
+        host=parts.host,
+        me=me,
+        manifest_id=parts.membership.manifest.id,
+        bind=bind,
+        port=parts.host.port,
+        peers=lambda: list(parts.participant.membership.live()),
+        sensed=lambda network: parts.allowance.metered(network.metered),
+        now=now,
+        random=SystemRandom(),
+        trace=parts.participant.trace,
+    )
+
+
+def carrying(chosen: Settings) -> RelaySettings:
+    """What we carry for others."""
+    return RelaySettings() if chosen.relay else RelaySettings(circuits=0)

@@ -1,0 +1,204 @@
+"""Where a host listens: TCP and UDP on one port number, at one address or at all of IPv4 and of IPv6.
+
+Each family has sockets of its own, so that addresses stay in their own form; where there is no IPv6 there are none for
+it.
+"""
+
+import asyncio
+import errno
+import os
+import socket
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final
+
+from core.base.problems import BadInput, Busy, Problem
+from core.net.book import Address
+from core.net.names import is_literal
+from core.net.ports import REUSE
+
+ANY: Final = "0.0.0.0"  # noqa: S104 - a peer is there to be reached
+"""All addresses of this computer, of both families."""
+ANY6: Final = "::"
+"""All of IPv6."""
+PORT_ATTEMPTS: Final = 20
+BACKLOG: Final = 128
+TAKEN: Final = frozenset({errno.EADDRINUSE, errno.EACCES})
+_BOTH: Final = (socket.SOCK_STREAM, socket.SOCK_DGRAM)
+_PROTOCOLS: Final = MappingProxyType({socket.SOCK_STREAM: socket.IPPROTO_TCP, socket.SOCK_DGRAM: socket.IPPROTO_UDP})
+"""Named, since asyncio sends small messages at once (TCP_NODELAY) only on sockets that say that they are TCP's."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    family: int
+    name: tuple[Any, ...]
+    """As the system wants it; the port is left open."""
+    needed: bool
+    """False: this computer may have nothing of this family."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """What is open, and where."""
+
+    port: int
+    places: tuple[Address, ...]
+    """One for each family."""
+    servers: tuple[asyncio.Server, ...]
+
+    def towards(self, host: str) -> Address | None:
+        """From where to call an address; None for names, and where we do not listen in its family."""
+        same = (own for own in self.places if is_literal(host) and (":" in own[0]) == (":" in host))
+        return next(same, None)
+
+    def close(self) -> None:
+        """Accept nobody any more."""
+        for server in self.servers:
+            server.close()
+
+    async def wait_closed(self) -> None:
+        """Until those who were accepted are gone."""
+        for server in self.servers:
+            await server.wait_closed()
+
+
+async def listen(
+    bind: str,
+    port: int,
+    *,
+    stream: Callable[[], asyncio.BaseProtocol],
+    datagrams: Callable[[], asyncio.DatagramProtocol],
+) -> Listening:
+    """TCP and UDP sockets on one port number; the UDP sockets see to it that only we have it.
+
+    Args:
+        bind: An address of this computer, `ANY` or `ANY6`.
+        port: 0 for any that is free for all sockets.
+        stream: Makes a protocol for each connection.
+        datagrams: Makes the protocol of each UDP socket, or gives the one that all have.
+
+    Raises:
+        Busy: the port is taken.
+        BadInput: this computer has no such address.
+    """
+    for _ in range(PORT_ATTEMPTS):
+        try:
+            return await _open(_bound_at(_places(bind), port), stream=stream, datagrams=datagrams)
+        except OSError as error:
+            if error.errno not in TAKEN:
+                raise BadInput(
+                    f"This computer cannot listen on {bind}: {error.strerror}.",
+                    hint=f"Choose one of its own addresses, or {ANY} for all.",
+                ) from error
+            if port:
+                break
+    problem: Problem = Busy(
+        f"Port {port} is used by another program." if port else "No free port was found.",
+        hint="Close that program, or choose another port; 0 lets the system choose.",
+    )
+    raise problem
+
+
+async def listen_beside(
+    bind: str, ports: Sequence[int], *, datagrams: Callable[[], asyncio.DatagramProtocol]
+) -> int | None:
+    """One more UDP port, the first of `ports` that is to be had (0: any); None: none is.
+
+    With `ANY` it is one of IPv4: that is the family in which routers give ports other names.
+    """
+    loop = asyncio.get_running_loop()
+    for port in ports:
+        try:
+            made = _bound(_places(bind)[0], socket.SOCK_DGRAM, port)
+        except (OSError, OverflowError):
+            continue
+        await loop.create_datagram_endpoint(datagrams, sock=made)
+        return int(made.getsockname()[1])
+    return None
+
+
+def refusal(bind: str, port: int, kind: socket.SocketKind) -> OSError | None:
+    """Why one cannot listen there with sockets of this kind, in each family that `listen` takes; None: one can."""
+    try:
+        for made in _bound_at(_places(bind), port, kinds=(kind,)):
+            made.close()
+    except OSError as error:
+        return error
+    return None
+
+
+# --- inside -----------------------------------------------------------------------------------------------------------
+
+
+async def _open(
+    bound: list[socket.socket],
+    *,
+    stream: Callable[[], asyncio.BaseProtocol],
+    datagrams: Callable[[], asyncio.DatagramProtocol],
+) -> Listening:
+    loop = asyncio.get_running_loop()
+    servers: list[asyncio.Server] = []
+    try:
+        for made in bound:
+            if made.type == socket.SOCK_STREAM:
+                server = await loop.create_server(stream, sock=made, backlog=BACKLOG)
+                servers.append(server)
+        for made in bound:
+            if made.type == socket.SOCK_DGRAM:
+                await loop.create_datagram_endpoint(datagrams, sock=made)
+    except OSError:
+        for server in servers:
+            server.close()
+        for made in bound:
+            made.close()
+        raise
+    names = [server.sockets[0].getsockname() for server in servers]
+    places = tuple((str(name[0]), int(name[1])) for name in names)
+    return Listening(places[0][1], places, tuple(servers))
+
+
+def _places(bind: str) -> list[_Place]:
+    found = sorted(socket.getaddrinfo(bind, 0, type=socket.SOCK_STREAM), key=lambda info: info[0] != socket.AF_INET)
+    places = [_Place(found[0][0], found[0][4], needed=True)]
+    if bind == ANY:
+        places.append(_Place(socket.AF_INET6, (ANY6, 0, 0, 0), needed=False))
+    return places
+
+
+def _bound_at(places: list[_Place], port: int, *, kinds: Sequence[socket.SocketKind] = _BOTH) -> list[socket.socket]:
+    """Sockets of all kinds at all places, on one number."""
+    made: list[socket.socket] = []
+    try:
+        for place in places:
+            for kind in kinds:
+                try:
+                    made.append(_bound(place, kind, port))
+                except OSError as error:
+                    if place.needed or error.errno in TAKEN:
+                        raise
+                    break  # this computer has no such family
+                port = port or made[0].getsockname()[1]
+    except OSError:
+        for each in made:
+            each.close()
+        raise
+    return made
+
+
+def _bound(place: _Place, kind: socket.SocketKind, port: int) -> socket.socket:
+    made = socket.socket(place.family, kind, _PROTOCOLS[kind])
+    try:
+        if place.family == socket.AF_INET6:
+            made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        if kind == socket.SOCK_STREAM and os.name == "posix":
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if REUSE:
+                made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        made.setblocking(False)
+        made.bind((place.name[0], port, *place.name[2:]))
+    except BaseException:
+        made.close()
+        raise
+    return made

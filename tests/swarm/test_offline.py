@@ -1,0 +1,43 @@
+"""A volunteer that loses the network for an hour, and is back without anybody's doing."""
+
+from core.sim.churn import ChurnSettings
+from core.sim.swarm import Swarm, SwarmSettings, Volunteer, state_of
+from core.sim.swarm_checkers import all_agree
+
+HOUR_S = 3600.0
+BACK_S = 120.0
+NOBODY_GOES = ChurnSettings(live=(2, 2), up_s=1e9, down_s=1.0, first_s=1.0)
+SLOWER = 40
+"""Epochs of some minutes, as they are in earnest; and an hour is simulated sooner."""
+
+
+def test_an_hour_without_network_ends_by_itself() -> None:
+    settings = SwarmSettings(peers=2, epochs=100_000, churn=NOBODY_GOES, parameters=64, chunk_numel=16)
+    swarm = Swarm(5, settings)
+    swarm.target_samples *= SLOWER
+    swarm.world.run(1000)
+    assert all_agree(swarm)
+    lone, other = swarm.volunteers.values()
+    assert lone.participant is not None
+    before = _epoch(other)
+    swarm.world.divide([lone.peer])
+    swarm.world.run(HOUR_S)
+    assert lone.participant.membership.live() == {}
+    assert lone.participant.dht.contacts == []
+    assert _epoch(other) > before + 5, "the others went on"
+    swarm.world.heal()
+    waited_s = 0.0
+    while not (all_agree(swarm) and len(lone.participant.membership.live()) >= 2):
+        assert waited_s < BACK_S
+        swarm.world.run(1.0)
+        waited_s += 1.0
+    reached = _epoch(lone)
+    swarm.world.run(1000)
+    assert _epoch(lone) > reached, "it takes part again"
+    assert all_agree(swarm)
+
+
+def _epoch(volunteer: Volunteer) -> int:
+    state = state_of(volunteer)
+    assert state is not None
+    return state.epoch

@@ -1,0 +1,72 @@
+"""Contacts at IPv6 addresses: counted by network, not preferred to IPv4, and passed over where there is no IPv6."""
+
+import pytest
+
+from core.base.ids import Key, PeerId
+from core.base.trace import Trace
+from core.dht.addresses import AddressBook
+from core.dht.messages import Contact
+from core.dht.neighbours import Neighbours
+from core.dht.settings import DhtSettings
+from core.dht.space import point, position
+
+ME, ANNA = PeerId(bytes(32)), PeerId(bytes([1]) * 32)
+FOUR, SIX = ("11.1.1.1", 5), ("2a00::1", 5)
+KEY = Key(bytes(32))
+
+
+def by_distance(*contacts: Contact) -> list[Contact]:
+    return sorted(contacts, key=lambda contact: position(contact.peer) ^ point(KEY))
+
+
+def test_an_ipv6_address_does_not_replace_an_ipv4_address_that_works() -> None:
+    book = AddressBook()
+    book.observed(ANNA, *FOUR)
+    assert book.observed(ANNA, *SIX) == Contact(ANNA, *FOUR)
+    book.silent(ANNA)
+    assert book.observed(ANNA, *SIX) == Contact(ANNA, *SIX)
+    assert book.before_send(Contact(ANNA, *SIX)) == Contact(ANNA, *SIX)  # so that the host goes there
+    assert book.before_send(Contact(ANNA, *SIX)) is None
+    assert book.observed(ANNA, *FOUR) == Contact(ANNA, *FOUR)
+
+
+@pytest.mark.parametrize("ipv6", [True, False])
+def test_who_has_no_ipv6_passes_over_those_who_have_nothing_else(*, ipv6: bool) -> None:
+    trace = Trace()
+    neighbours = Neighbours(ME, DhtSettings(), trace=trace)
+    neighbours.ipv6 = ipv6
+    by = Contact(PeerId(bytes([9]) * 32), "12.1.1.1", 5)
+    four, six = Contact(PeerId(bytes([2]) * 32), *FOUR), Contact(PeerId(bytes([3]) * 32), *SIX)
+    chosen = neighbours.acceptable(by_distance(four, six), key=KEY, by=by, now=0.0)
+    assert set(chosen) == ({four, six} if ipv6 else {four})
+    assert trace["dht.drop.contact.ipv6"] == (not ipv6)
+
+
+def test_who_is_known_over_ipv4_is_asked_there_although_named_at_ipv6() -> None:
+    neighbours = Neighbours(ME, DhtSettings(), trace=Trace())
+    neighbours.ipv6 = False
+    neighbours.observed(ANNA, *FOUR)
+    by = Contact(PeerId(bytes([9]) * 32), "12.1.1.1", 5)
+    assert neighbours.acceptable([Contact(ANNA, *SIX)], key=KEY, by=by, now=0.0) == (Contact(ANNA, *FOUR),)
+
+
+@pytest.mark.parametrize("scope", ["fe80::1", "ff02::1", "::"])
+def test_nobody_is_asked_at_an_address_that_means_nothing_to_us(scope: str) -> None:
+    trace = Trace()
+    neighbours = Neighbours(ME, DhtSettings(), trace=trace)
+    by = Contact(PeerId(bytes([9]) * 32), "fd00::9", 5)
+    assert neighbours.acceptable([Contact(ANNA, scope, 5)], key=KEY, by=by, now=0.0) == ()
+    assert trace["dht.drop.contact.reach"] == 1
+
+
+def test_one_network_of_ipv6_fills_no_table_however_many_addresses_it_has() -> None:
+    settings = DhtSettings()
+    table = Neighbours(ME, settings, trace=Trace()).table
+    for number in range(1, 200):
+        peer = PeerId(bytes([number]) * 32)
+        table.heard(Contact(peer, f"2a00:{number:x}:2::1", 5), 0.0)
+    for number in range(1, 200):
+        peer = PeerId(number.to_bytes(2, "big") * 16)
+        table.heard(Contact(peer, f"2b00:1:2:{number:x}::{number:x}", 5), 0.0)
+    strange = [contact for contact in table.contacts() if contact.host.startswith("2b00:")]
+    assert 0 < len(strange) <= settings.prefix_per_table

@@ -1,0 +1,50 @@
+"""A relay dies under a transfer: the second one takes over soon enough, wherever everybody is."""
+
+import json
+
+import pytest
+
+from core.nat import conduits as conduits_module
+from core.sim.nat_takeover import TARGET_S, Takeover, case, distribution, main
+
+MARGIN_S = 0.25
+SEEDS = range(40)
+
+
+def test_the_second_relay_takes_over_in_time_and_no_bytes_are_lost() -> None:
+    """Round trips up to 150 ms between any two; what 500 seeds say is in the simulator's README."""
+    takeovers = [case(seed) for seed in SEEDS]
+    assert [takeover for takeover in takeovers if not takeover.kept] == []
+    assert [takeover for takeover in takeovers if (takeover.seconds or 99) > TARGET_S - MARGIN_S] == []
+    assert {takeover.death for takeover in takeovers} == {"silent", "loud"}
+    assert len({takeover.traffic for takeover in takeovers}) == 6
+
+
+@pytest.mark.parametrize("waits_s", [0.0, 0.2])
+def test_both_ends_may_look_for_a_relay_at_the_same_time(waits_s: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each finds another one: then both carry."""
+    monkeypatch.setattr(conduits_module, "CALLED_WAITS_S", waits_s)
+    takeovers = [case(seed) for seed in SEEDS[:20]]
+    assert [takeover for takeover in takeovers if not takeover.ok] == []
+
+
+def test_the_command_tells_the_distribution(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--cases", "4", "--seed", "3"]) == 0
+    figures = json.loads(capsys.readouterr().out)
+    assert (figures["cases"], figures["failed"], figures["bytes_lost"]) == (4, [], 0)
+    assert figures["seconds"]["max"] >= figures["seconds"]["p50"] > 0
+
+
+def test_a_case_that_took_too_long_or_lost_bytes_is_named() -> None:
+    good = Takeover(seed=1, death="silent", traffic=("bulk", "none"), far=False, seconds=1.0, kept=True)
+    late = Takeover(seed=2, death="silent", traffic=("bulk", "none"), far=False, seconds=2.5, kept=True)
+    lossy = Takeover(seed=3, death="loud", traffic=("bulk", "none"), far=False, seconds=0.5, kept=False)
+    never = Takeover(seed=4, death="loud", traffic=("bulk", "none"), far=False, seconds=None, kept=True)
+    figures = distribution([good, late, lossy, never])
+    assert (figures["failed"], figures["bytes_lost"]) == ([2, 3, 4], 1)
+    assert figures["seconds"] == {"p50": 1.0, "p95": 2.5, "p99": 2.5, "max": 2.5}
+
+
+def test_no_case_at_all_is_refused() -> None:
+    with pytest.raises(SystemExit):
+        main(["--cases", "0"])
