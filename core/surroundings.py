@@ -23,6 +23,8 @@ from core.schedule.senses.network import Network, sense_network
 
 SENSE_S: Final = 60.0
 """How often the system is asked about its network."""
+AGAIN_S: Final = 60.0
+"""How long to rest after something failed."""
 
 _LOG = logging.getLogger(__name__)
 
@@ -91,11 +93,12 @@ class Surroundings:
 
     async def run(self) -> None:
         """Until cancelled; then the router gets its port back, and neighbours a goodbye."""
-        await self._soft("senses", self._sense())
+        await self._soft("senses", self._sense, again=False)
+        changes = Changes()
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._soft("watch", self._watch()))
-            group.create_task(self._soft("ports", self._ports.run()))
-            group.create_task(self._soft("lan", self._lan.run()))
+            group.create_task(self._soft("watch", lambda: self._watch(changes)))
+            group.create_task(self._soft("ports", self._ports.run))
+            group.create_task(self._soft("lan", self._lan.run))
 
     def meet_neighbours(self) -> None:
         """Peers of the swarm that are in our own network are called there."""
@@ -110,15 +113,19 @@ class Surroundings:
 
     # --- inside ------------------------------------------------------------------------------------------------------
 
-    async def _soft(self, name: str, work: Coroutine[Any, Any, None]) -> None:
-        try:
-            await work
-        except Exception:  # noqa: BLE001 - other people's libraries and systems; none of it may end the engine
-            self._trace.mark(f"surroundings.{name}.failed")
-            _LOG.exception("what watches the %s has failed", name)
+    async def _soft(self, name: str, begin: Callable[[], Coroutine[Any, Any, None]], *, again: bool = True) -> None:
+        """What fails is begun again after a rest: a computer that wakes up may have no network for a moment."""
+        while True:
+            try:
+                return await begin()
+            except Exception:  # noqa: BLE001 - other people's libraries and systems; none of it may end the engine
+                self._trace.mark(f"surroundings.{name}.failed")
+                _LOG.exception("what watches the %s has failed", name)
+            if not again:
+                return None
+            await asyncio.sleep(AGAIN_S)
 
-    async def _watch(self) -> None:
-        changes = Changes()
+    async def _watch(self, changes: Changes) -> None:
         while True:
             match changes.look(sight(), self._now()):
                 case Change.MOVED:

@@ -137,7 +137,7 @@ def easier(known: Address | None, news: Address) -> Address:
 
 def counts(host: str, own: Iterable[str]) -> bool:
     """Whether an observation of this address says something about our router: IPv6 has none, so IPv4 if we have it."""
-    return ":" not in host or all(":" in mine for mine in own)
+    return _ip(host) is not None and (":" not in host or all(":" in mine for mine in own))
 
 
 def network_of(host: str) -> str:

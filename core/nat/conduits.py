@@ -79,6 +79,7 @@ class Conduits:
     """See the module's docstring.
 
     Args:
+        me: Our id.
         random: For ids.
         trace: For what others do wrong.
         offer: What we say of ourselves, given the punch's nonce and the relay.
@@ -87,12 +88,14 @@ class Conduits:
 
     def __init__(
         self,
+        me: PeerId,
         *,
         random: Random,
         trace: Trace,
         offer: Callable[[bytes, PeerId], Offer],
         relays: Callable[[], tuple[Relay, ...]],
     ) -> None:
+        self._me = me
         self._random = random
         self._trace = trace
         self._offer = offer
@@ -131,7 +134,7 @@ class Conduits:
         offer = self._offer(nonce, PeerId(relay.peer))
         self._opening[circuit] = _Opening(peer, relay, offer, attempt, now)
         ask = Open(circuit, peer, offer, carry=carry, resume=False, received=0)
-        return [Know(PeerId(relay.peer), relay.address), Send(PeerId(relay.peer), ask)]
+        return [Know(PeerId(relay.peer), relay.address, named=True), Send(PeerId(relay.peer), ask)]
 
     def received(self, sender: PeerId, message: Any, now: float) -> list[Any]:
         """A message that concerns us as an end."""
@@ -212,7 +215,7 @@ class Conduits:
         theirs = message.offer
         if message.carried:
             end = CircuitEnd(message.circuit, now=now, trace=self._trace)
-            known = deque(dict.fromkeys((opening.relay, *_named(theirs))))
+            known = deque(dict.fromkeys((opening.relay, *self._named(theirs))))
             self._conduits[message.circuit] = _Conduit(end, opening.peer, called=True, relays=known)
             outputs += self.settle(end.attach(sender, 0, now), now)
             outputs.append(CircuitOpened(message.circuit, opening.peer, sender, True, opening.attempt))
@@ -243,7 +246,9 @@ class Conduits:
         outputs: list[Any] = [Send(sender, Accept(message.circuit, offer, 0))]
         if message.carried:
             end = CircuitEnd(message.circuit, now=now, trace=self._trace)
-            self._conduits[message.circuit] = _Conduit(end, peer, called=False, relays=deque(_named(message.offer)))
+            self._conduits[message.circuit] = _Conduit(
+                end, peer, called=False, relays=deque(self._named(message.offer))
+            )
             outputs += self.settle(end.attach(sender, 0, now), now)
             outputs.append(CircuitOpened(message.circuit, peer, sender, False))
         if message.offer is not None and offer is not None:
@@ -275,7 +280,7 @@ class Conduits:
         ask = Open(
             conduit.end.circuit, conduit.peer, None, carry=True, resume=True, received=conduit.end.received_bytes
         )
-        return [Know(asked, relay.address), Send(asked, ask)]
+        return [Know(asked, relay.address, named=True), Send(asked, ask)]
 
     def _refused_again(self, conduit: _Conduit, relay: PeerId, now: float) -> None:
         """The next relay at once; all of them again after a rest."""
@@ -310,7 +315,7 @@ class Conduits:
         accept = Send(sender, Accept(message.circuit, None, conduit.end.received_bytes))
         return [accept, *self.settle(conduit.end.attach(sender, message.received, now), now)]
 
-
-def _named(offer: Offer | None) -> tuple[Relay, ...]:
-    """The relays that the other end names and that may be called."""
-    return () if offer is None else tuple(relay for relay in offer.relays if is_callable(relay.address.host))
+    def _named(self, offer: Offer | None) -> tuple[Relay, ...]:
+        """The relays that the other end names and that may be called; we are none of our own."""
+        named = () if offer is None else offer.relays
+        return tuple(relay for relay in named if relay.peer != self._me and is_callable(relay.address.host))

@@ -149,7 +149,9 @@ class Dials:
             elif not dialling.upgrade and dialling.relays:
                 dialling.relay_at = now
         plan = punch_plan(agreed.mine, agreed.theirs, random=self._random)
-        crowded = not agreed.attempt and len(self._punches) >= PUNCHES_FOR_OTHERS_MAX
+        others = self._punches.values()
+        again = any(peer == agreed.peer for peer, _ in others)
+        crowded = not agreed.attempt and (again or len(others) >= PUNCHES_FOR_OTHERS_MAX)
         outputs: list[Any] = []
         if not plan.hopeless and not crowded:
             until = agreed.at + (PUNCH_S if plan.spread is None else BIRTHDAY_S)

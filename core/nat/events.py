@@ -124,6 +124,8 @@ class Know:
 
     peer: PeerId
     address: Address
+    named: bool = False
+    """By a third peer: then it takes the place of none that is known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,7 +84,9 @@ class Traversal:
         self.strangers = Strangers(random=random, trace=trace)
         self.reservations = Reservations(random=random)
         self.relay = RelayService((settings or NatSettings()).relay, trace=trace)
-        self.conduits = Conduits(random=random, trace=trace, offer=self._offer, relays=lambda: self.reservations.held)
+        self.conduits = Conduits(
+            me, random=random, trace=trace, offer=self._offer, relays=lambda: self.reservations.held
+        )
         self._dials = Dials(me, random=random, conduits=self.conduits, card=lambda: self.card)
         self._trace = trace
 

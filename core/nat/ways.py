@@ -127,6 +127,11 @@ def _useful(listed: Listed, mine: Card, theirs: Card, *, ours: list[str], has_ip
         case Kind.IPV6:
             return has_ipv6
         case Kind.PUBLIC:
-            return theirs.reachable or same_house(host, ours)
+            return (theirs.reachable and _outer(host, mine)) or same_house(host, ours)
         case _:
-            return True
+            return _outer(host, mine) or same_house(host, ours)
+
+
+def _outer(host: str, mine: Card) -> bool:
+    """Whether an address may be outside: a private one only if we have no public one, in somebody's laboratory."""
+    return is_public(host) or not is_public(mine.outside)

@@ -18,10 +18,11 @@ class AddressBook:
     def __init__(self) -> None:
         self._addresses: OrderedDict[PeerId, tuple[Address, ...]] = OrderedDict()
 
-    def learn(self, peer: PeerId, address: Address) -> bool:
-        """Note an address; whether it is news."""
+    def learn(self, peer: PeerId, address: Address, *, hearsay: bool = False) -> bool:
+        """Note an address, behind the best one if it is `hearsay`; whether it is news."""
         known = self._addresses.get(peer, ())
-        self._put(peer, (address, *known))
+        best = known[:1] if hearsay else ()
+        self._put(peer, (*best, address, *known))
         return known[:1] != (address,)
 
     def saw(self, peer: PeerId, address: Address) -> None:

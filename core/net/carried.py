@@ -5,6 +5,8 @@ from collections import deque
 from typing import Any
 
 SLICE_BYTES = 64 * 1024
+JOINED_BYTES_MAX = 4096
+"""Pieces that are shorter together are kept as one: each costs 500 bytes besides its own."""
 
 
 class CarriedTransport(asyncio.Transport):
@@ -58,6 +60,8 @@ class CarriedTransport(asyncio.Transport):
     def arrived(self, data: bytes | bytearray | memoryview, *, ended: bool = False) -> None:
         """Bytes came in."""
         if data and not self.gone:
+            if self._arrived and len(self._arrived[-1]) + len(data) <= JOINED_BYTES_MAX:
+                data = bytes(self._arrived.pop()) + bytes(data)
             self._arrived.append(memoryview(data))
         self._ended |= ended
         self._deliver()

@@ -10,6 +10,8 @@ from typing import Final
 
 QUEUE_S: Final = 0.015
 """Of waiting in queues, as in `core.net.courtesy`."""
+RTT_S_MIN: Final = 1e-4
+"""Where the clock stands still for 16 ms (Windows), a round trip may seem to take no time."""
 WINDOW_BYTES_MIN: Final = 32 * 1024
 WINDOW_BYTES_MAX: Final = 4 * 1024 * 1024
 START_GROWTH: Final = 1.6
@@ -43,6 +45,7 @@ class Flight:
             rtt_s: The round trip that it measured.
             flight_bytes: What was on its way before it came.
         """
+        rtt_s = max(rtt_s, RTT_S_MIN)
         self.least_s = min(self.least_s, rtt_s)
         self._last.append(rtt_s)
         self._most_bytes = max(self._most_bytes, flight_bytes)

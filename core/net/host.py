@@ -157,7 +157,7 @@ class Host:
 
     async def open_second(self, bind: str) -> int:
         """Tell others at another UDP port too where they are seen; returns it, 0 if there is none to be had."""
-        second = SecondPort(envelopes=self._envelopes, now=self._clock.now, trace=self._trace)
+        second = SecondPort(envelopes=self._envelopes, now=self._clock.now, trace=self._trace, counted=self._count)
         port = await listen_beside(bind, (self.port + 1, 0), datagrams=lambda: second)
         if port is not None:
             self._second = second
@@ -187,13 +187,16 @@ class Host:
 
     # --- what its owner does -----------------------------------------------------------------------------------------
 
-    def learn(self, peer: PeerId | bytes, host: str, port: int) -> None:
-        """Note where a peer is to be reached, by hearsay: what is neither an IP address nor a name is dropped."""
+    def learn(self, peer: PeerId | bytes, host: str, port: int, *, hearsay: bool = False) -> None:
+        """Note where a peer is to be reached: what is neither an IP address nor a name is dropped.
+
+        With `hearsay` it is tried on streams, too, and letters go on to where they went.
+        """
         peer = PeerId(peer)
         if peer == self._me:
             return
         if is_literal(host):
-            self._book.learn(peer, (host, port))
+            self._book.learn(peer, (host, port), hearsay=hearsay)
         elif not is_name(host):
             self._trace.mark("net.drop.address")
         else:

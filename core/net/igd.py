@@ -96,15 +96,17 @@ async def find_igd(own_host: str, *, target: tuple[str, int] | None = None) -> I
     Raises:
         NoMapping: there is none.
     """
-    from async_upnp_client.aiohttp import AiohttpRequester  # noqa: PLC0415 - as above
     from async_upnp_client.client_factory import UpnpFactory  # noqa: PLC0415 - as above
     from async_upnp_client.exceptions import UpnpError  # noqa: PLC0415 - as above
     from async_upnp_client.profiles.igd import IgdDevice  # noqa: PLC0415 - as above
 
+    from core.net.igd_http import OneHost  # noqa: PLC0415 - as above
+
     locations = await _search(own_host, target, IgdDevice.DEVICE_TYPES)
-    factory = UpnpFactory(AiohttpRequester(timeout=CALL_S), non_strict=True)
     for location in locations:
+        host = urllib.parse.urlsplit(location).hostname or ""
         try:
+            factory = UpnpFactory(OneHost(host, timeout_s=CALL_S), non_strict=True)
             device = await factory.async_create_device(location)
             return Igd(IgdDevice(device, None), own_host)
         except (UpnpError, TimeoutError, ValueError):

@@ -47,6 +47,8 @@ class _Circle:
     waiting: deque[tuple[bytes, bool]] = field(default_factory=deque)
     waiting_bytes: int = 0
     calling: bool = False
+    parting: bool = False
+    """A look at links that nobody uses is planned."""
     opened: asyncio.Event = field(default_factory=asyncio.Event)
     """Set while a link is open."""
 
@@ -206,7 +208,7 @@ class Links:
             self._trace.mark("net.drop.crowded")
             next(other for other in circle.streams if other is not self._preferred(circle)).close("too many links")
         elif len(circle.streams) > 1:
-            self._loop.call_later(STEADY_S, self._part_with_duplicates, circle)
+            self._part_later(circle)
         while circle.waiting and stream.closed is None:
             data, bulk = circle.waiting.popleft()
             stream.send(data, bulk=bulk)
@@ -237,7 +239,7 @@ class Links:
         if not circle.streams:
             circle.opened.clear()
             self._lose(stream.peer, reason)
-        elif stream.broken and stream.idle_s < SUSPECT_S:
+        elif stream.idle_s < (SUSPECT_S if stream.broken else STEADY_S / 2 if stream.left else 0.0):
             self._lose(stream.peer, reason)  # what was under way is gone, whatever other links there are
 
     # --- inside ------------------------------------------------------------------------------------------------------
@@ -266,8 +268,14 @@ class Links:
     def _worth(self, stream: PeerStream) -> tuple[int, bool, float]:
         return RANKS[stream.way], stream.initiated == (self._me < stream.peer), stream.opened_at
 
+    def _part_later(self, circle: _Circle) -> None:
+        if not circle.parting:
+            circle.parting = True
+            self._loop.call_later(STEADY_S, self._part_with_duplicates, circle)
+
     def _part_with_duplicates(self, circle: _Circle) -> None:
         """The smaller id closes links that neither side uses; only one side may, or each might close another."""
+        circle.parting = False
         if len(circle.streams) < 2 or self._closing:
             return
         if self._me < circle.streams[0].peer:
@@ -275,7 +283,7 @@ class Links:
             for stream in list(circle.streams):
                 if stream is not preferred and stream.idle_s >= STEADY_S and not stream.queued_bytes:
                     stream.close("one link is enough")
-        self._loop.call_later(STEADY_S, self._part_with_duplicates, circle)
+        self._part_later(circle)
 
     async def _call(self, peer: PeerId, circle: _Circle) -> None:
         """Make a link, after the rest that earlier failures demand, as long as something waits for one."""

@@ -15,6 +15,8 @@ LOOKUPS_MAX: Final = 4
 """Under way at a time."""
 NAMES_MAX: Final = 256
 """Remembered; whatever was looked up longest ago is looked up again when it is needed."""
+AGAIN_S: Final = 300.0
+"""What was found holds so long: at home, names often lead to addresses that change."""
 _NAME: Final = re.compile(r"(?=.{1,253}$)[0-9a-zA-Z_-]{1,63}(\.[0-9a-zA-Z_-]{1,63})*\.?")
 
 
@@ -46,21 +48,24 @@ class Names:
     def __init__(self, spawn: Callable[[Coroutine[Any, Any, None]], Any], trace: Trace) -> None:
         self._spawn = spawn
         self._trace = trace
-        self._known: OrderedDict[str, str | None] = OrderedDict()
+        self._known: OrderedDict[str, tuple[str | None, float]] = OrderedDict()
+        """The address, None while it is looked for, and when the name was looked up."""
         self._looking = 0
 
     def find(self, address: Address, found: Callable[[Address], object]) -> None:
         """Call `found` with the address once the name is known, perhaps at once; never, if there is none."""
         host, port = address
-        if host in self._known:
-            literal = self._known[host]
-            if literal is not None:
-                found((literal, port))
-        elif self._looking >= LOOKUPS_MAX:
+        now = asyncio.get_running_loop().time()
+        literal, at = self._known.get(host, (None, float("-inf")))
+        if literal is not None:
+            found((literal, port))
+        if now < at + AGAIN_S:
+            return
+        if self._looking >= LOOKUPS_MAX:
             self._trace.mark("net.drop.name")
         else:
             self._looking += 1
-            self._known[host] = None
+            self._known[host] = literal, now
             if len(self._known) > NAMES_MAX:
                 self._known.popitem(last=False)
             self._spawn(self._look_up(host, port, found))
@@ -79,5 +84,5 @@ class Names:
             self._known.pop(host, None)
             return
         literal = min(literals, key=lambda found: ":" in found)  # more can call IPv4
-        self._known[host] = literal
+        self._known[host] = literal, loop.time()
         found((literal, port))

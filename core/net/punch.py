@@ -7,12 +7,14 @@ fixed address, and that one knocks at random ports: by the birthday paradox, som
 
 import asyncio
 import hmac
+from collections import OrderedDict
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Final
 
 from core.base.ids import PeerId
 from core.net.book import Address
+from core.net.envelope import remember
 
 KNOCK: Final = 0x20
 """First byte; neither an envelope's nor QUIC's."""
@@ -23,6 +25,11 @@ FIRST_PAUSE_S: Final = 0.02
 LONGEST_PAUSE_S: Final = 0.3
 MEETINGS_MAX: Final = 32
 SOCKETS_MAX: Final = 256
+"""Of all punches together: a process has few files, and others need them, too."""
+GUEST_S: Final = 20.0
+"""So long after a knock that was awaited its sender may begin connections."""
+GUEST_CONNECTIONS_MAX: Final = 4
+GUESTS_MAX: Final = 256
 PER_TURN: Final = 16
 
 Put = Callable[[bytes, Address], object]
@@ -74,6 +81,9 @@ class Knocks:
         self._put = put
         self._packet = packet
         self._awaited: dict[bytes, asyncio.Future[Hole]] = {}
+        self._guests: OrderedDict[Address, tuple[float, int]] = OrderedDict()
+        """Until when, and how many more connections, may begin from there."""
+        self._open = 0
 
     async def meet(self, meeting: Meeting) -> Hole | None:
         """Knock until the peer is heard, or for `PUNCH_S`."""
@@ -85,19 +95,20 @@ class Knocks:
         heard = self._awaited[meeting.nonce] = loop.create_future()
         loop.call_later(meeting.lasts_s + PUNCH_S, self._awaited.pop, meeting.nonce, None)
         sockets: list[OwnSocket] = []
+        hole: Hole | None = None
         try:
             async with asyncio.timeout(meeting.lasts_s):
                 if meeting.sockets:
-                    sockets = await self._open_many(meeting)
+                    await self._open_many(meeting, sockets)
                 await _first(heard, self._knock(meeting, heard, sockets))
-                hole: Hole = heard.result()
+                hole = heard.result()
                 return hole
         except TimeoutError:
             return None
         finally:
-            kept = heard.result().socket if heard.done() and not heard.cancelled() else None
+            self._open -= len(sockets)
             for each in sockets:
-                if each is not kept:
+                if hole is None or each is not hole.socket:
                     each.close()
 
     def received(self, data: bytes, source: Address, put: Put | None = None, own: "OwnSocket | None" = None) -> bool:
@@ -107,11 +118,22 @@ class Knocks:
         heard = next((each for nonce, each in self._awaited.items() if hmac.compare_digest(nonce, data[1:])), None)
         if heard is None:
             return False
+        now = asyncio.get_running_loop().time()
+        if self._guests.get(source, (0.0, 0))[0] <= now:
+            remember(self._guests, source, (now + GUEST_S, GUEST_CONNECTIONS_MAX), GUESTS_MAX)
         if not heard.done():
             put = put or self._put
             heard.set_result(Hole(source, put, own))
             for _ in range(2):
                 put(data, source)
+        return True
+
+    def admits(self, source: Address) -> bool:
+        """Whether a connection may begin from there: whoever knew a nonce of ours has knocked from there lately."""
+        until, left = self._guests.get(source, (0.0, 0))
+        if not left or until <= asyncio.get_running_loop().time():
+            return False
+        self._guests[source] = (until, left - 1)
         return True
 
     async def _knock(self, meeting: Meeting, heard: asyncio.Future[Hole], sockets: list["OwnSocket"]) -> None:
@@ -143,17 +165,16 @@ class Knocks:
                 put(knock, meeting.udp[0])
             await asyncio.sleep(PER_TURN / meeting.packets_per_s)
 
-    async def _open_many(self, meeting: Meeting) -> list["OwnSocket"]:
+    async def _open_many(self, meeting: Meeting, opened: list["OwnSocket"]) -> None:
         loop = asyncio.get_running_loop()
         bind = "::" if ":" in meeting.udp[0][0] else "0.0.0.0"  # noqa: S104 - towards one address, from whatever is ours
-        opened: list[OwnSocket] = []
-        for _ in range(min(meeting.sockets, SOCKETS_MAX)):
+        while len(opened) < meeting.sockets and self._open < SOCKETS_MAX:
             try:
                 _, own = await loop.create_datagram_endpoint(lambda: OwnSocket(self), local_addr=(bind, 0))
             except OSError:  # no more files: fewer will do
                 break
             opened.append(own)
-        return opened
+            self._open += 1
 
     def packet(self, own: "OwnSocket", data: bytes, source: Address) -> None:
         """What arrives at a socket of its own."""

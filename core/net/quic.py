@@ -18,8 +18,16 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from qh3.quic.configuration import QuicConfiguration
-from qh3.quic.connection import QuicConnection, QuicConnectionError
-from qh3.quic.events import ConnectionIdIssued, ConnectionTerminated, HandshakeCompleted, StreamDataReceived
+from qh3.quic.connection import QuicConnection
+from qh3.quic.events import (
+    ConnectionIdIssued,
+    ConnectionIdRetired,
+    ConnectionTerminated,
+    HandshakeCompleted,
+    StopSendingReceived,
+    StreamDataReceived,
+    StreamReset,
+)
 
 from core.net.book import Address
 from core.net.carried import CarriedTransport
@@ -39,6 +47,8 @@ UNSENT_S: Final = 0.01
 """What the stream holds unsent takes about so long to leave, within these bounds: control waits behind it."""
 MEASURE_S: Final = 0.1
 IDLE_S: Final = 30.0
+HANDSHAKE_S: Final = 10.0
+"""The library gives a connection up after `IDLE_S`; one whose first packet it could not read, never."""
 CONNECTIONS_MAX: Final = 256
 CID_BYTES: Final = 8
 FIRST_PACKET_BYTES_MIN: Final = 1200
@@ -71,6 +81,7 @@ class QuicEndpoint:
     Args:
         send: Sends a packet.
         accept: A protocol for a connection that somebody made to us.
+        welcome: Whether a connection may begin from that address; asked once for each that would.
         emptied: Called when the last connection is gone.
     """
 
@@ -79,11 +90,13 @@ class QuicEndpoint:
         *,
         send: Callable[[bytes, Address], object],
         accept: Callable[[], asyncio.BaseProtocol],
+        welcome: Callable[[Address], bool] = lambda _: True,
         emptied: Callable[[], object] | None = None,
     ) -> None:
         self._send = send
         self._emptied = emptied
         self._accept = accept
+        self._welcome = welcome
         self._loop = asyncio.get_running_loop()
         self._links: dict[bytes, QuicTransport] = {}
         self._all: set[QuicTransport] = set()
@@ -101,7 +114,8 @@ class QuicEndpoint:
         cid = destination(data)
         link = self._links.get(cid)
         if link is None:
-            if len(cid) < CID_BYTES or not _begins(data) or len(self._all) >= CONNECTIONS_MAX:
+            begins = len(cid) >= CID_BYTES and _begins(data) and len(self._all) < CONNECTIONS_MAX
+            if not begins or not self._welcome(address):
                 return False
             if self._server is None:
                 self._server = _server_configuration()
@@ -111,6 +125,11 @@ class QuicEndpoint:
         link.packet(data, address)
         return True
 
+    @property
+    def empty(self) -> bool:
+        """Whether there is no connection."""
+        return not self._all
+
     def close(self) -> None:
         """End all connections at once."""
         for link in list(self._all):
@@ -119,6 +138,10 @@ class QuicEndpoint:
     def name(self, cid: bytes, link: "QuicTransport") -> None:
         """A connection has another id."""
         self._links[cid] = link
+
+    def unname(self, cid: bytes) -> None:
+        """An id is no longer in use."""
+        self._links.pop(cid, None)
 
     def forget(self, link: "QuicTransport") -> None:
         """A connection is gone."""
@@ -166,6 +189,7 @@ class QuicTransport(CarriedTransport):
         self._source = address
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = 0.0
+        self._patience = self._loop.call_later(HANDSHAKE_S, self._give_up)
         self._written = self._read_there = 0
         self._taken = self._read_here = self._told = 0
         self._count = bytearray()
@@ -187,7 +211,7 @@ class QuicTransport(CarriedTransport):
 
     def carry(self, data: bytes) -> None:
         """Hand bytes to the stream."""
-        self._connection.send_stream_data(DATA_STREAM, data)
+        self._ask(self._connection.send_stream_data, DATA_STREAM, data)
         self._written += len(data)
         self._plan()
 
@@ -195,7 +219,7 @@ class QuicTransport(CarriedTransport):
         """Whether the stream has sent nearly all that it was given, and the other side has read what it got."""
         if self._written - self._read_there >= WINDOW_BYTES:
             return False
-        unsent = self._connection.get_send_buffer_size(DATA_STREAM)
+        unsent = self._ask(self._connection.get_send_buffer_size, DATA_STREAM) or 0
         if unsent + self._in_flight() >= self._flight.window_bytes:
             return False
         now = self._loop.time()
@@ -211,19 +235,37 @@ class QuicTransport(CarriedTransport):
         self._read_here += count
         if self._read_here - self._told >= TELL_BYTES:
             self._told = self._read_here
-            self._connection.send_stream_data(self._own_count_stream, self._told.to_bytes(COUNT_BYTES))
+            self._ask(self._connection.send_stream_data, self._own_count_stream, self._told.to_bytes(COUNT_BYTES))
             self._plan()
 
     def end(self, *, at_once: bool) -> None:
         """Nothing more is sent."""
         if at_once:
-            self._connection.close()
+            self._ask(self._connection.close)
             self._depart()
         else:
-            self._connection.send_stream_data(DATA_STREAM, b"", end_stream=True)
+            self._ask(self._connection.send_stream_data, DATA_STREAM, b"", True)
             self._plan()
 
     # --- inside ------------------------------------------------------------------------------------------------------
+
+    def _ask(self, operation: Callable[..., Any], *arguments: Any) -> Any:
+        """Call the library; None if it fails, as it does on much that the other side may send: that ends the link.
+
+        It answers broken handshakes with errors of many kinds, and with panics, which are no `Exception`.
+        """
+        try:
+            return operation(*arguments)
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException:  # noqa: BLE001 - see above
+            self._loop.call_soon(self.abort)
+            return None
+
+    def _give_up(self) -> None:
+        """Enough time for a handshake."""
+        if not self._made:
+            self.abort()
 
     def _plan(self) -> None:
         """Send soon: several packets that arrive in one turn of the loop are answered together."""
@@ -236,21 +278,20 @@ class QuicTransport(CarriedTransport):
         self._planned = False
         if self.gone:
             return
-        try:
-            self._look()
-            self._take_events()
-            self._depart()
-        except QuicConnectionError:  # the other side does not keep to the protocol
-            self.abort()
+        self._look()
+        self._take_events()
+        self._depart()
+        if self._in_flight() > 2 * (self._written - self._read_there) + EXCESS_BYTES:
+            self.abort()  # it makes the library answer and answer, and acknowledges nothing
         if not self.gone:
             self.breathe()
-            self._arm(self._connection.get_timer())
+            self._arm(self._ask(self._connection.get_timer))
 
     def _look(self) -> None:
         packets, self._packets = self._packets, []
         if packets:
             before, now = self._in_flight(), self._loop.time()
-            self._connection.receive_many_datagrams(packets, self._source, now)
+            self._ask(self._connection.receive_many_datagrams, packets, self._source, now)
             if self._in_flight() < before and (rtt_s := self._round_trip_s()) is not None:
                 self._flight.seen(now, rtt_s=rtt_s, flight_bytes=before)
 
@@ -275,8 +316,12 @@ class QuicTransport(CarriedTransport):
                         self.arrived(data, ended=ended)
                 case StreamDataReceived(stream_id=stream, data=data) if stream == 5 - self._own_count_stream:
                     self._hear(data)
+                case StreamDataReceived() | StreamReset() | StopSendingReceived():
+                    self.abort()  # nobody who keeps to our protocol does this
                 case ConnectionIdIssued(connection_id=cid):
                     self._endpoint.name(cid, self)
+                case ConnectionIdRetired(connection_id=cid):
+                    self._endpoint.unname(cid)
                 case ConnectionTerminated():
                     self.lost()
 
@@ -290,7 +335,7 @@ class QuicTransport(CarriedTransport):
             del self._count[:whole]
 
     def _depart(self) -> None:
-        for data, address in self._connection.datagrams_to_send(self._loop.time()):
+        for data, address in self._ask(self._connection.datagrams_to_send, self._loop.time()) or ():
             self._send(data, (str(address[0]), int(address[1])))
 
     def _arm(self, at: float | None) -> None:
@@ -305,13 +350,14 @@ class QuicTransport(CarriedTransport):
 
     def _ring(self) -> None:
         self._timer = None
-        self._connection.handle_timer(self._loop.time())
+        self._ask(self._connection.handle_timer, self._loop.time())
         self.settle()
 
     def lost(self, error: Exception | None = None) -> None:
         """The connection is gone."""
         if not self.gone:
             self._arm(None)
+            self._patience.cancel()
             self._endpoint.forget(self)
         super().lost(error)
 

@@ -23,12 +23,21 @@ class SecondPort(asyncio.DatagramProtocol):
         envelopes: The host's: a nonce that was seen at one port is not taken at the other.
         now: Unix seconds.
         trace: Counts what is dropped.
+        counted: Told how many bytes went out, and came in.
     """
 
-    def __init__(self, *, envelopes: Envelopes, now: Callable[[], float], trace: Trace) -> None:
+    def __init__(
+        self,
+        *,
+        envelopes: Envelopes,
+        now: Callable[[], float],
+        trace: Trace,
+        counted: Callable[[int, int], None] = lambda _sent, _received: None,
+    ) -> None:
         self._envelopes = envelopes
         self._now = now
         self._trace = trace
+        self._counted = counted
         self._sockets = UdpSockets()
         self._second, self._answers = 0, 0
 
@@ -53,6 +62,7 @@ class SecondPort(asyncio.DatagramProtocol):
     def datagram_received(self, data: bytes, addr: tuple[Any, ...]) -> None:
         """Answer to where it came from."""
         now, source = self._now(), source_of(addr)
+        self._counted(0, len(data))
         if source is None:
             self._trace.mark("net.drop.scope")
             return
@@ -84,4 +94,5 @@ class SecondPort(asyncio.DatagramProtocol):
 
     def _put(self, datagrams: list[bytes], address: Place) -> None:
         for datagram in datagrams:
+            self._counted(len(datagram), 0)
             self._sockets.put(datagram, address)

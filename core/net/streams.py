@@ -46,6 +46,8 @@ class PeerStream(asyncio.BufferedProtocol):
         """Why it is over."""
         self.broken = False
         """Whether it ended without a goodbye of either side."""
+        self.left = False
+        """Whether the other side said goodbye; it has read nothing that was sent to it at that time."""
         self.bytes_received = 0
         self.opened_at = 0.0
         """Unix seconds."""
@@ -342,6 +344,7 @@ class PeerStream(asyncio.BufferedProtocol):
         if count > HEARTBEAT_BYTES_MAX:
             self._busy_at = self._liveness.heard
         if goodbye and not self._arrived:
+            self.left = True
             self.close("said goodbye")
         return bool(count)
 

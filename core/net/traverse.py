@@ -41,7 +41,7 @@ class TraversalHost(Protocol):
     def links(self) -> Links:
         """All links."""
 
-    def learn(self, peer: PeerId | bytes, host: str, port: int) -> None:
+    def learn(self, peer: PeerId | bytes, host: str, port: int, *, hearsay: bool = False) -> None:
         """Note an address."""
 
     def deliver(self, event: Any) -> None:
@@ -116,8 +116,8 @@ class Traverser:
     def perform(self, event: Any) -> bool:
         """Do it; False if the event is not for us but for whoever keeps cards and shows the reach."""
         match event:
-            case Know(peer=peer, address=address):
-                self._host.learn(peer, address.host, address.port)
+            case Know(peer=peer, address=address, named=named):
+                self._host.learn(peer, address.host, address.port, hearsay=named)
             case SendAt():
                 self._host.send_at(event)
             case TryDialBack(nonce=nonce, address=address):

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from ipaddress import ip_address
 from random import Random
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -20,10 +21,14 @@ if TYPE_CHECKING:
 CALL_S: Final = 10.0
 STAGGER_S: Final = 0.15
 """Between the beginnings of two attempts (RFC 8305 has 0.25)."""
+PUNCH_CALLS_MAX: Final = 64
+"""To one address in one punch: a peer may name one that is not its own."""
 RETRY_S: Final = 0.012
 """Short against a round trip: a router that turns calls away does so only while no call of ours is under way."""
 TCP_FIRST_S: Final = 0.1
 """A hole for UDP waits so long for TCP, which costs far less."""
+UNUSED_S: Final = 20.0
+"""A socket of its own through which no connection leads by then is given back."""
 RANKS: Final[dict[Way, int]] = {"relay": 0, "quic": 1, "tcp": 2}
 
 
@@ -105,10 +110,11 @@ class Ways:
     async def meet(self, meeting: Meeting) -> None:
         """At the agreed moment, try to reach the peer through both routers."""
         await asyncio.sleep(meeting.wait_s)
+        tcp, udp = (tuple(one for one in told if is_literal(one[0])) for told in (meeting.tcp, meeting.udp))
         async with asyncio.TaskGroup() as group:
-            for address in meeting.tcp:
+            for address in tcp:
                 group.create_task(self._punch_tcp(meeting, address))
-            group.create_task(self._punch_udp(meeting))
+            group.create_task(self._punch_udp(replace(meeting, udp=udp)))
 
     def datagram(self, data: bytes, source: Address) -> None:
         """Take what arrived at the UDP port and is no envelope."""
@@ -153,7 +159,10 @@ class Ways:
         """Call again and again: the first calls open our router, and may be turned away by the other one."""
         loop = asyncio.get_running_loop()
         ends_at = loop.time() + meeting.lasts_s
-        while self._links.best(meeting.peer) != "tcp" and (left_s := ends_at - loop.time()) > 0:
+        for _ in range(PUNCH_CALLS_MAX):
+            left_s = ends_at - loop.time()
+            if self._links.best(meeting.peer) == "tcp" or left_s <= 0:
+                return
             try:
                 async with asyncio.timeout(left_s):
                     connection = await call(address, own=self._own(address[0]), only=REUSE)
@@ -164,8 +173,11 @@ class Ways:
                 continue
             stream = self._links.new(meeting.peer)
             stream.attempt = meeting.attempt
-            await loop.create_connection(lambda made=stream: made, sock=connection)  # type: ignore[misc]
-            await asyncio.wait([stream.settled])
+            try:
+                await loop.create_connection(lambda made=stream: made, sock=connection)  # type: ignore[misc]
+                await asyncio.wait([stream.settled])
+            except OSError:  # it was over before we could look at it (macOS)
+                stream.abort("broke")
 
     # --- UDP ---------------------------------------------------------------------------------------------------------
 
@@ -176,12 +188,14 @@ class Ways:
         self._trace.mark("net.hole")
         if hole.socket is not None:
             self._sockets.add(hole.socket)
+            asyncio.get_running_loop().call_later(UNUSED_S, self._give_back_unused, hole.socket)
         if self._me > meeting.peer:
             return  # the smaller id calls
         await asyncio.sleep(TCP_FIRST_S)
         if self._links.best(meeting.peer) in {None, "relay"}:
             stream = self._links.new(meeting.peer)
             stream.attempt = meeting.attempt
+            hole.put(bytes((KNOCK,)) + meeting.nonce, hole.address)  # they let nobody in whom they have not heard
             self._through(hole).connect(stream, hole.address)
             await asyncio.wait([stream.settled])
 
@@ -206,7 +220,11 @@ class Ways:
     def _make(self, put: Put, emptied: Callable[[], object] | None) -> Any:
         from core.net.quic import QuicEndpoint  # noqa: PLC0415 - costs a tenth of a second; most hosts never need it
 
-        return QuicEndpoint(send=put, accept=self._links.accept, emptied=emptied)
+        return QuicEndpoint(send=put, accept=self._links.accept, welcome=self._knocks.admits, emptied=emptied)
+
+    def _give_back_unused(self, own: OwnSocket) -> None:
+        if own.endpoint is None or own.endpoint.empty:
+            self._give_back(own)
 
     def _give_back(self, own: OwnSocket) -> None:
         self._sockets.discard(own)

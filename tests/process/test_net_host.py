@@ -314,7 +314,7 @@ async def test_both_sides_may_call_at_once():
         choices = [peer.host._links._preferred(circle).initiated for peer in (anna, ben) for circle in circles(peer)]
         assert choices == [anna.id < ben.id, ben.id < anna.id]
         smaller = min(anna, ben, key=lambda peer: peer.id)
-        for stream in smaller.host._links.streams():
+        for stream in (*anna.host._links.streams(), *ben.host._links.streams()):
             stream._busy_at -= 10
         (circle,) = circles(smaller)
         smaller.host._links._part_with_duplicates(circle)

@@ -32,6 +32,7 @@ async def test_it_mirrors_and_teaches_no_address():
         assert not anna.book.observed
         assert not anna.book.heard
         assert anna.trace["net.drop.second"] == 2
+        assert anna.host._pace.used.used_bytes > 500
 
 
 @in_loop

@@ -119,6 +119,22 @@ def test_another_address_beside_is_told_and_throws_nothing_away(monkeypatch):
     assert stage.sensed == [stage.seen[0]]
 
 
+def test_what_fails_is_begun_again(monkeypatch):
+    looks = iter([seen_from("10.0.0.2"), OSError("no network for a moment")])
+
+    def sight():
+        seen = next(looks, seen_from("10.9.0.2"))
+        if isinstance(seen, OSError):
+            raise seen
+        return seen
+
+    monkeypatch.setattr(module, "AGAIN_S", 0.0)
+    monkeypatch.setattr(module, "sight", sight)
+    stage = Stage(monkeypatch, ports=Part(ValueError("an odd router")))
+    asyncio.run(stage.run(lambda: stage.reacher.moves and stage.trace["surroundings.ports.failed"] > 1))
+    assert stage.trace["surroundings.watch.failed"] == 1
+
+
 def test_neighbours_are_called_where_they_are_near(monkeypatch):
     stage = Stage(monkeypatch)
     stage.lan.near = {ANNA: (("10.0.0.5", 7),), BEN: (("10.0.0.6", 7),)}

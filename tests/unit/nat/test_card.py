@@ -1,6 +1,7 @@
 """Cards."""
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,9 +13,11 @@ from core.nat.card import (
     Kind,
     Listed,
     card_key,
+    counts,
     decode,
     easier,
     encode,
+    is_callable,
     kind_of,
     network_of,
     same_house,
@@ -103,3 +106,10 @@ def test_houses_and_networks() -> None:
     assert not same_house("192.168.2.9", ["192.168.1.200", "2a00::1"])
     assert network_of("30.1.2.3") == network_of("30.1.9.9") != network_of("30.2.2.3")
     assert network_of("2a00:1::1") != network_of("2a00:2::1")
+
+
+@pytest.mark.parametrize("host", ["8.8.8.8%..a", "8.8.8.8%\0", "2606:4700::1%..a", "192.168.1.4%x", "8.8.8.8 ", ""])
+def test_what_looks_like_an_address_and_is_none_is_not_callable(host: str) -> None:
+    assert not is_callable(host)
+    assert not counts(host, ())
+    assert not same_house(host, ["8.8.8.8", "192.168.1.4"])

@@ -443,6 +443,16 @@ EVENTS: Any = st.one_of(
 )  # fmt: skip
 
 
+def test_one_peer_has_one_punch_of_ours_at_a_time() -> None:
+    world, _, (a,) = world_of("kept")
+    relay = PeerId(a.machine.reservations.held[0].peer)
+    offer = Offer(bytes(16), (Address("66.6.6.6", 80),), (), "kept", "kept", quic=True, half_ms=0, relays=())
+    for number in range(20):
+        opening = Opening(number.to_bytes(16, "big"), PEERS[1], offer, resume=False, received=0, carried=number == 0)
+        world.tell(a, Received(relay, opening))
+    assert len(a.punches) == 1
+
+
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.tuples(EVENTS, st.floats(0, 20)), max_size=60))
 def test_nothing_from_outside_raises(events: list[tuple[Any, float]]) -> None:
@@ -497,3 +507,19 @@ def test_a_person_may_have_it_examined_again() -> None:
     assert not home.machine.strangers.ipv4.asking
     assert home.machine.strangers.ipv4.concluded_at > before
     assert home.machine.reach == reach
+
+
+def test_whoever_names_us_as_its_own_relay_does_not_make_us_ask_ourselves() -> None:
+    world, _, (a,) = world_of("kept")
+    relays = [PeerId(held.peer) for held in a.machine.reservations.held]
+    named = (Relay(a.peer, Address("30.1.0.1", 1)),)
+    offer = Offer(bytes(16), (), (), "kept", "kept", quic=True, half_ms=0, relays=named)
+    opening = Opening(bytes(16), PEERS[1], offer, resume=False, received=0, carried=True)
+    sent = list(a.machine.handle(Received(relays[0], opening), world.now))
+    for relay in relays:
+        sent += a.machine.handle(Lost(relay, "gone"), world.now)
+    for _ in range(50):
+        now = a.machine.deadline
+        assert now is not None
+        sent += a.machine.handle(Tick(), max(now, world.now))
+    assert all(output.to != a.peer for output in sent if isinstance(output, Send))

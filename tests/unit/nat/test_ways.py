@@ -53,6 +53,14 @@ def test_two_symmetric_ones_in_one_house_use_the_lan() -> None:
     assert plan.tcp == plan.udp == (Address("192.168.1.3", 9),)
 
 
+@pytest.mark.parametrize("kind", [Kind.MAPPED, Kind.PUBLIC])
+def test_a_stranger_cannot_have_our_own_network_called(kind: Kind) -> None:
+    theirs = card(Listed(kind, Address("192.168.7.1", 80)), reachable=True)
+    assert not tries(card(outside="20.0.0.1"), theirs)
+    assert tries(card(outside=""), theirs)
+    assert tries(card(Listed(Kind.LAN, Address("192.168.7.2", 9)), outside="20.0.0.1"), theirs)
+
+
 def card(*addresses: Listed, reachable: bool = False, outside: str = "", ipv6: bool = False) -> Card:
     return Card(
         addresses, reachable=reachable, tcp_mapping="kept", udp_mapping="kept", quic=True, relays=(), relay=False,

@@ -134,8 +134,8 @@ def _scpd() -> str:
 class Router(asyncio.DatagramProtocol):
     """A UPnP router: answers the search, describes itself, and takes mappings."""
 
-    def __init__(self, *, permanent_only: bool = False, refuses: bool = False) -> None:
-        self.permanent_only, self.refuses = permanent_only, refuses
+    def __init__(self, *, permanent_only: bool = False, refuses: bool = False, control: str = "/control") -> None:
+        self.permanent_only, self.refuses, self.control = permanent_only, refuses, control
         self.mappings: dict[tuple[str, int], tuple[str, int, int]] = {}
         """(transport, outer): (host, inner, lease)."""
         self.transport: Any = None
@@ -144,15 +144,17 @@ class Router(asyncio.DatagramProtocol):
     @contextlib.asynccontextmanager
     async def open(self, *, location: str = "") -> AsyncIterator[int]:
         app = web.Application()
-        app.router.add_get("/root.xml", _root)
+        app.router.add_get("/root.xml", self._root)
         app.router.add_get("/scpd.xml", _description)
         app.router.add_post("/control", self._control)
+        app.router.add_get("/elsewhere", _elsewhere)
+        app.router.add_get("/endless", _endless)
         runner = web.AppRunner(app)
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", 0)
         await site.start()
         port = runner.addresses[0][1]
-        self.location = location or f"http://127.0.0.1:{port}/root.xml"
+        self.location = location.replace("PORT", str(port)) or f"http://127.0.0.1:{port}/root.xml"
         loop = asyncio.get_running_loop()
         self.transport, _ = await loop.create_datagram_endpoint(lambda: self, local_addr=("127.0.0.1", 0))
         try:
@@ -171,6 +173,9 @@ class Router(asyncio.DatagramProtocol):
                 f"ST: {DEVICE}",
             )
             self.transport.sendto("\r\n".join([*lines, f"USN: uuid:1::{DEVICE}", "", ""]).encode(), addr)
+
+    async def _root(self, _: web.Request) -> web.Response:
+        return web.Response(text=ROOT.replace("/control", self.control), content_type="text/xml")
 
     async def _control(self, request: web.Request) -> web.Response:
         action = request.headers["SOAPAction"].strip('"').rpartition("#")[2]
@@ -196,8 +201,17 @@ class Router(asyncio.DatagramProtocol):
         return web.Response(text=_envelope(body), content_type="text/xml")
 
 
-async def _root(_: web.Request) -> web.Response:
-    return web.Response(text=ROOT, content_type="text/xml")
+async def _elsewhere(_: web.Request) -> web.Response:
+    raise web.HTTPFound("/root.xml")
+
+
+async def _endless(request: web.Request) -> web.StreamResponse:
+    response = web.StreamResponse()
+    await response.prepare(request)
+    with contextlib.suppress(ConnectionError):
+        while True:
+            await response.write(b" " * 65536)
+    return response
 
 
 async def _description(_: web.Request) -> web.Response:

@@ -67,3 +67,14 @@ def test_success_ends_the_rests():
     assert backoff.wait_s(0.0) == 0.0
     backoff.failed(0.0, Random(1))
     assert backoff.wait_s(0.0) <= 1.5
+
+
+def test_what_a_third_peer_says_takes_no_known_addresss_place():
+    book = AddressBook()
+    assert book.learn(ANNA, ("10.0.0.9", 9), hearsay=True)
+    book.learn(ANNA, ("10.0.0.1", 1))
+    book.learn(ANNA, ("10.0.0.2", 2), hearsay=True)
+    book.learn(ANNA, ("10.0.0.3", 3), hearsay=True)
+    assert book.addresses(ANNA) == (("10.0.0.1", 1), ("10.0.0.3", 3))
+    book.learn(ANNA, ("10.0.0.1", 1), hearsay=True)
+    assert book.addresses(ANNA) == (("10.0.0.1", 1), ("10.0.0.3", 3))

@@ -4,7 +4,7 @@ import heapq
 
 import pytest
 
-from core.net.flight import QUEUE_S, WINDOW_BYTES_MIN, Flight
+from core.net.flight import QUEUE_S, WINDOW_BYTES_MAX, WINDOW_BYTES_MIN, Flight
 
 PACKET_BYTES = 1400
 
@@ -93,3 +93,11 @@ def test_single_late_acknowledgements_change_nothing():
         line.window.seen(line.now, rtt_s=0.5, flight_bytes=line.flight)
         line.run(0.2)
     assert line.window.window_bytes >= 0.7 * before
+
+
+def test_a_clock_that_stands_still_harms_nothing():
+    flight = Flight()
+    for number in range(100):
+        flight.seen(number * 0.016, rtt_s=0.0, flight_bytes=int(flight.window_bytes))
+        flight.starting = number < 50
+    assert WINDOW_BYTES_MIN <= flight.window_bytes <= WINDOW_BYTES_MAX

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+import core.net.names as module
 from core.base.trace import Trace
 from core.net.book import Address
 from core.net.names import LOOKUPS_MAX, Names, is_literal, is_name
@@ -81,6 +82,22 @@ def test_a_name_that_nobody_knows_is_counted_and_may_be_tried_again(monkeypatch:
             names.find(("nowhere", 5), found.append)
             await asyncio.gather(*tasks)
         assert (found, trace["net.name.unknown"], len(resolver.asked)) == ([], 2, 2)
+
+    asyncio.run(run())
+
+
+def test_a_name_that_leads_elsewhere_by_now_is_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run() -> None:
+        found, tasks = list[Address](), list[asyncio.Task[None]]()
+        resolver = Resolver(monkeypatch)
+        resolver.free.set()
+        names = Names(lambda coroutine: tasks.append(asyncio.ensure_future(coroutine)), Trace())
+        for again_s in (300.0, 0.0):
+            monkeypatch.setattr(module, "AGAIN_S", again_s)
+            names.find(("host", 5), found.append)
+            await asyncio.gather(*tasks)
+        assert resolver.asked == ["host", "host"]
+        assert found == [("192.0.2.1", 5)] * 3
 
     asyncio.run(run())
 

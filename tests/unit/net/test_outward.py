@@ -91,7 +91,7 @@ class PretendedHost:
         self.known: dict[PeerId, Address] = {}
         self.moves = 0
 
-    def learn(self, peer: PeerId, host: str, port: int) -> None:
+    def learn(self, peer: PeerId, host: str, port: int, *, hearsay: bool = False) -> None:
         self.known[peer] = Address(host, port)
 
     def resolve(self, address: tuple[str, int], found: Any) -> None:

@@ -175,10 +175,34 @@ async def test_a_upnp_router_that_refuses():
 
 
 @pytest.mark.parametrize(
-    "location", ["http://192.0.2.1/root.xml", "file:///etc/passwd", "http://127.0.0.1:1/x", "http://["]
+    "location",
+    [
+        "http://192.0.2.1/root.xml",
+        "file:///etc/passwd",
+        "http://127.0.0.1:1/x",
+        "http://[",
+        "http://127.0.0.1:PORT/elsewhere",
+        "http://127.0.0.1:PORT/endless",
+    ],
 )
 @in_loop
 async def test_a_description_elsewhere_or_nowhere_is_no_router(location):
     async with Router().open(location=location) as port:
         with pytest.raises(NoMapping, match="no router"):
             await igd.find_igd("127.0.0.1", target=("127.0.0.1", port))
+
+
+@in_loop
+async def test_a_router_cannot_send_us_to_another_host():
+    asked: list[str] = []
+
+    async def listen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.append((await reader.readline()).decode())
+        writer.close()
+
+    server = await asyncio.start_server(listen, "127.0.0.1", 0)
+    other = f"http://localhost:{server.sockets[0].getsockname()[1]}/control"
+    async with server, Router(control=other).open() as port:
+        with pytest.raises(NoMapping):
+            await (await igd.find_igd("127.0.0.1", target=("127.0.0.1", port))).ask(WISH)
+    assert not asked

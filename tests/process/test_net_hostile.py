@@ -1,0 +1,469 @@
+"""What strangers, and members that mean harm, do to the sockets."""
+
+import asyncio
+import os
+import socket
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from qh3.quic.connection import QuicConnection
+from qh3.tls import CipherSuite
+
+import core.net.punch as punch_module
+import core.net.ways as ways_module
+from core.base.ids import PeerId
+from core.net import quic
+from core.net.circuit_transport import CircuitTransport
+from core.net.punch import Meeting
+from core.net.quic import QuicEndpoint
+from tests.process.net_people import CODEC, Ask, Peer, Say, id_of
+from tests.process.test_net_host import eventually, in_loop
+from tests.process.test_net_ways import NONCE, Relay
+
+pytestmark = pytest.mark.process
+THERE = ("192.0.2.9", 9)
+HERE = ("192.0.2.1", 1)
+EPOCH_ONE_RTT = 3
+
+
+class Reader(asyncio.BufferedProtocol):
+    """Reads all that comes."""
+
+    def __init__(self) -> None:
+        self.transport: Any = None
+        self.lost = 0
+        self.read = 0
+        self.last = b""
+        self._buffer = bytearray(65536)
+
+    def connection_made(self, transport: Any) -> None:
+        self.transport = transport
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.lost += 1
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return memoryview(self._buffer)
+
+    def buffer_updated(self, nbytes: int) -> None:
+        self.read += nbytes
+        self.last = bytes(self._buffer[nbytes - 1 : nbytes])
+
+    def eof_received(self) -> bool:
+        return True
+
+    def pause_writing(self) -> None:
+        """Nothing to pause."""
+
+    def resume_writing(self) -> None:
+        """Nothing to resume."""
+
+
+class Attack:
+    """An endpoint of ours, and a client of the library's that does as it likes."""
+
+    def __init__(self, spoil: Callable[[bytes], bytes] = bytes) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.escaped: list[Any] = []
+        self.loop.set_exception_handler(lambda _, context: self.escaped.append(context))
+        self.sent: list[bytes] = []
+        self.readers: list[Reader] = []
+        self.endpoint = QuicEndpoint(send=lambda data, _: self.sent.append(data), accept=self._accept)
+        configuration = quic._configuration(is_client=True)
+        configuration.cipher_suites = [CipherSuite.AES_128_GCM_SHA256]
+        self.client = QuicConnection(configuration=configuration)
+        self.key: tuple[Any, ...] = ()
+        self._number = 5000
+        call = self.client._call_core
+
+        def noting(operation: Any, *arguments: Any) -> Any:
+            if operation.__name__ == "install_packet_key" and arguments[:2] == ("send", EPOCH_ONE_RTT):
+                self.key = arguments[3:6]
+            if operation.__name__ == "send_crypto":
+                arguments = (*arguments[:2], spoil(arguments[2]))
+            return call(operation, *arguments)
+
+        self.client._call_core = noting  # type: ignore[method-assign]
+        self.client.connect(HERE, now=self.loop.time())
+
+    def _accept(self) -> Reader:
+        self.readers.append(Reader())
+        return self.readers[-1]
+
+    @property
+    def connections(self) -> int:
+        return len(self.endpoint._all)
+
+    @property
+    def transport(self) -> Any:
+        return self.readers[0].transport
+
+    def depart(self) -> None:
+        """The client's packets, to us."""
+        for data, _ in self.client.datagrams_to_send(self.loop.time()):
+            self.endpoint.received(data, THERE)
+
+    async def turns(self, count: int = 1, *, answered: bool = True) -> None:
+        """Packets travel both ways."""
+        for _ in range(count):
+            self.depart()
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            sent, self.sent = self.sent, []
+            for data in sent if answered else ():
+                self.client.receive_datagram(data, HERE, self.loop.time())
+
+    async def connected(self) -> "Attack":
+        self.client.send_stream_data(0, b"hi")
+        await self.turns(8)
+        assert self.transport is not None
+        return self
+
+    def forged(self, frames: bytes) -> bytes:
+        """A packet with these frames, as RFC 9001 section 5 protects it."""
+        key, iv, mask_key = self.key
+        self._number += 1
+        (link,) = self.endpoint._all
+        head = bytes((0x43,)) + link._connection.host_cid + self._number.to_bytes(4, "big")
+        nonce = bytes(a ^ b for a, b in zip(iv, self._number.to_bytes(12, "big"), strict=True))
+        body = AESGCM(key).encrypt(nonce, frames, head)
+        mask = Cipher(algorithms.AES(mask_key), modes.ECB()).encryptor().update(body[:16])
+        first = bytes((head[0] ^ mask[0] & 0x1F,))
+        return first + head[1:9] + bytes(a ^ b for a, b in zip(head[9:], mask[1:5], strict=True)) + body
+
+
+def initials() -> list[bytes]:
+    """The first packets of a sound connection."""
+    client = QuicConnection(configuration=quic._configuration(is_client=True))
+    client.connect(HERE, now=0.0)
+    return [data for data, _ in client.datagrams_to_send(0.0)]
+
+
+# --- QUIC: before there is a connection -------------------------------------------------------------------------------
+
+
+@in_loop
+async def test_nobody_begins_a_connection_who_was_not_met():
+    async with Peer("ben") as ben:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+            udp.setblocking(False)
+            packets = initials() * 3
+            for packet in packets:
+                udp.sendto(packet, ("127.0.0.1", ben.port))
+            await eventually(lambda: ben.trace["net.drop.quic"] == len(packets))
+            with pytest.raises(BlockingIOError):
+                udp.recv(2000)
+        assert not ben.host.links.ways._quic()._all
+        assert not ben.host.links._strangers
+
+
+@in_loop
+async def test_first_packets_that_cannot_be_read_hold_no_place_for_long(monkeypatch):
+    monkeypatch.setattr(quic, "HANDSHAKE_S", 0.05)
+    attack = Attack()
+    long_id = bytes((0xC0,)) + quic.VERSION_1 + bytes((200,)) + bytes(1300)
+    no_length = bytes((0xC0,)) + quic.VERSION_1 + bytes((8,)) + bytes(1300)
+    for _ in range(quic.CONNECTIONS_MAX):
+        attack.endpoint.received(long_id, THERE)
+        attack.endpoint.received(no_length[:6] + os.urandom(8) + no_length[14:], THERE)
+    assert attack.connections
+    await eventually(lambda: not attack.connections)
+    assert not attack.endpoint._links
+    assert not attack.escaped
+
+
+@in_loop
+async def test_a_handshake_that_is_never_finished_is_given_up(monkeypatch):
+    monkeypatch.setattr(quic, "HANDSHAKE_S", 0.05)
+    attack = Attack()
+    attack.depart()
+    assert attack.connections == 1
+    await eventually(lambda: attack.readers[0].lost)
+    assert not attack.connections
+
+
+def at(place: int, changed: bytes) -> Callable[[bytes], bytes]:
+    return lambda data: data[:place] + changed + data[place + len(changed) :]
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda data: data.replace(b"potluck", b"potl\xfcck"),
+        lambda data: at(1, (len(data) - 8).to_bytes(3, "big"))(data),
+        lambda data: bytes((1,)) + (40).to_bytes(3, "big") + bytes(40),
+        lambda data: bytes((11,)) + data[1:],
+        lambda data: data[:40] + bytes(len(data) - 40),
+        lambda data: data[: len(data) // 2] + bytes((255,)) * (len(data) - len(data) // 2),
+    ],
+)
+def test_a_greeting_that_makes_the_library_fail_ends_its_connection_only(spoil, monkeypatch):
+    monkeypatch.setattr(quic, "HANDSHAKE_S", 0.05)
+
+    @in_loop
+    async def play() -> None:
+        attack = Attack(spoil)
+        attack.depart()
+        await eventually(lambda: not attack.connections)
+        assert not attack.escaped
+
+    play()
+
+
+# --- QUIC: on a connection --------------------------------------------------------------------------------------------
+
+
+@in_loop
+async def test_writing_and_closing_after_the_other_side_has_left_raise_nothing():
+    attack = await Attack().connected()
+    attack.client.close()
+    attack.depart()
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    attack.transport.write(b"x" * 1000)
+    attack.transport.close()
+    await eventually(lambda: attack.readers[0].lost)
+    assert not attack.connections
+    assert not attack.escaped
+
+
+@pytest.mark.parametrize(
+    "misuse",
+    [
+        lambda client: client.stop_stream(0, 7),
+        lambda client: client.reset_stream(0, 7),
+        lambda client: client.send_stream_data(4, b"another stream"),
+        lambda client: client.send_stream_data(6, b"", end_stream=True),
+    ],
+)
+def test_streams_are_neither_refused_nor_added(misuse):
+    @in_loop
+    async def play() -> None:
+        attack = await Attack().connected()
+        misuse(attack.client)
+        await attack.turns(4)
+        attack.transport.write(b"x" * 1000)
+        attack.transport.close()
+        await eventually(lambda: attack.readers[0].lost)
+        assert not attack.connections
+        assert not attack.escaped
+
+    play()
+
+
+@in_loop
+async def test_connection_ids_that_come_and_go_are_forgotten():
+    attack = await Attack().connected()
+    names = len(attack.endpoint._links)
+    for number in range(50):
+        attack.client.change_connection_id()
+        attack.client.send_ping(number)
+        await attack.turns(3)
+    assert attack.connections == 1
+    assert len(attack.endpoint._links) <= names
+
+
+@in_loop
+async def test_one_that_makes_us_answer_and_acknowledges_nothing_is_left():
+    attack = await Attack().connected()
+    challenges = b"".join(bytes((0x1A,)) + os.urandom(8) for _ in range(100))
+    for _ in range(1000):
+        if not attack.connections:
+            break
+        attack.endpoint.received(attack.forged(challenges), THERE)
+        await attack.turns(answered=False)
+    assert not attack.connections
+    assert not attack.escaped
+
+
+@in_loop
+async def test_more_than_the_window_ends_the_connection():
+    attack = await Attack().connected()
+    attack.transport.pause_reading()
+    offset = 2
+    while attack.connections:
+        assert offset < 2 * (quic.WINDOW_BYTES + quic.EXCESS_BYTES)
+        head = bytes((0x0E, 0)) + (offset | 0x80000000).to_bytes(4, "big") + (1200 | 0x4000).to_bytes(2, "big")
+        attack.endpoint.received(attack.forged(head + bytes(1200)), THERE)
+        offset += 1200
+        await attack.turns(answered=False)
+    assert not attack.escaped
+
+
+# --- links ------------------------------------------------------------------------------------------------------------
+
+
+@in_loop
+async def test_many_small_pieces_that_nobody_reads_take_little_memory():
+    transport = CircuitTransport(_Carrier(), reader := Reader())
+    transport.made()
+    transport.pause_reading()
+    for number in range(100_000):
+        transport.arrived(bytes((number % 256,)))
+    assert len(transport._arrived) < 100
+    transport.resume_reading()
+    await eventually(lambda: reader.read == 100_000)
+    assert reader.last == bytes((99_999 % 256,))
+
+
+class _Carrier:
+    def carry(self, data: bytes) -> None:
+        """Nowhere."""
+
+    def room(self) -> bool:
+        return True
+
+    def consumed(self, count: int) -> None:
+        """Nobody waits for it."""
+
+    def end(self, *, at_once: bool) -> None:
+        """There is nothing to end."""
+
+
+@in_loop
+async def test_the_socket_of_a_birthday_punch_is_given_back_when_nobody_calls_through_it(monkeypatch):
+    monkeypatch.setattr(ways_module, "UNUSED_S", 0.1)
+    async with Peer("anna") as anna:
+        ways = anna.host.links.ways
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as there:
+            there.bind(("127.0.0.1", 0))
+            there.setblocking(False)
+            where = there.getsockname()
+            anna.host.meet(Meeting(peer=PeerId(bytes(32)), nonce=NONCE, udp=(where,), sockets=4))
+            await eventually(lambda: anna.host._calls)
+            data, source = await asyncio.get_running_loop().sock_recvfrom(there, 100)
+            there.sendto(data, source)
+            await eventually(lambda: ways._sockets)
+            await eventually(lambda: not ways._sockets)
+
+
+@in_loop
+async def test_what_was_sent_while_the_other_side_closed_a_second_link_is_not_lost_silently():
+    async with Peer("anna") as anna, Peer("ben") as ben:
+        anna.knows(ben)
+        anna.say(ben, Say("first"))
+        await ben.book.until(lambda book: book.heard)
+        Relay(anna, ben)
+        await eventually(lambda: len(anna.host.links.streams()) == len(ben.host.links.streams()) == 2)
+        here = next(stream for stream in anna.host.links.streams() if stream.way == "relay")
+        there = next(stream for stream in ben.host.links.streams() if stream.way == "relay")
+        here.close("one link is enough")
+        there.send(CODEC.encode(Say("on its way")), bulk=False)
+        await ben.book.until(lambda book: book.lost)
+        assert "on its way" not in anna.texts()
+        assert [stream.way for stream in ben.host.links.streams()] == ["tcp"]
+
+
+@in_loop
+async def test_a_peer_that_names_addresses_has_them_called_a_limited_number_of_times(monkeypatch):
+    monkeypatch.setattr(ways_module, "RETRY_S", 0.0)
+    monkeypatch.setattr(ways_module, "PUNCH_CALLS_MAX", 5)
+    calls: list[Any] = []
+
+    async def refused(address: Any, **_: Any) -> socket.socket:
+        calls.append(address)
+        raise ConnectionRefusedError
+
+    monkeypatch.setattr(ways_module, "call", refused)
+    async with Peer("anna") as anna:
+        await anna.host.links.ways.meet(Meeting(peer=id_of("ben"), nonce=NONCE, tcp=(("192.0.2.1", 80),)))
+    assert len(calls) == 5
+
+
+@in_loop
+async def test_birthday_punches_share_the_sockets_and_leave_none_behind(monkeypatch):
+    monkeypatch.setattr(punch_module, "SOCKETS_MAX", 8)
+    async with Peer("anna") as anna:
+        knocks = anna.host.links.ways._knocks
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as there:
+            there.bind(("127.0.0.1", 0))
+            meetings = [
+                asyncio.create_task(
+                    knocks.meet(
+                        Meeting(peer=id_of("ben"), nonce=bytes((n,)) * 16, udp=(there.getsockname(),), sockets=6)
+                    )
+                )
+                for n in range(3)
+            ]
+            await eventually(lambda: knocks._open >= 8)
+            assert knocks._open <= 10
+            for meeting in meetings:
+                meeting.cancel()
+            await asyncio.wait(meetings)
+        assert knocks._open == 0
+
+
+@in_loop
+async def test_a_birthday_punch_that_is_given_up_while_it_opens_sockets_leaves_none_behind(monkeypatch):
+    opened: list[Any] = []
+
+    class Noted(punch_module.OwnSocket):
+        def connection_made(self, transport: Any) -> None:
+            opened.append(transport)
+            super().connection_made(transport)
+
+    monkeypatch.setattr(punch_module, "OwnSocket", Noted)
+    async with Peer("anna") as anna:
+        meeting = Meeting(peer=id_of("ben"), nonce=NONCE, udp=(("127.0.0.1", anna.port),), sockets=200)
+        task = asyncio.create_task(anna.host.links.ways._knocks.meet(meeting))
+        await eventually(lambda: len(opened) > 5)
+        task.cancel()
+        await asyncio.wait([task])
+        assert len(opened) < 200
+        assert all(transport.is_closing() for transport in opened)
+
+
+@in_loop
+async def test_one_that_was_met_begins_a_few_connections_and_no_more():
+    async with Peer("anna") as anna:
+        ways = anna.host.links.ways
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as there:
+            there.bind(("127.0.0.1", 0))
+            anna.host.meet(Meeting(peer=PeerId(bytes(32)), nonce=NONCE, udp=(there.getsockname(),)))
+            await eventually(lambda: ways._knocks._awaited)
+            for _ in range(10):
+                there.sendto(bytes((punch_module.KNOCK,)) + NONCE, ("127.0.0.1", anna.port))
+                for packet in initials():
+                    there.sendto(packet, ("127.0.0.1", anna.port))
+            await eventually(lambda: anna.trace["net.drop.quic"])
+        assert len(ways._quic()._all) == punch_module.GUEST_CONNECTIONS_MAX
+
+
+@pytest.mark.parametrize("host", ["8.8.8.8%..a", "8.8.8.8%\0", "8.8.8.8%é..b", "a.name", "", "2606::1%..a"])
+def test_an_address_that_is_none_ends_neither_the_host_nor_its_port(host):
+    @in_loop
+    async def play() -> None:
+        async with Peer("anna") as anna, Peer("ben") as ben:
+            anna.knows(ben)
+            anna.host.meet(Meeting(peer=ben.id, nonce=NONCE, tcp=((host, 80),), udp=((host, 80),), lasts_s=0.1))
+            await eventually(lambda: not anna.host._calls)
+            anna.say(ben, Ask("still there?"))
+            await ben.book.until(lambda book: book.heard)
+
+    play()
+
+
+@in_loop
+async def test_a_peer_that_makes_links_and_ends_them_leaves_no_timers(monkeypatch):
+    looks: list[Any] = []
+    async with Peer("anna") as anna, Peer("ben") as ben:
+        anna.knows(ben)
+        anna.say(ben, Say("first"))
+        await ben.book.until(lambda book: book.heard)
+        Relay(anna, ben)
+        await eventually(lambda: len(ben.host.links.streams()) == 2)
+        later = ben.host.links._loop.call_later
+        monkeypatch.setattr(
+            ben.host.links._loop,
+            "call_later",
+            lambda delay_s, call, *more: looks.append(call) or later(delay_s, call, *more),
+        )
+        for _ in range(20):
+            extra = Relay(anna, ben)
+            await eventually(lambda: len(ben.host.links.streams()) == 3)
+            extra.cut()
+            await eventually(lambda: len(ben.host.links.streams()) == 2)
+        assert looks.count(ben.host.links._part_with_duplicates) == 0
