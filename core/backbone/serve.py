@@ -211,10 +211,18 @@ class Backbone:
             self._host.learn(event.contact.peer_id, event.contact.host, event.contact.port)
 
 
-async def serve_backbone(*, charter: Charter, bind: str, host: str) -> None:
-    """Run a backbone until its owner lets go of the leash; says its link on stdout, as one JSON line."""
+async def serve_backbone(*, charter: Charter, bind: str, host: str, leash: bool) -> None:
+    """Run a backbone until it is told to stop; says its link on stdout, as one JSON line.
+
+    Args:
+        charter: The collaboration.
+        bind: Address to listen on.
+        host: Address that others are told.
+        leash: End also when stdin closes.  Without it a backbone outlives the terminal that started it.
+    """
     stop = asyncio.Event()
-    hold_leash(stop.set)
+    if leash:
+        hold_leash(stop.set)
     stop_on_signals(stop.set)
     backbone = Backbone(charter=charter, bind=bind, host=host, clock=Clock())
     link = await backbone.open()

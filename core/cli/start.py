@@ -20,6 +20,7 @@ from core.engine import Engine
 from core.engine_options import EngineOptions
 from core.leash import hold_leash, stop_on_signals
 from core.net.clock import Clock
+from core.net.interfaces import is_loopback
 from core.paths import Home
 
 EXIT_PROBLEM = 2
@@ -40,7 +41,14 @@ def run_backbone(args: argparse.Namespace) -> int:
     """`potluck backbone`; see `potluck backbone --help`."""
     _log_to_stderr()
     charter = load_charter(args.charter.expanduser().absolute())
-    asyncio.run(serve_backbone(charter=charter, bind=args.bind or EVERYWHERE, host=args.host))
+    bind, host = args.bind or EVERYWHERE, args.host or LOOPBACK
+    if is_loopback(host) and not is_loopback(bind):
+        print(
+            "potluck: This link works on this computer only. "
+            "For others, name an address at which they find it: --host ADDRESS",
+            file=sys.stderr,
+        )
+    asyncio.run(serve_backbone(charter=charter, bind=bind, host=host, leash=args.leash))
     return 0
 
 

@@ -82,6 +82,32 @@ def test_an_unreadable_text_folder(tmp_path: Path) -> None:
     assert "cannot be read" in refused("demo", "--headless", "--text", folder, "--home", tmp_path / "home")
 
 
+# --- a backbone ------------------------------------------------------------------------------------------------------
+
+
+def test_a_backbone_without_a_leash_outlives_its_input_and_says_how_far_its_link_reaches(tmp_path: Path) -> None:
+    charter = found(tmp_path, target_samples=64)
+    backbone = subprocess.Popen(
+        [*CORE, "backbone", "--charter", str(charter.folder)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=ENVIRONMENT,
+    )
+    try:
+        assert backbone.stdout is not None
+        assert "potluck://127.0.0.1:" in backbone.stdout.readline()
+        with pytest.raises(subprocess.TimeoutExpired):
+            backbone.wait(2)
+    finally:
+        backbone.terminate()
+        _, said = backbone.communicate(timeout=30)
+    assert "works on this computer only" in said
+    if os.name != "nt":
+        assert backbone.returncode == 0
+
+
 # --- what is in use already ------------------------------------------------------------------------------------------
 
 
