@@ -163,7 +163,8 @@ class Engine:
     async def test_port(self) -> PortTest:
         """Have others call this computer."""
         parts = self._joined()
-        return await try_port(parts.outward, port=parts.port, now=self._clock.now)
+        heard = parts.participant.membership.audible
+        return await try_port(parts.outward, port=parts.port, now=self._clock.now, heard=heard)
 
     def _joined(self) -> Parts:
         if self._parts is None or not self._parts.port:

@@ -35,13 +35,16 @@ class Tried:
     reach: Reach
 
 
-async def try_port(outward: Outward | None, *, port: int, now: Callable[[], float]) -> PortTest:
+async def try_port(
+    outward: Outward | None, *, port: int, now: Callable[[], float], heard: Callable[[float], bool]
+) -> PortTest:
     """Have others call, and wait some seconds for what they say.
 
     Args:
         outward: None where all others are on this computer.
         port: At which we listen.
         now: Unix seconds.
+        heard: Whether anybody has reported lately, at a time.
     """
     if outward is None:
         return PortTest(port=0, sentence="All others are on this computer, so no port has to be open.")
@@ -57,7 +60,7 @@ async def try_port(outward: Outward | None, *, port: int, now: Callable[[], floa
             udp=calls.alone_udp if calls.tcp is None else calls.udp,
             fresh=calls.concluded_at >= began - PER_PEER_S,
             forwarded=outward.forwarded,
-            reach=outward.traversal.reach,
+            reach=outward.traversal.reach.hearing(others=heard(now())),
         )
     )
 

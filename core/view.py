@@ -80,7 +80,7 @@ def take_snapshot(at: Standpoint) -> Snapshot:
         leaderboard=at.ledger.standings(at.me) if at.ledger is not None and at.me is not None else [],
         curve=at.ledger.points() if at.ledger is not None else [],
         problem=ProblemView(at.problem.code, at.problem.message, at.problem.hint) if at.problem is not None else None,
-        reach=ReachView(at.reach.standing, at.reach.sentence, at.reach.advice) if at.reach is not None else None,
+        reach=_reach(at),
         notice_last=at.notice_last,
     )
 
@@ -141,6 +141,13 @@ def _collaboration(at: Standpoint) -> Collaboration | None:
         target_samples=at.manifest.target_samples,
         loss_unigram=at.loss_unigram,
     )
+
+
+def _reach(at: Standpoint) -> ReachView | None:
+    if at.reach is None:
+        return None
+    reach = at.reach.hearing(others=at.participant is not None and at.participant.membership.audible(at.now))
+    return ReachView(reach.standing, reach.sentence, reach.advice)
 
 
 def _mine(at: Standpoint, activity: Activity) -> Mine:

@@ -1,6 +1,6 @@
 """How others can reach us, for people."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from core.nat.messages import Mapping
@@ -41,6 +41,14 @@ class Reach:
         """Whether to take part without a share to reduce, every byte of which would go through a relay."""
         return self.standing is Standing.RELAYED
 
+    def hearing(self, *, others: bool) -> "Reach":
+        """For people: whoever hears others is not offline, though no connection may be open just now.
+
+        Args:
+            others: Somebody else has reported lately.
+        """
+        return replace(self, standing=Standing.UNKNOWN) if others and self.standing is Standing.OFFLINE else self
+
     @property
     def sentence(self) -> str:
         """For a person."""
@@ -79,5 +87,7 @@ class Reach:
                 )
             case Standing.OFFLINE:
                 return "Check the network connection, and whether a firewall blocks this program."
+            case Standing.UNKNOWN:
+                return "It takes volunteers outside of this network to find out."
             case _:
                 return ""

@@ -81,6 +81,10 @@ class Membership:
         member = self._members.get(peer)
         return member is None or now - member.heard_at >= SILENT_S
 
+    def audible(self, now: float) -> bool:
+        """Whether anybody has reported lately."""
+        return any(not self.silent(peer, now) for peer in self._members)
+
     def in_step(self, state: StateName) -> list[PeerId]:
         """Live volunteers that take part in the epoch after `state`, in the order of their keys."""
         return sorted(peer for peer, report in self.live().items() if report.in_step and report.state == state)

@@ -26,6 +26,8 @@ BEHIND = Tried(
         ({"forwarded": True}, "nobody got through", "another one stands before it"),
         ({"reach": Reach(Standing.PUNCHABLE, udp="none")}, "nobody got through", "firewall"),
         ({"tcp": None}, "Nobody has called port 24000 yet", "Try again"),
+        ({"tcp": None, "reach": Reach(Standing.OFFLINE)}, "There is no connection to other volunteers", "Try again"),
+        ({"tcp": None, "reach": Reach(Standing.OFFLINE).hearing(others=True)}, "is not known yet", "Try again"),
         ({"fresh": False}, "some time ago", "UPnP"),
     ],
 )
@@ -37,7 +39,7 @@ def test_what_came_of_it_and_what_would_help(changes, sentence, advice):
 
 
 def test_where_all_are_on_one_computer_there_is_nothing_to_test():
-    assert asyncio.run(try_port(None, port=0, now=lambda: 0.0)).port == 0
+    assert asyncio.run(try_port(None, port=0, now=lambda: 0.0, heard=lambda _: False)).port == 0
 
 
 @pytest.mark.parametrize(("answers", "tcp"), [(3, True), (10**9, None)])
@@ -66,7 +68,7 @@ def test_it_waits_for_answers_but_not_for_ever(monkeypatch, answers, tcp):
 
     calls = Calls(**vars(calls))
     Outward.traversal.strangers.usual = calls
-    told = asyncio.run(try_port(Outward(), port=24_000, now=lambda: float(next(time))))
+    told = asyncio.run(try_port(Outward(), port=24_000, now=lambda: float(next(time)), heard=lambda _: True))
     assert told.tcp is tcp
 
 
@@ -74,5 +76,5 @@ def test_the_word_of_the_only_other_one_counts_where_there_is_nobody_else():
     calls = SimpleNamespace(tcp=None, udp=None, alone=True, alone_udp=False, concluded_at=9.0, asking=False)
     traversal = SimpleNamespace(strangers=SimpleNamespace(usual=calls), reach=Reach(Standing.REACHABLE))
     outward = SimpleNamespace(forwarded=False, traversal=traversal, examine=lambda: None)
-    told = asyncio.run(try_port(outward, port=24_000, now=lambda: 10.0))
+    told = asyncio.run(try_port(outward, port=24_000, now=lambda: 10.0, heard=lambda _: True))
     assert (told.tcp, told.udp) == (True, False)

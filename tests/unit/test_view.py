@@ -81,6 +81,21 @@ def test_how_others_reach_this_computer():
     assert (seen.standing, bool(seen.sentence), bool(seen.advice)) == ("relayed", True, True)
 
 
+def test_who_hears_others_is_not_offline(tmp_path):
+    peer = participant(tmp_path)
+    offline = Reach(Standing.OFFLINE)
+    assert take_snapshot(at(participant=peer, manifest=MANIFEST, reach=offline)).reach.standing == "offline"
+    report = Report(
+        role="backbone", name="Backbone", activity="waiting", host="127.0.0.1", port=1, epoch=7, lineage=b"l" * 32,
+        digest=b"", in_step=False, samples=0, samples_per_s=0.0, time=9.0,
+    )  # fmt: skip
+    peer.membership.heard(PeerId(b"p" * 32), report, expires=999.0, now=9.0)
+    seen = take_snapshot(at(participant=peer, manifest=MANIFEST, reach=offline)).reach
+    assert (seen.standing, "firewall" in seen.advice) == ("unknown", False)
+    later = 10.0 + SILENT_S
+    assert take_snapshot(at(participant=peer, manifest=MANIFEST, reach=offline, now=later)).reach.standing == "offline"
+
+
 def joining(tmp_path):
     peer = participant(tmp_path)
     vector = np.zeros(4, np.float32)
