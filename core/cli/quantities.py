@@ -6,6 +6,7 @@ from typing import Final
 from core.base.problems import BadInput
 
 _NUMBER: Final = re.compile(r"(\d{1,15}(?:[.,]\d{1,6})?)\s*([a-z/]*)", re.IGNORECASE)
+_THOUSANDS: Final = re.compile(r"[1-9]\d{0,2},\d{3}")
 _SCALES: Final = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _NO_LIMIT: Final = frozenset({"none", "no", "off", "unlimited", "no limit", "nolimit"})
 _RATE_HINT: Final = "Write it like this: 2mbit (a second), 500kbit, 1.5MB, or none for no limit."
@@ -20,6 +21,8 @@ def read_rate(text: str) -> float | None:
     """
     if text.lower() in _NO_LIMIT:
         return None
+    if text == "0":  # needs no unit; whether so little can be is decided elsewhere
+        return 0.0
     number, unit = _parted(text, _RATE_HINT)
     unit = re.sub(r"/s(ec)?$|ps$", "", unit)
     bits = re.fullmatch(r"([kmgt]?)(?:bits?|b)", unit, re.IGNORECASE)
@@ -43,6 +46,8 @@ def read_volume(text: str) -> int | None:
     """
     if text.lower() in _NO_LIMIT:
         return None
+    if text == "0":
+        return 0
     number, unit = _parted(text, _VOLUME_HINT)
     found = re.fullmatch(r"([kmgt]?)(?:b|bytes?)", unit, re.IGNORECASE)
     if found is None:
@@ -79,4 +84,8 @@ def _parted(text: str, hint: str) -> tuple[float, str]:
     found = _NUMBER.fullmatch(text.strip())
     if found is None:
         raise BadInput(f"{text[:40]!a} is no amount.", hint=hint)
+    if _THOUSANDS.fullmatch(found[1]):
+        raise BadInput(
+            f"{text[:40]!a} could mean two amounts, a thousand times apart.", hint=f"Leave the comma out. {hint}"
+        )
     return float(found[1].replace(",", ".")), found[2]

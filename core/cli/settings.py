@@ -101,7 +101,7 @@ def run(args: argparse.Namespace) -> int:
     if args.name == "port" and value == "test":
         _say_test(asyncio.run(ask_port(home)), json=args.json)
         return 0
-    wish: Wish = {ROWS[args.name].field: ROWS[args.name].read(value)} if value else {}
+    wish: Wish = {ROWS[args.name].field: ROWS[args.name].read(value)} if args.value else {}
     shown, running = asyncio.run(_settle(home, wish))
     if args.json:
         say_json({"event": "settings", "settings": shown, "running": running})

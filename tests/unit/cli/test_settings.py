@@ -21,6 +21,7 @@ from core.settings import Settings, load_settings, save_settings
         ("250kB/s", 250_000),
         ("1gbit", 125_000_000),
         ("4096 bytes", 4096),
+        ("0", 0),
         ("none", None),
         ("No limit", None),
     ],
@@ -29,7 +30,9 @@ def test_speeds(text, bytes_s):
     assert read_rate(text) == bytes_s
 
 
-@pytest.mark.parametrize("text", ["", "2", "fast", "2mb", "2 furlongs", "-1mbit", "1e5kB", "9" * 30 + "kB", "2kB/min"])
+@pytest.mark.parametrize(
+    "text", ["", "2", "fast", "2mb", "2 furlongs", "-1mbit", "1e5kB", "9" * 30 + "kB", "2kB/min", "1,000kB"]
+)
 def test_what_is_no_speed_gets_a_sentence(text):
     with pytest.raises(BadInput, match="2mbit"):
         read_rate(text)
@@ -41,7 +44,7 @@ def test_amounts(text, count):
     assert read_volume("off") is None
 
 
-@pytest.mark.parametrize("text", ["50", "50 Gbit", "many", "GB"])
+@pytest.mark.parametrize("text", ["50", "50 Gbit", "many", "GB", "1,000MB"])
 def test_what_is_no_amount_gets_a_sentence(text):
     with pytest.raises(BadInput, match="50GB"):
         read_volume(text)
@@ -108,6 +111,7 @@ def test_a_damaged_file_is_set_aside_and_told(home, capsys):
     [
         ("speed 5", "There is no setting 'speed'."),
         ("upload 2", "'2' has no unit of a speed."),
+        ("upload 0", "With 0 bit/s this computer could not stay in touch"),
         ("upload 1kbit", "With 1 kbit/s this computer could not stay in touch"),
         ("hours sometimes", "'sometimes' is neither a day nor times of a day."),
         ("hours never", "With no hour left"),
@@ -123,6 +127,13 @@ def test_what_cannot_be_is_said(request, home, capsys, runs, words, sentence):
     assert out == ""
     assert sentence in err
     assert len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("name", ["upload", "hours", "port"])
+def test_nothing_is_no_value(home, capsys, name):
+    assert main(["settings", name, ""]) == 2
+    out, err = capsys.readouterr()
+    assert (out, len(err.splitlines())) == ("", 1)
 
 
 def test_the_port_is_tested(running, capsys):
