@@ -74,7 +74,10 @@ class HoursPage(QWidget):
         tr = text.tr
         above = sentence()
         above.setText(
-            tr("Potluck works in the hours that are filled, and rests in the others. Draw over them to change.")
+            tr(
+                "Potluck works in the hours that are filled, and rests in the others. "
+                "Draw over them to change, or use the arrow keys and Space."
+            )
         )
         below = QGridLayout()
         below.setHorizontalSpacing(12)
