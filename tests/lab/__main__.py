@@ -12,12 +12,24 @@ Exit code 1: something required was not found; 2: there can be no lab here.
 import argparse
 import sys
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
 import msgspec
 
 from tests.lab import faults, matrix, speed, train
 from tests.lab.ground import Kind, missing
+
+COMMANDS: Final = MappingProxyType(
+    {
+        "matrix": "which way two homes find to each other, and how soon",
+        "speed": "how fast the ways are, against iperf3",
+        "control": "how long control waits while bulk fills the line",
+        "faults": "what holds when lines, relays and peers fail",
+        "train": "whether two homes train together",
+    }
+)
+RTT_MS_MAX: Final = 2000
 
 
 def main() -> int:
@@ -53,19 +65,48 @@ def main() -> int:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m tests.lab")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.lab",
+        description="Homes behind routers, on this computer alone.  Needs root.",
+        epilog="Exit code 1: something required was not found; 2: there can be no lab here.",
+    )
     commands = parser.add_subparsers(dest="command", required=True)
-    for name in ("matrix", "speed", "control", "faults", "train"):
-        commands.add_parser(name).add_argument("--json", type=Path, metavar="FILE", help="write the figures here too")
+    for name, meaning in COMMANDS.items():
+        command = commands.add_parser(name, help=meaning, description=f"Find out {meaning}.")
+        command.add_argument("--json", type=Path, metavar="FILE", help="write the figures here too")
     grid, line = commands.choices["matrix"], commands.choices["speed"]
-    grid.add_argument("--kinds", nargs="+", type=Kind, choices=list(Kind), default=list(Kind))
-    grid.add_argument("--rtt", nargs="+", type=float, default=[0.0, 40.0], metavar="MS")
+    kinds = ", ".join(Kind)
+    grid.add_argument(
+        "--kinds", nargs="+", type=_kind, default=list(Kind), metavar="KIND", help=f"{kinds} (default: all)"
+    )
+    grid.add_argument(
+        "--rtt", nargs="+", type=_ms, default=[0.0, 40.0], metavar="MS", help="round trips (default: 0 40)"
+    )
     grid.add_argument("--load", type=float, default=0.0, metavar="SECONDS", help="measure the throughput of each pair")
-    line.add_argument("--seconds", type=float, default=6.0)
+    line.add_argument("--seconds", type=float, default=6.0, help="of each measurement (default: 6)")
     homes = commands.choices["train"]
-    homes.add_argument("--routers", nargs=2, type=Kind, choices=list(Kind), help="default: several pairs, one by one")
-    homes.add_argument("--rtt", type=float, default=40.0, metavar="MS")
+    homes.add_argument(
+        "--routers", nargs=2, type=_kind, metavar="KIND", help=f"two of {kinds} (default: several pairs, one by one)"
+    )
+    homes.add_argument("--rtt", type=_ms, default=40.0, metavar="MS", help="round trip (default: 40)")
     return parser.parse_args()
+
+
+def _kind(word: str) -> Kind:
+    try:
+        return Kind(word)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{word!r} is none of {', '.join(Kind)}") from None
+
+
+def _ms(word: str) -> float:
+    try:
+        ms = float(word)
+    except ValueError:
+        ms = -1.0
+    if not 0 <= ms <= RTT_MS_MAX:
+        raise argparse.ArgumentTypeError(f"{word!r} is no number of milliseconds from 0 to {RTT_MS_MAX}")
+    return ms
 
 
 def _say(args: argparse.Namespace, figures: Any, text: str) -> None:
