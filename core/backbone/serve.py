@@ -145,6 +145,8 @@ class Backbone:
             trace=self.participant.trace,
         )
         self._port = 0
+        self.moved_from = 0
+        """The port that earlier links name, if something else holds it; else 0."""
         self._remembered = Remembered(charter.folder / PEERS)
 
     async def open(self) -> Link:
@@ -152,8 +154,8 @@ class Backbone:
         ports = _kept_ports(self._charter.folder / PORTS)
         self._port = await self._host.start(bind=self._bind, port=0 if _taken(self._bind, ports.peers) else ports.peers)
         context = server_context(key=self._key, pass_der=self._new_pass())
-        free = 0 if _taken(self._bind, ports.desk) else ports.desk
-        desk_port = await self._desk.open(self._bind, context, port=free)
+        self.moved_from = ports.desk if _taken(self._bind, ports.desk) else 0
+        desk_port = await self._desk.open(self._bind, context, port=0 if self.moved_from else ports.desk)
         write_atomic(self._charter.folder / PORTS, msgspec.json.encode(Ports(self._port, desk_port)))
         if self._outward is not None:
             second = await self._host.open_second(self._bind)
@@ -226,6 +228,11 @@ async def serve_backbone(*, charter: Charter, bind: str, host: str, leash: bool)
     stop_on_signals(stop.set)
     backbone = Backbone(charter=charter, bind=bind, host=host, clock=Clock())
     link = await backbone.open()
+    if backbone.moved_from:
+        sys.stderr.write(
+            f"potluck: Port {backbone.moved_from}, which earlier links name, is in use: by another program, or by this "
+            "same backbone, running already. Stop that one and start again, or hand out the new link.\n"
+        )
     sys.stdout.write(msgspec.json.encode({"event": "listening", "link": str(link)}).decode() + "\n")
     sys.stdout.flush()
     await backbone.serve(stop)

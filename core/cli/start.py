@@ -21,6 +21,7 @@ from core.engine_options import EngineOptions
 from core.leash import hold_leash, stop_on_signals
 from core.net.clock import Clock
 from core.net.interfaces import is_loopback
+from core.net.names import is_literal, is_name
 from core.paths import Home
 
 EXIT_PROBLEM = 2
@@ -41,7 +42,7 @@ def run_backbone(args: argparse.Namespace) -> int:
     """`potluck backbone`; see `potluck backbone --help`."""
     _log_to_stderr()
     charter = load_charter(args.charter.expanduser().absolute())
-    bind, host = args.bind or EVERYWHERE, args.host or LOOPBACK
+    bind, host = args.bind or EVERYWHERE, _told(args.host or LOOPBACK)
     if is_loopback(host) and not is_loopback(bind):
         print(
             "potluck: This link works on this computer only. "
@@ -62,7 +63,7 @@ async def _run_engine(args: argparse.Namespace) -> int:
         home=home,
         name=args.name or "",
         bind=args.bind or (LOOPBACK if args.embedded else EVERYWHERE),
-        host=args.host or (LOOPBACK if args.embedded else ""),
+        host=_told(args.host or (LOOPBACK if args.embedded else "")),
         port=args.port,
         threads=args.threads or 1,
         text=text,
@@ -129,6 +130,20 @@ def _embedded(args: argparse.Namespace, home: Home, text: Path | None) -> Embedd
         return None
     options = EmbeddedOptions(peers=args.peers, text=text, epochs=args.epochs)
     return Embedded(home=home, options=options, random=SystemRandom())
+
+
+def _told(host: str) -> str:
+    """An address that others can be told; empty: the one that they see.
+
+    Raises:
+        BadInput: nobody could call it.
+    """
+    if host and not is_literal(host) and not is_name(host):
+        raise BadInput(
+            f"{host[:60]!a} is no address that others could call.",
+            hint="Write an IP address, or a name such as potluck.example.org, without a port.",
+        )
+    return host
 
 
 def _first_problem(errors: BaseExceptionGroup[BaseException]) -> BaseException:

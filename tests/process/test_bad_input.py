@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 import os
 import re
 import socket
@@ -106,6 +107,36 @@ def test_a_backbone_without_a_leash_outlives_its_input_and_says_how_far_its_link
     assert "works on this computer only" in said
     if os.name != "nt":
         assert backbone.returncode == 0
+
+
+@pytest.mark.parametrize("host", ["http://example.org", "192.0.2.1:99", "two words", "[::1]"])
+def test_an_address_that_nobody_could_call(tmp_path: Path, host: str) -> None:
+    charter = found(tmp_path, target_samples=64)
+    said = refused("backbone", "--charter", charter.folder, "--host", host)
+    assert "is no address" in said
+    assert "IP address" in said
+
+
+def test_a_second_backbone_says_that_earlier_links_lead_elsewhere(tmp_path: Path) -> None:
+    charter = found(tmp_path, target_samples=64)
+
+    async def run() -> None:
+        async with collaboration(charter, tmp_path) as swarm:
+            second = start(
+                ["backbone", "--charter", str(charter.folder), *LOOPBACK, "--leash"],
+                tmp_path / "second.log",
+                stdout=subprocess.PIPE,
+            )
+            try:
+                assert second.stdout is not None
+                link = parse_link(json.loads(await asyncio.to_thread(second.stdout.readline))["link"])
+            finally:
+                await asyncio.to_thread(end, second)
+            assert link.port != parse_link(swarm.link).port
+            said = (tmp_path / "second.log").read_text()
+            assert f"Port {parse_link(swarm.link).port}, which earlier links name, is in use" in said
+
+    asyncio.run(run())
 
 
 # --- what is in use already ------------------------------------------------------------------------------------------
