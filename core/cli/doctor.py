@@ -22,6 +22,7 @@ from core.cli.say import say_json
 from core.cli.settings import ask_port
 from core.control.client import NotRunning
 from core.keys import SERVICE, Keyring, system_keyring
+from core.net.interfaces import own_hosts
 from core.net.listening import ANY, refusal
 from core.paths import Home
 from core.schedule.senses.network import Network, ask_program, sense_network
@@ -41,6 +42,9 @@ DISK_GOOD_BYTES: Final = 10 * 10**9
 CLOCK_EARLIEST: Final = 1_767_225_600.0
 """The first second of 2026: no clock that is right shows less."""
 CLOCK_FUTURE_S: Final = 300.0
+_COSTS_UNKNOWN: Final = (
+    "The system does not say whether it costs. If it does, set limits, as in: potluck settings month 5GB"
+)
 _IDLE_SEEN: Final = "Potluck can see when nobody uses this computer."
 _GPU_SCRIPT: Final = (
     "import torch\n"
@@ -69,6 +73,8 @@ class Examined:
     ask: Callable[[Sequence[str]], str]
     """Runs a program; what it printed, empty when it failed."""
     keyring: Keyring | None
+    hosts: Sequence[str]
+    """Its addresses in all networks that it is in."""
     platform: str = sys.platform
 
 
@@ -90,6 +96,7 @@ def run(args: argparse.Namespace) -> int:
         now=time.time(),  # noqa: TID251 - the system's clock is what is examined
         ask=lambda words: asyncio.run(ask_program(words, timeout_s=ANSWER_S)),
         keyring=system_keyring(os.environ),
+        hosts=own_hosts(ANY),
     )
     worst = 0
     for name, check in CHECKS:
@@ -254,18 +261,36 @@ def window(examined: Examined) -> Finding:
 
 def network(examined: Examined) -> Finding:
     """Which network this is."""
+    if not examined.hosts:
+        return Finding(
+            "problem",
+            "This computer is in no network.",
+            "Connect it to train with others; potluck demo needs no network.",
+        )
 
     async def ask(words: Sequence[str]) -> str:
         return await asyncio.to_thread(examined.ask, words)
 
-    return network_finding(asyncio.run(sense_network(ask, platform=examined.platform)))
+    known = asyncio.run(sense_network(ask, platform=examined.platform))
+    return network_finding(known, allowed=load_settings(examined.home.settings_file).settings.use_metered)
 
 
-def network_finding(known: Network) -> Finding:
-    """In words."""
+def network_finding(known: Network, *, allowed: bool) -> Finding:
+    """In words.
+
+    Args:
+        known: What the system says.
+        allowed: The person lets Potluck use metered connections.
+    """
     words = {"cable": "by cable", "wifi": "by Wi-Fi", "mobile": "by mobile radio", "unknown": "in a way not known"}
     sentence = f"Connected {words[known.medium]}, {'through a router' if known.gateway else 'with no router in sight'}."
     match known.metered:
+        case True if allowed:
+            return Finding(
+                "note",
+                f"{sentence} The system says that this connection is metered.",
+                "Potluck uses it, as you chose. To leave it alone: potluck settings metered no",
+            )
         case True:
             return Finding(
                 "note",
@@ -275,7 +300,7 @@ def network_finding(known: Network) -> Finding:
         case False:
             return Finding("fine", f"{sentence} It is not metered.")
         case None:
-            return Finding("note", sentence, "The system does not say whether it costs. If it does, set limits.")
+            return Finding("note", sentence, _COSTS_UNKNOWN)
 
 
 def in_time(call: Callable[[], T], timeout_s: float) -> T:

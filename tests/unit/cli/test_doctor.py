@@ -33,7 +33,9 @@ class Ring:
 
 @pytest.fixture
 def examined(home):
-    return Examined(home=home, environ={}, now=NOW, ask=lambda _: "", keyring=Ring(), platform="linux")
+    return Examined(
+        home=home, environ={}, now=NOW, ask=lambda _: "", keyring=Ring(), hosts=["10.0.0.2"], platform="linux"
+    )
 
 
 def asking(examined: Examined, answers: dict[str, str], **changes: Any) -> Examined:
@@ -154,7 +156,20 @@ def test_the_window_says_what_it_lacks(examined, monkeypatch):
 
 @pytest.mark.parametrize(("metered", "level"), [(True, "note"), (False, "fine"), (None, "note")])
 def test_networks(metered, level):
-    assert doctor.network_finding(Network(metered=metered, medium="wifi", gateway="10.0.0.1")).level == level
+    known = Network(metered=metered, medium="wifi", gateway="10.0.0.1")
+    assert doctor.network_finding(known, allowed=False).level == level
+
+
+def test_what_is_said_of_a_metered_network_is_what_is_done(examined):
+    known = asking(examined, {"busctl": "u 1"})
+    assert doctor.network(known).advice.endswith("potluck settings metered yes")
+    save_settings(examined.home.settings_file, Settings(use_metered=True))
+    assert doctor.network(known).advice.endswith("potluck settings metered no")
+
+
+def test_no_network_is_said(examined):
+    finding = doctor.network(replace(examined, hosts=[]))
+    assert (finding.level, finding.sentence) == ("problem", "This computer is in no network.")
 
 
 def test_the_network_is_asked_for(examined):
