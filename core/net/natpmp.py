@@ -87,7 +87,7 @@ def pcp_answer(data: bytes, wish: Wish) -> Granted | None:
         raise OtherVersion("the gateway does not speak this version of PCP")
     if result:
         raise NoMapping(f"the gateway answers with PCP result {result}")
-    return Granted(external_port, lifetime_s, _text(host))
+    return _granted(wish, Granted(external_port, lifetime_s, _text(host)))
 
 
 def pmp_request(wish: Wish) -> bytes:
@@ -105,7 +105,14 @@ def pmp_answer(data: bytes, wish: Wish) -> Granted | None:
     if len(data) < _PMP_MAPPED.size:
         return None
     _, _, _, _, port, external_port, lifetime_s = _PMP_MAPPED.unpack_from(data)
-    return Granted(external_port, lifetime_s) if port == wish.port else None
+    return _granted(wish, Granted(external_port, lifetime_s)) if port == wish.port else None
+
+
+def _granted(wish: Wish, granted: Granted) -> Granted:
+    """Raises NoMapping: the gateway says yes, and names no port."""
+    if wish.lifetime_s and not granted.external_port:
+        raise NoMapping("the gateway grants a port and names none")
+    return granted
 
 
 def pmp_address_request() -> bytes:

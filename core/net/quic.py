@@ -10,13 +10,8 @@ its own, in eight bytes now and then, how much it has read, and nobody sends mor
 
 import asyncio
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from qh3.quic.configuration import QuicConfiguration
 from qh3.quic.connection import QuicConnection
 from qh3.quic.events import (
@@ -32,13 +27,14 @@ from qh3.quic.events import (
 from core.net.book import Address
 from core.net.carried import CarriedTransport
 from core.net.flight import Flight
+from core.net.quic_terms import CID_BYTES, called_terms, caller_terms
 
-PACKET_BYTES: Final = 1400
-"""Fits the usual tunnels: 1492 for PPPoE, less the headers of IPv6 and UDP, and some."""
 WINDOW_BYTES: Final = 4 * 1024 * 1024
 """What the other side may send before we have read it."""
 EXCESS_BYTES: Final = 1024 * 1024
 """A fragment that was begun within the window is finished beyond it; whoever sends still more does not keep to it."""
+ROOM_BYTES: Final = 2 * (WINDOW_BYTES + EXCESS_BYTES)
+"""What the library itself takes unread."""
 TELL_BYTES: Final = WINDOW_BYTES // 8
 COUNT_BYTES: Final = 8
 UNSENT_BYTES_MIN: Final = 32 * 1024
@@ -46,11 +42,9 @@ UNSENT_BYTES_MAX: Final = 256 * 1024
 UNSENT_S: Final = 0.01
 """What the stream holds unsent takes about so long to leave, within these bounds: control waits behind it."""
 MEASURE_S: Final = 0.1
-IDLE_S: Final = 30.0
 HANDSHAKE_S: Final = 10.0
 """The library gives a connection up after `IDLE_S`; one whose first packet it could not read, never."""
 CONNECTIONS_MAX: Final = 256
-CID_BYTES: Final = 8
 FIRST_PACKET_BYTES_MIN: Final = 1200
 DATA_STREAM: Final = 0
 VERSION_1: Final = b"\x00\x00\x00\x01"
@@ -104,7 +98,7 @@ class QuicEndpoint:
 
     def connect(self, protocol: Any, address: Address) -> None:
         """Begin a connection; `protocol.connection_made` is called when it stands, `connection_lost` if it fails."""
-        connection = QuicConnection(configuration=_configuration(is_client=True))
+        connection = QuicConnection(configuration=caller_terms(room_bytes=ROOM_BYTES))
         link = self._add(connection, protocol, address, own_count_stream=2)
         connection.connect(address, now=self._loop.time())
         link.settle()
@@ -118,7 +112,7 @@ class QuicEndpoint:
             if not begins or not self._welcome(address):
                 return False
             if self._server is None:
-                self._server = _server_configuration()
+                self._server = called_terms(room_bytes=ROOM_BYTES)
             connection = QuicConnection(configuration=self._server, original_destination_connection_id=cid)
             link = self._add(connection, self._accept(), address, own_count_stream=3)
             self._links[cid] = link
@@ -360,39 +354,3 @@ class QuicTransport(CarriedTransport):
             self._patience.cancel()
             self._endpoint.forget(self)
         super().lost(error)
-
-
-def _configuration(*, is_client: bool) -> QuicConfiguration:
-    return QuicConfiguration(
-        alpn_protocols=["potluck"],
-        is_client=is_client,
-        connection_id_length=CID_BYTES,
-        idle_timeout=IDLE_S,
-        max_data=2 * (WINDOW_BYTES + EXCESS_BYTES),
-        max_stream_data=2 * (WINDOW_BYTES + EXCESS_BYTES),
-        max_datagram_size=PACKET_BYTES,
-        probe_datagram_size=False,
-        verify_mode=0,
-    )
-
-
-def _server_configuration() -> QuicConfiguration:
-    configuration = _configuration(is_client=False)
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "potluck")])
-    now = datetime.now(UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=3650))
-        .sign(key, hashes.SHA256())
-    )
-    configuration.load_cert_chain(
-        certificate.public_bytes(Encoding.PEM),
-        key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()),
-    )
-    return configuration

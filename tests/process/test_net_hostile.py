@@ -72,7 +72,7 @@ class Attack:
         self.sent: list[bytes] = []
         self.readers: list[Reader] = []
         self.endpoint = QuicEndpoint(send=lambda data, _: self.sent.append(data), accept=self._accept)
-        configuration = quic._configuration(is_client=True)
+        configuration = quic.caller_terms(room_bytes=quic.ROOM_BYTES)
         configuration.cipher_suites = [CipherSuite.AES_128_GCM_SHA256]
         self.client = QuicConnection(configuration=configuration)
         self.key: tuple[Any, ...] = ()
@@ -137,7 +137,7 @@ class Attack:
 
 def initials() -> list[bytes]:
     """The first packets of a sound connection."""
-    client = QuicConnection(configuration=quic._configuration(is_client=True))
+    client = QuicConnection(configuration=quic.caller_terms(room_bytes=quic.ROOM_BYTES))
     client.connect(HERE, now=0.0)
     return [data for data, _ in client.datagrams_to_send(0.0)]
 

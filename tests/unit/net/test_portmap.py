@@ -132,6 +132,8 @@ def test_answers_to_others_are_none():
     mapped = natpmp._PMP_MAPPED.pack(0, 130, 0, 5, PORT + 1, PORT, 60)
     assert natpmp.pmp_answer(mapped, WISH) is None
     assert natpmp.pmp_answer(b"", WISH) is None
+    with pytest.raises(NoMapping):
+        natpmp.pmp_answer(natpmp._PMP_MAPPED.pack(0, 130, 0, 5, WISH.port, 0, 60), WISH)
     assert natpmp.pmp_answer(mapped[:9], WISH) is None
     assert natpmp.pcp_answer(b"\x02\x81", WISH) is None
     assert natpmp.pmp_address_answer(b"\x00") is None
