@@ -122,7 +122,8 @@ def view(settings: Settings, *, month_used_bytes: int | None = None, port_now: i
         month_used_bytes: Sent and received in this month.
         port_now: At which others are heard, if that is the one from the settings or should be; else 0.
     """
-    later = f"Other volunteers are heard at port {port_now} now; port {settings.port} counts from the next start."
+    next_one = f"port {settings.port} counts from the next start" if settings.port else "the next start draws another"
+    later = f"Other volunteers are heard at port {port_now} now; {next_one}."
     return SettingsView(
         **{field: getattr(settings, field) for field in FIELDS},
         month_used_bytes=month_used_bytes,
@@ -188,11 +189,11 @@ def _hours(field: str, value: object) -> str:
 
 
 def _port(field: str, value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not PORT_MIN <= value <= PORT_MAX:
+    if isinstance(value, bool) or not isinstance(value, int) or (value and not PORT_MIN <= value <= PORT_MAX):
         raise BadSetting(
             field,
             "This is no port that a program may choose.",
-            hint=f"Choose a whole number from {PORT_MIN} to {PORT_MAX}.",
+            hint=f"Choose a whole number from {PORT_MIN} to {PORT_MAX}, or 0 to have one drawn at the next start.",
         )
     return value
 

@@ -31,6 +31,7 @@ class HoursPage(QWidget):
         self.words.editingFinished.connect(self._judge_words)
         self.always.clicked.connect(lambda: self._choose(ALWAYS))
         self.nights.clicked.connect(lambda: self._choose(read_week(EXAMPLE)))
+        self.setFocusProxy(self.grid)
 
     def show_settings(self, view: SettingsView) -> None:
         """Show the engine's."""

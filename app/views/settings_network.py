@@ -32,7 +32,8 @@ class NetworkPage(QWidget):
         self.metered = QCheckBox(tr("Use connections that &cost money by the megabyte"))
         self.relay = QCheckBox(tr("Carry connections for &others"))
         self.port = QSpinBox()
-        self.port.setRange(1, PORT_MAX)
+        self.port.setRange(0, PORT_MAX)
+        self.port.setSpecialValueText(tr("Any"))
         self.port.setGroupSeparatorShown(False)
         self.test = QPushButton(tr("&Test the port"))
         self.test.setAutoDefault(False)
@@ -43,6 +44,7 @@ class NetworkPage(QWidget):
         self.fields: Mapping[str, Field] = MappingProxyType(self._fields())
         self._column.addLayout(self._test_row())
         self._column.addStretch(1)
+        self.setFocusProxy(self.upload)
 
     @property
     def tested(self) -> str:

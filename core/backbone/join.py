@@ -96,6 +96,8 @@ class Joining:
                 ) from error
             except RemoteProblem as problem:
                 waiting(f"The backbone at {self._where} is not ready yet: {problem.message}")
+            except aiohttp.ClientConnectorDNSError:
+                waiting(f"No computer is called {self._where}, as the link says. It is looked for again and again.")
             except (aiohttp.ClientError, TimeoutError, OSError):
                 waiting(f"Waiting for the backbone at {self._where}, which does not answer yet.")
             await asyncio.sleep(delay_s * random.uniform(0.5, 1.5))

@@ -1,6 +1,7 @@
 """A backbone peer: founds the swarm, lets people in, watches.  It does not train (S000 3.3)."""
 
 import asyncio
+import contextlib
 import socket
 import sys
 from pathlib import Path
@@ -15,13 +16,14 @@ from core.backbone.charter import Charter
 from core.backbone.link import Link
 from core.backbone.remembered import Remembered
 from core.backbone.welcome import KnownPeer, WelcomeDesk
-from core.base.problems import Damaged
+from core.base.problems import Busy, Damaged
 from core.base.signing import SEED_BYTES, Ed25519Verifier, KeyPair
 from core.base.wire import MessageCodec
 from core.dht.events import Learned
 from core.dht.messages import DHT_MESSAGES
 from core.durable import read_bounded, set_aside, write_atomic
 from core.leash import hold_leash, stop_on_signals
+from core.lock import held
 from core.nat.messages import NAT_MESSAGES
 from core.nat.relay import RelaySettings
 from core.net.clock import Clock
@@ -41,6 +43,9 @@ PORTS = "ports.json"
 PEERS = "peers.json"
 REMEMBER_S = 30.0
 PASS_RENEW_S = 6 * 3600.0
+LOCK = "backbone.lock"
+LEAVING_S = 10.0
+"""A backbone that was just told to stop has so long to leave."""
 BACKBONE_RELAY = RelaySettings(
     circuits=256,
     circuits_per_peer=16,
@@ -93,6 +98,9 @@ def _taken(bind: str, port: int) -> bool:
     return any(refusal(bind, port, kind) is not None for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM))
 
 
+ANY_PORTS = Ports()
+
+
 class Backbone:
     """See the module's docstring.
 
@@ -100,13 +108,15 @@ class Backbone:
         charter: The collaboration.
         bind: Address to listen on.
         host: Address that others are told.
+        ports: The ones to listen at; 0: those of the last time, or any.
     """
 
-    def __init__(self, *, charter: Charter, bind: str, host: str, clock: Clock) -> None:
+    def __init__(self, *, charter: Charter, bind: str, host: str, clock: Clock, ports: Ports = ANY_PORTS) -> None:
         self._charter = charter
         self._bind = bind
         self._address = host
         self._clock = clock
+        self._wanted = ports
         self._key = backbone_key(charter.folder / "backbone.key")
         self._authority = Authority(charter.authority, charter.manifest.id)
         self.participant = Participant(
@@ -146,16 +156,27 @@ class Backbone:
         )
         self._port = 0
         self.moved_from = 0
-        """The port that earlier links name, if something else holds it; else 0."""
+        """The port that earlier links name, if it is not ours any more; else 0."""
         self._remembered = Remembered(charter.folder / PEERS)
 
     async def open(self) -> Link:
-        """Listen; returns the link by which people join."""
-        ports = _kept_ports(self._charter.folder / PORTS)
-        self._port = await self._host.start(bind=self._bind, port=0 if _taken(self._bind, ports.peers) else ports.peers)
+        """Listen; returns the link by which people join.
+
+        Raises:
+            Busy: another program has a port that was asked for.
+            BadInput: this computer has no such address.
+        """
+        kept, wanted = _kept_ports(self._charter.folder / PORTS), self._wanted
+        peers = wanted.peers or (0 if _taken(self._bind, kept.peers) else kept.peers)
+        self._port = await self._host.start(bind=self._bind, port=peers)
         context = server_context(key=self._key, pass_der=self._new_pass())
-        self.moved_from = ports.desk if _taken(self._bind, ports.desk) else 0
-        desk_port = await self._desk.open(self._bind, context, port=0 if self.moved_from else ports.desk)
+        desk = wanted.desk or (0 if _taken(self._bind, kept.desk) else kept.desk)
+        try:
+            desk_port = await self._desk.open(self._bind, context, port=desk)
+        except Busy:
+            await self._host.close()
+            raise
+        self.moved_from = kept.desk if kept.desk not in {0, desk_port} else 0
         write_atomic(self._charter.folder / PORTS, msgspec.json.encode(Ports(self._port, desk_port)))
         if self._outward is not None:
             second = await self._host.open_second(self._bind)
@@ -213,7 +234,7 @@ class Backbone:
             self._host.learn(event.contact.peer_id, event.contact.host, event.contact.port)
 
 
-async def serve_backbone(*, charter: Charter, bind: str, host: str, leash: bool) -> None:
+async def serve_backbone(*, charter: Charter, bind: str, host: str, leash: bool, ports: Ports = ANY_PORTS) -> None:
     """Run a backbone until it is told to stop; says its link on stdout, as one JSON line.
 
     Args:
@@ -221,18 +242,29 @@ async def serve_backbone(*, charter: Charter, bind: str, host: str, leash: bool)
         bind: Address to listen on.
         host: Address that others are told.
         leash: End also when stdin closes.  Without it a backbone outlives the terminal that started it.
+        ports: The ones to listen at; 0: those of the last time, or any.
+
+    Raises:
+        Busy: a backbone runs on this charter, or another program has a port that was asked for.
     """
     stop = asyncio.Event()
     if leash:
         hold_leash(stop.set)
     stop_on_signals(stop.set)
-    backbone = Backbone(charter=charter, bind=bind, host=host, clock=Clock())
-    link = await backbone.open()
-    if backbone.moved_from:
-        sys.stderr.write(
-            f"potluck: Port {backbone.moved_from}, which earlier links name, is in use: by another program, or by this "
-            "same backbone, running already. Stop that one and start again, or hand out the new link.\n"
-        )
-    sys.stdout.write(msgspec.json.encode({"event": "listening", "link": str(link)}).decode() + "\n")
-    sys.stdout.flush()
-    await backbone.serve(stop)
+    async with contextlib.AsyncExitStack() as stack:
+        try:
+            await stack.enter_async_context(held(charter.folder / LOCK, patience_s=LEAVING_S))
+        except TimeoutError:
+            raise Busy(
+                "A backbone runs on this charter already.", hint="Hand out its link, or stop it and start again."
+            ) from None
+        backbone = Backbone(charter=charter, bind=bind, host=host, clock=Clock(), ports=ports)
+        link = await backbone.open()
+        if backbone.moved_from:
+            sys.stderr.write(
+                f"potluck: Earlier links name port {backbone.moved_from}, where this backbone is no longer: "
+                "hand out the new link, or free that port and start again.\n"
+            )
+        sys.stdout.write(msgspec.json.encode({"event": "listening", "link": str(link)}).decode() + "\n")
+        sys.stdout.flush()
+        await backbone.serve(stop)

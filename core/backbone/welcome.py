@@ -18,7 +18,7 @@ from msgspec import Meta
 
 from core.backbone.authority import Authority
 from core.backbone.charter import Charter
-from core.base.problems import Problem
+from core.base.problems import Busy, Problem
 from core.base.trace import Trace
 from core.net.listening import ANY, ANY6
 
@@ -89,7 +89,11 @@ class WelcomeDesk:
         self._runner: web.AppRunner | None = None
 
     async def open(self, host: str, context: ssl.SSLContext, *, port: int = 0) -> int:
-        """Listen on a port, or on a free one; returns it.  `ANY` is IPv6 too, where that is to be had."""
+        """Listen on a port, or on a free one; returns it.  `ANY` is IPv6 too, where that is to be had.
+
+        Raises:
+            Busy: the port is taken.
+        """
         app = web.Application(client_max_size=REQUEST_BYTES_MAX)
         app.add_routes(
             [
@@ -102,7 +106,11 @@ class WelcomeDesk:
         self._runner = web.AppRunner(app, access_log=None)
         await self._runner.setup()
         site = web.TCPSite(self._runner, host, port, ssl_context=context)
-        await site.start()
+        try:
+            await site.start()
+        except OSError as error:
+            await self._runner.cleanup()
+            raise Busy(f"Port {port} cannot be used: {error.strerror}.", hint="Choose another port.") from error
         number = int(self._runner.addresses[0][1])
         if host == ANY:
             with contextlib.suppress(OSError):

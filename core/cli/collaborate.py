@@ -75,6 +75,9 @@ def _add_backbone(commands: Commands) -> None:
         "--charter", type=Path, required=True, metavar="DIR", help="the collaboration's manifest, keys and files"
     )
     _add_address(backbone, told="127.0.0.1")
+    port = whole(0, 65_535)
+    backbone.add_argument("--port", type=port, metavar="N", default=0, help="port for peers (default: kept)")
+    backbone.add_argument("--desk-port", type=port, metavar="N", default=0, help="port that the link names (the same)")
     backbone.set_defaults(run=calling("core.cli.start:run_backbone"), json=False)
 
 

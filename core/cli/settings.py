@@ -28,7 +28,7 @@ examples:
   potluck settings relay yes              carry connections of volunteers whom nobody can call
   potluck settings hours "mon-fri 20:00-07:00, sat sun"
                                           when Potluck may work; always for no schedule
-  potluck settings port 24000             where other volunteers call, from the next start on
+  potluck settings port 24000             where other volunteers call, from the next start on; 0: any
   potluck settings port test              have others call now, and say what came of it
 """
 

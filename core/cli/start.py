@@ -12,7 +12,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 
 from core.backbone.charter import load_charter
 from core.backbone.link import Link, parse_link
-from core.backbone.serve import serve_backbone
+from core.backbone.serve import Ports, serve_backbone
 from core.base.problems import BadInput, Problem
 from core.cli.options import text_folder
 from core.embedded import LOOPBACK, Embedded, EmbeddedOptions
@@ -49,7 +49,8 @@ def run_backbone(args: argparse.Namespace) -> int:
             "For others, name an address at which they find it: --host ADDRESS",
             file=sys.stderr,
         )
-    asyncio.run(serve_backbone(charter=charter, bind=bind, host=host, leash=args.leash))
+    ports = Ports(args.port, args.desk_port)
+    asyncio.run(serve_backbone(charter=charter, bind=bind, host=host, leash=args.leash, ports=ports))
     return 0
 
 

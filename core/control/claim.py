@@ -1,11 +1,8 @@
 """`engine.json`: one engine a home.  Made exclusively; a dead engine's is replaced."""
 
-import asyncio
 import contextlib
-import os
 import secrets
-import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import msgspec
@@ -14,12 +11,12 @@ import psutil
 from core.api.commands import ENGINE_FILE_BYTES_MAX, EngineFile
 from core.base.problems import Busy, UserProblem
 from core.control.client import ControlClient, NotRunning, read_engine_file
-from core.durable import PRIVATE_FILE, make_directory, problem_of, read_bounded, write_new
+from core.durable import make_directory, problem_of, read_bounded, write_new
+from core.lock import held
 from core.paths import Home
 
 PROBE_TIMEOUT_S = 5.0
 LOCK_TIMEOUT_S = 20.0
-_LOCK_RETRY_S = 0.05
 
 
 class AlreadyRunning(Busy):
@@ -106,63 +103,16 @@ def _younger(file: EngineFile) -> bool:
 
 @contextlib.asynccontextmanager
 async def _claiming(path: Path) -> AsyncIterator[None]:
-    """Hold the system's lock on `path`, so that two starting engines do not take each other's file for a stale one."""
+    """Two engines that start at once do not take each other's file for a stale one."""
+    claiming = held(path, patience_s=LOCK_TIMEOUT_S)
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, PRIVATE_FILE)
-    except OSError as error:
-        raise problem_of(error, path) from error
-    try:
-        await _lock(descriptor)
-        with _unlocking(descriptor):
-            yield
-    finally:
-        os.close(descriptor)
-
-
-async def _lock(descriptor: int) -> None:
-    try:
-        async with asyncio.timeout(LOCK_TIMEOUT_S):
-            while not _locked(descriptor):  # noqa: ASYNC110 - the lock is another process's
-                await asyncio.sleep(_LOCK_RETRY_S)
+        await claiming.__aenter__()
     except TimeoutError:
         raise _starting() from None
+    async with contextlib.AsyncExitStack() as stack:
+        stack.push_async_exit(claiming)
+        yield
 
 
 def _starting() -> AlreadyRunning:
     return AlreadyRunning("Another Potluck is just starting.", hint="Wait a moment.")
-
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _locked(descriptor: int) -> bool:
-        try:
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
-
-    @contextlib.contextmanager
-    def _unlocking(descriptor: int) -> Iterator[None]:
-        try:
-            yield
-        finally:
-            os.lseek(descriptor, 0, os.SEEK_SET)
-            msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
-
-else:
-    import fcntl
-
-    def _locked(descriptor: int) -> bool:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return False
-        return True
-
-    @contextlib.contextmanager
-    def _unlocking(descriptor: int) -> Iterator[None]:
-        try:
-            yield
-        finally:
-            fcntl.flock(descriptor, fcntl.LOCK_UN)

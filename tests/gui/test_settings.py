@@ -67,6 +67,18 @@ def test_the_engines_settings_are_shown_and_only_changes_go_back(asked):
     assert not asked.settings.save.isEnabled()
 
 
+def test_the_keyboard_begins_at_the_first_choice_of_each_page(asked):
+    assert asked.settings.network.focusProxy() is asked.settings.network.upload
+    assert asked.settings.hours.focusProxy() is asked.settings.hours.grid
+
+
+def test_a_port_may_be_left_to_chance(asked):
+    asked.settings.network.port.setValue(0)
+    assert asked.settings.network.port.text() == "Any"
+    asked.settings.save.click()
+    assert asked.calls == [("configure", {"port": 0})]
+
+
 def test_what_was_not_changed_is_not_sent(asked):
     asked.settings.hours.words.setText("sat, sun, mon-fri 20:30-7")  # other words for the same
     asked.settings.save.click()

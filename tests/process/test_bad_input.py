@@ -50,10 +50,11 @@ def trains(news: Snapshot) -> bool:
 
 
 @contextlib.contextmanager
-def held() -> Iterator[int]:
+def held(port: int = 0) -> Iterator[int]:
     """A port that somebody else uses."""
     with socket.socket() as other:
-        other.bind(("127.0.0.1", 0))
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        other.bind(("127.0.0.1", port))
         other.listen()
         yield other.getsockname()[1]
 
@@ -117,26 +118,35 @@ def test_an_address_that_nobody_could_call(tmp_path: Path, host: str) -> None:
     assert "IP address" in said
 
 
-def test_a_second_backbone_says_that_earlier_links_lead_elsewhere(tmp_path: Path) -> None:
+def test_a_second_backbone_on_one_charter_is_refused(tmp_path: Path) -> None:
     charter = found(tmp_path, target_samples=64)
 
     async def run() -> None:
-        async with collaboration(charter, tmp_path) as swarm:
-            second = start(
-                ["backbone", "--charter", str(charter.folder), *LOOPBACK, "--leash"],
-                tmp_path / "second.log",
-                stdout=subprocess.PIPE,
-            )
-            try:
-                assert second.stdout is not None
-                link = parse_link(json.loads(await asyncio.to_thread(second.stdout.readline))["link"])
-            finally:
-                await asyncio.to_thread(end, second)
-            assert link.port != parse_link(swarm.link).port
-            said = (tmp_path / "second.log").read_text()
-            assert f"Port {parse_link(swarm.link).port}, which earlier links name, is in use" in said
+        async with collaboration(charter, tmp_path):
+            said = await asyncio.to_thread(refused, "backbone", "--charter", charter.folder, *LOOPBACK)
+            assert "A backbone runs on this charter already" in said
 
     asyncio.run(run())
+
+
+def test_a_backbone_at_chosen_ports_and_where_these_are_taken(tmp_path: Path) -> None:
+    charter = found(tmp_path, target_samples=64)
+    words = ["backbone", "--charter", str(charter.folder), *LOOPBACK, "--leash"]
+
+    def first_link(*more: str, log: str) -> int:
+        process = start([*words, *more], tmp_path / log, stdout=subprocess.PIPE)
+        try:
+            assert process.stdout is not None
+            return int(parse_link(json.loads(process.stdout.readline())["link"]).port)
+        finally:
+            end(process)
+
+    with held() as port:
+        assert f"Port {port}" in refused(*words, "--desk-port", str(port))
+    assert first_link("--desk-port", str(port), log="first.log") == port
+    with held(port):
+        assert first_link(log="second.log") != port
+    assert f"Earlier links name port {port}" in (tmp_path / "second.log").read_text()
 
 
 # --- what is in use already ------------------------------------------------------------------------------------------

@@ -90,6 +90,7 @@ def test_a_port_counts_from_the_next_start():
     assert view(Settings(port=24_000)).note == ""
     assert view(Settings(port=24_000), port_now=24_000).note == ""
     assert "port 24000 counts from the next start" in view(Settings(port=24_000), port_now=21_000).note
+    assert "the next start draws another" in view(changed(Settings(port=24_000), {"port": 0}), port_now=21_000).note
 
 
 def test_the_smallest_limit_is_the_one_that_is_kept_to():

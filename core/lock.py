@@ -1,0 +1,71 @@
+"""The system's lock on a file: one process has it at a time, and it ends with its process, however that ends."""
+
+import asyncio
+import contextlib
+import os
+import sys
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+from core.durable import PRIVATE_FILE, problem_of
+
+_RETRY_S = 0.05
+
+
+@contextlib.asynccontextmanager
+async def held(path: Path, *, patience_s: float) -> AsyncIterator[None]:
+    """Hold the lock on `path`, which is made if it is not there.
+
+    Raises:
+        TimeoutError: another process has held it for all of `patience_s`.
+        NoSpace: the disk is full.
+        UserProblem: the system does not allow it.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, PRIVATE_FILE)
+    except OSError as error:
+        raise problem_of(error, path) from error
+    try:
+        async with asyncio.timeout(patience_s):
+            while not _locked(descriptor):  # noqa: ASYNC110 - the lock is another process's
+                await asyncio.sleep(_RETRY_S)
+        with _unlocking(descriptor):
+            yield
+    finally:
+        os.close(descriptor)
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _locked(descriptor: int) -> bool:
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+    @contextlib.contextmanager
+    def _unlocking(descriptor: int) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            os.lseek(descriptor, 0, os.SEEK_SET)
+            msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
+
+else:
+    import fcntl
+
+    def _locked(descriptor: int) -> bool:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        return True
+
+    @contextlib.contextmanager
+    def _unlocking(descriptor: int) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
