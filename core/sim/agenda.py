@@ -2,7 +2,12 @@
 
 import heapq
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
+
+BUCKETS_PER_S: Final = 250
+"""A heap of all that is planned would be searched far and wide for every event; one of a few milliseconds is small."""
+
+_Event = tuple[float, int, Callable[..., None], tuple[Any, ...]]
 
 
 class Agenda:
@@ -17,12 +22,29 @@ class Agenda:
         self.happened = 0
         """Calls made so far."""
         self._serial = 0
-        self._heap: list[tuple[float, int, Callable[..., None], tuple[Any, ...]]] = []
+        self._bucket = int(now * BUCKETS_PER_S)
+        self._next: list[_Event] = []
+        """A heap of what happens in `_bucket` or before."""
+        self._later: dict[int, list[_Event]] = {}
+        """What happens in each later bucket, in no order."""
+        self._buckets: list[int] = []
+        """A heap of the keys of `_later`."""
 
     def at(self, when: float, function: Callable[..., None], *args: Any) -> None:
         """Call `function(*args)` at `when`, or at once if that is past."""
         self._serial += 1
-        heapq.heappush(self._heap, (max(when, self.now), self._serial, function, args))
+        when = max(when, self.now)
+        event = (when, self._serial, function, args)
+        bucket = int(when * BUCKETS_PER_S)
+        if bucket <= self._bucket:
+            heapq.heappush(self._next, event)
+            return
+        later = self._later.get(bucket)
+        if later is None:
+            self._later[bucket] = [event]
+            heapq.heappush(self._buckets, bucket)
+        else:
+            later.append(event)
 
     def after(self, delay_s: float, function: Callable[..., None], *args: Any) -> None:
         """Call `function(*args)` in `delay_s` seconds."""
@@ -30,12 +52,19 @@ class Agenda:
 
     def run(self, until: float) -> None:
         """Let everything happen up to and including `until`."""
-        heap = self._heap
-        while heap and heap[0][0] <= until:
-            self.now, _, function, args = heapq.heappop(heap)
-            self.happened += 1
-            function(*args)
+        last = int(until * BUCKETS_PER_S)
+        while True:
+            events = self._next
+            while events and events[0][0] <= until:
+                self.now, _, function, args = heapq.heappop(events)
+                self.happened += 1
+                function(*args)
+            if events or not self._buckets or self._buckets[0] > last:
+                break
+            self._bucket = heapq.heappop(self._buckets)
+            self._next = self._later.pop(self._bucket)
+            heapq.heapify(self._next)
         self.now = max(self.now, until)
 
     def __len__(self) -> int:
-        return len(self._heap)
+        return len(self._next) + sum(len(events) for events in self._later.values())
