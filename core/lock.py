@@ -7,17 +7,18 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
+from core.base.problems import Problem
 from core.durable import PRIVATE_FILE, problem_of
 
 _RETRY_S = 0.05
 
 
 @contextlib.asynccontextmanager
-async def held(path: Path, *, patience_s: float) -> AsyncIterator[None]:
+async def held(path: Path, *, patience_s: float, otherwise: Problem) -> AsyncIterator[None]:
     """Hold the lock on `path`, which is made if it is not there.
 
     Raises:
-        TimeoutError: another process has held it for all of `patience_s`.
+        Problem: `otherwise`, when another process has held it for all of `patience_s`.
         NoSpace: the disk is full.
         UserProblem: the system does not allow it.
     """
@@ -26,9 +27,12 @@ async def held(path: Path, *, patience_s: float) -> AsyncIterator[None]:
     except OSError as error:
         raise problem_of(error, path) from error
     try:
-        async with asyncio.timeout(patience_s):
-            while not _locked(descriptor):  # noqa: ASYNC110 - the lock is another process's
-                await asyncio.sleep(_RETRY_S)
+        try:
+            async with asyncio.timeout(patience_s):
+                while not _locked(descriptor):  # noqa: ASYNC110 - the lock is another process's
+                    await asyncio.sleep(_RETRY_S)
+        except TimeoutError:
+            raise otherwise from None
         with _unlocking(descriptor):
             yield
     finally:

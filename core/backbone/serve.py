@@ -1,7 +1,6 @@
 """A backbone peer: founds the swarm, lets people in, watches.  It does not train (S000 3.3)."""
 
 import asyncio
-import contextlib
 import socket
 import sys
 from pathlib import Path
@@ -251,13 +250,8 @@ async def serve_backbone(*, charter: Charter, bind: str, host: str, leash: bool,
     if leash:
         hold_leash(stop.set)
     stop_on_signals(stop.set)
-    async with contextlib.AsyncExitStack() as stack:
-        try:
-            await stack.enter_async_context(held(charter.folder / LOCK, patience_s=LEAVING_S))
-        except TimeoutError:
-            raise Busy(
-                "A backbone runs on this charter already.", hint="Hand out its link, or stop it and start again."
-            ) from None
+    taken = Busy("A backbone runs on this charter already.", hint="Hand out its link, or stop it and start again.")
+    async with held(charter.folder / LOCK, patience_s=LEAVING_S, otherwise=taken):
         backbone = Backbone(charter=charter, bind=bind, host=host, clock=Clock(), ports=ports)
         link = await backbone.open()
         if backbone.moved_from:

@@ -2,7 +2,6 @@
 
 import contextlib
 import secrets
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import msgspec
@@ -40,7 +39,7 @@ async def claim(home: Home, file: EngineFile) -> None:
     """
     make_directory(home.directory)
     data = msgspec.json.encode(file)
-    async with _claiming(home.claim_file):
+    async with held(home.claim_file, patience_s=LOCK_TIMEOUT_S, otherwise=_starting()):
         for _attempt in range(2):
             with contextlib.suppress(FileExistsError):
                 write_new(home.engine_file, data)
@@ -99,19 +98,6 @@ def _younger(file: EngineFile) -> bool:
         return True
     except (psutil.Error, ValueError, OverflowError):
         return False
-
-
-@contextlib.asynccontextmanager
-async def _claiming(path: Path) -> AsyncIterator[None]:
-    """Two engines that start at once do not take each other's file for a stale one."""
-    claiming = held(path, patience_s=LOCK_TIMEOUT_S)
-    try:
-        await claiming.__aenter__()
-    except TimeoutError:
-        raise _starting() from None
-    async with contextlib.AsyncExitStack() as stack:
-        stack.push_async_exit(claiming)
-        yield
 
 
 def _starting() -> AlreadyRunning:
