@@ -9,18 +9,21 @@ from core.base.problems import RemoteProblem
 
 
 class Codec(Protocol):
-    """Turns vectors of float32 into bytes and back.  A codec keeps no state between calls."""
+    """Turns vectors of float32 into bytes and back.  A codec keeps no state between calls.
 
-    def wire_bytes(self, numel: int) -> int:
+    `start` is where in the whole vector the numbers lie: a codec may treat its regions differently.
+    """
+
+    def wire_bytes(self, numel: int, start: int = 0) -> int:
         """Length of the payload of `numel` numbers."""
 
-    def encode(self, values: NDArray[np.float32]) -> memoryview:
+    def encode(self, values: NDArray[np.float32], start: int = 0) -> memoryview:
         """The payload of `values`, shape (numel,).
 
         It may be a view of `values`, which must then stay unchanged until the payload has been used.
         """
 
-    def decode_into(self, payload: memoryview, out: NDArray[np.float32]) -> None:
+    def decode_into(self, payload: memoryview, out: NDArray[np.float32], start: int = 0) -> None:
         """Write the numbers of `payload` to `out`, shape (numel,).
 
         Raises:

@@ -33,11 +33,11 @@ _KEPT: Final = -0x7000_2000
 class Fp16:
     """Two bytes a number; relative error at most 2^-11, absolute error at most 2^-25 below 2^-14."""
 
-    def wire_bytes(self, numel: int) -> int:
+    def wire_bytes(self, numel: int, start: int = 0) -> int:  # noqa: ARG002 - the same everywhere
         """Length of the payload of `numel` numbers."""
         return numel * _WIRE.itemsize
 
-    def encode(self, values: NDArray[np.float32]) -> memoryview:
+    def encode(self, values: NDArray[np.float32], start: int = 0) -> memoryview:  # noqa: ARG002 - the same everywhere
         """The halves nearest to `values`, clipped to the finite ones; what is not a number stays none."""
         magnitudes = np.abs(values)
         if not magnitudes.size or not magnitudes.max() <= LARGEST:
@@ -55,7 +55,7 @@ class Fp16:
         bits |= signs
         return bits.astype("<u2").view(np.uint8).data
 
-    def decode_into(self, payload: memoryview, out: NDArray[np.float32]) -> None:
+    def decode_into(self, payload: memoryview, out: NDArray[np.float32], start: int = 0) -> None:  # noqa: ARG002
         """Write the numbers of `payload` to `out`.
 
         Raises:

@@ -11,15 +11,15 @@ _WIRE = np.dtype("<f4")
 class Raw:
     """Four bytes a number; exact.  On little-endian machines encoding copies nothing."""
 
-    def wire_bytes(self, numel: int) -> int:
+    def wire_bytes(self, numel: int, start: int = 0) -> int:  # noqa: ARG002 - the same everywhere
         """Length of the payload of `numel` numbers."""
         return numel * _WIRE.itemsize
 
-    def encode(self, values: NDArray[np.float32]) -> memoryview:
+    def encode(self, values: NDArray[np.float32], start: int = 0) -> memoryview:  # noqa: ARG002 - the same everywhere
         """A view of `values` as bytes."""
         return np.ascontiguousarray(values, dtype=_WIRE).view(np.uint8).data
 
-    def decode_into(self, payload: memoryview, out: NDArray[np.float32]) -> None:
+    def decode_into(self, payload: memoryview, out: NDArray[np.float32], start: int = 0) -> None:  # noqa: ARG002
         """Write the numbers of `payload` to `out`.
 
         Raises:

@@ -141,7 +141,7 @@ class Exchange:
         span = self._plan.span(self._first_chunks[share] + chunk)
         result = self._vectors.result[span]
         try:
-            self._vectors.codec.decode_into(message.payload, result)
+            self._vectors.codec.decode_into(message.payload, result, span.start)
         except RemoteProblem:
             self._trace.mark("averaging.drop.payload")
             return []
@@ -270,8 +270,9 @@ class Exchange:
         first = self._first_chunks[share]
         silent = self._plan.members[self._me].samples == 0
         for chunk in lane.due(self._window):
-            values = self._vectors.contribution[self._plan.span(first + chunk)]
-            payload = memoryview(b"") if silent else self._vectors.codec.encode(values)
+            span = self._plan.span(first + chunk)
+            values = self._vectors.contribution[span]
+            payload = memoryview(b"") if silent else self._vectors.codec.encode(values, span.start)
             self.payload_bytes += payload.nbytes
             part = Part(self._plan.round, share, lane.version, chunk, payload)
             outputs.append(Send(self._peers[lane.reducer], part))

@@ -184,7 +184,7 @@ class Reducer:
         span = self._span(chunk)
         values = self._scratch[: span.stop - span.start]
         try:
-            self._vectors.codec.decode_into(payload, values)
+            self._vectors.codec.decode_into(payload, values, span.start)
         except RemoteProblem:
             self._trace.mark("averaging.drop.payload")
             return False
@@ -207,8 +207,9 @@ class Reducer:
         if self._senders & ~pending.heard:
             return []
         del self._pending[chunk]
-        payload = self._vectors.codec.encode(pending.aggregate.finish())
-        self._vectors.codec.decode_into(payload, self._vectors.result[self._span(chunk)])
+        span = self._span(chunk)
+        payload = self._vectors.codec.encode(pending.aggregate.finish(), span.start)
+        self._vectors.codec.decode_into(payload, self._vectors.result[span], span.start)
         self._reduced[chunk] = 1
         while self._first < self.count and self._reduced[self._first]:
             self._first += 1

@@ -41,8 +41,9 @@ class Repeater:
             self._trace.mark("averaging.drop.duplicate")
             return []
         self._answered[chunk] |= bit
-        values = self._vectors.result[self._plan.span(self._offset + chunk)]
-        return [Answer(chunk, self._contributors(chunk), self._vectors.codec.encode(values), bit)]
+        span = self._plan.span(self._offset + chunk)
+        payload = self._vectors.codec.encode(self._vectors.result[span], span.start)
+        return [Answer(chunk, self._contributors(chunk), payload, bit)]
 
     def drop(self, member: int, now: float) -> list[Answer]:  # noqa: ARG002 - a Reducer's
         """Nobody is waited for."""
