@@ -10,7 +10,7 @@ from PySide6.QtCore import QCoreApplication
 
 from app.link import LinkState
 from core.api.numbers import amount
-from core.api.snapshot import BACKBONE, VOLUNTEER, Activity, CurvePoint, ProblemView, Snapshot
+from core.api.snapshot import BACKBONE, HELPER, VOLUNTEER, Activity, CurvePoint, ProblemView, Snapshot
 
 NOTHING = "–"  # noqa: RUF001 - the dash of an empty cell
 NOTHING_TO_START = frozenset(("version", "full", "absent"))
@@ -85,6 +85,7 @@ def activity(value: str) -> str:
         Activity.CATCHING_UP: tr("Catching up"),
         Activity.TRAINING: tr("Training"),
         Activity.AVERAGING: tr("Averaging"),
+        Activity.HELPING: tr("Helping"),
         Activity.PAUSED: tr("Paused"),
         Activity.FINISHED: tr("Finished"),
         Activity.PROBLEM: tr("Problem"),
@@ -94,7 +95,7 @@ def activity(value: str) -> str:
 
 def role(value: str) -> str:
     """What a peer is here for."""
-    return {VOLUNTEER: tr("Volunteer"), BACKBONE: tr("Always on")}.get(value, value[:20])
+    return {VOLUNTEER: tr("Volunteer"), BACKBONE: tr("Always on"), HELPER: tr("Helper")}.get(value, value[:20])
 
 
 def switch_state(contributing: bool) -> str:  # noqa: FBT001 - the state itself

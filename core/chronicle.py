@@ -1,21 +1,24 @@
-"""What an engine remembers of one collaboration between two runs: the ledger, time given, and where peers were."""
+"""What an engine remembers of one collaboration between two runs: ledger, receipts, time given, where peers were."""
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
+from core.averaging.receipts import Receipt
 from core.base.ids import PeerId
 from core.base.problems import Problem
 from core.base.trace import Trace
 from core.control.notices import NoticeRing
 from core.dht.messages import Contact
 from core.durable import read_bounded, set_aside, write_atomic
-from core.ledger.contributions import Contribution, Ledger, load_ledger
+from core.ledger.contributions import Contribution, Ledger, Row, load_ledger
+from core.ledger.credits import credits_of
+from core.ledger.receipts import OTHERS, ReceiptLog
 from core.swarm.orders import RoundRecord
 
 SAVE_INTERVAL_S = 10.0
@@ -37,11 +40,14 @@ class Chronicle:
     Args:
         folder: The collaboration's folder (core.paths.Home.state).
         ledger: The ledger's file.
+        receipts: The receipts' folder.
         notices: Hears about damaged files and full disks.
         now: Unix seconds.
     """
 
-    def __init__(self, *, folder: Path, ledger: Path, notices: NoticeRing, now: Callable[[], float]) -> None:
+    def __init__(
+        self, *, folder: Path, ledger: Path, receipts: Path, notices: NoticeRing, now: Callable[[], float]
+    ) -> None:
         self._path = folder / "memory.json"
         self._ledger_path = ledger
         self._notices = notices
@@ -50,9 +56,12 @@ class Chronicle:
         self._dirty = asyncio.Event()
         self._told = False
         read = load_ledger(ledger)
-        if read.notice is not None:
-            notices.add("warning", read.notice)
+        self._receipts = ReceiptLog(receipts)
+        for notice in (read.notice, self._receipts.notice):
+            if notice is not None:
+                notices.add("warning", notice)
         self.ledger = read.ledger
+        self.ledger.merge(Ledger(rows=_by_receipts(self._receipts)))
         self._memory = self._load()
 
     @property
@@ -78,6 +87,19 @@ class Chronicle:
         self.ledger.record_round(members, epoch=record.name.epoch, lineage=record.name.lineage)
         self.ledger.record_loss(record.name.epoch - 1, training=record.loss)
         self._dirty.set()
+
+    def receipt(self, receipt: Receipt, names: Mapping[PeerId, str]) -> None:
+        """A round's receipt is complete: kept, and its peers given credit, once."""
+        try:
+            new = self._receipts.append(receipt)
+        except Problem as problem:
+            if not self._told:
+                self._notices.add("problem", str(problem))
+            self._told = True
+            return
+        if new:
+            self.ledger.record_credits(credits_of(receipt), names=names, epoch=receipt.statement.epoch)
+            self._dirty.set()
 
     def heldout(self, epoch: int, loss: float) -> None:
         """Somebody looked at the held-out text."""
@@ -124,3 +146,12 @@ class Chronicle:
             aside = set_aside(self._path)
         self._notices.add("warning", f"The time given so far could not be read; the damaged file is {aside.name}.")
         return _Memory()
+
+
+def _by_receipts(receipts: ReceiptLog) -> dict[PeerId, Row]:
+    """What the receipts say: more than the ledger does, if the program ended between the two."""
+    return {
+        peer: Row(rounds=credit.rounds, reduced=credit.reduced, relayed_bytes=credit.relayed_bytes)
+        for peer, credit in receipts.totals().items()
+        if peer != OTHERS
+    }

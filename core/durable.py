@@ -52,6 +52,26 @@ def write_new(path: Path, data: bytes, *, mode: int = PRIVATE_FILE) -> None:
     _write(path, data, mode=mode, place=_place_new)
 
 
+def append_synced(path: Path, data: bytes) -> None:
+    """Write `data` behind what the file at `path` holds; the file is made if there is none.
+
+    When this returns, the data survives a power cut.  When it raises, some of it may be there: whoever reads the file
+    must tell a whole record from the beginning of one.
+
+    Raises:
+        NoSpace: the disk is full.
+        UserProblem: the system does not allow it.
+    """
+    new = not path.exists()
+    make_directory(path.parent)
+    try:
+        _write_synced(path, data, mode=PRIVATE_FILE, how=os.O_APPEND)
+        if new:
+            _sync_directory(path.parent)
+    except OSError as error:
+        raise problem_of(error, path) from error
+
+
 def read_bounded(path: Path, bytes_max: int) -> bytes | None:
     """All of the file at `path`; None when there is none.
 
@@ -112,8 +132,8 @@ def _write(path: Path, data: bytes, *, mode: int, place: Callable[[Path, Path], 
         raise problem_of(error, path) from error
 
 
-def _write_synced(path: Path, data: bytes, *, mode: int) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
+def _write_synced(path: Path, data: bytes, *, mode: int, how: int = os.O_EXCL) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | how | getattr(os, "O_BINARY", 0), mode)
     with open(descriptor, "wb", buffering=0) as file:  # noqa: PTH123 - a descriptor, not a path
         view = memoryview(data)
         while view:

@@ -48,6 +48,8 @@ class EmbeddedOptions:
     """A folder of text; None: the documentation that came with Python."""
     epochs: int | None = None
     """How many more epochs to train; None: without end."""
+    delayed: bool = False
+    """Compute on while contributions are averaged: a collaboration of its own, for a manifest does not change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ class Embedded:
         """Told in a sentence what is being prepared."""
         self._random = random
         self._home = home
-        self._folder = home.directory / "embedded" / source_name(options.text)
+        self._folder = home.directory / "embedded" / source_name(options.text, delayed=options.delayed)
         self._children: list[asyncio.subprocess.Process] = []
 
     async def found(self) -> Charter:
@@ -105,7 +107,7 @@ class Embedded:
             numbers=prepared.numbers,
             blobs=blobs,
             optimizer=prepared.optimizer,
-            averaging=AveragingNumbers(),
+            averaging=AveragingNumbers(delayed=True if self._options.delayed else msgspec.UNSET),
             target_samples=prepared.target_samples,
             authority=authority.peer_id.hex(),
         )
@@ -178,7 +180,10 @@ class Embedded:
     async def _backbone(self, group: asyncio.TaskGroup, charter: Charter) -> Link:
         """Start the backbone, wait for its link, and end everything if it ends."""
         process = await self._spawn(
-            ["backbone", "--charter", str(charter.folder), "--bind", LOOPBACK, "--host", LOOPBACK],
+            [
+                *("backbone", "--charter", str(charter.folder), "--bind", LOOPBACK, "--host", LOOPBACK),
+                *("--averaging-memory", "0"),  # on one computer another process that averages helps nobody
+            ],
             stdout=asyncio.subprocess.PIPE,
         )
         assert process.stdout is not None
@@ -243,15 +248,16 @@ def own_command(frozen: str, module: str) -> list[str]:
 
 def volunteer_homes(home: Home, options: EmbeddedOptions) -> list[Home]:
     """The homes of all volunteers of an embedded collaboration, its owner's first."""
-    folder = home.directory / "embedded" / source_name(options.text)
+    folder = home.directory / "embedded" / source_name(options.text, delayed=options.delayed)
     return [home, *(Home(folder / f"companion-{number}") for number in range(1, options.peers))]
 
 
-def source_name(text: Path | None) -> str:
+def source_name(text: Path | None, *, delayed: bool = False) -> str:
     """A folder name for a text source."""
+    mode = "-delayed" if delayed else ""
     if text is None:
-        return f"python-{platform.python_version()}-{FORMAT}"
-    return f"text-{hashlib.sha256(os.fsencode(text.absolute())).hexdigest()[:12]}-{FORMAT}"
+        return f"python-{platform.python_version()}-{FORMAT}{mode}"
+    return f"text-{hashlib.sha256(os.fsencode(text.absolute())).hexdigest()[:12]}-{FORMAT}{mode}"
 
 
 def newest_epoch(states: Path) -> int:

@@ -13,10 +13,11 @@ from core.allowance import Allowance
 from core.api.commands import Evaluation
 from core.api.settings import PortTest, SettingsView
 from core.api.snapshot import Snapshot
+from core.averaging.attesting import Receipted
 from core.backbone.join import CLOCK_SKEW_MAX_S, Joining, Membership, usable_name
 from core.backbone.link import Link
 from core.backbone.source import check_source
-from core.base.ids import short
+from core.base.ids import PeerId, short
 from core.base.problems import Busy, Problem
 from core.base.signing import Ed25519Verifier, KeyPair
 from core.base.wire import MessageCodec
@@ -28,6 +29,7 @@ from core.dht.messages import DHT_MESSAGES, Contact
 from core.durable import make_directory
 from core.engine_options import EngineOptions
 from core.engine_parts import Parts, carrying, participant_settings, surroundings_of, trainer_place
+from core.helping import Helping
 from core.keys import load_identity, system_keyring
 from core.ledger.contributions import Ledger
 from core.nat.events import DialEnded, ReachChanged, Way
@@ -266,12 +268,14 @@ class Engine:
             random=SystemRandom(),
             waiting=self.stage,
         )
-        check_source(membership.manifest, self._options.text)
+        if not self._options.help_bytes:
+            check_source(membership.manifest, self._options.text)
         if abs(membership.clock_ahead_s) > CLOCK_SKEW_MAX_S:
             self.notices.add(*clock_notice(membership.clock_ahead_s))
         chronicle = Chronicle(
             folder=folder,
             ledger=self._home.ledger(link.manifest_id.hex()),
+            receipts=self._home.receipts(link.manifest_id.hex()),
             notices=self.notices,
             now=self._clock.now,
         )
@@ -306,6 +310,7 @@ class Engine:
             wanted=None if outward is None else outward.wanted,
             opened=None if outward is None else outward.opened,
             pace=None if outward is None else allowance.pace,
+            meter=participant.rounds.lines.meter,
         )
         trainer = self._make_trainer(membership, participant, host, chronicle.ledger)
         return Parts(membership, participant, outward, allowance, host, trainer, chronicle, joining)
@@ -319,7 +324,17 @@ class Engine:
             random=SystemRandom(),
         )
 
-    def _make_trainer(self, membership: Membership, participant: Participant, host: Host, ledger: Ledger) -> Trainer:
+    def _make_trainer(
+        self, membership: Membership, participant: Participant, host: Host, ledger: Ledger
+    ) -> Trainer | Helping:
+        if self._options.help_bytes:
+            return Helping(
+                participant=participant,
+                room_bytes=self._options.help_bytes,
+                perform=host.perform,
+                changed=self._trainer_changed,
+                now=self._clock.now,
+            )
         place = trainer_place(
             membership, self._options, home=self._home, me=self._life.key.peer_id, settings=self._preferences.settings
         )
@@ -369,6 +384,8 @@ class Engine:
                 self.notices.add(*clock_notice(offset_s))
             case orders.RoundRecord():
                 self._record(parts, event)
+            case Receipted(receipt=receipt):
+                parts.chronicle.receipt(receipt, self._names(parts))
             case orders.RoundLost(reason=reason):
                 self.notices.add("warning", f"A round of averaging came to nothing ({reason}); it is tried again.")
             case orders.HeldoutLearned(epoch=epoch, loss=loss):
@@ -397,13 +414,16 @@ class Engine:
                 self._on_event(event, now)
 
     def _record(self, parts: Parts, record: orders.RoundRecord) -> None:
-        live = parts.participant.membership.live()
-        names = {peer: report.name for peer, report in live.items()} | {self._life.key.peer_id: self._name()}
-        parts.chronicle.round(record, names)
+        parts.chronicle.round(record, self._names(parts))
         if record.missing:
             self.notices.add(
                 "warning", f"Epoch {record.name.epoch}: {len(record.missing)} contribution(s) arrived only in part."
             )
+
+    def _names(self, parts: Parts) -> dict[PeerId, str]:
+        """How those who are here call themselves."""
+        live = parts.participant.membership.live()
+        return {peer: report.name for peer, report in live.items()} | {self._life.key.peer_id: self._name()}
 
     # --- the network -------------------------------------------------------------------------------------------------
 

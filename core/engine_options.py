@@ -24,5 +24,7 @@ class EngineOptions:
     """The one folder of this computer that a collaboration may read; None: none."""
     last_epoch: int | None = None
     evaluate_first: bool = False
+    help_bytes: int = 0
+    """Train nothing, and average what others have trained with so much memory; 0: train."""
     stay: bool = False
     """When training ends for good because of a problem, stay to tell it; otherwise `serve` raises it."""

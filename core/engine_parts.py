@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from random import SystemRandom
 
 from core.allowance import Allowance
+from core.api.snapshot import HELPER, VOLUNTEER
 from core.backbone.join import Joining, Membership
 from core.base.ids import PeerId
 from core.chronicle import Chronicle
 from core.durable import make_directory
 from core.engine_options import EngineOptions
+from core.helping import Helping
 from core.nat.relay import RelaySettings
 from core.net.host import Host
 from core.net.outward import Outward
@@ -30,7 +32,7 @@ class Parts:
     """None: others are on this computer."""
     allowance: Allowance
     host: Host
-    trainer: Trainer
+    trainer: Trainer | Helping
     chronicle: Chronicle
     joining: Joining
     port: int = 0
@@ -45,7 +47,7 @@ def participant_settings(membership: Membership, options: EngineOptions, *, name
         target_samples=manifest.target_samples,
         averaging=manifest.averaging,
         evaluate_every=manifest.evaluate_every,
-        role="volunteer",
+        role=HELPER if options.help_bytes else VOLUNTEER,
         name=name,
         evaluate_first=options.evaluate_first,
         last_epoch=options.last_epoch,
@@ -69,6 +71,7 @@ def trainer_place(
         states=folder / "states",
         arena=folder / "arena",
         log=home.logs / "worker.log",
+        residuals=folder / "residuals",
         seed=int.from_bytes(me[:4], "big"),
         threads=settings.threads or options.threads,
         device=options.device,

@@ -83,3 +83,7 @@ class Home:
     def ledger(self, collaboration: str) -> Path:
         """The leaderboard and the loss curve of one collaboration (core.ledger.contributions.Ledger)."""
         return self.state(collaboration) / "ledger.json"
+
+    def receipts(self, collaboration: str) -> Path:
+        """The folder of receipts of one collaboration (core.ledger.receipts.ReceiptLog)."""
+        return self.state(collaboration) / "receipts"

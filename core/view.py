@@ -5,15 +5,27 @@ from typing import Literal
 
 from core import VERSION
 from core.api.numbers import amount, gathered
-from core.api.snapshot import BACKBONE, Activity, Collaboration, Mine, PeerView, ProblemView, ReachView, Snapshot
+from core.api.snapshot import (
+    BACKBONE,
+    HELPER,
+    Activity,
+    Collaboration,
+    Mine,
+    PeerView,
+    ProblemView,
+    ReachView,
+    Snapshot,
+)
+from core.averaging.plan import Rates
 from core.base.ids import PeerId, short
 from core.base.manifest import Manifest
 from core.base.problems import Problem
 from core.ledger.contributions import Ledger
 from core.nat.reach import Reach
 from core.swarm.epoch import Phase
-from core.swarm.participant import Participant
+from core.swarm.participant import HELPING, Participant
 from core.swarm.progress import Report
+from core.swarm.states import StateName
 
 ACTIVITIES = {
     Phase.IDLE: Activity.STARTING,
@@ -27,6 +39,12 @@ ACTIVITIES = {
     Phase.LOADING: Activity.CATCHING_UP,
     Phase.FINISHED: Activity.FINISHED,
 }
+SENTENCES = {
+    Activity.JOINING: "Looking for the others and for the newest state of the model.",
+    Activity.WAITING: "Welcoming people and watching: this peer does not train.",
+    Activity.HELPING: "Helping: this computer averages what the others have trained, and trains nothing itself.",
+}
+ASSISTING = "Helps to average: this line is too slow for its own gradients."
 WORKING = frozenset({Activity.TRAINING, Activity.AVERAGING})
 """Activities in which a peer's speed says something about what it gives."""
 
@@ -60,9 +78,7 @@ class Standpoint:
 def take_snapshot(at: Standpoint) -> Snapshot:
     """Everything people see, as of `at.now`."""
     activity = _activity(at)
-    participant, state = at.participant, None
-    if participant is not None:
-        state = participant.epochs.state
+    name = _name(at.participant)
     samples, speed = _together(at, activity)
     return Snapshot(
         version=VERSION,
@@ -73,7 +89,7 @@ def take_snapshot(at: Standpoint) -> Snapshot:
         contributing=at.contributing,
         collaboration=_collaboration(at),
         me=_mine(at, activity),
-        epoch=state.name.epoch if state is not None else 0,
+        epoch=name.epoch if name is not None else 0,
         epoch_samples=samples,
         samples_per_s=speed,
         peers=_peers(at, activity),
@@ -110,19 +126,31 @@ def _activity(at: Standpoint) -> Activity:
         return Activity.WAITING
     if not at.contributing or at.resting:
         return Activity.PAUSED
-    return ACTIVITIES[at.participant.epochs.phase]
+    if at.participant.settings.role == HELPER:
+        return Activity.HELPING
+    activity = ACTIVITIES[at.participant.epochs.phase]
+    assists = activity is Activity.TRAINING and at.participant.assisting.active
+    return Activity.HELPING if assists else activity
 
 
 def _together(at: Standpoint, activity: Activity) -> tuple[int, float]:
     """Samples and speed of the whole collaboration in this epoch."""
     participant = at.participant
-    if participant is None or participant.epochs.state is None:
+    name = _name(participant)
+    if participant is None or name is None:
         return 0, 0.0
-    name, mine = participant.epochs.state.name, participant.pending
+    mine = participant.pending
     return (
         participant.membership.samples(name, at.now) + mine.samples,
         participant.membership.samples_per_s(name, at.now) + _speed(activity, mine.samples_per_s),
     )
+
+
+def _name(participant: Participant | None) -> StateName | None:
+    """The state that the participant holds; of a helper, at which it stands."""
+    if participant is None or participant.epochs.state is None:
+        return None if participant is None else participant.standby.name
+    return participant.epochs.state.name
 
 
 def _speed(activity: Activity, samples_per_s: float) -> float:
@@ -152,6 +180,7 @@ def _reach(at: Standpoint) -> ReachView | None:
 
 def _mine(at: Standpoint, activity: Activity) -> Mine:
     pending = at.participant.pending if at.participant is not None else None
+    line = at.participant.rounds.lines.measured if at.participant is not None else Rates()
     row = at.ledger.row(at.me) if at.ledger is not None and at.me is not None else None
     return Mine(
         peer=short(at.me) if at.me is not None else "",
@@ -164,6 +193,8 @@ def _mine(at: Standpoint, activity: Activity) -> Mine:
         bytes_received=at.bytes_received,
         worker_pid=at.worker_pid,
         contributing_s=at.contributing_s,
+        line_up_bytes_per_s=float(line.up),
+        line_down_bytes_per_s=float(line.down),
     )
 
 
@@ -171,14 +202,14 @@ def _peers(at: Standpoint, activity: Activity) -> list[PeerView]:
     participant = at.participant
     if participant is None or at.me is None:
         return []
-    state = participant.epochs.state
+    name = _name(participant)
     me = PeerView(
         peer=short(at.me),
         name=at.name,
         is_me=True,
         role=participant.settings.role,
         activity=activity.value,
-        epoch=state.name.epoch if state is not None else 0,
+        epoch=name.epoch if name is not None else 0,
         samples_pending=participant.pending.samples,
         samples_per_s=_speed(activity, participant.pending.samples_per_s),
     )
@@ -192,6 +223,8 @@ def _peer(peer: PeerId, report: Report, *, silent: bool) -> PeerView:
         activity = Activity.WAITING
     elif report.activity == Phase.IDLE.value:
         activity = Activity.PAUSED
+    elif report.activity == HELPING:
+        activity = Activity.HELPING
     else:
         activity = ACTIVITIES.get(_phase(report.activity), Activity.WAITING)
     return PeerView(
@@ -223,10 +256,10 @@ def _sentence(at: Standpoint, activity: Activity) -> str:
             return at.resting if at.contributing else by_you
         case Activity.STARTING:
             return at.stage if participant is None else "The training program is starting."
-        case Activity.JOINING:
-            return "Looking for the others and for the newest state of the model."
-        case Activity.WAITING:
-            return "Welcoming people and watching: this peer does not train."
+        case Activity.HELPING if participant is not None and participant.assisting.active:
+            return ASSISTING
+        case Activity.JOINING | Activity.WAITING | Activity.HELPING:
+            return SENTENCES[activity]
     assert participant is not None
     samples, _ = _together(at, activity)
     target = participant.settings.target_samples
@@ -239,7 +272,8 @@ def _sentence(at: Standpoint, activity: Activity) -> str:
                 return f"Training {company}: all {amount(target)} samples for epoch {epoch + 1} are gathered."
             return f"Training {company}: {gathered(samples, target)} for epoch {epoch + 1}."
         case Activity.AVERAGING:
-            return f"Averaging {company}: everyone's work becomes epoch {epoch + 1} of the model."
+            meanwhile = " while training goes on" if participant.settings.averaging.overlaps else ""
+            return f"Averaging {company}{meanwhile}: everyone's work becomes epoch {epoch + 1} of the model."
         case Activity.CATCHING_UP:
             piece = participant.fetching
             share = f", {piece.done} of {piece.total} pieces are here" if piece is not None else ""

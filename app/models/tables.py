@@ -4,7 +4,7 @@ from PySide6.QtCore import QObject
 
 from app import text
 from app.models.keyed_table import Column, KeyedTable
-from core.api.snapshot import BACKBONE, PeerView, Standing
+from core.api.snapshot import BACKBONE, Activity, PeerView, Standing
 
 ACTIVITY_ICONS = frozenset(
     ("starting", "joining", "waiting", "catching_up", "training", "averaging", "paused", "finished", "problem")
@@ -71,6 +71,8 @@ def _role_icon(row: PeerView) -> str:
 
 
 def _peer_icon(row: PeerView) -> str:
+    if row.activity == Activity.HELPING:
+        return "averaging"
     return row.activity if row.activity in ACTIVITY_ICONS else "waiting"
 
 
@@ -80,7 +82,14 @@ def _standing_name(row: Standing) -> str:
 
 def _standing_whole(row: Standing) -> str:
     sentence = text.tr("{name}, peer {peer}, {epochs} epochs")
-    return sentence.format(name=_standing_name(row), peer=row.peer, epochs=text.count(row.epochs))
+    parts = [sentence.format(name=_standing_name(row), peer=row.peer, epochs=text.count(row.epochs))]
+    if row.rounds:
+        averaged = text.tr("averaged {numbers} numbers for everybody in {rounds} rounds")
+        parts.append(averaged.format(numbers=text.count(row.reduced), rounds=text.count(row.rounds)))
+    if row.relayed_bytes:
+        passed_on = text.tr("passed on {size} for computers that cannot be called")
+        parts.append(passed_on.format(size=text.size(row.relayed_bytes)))
+    return ", ".join(parts)
 
 
 def _share(row: Standing) -> float:

@@ -9,6 +9,8 @@ VOLUNTEER = "volunteer"
 """The role of a peer that trains."""
 BACKBONE = "backbone"
 """The role of a peer that is always on and does not train."""
+HELPER = "helper"
+"""The role of a peer that only averages what others have trained."""
 
 
 class Activity(StrEnum):
@@ -20,6 +22,7 @@ class Activity(StrEnum):
     CATCHING_UP = "catching_up"
     TRAINING = "training"
     AVERAGING = "averaging"
+    HELPING = "helping"
     PAUSED = "paused"
     FINISHED = "finished"
     PROBLEM = "problem"
@@ -64,6 +67,9 @@ class Mine(msgspec.Struct, frozen=True, kw_only=True):
     worker_pid: int | None = None
     contributing_s: float = 0.0
     """Seconds of contributing, in all runs of the program."""
+    line_up_bytes_per_s: float = 0.0
+    """What this computer's line has been seen to carry lately; 0: not known yet."""
+    line_down_bytes_per_s: float = 0.0
 
 
 class ReachView(msgspec.Struct, frozen=True):
@@ -83,7 +89,7 @@ class PeerView(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     is_me: bool
     role: str
-    """"volunteer" or "backbone"."""
+    """"volunteer", "backbone" or "helper"."""
     activity: str
     """An Activity's value, as that peer reports it."""
     epoch: int
@@ -102,6 +108,12 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     share: float
     """Share of all samples, 0 to 1."""
     epochs: int
+    rounds: int = 0
+    """Rounds of averaging that it helped to end, by their receipts."""
+    reduced: int = 0
+    """Numbers that it averaged for everybody, by the receipts."""
+    relayed_bytes: int = 0
+    """Carried for those that cannot be reached, as they attest in the receipts."""
 
 
 class CurvePoint(msgspec.Struct, frozen=True):

@@ -1,9 +1,13 @@
 """Who leads an attempt to form a group, and what the attempt is called."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
+from core.averaging.codecs import FEEDBACK
+from core.averaging.division import divide_groups, work_of
+from core.averaging.groups.placement import grid_of
 from core.averaging.messages import GROUP_MAX
-from core.averaging.plan import Member, Plan, apportion, chunk_count
+from core.averaging.plan import GRID, LIMITS_MAX, Member, PairLimit, Plan, Rates, chunk_count
 from core.base.ids import Key, PeerId, distance, hashed_key, node_key
 from core.base.manifest import AveragingNumbers
 
@@ -28,12 +32,6 @@ def call_rank(attempt: int, key: Key, leader: PeerId) -> tuple[int, int]:
     return attempt, distance(node_key(leader), key)
 
 
-def equal_shares(members: Sequence[Member], chunks: int) -> tuple[int, ...]:
-    """Chunks that each member reduces: the same for all who reduce, but for rounding; if nobody does, for all."""
-    weights = [int(member.reduces) for member in members]
-    return apportion(chunks, weights if any(weights) else [1] * len(members))
-
-
 def make_plan(  # noqa: PLR0913 - a plan is what it is
     members: Iterable[Member],
     numbers: AveragingNumbers,
@@ -44,6 +42,10 @@ def make_plan(  # noqa: PLR0913 - a plan is what it is
     state: tuple[int, bytes, int],
     numel: int,
     topology: str,
+    lines: Mapping[PeerId, Rates] = MappingProxyType({}),
+    limits: Mapping[tuple[PeerId, PeerId], int] = MappingProxyType({}),
+    stages: int = 1,
+    target_samples: int = 0,
 ) -> Plan:
     """The plan that `leader` publishes for at most GROUP_MAX `members`, itself among them.
 
@@ -55,13 +57,35 @@ def make_plan(  # noqa: PLR0913 - a plan is what it is
         leader: Who publishes the plan; first in the order of leaders.
         state: Epoch, lineage and attempt.
         numel: Numbers in the vector.
-        topology: Name of the topology.
+        topology: Name of the topology, where all average in one group.
+        lines: What is known of the members' lines.
+        limits: Bytes a second from one to another where less comes through than their lines would carry.
+        stages: Above 1: a grid of those who need the mean.  One group all the same where the codec needs feedback.
+        target_samples: See `work_of`; on a grid everybody gives all.
     """
     epoch, lineage, attempt = state
     ordered = tuple(sorted(members, key=lambda member: member.peer))
+    needing = tuple(member for member in ordered if member.receives)
+    if numbers.codec in FEEDBACK or len(needing) < 1 << stages or leader not in {member.peer for member in needing}:
+        stages = 1
+    ordered = ordered if stages == 1 else needing
     assert len(ordered) <= GROUP_MAX
     places = {PeerId(member.peer): index for index, member in enumerate(ordered)}
     successors = by_distance((peer for peer in places if peer != leader), key)
+    rates = tuple(lines.get(PeerId(member.peer), Rates()) for member in ordered) if lines else ()
+    slow = tuple(
+        PairLimit(places[a], places[b], rate)
+        for (a, b), rate in sorted(limits.items())
+        if a in places and b in places and rate > 0
+    )[:LIMITS_MAX]
+    chunks, gifts = divide_groups(
+        [group.members for group in grid_of(round_, tuple(places), stages).stages[0]],
+        ordered,
+        rates,
+        limits=slow,
+        chunks=chunk_count(numel, numbers.chunk_numel),
+        work=work_of(numel, numbers.codec, target_samples=target_samples if stages == 1 else 0),
+    )
     return Plan(
         round=round_,
         epoch=epoch,
@@ -70,10 +94,14 @@ def make_plan(  # noqa: PLR0913 - a plan is what it is
         numel=numel,
         chunk_numel=numbers.chunk_numel,
         codec=numbers.codec,
-        topology=topology,
+        topology=topology if stages == 1 else GRID,
         stall_timeout_s=numbers.stall_timeout_s,
         round_timeout_s=numbers.round_timeout_s,
         members=ordered,
-        chunks=equal_shares(ordered, chunk_count(numel, numbers.chunk_numel)),
+        chunks=chunks,
         leaders=tuple(places[peer] for peer in [leader, *successors]),
+        lines=rates,
+        limits=slow,
+        gifts=gifts,
+        stages=stages,
     )

@@ -34,6 +34,21 @@ class GroupFailed:
 
 
 @dataclass(frozen=True, slots=True)
+class PlanRefused:
+    """The plan of a round that was formed is bad: leave the round.  Looking goes on, with the same contribution."""
+
+    round: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class MemberRefused:
+    """A member does not follow the plan of a round that was formed, and the others go on without it."""
+
+    round: bytes
+    peer: PeerId
+
+
+@dataclass(frozen=True, slots=True)
 class Elsewhere:
     """A peer stands at another state."""
 

@@ -21,43 +21,62 @@ class Gathering:
     waiting: set[PeerId] = field(default_factory=set)
     hoped_for: set[PeerId] = field(default_factory=set)
     """Called, but lost lately: welcome in time, not waited for."""
+    helpers: set[PeerId] = field(default_factory=set)
+    """Called only to reduce for the others: waited for a moment, no longer."""
+    helped_by: float = 0.0
+    """When it goes on without helpers that have not answered, unix seconds."""
     ready: dict[PeerId, Member] = field(default_factory=dict)
     busy: int = 0
     """How many declined because they are promised to another round."""
 
     def knows(self, peer: PeerId) -> bool:
         """Whether `peer` has been called, and has not declined."""
-        return peer in self.waiting or peer in self.ready or peer in self.hoped_for
+        return peer in self.others
 
     @property
     def others(self) -> set[PeerId]:
         """Everybody who has been called and has not declined; the leader too, once it is ready."""
-        return self.waiting | self.hoped_for | self.ready.keys()
+        return self.waiting | self.hoped_for | self.helpers | self.ready.keys()
 
     @property
     def room(self) -> int:
         """How many more may be called; one place is the leader's."""
         return max(0, GROUP_MAX - len(self.others) - 1)
 
+    def complete(self, leader: PeerId, now: float) -> bool:
+        """Whether there is nobody left to wait for."""
+        return not self.waiting and leader in self.ready and (not self.helpers or now >= self.helped_by)
+
+    def deadline(self, leader: PeerId) -> float:
+        """When it goes on without some of those who have not answered."""
+        only_helpers = self.helpers and not self.waiting and leader in self.ready
+        return min(self.until, self.helped_by) if only_helpers else self.until
+
     def answer(self, peer: PeerId, message: Ready) -> bool:
-        """`peer` is ready; False when nobody asked it, or its loss is no number."""
-        if peer not in self.waiting | self.hoped_for or not math.isfinite(message.loss):
+        """`peer` is ready; False when nobody asked it, a number is none, or a helper brings samples."""
+        numbers = math.isfinite(message.loss) and math.isfinite(message.samples_per_s)
+        if peer not in self.waiting | self.hoped_for | self.helpers or not numbers:
+            return False
+        if peer in self.helpers and message.samples:
             return False
         self.without(peer)
-        self.ready[peer] = Member(peer, message.samples, message.loss, message.reduces)
+        self.ready[peer] = Member(
+            peer, message.samples, message.loss, message.reduces, message.receives, message.samples_per_s
+        )
         return True
 
     def without(self, peer: PeerId) -> None:
         """Do not count on `peer`."""
         self.waiting.discard(peer)
         self.hoped_for.discard(peer)
+        self.helpers.discard(peer)
         self.ready.pop(peer, None)
 
     def obstacle(self, leader: PeerId) -> str | None:
         """Why no plan is to be made of this, if so."""
         if leader not in self.ready:
             return "this computer's own contribution came too late"
-        if self.busy >= len(self.ready):
+        if self.busy >= sum(member.receives for member in self.ready.values()):
             return "the others are in another round"
         return None
 
@@ -73,6 +92,11 @@ class Promise:
     """When the plan is given up, unix seconds."""
     samples: int | None = None
     """What was offered; None until then."""
+    numel: int = 0
+    """Numbers in the vector, as the call says."""
+    reduces: bool = True
+    receives: bool = True
+    samples_per_s: float = 0.0
 
     def terms(self, me: PeerId, state: tuple[int, bytes], *, numel: int, topology: str, of: AveragingNumbers) -> Terms:
         """What the plan must say."""
@@ -88,4 +112,7 @@ class Promise:
             topology=topology,
             stall_timeout_s=of.stall_timeout_s,
             round_timeout_s=of.round_timeout_s,
+            reduces=self.reduces,
+            receives=self.receives,
+            samples_per_s=self.samples_per_s,
         )

@@ -24,8 +24,10 @@ Peer = Annotated[bytes, Meta(min_length=PEER_ID_BYTES, max_length=PEER_ID_BYTES)
 Epoch = Annotated[int, Meta(ge=0, lt=1 << 48)]
 Attempt = Annotated[int, Meta(ge=0, le=ATTEMPT_MAX)]
 Samples = Annotated[int, Meta(ge=0, le=SAMPLES_MAX)]
+SamplesPerS = Annotated[float, Meta(ge=0, le=1e12)]
 Index = Annotated[int, Meta(ge=0, lt=GROUP_MAX)]
 """A member's place in the plan; a share has the place of the member whose it is at first."""
+Numel = Annotated[int, Meta(ge=0, lt=1 << 40)]
 Version = Annotated[int, Meta(ge=0, le=VERSION_MAX)]
 Chunk = Annotated[int, Meta(ge=0, lt=SHARE_CHUNKS_MAX)]
 """A chunk's place in its share."""
@@ -64,6 +66,8 @@ class Call(Message, frozen=True, tag="averaging.call"):
     attempt: Attempt
     nonce: Annotated[int, Meta(ge=0, lt=1 << NONCE_BITS)]
     """Makes the round's id unique, even when its leader has forgotten the attempts before it."""
+    numel: Numel = 0
+    """Numbers in the vector; a helper without a model cannot know."""
 
 
 class Ready(Message, frozen=True, tag="averaging.ready"):
@@ -75,6 +79,10 @@ class Ready(Message, frozen=True, tag="averaging.ready"):
     """Mean training loss over these samples."""
     reduces: bool = True
     """False: others reach me only through relays, so I would rather be given no share to reduce (client mode)."""
+    receives: bool = True
+    """False: I have no model, so I need no mean (a helper)."""
+    samples_per_s: SamplesPerS = 0.0
+    """What I compute; 0: I do not know."""
 
 
 class Declined(Message, frozen=True, tag="averaging.declined"):
@@ -98,6 +106,12 @@ class Cancelled(Message, frozen=True, tag="averaging.cancelled"):
     """Who was called and did not answer: perhaps they have gone, and their samples with them."""
     samples: Samples | None = None
     """Too few to be worth a step: what those who were ready brought together."""
+
+
+class Refused(Message, frozen=True, tag="averaging.refused"):
+    """To the leader and the members: this plan is bad, so I do not follow it, nor should you."""
+
+    round: RoundId
 
 
 # --- a round ---------------------------------------------------------------------------------------------------------
@@ -137,6 +151,16 @@ class Mean(Message, frozen=True, tag="averaging.mean"):
     contributors: Bits
     """Whose parts are in it."""
     payload: memoryview
+
+
+class Tally(Message, frozen=True, tag="averaging.tally"):
+    """To a member that needs no mean, from the share's reducer: all its means are made."""
+
+    round: RoundId
+    share: Index
+    version: Version
+    present: Annotated[tuple[Chunk, ...], Meta(max_length=GROUP_MAX)]
+    """For each member how many of the means hold a part of it."""
 
 
 class Stalled(Message, frozen=True, tag="averaging.stalled"):
@@ -191,5 +215,5 @@ class Leaving(Message, frozen=True, tag="averaging.leaving"):
     round: RoundId
 
 
-ROUND_MESSAGES: Final = (Open, Part, Mean, Stalled, Order, Status, Commit, Leaving)
-RoundMessage = Open | Part | Mean | Stalled | Order | Status | Commit | Leaving
+ROUND_MESSAGES: Final = (Open, Part, Mean, Tally, Stalled, Order, Status, Commit, Leaving)
+RoundMessage = Open | Part | Mean | Tally | Stalled | Order | Status | Commit | Leaving

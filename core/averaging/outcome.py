@@ -7,29 +7,40 @@ from core.base.ids import PeerId, hashed_key
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A committed round.  Every field but the last two is the same on all members."""
+    """A committed round.  All but `left_out`, `seconds` and `payload_bytes` is the same on all members."""
 
     round: bytes
     versions: tuple[int, ...]
     """One per share.  Equal versions of the same round are equal means, bit for bit."""
+    makers: tuple[int, ...]
+    """Which member made the means of each share, as its place in the plan."""
     contributors: tuple[tuple[PeerId, int], ...]
-    """Who is in the mean, at least in part, and with how many samples."""
+    """Who is in the mean, at least in part, and how many samples it has contributed from."""
+    present: tuple[int, ...]
+    """In how many chunks of the mean each contributor is, in their order."""
     missing: tuple[tuple[PeerId, int], ...]
-    """Whose contribution lacks how many chunks; members without samples have nothing to lack."""
+    """Whose contribution lacks how many of the chunks that it was to give, by the plan."""
     chunk_total: int
-    """Chunks in the vector: who lacks all of them is no contributor."""
+    """Chunks in the vector."""
     samples: int
-    """Sum over the contributors."""
+    """Sum over the contributors, each with the part of its contribution that is in the mean; rounded up."""
     loss: float
-    """Mean training loss over the contributors' samples; 0 without any."""
+    """Mean training loss over these samples; 0 without any."""
+    left_out: tuple[tuple[int, int], ...]
+    """Where this member's own contribution is not in the mean, as planned or not: begin and end of each stretch of the
+    vector."""
     seconds: float
     """From this member's start to its end."""
     payload_bytes: int
     """Payload this member sent and received."""
+    content: bytes = b""
+    """Names the mean where versions do not: on a grid, whose groups have versions of their own."""
 
     @property
     def fingerprint(self) -> bytes:
         """32 bytes, equal exactly for equal means: names what the round made of its state."""
+        if self.content:
+            return hashed_key(b"outcome of a grid", self.round, self.content)
         return hashed_key(b"outcome", self.round, *(version.to_bytes(4, "big") for version in self.versions))
 
 

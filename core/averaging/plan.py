@@ -8,6 +8,10 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
+from core.averaging.balance.fleet import WHOLE_GIFT
+from core.averaging.codecs import FEEDBACK
+from core.averaging.groups.iterations import STAGES_MAX
+from core.averaging.groups.placement import Grid, grid_of
 from core.averaging.messages import (
     GROUP_MAX,
     SHARE_CHUNKS_MAX,
@@ -20,8 +24,10 @@ from core.averaging.messages import (
     Lineage,
     Peer,
     Ready,
+    Refused,
     RoundId,
     Samples,
+    SamplesPerS,
     Wanted,
 )
 from core.base.ids import PeerId
@@ -29,6 +35,12 @@ from core.base.problems import RemoteProblem
 from core.base.wire import Message
 
 Count = Annotated[int, Meta(ge=0, lt=SHARE_CHUNKS_MAX)]
+Gift = Annotated[int, Meta(ge=0, le=WHOLE_GIFT)]
+Rate = Annotated[int, Meta(ge=0, lt=1 << 50)]
+"""Whole bytes a second."""
+LIMITS_MAX: Final = 1024
+GRID: Final = "grid"
+"""Topology of the plans that have more than one stage."""
 Name = Annotated[str, Meta(max_length=80)]
 Seconds = Annotated[float, Meta(gt=0, le=3600)]
 
@@ -42,6 +54,25 @@ class Member(msgspec.Struct, frozen=True, array_like=True):
     loss: Annotated[float, Meta(ge=-1e30, le=1e30)]
     reduces: bool = True
     """False: it has asked for no share."""
+    receives: bool = True
+    """False: a helper without a model, which needs no mean."""
+    samples_per_s: SamplesPerS = 0.0
+    """What it computes, as it says itself; 0: unknown."""
+
+
+class Rates(msgspec.Struct, frozen=True, array_like=True):
+    """A member's line as the plan takes it; 0: nobody knows."""
+
+    up: Rate = 0
+    down: Rate = 0
+
+
+class PairLimit(msgspec.Struct, frozen=True, array_like=True):
+    """From one member to another less comes through than the lines of both would carry."""
+
+    sender: Index
+    receiver: Index
+    rate: Annotated[int, Meta(ge=1, lt=1 << 50)]
 
 
 class Plan(Message, frozen=True, kw_only=True, tag="averaging.plan"):
@@ -64,6 +95,14 @@ class Plan(Message, frozen=True, kw_only=True, tag="averaging.plan"):
     """How many chunks each member reduces: member 0 the first ones, and so on."""
     leaders: Annotated[tuple[Index, ...], Meta(min_length=1, max_length=GROUP_MAX)]
     """All members in the order in which they lead, should those before them fail."""
+    lines: Annotated[tuple[Rates, ...], Meta(max_length=GROUP_MAX)] = ()
+    """Each member's line, from which the shares follow; empty: nobody knows anything."""
+    limits: Annotated[tuple[PairLimit, ...], Meta(max_length=LIMITS_MAX)] = ()
+    """Slow pairs, in ascending order."""
+    gifts: Annotated[tuple[Gift, ...], Meta(max_length=GROUP_MAX)] = ()
+    """How many 256ths of its chunks each member gives (`balance.gifts`); empty: everybody gives all."""
+    stages: Annotated[int, Meta(ge=1, le=STAGES_MAX)] = 1
+    """Of a grid: in how many stages it averages; `chunks` and `gifts` are those of the first stage's groups."""
 
     @property
     def chunk_total(self) -> int:
@@ -75,6 +114,15 @@ class Plan(Message, frozen=True, kw_only=True, tag="averaging.plan"):
         """The members' keys, in order."""
         return tuple(PeerId(member.peer) for member in self.members)
 
+    @property
+    def grid(self) -> Grid:
+        """Who averages with whom in which stage; with one stage, all with all."""
+        return grid_of(self.round, self.peers, self.stages)
+
+    def gift(self, member: int) -> int:
+        """How many 256ths of its chunks the member with this index gives."""
+        return self.gifts[member] if self.gifts else WHOLE_GIFT
+
     def span(self, chunk: int) -> slice:
         """Where chunk number `chunk` of the whole vector lies."""
         return slice(chunk * self.chunk_numel, min((chunk + 1) * self.chunk_numel, self.numel))
@@ -84,8 +132,8 @@ class Plan(Message, frozen=True, kw_only=True, tag="averaging.plan"):
         return sum(self.chunks[:share])
 
 
-GROUP_MESSAGES: Final = (Wanted, Call, Ready, Declined, Cancelled, Plan)
-GroupMessage = Wanted | Call | Ready | Declined | Cancelled | Plan
+GROUP_MESSAGES: Final = (Wanted, Call, Ready, Declined, Cancelled, Plan, Refused)
+GroupMessage = Wanted | Call | Ready | Declined | Cancelled | Plan | Refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +151,9 @@ class Terms:
     topology: str
     stall_timeout_s: float
     round_timeout_s: float
+    reduces: bool = True
+    receives: bool = True
+    samples_per_s: float = 0.0
 
 
 def chunk_count(numel: int, chunk_numel: int) -> int:
@@ -144,7 +195,6 @@ def check_plan(plan: Plan, terms: Terms) -> None:
         terms.numel,
         terms.chunk_numel,
         terms.codec,
-        terms.topology,
         terms.stall_timeout_s,
         terms.round_timeout_s,
     )
@@ -155,20 +205,35 @@ def check_plan(plan: Plan, terms: Terms) -> None:
         plan.numel,
         plan.chunk_numel,
         plan.codec,
-        plan.topology,
         plan.stall_timeout_s,
         plan.round_timeout_s,
     )
     if ours != theirs:
         raise RemoteProblem("the plan is for another round, vector or manifest")
-    if [m.samples for m in plan.members if m.peer == terms.me] != [terms.samples]:
+    mine = (terms.samples, terms.reduces, terms.receives, terms.samples_per_s)
+    if [(m.samples, m.reduces, m.receives, m.samples_per_s) for m in plan.members if m.peer == terms.me] != [mine]:
         raise RemoteProblem("the plan does not have me with my samples")
     peers = plan.peers
     if list(peers) != sorted(set(peers)):
         raise RemoteProblem("the plan's members are not in order, or not distinct")
-    if len(plan.chunks) != len(peers) or sum(plan.chunks) != plan.chunk_total:
+    _check_topology(plan, terms)
+    groups = (range(len(peers)),) if plan.stages == 1 else tuple(group.members for group in plan.grid.stages[0])
+    if len(plan.chunks) != len(peers) or any(sum(plan.chunks[m] for m in g) != plan.chunk_total for g in groups):
         raise RemoteProblem("the plan's shares do not make up the vector")
+    if any(len(column) not in {0, len(peers)} for column in (plan.lines, plan.gifts)):
+        raise RemoteProblem("the plan's lines or gifts are not one for each member")
+    pairs = [(limit.sender, limit.receiver) for limit in plan.limits]
+    if pairs != sorted(set(pairs)) or any(a == b or max(a, b) >= len(peers) for a, b in pairs):
+        raise RemoteProblem("the plan's slow pairs are not its members, or not in order")
     if sorted(plan.leaders) != list(range(len(peers))):
         raise RemoteProblem("the plan's leaders are not its members")
-    if not all(math.isfinite(member.loss) for member in plan.members):
-        raise RemoteProblem("a loss in the plan is not a number")
+    if not all(math.isfinite(member.loss) and math.isfinite(member.samples_per_s) for member in plan.members):
+        raise RemoteProblem("a loss or a speed in the plan is not a number")
+
+
+def _check_topology(plan: Plan, terms: Terms) -> None:
+    topology = terms.topology if plan.stages == 1 else GRID
+    if plan.topology != topology or (plan.stages > 1 and len(plan.members) < 1 << plan.stages):
+        raise RemoteProblem("the plan's topology does not fit its stages or its members")
+    if plan.stages > 1 and (plan.codec in FEEDBACK or not all(member.receives for member in plan.members)):
+        raise RemoteProblem("the plan is a grid, which neither its codec nor its helpers can take part in")

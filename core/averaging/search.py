@@ -12,6 +12,8 @@ CALL_PATIENCE = 0.5
 """Part of the gather timeout after which a leader that was asked, and is silent, is passed over."""
 ATTEMPT_LEAP = 16
 """How many attempts ahead of our own another peer's count is believed."""
+PLAIN_AFTER = 4
+"""From this attempt at a state on, plans take nobody's line for anything: equal shares, which nobody refuses."""
 POOR_MAX = 3
 """Rests after calls of ours that came to nothing are doubled so often: somebody says it has samples, and has not."""
 
@@ -37,6 +39,8 @@ class Search:
         self.attempt = 0
         self.looking = False
         """The target is reached: a group is to be found."""
+        self.refused: set[PeerId] = set()
+        """Whose plans were bad: in this state they are not followed any more."""
         self.lost: set[PeerId] = set()
         """Candidates whose streams have ended and that have not been heard since."""
         self.asked: PeerId | None = None
@@ -50,6 +54,7 @@ class Search:
         self.attempt = self._poor = 0
         self._rests_until = 0.0
         self._unfit = set()
+        self.refused = set()
 
     def pause(self) -> None:
         """Something is under way, or has just ended: nobody is asked for the moment."""
@@ -83,6 +88,13 @@ class Search:
         self.pause()
         self.next_attempt()
 
+    def look_again(self, leader: PeerId) -> None:
+        """A plan of `leader` was refused: whoever was in it looks for the next one at once."""
+        self.unfit(leader)
+        self.pause()
+        self.next_attempt()
+        self.looking = True
+
     def retry_later(self, now: float) -> None:
         """Begin the next attempt in a while."""
         self.next_attempt()
@@ -100,7 +112,8 @@ class Search:
 
     def leader(self, candidates: Sequence[PeerId], key: Key, *, now: float) -> PeerId:
         """Who is to call: the nearest to the attempt's key among those that may be relied on, perhaps this peer."""
-        shunned = (self._unfit | self.lost) - {self._me}
+        refused = self.refused if self.attempt < PLAIN_AFTER else set()
+        shunned = (self._unfit | refused | self.lost) - {self._me}
         fit = [peer for peer in candidates if peer not in shunned and not self.patience.over(peer, now)]
         return by_distance(fit, key)[0]
 

@@ -10,6 +10,7 @@ from random import Random
 import aiohttp
 import msgspec
 
+from core.averaging.codecs import check_codec
 from core.backbone.link import Link
 from core.backbone.welcome import KnownPeer, PassGrant, PassRequest, Refusal
 from core.base.content import digest
@@ -111,6 +112,7 @@ class Joining:
             raise NotTrusted(
                 "The backbone offers another collaboration than the link names.", hint="Ask the organiser for the link."
             )
+        check_codec(manifest.averaging.codec)
         verify_authority(authority, manifest.authority_id)
         write_atomic(self._folder / "manifest.json", manifest_data)
         async with self._session(_trusting(authority)) as session:

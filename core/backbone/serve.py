@@ -1,6 +1,7 @@
 """A backbone peer: founds the swarm, lets people in, watches.  It does not train (S000 3.3)."""
 
 import asyncio
+import logging
 import socket
 import sys
 from pathlib import Path
@@ -10,19 +11,23 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from core.averaging.attesting import Receipted
+from core.averaging.receipts import Receipt
 from core.backbone.authority import Authority
 from core.backbone.charter import Charter
 from core.backbone.link import Link
 from core.backbone.remembered import Remembered
 from core.backbone.welcome import KnownPeer, WelcomeDesk
-from core.base.problems import Busy, Damaged
+from core.base.problems import Busy, Damaged, Problem
 from core.base.signing import SEED_BYTES, Ed25519Verifier, KeyPair
 from core.base.wire import MessageCodec
 from core.dht.events import Learned
 from core.dht.messages import DHT_MESSAGES
 from core.durable import read_bounded, set_aside, write_atomic
 from core.leash import hold_leash, stop_on_signals
+from core.ledger.receipts import ReceiptLog
 from core.lock import held
+from core.nat.events import ReachChanged
 from core.nat.messages import NAT_MESSAGES
 from core.nat.relay import RelaySettings
 from core.net.clock import Clock
@@ -37,12 +42,17 @@ from core.swarm.participant import Participant, ParticipantSettings
 from core.swarm.rounds import Rounds
 from core.workers.state_files import DiskStateSink
 
+_LOG = logging.getLogger(__name__)
+
 CONTACTS_MAX = 8
 PORTS = "ports.json"
 PEERS = "peers.json"
+RECEIPTS = "receipts"
 REMEMBER_S = 30.0
 PASS_RENEW_S = 6 * 3600.0
 LOCK = "backbone.lock"
+HELP_BYTES = 512 * 1024 * 1024
+"""A backbone is there all the time and has no model: it averages for the others what their lines are too slow for."""
 LEAVING_S = 10.0
 """A backbone that was just told to stop has so long to leave."""
 BACKBONE_RELAY = RelaySettings(
@@ -108,14 +118,26 @@ class Backbone:
         bind: Address to listen on.
         host: Address that others are told.
         ports: The ones to listen at; 0: those of the last time, or any.
+        help_bytes: Memory for averaging what others have trained; 0: do not.
     """
 
-    def __init__(self, *, charter: Charter, bind: str, host: str, clock: Clock, ports: Ports = ANY_PORTS) -> None:
+    def __init__(
+        self,
+        *,
+        charter: Charter,
+        bind: str,
+        host: str,
+        clock: Clock,
+        ports: Ports = ANY_PORTS,
+        help_bytes: int = HELP_BYTES,
+    ) -> None:
         self._charter = charter
         self._bind = bind
         self._address = host
         self._clock = clock
         self._wanted = ports
+        self._help_bytes = help_bytes
+        self._receipts = ReceiptLog(charter.folder / RECEIPTS)
         self._key = backbone_key(charter.folder / "backbone.key")
         self._authority = Authority(charter.authority, charter.manifest.id)
         self.participant = Participant(
@@ -184,6 +206,8 @@ class Backbone:
         for contact in known:
             self._host.learn(contact.peer_id, contact.host, contact.port)
         self._host.perform(self.participant.start(known, host=self._address, port=self._port, now=self._clock.now()))
+        if self._help_bytes:
+            self._host.perform(self.participant.help(self._help_bytes, self._clock.now()))
         return Link(self._address, desk_port, self._charter.manifest.id, self._charter.invite)
 
     async def serve(self, stop: asyncio.Event) -> None:
@@ -229,11 +253,31 @@ class Backbone:
 
     def _on_event(self, event: Any, now: float) -> None:
         del now
-        if isinstance(event, Learned):
-            self._host.learn(event.contact.peer_id, event.contact.host, event.contact.port)
+        match event:
+            case Learned(contact=contact):
+                self._host.learn(contact.peer_id, contact.host, contact.port)
+            case ReachChanged(reach=reach):
+                self.participant.rounds.reduces = not reach.client
+            case Receipted(receipt=receipt):
+                self._keep(receipt)
+
+    def _keep(self, receipt: Receipt) -> None:
+        """A full disk costs receipts, not the collaboration."""
+        try:
+            self._receipts.append(receipt)
+        except Problem as problem:
+            _LOG.warning("a receipt is not kept: %s", problem)
 
 
-async def serve_backbone(*, charter: Charter, bind: str, host: str, leash: bool, ports: Ports = ANY_PORTS) -> None:
+async def serve_backbone(
+    *,
+    charter: Charter,
+    bind: str,
+    host: str,
+    leash: bool,
+    ports: Ports = ANY_PORTS,
+    help_bytes: int = HELP_BYTES,
+) -> None:
     """Run a backbone until it is told to stop; says its link on stdout, as one JSON line.
 
     Args:
@@ -242,6 +286,7 @@ async def serve_backbone(*, charter: Charter, bind: str, host: str, leash: bool,
         host: Address that others are told.
         leash: End also when stdin closes.  Without it a backbone outlives the terminal that started it.
         ports: The ones to listen at; 0: those of the last time, or any.
+        help_bytes: Memory for averaging what others have trained; 0: do not.
 
     Raises:
         Busy: a backbone runs on this charter, or another program has a port that was asked for.
@@ -252,7 +297,7 @@ async def serve_backbone(*, charter: Charter, bind: str, host: str, leash: bool,
     stop_on_signals(stop.set)
     taken = Busy("A backbone runs on this charter already.", hint="Hand out its link, or stop it and start again.")
     async with held(charter.folder / LOCK, patience_s=LEAVING_S, otherwise=taken):
-        backbone = Backbone(charter=charter, bind=bind, host=host, clock=Clock(), ports=ports)
+        backbone = Backbone(charter=charter, bind=bind, host=host, clock=Clock(), ports=ports, help_bytes=help_bytes)
         link = await backbone.open()
         if backbone.moved_from:
             sys.stderr.write(

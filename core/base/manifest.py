@@ -47,6 +47,18 @@ class AveragingNumbers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     """How long a peer of a round may be silent before the round goes on without it."""
     round_timeout_s: Seconds = 30.0
     """The round's own deadline, counted from its plan."""
+    delayed: bool | msgspec.UnsetType = msgspec.UNSET
+    """Whether gradients are computed while the round before is averaged (delayed parameter updates, S000 3.2).  Absent
+    means no, in the signed text too, so that a manifest without it keeps its name."""
+
+    partial: bool | msgspec.UnsetType = msgspec.UNSET
+    """Whether a plan may ask a member with a slow line for less than its whole contribution (c_i of S000 3.2), where
+    steps then follow faster.  Only together with `delayed`; absent means no."""
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether computing goes on while a round is averaged: gradients may then be one step stale, never more."""
+        return self.delayed is True
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -1,4 +1,8 @@
-"""`potluck bench averaging`: rounds of butterfly all-reduce between processes, over TLS on this computer's loopback."""
+"""`potluck bench averaging`: rounds of butterfly all-reduce between processes, each with a group found anew.
+
+On this computer's loopback, or each process on a line of its own (`--fleet`); beside hivemind and gloo where they are
+named.  Everything between our processes is encrypted.
+"""
 
 import argparse
 import asyncio
@@ -6,19 +10,25 @@ import os
 import statistics
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from core.api.numbers import amount
+from core.bench import averaging_rivals as rivals
 from core.bench.children import Child, children, hear_all
-from core.bench.peer import Done, Go, Listening, Meet, Setup
+from core.bench.fleets import Computer, fleet_of
+from core.bench.limits import Limits, flown
+from core.bench.lines import Lines
+from core.bench.words import Done, Go, Listening, Meet, Met, Setup
 from core.net.clock import Clock
 
-START_S = 120.0
-ROUND_S = 180.0
-LEAD_S = 0.2
+START_S = 180.0
+ROUND_S = 300.0
+LEAD_S = 0.1
 """From the command to the common start."""
-CHUNK_NUMEL = 65_536
 
 
 class Spread(msgspec.Struct, frozen=True):
@@ -38,9 +48,11 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     codec: str
     rounds: int
     seconds: Spread
-    """From the common start to the last peer's end."""
+    """From the first member that knew the plan to the last that held the mean."""
+    matchmaking_s: Spread
+    """From the common start to the plan."""
     cpu_s: Spread
-    """Of all processes, per round."""
+    """Of all processes, per round with its matchmaking."""
     wire_bytes: int
     """Sent by all peers in one round, TLS and all (median)."""
     relative_error: float
@@ -50,70 +62,183 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     truncated_rounds: int
     """In which some contribution is missing in part."""
     failed_rounds: int
+    """Which some peer left without a mean, or in which the peers were not one group."""
+    repeated: list[str]
+    """Why attempts came to nothing that were followed by another."""
+    memory: float
+    """What a round needs beside the contribution, in its bytes: the mean (1), and by how much a process grew."""
     cpus: int
+    limits: Limits | None = None
+    """On a fleet's lines: what the lines allow."""
+    hivemind: dict[str, Any] = {}
+    gloo: dict[str, Any] = {}
+    ratios: dict[str, float] = {}
+    """Ours over theirs, medians; below 1 is faster."""
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be measured."""
+
+    numel: int
+    codec: str
+    rounds: int
+    warm: int = 0
+    """Rounds before those that count: the peers measure their lines meanwhile."""
 
 
 def run(args: argparse.Namespace) -> int:
     """Measure and print; the exit code is 1 if any round was truncated, failed or unequal."""
-    report = asyncio.run(measure(args.peers, numel=args.numel, codec=args.codec, rounds=args.rounds))
+    report = asyncio.run(_measured(args))
     text = msgspec.json.encode(report).decode() if args.json else _sentences(report)
     sys.stdout.write(text + "\n")
     return 0 if report.identical and not report.truncated_rounds and not report.failed_rounds else 1
 
 
 async def measure(peers: int, *, numel: int, codec: str, rounds: int) -> Report:
-    """Run `rounds` rounds between `peers` processes.
+    """Run `rounds` rounds between `peers` processes on loopback.
 
     Raises:
         Problem: a process ended or hangs.
     """
+    job = Run(numel=numel, codec=codec, rounds=rounds)
     async with children("core.bench.peer", peers) as group:
-        for index, child in enumerate(group):
-            child.tell(Setup(index=index, peers=peers, numel=numel, codec=codec, chunk_numel=CHUNK_NUMEL))
-        ports = [listening.port for listening in await hear_all(group, Listening, timeout_s=START_S)]
-        for child in group:
-            child.tell(Meet(ports=ports))
-        clock = Clock()
-        results = [await _round(group, number, clock) for number in range(rounds)]
-    return _report(results, numel=numel, codec=codec)
+        setups = [Setup(index=index, peers=peers, numel=numel, codec=codec) for index in range(peers)]
+        return _report(await _rounds(group, setups, job), job)
 
 
-async def _round(group: Sequence[Child], number: int, clock: Clock) -> list[Done]:
-    at = clock.now() + LEAD_S
+async def measure_fleet(fleet: Sequence[Computer], job: Run) -> Report:
+    """Run rounds between processes on lines of their own, which they are not told; as root.
+
+    Raises:
+        UserProblem: there can be no such lines here.
+        Problem: a process ended or hangs.
+    """
+    with ExitStack() as stack:
+        lines = stack.enter_context(Lines(fleet))
+        setups = [
+            Setup(
+                index=index,
+                peers=len(fleet),
+                numel=job.numel,
+                codec=job.codec,
+                bind=lines.address(index),
+                client=computer.client,
+                helps=computer.helps,
+                round_s=ROUND_S,
+            )
+            for index, computer in enumerate(fleet)
+        ]
+        async with children("core.bench.peer", len(fleet), inside=lines.inside) as group:
+            results = await _rounds(group, setups, job)
+        report = _report(results, job)
+        limits = await flown(
+            lines, fleet, job.numel, codec=job.codec, last=results[-1][0], seconds=report.seconds.median
+        )
+    return msgspec.structs.replace(report, limits=limits)
+
+
+async def _measured(args: argparse.Namespace) -> Report:
+    job = Run(numel=args.numel, codec=args.codec, rounds=args.rounds, warm=args.warm if args.fleet else 0)
+    if args.fleet:
+        report = await measure_fleet(fleet_of(args.fleet), job)
+    else:
+        report = await measure(args.peers, numel=job.numel, codec=job.codec, rounds=job.rounds)
+    if not args.hivemind or not args.peers_scripts:
+        return report
+    return await _beside(report, args, Path(args.hivemind), Path(args.peers_scripts))
+
+
+async def _beside(report: Report, args: argparse.Namespace, python: Path, scripts: Path) -> Report:
+    """The same with hivemind, in the same hour on the same computer."""
+    ours = {"seconds": report.seconds.median, "cpu_s": report.cpu_s.median}
+    if args.fleet:
+        found = await rivals.hivemind_on_lines(
+            python, scripts, fleet=args.fleet, numel=args.numel, rounds=min(args.rounds, 3)
+        )
+        ratios = {"hivemind": round(ours["seconds"] / found["best_s"], 3)}
+        return msgspec.structs.replace(report, hivemind=found, ratios=ratios)
+    found = await rivals.hivemind(
+        python, scripts, peers=report.peers, numel=report.numel, codec=report.codec, rounds=args.rounds
+    )
+    gloo = await rivals.gloo(python, scripts, peers=report.peers, numel=report.numel)
+    theirs = {
+        "hivemind": (ours["seconds"], rivals.median_of(found.get("allreduce_s"))),
+        "hivemind_cpu": (ours["cpu_s"], rivals.median_of(found.get("cpu_s_round"))),
+        "gloo": (ours["seconds"], rivals.median_of(gloo.get("allreduce_s"))),
+    }
+    ratios = {name: round(mine / their, 3) for name, (mine, their) in theirs.items() if their}
+    return msgspec.structs.replace(report, hivemind=found, gloo=gloo, ratios=ratios)
+
+
+async def _rounds(group: Sequence[Child], setups: Sequence[Setup], job: Run) -> list[list[Done]]:
+    for child, setup in zip(group, setups, strict=True):
+        child.tell(setup)
+    ports = [listening.port for listening in await hear_all(group, Listening, timeout_s=START_S)]
+    addresses = [(setup.bind, port) for setup, port in zip(setups, ports, strict=True)]
     for child in group:
-        child.tell(Go(number=number, at=at))
+        child.tell(Meet(addresses=addresses, helpers=[setup.index for setup in setups if setup.helps]))
+    await hear_all(group, Met, timeout_s=START_S)
+    clock = Clock()
+    results: list[list[Done]] = []
+    for number in range(job.warm + job.rounds):
+        facts = [peer.facts for peer in results[-1]] if results else []
+        results.append(await _round(group, Go(number=number, at=clock.now() + LEAD_S, facts=facts)))
+    return results[job.warm :]
+
+
+async def _round(group: Sequence[Child], go: Go) -> list[Done]:
+    for child in group:
+        child.tell(go)
     return await hear_all(group, Done, timeout_s=ROUND_S)
 
 
-def _report(results: Sequence[Sequence[Done]], *, numel: int, codec: str) -> Report:
-    whole = [done for done in results if not any(peer.failed for peer in done)]
+def _report(results: Sequence[Sequence[Done]], job: Run) -> Report:
+    whole = [done for done in results if all(peer.ended and peer.members == len(done) for peer in done)]
     return Report(
         peers=len(results[0]),
-        numel=numel,
-        codec=codec,
+        numel=job.numel,
+        codec=job.codec,
         rounds=len(results),
-        seconds=_spread([max(peer.seconds for peer in done) for done in results]),
+        seconds=_spread([max(p.ended_s for p in done) - min(p.formed_s for p in done) for done in whole]),
+        matchmaking_s=_spread([max(peer.formed_s for peer in done) for done in whole]),
         cpu_s=_spread([sum(peer.cpu_s for peer in done) for done in results]),
         wire_bytes=int(statistics.median(sum(peer.wire_bytes for peer in done) for done in results)),
-        relative_error=max((peer.relative_error for done in whole for peer in done), default=-1.0),
-        identical=all(len({peer.digest for peer in done}) == 1 for done in whole),
+        relative_error=max((p.relative_error for done in whole for p in done if p.digest), default=-1.0),
+        identical=all(len({peer.digest for peer in done if peer.digest}) == 1 for done in whole),
         truncated_rounds=sum(any(peer.missing_chunks for peer in done) for done in results),
         failed_rounds=len(results) - len(whole),
+        repeated=sorted({peer.failed for done in results for peer in done if peer.failed}),
+        memory=round(1 + max(peer.growth_bytes for done in results for peer in done) / (4 * job.numel), 3),
         cpus=os.cpu_count() or 1,
     )
 
 
 def _spread(values: Sequence[float]) -> Spread:
+    if not values:
+        return Spread(-1.0, -1.0, -1.0)
     return Spread(round(statistics.median(values), 4), round(min(values), 4), round(max(values), 4))
 
 
 def _sentences(report: Report) -> str:
-    seconds, cpu = report.seconds, report.cpu_s
-    return (
-        f"{report.peers} peers averaged {amount(report.numel)} numbers as {report.codec}, {report.rounds} times:\n"
-        f"  {seconds.median:.3f} s a round ({seconds.least:.3f} to {seconds.most:.3f}), "
-        f"{cpu.median:.2f} CPU seconds, {report.wire_bytes / 1e6:.0f} MB sent;\n"
-        f"  relative error {report.relative_error:.1e}, "
-        f"{'the same bits everywhere' if report.identical else 'NOT the same everywhere'}, "
-        f"{report.truncated_rounds} truncated, {report.failed_rounds} failed."
-    )
+    seconds, cpu, search = report.seconds, report.cpu_s, report.matchmaking_s
+    same = "the same bits everywhere" if report.identical else "NOT the same everywhere"
+    lines = [
+        f"{report.peers} peers averaged {amount(report.numel)} numbers as {report.codec}, {report.rounds} times:",
+        f"  {seconds.median:.3f} s a round ({seconds.least:.3f} to {seconds.most:.3f}),",
+        f"  {search.median:.3f} s to find its group, {cpu.median:.2f} CPU seconds,",
+        f"  {report.wire_bytes / 1e6:.0f} MB sent, relative error {report.relative_error:.1e}, {same},",
+        f"  {report.truncated_rounds} truncated, {report.failed_rounds} failed.",
+    ]
+    if report.limits is not None:
+        lines.append("  " + report.limits.sentence)
+    lines += [f"  {_ratio(name, value)}" for name, value in report.ratios.items()]
+    return "\n".join(lines)
+
+
+def _ratio(name: str, value: float) -> str:
+    what = {
+        "hivemind": "time over hivemind's",
+        "hivemind_cpu": "CPU seconds over hivemind's",
+        "gloo": "time over gloo's",
+    }
+    return f"{what[name]}: {value:.2f}"

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
@@ -62,16 +62,22 @@ class Child:
 
 
 @asynccontextmanager
-async def children(module: str, count: int) -> Any:
-    """`count` processes that run `python -m module`, each on one thread of numpy."""
+async def children(
+    module: str, count: int, *, inside: Callable[[int, Sequence[str]], Sequence[str]] = lambda _, order: order
+) -> Any:
+    """`count` processes that run `python -m module`, each on one thread of numpy.
+
+    Args:
+        module: What they run.
+        count: How many.
+        inside: Makes of a process's number and command line the one that runs it where it belongs.
+    """
     environment = dict(os.environ, OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
     started: list[Child] = []
     try:
-        for _ in range(count):
+        for index in range(count):
             process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-m",
-                module,
+                *inside(index, [sys.executable, "-m", module]),
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 env=environment,

@@ -1,161 +1,224 @@
-"""One peer of `potluck bench averaging`: a host, a vector, and one butterfly round after the other."""
+"""One peer of `potluck bench averaging`: a host, a vector, and one round after the other, its group found each time."""
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Sequence
+from random import Random
 from typing import Any
 
-import msgspec
 import numpy as np
+import psutil
 
-from core.averaging.election import make_plan
-from core.averaging.messages import ROUND_MESSAGES
-from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
-from core.averaging.plan import Member, Plan
-from core.averaging.topologies.butterfly import Butterfly
+from core.averaging.lines.facts import decode_facts, encode_facts
+from core.averaging.plan import Plan
 from core.base.content import digest
-from core.base.ids import Key, hashed_key
+from core.base.ids import PeerId, hashed_key
 from core.base.machine import Lost, Received, Tick
 from core.base.manifest import AveragingNumbers
+from core.base.signing import Ed25519Verifier
 from core.base.trace import Trace
 from core.bench.children import say, told
-from core.bench.stage import make_host, peer_id
+from core.bench.stage import MANIFEST_ID, keys, make_host, peer_id
+from core.bench.vectors import contribution, error_of, exact_mean, layout_of, samples_of
+from core.bench.words import Done, Go, Listening, Meet, Met, Setup
 from core.net.clock import Clock
+from core.swarm.rounds import Asked, Committed, Formed, Missed, Rounds
+from core.swarm.states import StateName
+
+LOOK_S = 0.05
+MISSED_MAX = 100
+"""Attempts at one round."""
 
 
-class Setup(msgspec.Struct, frozen=True, kw_only=True, tag="setup"):
-    """Be peer number `index` of `peers`."""
+class Averaging:
+    """The machine: rounds with matchmaking, and what they report.
 
-    index: int
-    peers: int
-    numel: int
-    codec: str
-    chunk_numel: int
+    Args:
+        setup: Which peer this is.
+        contribution: Shape (numel,).
+        result: Shape (numel,).
+    """
 
-
-class Meet(msgspec.Struct, frozen=True, kw_only=True, tag="meet"):
-    """The others listen on these ports, in order of their numbers."""
-
-    ports: list[int]
-
-
-class Go(msgspec.Struct, frozen=True, kw_only=True, tag="go"):
-    """Begin round `number` at `at`, unix seconds."""
-
-    number: int
-    at: float
-
-
-class Listening(msgspec.Struct, frozen=True, kw_only=True):
-    """The peer is ready."""
-
-    port: int
-
-
-class Done(msgspec.Struct, frozen=True, kw_only=True):
-    """How a round went for one peer."""
-
-    seconds: float
-    cpu_s: float
-    wire_bytes: int
-    """Sent, with TLS."""
-    missing_chunks: int
-    """Chunks of contributions that the mean lacks."""
-    failed: str
-    relative_error: float
-    digest: str
-    """Of the result: equal on all peers."""
-
-
-class Rounds:
-    """The machine: whichever round is running."""
-
-    def __init__(self) -> None:
-        self.round: Butterfly | None = None
+    def __init__(
+        self, setup: Setup, contribution: np.ndarray[Any, Any], result: np.ndarray[Any, Any], *, clock: Clock
+    ) -> None:
+        self._setup = setup
+        self._clock = clock
+        self.rounds = Rounds(
+            signer=keys(setup.index),
+            verifier=Ed25519Verifier(),
+            run=MANIFEST_ID,
+            averaging=numbers_of(setup),
+            minimum=0,
+            random=Random(setup.index),  # noqa: S311 - jitter
+            trace=Trace(),
+        )
+        self.rounds.reduces = not setup.client
+        if setup.helps:
+            self.rounds.help(setup.numel)
+        else:
+            self.rounds.vectors(contribution, result, layout=layout_of(setup.numel))
+        self.helpers: Sequence[int] = ()
+        self.formed_at = 0.0
+        self.plan: Plan | None = None
+        self.missed: list[str] = []
+        """Why attempts at this round came to nothing."""
+        self._number = 0
+        self.ended: asyncio.Queue[Committed] = asyncio.Queue()
 
     @property
     def deadline(self) -> float | None:
-        """The round's."""
-        return None if self.round is None else self.round.deadline
+        """The rounds'."""
+        return self.rounds.deadline
 
     def handle(self, event: Any, now: float) -> Sequence[Any]:
         """Pass on what concerns a round."""
-        if self.round is None or not isinstance(event, Received | Tick | Lost):
+        if not isinstance(event, Received | Tick | Lost):
             return []
-        return self.round.handle(event, now)
+        return self.follow(self.rounds.handle(event, now), now)
+
+    def stand(self, number: int, now: float) -> Sequence[Any]:
+        """Stand where round `number` begins: calls are welcome."""
+        self.formed_at = 0.0
+        self.missed = []
+        self._number = number
+        return self.look(now, full=False)
+
+    def look(self, now: float, *, full: bool = True) -> Sequence[Any]:
+        """Find the group."""
+        trainers = [peer_id(index) for index in range(self._setup.peers) if index not in self.helpers]
+        helpers = [peer_id(index) for index in self.helpers]
+        full = full and not self._setup.helps
+        return self.follow(
+            self.rounds.position(state_of(self._number), trainers, full=full, now=now, helpers=helpers), now
+        )
+
+    async def end(self, limit_s: float) -> Committed | None:
+        """The round's end; None if it has none within the time."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(limit_s):
+                return await self.ended.get()
+        return None
+
+    def follow(self, outputs: Sequence[Any], now: float) -> Sequence[Any]:
+        """Do what the trainer would, and note what happened."""
+        left: list[Any] = []
+        for output in outputs:
+            match output:
+                case Asked():
+                    left += self.follow(
+                        self.rounds.offer(samples=samples_of(self._setup.index), loss=1.0, now=now), now
+                    )
+                case Formed(plan=plan):
+                    self.formed_at = now
+                    self.plan = plan
+                case Missed(reason=reason):
+                    self.missed.append(reason)
+                    left += self.look(now) if len(self.missed) < MISSED_MAX else []
+                case Committed():
+                    self.ended.put_nowait(output)
+                case _:
+                    left.append(output)
+        return left
 
 
-def contribution(index: int, numel: int) -> np.ndarray[Any, np.dtype[np.float32]]:
-    """The vector of peer number `index`, shape (numel,)."""
-    return np.random.default_rng(index).standard_normal(numel, dtype=np.float32)
+def numbers_of(setup: Setup) -> AveragingNumbers:
+    """As a manifest would have them."""
+    return AveragingNumbers(codec=setup.codec, stall_timeout_s=20.0, round_timeout_s=setup.round_s)
 
 
-def samples_of(index: int) -> int:
-    """Its weight: none equals another."""
-    return 1000 + 100 * index
+def state_of(number: int) -> StateName:
+    """Where everybody stands in round `number`."""
+    return StateName(number, hashed_key(b"bench round", number.to_bytes(4, "big")))
 
 
-def exact_mean(peers: int, numel: int) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """The weighted mean of all vectors, shape (numel,)."""
-    total = np.zeros(numel)
-    for index in range(peers):
-        total += samples_of(index) * contribution(index, numel).astype(np.float64)
-    total /= sum(samples_of(index) for index in range(peers))
-    return total
+def in_order(plan: Plan, values: Sequence[int], *, peers: int) -> list[int]:
+    """What a plan says of its members, in the order of their numbers; 0 for who is none."""
+    places = {peer: place for place, peer in enumerate(plan.peers)}
+    everybody = (peer_id(index) for index in range(peers))
+    return [values[places[peer]] if peer in places else 0 for peer in everybody]
 
 
-def plan_of(setup: Setup, number: int) -> Plan:
-    """Everybody works out the same plan."""
-    members = [Member(peer_id(index), samples_of(index), 1.0) for index in range(setup.peers)]
-    numbers = AveragingNumbers(
-        codec=setup.codec, chunk_numel=setup.chunk_numel, stall_timeout_s=20.0, round_timeout_s=120.0
-    )
-    name = hashed_key(b"bench round", number.to_bytes(4, "big"))
-    return make_plan(
-        members,
-        numbers,
-        round_=name,
-        key=Key(name),
-        leader=peer_id(0),
-        state=(number, bytes(32), 0),
-        numel=setup.numel,
-        topology="butterfly",
-    )
+def no_event(event: Any, now: float) -> None:
+    """The machine reports nothing that anybody waits for."""
+    del event, now
+
+
+class Growth:
+    """How much memory this process takes beyond what it has at the beginning; looks every `LOOK_S`."""
+
+    def __init__(self) -> None:
+        self._process = psutil.Process()
+        self._before = self._process.memory_info().rss
+        self.bytes = 0
+        self._task = asyncio.get_running_loop().create_task(self._watch())
+
+    def stop(self) -> None:
+        """Look a last time."""
+        self._task.cancel()
+        self._look()
+
+    def _look(self) -> None:
+        self.bytes = max(self.bytes, self._process.memory_info().rss - self._before)
+
+    async def _watch(self) -> None:
+        while True:
+            self._look()
+            await asyncio.sleep(LOOK_S)
 
 
 async def serve(setup: Setup) -> None:
     """Take part until stdin ends."""
-    ended: asyncio.Queue[RoundFinished | RoundFailed] = asyncio.Queue()
-    clock, machine = Clock(), Rounds()
-    host = make_host(
-        setup.index, machine, messages=ROUND_MESSAGES, clock=clock, on_event=lambda event, _: ended.put_nowait(event)
-    )
+    clock = Clock()
     own, result = contribution(setup.index, setup.numel), np.empty(setup.numel, dtype=np.float32)
-    exact = exact_mean(setup.peers, setup.numel)
-    port = await host.start(bind="127.0.0.1")
-    say(Listening(port=port))
+    machine = Averaging(setup, own, result, clock=clock)
+    host = make_host(
+        setup.index,
+        machine,
+        messages=Rounds.MESSAGES,
+        clock=clock,
+        on_event=lambda _event, _now: None,
+        meter=machine.rounds.lines.meter,
+    )
+    say(Listening(port=await host.start(bind=setup.bind)))
     meet = await told(Meet)
-    for index, other in enumerate(meet.ports if meet is not None else []):
-        host.learn(peer_id(index), "127.0.0.1", other)
+    for index, (address, port) in enumerate(meet.addresses if meet is not None else []):
+        host.learn(PeerId(peer_id(index)), address, port)
+    machine.helpers = meet.helpers if meet is not None else []
+    givers = [index for index in range(setup.peers) if index not in machine.helpers]
+    exact = exact_mean(givers, setup.numel) if not setup.helps else np.empty(0)
+    say(Met())
     while (go := await told(Go)) is not None:
         result.fill(np.nan)
-        sent, cpu = host.stats.bytes_sent, time.process_time()
-        plan = plan_of(setup, go.number)
-        machine.round = Butterfly(peer_id(setup.index), plan, contribution=own, result=result, trace=Trace())
+        for index, facts in enumerate(go.facts):
+            machine.rounds.lines.heard(peer_id(index), decode_facts(facts))
+        host.perform(machine.stand(go.number, clock.now()))
         await asyncio.sleep(max(0.0, go.at - clock.now()))
-        host.perform(machine.round.start(clock.now()))
-        event = await ended.get()
-        seconds, cpu = clock.now() - go.at, time.process_time() - cpu
-        outcome: Outcome | None = event.outcome if isinstance(event, RoundFinished) else None
+        growth = Growth()
+        sent, cpu = host.stats.bytes_sent, time.process_time()
+        host.perform(machine.look(clock.now()))
+        ended = await machine.end(setup.round_s)
+        ended_s, cpu = clock.now() - go.at, time.process_time() - cpu
+        growth.stop()
         say(
             Done(
-                seconds=seconds,
+                formed_s=machine.formed_at - go.at,
+                ended_s=ended_s,
                 cpu_s=cpu,
                 wire_bytes=host.stats.bytes_sent - sent,
-                missing_chunks=sum(chunks for _, chunks in outcome.missing) if outcome else 0,
-                failed="" if isinstance(event, RoundFinished) else event.reason,
-                relative_error=float(np.linalg.norm(result - exact) / np.linalg.norm(exact)) if outcome else -1.0,
-                digest=digest(result.data.cast("B")).hex(),
+                members=len(machine.plan.members) if machine.plan else 0,
+                missing_chunks=sum(chunks for _, chunks in ended.record.missing) if ended else 0,
+                ended=ended is not None,
+                failed="; ".join(machine.missed),
+                relative_error=error_of(result, exact) if ended and not setup.helps else -1.0,
+                digest="" if setup.helps else digest(result.data.cast("B")).hex(),
+                facts=encode_facts(machine.rounds.lines.facts()),
+                growth_bytes=growth.bytes,
+                chunks=in_order(machine.plan, machine.plan.chunks, peers=setup.peers) if machine.plan else [],
+                gifts=in_order(machine.plan, machine.plan.gifts, peers=setup.peers)
+                if machine.plan and machine.plan.gifts
+                else [],
             )
         )
     await host.close()

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from core.averaging.lines.meter import Meter
 from core.backbone.authority import Authority
 from core.base.ids import PeerId, hashed_key
 from core.base.machine import Machine
@@ -33,6 +34,7 @@ def make_host(
     messages: Sequence[type[Message]],
     clock: Clock,
     on_event: Callable[[Any, float], None],
+    meter: Meter | None = None,
 ) -> Host:
     """A host with a pass, as the real ones."""
     authority = Authority(KeyPair(hashed_key(b"potluck bench authority")), MANIFEST_ID)
@@ -48,4 +50,5 @@ def make_host(
         clock=clock,
         trace=Trace(),
         on_event=on_event,
+        meter=meter,
     )

@@ -2,6 +2,9 @@
 
 from core.cli.options import Commands, add_json, calling, share, whole
 
+CODECS = ("raw", "fp16", "bf16", "u8", "b8", "q4", "adaptive")
+"""Those of core.averaging.codecs, which would take as long to import as most commands take in all."""
+
 
 def add(commands: Commands) -> None:
     """Add the commands to the program."""
@@ -18,14 +21,49 @@ def add(commands: Commands) -> None:
         metavar="N",
         help="numbers to average (default: 10 million)",
     )
-    averaging.add_argument("--codec", choices=("raw", "fp16"), default="raw", help="how numbers travel (default: raw)")
-    averaging.add_argument("--rounds", type=whole(1, 1000), default=5, metavar="N", help="default: 5")
+    averaging.add_argument("--codec", choices=CODECS, default="raw", help="how numbers travel (default: raw)")
+    averaging.add_argument("--rounds", type=whole(1, 100_000), default=5, metavar="N", help="default: 5")
+    averaging.add_argument(
+        "--fleet",
+        metavar="FLEET",
+        help="give each peer a line of its own, such as hetero8 or 100/40*2,20/5c (Linux, root)",
+    )
+    averaging.add_argument(
+        "--warm",
+        type=whole(0, 100),
+        default=8,
+        metavar="N",
+        help="rounds on a fleet before those that count (default: 8)",
+    )
+    averaging.add_argument("--hivemind", metavar="PYTHON", help="measure hivemind and gloo too, with this Python")
+    averaging.add_argument("--peers-scripts", metavar="DIR", help="the folder of the scripts that measure them")
     averaging.set_defaults(run=calling("core.bench.averaging:run"))
+
+    overlap = parts.add_parser("overlap", help="averaging beside computing, and after it, by real engines")
+    add_json(overlap)
+    overlap.add_argument("--peers", type=whole(2, 16), default=2, metavar="N", help="default: 2")
+    overlap.add_argument("--epochs", type=whole(1, 1000), default=6, metavar="N", help="steps each way (default: 6)")
+    overlap.add_argument(
+        "--seconds",
+        type=whole(1, 600),
+        default=10,
+        metavar="S",
+        help="about as long take computing and averaging each (default: 10)",
+    )
+    overlap.set_defaults(run=calling("core.bench.overlap:run"))
 
     streams = parts.add_parser("streams", help="one encrypted stream between two processes")
     add_json(streams)
     streams.add_argument("--mebibytes", type=whole(1, 100_000), default=256, metavar="N", help="default: 256")
     streams.set_defaults(run=calling("core.bench.streams:run"))
+
+    groups = parts.add_parser("groups", help="the best size of a group for a number of peers and a failure rate")
+    add_json(groups)
+    groups.add_argument("--peers", type=whole(2, 4096), nargs="+", metavar="N", help="default: 16 to 1024")
+    groups.add_argument(
+        "--failure-rates", type=share, nargs="+", metavar="P", help="of a peer in an iteration; default: 0.0001 to 0.2"
+    )
+    groups.set_defaults(run=calling("core.bench.groups:run"))
 
     dht = parts.add_parser("dht", help="stores and gets between real nodes of the DHT")
     add_json(dht)
@@ -45,3 +83,10 @@ def add(commands: Commands) -> None:
     dht.add_argument("--footprint", action="store_true", help="watch one idle process with one node instead")
     dht.add_argument("--seconds", type=whole(1, 86_400), default=60, metavar="S", help="of --footprint; default: 60")
     dht.set_defaults(run=calling("core.bench.dht:run"))
+
+    plan = parts.add_parser("plan", help="dividing a round: how long it takes, and how far from the optimum it is")
+    add_json(plan)
+    plan.add_argument("--peers", type=whole(4, 256), default=256, metavar="N", help="the largest group (default: 256)")
+    plan.add_argument("--repeats", type=whole(1, 1000), default=7, metavar="N", help="fleets a size (default: 7)")
+    plan.add_argument("--seed", type=whole(0, 10**9), default=1, metavar="N", help="which fleets (default: 1)")
+    plan.set_defaults(run=calling("core.bench.plan:run"))

@@ -28,6 +28,7 @@ def _add_demo(commands: Commands) -> None:
     demo.add_argument(
         "--text", type=Path, metavar="DIR", help="text to learn (default: the documentation that Python comes with)"
     )
+    _add_delayed(demo)
     demo.add_argument("--headless", action="store_true", help="show progress in the terminal, without a window")
     demo.set_defaults(run=calling("core.cli.demo:run"))
 
@@ -56,6 +57,13 @@ def _add_engine(commands: Commands) -> None:
     engine.add_argument(
         "--epochs", type=whole(1, 1_000_000), metavar="N", help="stop an embedded collaboration after so many epochs"
     )
+    engine.add_argument(
+        "--helper",
+        action="store_true",
+        help="train nothing; average what the others have trained (any computer with a good line can)",
+    )
+    _add_averaging_memory(engine, words="of a helper")
+    _add_delayed(engine)
     engine.add_argument("--last-epoch", type=whole(0, 2**53), metavar="N", help="stop after this epoch")
     engine.add_argument("--name", metavar="NAME", help="how the leaderboard calls this computer")
     engine.add_argument("--threads", type=whole(0, 1024), metavar="N", help="processor threads for training")
@@ -75,10 +83,29 @@ def _add_backbone(commands: Commands) -> None:
         "--charter", type=Path, required=True, metavar="DIR", help="the collaboration's manifest, keys and files"
     )
     _add_address(backbone, told="127.0.0.1")
+    _add_averaging_memory(backbone, words="0: only welcome and watch")
     port = whole(0, 65_535)
     backbone.add_argument("--port", type=port, metavar="N", default=0, help="port for peers (default: kept)")
     backbone.add_argument("--desk-port", type=port, metavar="N", default=0, help="port that the link names (the same)")
     backbone.set_defaults(run=calling("core.cli.start:run_backbone"), json=False)
+
+
+def _add_averaging_memory(command: argparse.ArgumentParser, *, words: str) -> None:
+    command.add_argument(
+        "--averaging-memory",
+        type=whole(0, 1_000_000),
+        default=512,
+        metavar="MIB",
+        help=f"memory for averaging what others have trained, four bytes a parameter; {words} (default: 512)",
+    )
+
+
+def _add_delayed(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--delayed",
+        action="store_true",
+        help="compute on while contributions are averaged (a collaboration of its own; default: stand still)",
+    )
 
 
 def _add_address(command: argparse.ArgumentParser, *, told: str) -> None:

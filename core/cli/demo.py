@@ -34,7 +34,8 @@ def run(args: argparse.Namespace) -> int:
     """`potluck demo`; see `potluck demo --help`."""
     home = Home.find(args.home)
     home.create()
-    options = EmbeddedOptions(peers=args.peers, text=text_folder(args.text), epochs=args.epochs)
+    text = text_folder(args.text)
+    options = EmbeddedOptions(peers=args.peers, text=text, epochs=args.epochs, delayed=args.delayed)
     if not args.headless and _has_window():
         return _open_window(home, options)
     return asyncio.run(_in_terminal(Run(home, options, args.json, time.monotonic())))
@@ -47,6 +48,8 @@ def engine_arguments(home: Home, options: EmbeddedOptions) -> list[str]:
         words += ["--text", str(options.text)]
     if options.epochs is not None:
         words += ["--epochs", str(options.epochs)]
+    if options.delayed:
+        words.append("--delayed")
     return words
 
 

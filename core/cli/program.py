@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from core.base.problems import Problem
-from core.cli import bench, collaborate, control, doctor, settings, simulate, window
+from core.cli import bench, collaborate, control, doctor, ledger, settings, simulate, window
 from core.cli.options import add_home
 from core.cli.say import say_problem
 
@@ -34,7 +34,7 @@ def parser() -> argparse.ArgumentParser:
     add_home(top)
     top.set_defaults(run=window.run, json=False, home=None)
     commands = top.add_subparsers(title="commands", metavar="COMMAND")
-    for group in (collaborate, control, settings, doctor, simulate, bench):
+    for group in (collaborate, control, ledger, settings, doctor, simulate, bench):
         group.add(commands)
     return top
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from core.cli.options import Commands, add_json, calling, share, whole
 
-BEFORE: Final = ("json", "seeds", "seed", "peers", "epochs", "jobs", "picture")
+BEFORE: Final = ("json", "seeds", "seed", "peers", "epochs", "jobs", "delayed", "picture")
 """Options of `sim` itself, which runs the swarm."""
 
 
@@ -28,6 +28,17 @@ def add(commands: Commands) -> None:
     )
     _dht_options(kinds.add_parser("dht", help="one large DHT", description=about))
     _worlds_options(kinds.add_parser("dht-worlds", help="many small DHTs in which everything goes wrong"))
+    about = (
+        "Averaging rounds of the real machines, where nothing costs but the members' lines: on random fleets, beside "
+        "what the lines allow; or with members that die (--deaths), under checkers.  Ends with 1 if a fleet takes "
+        "more than 1.05 times its bound, or a checker found something."
+    )
+    _rounds_options(kinds.add_parser("rounds", help="averaging rounds on many fleets of lines", description=about))
+    about = (
+        "The averaging experiments of the DeDLOC paper with the real machines, its numbers beside ours: table 1, "
+        "figure 4 and figure 5.  What is compared, and why it differs, is in docs/papers.md."
+    )
+    _paper_options(kinds.add_parser("paper", help="the averaging experiments of the paper", description=about))
     _others(kinds, "nat", help_text="peers behind routers that call each other")
     _others(kinds, "attacks", help_text="hostile peers against the DHT, with each defence and without it")
 
@@ -56,6 +67,7 @@ def _swarm_options(sim: argparse.ArgumentParser) -> None:
     sim.add_argument("--peers", type=whole(1, 10_000), default=24, metavar="N", help="in each world (default: 24)")
     sim.add_argument("--epochs", type=whole(1, 10_000), default=3, metavar="N", help="that must end (default: 3)")
     sim.add_argument("--jobs", type=whole(1, 256), default=2, metavar="N", help="worlds at the same time (default: 2)")
+    sim.add_argument("--delayed", action="store_true", help="workers compute on while a round is averaged")
     _picture(sim)
     sim.set_defaults(run=calling("core.sim.__main__:run"))
 
@@ -94,6 +106,29 @@ def _worlds_options(worlds: argparse.ArgumentParser) -> None:
     worlds.add_argument("--jobs", type=whole(1, 256), default=2, metavar="N", help="processes at a time (default: 2)")
     worlds.add_argument("--each", action="store_true", help=argparse.SUPPRESS)
     worlds.set_defaults(run=calling("core.sim.dht_many:run"))
+
+
+def _rounds_options(rounds: argparse.ArgumentParser) -> None:
+    add_json(rounds)
+    rounds.add_argument("--fleets", type=whole(1, 1_000_000), metavar="N", help="how many fleets (default: 200)")
+    rounds.add_argument("--numel", type=whole(1, 10**9), default=4_500_000, metavar="N", help="(default: 4500000)")
+    rounds.add_argument("--chunk", type=whole(1, 262_144), default=65_536, metavar="N", help="numbers in a chunk")
+    rounds.add_argument("--codec", default="raw", metavar="NAME", help="how numbers look on the lines (default: raw)")
+    rounds.add_argument("--deaths", type=share, metavar="SHARE", help="of the members of each round die, instead")
+    rounds.add_argument("--rounds", type=whole(1, 10**7), default=1000, metavar="N", help="with deaths (default: 1000)")
+    rounds.add_argument("--seed", type=whole(0, 2**62), default=0, metavar="N", help="of the first (default: 0)")
+    rounds.add_argument("--jobs", type=whole(1, 256), default=2, metavar="N", help="processes at a time (default: 2)")
+    rounds.add_argument("--record", type=Path, metavar="FILE", help="keep what is done there, and go on from it")
+    rounds.add_argument("--each", action="store_true", help=argparse.SUPPRESS)
+    rounds.set_defaults(run=calling("core.sim.rounds_program:run"))
+
+
+def _paper_options(paper: argparse.ArgumentParser) -> None:
+    add_json(paper)
+    paper.add_argument("--only", choices=("table1", "figure4", "figure5"), help="(default: all)")
+    paper.add_argument("--rounds", type=whole(1, 1000), default=3, metavar="N", help="of each setup (default: 3)")
+    paper.add_argument("--nodes", type=whole(2, 512), default=512, metavar="N", help="at most, in figure 5")
+    paper.set_defaults(run=calling("core.sim.paper_program:run"))
 
 
 def _others(kinds: Commands, name: str, *, help_text: str) -> None:

@@ -25,6 +25,7 @@ from core.net.names import is_literal, is_name
 from core.paths import Home
 
 EXIT_PROBLEM = 2
+MIB = 1024 * 1024
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - a peer is there to be reached
 
 
@@ -50,7 +51,10 @@ def run_backbone(args: argparse.Namespace) -> int:
             file=sys.stderr,
         )
     ports = Ports(args.port, args.desk_port)
-    asyncio.run(serve_backbone(charter=charter, bind=bind, host=host, leash=args.leash, ports=ports))
+    help_bytes = args.averaging_memory * MIB
+    asyncio.run(
+        serve_backbone(charter=charter, bind=bind, host=host, leash=args.leash, ports=ports, help_bytes=help_bytes)
+    )
     return 0
 
 
@@ -70,6 +74,7 @@ async def _run_engine(args: argparse.Namespace) -> int:
         text=text,
         last_epoch=args.last_epoch,
         evaluate_first=args.embedded,
+        help_bytes=_help_bytes(args),
         stay=args.stay,
     )
     engine = Engine(engine_options, clock)
@@ -129,8 +134,24 @@ async def _until_quit(work: Coroutine[None, None, None], engine: Engine) -> int:
 def _embedded(args: argparse.Namespace, home: Home, text: Path | None) -> Embedded | None:
     if not args.embedded:
         return None
-    options = EmbeddedOptions(peers=args.peers, text=text, epochs=args.epochs)
+    options = EmbeddedOptions(peers=args.peers, text=text, epochs=args.epochs, delayed=args.delayed)
     return Embedded(home=home, options=options, random=SystemRandom())
+
+
+def _help_bytes(args: argparse.Namespace) -> int:
+    """Memory of an engine that only helps; 0: it trains.
+
+    Raises:
+        BadInput: it is to help nobody, or with nothing.
+    """
+    if not args.helper:
+        return 0
+    if args.embedded or not args.averaging_memory:
+        raise BadInput(
+            "A helper averages what others have trained.",
+            hint="Name their collaboration with --join, and give it memory with --averaging-memory.",
+        )
+    return int(args.averaging_memory) * MIB
 
 
 def _told(host: str) -> str:

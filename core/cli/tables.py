@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from core.api.numbers import amount, company, gathered
+from core.api.numbers import amount, company, gathered, volume
 from core.api.snapshot import CurvePoint, Notice, Snapshot, Standing
 
 
@@ -48,19 +48,43 @@ def status_text(snapshot: Snapshot) -> str:
             "This computer",
             f"{clean(snapshot.me.name)} ({snapshot.me.peer}), {rate(snapshot.me.samples_per_s)} samples/s",
         ),
-        ("Given", f"{amount(snapshot.me.samples)} samples in {amount(snapshot.me.epochs)} epochs"),
+        ("Given", _given(snapshot)),
         ("Switch", "contributing" if snapshot.contributing else "paused"),
     ]
+    mine = snapshot.me
+    if mine.line_up_bytes_per_s and mine.line_down_bytes_per_s:
+        up, down = (megabits(each) for each in (mine.line_up_bytes_per_s, mine.line_down_bytes_per_s))
+        rows.append(("Line", f"at least {up} Mbit/s up and {down} Mbit/s down, as seen while averaging"))
     if snapshot.reach is not None:
         rows.append(("Network", f"{snapshot.reach.sentence} {snapshot.reach.advice}".strip()))
     return "\n".join(f"{name:<14} {text}" if name else text for name, text in rows)
 
 
+def megabits(bytes_per_s: float) -> str:
+    """A line's speed in Mbit/s, with two digits that mean something."""
+    speed = bytes_per_s * 8 / 1e6
+    return rate(speed) if speed >= 1 else f"{speed:.2g}"
+
+
+def _given(snapshot: Snapshot) -> str:
+    """What this computer gave, in all."""
+    said = [f"{amount(snapshot.me.samples)} samples in {amount(snapshot.me.epochs)} epochs"]
+    for row in snapshot.leaderboard:
+        if row.is_me and row.rounds:
+            said.append(f"averaged {amount(row.reduced)} numbers in {amount(row.rounds)} rounds")
+        if row.is_me and row.relayed_bytes:
+            said.append(f"passed on {volume(row.relayed_bytes)} for others")
+    return ", ".join(said)
+
+
 def leaderboard_text(standings: Sequence[Standing]) -> str:
-    """The leaderboard as a table; `*` marks this computer."""
+    """The leaderboard as a table; `*` marks this computer.
+
+    Rounds, numbers averaged and bytes passed on for others are what the receipts of rounds say.
+    """
     if not standings:
         return "Nobody has contributed yet."
-    rows = [("", "Rank", "Name", "Samples", "Share", "Epochs")]
+    rows = [("", "Rank", "Name", "Samples", "Share", "Epochs", "Rounds", "Averaged", "Passed on")]
     rows += [
         (
             "*" if row.is_me else "",
@@ -69,6 +93,9 @@ def leaderboard_text(standings: Sequence[Standing]) -> str:
             amount(row.samples),
             f"{row.share:.1%}",
             amount(row.epochs),
+            amount(row.rounds),
+            amount(row.reduced),
+            volume(row.relayed_bytes) if row.relayed_bytes else "",
         )
         for row in standings
     ]

@@ -15,10 +15,12 @@ from typing import Annotated
 
 import msgspec
 from msgspec import Meta
+from msgspec.structs import replace
 
 from core.api.snapshot import CurvePoint, Standing
 from core.base.ids import PEER_ID_BYTES, PeerId, short
 from core.durable import read_bounded, set_aside, write_atomic
+from core.ledger.credits import Credits
 from core.ledger.curve import Curve, thinned
 
 ROWS_MAX = 10_000
@@ -43,11 +45,17 @@ class Contribution:
     samples: int
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
+class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What one peer gave, in all rounds."""
 
     samples: _Count = 0
     epochs: _Count = 0
+    rounds: _Count = 0
+    """That it helped to end, as receipts say."""
+    reduced: _Count = 0
+    """Numbers of means that it made, as receipts say."""
+    relayed_bytes: _Count = 0
+    """That it carried for others, as these attest."""
     name: Annotated[str, Meta(max_length=80)] = ""
     named: _Count = 0
     """Epoch in which the peer called itself so."""
@@ -64,7 +72,15 @@ class _LedgerFile(msgspec.Struct, frozen=True, kw_only=True):
 def joined(one: Row, other: Row) -> Row:
     """The least row that is at least both."""
     named, name = max((one.named, one.name), (other.named, other.name))
-    return Row(samples=max(one.samples, other.samples), epochs=max(one.epochs, other.epochs), name=name, named=named)
+    return Row(
+        samples=max(one.samples, other.samples),
+        epochs=max(one.epochs, other.epochs),
+        rounds=max(one.rounds, other.rounds),
+        reduced=max(one.reduced, other.reduced),
+        relayed_bytes=max(one.relayed_bytes, other.relayed_bytes),
+        name=name,
+        named=named,
+    )
 
 
 class Ledger:
@@ -110,11 +126,32 @@ class Ledger:
                 raise ValueError(f"{member.samples} samples")
             row = self._rows.get(member.peer, Row())
             named, name = max((row.named, row.name), (epoch, member.name[:80]))
-            self._rows[member.peer] = Row(
-                samples=row.samples + member.samples, epochs=row.epochs + 1, name=name, named=named
+            self._rows[member.peer] = replace(
+                row, samples=row.samples + member.samples, epochs=row.epochs + 1, name=name, named=named
             )
         self._trim()
         return True
+
+    def record_credits(self, given: Credits, *, names: Mapping[PeerId, str], epoch: int) -> None:
+        """Add what a receipt that was not seen before gives credit for, but for samples, which the round gave.
+
+        Args:
+            given: By peer.
+            names: How peers call themselves, as far as known.
+            epoch: That the round ended.
+        """
+        for peer, credit in given.items():
+            row = self._rows.get(peer, Row())
+            named, name = max((row.named, row.name), (epoch, names.get(peer, row.name)[:80]))
+            self._rows[peer] = replace(
+                row,
+                rounds=row.rounds + credit.rounds,
+                reduced=row.reduced + credit.reduced,
+                relayed_bytes=row.relayed_bytes + credit.relayed_bytes,
+                name=name,
+                named=named,
+            )
+        self._trim()
 
     def record_loss(self, epoch: int, *, training: float | None = None, heldout: float | None = None) -> None:
         """Note the loss at an epoch, in nats; what is None leaves what was known."""
@@ -149,7 +186,9 @@ class Ledger:
     def standings(self, me: PeerId, *, limit: int = STANDINGS_MAX) -> list[Standing]:
         """The leaderboard: the first `limit` rows, and mine if it is further down.  Equal samples share a rank."""
         total = sum(row.samples for row in self._rows.values())
-        ordered = sorted(self._rows.items(), key=lambda item: (-item[1].samples, item[1].name, item[0]))
+        ordered = sorted(
+            self._rows.items(), key=lambda item: (-item[1].samples, -item[1].reduced, item[1].name, item[0])
+        )
         standings: list[Standing] = []
         rank, samples_before = 0, -1
         for place, (peer, row) in enumerate(ordered, start=1):
@@ -165,6 +204,9 @@ class Ledger:
                         samples=row.samples,
                         share=row.samples / total if total else 0.0,
                         epochs=row.epochs,
+                        rounds=row.rounds,
+                        reduced=row.reduced,
+                        relayed_bytes=row.relayed_bytes,
                     )
                 )
         return standings
@@ -271,7 +313,7 @@ def load_ledger(path: Path) -> LedgerRead:
 
 
 def _by_samples(rows: Iterable[tuple[PeerId, Row]]) -> list[tuple[PeerId, Row]]:
-    return sorted(rows, key=lambda item: (-item[1].samples, item[0]))
+    return sorted(rows, key=lambda item: (-item[1].samples, -item[1].reduced, item[0]))
 
 
 def _of_file(file: _LedgerFile) -> Ledger:

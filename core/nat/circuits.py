@@ -6,6 +6,7 @@ delay, drop, repeat or reorder without harm; when it invents bytes TLS notices, 
 (`RouteLost`).
 """
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Final
 
@@ -49,9 +50,18 @@ class CircuitEnd:
         now: Unix seconds.
         trace: For what a relay does wrong.
         window_bytes: What may arrive before we have read it.
+        carried: Counts what each relay has carried for us, both ways: bytes that have arrived, each once.
     """
 
-    def __init__(self, circuit: bytes, *, now: float, trace: Trace, window_bytes: int = WINDOW_BYTES_MAX) -> None:
+    def __init__(
+        self,
+        circuit: bytes,
+        *,
+        now: float,
+        trace: Trace,
+        window_bytes: int = WINDOW_BYTES_MAX,
+        carried: Counter[PeerId] | None = None,
+    ) -> None:
         self.circuit = circuit
         self.relay: PeerId | None = None
         self._routes: set[PeerId] = set()
@@ -59,6 +69,7 @@ class CircuitEnd:
         self.ended = False
         self._trace = trace
         self._window = window_bytes
+        self._carried_by = Counter() if carried is None else carried
         self._flow = Flow()
         self._unacked = bytearray()
         """From `_acked` on: sent, and not sent yet."""
@@ -187,7 +198,7 @@ class CircuitEnd:
         self._pulse.heard(now)
         match message:
             case Carry():
-                return self._carry(message, now)
+                return self._carry(message, relay, now)
             case Carried():
                 return self._carried(message, relay, now)
             case Shut(final=True, reason=reason):
@@ -245,6 +256,7 @@ class CircuitEnd:
         self._pulse.awaits = message.answer
         before = self._acked
         self._acknowledge(message.ack)
+        self._carried_by[relay] += message.ack - before
         self._limit = max(self._limit, message.ack + message.window)
         self._flow.acked(message.ack, message.ack - before, now)
         if message.again and self._next > message.ack and self._flow.may_repeat(now):
@@ -276,7 +288,7 @@ class CircuitEnd:
 
     # --- inside: receiving -------------------------------------------------------------------------------------------
 
-    def _carry(self, message: Carry, now: float) -> list[Output]:
+    def _carry(self, message: Carry, relay: PeerId, now: float) -> list[Output]:
         if message.offset > self._expected:
             self._pulse.awaits = True
             self._trace.mark("nat.circuit.gap")
@@ -294,6 +306,7 @@ class CircuitEnd:
             return []
         self._pulse.awaits = True
         self._expected += len(fresh)
+        self._carried_by[relay] += len(fresh)
         self._unread += len(fresh)
         outputs: list[Output] = [CircuitBytes(self.circuit, fresh)]
         if self._expected - self._told >= ACK_BYTES:

@@ -1,6 +1,6 @@
 """All circuits of a peer: opening them, being asked for one, and taking them over to another relay when one fails."""
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
@@ -20,6 +20,8 @@ OPEN_S: Final = 3.0
 RESUME_S: Final = 1.0
 CALLED_WAITS_S: Final = 0.4
 """The side that was called lets the other one find a new relay first; when both do, both relays carry."""
+CARRIED_BY_MAX: Final = 64
+"""Relays whose bytes are counted until somebody asks."""
 ASKS_PER_S: Final = 4.0
 ASKS_BURST: Final = 40.0
 
@@ -105,6 +107,7 @@ class Conduits:
         self._asks = ASKS_BURST
         self._asks_at = 0.0
         self.takeovers = 0
+        self._carried: Counter[PeerId] = Counter()
 
     def __contains__(self, circuit: bytes) -> bool:
         return circuit in self._conduits or circuit in self._opening
@@ -120,6 +123,12 @@ class Conduits:
         """Our end of a circuit that stands."""
         conduit = self._conduits.get(circuit)
         return None if conduit is None else conduit.end
+
+    def take_carried(self) -> dict[PeerId, int]:
+        """Bytes that each relay has carried for us, as an end, since this was asked last."""
+        carried = dict(self._carried)
+        self._carried.clear()
+        return carried
 
     @property
     def deadline(self) -> float | None:
@@ -204,6 +213,12 @@ class Conduits:
             said += self.tick(now)
         return said
 
+    def _new_end(self, circuit: bytes, now: float) -> CircuitEnd:
+        if len(self._carried) > CARRIED_BY_MAX:
+            for relay, _ in self._carried.most_common()[CARRIED_BY_MAX:]:
+                del self._carried[relay]
+        return CircuitEnd(circuit, now=now, trace=self._trace, carried=self._carried)
+
     # --- opening -----------------------------------------------------------------------------------------------------
 
     def _accepted(self, sender: PeerId, message: Accepted, now: float) -> list[Any]:
@@ -214,7 +229,7 @@ class Conduits:
         outputs: list[Any] = []
         theirs = message.offer
         if message.carried:
-            end = CircuitEnd(message.circuit, now=now, trace=self._trace)
+            end = self._new_end(message.circuit, now)
             known = deque(dict.fromkeys((opening.relay, *self._named(theirs))))
             self._conduits[message.circuit] = _Conduit(end, opening.peer, called=True, relays=known)
             outputs += self.settle(end.attach(sender, 0, now), now)
@@ -245,7 +260,7 @@ class Conduits:
         offer = None if message.offer is None else self._offer(message.offer.nonce, sender)
         outputs: list[Any] = [Send(sender, Accept(message.circuit, offer, 0))]
         if message.carried:
-            end = CircuitEnd(message.circuit, now=now, trace=self._trace)
+            end = self._new_end(message.circuit, now)
             self._conduits[message.circuit] = _Conduit(
                 end, peer, called=False, relays=deque(self._named(message.offer))
             )

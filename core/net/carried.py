@@ -93,6 +93,10 @@ class CarriedTransport(asyncio.Transport):
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
         """The carrier has its own."""
 
+    def get_write_buffer_size(self) -> int:
+        """What was written and has not left yet, as far as the carrier tells."""
+        return 0
+
     def pause_reading(self) -> None:
         """Deliver nothing."""
         self._reading = False

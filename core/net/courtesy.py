@@ -3,6 +3,10 @@
 TCP alone fills whatever buffer the router has.  As LEDBAT does (RFC 6817), a sender of bulk watches by how much the
 round trip exceeds the shortest one, and paces itself so that the excess stays near a target.  On Linux the kernel tells
 both and does the pacing; elsewhere nothing is done.
+
+That works for one link.  Where many send bulk at once, as in a round, each would make way for all the others and for
+queues that are not ours at all (measured: half of a home line stays unused), so they are left to TCP, and to the
+person's own limits (`core.net.pace`).
 """
 
 import socket
@@ -36,6 +40,8 @@ _RTT_AT: Final = 68
 _ACKED_AT: Final = 120
 _LEAST_RTT_AT: Final = 148
 _SEGMENTS_AT: Final = 156
+FRESH_S: Final = 0.3
+"""A link that has looked within this time sends bulk."""
 SEGMENTS_LEAST: Final = 32
 """After so many the kernel's smoothed round trip has forgotten its first one."""
 _NO_PACING: Final = 0xFFFFFFFF
@@ -53,8 +59,21 @@ class Courtesy:
         self._acked: deque[tuple[float, int]] = deque()
         self._speeds: deque[tuple[float, float]] = deque()
 
-    def seen(self, now: float, *, rtt_s: float, least_s: float, acked_bytes: int) -> None:
-        """What the kernel tells of a link that has bulk to send; every `LOOK_S` or so."""
+    def seen(self, now: float, *, rtt_s: float, least_s: float, acked_bytes: int, alone: bool = True) -> None:
+        """What the kernel tells of a link that has bulk to send; every `LOOK_S` or so.
+
+        Args:
+            now: Seconds.
+            rtt_s: The round trip now.
+            least_s: The shortest one.
+            acked_bytes: All that the other side has acknowledged.
+            alone: No other link sends bulk.
+        """
+        if not alone:
+            self._acked.clear()
+            self._speeds.clear()
+            self.rate_bytes_s = None
+            return
         if self._acked and now > self._acked[-1][0] + 4 * LOOK_S + rtt_s:
             self._acked.clear()  # there was nothing to send meanwhile, or nobody who read it
             self._speeds.clear()
@@ -78,16 +97,31 @@ class Courtesy:
         self.rate_bytes_s = max(FLOOR_BYTES_S, wanted) if wanted < CEILING_BYTES_S else None
 
 
+class Uplink:
+    """Which links of this computer send bulk at the moment."""
+
+    def __init__(self) -> None:
+        self._looked: dict[int, float] = {}
+
+    def alone(self, link: int, now: float) -> bool:
+        """Whether link number `link`, which has bulk to send now, is the only one."""
+        self._looked[link] = now
+        self._looked = {link: at for link, at in self._looked.items() if now - at <= FRESH_S}
+        return len(self._looked) == 1
+
+
 class Pacing:
     """Applies it to a socket of the system.
 
     Args:
         own_socket: Of the connection; None if there is none.
+        uplink: What all links of this computer leave through.
     """
 
-    def __init__(self, own_socket: Any) -> None:
+    def __init__(self, own_socket: Any, uplink: Uplink) -> None:
         supported = sys.platform == "linux" and own_socket is not None and own_socket.type == socket.SOCK_STREAM
         self._socket = own_socket if supported else None
+        self._uplink = uplink
         self._courtesy = Courtesy()
         self._looked_at = 0.0
         self._own_least_s: float | None = None
@@ -141,4 +175,10 @@ class Pacing:
                 return
             least_s = self._own_least_s = min(self._own_least_s, rtt_s)
         acked_bytes = struct.unpack_from("=Q", info, _ACKED_AT)[0]
-        self._courtesy.seen(now, rtt_s=rtt_s, least_s=least_s, acked_bytes=acked_bytes)
+        self._courtesy.seen(
+            now,
+            rtt_s=rtt_s,
+            least_s=least_s,
+            acked_bytes=acked_bytes,
+            alone=self._uplink.alone(id(self), now),
+        )

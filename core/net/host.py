@@ -8,6 +8,7 @@ from random import Random, SystemRandom
 from secrets import token_bytes
 from typing import Any
 
+from core.averaging.lines.meter import Meter
 from core.base.ids import PeerId
 from core.base.machine import Lost, Machine, Received, Send, Tick
 from core.base.problems import WireProblem
@@ -24,6 +25,7 @@ from core.net.datagrams import DatagramPort
 from core.net.envelope import NONCE_BYTES, Envelopes, Letter
 from core.net.links import LinkOwner, Links
 from core.net.listening import Listening, listen, listen_beside
+from core.net.metering import Metering
 from core.net.names import Names, is_literal, is_name
 from core.net.pace import Pace
 from core.net.passes import Pass, authority_id_of, verify_pass
@@ -54,6 +56,7 @@ class Host:
         random: Jitter.
         pace: The volunteer's limits; None for none.
         opened: Told of each link that stands.
+        meter: Is shown how fast bulk moves; None: nobody wants to know.
         wanted: Told that a peer does not answer at its addresses: `meet` and `carry` may help.  None: nothing may.
     """
 
@@ -73,6 +76,7 @@ class Host:
         pace: Pace | None = None,
         wanted: Callable[[PeerId], None] | None = None,
         opened: Callable[[PeerStream], None] | None = None,
+        meter: Meter | None = None,
     ) -> None:
         self._machine = machine
         self._me = identity.peer_id
@@ -84,6 +88,8 @@ class Host:
         self._wanted = wanted
         self._opened = opened
         self._pace = pace or Pace(now=clock.now)
+        self._meter = meter
+        self._metering: Metering | None = None
         self._book = AddressBook()
         self._manifest_id = manifest_id
         self._authority_id = authority_id_of(authority_der)
@@ -148,6 +154,8 @@ class Host:
             own=lambda host: None if self._listening is None else self._listening.towards(host),
             put=self._packet,
         )
+        if self._meter is not None:
+            self._metering = Metering(self._meter, streams=links.streams, pace=self._pace)
         self._listening = await listen(bind, port, stream=links.accept, datagrams=lambda: self._port)
         entered = loop.create_future()
         self._life = loop.create_task(self._live(group, self._listening, entered))
@@ -313,6 +321,8 @@ class Host:
         finally:
             if self._timer is not None:
                 self._timer.cancel()
+            if self._metering is not None:
+                self._metering.close()
             listening.close()
             self._port.close()
             if self._second is not None:
@@ -352,6 +362,8 @@ class Host:
         if message.plane == "stream":
             assert self._links is not None
             self._links.send(to, data, bulk=message.bulk)
+            if message.bulk and self._metering is not None:
+                self._metering.moved()
         else:
             reply_to, at = b"", None
             if self._answering is not None and self._answering[0] == to:
@@ -371,6 +383,8 @@ class Host:
             self._trace.mark("net.drop.message")
             stream.close("sent garbage")
             return
+        if message.bulk and self._metering is not None:
+            self._metering.moved()
         self._handle(Received(stream.peer, message))
 
     def _letter(self, letter: Letter, source: Address | None) -> None:

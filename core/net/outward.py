@@ -147,6 +147,7 @@ class Outward:
     ) -> "Outward":
         """Before a participant, which may carry for others what `relay` says."""
         traversal = Traversal(participant.me, random=random, trace=participant.trace, settings=NatSettings(relay=relay))
+        participant.rounds.attesting.carried = traversal.conduits.take_carried
         return cls(
             participant,
             directory=participant.dht,

@@ -128,6 +128,11 @@ class Lane:
         return self._shut or self._bucket.rate_bytes_s is not None
 
     @property
+    def rate_bytes_s(self) -> float | None:
+        """The limit; None: there is none."""
+        return self._bucket.rate_bytes_s
+
+    @property
     def turn_bytes(self) -> int:
         """The most that passes in one turn."""
         rate = self._bucket.rate_bytes_s

@@ -224,6 +224,10 @@ class QuicTransport(CarriedTransport):
             self._measured_at, self._left_then = now, left
         return unsent < self._unsent_bytes_max
 
+    def get_write_buffer_size(self) -> int:
+        """What the library holds unsent."""
+        return self._ask(self._connection.get_send_buffer_size, DATA_STREAM) or 0
+
     def consumed(self, count: int) -> None:
         """The owner has read `count` bytes, so the other side may send as many more."""
         self._read_here += count

@@ -4,7 +4,7 @@ import asyncio
 import socket
 from collections.abc import Callable
 
-from core.net.courtesy import Pacing
+from core.net.courtesy import Pacing, Uplink
 from core.net.outbox import Outbox
 from core.net.pace import Lane
 from core.net.rhythm import FRAGMENT_S, DrainRate
@@ -24,9 +24,10 @@ class Sender:
         channel: Encrypts.
         lane: The limit that all links share.
         resume: Called when the pace allows what it did not allow before.
+        uplink: What all links leave through.
     """
 
-    def __init__(self, channel: SecureChannel, lane: Lane, resume: Callable[[], None]) -> None:
+    def __init__(self, channel: SecureChannel, lane: Lane, resume: Callable[[], None], *, uplink: Uplink) -> None:
         self.channel = channel
         self._lane = lane
         self._flow = lane.flow(resume)
@@ -34,7 +35,8 @@ class Sender:
         self._timer: asyncio.TimerHandle | None = None
         self._transport: asyncio.Transport | None = None
         self._drain = DrainRate()
-        self._pacing = Pacing(None)
+        self._uplink = uplink
+        self._pacing = Pacing(None, uplink)
         self._full = False
         self._unsent_bytes = 0
         self.outbox = Outbox()
@@ -46,12 +48,18 @@ class Sender:
         """The connection stands."""
         transport.set_write_buffer_limits(high=0, low=0)
         self._transport = transport
-        self._pacing = Pacing(transport.get_extra_info("socket"))
+        self._pacing = Pacing(transport.get_extra_info("socket"), self._uplink)
         self.sent_at = now
 
     def crossed(self, trip_s: float) -> None:
         """Both sides called each other; a round trip on this link takes about so long."""
         self._pacing.crossed(trip_s)
+
+    @property
+    def bytes_left(self) -> int:
+        """What was sent and waits no more in a buffer of ours or the kernel's."""
+        waiting = 0 if self._transport is None else self._transport.get_write_buffer_size()
+        return self.bytes_sent - self._pacing.unsent_bytes() - waiting
 
     def pump(self, now: float) -> bool:
         """Write until the connection is full or nothing is left; True if only others' turns interrupted it."""

@@ -65,7 +65,7 @@ class PeerStream(asyncio.BufferedProtocol):
         self._channel = SecureChannel(terms.credentials, server_side=expected is None)
         self._decoder = FrameDecoder()
         self._arrived: deque[bytearray] = deque()
-        self._sender = Sender(self._channel, terms.pace.upload, self._plan_pump)
+        self._sender = Sender(self._channel, terms.pace.upload, self._plan_pump, uplink=terms.uplink)
         self._taking = terms.pace.download.flow(self._plan_turn)
         self._slowed = False
         self._liveness = Liveness(self._loop.time())
@@ -121,6 +121,16 @@ class PeerStream(asyncio.BufferedProtocol):
     def bytes_sent(self) -> int:
         """On the wire, with TLS."""
         return self._sender.bytes_sent
+
+    @property
+    def bytes_left(self) -> int:
+        """Of those, what has left this computer, as far as the system tells."""
+        return self._sender.bytes_left
+
+    @property
+    def bulk_waits(self) -> bool:
+        """Whether bulk waits to be sent."""
+        return bool(self._sender.outbox.bulk_bytes)
 
     def send(self, data: bytes, *, bulk: bool) -> None:
         """Send an encoded message.  A link whose queue would overflow is closed: it must never lose one of many."""

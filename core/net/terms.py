@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from core.base.trace import Trace
+from core.net.courtesy import Uplink
 from core.net.pace import Pace
 from core.net.passes import Pass
 from core.net.tls import Credentials
@@ -45,4 +46,5 @@ class StreamTerms:
     """Unix seconds, for the passes."""
     trace: Trace
     pace: Pace
+    uplink: Uplink = field(default_factory=Uplink)
     scratch: Scratch = field(default_factory=Scratch)

@@ -27,8 +27,9 @@ def run(args: argparse.Namespace) -> int:
     """Run worlds.
 
     Args:
-        args: seeds (how many), seed (the first), peers, epochs, jobs (processes at a time), json, picture (None, or
-            where to draw what happened in a single world).
+        args: seeds (how many), seed (the first), peers, epochs, jobs (processes at a time), delayed (whether workers
+            compute on while a round is averaged), json, picture (None, or where to draw what happened in a single
+            world).
 
     Returns:
         0 when no checker found anything, 1 otherwise.
@@ -67,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
 def _verdicts(args: argparse.Namespace, pictures: list[str]) -> Iterator[dict[str, Any]]:
     if args.jobs == 1 or args.seeds == 1:
         for seed in range(args.seed, args.seed + args.seeds):
-            trial = Trial(seed, peers=args.peers, epochs=args.epochs)
+            trial = Trial(seed, peers=args.peers, epochs=args.epochs, delayed=args.delayed)
             verdict = trial.run()
             if args.picture is not None:
                 title = f"A swarm of {amount(args.peers)} volunteers, seed {seed}"
@@ -91,6 +92,7 @@ def _elsewhere(args: argparse.Namespace, first: int) -> list[dict[str, Any]]:
     count = min(SEEDS_PER_PROCESS, args.seed + args.seeds - first)
     numbers = {"seed": first, "seeds": count, "peers": args.peers, "epochs": args.epochs, "jobs": 1}
     options = [text for name, number in numbers.items() for text in (f"--{name}", str(number))]
+    options += ["--delayed"] if args.delayed else []
     done = subprocess.run(
         [*program, *options, "--json"],
         stdout=subprocess.PIPE,
@@ -154,6 +156,7 @@ def _sentence(verdict: dict[str, Any], args: argparse.Namespace) -> str:
     return (
         f"Seed {verdict['seed']} failed after {verdict['at_s']} simulated seconds: {verdict['problem']}\n"
         f"Repeat it with: potluck sim --seed {verdict['seed']} --peers {args.peers} --epochs {args.epochs}"
+        f"{' --delayed' if args.delayed else ''}"
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from core.averaging.feedback import MemoryStore
 from core.base.content import CHUNK_BYTES, chunk_digests, root_digest
 from core.swarm.states import LINEAGE_BYTES, State, StateName
 
@@ -56,6 +57,8 @@ class Disk:
     def __init__(self) -> None:
         self.checkpoints: list[tuple[State, MemoryFile]] = []
         """Oldest first, at most `KEPT`."""
+        self.residuals = MemoryStore()
+        """What the codec has lost of contributions and means."""
         self._root = b""
         self._pieces: dict[int, bytes] = {}
         self._fetched: dict[str, bytes] = {}

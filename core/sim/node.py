@@ -9,6 +9,7 @@ from core.base.ids import PeerId, short
 from core.sim.links import MAPPING_S, Place, Router
 
 if TYPE_CHECKING:
+    from core.sim.gauge import Gauge
     from core.sim.streams import Stream
 
 
@@ -54,8 +55,8 @@ class Node:
     """
 
     __slots__ = (
-        "computing", "frozen_until", "host", "inbox", "known", "machine", "met", "number", "on_event", "peer", "place",
-        "powered", "redials", "router", "sent_to", "skew_s", "spins", "streams", "up", "wake_at", "went_at",
+        "computing", "frozen_until", "gauge", "host", "inbox", "known", "machine", "met", "number", "on_event", "peer",
+        "place", "powered", "redials", "router", "sent_to", "skew_s", "spins", "streams", "up", "wake_at", "went_at",
     )  # fmt: skip
 
     def __init__(
@@ -99,6 +100,8 @@ class Node:
         self.known: set[PeerId] = set()
         """Peers whose address the node has learned."""
         self.streams: dict[PeerId, Stream] = {}
+        self.gauge: Gauge | None = None
+        """Counts its bulk, if anybody wants to know."""
         self.redials: dict[PeerId, tuple[float, float]] = {}
         """After a failed call: when the next may begin, and the last rest in seconds."""
 

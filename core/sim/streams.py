@@ -189,6 +189,8 @@ class Streams:
             place = node.place
             left_at = max(now, place.uplink_free_at) + len(data) / place.uplink_bytes_per_s
             place.uplink_free_at = left_at
+            if node.gauge is not None:
+                node.gauge.leaves(other.peer, len(data), left_at)
         arrives = self._in_order(stream, node, bulk, left_at - now + self._delay_s(node, other))
         self._agenda.at(arrives, self._arrive, stream, node, other, data, bulk, left_at)
 
@@ -213,6 +215,8 @@ class Streams:
         elif bulk:
             free_at = max(self._agenda.now, to.place.downlink_free_at) + len(data) / to.place.downlink_bytes_per_s
             to.place.downlink_free_at = free_at
+            if to.gauge is not None:
+                self._agenda.at(free_at, to.gauge.came, sender.peer, len(data))
             self._agenda.at(free_at, self._hand_over, stream, sender, to, data)
         else:
             self._hand_over(stream, sender, to, data)

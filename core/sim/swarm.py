@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
+from msgspec import UNSET
+
 from core.base.content import digest
 from core.base.ids import PeerId
 from core.base.manifest import AveragingNumbers
@@ -43,9 +45,17 @@ class SwarmSettings:
     epochs: int
     churn: ChurnSettings
     links: LinkSettings = field(default_factory=LinkSettings)
+    measured: bool = False
+    """Whether peers measure their lines."""
     parameters: int = 128
     chunk_numel: int = 16
     codec: str = "raw"
+    delayed: bool = False
+    """Whether computing goes on while a round is averaged."""
+    step_s: tuple[float, float] = (0.05, 0.4)
+    """Least and most that an optimiser step takes."""
+    epoch_s: float = EPOCH_S
+    """How long an epoch's samples take to compute with everybody here."""
     padding_bytes: int = 0
     ends: bool = False
     """Whether the volunteers are to stop after `epochs`."""
@@ -67,7 +77,7 @@ class SwarmSettings:
     """How often a peer comes back with an empty disk."""
 
     @classmethod
-    def drawn(cls, seed: int, *, peers: int, epochs: int) -> "SwarmSettings":
+    def drawn(cls, seed: int, *, peers: int, epochs: int, delayed: bool = False) -> "SwarmSettings":
         """A world of the kind that `seed` says: from calm to all at once."""
         random = chance(seed, "settings")
         least = max(1, peers // 3)
@@ -90,6 +100,7 @@ class SwarmSettings:
             parameters=random.choice([64, 128, 300]),
             chunk_numel=random.choice([4, 16, 64]),
             codec=random.choice(["raw", "raw", "fp16"]),
+            delayed=delayed,
             padding_bytes=random.choice([0, 0, 0, 600_000]),
             ends=random.random() < 0.5,
             told_hosts=random.random() < 0.5,
@@ -99,6 +110,7 @@ class SwarmSettings:
             partition_s=random.choice([None, 60.0]) if stormy else None,
             aimed=random.choice([0.0, 0.03, 0.15]) if stormy else 0.0,
             freeze_s=random.choice([None, 60.0, 300.0]) if stormy else None,
+            measured=random.random() < 0.5,
         )
 
 
@@ -130,11 +142,14 @@ class Volunteer:
         """The computer is switched on."""
         swarm, settings = self._swarm, self._swarm.settings
         world = swarm.world
+        averaging = AveragingNumbers(
+            codec=settings.codec, chunk_numel=settings.chunk_numel, delayed=True if settings.delayed else UNSET
+        )
         self.participant = Participant(
             settings=ParticipantSettings(
                 run=swarm.run,
                 target_samples=swarm.target_samples,
-                averaging=AveragingNumbers(codec=settings.codec, chunk_numel=settings.chunk_numel),
+                averaging=averaging,
                 evaluate_every=3,
                 role=self._role,
                 name=f"{self._role} {self.number}",
@@ -147,6 +162,8 @@ class Volunteer:
             sink=self.disk,
         )
         node = self.node = world.add(self.peer, self.participant, on_event=self._on_event, skew_s=self._skew_s)
+        if settings.measured:
+            world.measure(node, self.participant.rounds.lines.meter)
         contacts = [contact for contact in swarm.contacts if contact.peer != self.peer]
         for contact in contacts:
             world.learn(node, contact.peer_id)
@@ -226,6 +243,8 @@ class Swarm:
             seed=seed,
             first=first_state(self.run),
             padding_bytes=settings.padding_bytes,
+            delayed=settings.delayed,
+            step_s=settings.step_s,
         )
         self.calm = False
         """Nothing goes wrong any more: churn, pauses and partitions have ended."""
@@ -233,7 +252,7 @@ class Swarm:
         self.volunteers = {v.peer: v for v in (Volunteer(self, n + 1, role="volunteer") for n in range(settings.peers))}
         self.contacts = [Contact(self.backbone.peer, "sim-1", PORT)]
         speed = sum(volunteer.speed for volunteer in self.volunteers.values())
-        self.target_samples = max(1, int(speed * EPOCH_S))
+        self.target_samples = max(1, int(speed * settings.epoch_s))
         self._random = self.world.chance("faults")
         self._aim_at = 0.0
         self.partitions = 0

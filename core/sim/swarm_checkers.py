@@ -6,12 +6,18 @@ from typing import Any
 
 import numpy as np
 
+from core.averaging.attesting import Receipted
+from core.averaging.receipts import check_receipt
 from core.base.ids import PeerId, short
+from core.base.problems import ProofProblem
 from core.sim.checkers import Checker, Violation
 from core.sim.node import End, Node
 from core.sim.probes import reachable_bytes
+from core.sim.sample_checkers import Contributions
+from core.sim.samples import Contributed, mean_gradient
+from core.sim.signing import SimVerifier
 from core.sim.swarm import Swarm, Volunteer, state_of
-from core.sim.worker import Absorbed, Holds, gradient
+from core.sim.worker import Absorbed, Holds
 from core.swarm.epoch import Phase
 from core.swarm.orders import RoundLost, RoundRecord
 from core.swarm.states import StateName
@@ -21,8 +27,9 @@ PATIENCE_S = 150.0
 BEHIND_S = 120.0
 """So long a peer may stay behind a state that others hold."""
 NODE_BYTES_MAX = 4 * 1024 * 1024
-TOLERANCE = 1e-4
-TOLERANCE_FP16 = 5e-3
+TOLERANCES = {"raw": 1e-4, "fp16": 5e-3, "bf16": 0.04, "u8": 0.04, "b8": 0.1, "adaptive": 5e-3}
+"""By how much a mean may differ from the exact one, by codec.  One with feedback also makes up for earlier rounds, so
+its numbers are not compared."""
 VISIBLE = 20
 """A contribution whose weight is less than so many tolerances may be missing without a trace in the numbers."""
 
@@ -79,16 +86,19 @@ class WholeMeans(Checker):
         settings = swarm.settings
         self._numel = settings.parameters
         self._chunk = settings.chunk_numel
-        self._tolerance = TOLERANCE if settings.codec == "raw" else TOLERANCE_FP16
+        self._tolerance = TOLERANCES.get(settings.codec)
         self._records: dict[PeerId, RoundRecord] = {}
+        self._contributions = Contributions()
         self._checked: dict[StateName, tuple[bytes, RoundRecord]] = {}
         self.truncated = 0
         """Rounds whose record names missing parts."""
 
     def said(self, node: Node, output: Any, now: float) -> None:
-        """A round was committed, or a worker absorbs its mean."""
+        """A worker contributes, a round was committed, or a worker absorbs its mean."""
         del now
         match output:
+            case Contributed():
+                self._contributions.add(node.peer, output)
             case RoundRecord():
                 self._records[node.peer] = output
             case Absorbed():
@@ -107,27 +117,54 @@ class WholeMeans(Checker):
                 raise Violation(f"{node} has another record than others of {_text(absorbed.name)}")
             return
         self._checked[absorbed.name] = (mean, record)
-        self._check_numbers(node, absorbed, record)
+        self.truncated += bool(record.missing)
+        if self._tolerance is not None:
+            self._check_numbers(node, absorbed, record, self._tolerance)
 
-    def _check_numbers(self, node: Node, absorbed: Absorbed, record: RoundRecord) -> None:
+    def _check_numbers(self, node: Node, absorbed: Absorbed, record: RoundRecord, tolerance: float) -> None:
         total = sum(samples for _, samples in record.members)
         if not total:
             raise Violation(f"{node} absorbs a mean of nobody at {_text(absorbed.name)}")
         expected = np.zeros(self._numel, dtype=np.float64)
         for peer, samples in record.members:
-            expected += gradient(PeerId(peer), absorbed.before, samples, self._numel) * (samples / total)
-        wrong = np.abs(expected - absorbed.mean) > self._tolerance
+            stretches = self._contributions.of(peer, absorbed.before, samples)
+            expected += mean_gradient(peer, stretches, self._numel).astype(np.float64) * (samples / total)
+        wrong = np.abs(expected - absorbed.mean) > tolerance
         chunks = -(-self._numel // self._chunk)
         differing = sum(bool(wrong[i * self._chunk : (i + 1) * self._chunk].any()) for i in range(chunks))
         weights = {peer: samples / total for peer, samples in record.members}
         lacking = [count for peer, count in record.missing if peer in weights]
-        visible = [count for peer, count in record.missing if weights.get(peer, 0.0) >= VISIBLE * self._tolerance]
-        self.truncated += bool(record.missing)
+        visible = [count for peer, count in record.missing if weights.get(peer, 0.0) >= VISIBLE * tolerance]
         if not max(visible, default=0) <= differing <= sum(lacking):
             raise Violation(
                 f"the mean of {_text(absorbed.name)} differs from what its record says in {differing} of {chunks} "
                 f"chunks; the record says {lacking} are missing"
             )
+
+
+class ReceiptsAgree(Checker):
+    """Receipts of one round say the same on all members and prove themselves; nobody honest contradicts anybody."""
+
+    def __init__(self) -> None:
+        self._statements: dict[bytes, bytes] = {}
+        self.kept = 0
+        self.signatures = 0
+
+    def said(self, node: Node, output: Any, now: float) -> None:
+        """A receipt is complete."""
+        del now
+        if not isinstance(output, Receipted):
+            return
+        receipt = output.receipt
+        try:
+            check_receipt(receipt, SimVerifier())
+        except ProofProblem as problem:
+            raise Violation(f"{node} has a receipt that is none: {problem}") from problem
+        known = self._statements.setdefault(receipt.statement.round, receipt.statement.digest)
+        if receipt.contradictions or known != receipt.statement.digest:
+            raise Violation(f"{node} says something else of its round than others")
+        self.kept += 1
+        self.signatures += len(receipt.attestations)
 
 
 class EpochsEnd(Checker):

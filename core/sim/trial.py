@@ -4,12 +4,14 @@ from dataclasses import asdict, dataclass
 
 from core.sim.checkers import CheckFailed
 from core.sim.moments import Moment, Watch
+from core.sim.sample_checkers import EachSampleOnce
 from core.sim.swarm import Swarm, SwarmSettings
 from core.sim.swarm_checkers import (
     BoundedMemory,
     CatchesUp,
     EpochsEnd,
     NeverBack,
+    ReceiptsAgree,
     SameNameSameState,
     WholeMeans,
     all_agree,
@@ -40,6 +42,10 @@ class Verdict:
     """How often a member was sent home from a round, by reason."""
     truncated: int
     """Rounds whose record says that parts are missing."""
+    receipts: int
+    """All that members hold; each has been checked."""
+    signatures: int
+    """On all of them."""
     comings: int
     goings: int
     partitions: int
@@ -59,20 +65,26 @@ class Trial:
 
     Args:
         settings: The world; None: the one that the seed draws.
+        delayed: Whether computing goes on, in a drawn world, while a round is averaged.
     """
 
-    def __init__(self, seed: int, *, peers: int, epochs: int, settings: SwarmSettings | None = None) -> None:
+    def __init__(
+        self, seed: int, *, peers: int, epochs: int, settings: SwarmSettings | None = None, delayed: bool = False
+    ) -> None:
         self.seed = seed
         self._epochs = epochs
-        self.swarm = Swarm(seed, settings or SwarmSettings.drawn(seed, peers=peers, epochs=epochs))
+        self.swarm = Swarm(seed, settings or SwarmSettings.drawn(seed, peers=peers, epochs=epochs, delayed=delayed))
         self._means = WholeMeans(self.swarm)
         self._ends = EpochsEnd(self.swarm)
+        self._receipts = ReceiptsAgree()
         self._memory = BoundedMemory(self.swarm)
         self._watch = Watch(self.swarm.world, lambda: best.epoch if (best := self.swarm.best()) is not None else 0)
         self.swarm.world.checkers += [
             NeverBack(),
             SameNameSameState(),
+            EachSampleOnce(),
             self._means,
+            self._receipts,
             self._ends,
             CatchesUp(self.swarm),
             self._memory,
@@ -104,6 +116,8 @@ class Trial:
             slowest_epoch_s=round(self._ends.slowest_s, 1),
             lost=dict(sorted(self._ends.lost.items())),
             truncated=self._means.truncated,
+            receipts=self._receipts.kept,
+            signatures=self._receipts.signatures,
             comings=swarm.churn.comings,
             goings=sum(swarm.churn.goings.values()),
             partitions=swarm.partitions,

@@ -4,7 +4,6 @@ It obeys the orders of `core.swarm.orders` one after the other, behind a pipe th
 answers cross as they do between real processes.
 """
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from core.base.ids import PeerId
 from core.sim.disk import Disk, ModelState
+from core.sim.samples import Contributed, Stretch, mean_gradient
 from core.swarm import orders
 from core.swarm.participant import Participant
 from core.swarm.states import State, StateName
@@ -36,6 +36,10 @@ class WorkerSettings:
     first: StateName
     padding_bytes: int = 0
     """Checkpoints are longer by this."""
+    delayed: bool = False
+    """Whether computing goes on while a round is averaged."""
+    step_s: tuple[float, float] = (0.05, 0.4)
+    """Least and most that an optimiser step takes, and whatever else is no training."""
 
     def first_state(self) -> ModelState:
         """Where everybody begins."""
@@ -60,12 +64,6 @@ class Absorbed:
     before: StateName
     name: StateName
     mean: NDArray[np.float32]
-
-
-def gradient(peer: PeerId, before: StateName, samples: int, numel: int) -> NDArray[np.float32]:
-    """What a peer contributes after so many samples: nothing but these decides it, so a checker can make it again."""
-    name = hashlib.blake2b(peer + before.lineage + samples.to_bytes(8, "big"), digest_size=8).digest()
-    return np.random.default_rng(int.from_bytes(name, "big")).standard_normal(numel, dtype=np.float32)
 
 
 class FakeWorker:
@@ -102,7 +100,15 @@ class FakeWorker:
         self._tell = tell
         self._alive = True
         self._free_at = 0.0
+        self._life = random.getrandbits(32) if settings.delayed else 0
         self._samples = 0
+        """Computed at the state that is held, and not absorbed; the stint that goes on is not counted yet."""
+        self._first = 0
+        """Computed at this state before those, and absorbed or under way."""
+        self._kept: tuple[Stretch, ...] = ()
+        """Computed at the state before, and to be contributed with the next ones."""
+        self._out: tuple[Stretch, ...] | None = None
+        """The contribution that is being averaged, if computing goes on."""
         self._training_since: float | None = None
         self._stint = 0
         self._contribution = np.zeros(settings.parameters, dtype=np.float32)
@@ -132,16 +138,22 @@ class FakeWorker:
             case orders.Collect() | orders.Hold():
                 work_s = step_s * self._random.random() if self._training_since is not None else 0.0
             case orders.Absorb() | orders.Load() | orders.Evaluate():
-                work_s = self._random.uniform(0.05, 0.4)
+                work_s = self._random.uniform(*self._settings.step_s)
             case _:
                 work_s = 0.0
-        self._free_at = max(now, self._free_at) + work_s
+        begin = max(now, self._free_at)
+        if isinstance(order, orders.Absorb) and self._out is not None:
+            self._after(begin - now, self._stop_to_step)
+        self._free_at = begin + work_s
         self._after(self._free_at - now, lambda then: self._carry_out(order, then))
         return ()
 
     def _carry_out(self, order: orders.TrainerOrder, now: float) -> Sequence[Any]:
         match order:
-            case orders.Go() | orders.Release():
+            case orders.Release():
+                self._take_back(now)
+                self._train(now)
+            case orders.Go():
                 self._train(now)
             case orders.Hold():
                 self._pause(now)
@@ -171,24 +183,39 @@ class FakeWorker:
         return self._samples + (0 if since is None else int((now - since) * self._speed / BATCH) * BATCH)
 
     def _collect(self, round_id: bytes, now: float) -> None:
+        trained = self._training_since is not None
         self._pause(now)
-        samples = self._samples
+        self._take_back(now)
+        stretches = self._stretches()
+        samples = sum(stretch.samples for stretch in stretches)
         if samples:
-            self._contribution[:] = gradient(self._peer, self._model.name, samples, len(self._contribution))
+            self._contribution[:] = mean_gradient(self._peer, stretches, len(self._contribution))
+        self._tell(Contributed(self._model.name, stretches))
+        if self._settings.delayed:
+            self._out, self._kept = stretches, ()
+            self._first, self._samples = self._first + self._samples, 0
+            if trained:
+                self._train(now)
         loss = 4.0 / (1 + self._model.name.epoch)
         self._after(PIPE_S, lambda then: self._participant.collected(round_id, samples=samples, loss=loss, now=then))
 
     def _absorb(self, name: StateName, now: float) -> None:
         before = self._model
+        self._pause(now)
+        kept = () if self._out is None else self._stretches()
         self._tell(Absorbed(before.name, name, self._mean.copy()))
         momentum = INERTIA * before.momentum + self._mean
         self._hold(ModelState(name, before.parameters - LEARNING_RATE * momentum, momentum), now)
+        self._kept = kept
+        samples = sum(stretch.samples for stretch in kept)
         state = self._keep("stepped")
         self._train(now)
 
         def stepped(then: float) -> Sequence[Any]:
             self._offer(state)
-            return self._participant.stepped(state, then)
+            if not samples:
+                return self._participant.stepped(state, then)
+            return self._participant.stepped(state, then, samples=samples, loss=4.0 / (1 + before.name.epoch))
 
         self._after(PIPE_S, stepped)
 
@@ -204,8 +231,25 @@ class FakeWorker:
 
     def _hold(self, model: ModelState, now: float) -> None:
         self._pause(now)
-        self._samples = 0
+        self._samples, self._first, self._kept, self._out = 0, 0, (), None
         self._model = model
+
+    def _stop_to_step(self, now: float) -> Sequence[Any]:
+        self._pause(now)
+        return ()
+
+    def _take_back(self, now: float) -> None:
+        """A contribution that is out counts again, with all that came meanwhile."""
+        if self._out is not None:
+            self._pause(now)
+            self._kept = tuple(stretch for stretch in self._out if stretch.at != self._model.name)
+            again = sum(stretch.samples for stretch in self._out if stretch.at == self._model.name)
+            self._first, self._samples, self._out = self._first - again, self._samples + again, None
+
+    def _stretches(self) -> tuple[Stretch, ...]:
+        """What the next contribution holds, as long as nothing is trained."""
+        new = (Stretch(self._life, self._model.name, self._first, self._samples),) if self._samples else ()
+        return (*self._kept, *new)
 
     def _keep(self, how: str) -> State:
         state = self._disk.keep(self._model.name, self._model.to_bytes(self._settings.padding_bytes))
@@ -227,7 +271,15 @@ class FakeWorker:
         self._tell(Holds(state, "ready"))
         self._offer(state)
         self.ready = True
-        return self._participant.trainer_ready(state, contribution=self._contribution, mean=self._mean, now=now)
+        numel = len(self._contribution)
+        return self._participant.trainer_ready(
+            state,
+            contribution=self._contribution,
+            mean=self._mean,
+            now=now,
+            layout=(numel // 3, numel - numel // 3),
+            residuals=self._disk.residuals,
+        )
 
     # --- the pipe ----------------------------------------------------------------------------------------------------
 
@@ -241,7 +293,16 @@ class FakeWorker:
                 return ()
             loss = 4.0 / (1 + state.name.epoch)
             samples = self._counted(now)
-            return self._participant.progressed(samples=samples, samples_per_s=self._speed, loss=loss, now=now)
+            if not self._settings.delayed:
+                return self._participant.progressed(samples=samples, samples_per_s=self._speed, loss=loss, now=now)
+            others = self._kept if self._out is None else self._out
+            return self._participant.progressed(
+                samples=samples + sum(stretch.samples for stretch in others),
+                ahead=0 if self._out is None else samples,
+                samples_per_s=self._speed,
+                loss=loss,
+                now=now,
+            )
 
         self._after(max(PROGRESS_S, BATCH / self._speed), report)
 

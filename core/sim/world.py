@@ -7,6 +7,7 @@ from random import Random
 from types import MappingProxyType
 from typing import Any, Final
 
+from core.averaging.lines.meter import LOOK_S, Meter
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick
 from core.base.problems import WireProblem
@@ -16,6 +17,7 @@ from core.dht.messages import Observed
 from core.sim.agenda import Agenda
 from core.sim.checkers import Checker, CheckFailed, Violation
 from core.sim.computing import Computing
+from core.sim.gauge import Gauge
 from core.sim.latency import Latency
 from core.sim.links import Links, LinkSettings, Router, chance
 from core.sim.node import End, Machinery, Node, OnEvent, ignore
@@ -213,6 +215,11 @@ class World:
         """The node knows a peer's address from now on."""
         node.known.add(peer)
 
+    def measure(self, node: Node, meter: Meter) -> None:
+        """Show a node's meter, from now on, how its bulk moves."""
+        node.gauge = Gauge(meter)
+        self.agenda.after(LOOK_S, self._measure, node, node.gauge)
+
     def tell(self, node: Node, news: Any) -> None:
         """Tell the checkers something that a node's owner has to say."""
         for checker in self.checkers:
@@ -223,6 +230,11 @@ class World:
         return self.agenda.now + node.skew_s
 
     # --- inside ------------------------------------------------------------------------------------------------------
+
+    def _measure(self, node: Node, gauge: Gauge) -> None:
+        if node.up:
+            gauge.look(self.now)
+            self.agenda.after(LOOK_S, self._measure, node, gauge)
 
     def _act(self, node: Node, action: Callable[[float], Sequence[Any]]) -> None:
         if node.frozen_until > self.agenda.now:

@@ -31,8 +31,8 @@ DOUBTED_MAX = 2000
 class Beacon:
     """Keeps a Membership fed.
 
-    It reads more often as the next optimiser step draws near (`pace`), so that a full batch is noticed soon and an idle
-    swarm stays quiet.
+    It reads and publishes more often as the next optimiser step draws near (`pace`), so that a full batch is noticed
+    soon and an idle swarm stays quiet.
     """
 
     def __init__(self, *, me: PeerId, run: bytes, dht: DhtNode, membership: Membership, random: Random) -> None:
@@ -44,7 +44,8 @@ class Beacon:
         self._interval_s = READ_INTERVAL_MAX_S
         self._publish_at: float | None = None
         self._read_at: float | None = None
-        self._last_read = 0.0
+        self._last_read = self._last_published = 0.0
+        self._news_interval_s = PUBLISH_INTERVAL_S
         self._doubted: dict[PeerId, float] = {}
         """Strangers whose first report looked old, and its time by their clock."""
 
@@ -62,6 +63,9 @@ class Beacon:
         half = READ_INTERVAL_MAX_S if eta_s is None else eta_s / 2
         least = self._in_a_crowd(READ_INTERVAL_MIN_S, READ_CROWD)
         self._interval_s = min(max(half, least), READ_INTERVAL_MAX_S)
+        self._news_interval_s = min(max(half, least), PUBLISH_INTERVAL_S)
+        if self._publish_at is not None:
+            self._publish_at = max(now, min(self._publish_at, self._last_published + self._news_interval_s))
         if self._read_at is not None:
             self._read_at = max(now, min(self._read_at, self._last_read + self._interval_s))
 
@@ -75,7 +79,8 @@ class Beacon:
         """Publish and read what is due."""
         outputs: list[object] = []
         if self._publish_at is not None and self._publish_at <= now:
-            interval_s = self._in_a_crowd(PUBLISH_INTERVAL_S, PUBLISH_CROWD)
+            interval_s = self._in_a_crowd(self._news_interval_s, PUBLISH_CROWD)
+            self._last_published = now
             self._publish_at = now + interval_s * self._random.uniform(0.8, 1.2)
             outputs += self._dht.store(
                 self._key, encode_report(report), lifetime_s=REPORT_LIFETIME_S, now=now, subkey=self._me

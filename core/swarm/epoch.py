@@ -1,7 +1,7 @@
 """The epoch machine: where a peer stands between two optimiser steps, as a table.
 
 IDLE --trainer ready--> JOINING --informed--> TRAINING --wanted--> COLLECTING --collected--> OFFERED
-OFFERED --planned--> AVERAGING --committed--> STEPPING --stepped--> TRAINING, one epoch later
+OFFERED --planned--> AVERAGING --another plan--> AVERAGING --committed--> STEPPING --stepped--> TRAINING
 COLLECTING, OFFERED, AVERAGING --failed--> TRAINING, nothing lost
 TRAINING, FINISHED --behind--> FETCHING --fetched--> LOADING --loaded--> TRAINING
 TRAINING --ended--> FINISHED;  everything --trainer gone--> IDLE
@@ -62,6 +62,7 @@ TRANSITIONS: Final[dict[tuple[Phase, Cue], Phase]] = {
     (Phase.COLLECTING, Cue.FAILED): Phase.TRAINING,
     (Phase.OFFERED, Cue.PLANNED): Phase.AVERAGING,
     (Phase.OFFERED, Cue.FAILED): Phase.TRAINING,
+    (Phase.AVERAGING, Cue.PLANNED): Phase.AVERAGING,
     (Phase.AVERAGING, Cue.FAILED): Phase.TRAINING,
     (Phase.AVERAGING, Cue.COMMITTED): Phase.STEPPING,
     (Phase.STEPPING, Cue.STEPPED): Phase.TRAINING,

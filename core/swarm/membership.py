@@ -1,5 +1,6 @@
 """Who is here: the reports of live peers, and what follows from them."""
 
+from collections import Counter
 from dataclasses import dataclass
 
 from core.base.ids import PeerId
@@ -9,6 +10,8 @@ from core.swarm.states import StateName
 PEERS_MAX = 2000
 SILENT_S = 8.0
 """Whoever has not reported for so long, three times the longest interval between reports, counts for no samples."""
+GOES_ON_S = 1.25
+"""About as long as it takes from one report of a peer to the next."""
 LAST_WORDS_S = 3.5
 """A report may have been under way for so long (publish and read intervals) when its sender was lost."""
 
@@ -89,17 +92,45 @@ class Membership:
         """Live volunteers that take part in the epoch after `state`, in the order of their keys."""
         return sorted(peer for peer, report in self.live().items() if report.in_step and report.state == state)
 
-    def samples(self, state: StateName, now: float) -> int:
-        """Samples that peers have accumulated on top of `state`, as far as they have reported lately."""
-        return sum(report.samples for report in self._working(state, now))
+    def helpers(self, now: float) -> list[PeerId]:
+        """Live peers that only reduce for others, as far as they have reported lately, in the order of their keys.
+
+        Where they stand is not asked for: they follow the others, and their reports come late.
+        """
+        return sorted(peer for peer, report in self.live().items() if report.helps and not self.silent(peer, now))
+
+    def majority(self, now: float) -> StateName | None:
+        """The state at which most volunteers take part, the greatest of several; None: nobody takes part."""
+        votes = Counter(
+            report.state for peer, report in self.live().items() if report.in_step and not self.silent(peer, now)
+        )
+        return max(votes, key=lambda name: (votes[name], name), default=None)
+
+    def samples(self, state: StateName, now: float, *, goes_on_s: float = GOES_ON_S) -> int:
+        """Samples that peers have accumulated on top of `state`, as far as they have reported lately.
+
+        Since a report was heard its peer has gone on at its speed, which is counted for `goes_on_s` at most.
+        """
+        return int(
+            sum(
+                member.report.samples + member.report.samples_per_s * min(max(0.0, now - member.heard_at), goes_on_s)
+                for member in self._working(state, now)
+            )
+        )
 
     def samples_per_s(self, state: StateName, now: float) -> float:
         """Their joint speed."""
-        return sum(report.samples_per_s for report in self._working(state, now))
+        return sum(member.report.samples_per_s for member in self._working(state, now))
 
-    def _working(self, state: StateName, now: float) -> list[Report]:
-        heard = [report for peer, report in self.live().items() if not self.silent(peer, now)]
-        return [report for report in heard if report.in_step and report.state == state]
+    def _working(self, state: StateName, now: float) -> list[_Member]:
+        return [
+            member
+            for member in self._members.values()
+            if member.believed_after is None
+            and now - member.heard_at < SILENT_S
+            and member.report.in_step
+            and member.report.state == state
+        ]
 
     def offers(self, above: StateName) -> list[Offer]:
         """States greater than `above` that somebody promises to give: the greatest first, then what most promise."""

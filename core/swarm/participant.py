@@ -13,7 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.averaging.codecs import ADAPTIVE, FEEDBACK
 from core.averaging.events import Elsewhere, Silent
+from core.averaging.feedback import ResidualStore
+from core.averaging.groups.iterations import STAGES_MAX
 from core.base.compose import Composite
 from core.base.ids import distance, hashed_key, node_key
 from core.base.machine import Lost, Received, Tick, earliest
@@ -24,11 +27,14 @@ from core.dht.events import Found, Learned
 from core.dht.messages import DHT_MESSAGES, Contact, Observed
 from core.dht.node import DhtNode
 from core.dht.settings import DhtSettings
+from core.swarm.assisting import Assisting
 from core.swarm.beacon import Beacon
 from core.swarm.catch_up import Fetched, FetchFailed, Fetching, StateFetch, StateSink
 from core.swarm.donor import StateDonor, StateFile
+from core.swarm.doubts import Doubts
 from core.swarm.epoch import IN_STEP, Cue, EpochMachine, Phase
-from core.swarm.membership import Membership, Offer
+from core.swarm.line_news import SCHEMAS, LineNews
+from core.swarm.membership import GOES_ON_S, Membership, Offer
 from core.swarm.messages import ChunkAsk, ChunkGive, StateAsk, StateDenied, StateOffer
 from core.swarm.orders import (
     Absorb,
@@ -44,15 +50,25 @@ from core.swarm.orders import (
     Restart,
     RoundLost,
 )
-from core.swarm.progress import NAME_CHARACTERS_MAX, SCHEMAS, Report
+from core.swarm.progress import NAME_CHARACTERS_MAX, Report
 from core.swarm.pursuit import Pursuit
 from core.swarm.rounds import Asked, Committed, Formed, Missed, Rounds
+from core.swarm.standby import Standby
 from core.swarm.states import State, StateName
+from core.swarm.stragglers import Stragglers
 from core.swarm.watch import Watch
 
+HELPING = "helping"
+"""The activity of a helper, as it reports it."""
+HELPER_REST_S = 30.0
+HELPER_REST_MAX_S = 1800.0
+"""A helper whose share somebody else had to reduce is not called for a while, each time twice as long."""
 INFORMED_AFTER_S = 5.0
 SHORT_REST_MAX_S = 10.0
 """A group that had too few samples is not tried again before they can have been made up for, or for this long."""
+SOON_S = 2.0
+"""When the target will be reached within this time, the moment is waited for rather than the next report."""
+SOON_LEAST_S = 0.05
 DEADLY = 4
 """A state during whose loading the trainer went counts as so many failures in a row to fetch it."""
 FALSE = 8
@@ -84,8 +100,16 @@ class _Pending:
     """What the trainer has accumulated for the next step."""
 
     samples: int = 0
+    ahead: int = 0
+    """What came after the contribution to the round that is on, for the step after; given back if the round fails."""
     samples_per_s: float = 0.0
     loss: float = 0.0
+    at: float = 0.0
+    """When it said so; it has gone on since."""
+
+    def by_now(self, now: float) -> float:
+        """How many it will have by now."""
+        return self.samples + self.samples_per_s * min(max(0.0, now - self.at), GOES_ON_S)
 
 
 class Participant:
@@ -117,17 +141,30 @@ class Participant:
         )
         self._beacon = Beacon(me=self.me, run=settings.run, dht=self.dht, membership=self.membership, random=random)
         self.rounds = Rounds(
-            me=self.me,
+            signer=signer,
+            verifier=verifier,
             run=settings.run,
             averaging=settings.averaging,
             minimum=settings.target_samples,
             random=random,
             trace=self.trace,
         )
+        self.standby = Standby(self.membership)
+        self._helpers = Doubts(first_s=HELPER_REST_S, longest_s=HELPER_REST_MAX_S, random=random)
+        self._line_news = LineNews(
+            me=self.me,
+            run=settings.run,
+            dht=self.dht,
+            book=self.rounds.lines,
+            membership=self.membership,
+            random=random,
+        )
         self.donor = StateDonor(trace=self.trace)
         self._fetch = StateFetch(sink=sink, trace=self.trace)
         self._pursuit = Pursuit(self.membership, random)
-        self._watch = Watch(round_s=settings.averaging.round_timeout_s)
+        self._watch = Watch(round_s=STAGES_MAX * settings.averaging.round_timeout_s)
+        self.assisting = Assisting()
+        self._stragglers = Stragglers(patience_s=settings.averaging.gather_timeout_s)
         self._parts = Composite(
             {
                 "dht": (self.dht, DHT_MESSAGES),
@@ -141,6 +178,10 @@ class Participant:
         self._address = ("", 0)
         self._collecting = b""
         self._enough_at = 0.0
+        self._short = False
+        """A group of this state had too few samples: from now on only reports count, and their coming is waited for."""
+        self._full_at: float | None = None
+        """When the target batch will be reached, if that is soon."""
 
     # --- the machine -------------------------------------------------------------------------------------------------
 
@@ -148,6 +189,7 @@ class Participant:
         """Join the swarm through `contacts`; others reach this peer at host and port (empty: they observe it)."""
         self._address = (host, port)
         self._beacon.start(now)
+        self._line_news.start(now)
         return self._follow([*self.dht.bootstrap(list(contacts), now), *self._beat(now)], now)
 
     @property
@@ -157,7 +199,13 @@ class Participant:
         if self.epochs.phase is Phase.JOINING and self._joined_at is not None:
             joining = self._joined_at + INFORMED_AFTER_S
         return earliest(
-            self._parts.deadline, self._beacon.deadline, self._watch.deadline, self._pursuit.retry_at, joining
+            self._parts.deadline,
+            self._beacon.deadline,
+            self._line_news.deadline,
+            self._watch.deadline,
+            self._pursuit.retry_at,
+            self._full_at,
+            joining,
         )
 
     def handle(self, event: Received[Any] | Tick | Lost | Observed, now: float) -> Sequence[Any]:
@@ -175,14 +223,54 @@ class Participant:
             outputs += self._beat(now)
         return self._follow(outputs, now)
 
+    # --- without a trainer -------------------------------------------------------------------------------------------
+
+    def help(self, room_bytes: int, now: float) -> Sequence[Any]:
+        """Reduce for the others with so much memory; 0: no longer.
+
+        Raises:
+            ValueError: there is a trainer.
+        """
+        if self.epochs.phase is not Phase.IDLE:
+            raise ValueError("a peer with a trainer reduces anyway")
+        leaving = [*self.rounds.away(now), *self.rounds.leave(now)]
+        self.standby.help(self._room_for_numbers(room_bytes))
+        self.rounds.help(self.standby.numel_max)
+        self._beacon.hurry(now)
+        return self._follow([*leaving, Changed(), *self._stand_by(now), *self._beat(now)], now)
+
+    def _room_for_numbers(self, room_bytes: int) -> int:
+        """What is left of it for a share's numbers: residuals, where the codec has them, take as much again."""
+        codec = self.settings.averaging.codec
+        if codec == ADAPTIVE:  # it goes by the sizes of the tensors, which only those who train know
+            return 0
+        return room_bytes // 2 if codec in FEEDBACK else room_bytes
+
+    def _stand_by(self, now: float) -> list[Any]:
+        """Stand where the others stand; a call that is being followed goes before what reports say."""
+        if self.rounds.busy:
+            return []
+        name = self.standby.look(now)
+        if name is None or not self.rounds.reduces:
+            return list(self.rounds.away(now))
+        return list(self.rounds.position(name, self.membership.in_step(name), full=False, now=now))
+
     # --- the trainer's answers ---------------------------------------------------------------------------------------
 
     def trainer_ready(
-        self, state: State, *, contribution: NDArray[np.float32], mean: NDArray[np.float32], now: float
+        self,
+        state: State,
+        *,
+        contribution: NDArray[np.float32],
+        mean: NDArray[np.float32],
+        now: float,
+        layout: Sequence[int] = (),
+        residuals: ResidualStore | None = None,
     ) -> Sequence[Any]:
-        """The trainer stands still with `state`, its vectors are these: shape (parameters,)."""
+        """The trainer stands still with `state`, its vectors are these: shape (parameters,); see `Rounds.vectors`."""
         self.epochs.begin(state)
-        self.rounds.vectors(contribution, mean)
+        self.standby.help(0)
+        self.rounds.vectors(contribution, mean, layout=layout, residuals=residuals)
         self.pending = _Pending()
         self._joined_at = now
         self._beacon.hurry(now)
@@ -201,10 +289,23 @@ class Participant:
         self._beacon.hurry(now)
         return self._follow([*self.rounds.away(now), Changed(), *self._beat(now)], now)
 
-    def progressed(self, *, samples: int, samples_per_s: float, loss: float, now: float) -> Sequence[Any]:
-        """The trainer has accumulated so many samples on top of its state."""
+    def progressed(
+        self, *, samples: int, samples_per_s: float, loss: float, now: float, ahead: int = 0
+    ) -> Sequence[Any]:
+        """The trainer has accumulated so many samples that no step has taken up, and `ahead` of them since Collect.
+
+        Only where computing goes on while a round is averaged are there any ahead.  Before they hear of the round's
+        end, trainers count them so; afterwards they are samples like others.
+        """
         self._watch.heard()
-        self.pending = _Pending(samples, samples_per_s, loss if math.isfinite(loss) else self.pending.loss)
+        before = self.pending
+        loss = loss if math.isfinite(loss) else before.loss
+        pending = self.pending = _Pending(samples, 0, samples_per_s, loss, now)
+        match self.epochs.phase:
+            case Phase.OFFERED | Phase.AVERAGING:
+                pending.samples, pending.ahead = samples - ahead, ahead
+            case Phase.STEPPING:
+                pending.samples = ahead
         return self._follow([Changed()], now)
 
     def collected(self, round_id: bytes, *, samples: int, loss: float, now: float) -> Sequence[Any]:
@@ -219,16 +320,20 @@ class Participant:
         if self.epochs.phase is not Phase.COLLECTING or round_id != self._collecting:
             return []
         self.epochs.advance(Cue.COLLECTED)
-        self.pending.samples = samples
+        self.pending.samples, self.pending.ahead = samples, 0
+        self.rounds.samples_per_s = self._speed if math.isfinite(self._speed) else 0.0
         return self._follow(self.rounds.offer(samples=samples, loss=loss, now=now), now)
 
-    def stepped(self, state: State, now: float) -> Sequence[Any]:
-        """The optimiser took its step."""
+    def stepped(self, state: State, now: float, *, samples: int = 0, loss: float = 0.0) -> Sequence[Any]:
+        """The optimiser took its step; so many samples, with this mean loss, count for the next one already."""
         if not self.epochs.may(Cue.STEPPED):
             return []
         self.epochs.hold(state)
         self.epochs.advance(Cue.STEPPED)
-        return self._settled(now)
+        self._stragglers.stepped(now)
+        if samples and math.isfinite(loss):
+            self.pending.loss = loss
+        return self._settled(now, samples=samples)
 
     def loaded(self, state: State, now: float) -> Sequence[Any]:
         """The downloaded state is in place."""
@@ -263,10 +368,11 @@ class Participant:
 
     # --- what follows ------------------------------------------------------------------------------------------------
 
-    def _settled(self, now: float) -> Sequence[Any]:
-        """A new state is in place: begin the next epoch, or end."""
-        self.pending = _Pending(0, self.pending.samples_per_s, self.pending.loss)
+    def _settled(self, now: float, *, samples: int = 0) -> Sequence[Any]:
+        """A new state is in place: begin the next epoch, with what counts for it already, or end."""
+        self.pending = _Pending(samples, 0, self.pending.samples_per_s, self.pending.loss, now)
         self._enough_at = 0.0
+        self._short = False
         self._beacon.hurry(now)
         outputs: list[Any] = [Changed()]
         if self._is_evaluator():
@@ -278,15 +384,18 @@ class Participant:
         if self.settings.last_epoch is not None and state.name.epoch >= self.settings.last_epoch:
             self.epochs.advance(Cue.ENDED)
             return [Hold()]
-        return [Go(), *self._consider(now)]
+        return [Hold() if self.assisting.active else Go(), *self._consider(now)]
 
     def _beat(self, now: float) -> list[Any]:
         """Publish, read, and do what the clock asks for."""
-        outputs: list[Any] = list(self._beacon.tick(self._report(now), now))
+        outputs: list[Any] = [*self._beacon.tick(self._report(now), now), *self._line_news.tick(now)]
         if self._watch.overdue(now):
             self.trace.mark(f"trainer.hangs.{self.epochs.phase.value}")
             outputs.append(Restart())
-        if self._pursuit.due(now):
+        expected = self._full_at is not None and now >= self._full_at
+        if expected:
+            self._full_at = None
+        if expected or self._pursuit.due(now):
             outputs += self._consider(now)
         late = self._joined_at is not None and now >= self._joined_at + INFORMED_AFTER_S
         if self.epochs.phase is Phase.JOINING and late:
@@ -319,7 +428,7 @@ class Participant:
             case Missed():
                 return self._missed(output, now)
             case Committed():
-                return self._committed(output)
+                return self._committed(output, now)
             case Silent(peers=peers):
                 for peer in peers:
                     self.membership.lost(peer, now)
@@ -343,6 +452,8 @@ class Participant:
 
     def _read(self, found: Found, now: float) -> list[Any] | None:
         """What a read brought; None: the key is not ours but our owner's."""
+        if self._line_news.found(found, trace=self.trace):
+            return []
         news = self._beacon.found(found, trace=self.trace, now=now)
         if news is None:
             return None
@@ -362,6 +473,8 @@ class Participant:
 
     def _consider(self, now: float) -> list[Any]:
         """With what is known now: catch up, form a group, or go on."""
+        if self.standby.helping:
+            return self._stand_by(now)
         if self.epochs.state is None:
             return []
         mine = self.epochs.state.name
@@ -374,12 +487,21 @@ class Participant:
         if self.epochs.phase not in IN_STEP:
             return list(self.rounds.away(now))
         candidates = [*self.membership.in_step(mine), self.me]
-        total = self.membership.samples(mine, now) + self.pending.samples
-        speed = self.membership.samples_per_s(mine, now) + self.pending.samples_per_s
+        goes_on_s = 0.0 if self._short else GOES_ON_S
+        total = int(self.membership.samples(mine, now, goes_on_s=goes_on_s) + self.pending.by_now(now))
+        others = self.membership.samples_per_s(mine, now)
+        if self.epochs.phase is Phase.TRAINING and self.assisting.alone(others=others > 0, now=now):
+            return [Changed(), Go()]
+        speed = others + self._speed
         left = max(self.settings.target_samples - total, 0)
-        self._beacon.pace(max(left / speed, self._enough_at - now) if speed > 0 else None, now)
+        eta_s = max(left / speed, self._enough_at - now) if speed > 0 else None
+        self._beacon.pace(eta_s, now)
+        soon = eta_s is not None and 0 < eta_s <= SOON_S and self.epochs.phase is Phase.TRAINING and not self._short
+        self._full_at = now + max(eta_s or 0.0, SOON_LEAST_S) if soon else None
         full = self.epochs.phase is Phase.TRAINING and left == 0 and now >= self._enough_at
-        return list(self.rounds.position(mine, candidates, full=full, now=now))
+        full = full and not self._stragglers.awaits(mine, self.membership, now)
+        helpers = [peer for peer in self.membership.helpers(now) if not self._helpers.resting(peer, now)]
+        return list(self.rounds.position(mine, candidates, full=full, now=now, helpers=helpers))
 
     def _fall_behind(self, offer: Offer, now: float) -> list[Any]:
         donors = self._pursuit.begin(offer)
@@ -410,39 +532,59 @@ class Participant:
         return [Changed(), Collect(round_id)]
 
     def _formed(self, now: float) -> list[Any]:
+        if self.standby.helping:
+            return [Changed()]
         if not self.epochs.may(Cue.PLANNED):
             return list(self.rounds.leave(now))
         self.epochs.advance(Cue.PLANNED)
         return [Changed()]
 
     def _missed(self, missed: Missed, now: float) -> list[Any]:
+        if self.standby.helping:
+            return [Changed(), *self._stand_by(now)]
         if not self.epochs.may(Cue.FAILED) or self.epochs.phase is Phase.FETCHING:
             return []
         if missed.samples is not None and self.epochs.state is not None:
             speed = self.membership.samples_per_s(self.epochs.state.name, now) + self.pending.samples_per_s
             lacking = max(self.settings.target_samples - missed.samples, 0)
+            self._short = True
             self._enough_at = now + min(lacking / max(speed, 1e-9), SHORT_REST_MAX_S)
         self.epochs.advance(Cue.FAILED)
+        self.pending.samples, self.pending.ahead = self.pending.samples + self.pending.ahead, 0
         self._beacon.hurry(now)
         return [RoundLost(missed.reason), Release(self._collecting), *self._consider(now)]
 
-    def _committed(self, committed: Committed) -> list[Any]:
+    def _committed(self, committed: Committed, now: float) -> list[Any]:
+        self._line_news.changed(now)
         record = committed.record
+        for peer in committed.helped:
+            self._helpers.cleared(peer)
+        for peer in committed.stalled:
+            self._helpers.failed(peer, now)
+        if self.standby.helping:
+            self.standby.committed(record.name, now)
+            return [record, Changed(), *self._stand_by(now)]
         if not self.epochs.may(Cue.COMMITTED):
             return [record]
         self.epochs.advance(Cue.COMMITTED)
+        self.assisting.ended(samples=self.pending.samples, gives=committed.gives)
+        if self.settings.averaging.overlaps:
+            self.pending.samples, self.pending.ahead = self.pending.ahead, 0
+            self._stragglers.committed(record, besides=self.me)
         return [record, Absorb(self._collecting, record.name)]
 
     # --- what others see ---------------------------------------------------------------------------------------------
 
     def _report(self, now: float) -> Report:
         state = self.epochs.state
-        name = state.name if state is not None else StateName(0, self.settings.run)
+        first = StateName(0, self.settings.run)
+        name = state.name if state is not None else self.standby.name or first
+        helps = self.standby.helping and self.rounds.reduces
         epoch, loss = self._heldout
         return Report(
             role=self.settings.role,
             name=self.settings.name[:NAME_CHARACTERS_MAX],
-            activity=self.epochs.phase.value,
+            activity=HELPING if helps else self.epochs.phase.value,
             host=self._address[0],
             port=self._address[1],
             epoch=name.epoch,
@@ -450,11 +592,17 @@ class Participant:
             digest=state.digest if state is not None else b"",
             in_step=self.epochs.phase in IN_STEP,
             samples=self.pending.samples,
-            samples_per_s=self.pending.samples_per_s,
+            samples_per_s=self._speed,
             time=now,
             heldout_epoch=epoch,
             heldout_loss=loss,
+            helps=helps,
         )
+
+    @property
+    def _speed(self) -> float:
+        """Samples a second that others may count on."""
+        return 0.0 if self.assisting.active else self.pending.samples_per_s
 
     def _state(self) -> State:
         assert self.epochs.state is not None

@@ -45,6 +45,8 @@ class Report(msgspec.Struct, frozen=True, array_like=True):
     heldout_epoch: Count = 0
     heldout_loss: Loss | None = None
     """The newest look at the held-out text, nats."""
+    helps: bool = False
+    """It trains nothing, and reduces for the others."""
 
     @property
     def state(self) -> StateName:

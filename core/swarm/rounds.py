@@ -8,15 +8,23 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.averaging.events import ContributionWanted, GroupFailed, GroupFormed
+from core.averaging.attesting import Attesting
+from core.averaging.codecs import FEEDBACK, codec_of
+from core.averaging.events import ContributionWanted, GroupFailed, GroupFormed, MemberRefused, PlanRefused
+from core.averaging.feedback import Carry, MemoryStore, ResidualStore
 from core.averaging.group import Matchmaker
-from core.averaging.messages import ROUND_MESSAGES, Call, Declined, Wanted
+from core.averaging.groups.failures import FailureRate
+from core.averaging.groups.words import GRID_MESSAGES
+from core.averaging.lines.book import LineBook
+from core.averaging.messages import ROUND_MESSAGES, Call, Declined, Leaving, Wanted
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
 from core.averaging.plan import GROUP_MESSAGES, Plan
-from core.averaging.topologies import TOPOLOGIES, Butterfly
+from core.averaging.receipts import RECEIPT_MESSAGES, Attested, Bundle, statement_of
+from core.averaging.topologies import TOPOLOGIES, Topology
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick, earliest
 from core.base.manifest import AveragingNumbers
+from core.base.signing import Signer, Verifier
 from core.base.trace import Trace
 from core.swarm.orders import RoundRecord
 from core.swarm.states import StateName
@@ -36,6 +44,8 @@ class Asked:
 class Formed:
     """The group stands, the round has begun."""
 
+    plan: Plan
+
 
 @dataclass(frozen=True, slots=True)
 class Missed:
@@ -53,57 +63,137 @@ class Committed:
 
     round: bytes
     record: RoundRecord
+    helped: tuple[PeerId, ...] = ()
+    """Helpers that reduced what they were to reduce."""
+    stalled: tuple[PeerId, ...] = ()
+    """Helpers that did not: somebody else had to."""
+    gives: bool = True
+    """Whether the plan took any of this peer's contribution."""
 
 
 class Rounds:
-    """Matchmaking and the round that follows from it, as one machine.
+    """Matchmaking, the round that follows from it, and its receipt, as one machine.
 
     Args:
-        me: This peer.
+        signer: This peer, and who signs for it.
+        verifier: Tells others' signatures.
         run: The manifest's id.
         averaging: The manifest's numbers.
         minimum: Samples that a group must bring together, or it is not worth a step.
     """
 
-    MESSAGES: Final = (*GROUP_MESSAGES, *ROUND_MESSAGES)
+    MESSAGES: Final = (*GROUP_MESSAGES, *ROUND_MESSAGES, *GRID_MESSAGES, *RECEIPT_MESSAGES)
 
     def __init__(
-        self, *, me: PeerId, run: bytes, averaging: AveragingNumbers, minimum: int, random: Random, trace: Trace
+        self,
+        *,
+        signer: Signer,
+        verifier: Verifier,
+        run: bytes,
+        averaging: AveragingNumbers,
+        minimum: int,
+        random: Random,
+        trace: Trace,
     ) -> None:
-        self._me = me
+        self._me = signer.peer_id
         self._run = run
         self._averaging = averaging
         self._minimum = minimum
         self._random = random
         self._trace = trace
-        self._vectors: tuple[NDArray[np.float32], NDArray[np.float32]] | None = None
+        self._vectors: tuple[NDArray[np.float32] | None, NDArray[np.float32] | None] = (None, None)
+        self._layout: tuple[int, ...] = ()
+        self._residuals: ResidualStore = MemoryStore()
         self._matchmaker: Matchmaker | None = None
-        self._round: Butterfly | None = None
+        self._round: Topology | None = None
         self._standing: tuple[int, float] | None = None
         self._early: list[Received[Any]] = []
+        self.attesting = Attesting(signer=signer, verifier=verifier, trace=trace)
+        """Its `Receipted` goes on to the owner."""
         self.reduces = True
         """Whether this peer wants a share to reduce; one that others reach through relays only does not."""
+        self._helps = False
+        self.samples_per_s = 0.0
+        """What this peer computes; 0: unknown."""
+        self.lines = LineBook(self._me)
+        """What is known of everybody's lines."""
+        self.failures = FailureRate()
+        """How often peers have failed in rounds of ours."""
         self.current: bytes | None = None
         """The round for which a contribution was asked."""
 
-    def vectors(self, contribution: NDArray[np.float32], mean: NDArray[np.float32]) -> None:
-        """The trainer's vectors from now on, shape (parameters,).  A round that runs keeps the ones it has."""
+    def vectors(
+        self,
+        contribution: NDArray[np.float32],
+        mean: NDArray[np.float32],
+        *,
+        layout: Sequence[int] = (),
+        residuals: ResidualStore | None = None,
+    ) -> None:
+        """The trainer's vectors from now on, shape (parameters,).  A round that runs keeps the ones it has.
+
+        Args:
+            contribution: What it contributes is written there.
+            mean: Where the mean is to be.
+            layout: Sizes of the tensors in both, in order.
+            residuals: Where the errors of a coarse codec are kept; as before, at first in memory, when there is none.
+        """
+        self._begin_as(contribution, mean)
+        self._layout = tuple(layout)
+        self._residuals = residuals or self._residuals
+        self._matchmaker = self._new_matchmaker(numel=len(contribution))
+
+    def help(self, numel_max: int) -> None:
+        """Without a trainer: answer calls with no samples, and reduce for the others vectors up to this length."""
+        self._begin_as(None, None)
+        self._matchmaker = self._new_matchmaker(numel=None, numel_max=numel_max)
+
+    def _begin_as(self, contribution: NDArray[np.float32] | None, mean: NDArray[np.float32] | None) -> None:
         self._vectors = (contribution, mean)
+        self._helps = contribution is None
         self.current = self._standing = None
-        self._matchmaker = Matchmaker(
+
+    def _new_matchmaker(self, *, numel: int | None, numel_max: int = 0) -> Matchmaker:
+        return Matchmaker(
             self._me,
             run_id=self._run,
-            numel=len(contribution),
+            numel=numel,
             numbers=self._averaging,
             random=self._random,
             trace=self._trace,
             minimum_samples=self._minimum,
+            book=self.lines,
+            target_samples=self._minimum if self._averaging.overlaps and self._averaging.partial is True else 0,
+            failures=self.failures,
+            numel_max=numel_max,
         )
 
-    def position(self, name: StateName, candidates: Sequence[PeerId], *, full: bool, now: float) -> Sequence[Any]:
-        """Where this peer stands and with whom; `full`: the target batch is reached, find the group."""
+    @property
+    def busy(self) -> bool:
+        """Whether this peer is promised to a round, or in one."""
+        return self.current is not None and self._matchmaker is not None and self._matchmaker.occupied
+
+    def position(
+        self,
+        name: StateName,
+        candidates: Sequence[PeerId],
+        *,
+        full: bool,
+        now: float,
+        helpers: Sequence[PeerId] = (),
+    ) -> Sequence[Any]:
+        """Where this peer stands and with whom; `full`: the target batch is reached, find the group.
+
+        Args:
+            name: The state.
+            candidates: Who trains on top of it.
+            full: See above.
+            now: Unix seconds.
+            helpers: Who only reduces for others, wherever they stand.
+        """
         if self._matchmaker is None:
             return []
+        self._matchmaker.helpers = tuple(helpers)
         if full:
             return self._follow(self._matchmaker.look(name.epoch, name.lineage, candidates, now=now), now)
         return self._follow(self._matchmaker.position(name.epoch, name.lineage, candidates), now)
@@ -121,20 +211,35 @@ class Rounds:
         self._standing = (samples, loss)
         if self._matchmaker is None or self.current is None:
             return []
-        return self._follow(self._matchmaker.offer(self.current, samples, loss, now=now, reduces=self.reduces), now)
+        return self._offer(self.current, samples, loss, now=now)
+
+    def _offer(self, round_id: bytes, samples: int, loss: float, *, now: float) -> Sequence[Any]:
+        assert self._matchmaker is not None
+        outputs = self._matchmaker.offer(
+            round_id,
+            samples,
+            loss,
+            now=now,
+            reduces=self.reduces,
+            receives=not self._helps,
+            samples_per_s=self.samples_per_s,
+        )
+        return self._follow(outputs, now)
 
     @property
     def deadline(self) -> float | None:
-        """The earlier of both machines' deadlines."""
-        parts = (self._matchmaker, self._round)
+        """The earliest of its machines' deadlines."""
+        parts = (self._matchmaker, self._round, self.attesting)
         return earliest(*(part.deadline for part in parts if part is not None))
 
     def handle(self, event: Received[Any] | Tick | Lost, now: float) -> Sequence[Any]:
         """Advance by one event."""
         outputs: list[Any] = []
         match event:
-            case Received(message=message) if isinstance(message, ROUND_MESSAGES):
+            case Received(message=message) if isinstance(message, (*ROUND_MESSAGES, *GRID_MESSAGES)):
                 outputs += self._in_round(event, now)
+            case Received(message=Attested() | Bundle()):
+                outputs += self.attesting.handle(event, now)
             case Received(sender=sender, message=message):
                 if self._matchmaker is not None:
                     outputs += self._matchmaker.handle(event, now)
@@ -143,11 +248,14 @@ class Rounds:
             case Tick() | Lost():
                 outputs += self._matchmaker.handle(event, now) if self._matchmaker is not None else []
                 outputs += self._round.handle(event, now) if self._round is not None else []
+                outputs += self.attesting.handle(event, now)
         return self._follow(outputs, now)
 
     def _in_round(self, event: Received[Any], now: float) -> Sequence[Any]:
-        if self._round is not None and event.message.round == self._round.plan.round:
-            return self._round.handle(event, now)
+        if self._round is not None and self._round.concerns(event.message.round):
+            outputs = self._round.handle(event, now)
+            self.lines.saw(event.sender, event.message, outputs, now)
+            return outputs
         early = event.message.round == self.current and not event.message.bulk
         if early and len(self._early) < EARLY_MAX:
             self._early.append(event)
@@ -163,6 +271,10 @@ class Rounds:
                     followed += self._wanted(round_id, now)
                 case GroupFormed(plan=plan):
                     followed += self._begin(plan, now)
+                case PlanRefused(round=round_id):
+                    followed += self._abandon(round_id, now)
+                case MemberRefused(round=round_id, peer=peer):
+                    followed += self._without(round_id, peer, now)
                 case GroupFailed(round=round_id, reason=reason, samples=samples):
                     followed += self._missed(round_id, reason, samples)
                 case RoundFailed(round=round_id, reason=reason):
@@ -170,7 +282,7 @@ class Rounds:
                         self._matchmaker.reopen()
                     followed += self._missed(round_id, reason, None)
                 case RoundFinished(outcome=outcome):
-                    followed.append(self._committed(outcome))
+                    followed += self._committed(outcome, now)
                 case _:
                     followed.append(output)
         return followed
@@ -179,23 +291,50 @@ class Rounds:
         """A leader wants the contribution; one that stands still already, for a call that lost, serves at once."""
         asked, self.current = self.current, round_id
         self._early = [event for event in self._early if event.message.round == round_id]
-        if self._standing is not None:
-            assert self._matchmaker is not None
-            samples, loss = self._standing
-            return self._follow(self._matchmaker.offer(round_id, samples, loss, now=now, reduces=self.reduces), now)
+        standing = (0, 0.0) if self._helps else self._standing
+        if standing is not None:
+            samples, loss = standing
+            return self._offer(round_id, samples, loss, now=now)
         return [] if asked is not None else [Asked(round_id)]
 
     def _begin(self, plan: Plan, now: float) -> Sequence[Any]:
-        assert self._vectors is not None
         contribution, mean = self._vectors
+        self.lines.begun(plan, now)
         self._round = TOPOLOGIES[plan.topology](
-            self._me, plan, contribution=contribution, result=mean, trace=self._trace
+            self._me,
+            plan,
+            contribution=contribution,
+            result=mean,
+            trace=self._trace,
+            layout=self._layout,
+            carry=self._carry(plan),
         )
-        outputs: list[Any] = [Formed(), *self._round.start(now)]
+        outputs: list[Any] = [*self.attesting.expect(plan), Formed(plan), *self._round.start(now)]
         early, self._early = self._early, []
         for event in early:
             outputs += self._round.handle(event, now)
         return self._follow(outputs, now)
+
+    def _abandon(self, round_id: bytes, now: float) -> Sequence[Any]:
+        """The plan is bad.  The contribution stands and waits for the next one."""
+        self._early = []
+        if self._round is None or self._round.plan.round != round_id:
+            return []
+        return [output for output in self._round.leave(now) if not isinstance(output, RoundFailed)]
+
+    def _without(self, round_id: bytes, peer: PeerId, now: float) -> Sequence[Any]:
+        """A member that does not follow the plan is as good as gone."""
+        if self._round is None or self._round.plan.round != round_id:
+            return []
+        return self._follow(self._round.handle(Received(peer, Leaving(round_id)), now), now)
+
+    def _carry(self, plan: Plan) -> Carry | None:
+        """What the plan's codec loses is carried on, if it is coarse."""
+        if plan.codec not in FEEDBACK:
+            return None
+        samples = next(member.samples for member in plan.members if member.peer == self._me)
+        codec = codec_of(plan.codec, self._layout)
+        return Carry(codec, self._residuals, samples=samples, chunks=plan.chunk_total)
 
     def _missed(self, round_id: bytes, reason: str, samples: int | None) -> Sequence[Any]:
         if round_id != self.current:
@@ -204,9 +343,11 @@ class Rounds:
         self._early = []
         return [Missed(round_id, reason, samples)]
 
-    def _committed(self, outcome: Outcome) -> Committed:
+    def _committed(self, outcome: Outcome, now: float) -> Sequence[Any]:
         assert self._round is not None
         plan = self._round.plan
+        self.lines.finished(plan, outcome, now)
+        self.failures.finished(plan, outcome)
         before = StateName(plan.epoch, plan.lineage)
         name = before.next(round_id=outcome.round, samples=outcome.samples, outcome=outcome.fingerprint)
         if (
@@ -214,4 +355,18 @@ class Rounds:
         ):  # not so when the trainer has gone meanwhile, and a new one is in another round
             self.current = self._standing = None
         record = RoundRecord(name, outcome.contributors, outcome.loss, outcome.missing, outcome.seconds)
-        return Committed(outcome.round, record)
+        statement = statement_of(plan, outcome, run=self._run, epoch=name.epoch, lineage=name.lineage)
+        signed = self.attesting.sign(statement, leader=self._round.leader, now=now)
+        helpers = [
+            (peer, version)
+            for peer, member, version in zip(plan.peers, plan.members, outcome.versions, strict=plan.stages == 1)
+            if not member.receives and peer != self._me
+        ]
+        committed = Committed(
+            outcome.round,
+            record,
+            helped=tuple(peer for peer, version in helpers if not version),
+            stalled=tuple(peer for peer, version in helpers if version),
+            gives=plan.gift(plan.peers.index(self._me)) > 0,
+        )
+        return [committed, *signed]

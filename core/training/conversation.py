@@ -66,13 +66,15 @@ class Conversation:
     @property
     def training(self) -> bool:
         """Whether there is something to do without being told."""
-        last = self._hold_at_epoch is not None and self._learner.state.epoch >= self._hold_at_epoch
-        return not self._held and self._round is None and not last
+        averaged = self._round is not None
+        epoch = self._learner.state.epoch + averaged
+        last = self._hold_at_epoch is not None and epoch >= self._hold_at_epoch
+        return not self._held and not last and (not averaged or self._learner.overlaps)
 
     def begin(self) -> None:
         """Say that the model stands."""
-        numel = self._learner.numel
-        self._say(Ready(**_named(self._learner.state), numel=numel, parameters=numel))
+        numel, layout = self._learner.numel, self._learner.layout
+        self._say(Ready(**_named(self._learner.state), numel=numel, parameters=numel, layout=layout))
 
     def run(self, inbox: "queue.Queue[ToWorker]") -> None:
         """Listen and train for ever; the process ends when its stdin closes."""
@@ -105,6 +107,7 @@ class Conversation:
                 self._absorb(frame)
             case Release():
                 if frame.round == self._round:
+                    self._learner.take_back()
                     self._round = None
             case Load():
                 self._load(frame)
@@ -129,7 +132,7 @@ class Conversation:
 
     def _collect(self, frame: Collect) -> None:
         learner = self._learner
-        self._arena.slot("contribution")[:] = learner.contribution_N()
+        self._arena.slot("contribution")[:] = learner.hand_over()
         self._round = frame.round
         self._say(Collected(round=frame.round, epoch=learner.state.epoch, samples=learner.samples, loss=learner.loss))
 
@@ -142,7 +145,8 @@ class Conversation:
         began = self._clock()
         state = self._learner.absorb(self._arena.slot("mean"), epoch=frame.epoch, lineage=frame.lineage)
         self._round, self._said_at = None, None
-        self._say(Stepped(**_named(state), seconds=self._clock() - began))
+        kept = self._learner.samples
+        self._say(Stepped(**_named(state), seconds=self._clock() - began, samples=kept, loss=self._learner.loss))
 
     def _train(self) -> None:
         learner = self._learner
@@ -158,6 +162,7 @@ class Conversation:
                 Progress(
                     epoch=learner.state.epoch,
                     samples=learner.samples,
+                    ahead=learner.samples_ahead,
                     samples_per_s=learner.samples_per_s,
                     loss=learner.loss,
                 )

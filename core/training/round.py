@@ -62,6 +62,8 @@ class Learner:
         self._parameters = FlatParameters(self._model)
         optimizer = optimizer_of(manifest.optimizer, self._parameters)
         self._rule = Gradients(self._parameters, optimizer)
+        self.overlaps = manifest.averaging.overlaps
+        """Whether it computes on while a round is averaged."""
         self._checkpoints = Checkpoints(
             states,
             manifest=manifest.id,
@@ -79,9 +81,19 @@ class Learner:
         return self._parameters.numel
 
     @property
+    def layout(self) -> tuple[int, ...]:
+        """Sizes of the tensors in them, in order."""
+        return tuple(span.numel for span in self._parameters.spans)
+
+    @property
     def samples(self) -> int:
-        """Samples accumulated since the last step."""
+        """Samples accumulated and not averaged yet, those of a contribution that is being averaged included."""
         return self._rule.samples
+
+    @property
+    def samples_ahead(self) -> int:
+        """Those of them that are for the step after the one that is being averaged."""
+        return self._rule.ahead
 
     @property
     def dropped(self) -> int:
@@ -95,7 +107,7 @@ class Learner:
 
     @property
     def loss(self) -> float:
-        """Mean training loss of the accumulated samples, nats."""
+        """Mean training loss of `samples`, nats."""
         return self._rule.loss
 
     def accumulate(self) -> bool:
@@ -123,8 +135,21 @@ class Learner:
         contribution: NDArray[np.float32] = self._rule.contribution_N().numpy()
         return contribution
 
+    def hand_over(self) -> NDArray[np.float32]:
+        """The contribution to a round that begins, shape (N,); where computing goes on, it is for the step after."""
+        if self.overlaps:
+            self._rule.set_aside()
+        return self.contribution_N()
+
+    def take_back(self) -> None:
+        """The round came to nothing: what was handed over counts again, with all that came meanwhile."""
+        self._rule.take_back()
+
     def absorb(self, mean_N: NDArray[np.float32], *, epoch: int, lineage: bytes) -> State:
         """Take one optimiser step with the averaged gradient and save the state under its new name.
+
+        What was accumulated since the contribution was handed over is kept: it is one step stale, and no more, for the
+        next contribution takes it along.
 
         Raises:
             WorkerProblem: the mean is not finite; nothing has changed.

@@ -1,7 +1,8 @@
 """The arena: a memory-mapped file through which engine and worker pass vectors.
 
 Ownership of a slot passes with a frame on the pipe, like a baton; there is no lock.  The worker owns `contribution`
-until it says Collected, the engine until it says Absorb or Release; the engine owns `mean` until it says Absorb.
+until it says Collected, the engine until it says Absorb or Release; the engine owns `mean` until it says Absorb.  A
+worker that computes on while a round is averaged does so in its own memory.
 """
 
 import contextlib

@@ -40,13 +40,19 @@ class Start(Frame, frozen=True, kw_only=True, tag="start"):
 
 
 class Collect(Frame, frozen=True, kw_only=True, tag="collect"):
-    """Finish the step in hand, write the mean gradient to the slot `contribution`, answer Collected, stand still."""
+    """Finish the step in hand, write the mean gradient to the slot `contribution`, answer Collected, stand still.
+
+    With delayed parameter updates compute on, for the step after; the slot is the engine's all the same.
+    """
 
     round: bytes
 
 
 class Absorb(Frame, frozen=True, kw_only=True, tag="absorb"):
-    """The slot `mean` holds the averaged gradient: take one optimiser step, checkpoint, answer Stepped, go on."""
+    """The slot `mean` holds the averaged gradient: take one optimiser step, checkpoint, answer Stepped, go on.
+
+    What was accumulated since Collected is kept.
+    """
 
     round: bytes
     epoch: int
@@ -108,17 +114,22 @@ class Ready(StateFrame, frozen=True, kw_only=True, tag="ready"):
 
     numel: int
     parameters: int
+    layout: tuple[int, ...] = ()
+    """Sizes of the tensors in the vectors, in order: `numel` in all."""
 
 
 class Progress(Frame, frozen=True, kw_only=True, tag="progress"):
-    """Samples accumulated for the next step; at most 4 a second, and at once after the first."""
+    """Samples accumulated; at most 4 a second, and at once after the first."""
 
     epoch: int
     samples: int
+    """All that are not averaged yet."""
     samples_per_s: float
     """Smoothed speed while training."""
     loss: float
     """Mean training loss of these samples, nats."""
+    ahead: int = 0
+    """Those of the samples that came after a contribution that is out: they are for the step after."""
 
 
 class Collected(Frame, frozen=True, kw_only=True, tag="collected"):
@@ -134,6 +145,10 @@ class Stepped(StateFrame, frozen=True, kw_only=True, tag="stepped"):
     """The optimiser took its step."""
 
     seconds: float
+    samples: int = 0
+    """What was accumulated while the round was averaged, and counts for the next step already."""
+    loss: float = 0.0
+    """Its mean training loss, nats."""
 
 
 class Loaded(StateFrame, frozen=True, kw_only=True, tag="loaded"):

@@ -13,6 +13,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from core.averaging.codecs import FEEDBACK
 from core.base.problems import Problem, WorkerProblem
 from core.durable import make_directory
 from core.swarm import orders
@@ -20,6 +21,7 @@ from core.swarm.participant import Participant
 from core.swarm.states import State, StateName
 from core.workers import frames
 from core.workers.arena import Arena
+from core.workers.residual import ResidualFile, ResidualShape
 from core.workers.state_files import DiskStateFile
 from core.workers.worker import Worker
 
@@ -39,6 +41,8 @@ class TrainerPlace:
     arena: Path
     """A folder."""
     log: Path
+    residuals: Path
+    """The file of what a coarse codec loses; made when the codec is one."""
     seed: int
     threads: int
     device: str
@@ -80,6 +84,7 @@ class Trainer:
         self._worker: Worker | None = None
         self._arena: Arena | None = None
         self._arena_path = place.arena
+        self._residuals: ResidualFile | None = None
         self._wanted = asyncio.Event()
         self._stopped = asyncio.Event()
         self._stopped.set()
@@ -125,6 +130,13 @@ class Trainer:
 
     async def run(self) -> None:
         """Keep a worker running whenever one is wanted, until cancelled."""
+        try:
+            await self._keep_running()
+        finally:
+            if self._residuals is not None:
+                self._residuals.close()
+
+    async def _keep_running(self) -> None:
         delay_s = RESTART_MIN_S
         while True:
             await self._wanted.wait()
@@ -246,13 +258,18 @@ class Trainer:
                 if frame.epoch != participant.epochs.state.name.epoch:
                     return []
                 return participant.progressed(
-                    samples=frame.samples, samples_per_s=frame.samples_per_s, loss=frame.loss, now=self._now()
+                    samples=frame.samples,
+                    ahead=frame.ahead,
+                    samples_per_s=frame.samples_per_s,
+                    loss=frame.loss,
+                    now=self._now(),
                 )
             case frames.Collected():
                 return participant.collected(frame.round, samples=frame.samples, loss=frame.loss, now=self._now())
             case frames.Stepped():
                 self.problem = None
-                return participant.stepped(await self._offered(frame), self._now())
+                state = await self._offered(frame)
+                return participant.stepped(state, self._now(), samples=frame.samples, loss=frame.loss)
             case frames.Loaded():
                 return participant.loaded(await self._offered(frame), self._now())
             case frames.Evaluated():
@@ -262,11 +279,28 @@ class Trainer:
     async def _became_ready(self, frame: frames.Ready) -> Sequence[Any]:
         arena = self._arena = Arena(self._arena_path, frame.numel)
         state = await self._offered(frame)
+        residuals = await self._kept_residuals(frame.numel)
         self._ready = True
         self._changed()
         return self._participant.trainer_ready(
-            state, contribution=arena.slot("contribution"), mean=arena.slot("mean"), now=self._now()
+            state,
+            contribution=arena.slot("contribution"),
+            mean=arena.slot("mean"),
+            now=self._now(),
+            layout=frame.layout,
+            residuals=residuals,
         )
+
+    async def _kept_residuals(self, numel: int) -> ResidualFile | None:
+        """The file of residuals, opened by the first worker and kept for the others: a round may outlive a worker."""
+        settings = self._participant.settings
+        if settings.averaging.codec in FEEDBACK and self._residuals is None:
+            averaging = settings.averaging
+            shape = ResidualShape(
+                manifest=settings.run, codec=averaging.codec, numel=numel, chunk_numel=averaging.chunk_numel
+            )
+            self._residuals = await asyncio.to_thread(ResidualFile, self._place.residuals, shape)
+        return self._residuals
 
     def _evaluated(self, frame: frames.Evaluated) -> Sequence[Any]:
         self.loss_unigram = frame.loss_unigram

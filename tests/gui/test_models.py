@@ -34,6 +34,17 @@ def test_leaderboard_has_ranks_and_shares(qt, examples):
     assert model.index(0, 1).data(SHARE_ROLE) is None
 
 
+def test_whoever_averages_or_passes_on_for_others_is_told_of(qt, examples):
+    plain, *_ = examples.snapshot().leaderboard
+    model = leaderboard_table()
+    model.follow([msgspec.structs.replace(plain, rounds=12, reduced=3_400_000, relayed_bytes=5_000_000)])
+    told = model.index(0, 1).data(Qt.ItemDataRole.ToolTipRole)
+    assert "averaged 3 400 000 numbers for everybody in 12 rounds" in told.replace("\u202f", " ").replace("\xa0", " ")
+    assert "passed on" in told
+    model.follow([plain])
+    assert "averaged" not in model.index(0, 1).data(Qt.ItemDataRole.ToolTipRole)
+
+
 def test_what_strangers_write_stays_text(qt, examples):
     peer = msgspec.structs.replace(
         examples.snapshot().peers[0], name="<b>x</b>\n\u202eevil" + "y" * 300, activity="dancing", role="w" * 99

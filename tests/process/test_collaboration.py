@@ -4,27 +4,35 @@ import asyncio
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 from safetensors.numpy import load_file
 
 from core.api.snapshot import Activity, Snapshot
 from core.base.manifest import AveragingNumbers
 from core.control.client import ControlClient
+from core.paths import Home
 from tests.process.swarm import alive, collaboration, found
 
 pytestmark = pytest.mark.process
 
 SLOW_ROUNDS = AveragingNumbers(chunk_numel=256, round_timeout_s=20.0, stall_timeout_s=4.0)
 """Small chunks make a round last long enough to be in the middle of it."""
+WIDE = {"hidden_size": 192, "intermediate_size": 768, "embedding_size": 64}
+
+
+DELAYED = msgspec.structs.replace(SLOW_ROUNDS, delayed=True)
 
 
 def in_round(news: Snapshot) -> bool:
     return news.epoch >= 1 and news.activity is Activity.AVERAGING
 
 
-def test_a_volunteer_killed_in_a_round_costs_the_others_less_than_the_round_and_comes_back(tmp_path: Path) -> None:
-    wide = {"hidden_size": 192, "intermediate_size": 768, "embedding_size": 64}
-    charter = found(tmp_path, target_samples=96, averaging=SLOW_ROUNDS, numbers=wide)
+@pytest.mark.parametrize("averaging", [SLOW_ROUNDS, DELAYED], ids=["standing still", "computing on"])
+def test_a_volunteer_killed_in_a_round_costs_the_others_less_than_the_round_and_comes_back(
+    tmp_path: Path, averaging: AveragingNumbers
+) -> None:
+    charter = found(tmp_path, target_samples=96, averaging=averaging, numbers=WIDE)
 
     async def run() -> None:
         async with collaboration(charter, tmp_path) as swarm:
@@ -44,6 +52,30 @@ def test_a_volunteer_killed_in_a_round_costs_the_others_less_than_the_round_and_
             assert back.me.samples > before.me.samples
 
     asyncio.run(run())
+
+
+def test_volunteers_that_compute_on_while_they_average_hold_the_same_model(tmp_path: Path) -> None:
+    charter = found(tmp_path, target_samples=96, averaging=DELAYED, numbers=WIDE)
+
+    async def run() -> None:
+        async with collaboration(charter, tmp_path) as swarm:
+            ada, bob = swarm.join("ada"), swarm.join("bob")
+            last = await ada.until(lambda news: news.epoch >= 4)
+            await bob.until(lambda news: news.epoch >= last.epoch)
+            await asyncio.gather(*(call_pause(one.home) for one in (ada, bob)))
+            states = [sorted(swarm.states(one).glob("state-*")) for one in (ada, bob)]
+            both = {path.name for path in states[0]} & {path.name for path in states[1]}
+            assert both
+            for name in both:
+                one, other = (load_file(swarm.states(peer) / name) for peer in (ada, bob))
+                assert all((one[key] == other[key]).all() for key in one)
+
+    asyncio.run(run())
+
+
+async def call_pause(home: Home) -> None:
+    async with ControlClient.connect(home) as client:
+        await client.call("pause")
 
 
 def test_pause_ends_the_worker_at_once_and_resume_goes_on(tmp_path: Path) -> None:

@@ -1,11 +1,13 @@
 """A newcomer at a real welcome desk, over real TLS."""
 
 import asyncio
+import dataclasses
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from core.backbone import charter as charters
@@ -13,8 +15,8 @@ from core.backbone.authority import Authority
 from core.backbone.join import Joining
 from core.backbone.link import Link, parse_link
 from core.backbone.welcome import KnownPeer, WelcomeDesk
-from core.base.manifest import Manifest
-from core.base.problems import NotTrusted
+from core.base.manifest import AveragingNumbers, Manifest, sign_manifest
+from core.base.problems import BadInput, NotTrusted
 from core.base.signing import KeyPair
 from core.base.trace import Trace
 from core.net.listening import ANY
@@ -112,6 +114,20 @@ def test_another_collaboration_than_the_links_is_refused(tmp_path: Path) -> None
             wrong = Link(link.host, link.port, b"\x07" * 32, link.invite)
             with pytest.raises(NotTrusted, match="another collaboration"):
                 await joining(wrong, tmp_path, KeyPair.generate()).try_once(username="A", device="", now=lambda: NOW)
+
+    asyncio.run(run())
+
+
+def test_a_collaboration_of_a_later_version_says_what_is_new(tmp_path: Path) -> None:
+    made = found(tmp_path)
+    later = msgspec.structs.replace(made.manifest, averaging=AveragingNumbers(codec="morse"))
+    made.manifest_path.write_bytes(sign_manifest(later, made.authority))
+    charter = dataclasses.replace(made, manifest=later)
+
+    async def run() -> None:
+        async with desk(charter, Trace()) as link:
+            with pytest.raises(BadInput, match="'morse'"):
+                await joining(link, tmp_path, KeyPair.generate()).try_once(username="A", device="", now=lambda: NOW)
 
     asyncio.run(run())
 

@@ -4,7 +4,8 @@ import asyncio
 
 import pytest
 
-from core.bench import averaging, streams
+from core.bench import averaging, lines, streams
+from core.bench.fleets import fleet_of
 
 pytestmark = pytest.mark.process
 
@@ -23,3 +24,16 @@ def test_a_stream_is_measured():
     report = asyncio.run(streams.measure(chunks=20))
     assert report.megabytes == pytest.approx(20 * 0.262144)
     assert report.megabytes_per_s > 0
+
+
+@pytest.mark.skipif(lines.missing() is not None, reason=lines.missing() or "")
+def test_a_fleet_learns_its_lines_and_meets_its_limits():
+    job = averaging.Run(numel=60_000, codec="raw", rounds=1, warm=1)
+    report = asyncio.run(averaging.measure_fleet(fleet_of("40*2,20/10c,80a"), job))
+    assert report.peers == 4
+    assert report.identical
+    assert 0 <= report.relative_error < 1e-6
+    assert report.truncated_rounds == report.failed_rounds == 0
+    assert report.limits is not None
+    assert report.limits.tcp_s > 0
+    assert report.limits.bound_s <= report.limits.planned_s + 1e-3

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.base.content import digest
-from core.base.manifest import Manifest, sign_manifest
+from core.base.manifest import AveragingNumbers, Manifest, sign_manifest
 from core.base.signing import KeyPair
 from core.workers import frames
 from core.workers.arena import Arena
@@ -49,7 +49,7 @@ class Pipe:
         return code
 
 
-def start(folder: Path, **changes: object) -> frames.Start:
+def start(folder: Path, *, delayed: bool = False, **changes: object) -> frames.Start:
     prepared = small_task(folder / "prepared")
     blobs = {}
     for name, path in prepared.blobs.items():
@@ -57,7 +57,13 @@ def start(folder: Path, **changes: object) -> frames.Start:
         (folder / blobs[name]).write_bytes(path.read_bytes())
     key = KeyPair(b"k" * 32)
     manifest = Manifest(
-        name="t", organiser="t", task="albert", numbers=prepared.numbers, blobs=blobs, authority=key.peer_id.hex()
+        name="t",
+        organiser="t",
+        task="albert",
+        numbers=prepared.numbers,
+        blobs=blobs,
+        averaging=AveragingNumbers(delayed=delayed),
+        authority=key.peer_id.hex(),
     )
     (folder / "manifest.json").write_bytes(sign_manifest(manifest, key))
     fields = {
@@ -86,6 +92,25 @@ def test_a_round_and_the_leash(tmp_path: Path) -> None:
     assert Path(stepped.checkpoint).is_file()
     assert pipe.hear(frames.Evaluated).epoch == 1
     assert pipe.hear(frames.Progress).epoch == 1  # it trains again, and ends in the middle of it:
+    assert pipe.close() == 0
+    arena.close()
+
+
+def test_it_computes_on_while_its_contribution_is_out(tmp_path: Path) -> None:
+    pipe = Pipe(tmp_path)
+    pipe.say(start(tmp_path, delayed=True))
+    arena = Arena(tmp_path / "arena", pipe.hear(frames.Ready).numel)
+    assert pipe.hear(frames.Progress).samples > 0
+    pipe.say(frames.Collect(round=b"r"))
+    collected = pipe.hear(frames.Collected)
+    while not (progress := pipe.hear(frames.Progress)).ahead:
+        pass
+    assert (progress.epoch, progress.samples - progress.ahead) == (0, collected.samples)
+    arena.slot("mean")[:] = arena.slot("contribution")
+    pipe.say(frames.Absorb(round=b"r", epoch=1, lineage=LINEAGE))
+    stepped = pipe.hear(frames.Stepped)
+    assert stepped.samples >= progress.ahead
+    assert pipe.hear(frames.Progress).samples > stepped.samples
     assert pipe.close() == 0
     arena.close()
 

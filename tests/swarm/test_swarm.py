@@ -1,9 +1,11 @@
 """Whole collaborations in worlds where everything goes wrong.  `potluck sim --seeds 1000` runs a thousand of them."""
 
 import os
+from dataclasses import replace
 
 import pytest
 
+from core.sim.swarm import SwarmSettings
 from core.sim.trial import Trial
 
 WORLDS = int(os.environ.get("POTLUCK_WORLDS", "8"))
@@ -14,6 +16,19 @@ WORLDS = int(os.environ.get("POTLUCK_WORLDS", "8"))
 def test_small_worlds(seed: int) -> None:
     verdict = Trial(seed, peers=6, epochs=4).run()
     assert verdict.ok, f"seed {seed} at {verdict.at_s} s: {verdict.problem}"
+
+
+@pytest.mark.parametrize(("seed", "codec"), [(2, "u8"), (3, "b8"), (4, "q4"), (5, "q4"), (6, "adaptive")])
+def test_small_worlds_in_other_codecs(seed: int, codec: str) -> None:
+    """Peers go and come back, workers are stopped in rounds: all still hold the same bits of every state."""
+    drawn = SwarmSettings.drawn(seed, peers=6, epochs=4)
+    world = replace(drawn, codec=codec, pause_s=120.0, churn=replace(drawn.churn, up_s=120.0))
+    trial = Trial(seed, peers=6, epochs=4, settings=world)
+    verdict = trial.run()
+    assert verdict.ok, f"seed {seed} at {verdict.at_s} s: {verdict.problem}"
+    if codec == "q4":
+        stores = [volunteer.disk.residuals for volunteer in trial.swarm.volunteers.values()]
+        assert sum(store.read(0) is not None for store in stores) >= 2
 
 
 @pytest.mark.parametrize("seed", [1])

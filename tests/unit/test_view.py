@@ -3,6 +3,7 @@
 from random import Random
 
 import numpy as np
+import pytest
 
 from core.api.snapshot import Activity
 from core.base.ids import PeerId
@@ -11,6 +12,8 @@ from core.base.manifest import AveragingNumbers, Manifest
 from core.base.problems import NoSpace
 from core.base.signing import Ed25519Verifier, KeyPair
 from core.nat.reach import Reach, Standing
+from core.swarm.assisting import REFUSED_MAX
+from core.swarm.epoch import Cue
 from core.swarm.membership import SILENT_S
 from core.swarm.participant import Participant, ParticipantSettings
 from core.swarm.progress import Report
@@ -21,12 +24,14 @@ from core.workers.state_files import DiskStateSink
 KEY = KeyPair(b"k" * 32)
 MANIFEST = Manifest(name="n", organiser="o", task="albert", authority=KEY.peer_id.hex(), target_samples=100)
 
+STANDING_STILL = AveragingNumbers()
 
-def participant(tmp_path, role="volunteer"):
+
+def participant(tmp_path, role="volunteer", averaging=STANDING_STILL):
     settings = ParticipantSettings(
         run=MANIFEST.id,
         target_samples=100,
-        averaging=AveragingNumbers(),
+        averaging=averaging,
         evaluate_every=5,
         role=role,
         name="Ada",
@@ -96,16 +101,16 @@ def test_who_hears_others_is_not_offline(tmp_path):
     assert take_snapshot(at(participant=peer, manifest=MANIFEST, reach=offline, now=later)).reach.standing == "offline"
 
 
-def joining(tmp_path):
-    peer = participant(tmp_path)
+def joining(tmp_path, **more):
+    peer = participant(tmp_path, **more)
     vector = np.zeros(4, np.float32)
     peer.start([], now=0.0)
     peer.trainer_ready(State(StateName(7, b"l" * 32), b"d" * 32, "x"), contribution=vector, mean=vector, now=1.0)
     return peer
 
 
-def trained(tmp_path, *, samples):
-    peer = joining(tmp_path)
+def trained(tmp_path, *, samples, **more):
+    peer = joining(tmp_path, **more)
     while peer.epochs.phase == "joining":
         assert peer.deadline is not None
         peer.handle(Tick(), peer.deadline)
@@ -134,6 +139,26 @@ def test_more_than_enough_samples_are_enough(tmp_path):
     peer = trained(tmp_path, samples=547_200)
     snapshot = take_snapshot(at(participant=peer, manifest=MANIFEST))
     assert snapshot.sentence == "Training alone for now: all 100 samples for epoch 8 are gathered."
+
+
+@pytest.mark.parametrize(("delayed", "words"), [(False, ""), (True, " while training goes on")])
+def test_averaging_says_whether_training_goes_on(tmp_path, *, delayed, words):
+    peer = trained(tmp_path, samples=40, averaging=AveragingNumbers(delayed=delayed))
+    peer.epochs.advance(Cue.WANTED)
+    snapshot = take_snapshot(at(participant=peer, manifest=MANIFEST))
+    assert snapshot.activity is Activity.AVERAGING
+    assert snapshot.sentence == f"Averaging alone for now{words}: everyone's work becomes epoch 8 of the model."
+
+
+def test_who_only_averages_for_others_says_why(tmp_path):
+    peer = trained(tmp_path, samples=0)
+    for _ in range(REFUSED_MAX):
+        assert take_snapshot(at(participant=peer, manifest=MANIFEST)).activity is Activity.TRAINING
+        peer.assisting.ended(samples=40, gives=False)
+    snapshot = take_snapshot(at(participant=peer, manifest=MANIFEST))
+    assert snapshot.sentence == "Helps to average: this line is too slow for its own gradients."
+    assert snapshot.samples_per_s == 0.0
+    assert "Welcoming" in take_snapshot(at(participant=participant(tmp_path, "backbone"), manifest=MANIFEST)).sentence
 
 
 def test_who_has_stopped_has_no_speed(tmp_path):
@@ -176,3 +201,25 @@ def test_a_wrong_clock_is_told_with_what_to_do():
     assert "settings" in sentence
     assert "ahead of" in clock_notice(-31.0)[1]
     assert clock_notice(0.0) == ("info", "This computer's clock agrees with the others' again.")
+
+
+def test_a_helper_says_that_it_helps_and_where_the_others_stand(tmp_path):
+    actor = participant(tmp_path, role="helper")
+    actor.help(1 << 20, 10.0)
+    other = PeerId(b"o" * 32)
+    report = Report("helper", "Hal", "helping", "", 0, 4, b"l" * 32, b"", False, 0, 0.0, 10.0, helps=True)
+    actor.membership.heard(other, report, expires=30.0, now=10.0)
+    training = Report("volunteer", "Bob", "training", "", 0, 7, b"m" * 32, b"d" * 32, True, 5, 2.0, 10.0)
+    actor.membership.heard(PeerId(b"b" * 32), training, expires=30.0, now=10.0)
+    actor.standby.look(10.0)
+    snapshot = take_snapshot(at(participant=actor, manifest=MANIFEST))
+    assert snapshot.activity is Activity.HELPING
+    assert "trains nothing itself" in snapshot.sentence
+    assert (snapshot.epoch, snapshot.epoch_samples) == (7, 5)
+    assert {(view.name, view.role, view.activity) for view in snapshot.peers} == {
+        ("Ada", "helper", "helping"),
+        ("Hal", "helper", "helping"),
+        ("Bob", "volunteer", "training"),
+    }
+    paused = take_snapshot(at(participant=actor, manifest=MANIFEST, contributing=False))
+    assert paused.activity is Activity.PAUSED

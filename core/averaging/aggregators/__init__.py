@@ -5,9 +5,9 @@ from types import MappingProxyType
 from typing import Final
 
 from core.averaging.aggregators.aggregator import Aggregator
-from core.averaging.aggregators.mean import WeightedMean
+from core.averaging.aggregators.mean import WeightedMean, all_finite
 
 AGGREGATORS: Final[Mapping[str, type[Aggregator]]] = MappingProxyType({"mean": WeightedMean})
 """Every aggregator by name."""
 
-__all__ = ["AGGREGATORS", "Aggregator", "WeightedMean"]
+__all__ = ["AGGREGATORS", "Aggregator", "WeightedMean", "all_finite"]

@@ -7,25 +7,20 @@ from numpy.typing import NDArray
 
 
 class Aggregator(Protocol):
-    """Collects the parts of one chunk and makes one vector of them.
+    """Makes one vector of several, which come in the order of the plan's members; so equal parts give equal bits.
 
     Args:
-        numel: Numbers in the chunk.
+        out: Shape (numel,), float32: where the result goes, whatever stands there before.
     """
 
-    def __init__(self, numel: int) -> None: ...
+    def __init__(self, out: NDArray[np.float32]) -> None: ...
 
-    def add(self, values: NDArray[np.float32], weight: float, scratch: NDArray[np.float32]) -> bool:
-        """Take a part of shape (numel,), which is not changed and not kept.
+    def add(self, values: NDArray[np.float32], weight: float) -> None:
+        """Take a part of shape (numel,), which is overwritten.  `weight` is more than 0; all of them sum to 1."""
 
-        Args:
-            values: The part.
-            weight: More than 0.
-            scratch: Room of the same shape; may be overwritten, and may be `values` itself.
+    def finish(self) -> bool:
+        """Complete the result: zeros when no part was taken.  Call once.
 
         Returns:
-            False: the part holds something that is no finite number; it was left out.
+            False: it is not finite, so some part was not.
         """
-
-    def finish(self) -> NDArray[np.float32]:
-        """The result, shape (numel,); zeros when no part was taken.  Call once."""

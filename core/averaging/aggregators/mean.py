@@ -5,33 +5,36 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-WHOLE = 1e-6
-"""A sum of weights this near to 1 needs no division: the weights are fractions that sum to 1 but for their rounding."""
-
 
 class WeightedMean:
-    """Sum of weight times part over the sum of weights, in float32.
+    """Sum of weight times part, in float32, each product and each sum rounded.
 
     Args:
-        numel: Numbers in the chunk.
+        out: Shape (numel,): where the mean goes.
     """
 
-    def __init__(self, numel: int) -> None:
-        self._sum: NDArray[np.float32] = np.zeros(numel, dtype=np.float32)
-        self._weight = 0.0
+    def __init__(self, out: NDArray[np.float32]) -> None:
+        self._out = out
+        self._empty = True
 
-    def add(self, values: NDArray[np.float32], weight: float, scratch: NDArray[np.float32]) -> bool:
-        """Take a part; False when it is not finite (or so large that its sum is not)."""
+    def add(self, values: NDArray[np.float32], weight: float) -> None:
+        """Take a part, which is overwritten."""
         with np.errstate(over="ignore", invalid="ignore"):
-            np.multiply(values, np.float32(weight), out=scratch)
-            if not math.isfinite(scratch.sum()):
-                return False
-        self._sum += scratch
-        self._weight += weight
-        return True
+            if self._empty:
+                np.multiply(values, np.float32(weight), out=self._out)
+                self._empty = False
+            else:
+                values *= np.float32(weight)
+                self._out += values
 
-    def finish(self) -> NDArray[np.float32]:
-        """The mean of what was taken."""
-        if self._weight > 0 and abs(self._weight - 1.0) > WHOLE:
-            self._sum *= np.float32(1.0 / self._weight)
-        return self._sum
+    def finish(self) -> bool:
+        """Whether the mean is finite."""
+        if self._empty:
+            self._out.fill(0)
+        return all_finite(self._out)
+
+
+def all_finite(values: NDArray[np.float32]) -> bool:
+    """Whether there is neither an infinity nor something that is no number; fast where all is well."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return math.isfinite(values.sum()) or bool(np.isfinite(values).all())

@@ -5,8 +5,10 @@ from types import MappingProxyType
 from typing import Final
 
 from core.averaging.topologies.butterfly import Butterfly
+from core.averaging.topologies.grid import Grid
+from core.averaging.topologies.topology import Topology
 
-TOPOLOGIES: Final[Mapping[str, type[Butterfly]]] = MappingProxyType({"butterfly": Butterfly})
+TOPOLOGIES: Final[Mapping[str, type[Topology]]] = MappingProxyType({"butterfly": Butterfly, "grid": Grid})
 """Every topology by the name that a plan gives it."""
 
-__all__ = ["TOPOLOGIES", "Butterfly"]
+__all__ = ["TOPOLOGIES", "Butterfly", "Grid", "Topology"]

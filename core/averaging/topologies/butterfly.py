@@ -23,7 +23,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from core.averaging.codecs import CODECS
+from core.averaging.codecs import codec_of
+from core.averaging.feedback import Carry
 from core.averaging.messages import (
     Commit,
     Leaving,
@@ -34,21 +35,26 @@ from core.averaging.messages import (
     RoundMessage,
     Stalled,
     Status,
+    Tally,
     from_bits,
     to_bits,
 )
 from core.averaging.outcome import RoundFailed, RoundFinished
 from core.averaging.plan import Plan
-from core.averaging.topologies.exchange import Exchange, outcome_of
+from core.averaging.topologies.account import outcome_of
+from core.averaging.topologies.exchange import Exchange
+from core.averaging.topologies.giving import Giving
 from core.averaging.topologies.leadership import Leadership
-from core.averaging.topologies.reducer import Vectors
 from core.averaging.topologies.succession import Succession
+from core.averaging.topologies.vectors import Vectors
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick, earliest
 from core.base.trace import Trace
 
 COMMIT_BY = 0.8
 """At this part of the round's time the leader goes on without those who are not complete."""
+ROOM_BYTES = 1 << 30
+"""A member without a result takes no more memory than this, unless it is told."""
 
 _WAITING, _RUNNING, _FINISHED, _FAILED = range(4)
 
@@ -63,35 +69,51 @@ class Butterfly:
     Args:
         me: This member.
         plan: A plan that has been checked (`check_plan`).
-        contribution: Shape (numel,), float32; not written, and not to be changed before the end.
-        result: Shape (numel,), float32; written all along, the group's mean once `RoundFinished` is out.
+        contribution: Shape (numel,), float32; not written, and not to be changed before the end.  None: the plan has me
+            without samples.
+        result: Shape (numel,), float32; written all along, the group's mean once `RoundFinished` is out.  None: the
+            plan has me as one that needs no mean; then memory is taken for what I reduce only.
         trace: Where misuse and incidents are marked.
+        layout: Sizes of the tensors in the vector, in order; codecs that treat them differently need it.
+        carry: Carries what the codec loses from round to round.
+        room_bytes: The most memory to take where there is no result; a plan that asks for more is left.
 
     Raises:
-        ValueError: a vector of the wrong shape or type, or a plan without me.
+        ValueError: a vector that is missing or of the wrong shape or type, or a plan without me.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - a round and all that it works on
         self,
         me: PeerId,
         plan: Plan,
         *,
-        contribution: NDArray[np.float32],
-        result: NDArray[np.float32],
+        contribution: NDArray[np.float32] | None,
+        result: NDArray[np.float32] | None,
         trace: Trace,
+        layout: Sequence[int] = (),
+        carry: Carry | None = None,
+        room_bytes: int = ROOM_BYTES,
     ) -> None:
         if me not in plan.peers:
             raise ValueError("the plan is one without me")
         for vector in (contribution, result):
-            if vector.shape != (plan.numel,) or vector.dtype != np.float32:
+            if vector is not None and (vector.shape != (plan.numel,) or vector.dtype != np.float32):
                 raise ValueError(f"a vector of shape {vector.shape} and type {vector.dtype} for {plan.numel} float32")
         self.plan = plan
         self._peers = plan.peers
         self._index = {peer: index for index, peer in enumerate(plan.peers)}
         self._me = self._index[me]
         self._trace = trace
-        vectors = Vectors(contribution, result, CODECS[plan.codec])
-        self._exchange = Exchange(plan, self._me, vectors=vectors, trace=trace)
+        self._giving = Giving(plan)
+        if contribution is None and self._giving.givers >> self._me & 1:
+            raise ValueError("the plan has me with a contribution, and there is none")
+        if result is None and self._giving.receivers >> self._me & 1:
+            raise ValueError("the plan has me as one that needs the mean, and there is nowhere to put it")
+        codec = codec_of(plan.codec, layout)
+        vectors = Vectors(
+            plan, contribution=contribution, result=result, codec=codec, carry=carry, room_bytes=room_bytes
+        )
+        self._exchange = Exchange(plan, self._me, giving=self._giving, vectors=vectors, trace=trace)
         self._started_at = 0.0
         self._state = _WAITING
         self._lost = 0
@@ -109,12 +131,18 @@ class Butterfly:
         outputs: Outputs = []
         if self.plan.leaders[0] == self._me:
             self._leadership = self._lead(now, without=0)
+        if not self._exchange.fits():
+            return self._fail("the share is too large for this computer's memory")
         outputs += self._exchange.start(now)
         return outputs + self._advance(now)
 
     def leave(self, now: float) -> Outputs:  # noqa: ARG002 - the shape of every call
         """End the round for me, and tell the others at once."""
         return self._fail("this computer left the round") if self._state == _RUNNING else []
+
+    def concerns(self, round_id: bytes) -> bool:
+        """Whether words of the round with this id are for it."""
+        return round_id == self.plan.round
 
     @property
     def deadline(self) -> float | None:
@@ -125,9 +153,23 @@ class Butterfly:
         return earliest(self._ends_at, control, self._exchange.deadline)
 
     @property
+    def leader(self) -> PeerId:
+        """Whose orders count."""
+        return self._peers[self._succession.leader]
+
+    @property
     def open_chunks(self) -> int:
-        """Accumulators in use; bounded by the window."""
+        """Chunks that wait for parts here; bounded by the window."""
         return self._exchange.open_chunks
+
+    @property
+    def held_bytes(self) -> int:
+        """Payloads that are kept here, besides the vectors."""
+        return self._exchange.held_bytes
+
+    def contributors(self, chunk: int) -> int:
+        """Whose parts are in the mean of chunk number `chunk` of the whole vector (bits); 0 while it is missing."""
+        return self._exchange.contributors(chunk)
 
     def handle(self, event: Received[RoundMessage] | Tick | Lost, now: float) -> Outputs:
         """Advance by one event."""
@@ -164,6 +206,8 @@ class Butterfly:
                 outputs += self._exchange.on_mean(member, message, now)
             case Open():
                 outputs += self._exchange.on_open(member, message, now)
+            case Tally():
+                self._exchange.on_tally(member, message, now)
             case _:
                 outputs += self._govern(member, message, now)
         return outputs + self._advance(now)
@@ -362,4 +406,6 @@ class Butterfly:
     def _finish(self, now: float) -> RoundFinished:
         self._state = _FINISHED
         self._leadership = None
-        return RoundFinished(outcome_of(self.plan, self._exchange, seconds=now - self._started_at))
+        self._exchange.settle()
+        seconds = now - self._started_at
+        return RoundFinished(outcome_of(self.plan, self._giving, self._exchange, me=self._me, seconds=seconds))

@@ -1,33 +1,28 @@
 """The data of a round: parts go to reducers, means come back.  Who reduces what is decided elsewhere."""
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Final
 
-import numpy as np
-
-from core.averaging.messages import Mean, Open, Part, from_bits, to_bits
-from core.averaging.outcome import Outcome
+from core.averaging.aggregators import all_finite
+from core.averaging.messages import Mean, Open, Part, Tally, from_bits, to_bits
 from core.averaging.plan import Plan
+from core.averaging.topologies.giving import Giving
 from core.averaging.topologies.lane import Lane
-from core.averaging.topologies.reducer import Answer, Reducer, Vectors
+from core.averaging.topologies.outflow import Outflow
+from core.averaging.topologies.reducer import Answer, Reducer
 from core.averaging.topologies.repeater import Repeater
-from core.base.ids import PeerId
+from core.averaging.topologies.vectors import Vectors
+from core.averaging.topologies.windows import pace_s, windows_of
 from core.base.machine import Send, earliest
 from core.base.problems import RemoteProblem
 from core.base.trace import Trace
 
-IN_FLIGHT_CHUNKS = 32
-"""Parts on their way from one member to all others together, as a goal for `window_for`."""
-WINDOW_MAX = 8
-WINDOW_MIN = 2
-Sends = list[Send[Open | Part | Mean]]
+Sends = list[Send[Open | Part | Mean | Tally]]
 ReducerStep = Callable[[Reducer | Repeater], list[Answer]]
-PATIENCE = 2.0
-"""A reducer is given this many stall timeouts: it may itself have waited one for a sender."""
-
-
-def window_for(members: int) -> int:
-    """Chunks of one share that a sender may be ahead of the means: enough to fill a line, little to hold in memory."""
-    return max(WINDOW_MIN, min(WINDOW_MAX, IN_FLIGHT_CHUNKS // max(members - 1, 1)))
+REDUCER_PATIENCE: Final = 2.0
+"""A reducer is given so many times a sender's patience: it may itself have waited one for a sender."""
+SLOWER: Final = 2.0
+"""A line may be slower than the plan takes it to be by this factor before somebody is overdue for it."""
 
 
 class Exchange:
@@ -39,59 +34,85 @@ class Exchange:
     Args:
         plan: The round's plan.
         me: My index in it.
+        giving: Who gives what.
         vectors: Contribution, result and codec.
         trace: Where misuse is marked.
     """
 
-    def __init__(self, plan: Plan, me: int, *, vectors: Vectors, trace: Trace) -> None:
+    def __init__(self, plan: Plan, me: int, *, giving: Giving, vectors: Vectors, trace: Trace) -> None:
         self._plan = plan
         self._me = me
+        self._giving = giving
         self._vectors = vectors
         self._trace = trace
         self._peers = plan.peers
-        self._window = window_for(len(plan.members))
+        windows = windows_of(plan)
+        self._windows = windows.shares
+        self._patience_s = tuple(plan.stall_timeout_s + SLOWER * pace for pace in pace_s(plan, vectors.codec))
         self.live = (1 << len(plan.members)) - 1
         """Members that are in, as far as I have been told (bits)."""
-        self._first_chunks = tuple(plan.first_chunk(share) for share in range(len(plan.chunks)))
-        self._lanes = [Lane(count, reducer=share, now=0.0) for share, count in enumerate(plan.chunks)]
+        self._receives = bool(giving.receivers >> me & 1)
+        self.lanes = [
+            Lane(count, reducer=share, window=windows.shares[share], now=0.0) for share, count in enumerate(plan.chunks)
+        ]
+        self._outflow = Outflow(self.lanes, me=me, parts=windows.parts)
         self._reducers: dict[int, Reducer | Repeater] = {}
         self._opened: dict[tuple[int, int], int] = {}
         self._greeted = 0
-        self._incomplete = sum(1 for lane in self._lanes if not lane.complete)
+        self._tallies: dict[int, Tally] = {}
+        """Mine that were sent, and others' that came before the order that they belong to."""
+        self._incomplete = sum(1 for lane in self.lanes if not lane.complete)
+        self._wake_at: float | None = None
+        self._looks = True
         self.payload_bytes = 0
 
     @property
     def complete(self) -> bool:
-        """Whether the result holds a mean everywhere."""
+        """Whether the result holds a mean everywhere; without a result, whether all means are known to be made."""
         return not self._incomplete
 
     @property
     def versions(self) -> tuple[int, ...]:
         """The version of each share."""
-        return tuple(lane.version for lane in self._lanes)
+        return tuple(lane.version for lane in self.lanes)
 
     @property
     def reducers(self) -> tuple[int, ...]:
         """Who reduces each share."""
-        return tuple(lane.reducer for lane in self._lanes)
+        return tuple(lane.reducer for lane in self.lanes)
 
     @property
     def open_chunks(self) -> int:
-        """Accumulators in use."""
+        """Chunks that wait for parts here."""
         return sum(reducer.open_chunks for reducer in self._reducers.values())
 
-    def lacking(self, member: int) -> int:
-        """In how many chunks of the result `member` has no part."""
-        return sum(lane.lacking(member) for lane in self._lanes)
+    @property
+    def held_bytes(self) -> int:
+        """Payloads that are kept here."""
+        return sum(reducer.held_bytes for reducer in self._reducers.values())
+
+    def contributors(self, chunk: int) -> int:
+        """Whose parts are in the mean of `chunk`, counted in the whole vector (bits); 0 while it is missing."""
+        share = self._vectors.share_of(chunk)
+        return self.lanes[share].contributors(chunk - self._vectors.number(share, 0))
+
+    def fits(self) -> bool:
+        """Make room for the share that the plan gives me; False: it is too large for me."""
+        return not self._plan.chunks[self._me] or self._vectors.hold(self._me)
+
+    def settle(self) -> None:
+        """The round is committed: what its codec has lost is carried on."""
+        if self._vectors.carry is not None:
+            bits = [lane.contributors(chunk) for lane in self.lanes for chunk in range(lane.count)]
+            self._vectors.carry.commit([bool(given >> self._me & 1) for given in bits])
 
     def start(self, now: float) -> Sends:
         """Begin the shares that the plan gives me, and tell everybody."""
-        for lane in self._lanes:
+        for lane in self.lanes:
             lane.progress_at = now
-        outputs = self._greet(range(len(self._peers)))
         if self._plan.chunks[self._me]:
-            outputs += self._reduce(self._me, now)
-        return outputs
+            return self._reduce(self._me, now)
+        return self._greet(range(len(self._peers)))
 
     def on_open(self, member: int, message: Open, now: float) -> Sends:
         """`member` is there, and reduces what it says."""
@@ -99,21 +120,28 @@ class Exchange:
         if not self._greeted >> member & 1:
             self._greeted |= 1 << member
             outputs += self._greet([member])
+            if not self._giving.receivers >> member & 1:
+                mine = [tally for share, tally in self._tallies.items() if share in self._reducers]
+                outputs += [Send(self._peers[member], tally) for tally in mine]
         for share, version in message.shares:
-            if share >= len(self._lanes):
+            if share >= len(self.lanes):
                 self._trace.mark("averaging.drop.range")
                 continue
             self._opened[share, member] = max(version, self._opened.get((share, member), -1))
-            lane = self._lanes[share]
+            lane = self.lanes[share]
             if lane.reducer == member and lane.version == version:
                 lane.progress_at = max(lane.progress_at, now)
-                outputs += self._send_parts(share)
-        return outputs
+            self._consider(share)
+        if self._greeted | 1 << self._me == self.live:
+            for share, lane in enumerate(self.lanes):
+                lane.warm_up()
+                self._outflow.changed(share)
+        return outputs + self._send_parts()
 
     def on_part(self, member: int, message: Part, now: float) -> Sends:
         """A part for a share that I reduce, or a late one."""
         reducer = self._reducers.get(message.share)
-        if reducer is None or message.version != self._lanes[message.share].version:
+        if reducer is None or message.version != self.lanes[message.share].version:
             self._trace.mark("averaging.drop.stale")
             return []
         if message.chunk >= reducer.count:
@@ -125,10 +153,10 @@ class Exchange:
     def on_mean(self, member: int, message: Mean, now: float) -> Sends:
         """A mean from a share's reducer; the part that it makes room for may leave."""
         share, chunk = message.share, message.chunk
-        if share >= len(self._lanes) or chunk >= self._lanes[share].count:
+        if share >= len(self.lanes) or chunk >= self.lanes[share].count or not self._receives:
             self._trace.mark("averaging.drop.range")
             return []
-        lane = self._lanes[share]
+        lane = self.lanes[share]
         if message.version != lane.version:
             self._trace.mark("averaging.drop.stale")
             return []
@@ -138,19 +166,33 @@ class Exchange:
         if lane.has(chunk):
             self._trace.mark("averaging.drop.duplicate")
             return []
-        span = self._plan.span(self._first_chunks[share] + chunk)
-        result = self._vectors.result[span]
+        result = self._vectors.mean(share, chunk)
         try:
-            self._vectors.codec.decode_into(message.payload, result, span.start)
+            self._vectors.codec.decode_into(message.payload, result, self._vectors.span(share, chunk).start)
         except RemoteProblem:
             self._trace.mark("averaging.drop.payload")
             return []
-        if not np.isfinite(result).all():
+        if not all_finite(result):
             self._trace.mark("averaging.drop.not_finite")
             return []
         self.payload_bytes += message.payload.nbytes
         self._arrive(share, chunk, from_bits(message.contributors), now)
-        return self._send_parts(share)
+        return self._send_parts()
+
+    def on_tally(self, member: int, message: Tally, now: float) -> None:
+        """All means of a share are made, of which I get none."""
+        if message.share >= len(self.lanes) or self._receives or len(message.present) != len(self._peers):
+            self._trace.mark("averaging.drop.tally")
+            return
+        lane = self.lanes[message.share]
+        if message.version < lane.version or lane.reducer == self._me:
+            self._trace.mark("averaging.drop.stale")
+        elif message.version > lane.version:
+            self._tallies[message.share] = message
+        elif member not in {lane.reducer, lane.maker}:
+            self._trace.mark("averaging.drop.sender")
+        elif not lane.complete:
+            self._told(message.share, message, now)
 
     def assign(self, versions: Sequence[int], reducers: Sequence[int], live: int, *, now: float) -> Sends:
         """Take over the leader's picture: newer versions, other reducers, and who is still in.
@@ -163,98 +205,123 @@ class Exchange:
                 outputs += self._forget(member, now)
         self.live &= live
         for share, (version, reducer) in enumerate(zip(versions, reducers, strict=True)):
-            lane = self._lanes[share]
+            lane = self.lanes[share]
             if version > lane.version:
                 outputs += self._restart(share, version, reducer=reducer, now=now)
             elif version == lane.version and reducer != lane.reducer:
                 outputs += self._redirect(share, reducer, now)
-        return outputs
+        return outputs + self._send_parts()
 
     def drop(self, member: int, now: float) -> Sends:
         """Nothing more will come from `member`: its remaining parts are missing."""
-        return self._each_reducer(lambda reducer: reducer.drop(member, now), now)
+        for lane in self.lanes:
+            if lane.reducer == member:
+                self._outflow.answered(lane.give_up())
+        return self._each_reducer(lambda reducer: reducer.drop(member, now), now) + self._send_parts()
 
     def orphans(self, gone: int) -> list[tuple[int, int]]:
         """Shares (with versions) that I still need and whose reducer is among `gone` (bits)."""
         return [
             (share, lane.version)
-            for share, lane in enumerate(self._lanes)
+            for share, lane in enumerate(self.lanes)
             if not lane.complete and gone >> lane.reducer & 1
         ]
 
     def tick(self, now: float) -> tuple[Sends, list[tuple[int, int]]]:
         """Drop senders that stall; also say which shares (with versions) have brought no mean for too long."""
+        self._looks = True
         outputs: Sends = []
         for share, reducer in list(self._reducers.items()):
             for member in reducer.overdue(now):
                 self._trace.mark("averaging.sender_stalled")
                 outputs += self._spread(share, reducer.drop(member, now), now)
         stalled = []
-        for share, lane in enumerate(self._lanes):
-            if self._waits(lane) and lane.progress_at + self._patience_s <= now:
+        for share, lane in enumerate(self.lanes):
+            if self._waits(lane) and self._due_at(share) <= now:
                 lane.progress_at = now
                 stalled.append((share, lane.version))
         return outputs, stalled
 
     @property
     def deadline(self) -> float | None:
-        """When a sender or a reducer will be overdue."""
-        waiting = (lane.progress_at + self._patience_s for lane in self._lanes if self._waits(lane))
-        return earliest(min(waiting, default=None), *(reducer.deadline for reducer in self._reducers.values()))
+        """When a sender or a reducer may be overdue; progress puts it off, which only a tick finds out."""
+        if self._looks:
+            self._looks = False
+            waiting = (self._due_at(share) for share, lane in enumerate(self.lanes) if self._waits(lane))
+            reducing = (reducer.deadline for reducer in self._reducers.values())
+            self._wake_at = earliest(min(waiting, default=None), *reducing)
+        return self._wake_at
 
-    @property
-    def _patience_s(self) -> float:
-        return PATIENCE * self._plan.stall_timeout_s
+    # --- inside ---
+
+    def _due_at(self, share: int) -> float:
+        return self.lanes[share].progress_at + REDUCER_PATIENCE * self._patience_s[share]
 
     def _waits(self, lane: Lane) -> bool:
-        return not lane.complete and lane.reducer != self._me
+        return self._receives and not lane.complete and lane.reducer != self._me
 
     def _greet(self, members: Iterable[int]) -> Sends:
         mine = tuple(
-            (share, lane.version) for share, lane in enumerate(self._lanes) if lane.reducer == self._me and lane.count
+            (share, self.lanes[share].version) for share in self._reducers if self.lanes[share].reducer == self._me
         )
         message = Open(self._plan.round, mine)
         return [Send(self._peers[m], message) for m in members if m != self._me and self.live >> m & 1]
 
     def _restart(self, share: int, version: int, *, reducer: int, now: float) -> Sends:
-        lane = self._lanes[share]
+        lane = self.lanes[share]
+        self._looks = True
         self._reducers.pop(share, None)
         self._incomplete += lane.complete and lane.count > 0
-        lane.restart(version=version, reducer=reducer, now=now)
+        if self._vectors.carry is not None:
+            first = self._vectors.number(share, 0)
+            self._vectors.carry.forget(range(first, first + lane.count))
+        self._outflow.answered(lane.restart(version=version, reducer=reducer, now=now))
+        self._consider(share)
         if reducer == self._me:
-            return self._greet(range(len(self._peers))) + self._reduce(share, now)
-        return self._send_parts(share)
-
-    def _forget(self, member: int, now: float) -> Sends:
-        return self._each_reducer(lambda reducer: reducer.forget(member, now), now)
+            return self._reduce(share, now)
+        self._vectors.drop(share)
+        tally = self._tallies.pop(share, None)
+        if tally is not None and tally.version == version:
+            self._told(share, tally, now)
+        return []
 
     def _redirect(self, share: int, reducer: int, now: float) -> Sends:
-        lane = self._lanes[share]
-        if reducer != self._me:
-            lane.redirect(reducer, now)
-            return self._send_parts(share)
-        if not lane.complete:
+        lane = self.lanes[share]
+        self._looks = True
+        if reducer == self._me and not (lane.complete and self._receives):
             self._trace.mark("averaging.cannot_repeat")
             return []
-        lane.redirect(reducer, now)
+        self._outflow.answered(lane.redirect(reducer, now))
+        self._consider(share)
+        if reducer != self._me:
+            return []
         self._reducers[share] = Repeater(
             self._plan, share, contributors=lane.contributors, vectors=self._vectors, trace=self._trace
         )
-        return self._greet(range(len(self._peers)))
+        return self._greet(range(len(self._peers))) + self._tell(share)
 
     def _reduce(self, share: int, now: float) -> Sends:
+        """Begin to reduce, and tell everybody."""
+        if not self._vectors.hold(share):
+            self._trace.mark("averaging.no_room")
+            return []
         reducer = Reducer(
             plan=self._plan,
             share=share,
             me=self._me,
             live=self.live,
+            giving=self._giving,
             vectors=self._vectors,
-            window=self._window,
+            window=self._windows[share],
+            patience_s=self._patience_s[share],
             trace=self._trace,
             now=now,
         )
         self._reducers[share] = reducer
-        return self._spread(share, reducer.begin(now), now)
+        return self._greet(range(len(self._peers))) + self._spread(share, reducer.begin(now), now)
+
+    def _forget(self, member: int, now: float) -> Sends:
+        return self._each_reducer(lambda reducer: reducer.forget(member, now), now)
 
     def _each_reducer(self, step: ReducerStep, now: float) -> Sends:
         outputs: Sends = []
@@ -262,17 +329,20 @@ class Exchange:
             outputs += self._spread(share, step(reducer), now)
         return outputs
 
-    def _send_parts(self, share: int) -> Sends:
-        lane = self._lanes[share]
-        if lane.reducer == self._me or self._opened.get((share, lane.reducer)) != lane.version:
-            return []
+    def _consider(self, share: int) -> None:
+        """Parts of this share may be due, if its reducer waits for them and I need its mean."""
+        lane = self.lanes[share]
+        ready = self._opened.get((share, lane.reducer)) == lane.version
+        lane.ready = ready and lane.reducer != self._me and self._receives
+        self._outflow.changed(share)
+
+    def _send_parts(self) -> Sends:
         outputs: Sends = []
-        first = self._first_chunks[share]
-        silent = self._plan.members[self._me].samples == 0
-        for chunk in lane.due(self._window):
-            span = self._plan.span(first + chunk)
-            values = self._vectors.contribution[span]
-            payload = memoryview(b"") if silent else self._vectors.codec.encode(values, span.start)
+        for share, chunk in self._outflow.leaving():
+            lane = self.lanes[share]
+            payload = memoryview(b"")
+            if self._giving.gives(self._me, self._vectors.number(share, chunk)):
+                payload = self._vectors.payload(share, chunk)
             self.payload_bytes += payload.nbytes
             part = Part(self._plan.round, share, lane.version, chunk, payload)
             outputs.append(Send(self._peers[lane.reducer], part))
@@ -280,7 +350,8 @@ class Exchange:
 
     def _spread(self, share: int, answers: Sequence[Answer], now: float) -> Sends:
         outputs: Sends = []
-        lane = self._lanes[share]
+        lane = self.lanes[share]
+        complete = lane.complete
         for answer in answers:
             if not lane.has(answer.chunk):
                 self._arrive(share, answer.chunk, answer.contributors, now)
@@ -290,32 +361,25 @@ class Exchange:
             to = [member for member in range(len(self._peers)) if answer.to >> member & 1]
             self.payload_bytes += answer.payload.nbytes * len(to)
             outputs += [Send(self._peers[member], mean) for member in to]
+        if lane.complete and not complete:
+            outputs += self._tell(share)
         return outputs
 
+    def _tell(self, share: int) -> Sends:
+        """Those who need no mean hear that all means of a share are made."""
+        lane = self.lanes[share]
+        present = tuple(lane.present(member) for member in range(len(self._peers)))
+        self._tallies[share] = Tally(self._plan.round, share, lane.version, present)
+        others = self.live & ~self._giving.receivers & ~(1 << self._me)
+        return [Send(peer, self._tallies[share]) for m, peer in enumerate(self._peers) if others >> m & 1]
+
+    def _told(self, share: int, tally: Tally, now: float) -> None:
+        lane = self.lanes[share]
+        lane.told(tally.present, now)
+        self._incomplete -= 1
+
     def _arrive(self, share: int, chunk: int, contributors: int, now: float) -> None:
-        lane = self._lanes[share]
-        lane.arrive(chunk, contributors, now)
+        lane = self.lanes[share]
+        self._outflow.answered(lane.arrive(chunk, contributors, now))
+        self._outflow.changed(share)
         self._incomplete -= lane.complete
-
-
-def outcome_of(plan: Plan, exchange: Exchange, *, seconds: float) -> Outcome:
-    """What a committed round came to; a function of the plan and of what the means say about their contributors."""
-    lacking = [exchange.lacking(member) for member in range(len(plan.members))]
-    total = plan.chunk_total
-    givers = [m for m, missed in zip(plan.members, lacking, strict=True) if m.samples and missed < total]
-    samples = sum(member.samples for member in givers)
-    return Outcome(
-        round=plan.round,
-        versions=exchange.versions,
-        contributors=tuple((PeerId(member.peer), member.samples) for member in givers),
-        missing=tuple(
-            (PeerId(member.peer), missed)
-            for member, missed in zip(plan.members, lacking, strict=True)
-            if member.samples and missed
-        ),
-        chunk_total=total,
-        samples=samples,
-        loss=sum(member.loss * member.samples for member in givers) / samples if samples else 0.0,
-        seconds=seconds,
-        payload_bytes=exchange.payload_bytes,
-    )

@@ -137,14 +137,14 @@ class Leadership:
         self._complaints[member] += 1
         old = self.reducers[share]
         self._blamed[old] += 1
-        holders = [m for m in self.members() if m not in {old, member} and self._complete >> m & 1]
+        holders = [
+            m for m in self.members() if m not in {old, member} and self._complete >> m & 1 and self._receives(m)
+        ]
         if not holders and self._pinned:
             return
-        candidates = holders or [m for m in self.members() if m != old] or [old]
-        load = [0] * len(self.plan.members)
-        for index, reducer in enumerate(self.reducers):
-            load[reducer] += self.plan.chunks[index]
-        self.reducers[share] = min(candidates, key=lambda m: (self._blamed[m], load[m], m))
+        self.reducers[share] = min(
+            holders or [m for m in self.members() if m != old] or [old], key=lambda m: self._reluctance(m, share)
+        )
         self._number += 1
         if not holders:
             self.versions[share] = max(version + 1, self.rank << RANK_SHIFT)
@@ -170,6 +170,16 @@ class Leadership:
             tuple(self.reducers),
             to_bits(self.live),
         )
+
+    def _receives(self, member: int) -> bool:
+        return self.plan.members[member].receives
+
+    def _reluctance(self, member: int, share: int) -> tuple[int, bool, float, int]:
+        """The member for which this is the least is the best to take over a share."""
+        load = sum(self.plan.chunks[index] for index, reducer in enumerate(self.reducers) if reducer == member)
+        up = self.plan.lines[member].up if self.plan.lines else 0
+        seconds = (load + self.plan.chunks[share]) / max(up, 1)
+        return self._blamed[member], not self.plan.members[member].reduces, seconds, member
 
     def _plausible(self, status: Status) -> bool:
         members = len(self.plan.members)

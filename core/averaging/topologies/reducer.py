@@ -1,25 +1,17 @@
 """One version of one share at the member that reduces it."""
 
-from dataclasses import dataclass
+from collections import OrderedDict
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.averaging.aggregators import Aggregator, WeightedMean
-from core.averaging.codecs import Codec
+from core.averaging.aggregators import WeightedMean, all_finite
 from core.averaging.plan import Plan
+from core.averaging.topologies.giving import Giving
+from core.averaging.topologies.vectors import Vectors
 from core.base.problems import RemoteProblem
 from core.base.trace import Trace
-
-
-@dataclass(frozen=True, slots=True)
-class Vectors:
-    """What a round works on, both of shape (numel,)."""
-
-    contribution: NDArray[np.float32]
-    """Read only."""
-    result: NDArray[np.float32]
-    codec: Codec
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,74 +28,92 @@ class Answer:
 class _Pending:
     """A chunk that still lacks parts."""
 
-    aggregate: Aggregator
-    contributors: int
-    heard: int
-    """Whose part came, taken or not: who wants the mean."""
-
-
-@dataclass(slots=True)
-class _Kept:
-    """A chunk that is reduced, while somebody has not asked for it yet."""
-
-    contributors: int
-    payload: memoryview
-    unanswered: int
+    expected: int
+    """Who gives a part of it, by the plan; without me."""
+    heard: int = 0
+    """Who has asked for the mean, with a part or without."""
+    parts: dict[int, memoryview] = field(default_factory=dict)
 
 
 class Reducer:
-    """Collects parts, makes means, keeps those that a slow member has not asked for yet.
+    """Collects parts, makes means, answers each member that asks.
 
-    A chunk is reduced as soon as all expected senders' parts are in.  Whoever is dropped is no longer expected: chunks
-    already reduced keep its part, later ones go without, and it gets means when it asks for them.  No more than
-    `window` chunks are open at a time.
+    A chunk is reduced as soon as all expected parts are in, in the order of the plan's members and with one's own part
+    encoded like the others': so the mean depends on who is in it, and on nothing else.  Whoever is dropped is no longer
+    expected: chunks already reduced keep its part, later ones go without, and it gets means when it asks for them.  No
+    more than `window` chunks are open at a time.
 
     Args:
         plan: The round's plan.
-        share: Which share.
+        share: Which share; `vectors` hold its means.
         me: My index.
         live: The members that are in (bits).
+        giving: Who gives what.
         vectors: Contribution, result and codec.
         window: Chunks that a sender may be ahead of the first one not reduced.
+        patience_s: How long a sender may let the share wait.
         trace: Where misuse is marked.
         now: Unix seconds.
     """
 
     def __init__(  # noqa: PLR0913 - all of it is the round's own context, fixed at birth
-        self, *, plan: Plan, share: int, me: int, live: int, vectors: Vectors, window: int, trace: Trace, now: float
+        self,
+        *,
+        plan: Plan,
+        share: int,
+        me: int,
+        live: int,
+        giving: Giving,
+        vectors: Vectors,
+        window: int,
+        patience_s: float,
+        trace: Trace,
+        now: float,
     ) -> None:
         self.count = plan.chunks[share]
-        self._plan = plan
-        self._offset = plan.first_chunk(share)
+        self._share = share
         self._me = me
+        self._giving = giving
         self._vectors = vectors
         self._window = window
+        self._patience_s = patience_s
         self._trace = trace
-        total = sum(member.samples for member in plan.members)
-        self._weights = [member.samples / total if total else 0.0 for member in plan.members]
-        self._audience = live & ~(1 << me)
-        self._senders = sum(1 << i for i, w in enumerate(self._weights) if w > 0 and self._audience >> i & 1)
+        self._audience = live & giving.receivers & ~(1 << me)
+        self._senders = live & giving.givers & ~(1 << me)
         self._first = 0
         self._first_since = now
         self._heard_at = [now] * len(plan.members)
         self._pending: dict[int, _Pending] = {}
-        self._kept: dict[int, _Kept] = {}
-        self._reduced = bytearray(self.count)
+        self._contributors: list[int | None] = [None] * self.count
+        self._unanswered: dict[int, int] = {}
+        self._recent: OrderedDict[int, memoryview] = OrderedDict()
+        """Payloads for those who ask late: the newest ones, of chunks that somebody has not asked for."""
         self._scratch = np.empty(min(plan.chunk_numel, plan.numel), dtype=np.float32)
 
     @property
     def open_chunks(self) -> int:
-        """Accumulators in use."""
+        """Chunks that wait for parts."""
         return len(self._pending)
 
+    @property
+    def held_bytes(self) -> int:
+        """Payloads that are kept: parts of open chunks, and means that somebody has not asked for."""
+        parts = sum(part.nbytes for pending in self._pending.values() for part in pending.parts.values())
+        return parts + sum(payload.nbytes for payload in self._recent.values())
+
+    @property
+    def complete(self) -> bool:
+        """Whether all means are made."""
+        return self._first >= self.count
+
     def begin(self, now: float) -> list[Answer]:
-        """Reduce what needs nobody else: everything, when no other member has samples."""
-        return [] if self._senders else self._reduce_rest(now)
+        """Reduce what needs nobody else."""
+        return self._go_on(now)
 
     def take(self, member: int, chunk: int, payload: memoryview, *, now: float) -> list[Answer]:
         """A part arrived from `member`; say what can be sent now.  `chunk` is within the share."""
         bit = 1 << member
-        if self._reduced[chunk]:
+        if self._contributors[chunk] is not None:
             return self._answer_late(chunk, bit)
         if chunk >= self._first + self._window:
             self._trace.mark("averaging.drop.window")
@@ -112,19 +122,17 @@ class Reducer:
         if pending.heard & bit:
             self._trace.mark("averaging.drop.duplicate")
             return []
-        answers = []
+        pending.heard |= bit
         if self._senders & bit:
             self._heard_at[member] = now
-            if self._add(member, chunk, payload):
-                pending.contributors |= bit
-            else:
-                answers = self.drop(member, now)
+        if pending.expected & self._senders & bit:
+            if payload.nbytes != self._wire_bytes(chunk):
+                self._trace.mark("averaging.drop.payload")
+                return self.drop(member, now)
+            pending.parts[member] = payload
         elif payload.nbytes:
             self._trace.mark("averaging.drop.late")
-        if self._reduced[chunk]:  # dropping the sender has completed it
-            return answers + self._answer_late(chunk, bit)
-        pending.heard |= bit
-        return answers + self._reduce_if_complete(chunk, now)
+        return self._go_on(now) if self._is_ready(pending) else []
 
     def drop(self, member: int, now: float) -> list[Answer]:
         """Do not wait for `member` any longer."""
@@ -132,21 +140,17 @@ class Reducer:
         if not self._senders & bit:
             return []
         self._senders &= ~bit
-        if not self._senders:
-            return self._reduce_rest(now)
-        return [answer for chunk in sorted(self._pending) for answer in self._reduce_if_complete(chunk, now)]
+        return self._go_on(now)
 
     def forget(self, member: int, now: float) -> list[Answer]:
-        """`member` is out of the round: neither wait for it nor keep means for it."""
-        bit = 1 << member
-        self._audience &= ~bit
-        answers = self.drop(member, now)
-        for chunk in [chunk for chunk, kept in self._kept.items() if not kept.unanswered & self._audience]:
-            del self._kept[chunk]
-        return answers
+        """`member` is out of the round: neither wait for it nor answer it."""
+        self._audience &= ~(1 << member)
+        for chunk in [chunk for chunk, unanswered in self._unanswered.items() if not unanswered & self._audience]:
+            self._all_answered(chunk)
+        return self.drop(member, now)
 
     def overdue(self, now: float) -> list[int]:
-        """Senders whose part of the first open chunk has been missing for the stall timeout."""
+        """Senders whose part of the first open chunk has been missing for too long."""
         return [member for member in self._awaited() if self._due_at(member) <= now]
 
     @property
@@ -154,77 +158,109 @@ class Reducer:
         """When the next sender will be overdue."""
         return min((self._due_at(member) for member in self._awaited()), default=None)
 
+    # --- inside ---
+
     def _awaited(self) -> list[int]:
-        if self._first >= self.count:
+        if self.complete:
             return []
         pending = self._pending.get(self._first)
-        missing = self._senders & ~(pending.heard if pending else 0)
-        return [member for member in range(len(self._weights)) if missing >> member & 1]
+        missing = self._senders & (pending.expected & ~pending.heard if pending else self._expected(self._first))
+        return [member for member in range(len(self._heard_at)) if missing >> member & 1]
 
     def _due_at(self, member: int) -> float:
-        return max(self._heard_at[member], self._first_since) + self._plan.stall_timeout_s
+        return max(self._heard_at[member], self._first_since) + self._patience_s
 
-    def _span(self, chunk: int) -> slice:
-        return self._plan.span(self._offset + chunk)
+    def _expected(self, chunk: int) -> int:
+        return self._giving.givers_of(self._vectors.number(self._share, chunk)) & ~(1 << self._me)
 
     def _open(self, chunk: int) -> _Pending:
-        span = self._span(chunk)
-        pending = _Pending(WeightedMean(span.stop - span.start), contributors=0, heard=0)
-        weight = self._weights[self._me]
-        if weight > 0:
-            own = self._vectors.contribution[span]
-            if pending.aggregate.add(own, weight, self._scratch[: own.size]):
-                pending.contributors = 1 << self._me
-            else:
-                self._trace.mark("averaging.own_not_finite")
-        self._pending[chunk] = pending
+        pending = self._pending[chunk] = _Pending(self._expected(chunk))
         return pending
 
-    def _add(self, member: int, chunk: int, payload: memoryview) -> bool:
-        span = self._span(chunk)
-        values = self._scratch[: span.stop - span.start]
-        try:
-            self._vectors.codec.decode_into(payload, values, span.start)
-        except RemoteProblem:
-            self._trace.mark("averaging.drop.payload")
-            return False
-        if not self._pending[chunk].aggregate.add(values, self._weights[member], values):
-            self._trace.mark("averaging.drop.not_finite")
-            return False
-        return True
+    def _is_ready(self, pending: _Pending) -> bool:
+        return not pending.expected & self._senders & ~pending.heard
 
-    def _reduce_rest(self, now: float) -> list[Answer]:
-        answers = []
-        for chunk in range(self._first, self.count):
-            if not self._reduced[chunk]:
-                if chunk not in self._pending:
-                    self._open(chunk)
-                answers += self._reduce_if_complete(chunk, now)
+    def _wire_bytes(self, chunk: int) -> int:
+        span = self._vectors.span(self._share, chunk)
+        return self._vectors.codec.wire_bytes(span.stop - span.start, span.start)
+
+    def _go_on(self, now: float) -> list[Answer]:
+        """Reduce every open chunk that lacks nothing, and those after them that wait for nobody."""
+        answers = [self._reduce(chunk, now) for chunk in sorted(self._pending) if self._is_ready(self._pending[chunk])]
+        while not self.complete and self._first not in self._pending:
+            if self._expected(self._first) & self._senders:
+                break
+            self._open(self._first)
+            answers.append(self._reduce(self._first, now))
         return answers
 
-    def _reduce_if_complete(self, chunk: int, now: float) -> list[Answer]:
-        pending = self._pending[chunk]
-        if self._senders & ~pending.heard:
-            return []
-        del self._pending[chunk]
-        span = self._span(chunk)
-        payload = self._vectors.codec.encode(pending.aggregate.finish(), span.start)
-        self._vectors.codec.decode_into(payload, self._vectors.result[span], span.start)
-        self._reduced[chunk] = 1
-        while self._first < self.count and self._reduced[self._first]:
+    def _reduce(self, chunk: int, now: float) -> Answer:
+        pending = self._pending.pop(chunk)
+        mean = self._vectors.mean(self._share, chunk)
+        contributors = self._add_up(chunk, pending.parts, mean)
+        own = bool(contributors >> self._me & 1)
+        payload = self._vectors.seal(self._share, chunk, samples=self._giving.together(contributors), own=own)
+        self._contributors[chunk] = contributors
+        while not self.complete and self._contributors[self._first] is not None:
             self._first += 1
             self._first_since = now
-        unanswered = self._audience & ~pending.heard
-        if unanswered:
-            self._kept[chunk] = _Kept(pending.contributors, payload, unanswered)
-        return [Answer(chunk, pending.contributors, payload, pending.heard & self._audience)]
+        if unanswered := self._audience & ~pending.heard:
+            self._unanswered[chunk] = unanswered
+            self._recent[chunk] = payload
+            if len(self._recent) > self._window:
+                self._recent.popitem(last=False)
+        return Answer(chunk, contributors, payload, pending.heard & self._audience)
+
+    def _add_up(self, chunk: int, parts: dict[int, memoryview], mean: NDArray[np.float32]) -> int:
+        """Write the mean of all parts, mine among them, that are finite; returns whose they are."""
+        if self._giving.gives(self._me, self._vectors.number(self._share, chunk)):
+            parts = {**parts, self._me: memoryview(b"")}
+        scratch = self._scratch[: mean.size]
+        while True:
+            contributors = sum(1 << member for member in parts)
+            aggregate = WeightedMean(mean)
+            for member, weight in self._giving.weights(contributors):
+                self._read(member, chunk, parts, scratch)
+                aggregate.add(scratch, weight)
+            if aggregate.finish():
+                return contributors
+            finite = {m: part for m, part in parts.items() if self._is_finite(m, chunk, parts, scratch)}
+            if len(finite) == len(parts):  # so large that the last rounding went beyond the largest number
+                np.nan_to_num(mean, copy=False)
+                return contributors
+            parts = finite
+
+    def _is_finite(self, member: int, chunk: int, parts: dict[int, memoryview], scratch: NDArray[np.float32]) -> bool:
+        self._read(member, chunk, parts, scratch)
+        finite = all_finite(scratch)
+        if not finite:
+            self._trace.mark("averaging.own_not_finite" if member == self._me else "averaging.drop.not_finite")
+        return finite
+
+    def _read(self, member: int, chunk: int, parts: dict[int, memoryview], out: NDArray[np.float32]) -> None:
+        """Write the numbers of a member's part, mine as the others would read it; none where none can be read."""
+        if member == self._me:
+            self._vectors.own(self._share, chunk, out)
+            return
+        try:
+            self._vectors.codec.decode_into(parts[member], out, self._vectors.span(self._share, chunk).start)
+        except RemoteProblem:
+            out.fill(np.nan)
 
     def _answer_late(self, chunk: int, bit: int) -> list[Answer]:
-        kept = self._kept.get(chunk)
-        if kept is None or not kept.unanswered & bit:
+        unanswered = self._unanswered.get(chunk, 0)
+        if not unanswered & bit:
             self._trace.mark("averaging.drop.duplicate")
             return []
-        kept.unanswered &= ~bit
-        if not kept.unanswered & self._audience:
-            del self._kept[chunk]
-        return [Answer(chunk, kept.contributors, kept.payload, bit)]
+        payload = self._recent.get(chunk)
+        if payload is None:  # a mean that has been decoded is encoded to the same bytes again
+            start = self._vectors.span(self._share, chunk).start
+            payload = self._vectors.codec.encode(self._vectors.mean(self._share, chunk), start)
+        self._unanswered[chunk] = unanswered & ~bit
+        if not self._unanswered[chunk] & self._audience:
+            self._all_answered(chunk)
+        return [Answer(chunk, self._contributors[chunk] or 0, payload, bit)]
+
+    def _all_answered(self, chunk: int) -> None:
+        self._unanswered.pop(chunk, None)
+        self._recent.pop(chunk, None)

@@ -3,7 +3,8 @@
 from collections.abc import Callable
 
 from core.averaging.plan import Plan
-from core.averaging.topologies.reducer import Answer, Vectors
+from core.averaging.topologies.reducer import Answer
+from core.averaging.topologies.vectors import Vectors
 from core.base.trace import Trace
 
 
@@ -21,14 +22,15 @@ class Repeater:
     """
 
     open_chunks = 0
+    held_bytes = 0
+    complete = True
     deadline: float | None = None
 
     def __init__(
         self, plan: Plan, share: int, *, contributors: Callable[[int], int], vectors: Vectors, trace: Trace
     ) -> None:
         self.count = plan.chunks[share]
-        self._plan = plan
-        self._offset = plan.first_chunk(share)
+        self._share = share
         self._contributors = contributors
         self._vectors = vectors
         self._trace = trace
@@ -41,8 +43,8 @@ class Repeater:
             self._trace.mark("averaging.drop.duplicate")
             return []
         self._answered[chunk] |= bit
-        span = self._plan.span(self._offset + chunk)
-        payload = self._vectors.codec.encode(self._vectors.result[span], span.start)
+        start = self._vectors.span(self._share, chunk).start
+        payload = self._vectors.codec.encode(self._vectors.mean(self._share, chunk), start)
         return [Answer(chunk, self._contributors(chunk), payload, bit)]
 
     def drop(self, member: int, now: float) -> list[Answer]:  # noqa: ARG002 - a Reducer's

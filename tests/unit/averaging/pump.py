@@ -8,16 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from core.averaging.election import by_distance, equal_shares
+from core.averaging.division import divide_groups, work_of
+from core.averaging.election import by_distance
+from core.averaging.groups.placement import grid_of
+from core.averaging.groups.words import GRID_MESSAGES
 from core.averaging.messages import ROUND_MESSAGES
 from core.averaging.plan import GROUP_MESSAGES, Member, Plan, chunk_count
-from core.averaging.topologies.butterfly import Butterfly
+from core.averaging.topologies import TOPOLOGIES
 from core.base.ids import Key, PeerId, hashed_key
 from core.base.machine import Lost, Received, Send, Tick
 from core.base.trace import Trace
 from core.base.wire import MessageCodec
 
-CODEC = MessageCodec((*ROUND_MESSAGES, *GROUP_MESSAGES))
+CODEC = MessageCodec((*ROUND_MESSAGES, *GROUP_MESSAGES, *GRID_MESSAGES))
 
 
 def peer_ids(count: int) -> list[PeerId]:
@@ -32,6 +35,8 @@ class Pump:
     delay_s: tuple[float, float] = (0.001, 0.02)
     duplicate: float = 0.0
     through_bytes: bool = True
+    ordered: bool = False
+    """Whether what one peer says to another arrives in order, as on a stream."""
     before: Callable[["Pump", PeerId, Any], None] | None = None
     events: dict[PeerId, list[Any]] = field(default_factory=dict)
     frozen: set[PeerId] = field(default_factory=set)
@@ -44,6 +49,7 @@ class Pump:
     def __post_init__(self) -> None:
         self.queue: list[tuple[float, int, PeerId, Any]] = []
         self.count = 0
+        self.last: dict[tuple[PeerId, PeerId], float] = {}
         self.events = {peer: [] for peer in self.machines}
 
     def push(self, at: float, to: PeerId, event: Any) -> None:
@@ -67,7 +73,10 @@ class Pump:
                 message = (
                     CODEC.decode(bytearray(CODEC.encode(output.message))) if self.through_bytes else output.message
                 )
-                self.push(self.now + self.random.uniform(*self.delay_s), output.to, Received(source, message))
+                at = self.now + self.random.uniform(*self.delay_s)
+                if self.ordered:
+                    at = self.last[source, output.to] = max(at, self.last.get((source, output.to), 0.0))
+                self.push(at, output.to, Received(source, message))
 
     def kill(self, peer: PeerId, *, notice_s: float = 0.0) -> None:
         """The process ends: what it said last may or may not arrive; the others' hosts notice."""
@@ -130,29 +139,39 @@ def make_plan(
     codec: str = "raw",
     stall_timeout_s: float = 2.0,
     round_timeout_s: float = 20.0,
+    stages: int = 1,
+    number: int = 0,
 ) -> Plan:
     peers = peer_ids(len(samples))
+    round_ = hashed_key(b"test round", *([bytes([number])] if number else []))
     members = tuple(Member(p, s, 0.5 + i) for i, (p, s) in enumerate(zip(peers, samples, strict=True)))
     order = by_distance(peers, Key(bytes(32)))
     return Plan(
-        round=hashed_key(b"test round"),
+        round=round_,
         epoch=3,
         lineage=bytes(32),
         attempt=0,
         numel=numel,
         chunk_numel=chunk_numel,
         codec=codec,
-        topology="butterfly",
+        topology="butterfly" if stages == 1 else "grid",
         stall_timeout_s=stall_timeout_s,
         round_timeout_s=round_timeout_s,
         members=members,
-        chunks=equal_shares(members, chunk_count(numel, chunk_numel)),
+        chunks=divide_groups(
+            [group.members for group in grid_of(round_, peers, stages).stages[0]],
+            members,
+            [],
+            chunks=chunk_count(numel, chunk_numel),
+            work=work_of(numel, codec),
+        )[0],
         leaders=tuple(peers.index(p) for p in order),
+        stages=stages,
     )
 
 
 class Round:
-    """A butterfly round with random vectors in a pump."""
+    """A round with random vectors in a pump."""
 
     def __init__(self, plan: Plan, *, seed: int = 0, stagger_s: float = 0.0, **pump: Any) -> None:
         self.plan = plan
@@ -164,8 +183,16 @@ class Round:
         self.vectors.flags.writeable = False
         self.results = np.full((n, plan.numel), np.nan, dtype=np.float32)
         self.traces = [Trace() for _ in range(n)]
+        kind = TOPOLOGIES[plan.topology]
         self.machines = {
-            peer: Butterfly(peer, plan, contribution=self.vectors[i], result=self.results[i], trace=self.traces[i])
+            peer: kind(
+                peer,
+                plan,
+                contribution=self.vectors[i],
+                result=self.results[i],
+                trace=self.traces[i],
+                layout=(plan.numel,),
+            )
             for i, peer in enumerate(plan.peers)
         }
         self.pump = Pump(self.machines, self.random, **pump)

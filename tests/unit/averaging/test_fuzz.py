@@ -8,9 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.averaging.group import Matchmaker
+from core.averaging.groups.placement import Group
+from core.averaging.groups.words import GRID_MESSAGES, Entry, Holding
 from core.averaging.messages import ROUND_MESSAGES
-from core.averaging.plan import GROUP_MESSAGES
-from core.averaging.topologies.butterfly import Butterfly
+from core.averaging.plan import GROUP_MESSAGES, PairLimit, Rates
+from core.averaging.topologies import Butterfly, Grid
 from core.base.machine import Lost, Received, Tick
 from core.base.manifest import AveragingNumbers
 from core.base.trace import Trace
@@ -19,12 +21,31 @@ from tests.unit.averaging.pump import make_plan
 
 PLAN = make_plan([1, 2, 0, 4], 16 * 9)
 PEERS = PLAN.peers
+GRID_PLAN = make_plan([1, 2, 0, 4], 16 * 9, stages=2)
+GROUPS = GRID_PLAN.grid.stages[1]
 ids = st.sampled_from([PLAN.round, PLAN.lineage, bytes(31) + b"x"])
 small = st.one_of(st.integers(0, 5), st.integers(0, 255), st.sampled_from([1 << 16, (1 << 31)]))
 numbers = st.lists(st.integers(0, 6), max_size=6).map(tuple)
 bits = st.binary(max_size=2)
 payloads = st.sampled_from([0, 1, 64]).flatmap(lambda n: st.binary(min_size=n, max_size=n)).map(memoryview)
 members = st.sampled_from([PLAN.members, PLAN.members[:1], PLAN.members[::-1]])
+
+holdings = st.builds(
+    Holding,
+    st.sampled_from([bytes(32), b"h" * 32]),
+    st.sampled_from([0, 1, 2, 3, 4, 6, 1 << 48]),
+    st.floats(allow_nan=True),
+    st.lists(st.tuples(st.integers(0, 4), st.integers(1, 9)), max_size=2).map(tuple),
+)
+entries = st.lists(st.builds(Entry, st.integers(0, 4), st.integers(0, 2), st.booleans()), min_size=1, max_size=4).map(
+    tuple
+)
+
+
+def giving(group: Group) -> tuple[Entry, ...]:
+    """As a group's first member would have it."""
+    return tuple(Entry(place[0], number, gives=True) for number, place in enumerate(group.places))
+
 
 FIELDS: dict[str, st.SearchStrategy[object]] = {
     "round": ids,
@@ -49,10 +70,22 @@ FIELDS: dict[str, st.SearchStrategy[object]] = {
     "complete": st.booleans(),
     "committed": st.booleans(),
     "reduces": st.booleans(),
+    "receives": st.booleans(),
+    "samples_per_s": st.one_of(st.floats(0, 1e12), st.just(float("nan"))),
+    "lines": st.lists(st.builds(Rates, small, small), max_size=5).map(tuple),
+    "limits": st.lists(st.builds(PairLimit, st.integers(0, 4), st.integers(0, 4), st.just(9)), max_size=3).map(tuple),
+    "gifts": st.lists(st.integers(0, 256), max_size=5).map(tuple),
+    "present": numbers,
     "versions": st.one_of(numbers, st.just((0, 0, 0, 0)), st.lists(small, min_size=4, max_size=4).map(tuple)),
     "reducers": st.one_of(
         numbers, st.just((0, 1, 2, 3)), st.lists(st.integers(0, 3), min_size=4, max_size=4).map(tuple)
     ),
+    "member": st.one_of(st.integers(0, 4), st.integers(0, 255)),
+    "stage": st.sampled_from([1, 1, 1, 2, 3]),
+    "group": st.one_of(st.integers(0, 1), st.integers(0, 255)),
+    "holding": holdings,
+    "holdings": st.lists(holdings, min_size=1, max_size=3).map(tuple),
+    "entries": st.one_of(entries, st.sampled_from(GROUPS).map(giving)),
     "numel": st.just(PLAN.numel),
     "chunk_numel": st.just(PLAN.chunk_numel),
     "codec": st.just("raw"),
@@ -62,6 +95,7 @@ FIELDS: dict[str, st.SearchStrategy[object]] = {
     "members": members,
     "chunks": numbers,
     "leaders": numbers,
+    "stages": st.sampled_from([1, 1, 2, 3, 4]),
 }
 
 
@@ -96,6 +130,36 @@ def test_round_survives_anything(happenings: list[object], me: int, step_s: floa
         assert machine.deadline is None or machine.deadline <= 20.0
     assert contribution.tolist() == list(range(PLAN.numel))
     machine.handle(Tick(), 21.0)
+    assert machine.deadline is None
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    events((*GRID_MESSAGES, *GRID_MESSAGES, *ROUND_MESSAGES)),
+    st.integers(0, 3),
+    st.floats(0.0, 1.0),
+    st.sampled_from(["near", "far"]),
+)
+def test_grid_survives_anything(happenings: list[object], me: int, step_s: float, neighbour: str) -> None:
+    contribution = np.arange(PLAN.numel, dtype=np.float32)
+    result = np.zeros_like(contribution)
+    machine = Grid(PEERS[me], GRID_PLAN, contribution=contribution, result=result, trace=Trace())
+    machine.start(0.0)
+    now = 0.0
+    if neighbour == "far":  # the neighbour of the first stage is gone; whoever leads goes on alone
+        other = next(m for g in GRID_PLAN.grid.stages[0] if me in g.members for m in g.members if m != me)
+        machine.handle(Lost(PEERS[other], "x"), now)
+    for event in happenings:
+        now += step_s
+        outputs = machine.handle(event, now)  # type: ignore[arg-type]
+        assert isinstance(outputs, list)
+        assert len(outputs) <= 400
+        assert machine.open_chunks <= 4 * PLAN.chunk_total
+        assert machine.deadline is None or machine.deadline <= 40.0 + step_s * 40
+    assert contribution.tolist() == list(range(PLAN.numel))
+    for _ in range(5):
+        now += 100.0
+        machine.handle(Tick(), now)
     assert machine.deadline is None
 
 

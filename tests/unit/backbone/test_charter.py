@@ -1,10 +1,11 @@
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from core.backbone import charter as charters
 from core.base.content import digest
-from core.base.manifest import Manifest
+from core.base.manifest import AveragingNumbers, Manifest, sign_manifest
 from core.base.problems import BadInput, Damaged, NotTrusted
 
 
@@ -41,6 +42,18 @@ def test_a_changed_manifest_is_not_trusted(tmp_path: Path) -> None:
     made.manifest_path.write_text(text.replace('"target_samples": 8', '"target_samples": 9'))
     with pytest.raises(NotTrusted, match="signature is wrong"):
         charters.load_charter(made.folder)
+
+
+def test_a_codec_that_there_is_not_is_refused_when_founded_and_when_loaded(tmp_path: Path) -> None:
+    made = make(tmp_path)
+    other = msgspec.structs.replace(made.manifest, averaging=AveragingNumbers(codec="morse"))
+    with pytest.raises(BadInput, match="'morse'"):
+        charters.found(tmp_path / "other", other, made.authority)
+    assert not (tmp_path / "other").exists()
+    made.manifest_path.write_bytes(sign_manifest(other, made.authority))
+    with pytest.raises(BadInput, match="'morse'") as caught:
+        charters.load_charter(made.folder)
+    assert "adaptive" in caught.value.hint
 
 
 def test_garbage_is_no_manifest(tmp_path: Path) -> None:

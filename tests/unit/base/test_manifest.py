@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.base.manifest import MANIFEST_BYTES_MAX, Manifest, read_manifest, sign_manifest
+from core.base.manifest import MANIFEST_BYTES_MAX, AveragingNumbers, Manifest, read_manifest, sign_manifest
 from core.base.problems import BadInput, NotTrusted
 from core.base.signing import Ed25519Verifier, KeyPair
 
@@ -60,3 +60,14 @@ def test_it_carries_no_code() -> None:
     text = msgspec.json.decode(sign_manifest(manifest(), KEY))
     with pytest.raises(BadInput):
         read_manifest(msgspec.json.encode({**text, "code": "print(1)"}), Ed25519Verifier())
+
+
+def test_a_manifest_says_nothing_of_what_it_does_not_use() -> None:
+    """A word that came later must not rename the collaborations that were founded before it."""
+    plain, delayed = manifest(), manifest(averaging=AveragingNumbers(delayed=True))
+    assert b"delayed" not in plain.canonical()
+    assert not plain.averaging.overlaps
+    read = read_manifest(sign_manifest(delayed, KEY), Ed25519Verifier())
+    assert read == delayed
+    assert read.averaging.overlaps
+    assert not AveragingNumbers(delayed=False).overlaps

@@ -140,6 +140,10 @@ def test_log_follows_until_the_engine_stops(running, capsys, monkeypatch):
         ("sim --seeds 3", "core.sim.__main__:run"),
         ("bench averaging --codec fp16", "core.bench.averaging:run"),
         ("bench streams", "core.bench.streams:run"),
+        ("bench groups --peers 16", "core.bench.groups:run"),
+        ("sim rounds --deaths 0.1", "core.sim.rounds_program:run"),
+        ("sim paper --only table1", "core.sim.paper_program:run"),
+        ("bench plan --peers 8", "core.bench.plan:run"),
     ],
 )
 def test_commands_of_other_parts_are_called(monkeypatch, words, target):

@@ -1,5 +1,8 @@
 """Snapshots as text."""
 
+import msgspec
+from msgspec.structs import replace
+
 from core.api.snapshot import Notice, ReachView
 from core.cli.tables import clean, leaderboard_text, newest_loss, notice_text, rate, status_text
 from tests.unit.cli.conftest import a_snapshot
@@ -23,6 +26,16 @@ def test_leaderboard():
     assert leaderboard_text([]) == "Nobody has contributed yet."
 
 
+def test_what_receipts_say_is_told():
+    snapshot = a_snapshot()
+    rows = [replace(row, rounds=3, reduced=12_345, relayed_bytes=2_000_000) for row in snapshot.leaderboard]
+    text = status_text(a_snapshot(leaderboard=rows))
+    assert text.count("averaged 12 345 numbers in 3 rounds, passed on 2 MB for others") == 1
+    assert "averaged" not in status_text(snapshot)
+    [line] = [line for line in leaderboard_text(rows).splitlines() if line.startswith("*")]
+    assert line.split()[-5:] == ["3", "12", "345", "2", "MB"]
+
+
 def test_strangers_cannot_write_control_characters():
     assert clean("a\x1b[31m\r\nb\u202e") == "a [31m  b "
     assert "\x1b" not in notice_text(Notice(1, 0.0, "info", "\x1b[2J"))
@@ -32,6 +45,13 @@ def test_numbers():
     assert rate(12.34) == "12.3"
     assert rate(1234.5) in {"1 234", "1 235"}
     assert newest_loss([]) == (None, None)
+
+
+def test_the_line_is_told_once_it_was_seen():
+    assert "Line" not in status_text(a_snapshot())
+    mine = msgspec.structs.replace(a_snapshot().me, line_up_bytes_per_s=1.25e6, line_down_bytes_per_s=1e5)
+    text = status_text(a_snapshot(me=mine))
+    assert "Line           at least 10.0 Mbit/s up and 0.8 Mbit/s down, as seen while averaging" in text
 
 
 def test_how_others_reach_this_computer_is_told_if_it_matters():

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from core.base.ids import PeerId
 from core.ledger import contributions
 from core.ledger.contributions import Contribution, Ledger, load_ledger
+from core.ledger.credits import Credit
 
 PEERS = [PeerId(bytes([number]) * 32) for number in range(6)]
 ME = PEERS[0]
@@ -202,3 +203,25 @@ def test_no_file_is_an_empty_ledger(tmp_path):
     read = load_ledger(tmp_path / "ledger.json")
     assert read.notice is None
     assert read.ledger.points() == []
+
+
+def test_credits_are_shown_and_merge_by_the_larger():
+    one, other = Ledger(), Ledger()
+    given = {PEERS[1]: Credit(samples=999, rounds=1, reduced=50), PEERS[2]: Credit(relayed_bytes=70)}
+    one.record_credits(given, names={PEERS[2]: "Backbone"}, epoch=3)
+    one.record_credits(given, names={PEERS[1]: "b"}, epoch=4)
+    other.record_credits(given, names={PEERS[1]: "old name"}, epoch=3)
+    both = merged(one, other)
+    assert merged(other, one).rows() == both.rows()
+    rows = {row.name: row for row in both.standings(ME)}
+    assert (rows["b"].samples, rows["b"].rounds, rows["b"].reduced) == (0, 2, 100)
+    assert rows["Backbone"].relayed_bytes == 140
+    assert [row.name for row in both.standings(ME)] == ["b", "Backbone"]
+    assert Ledger.from_bytes(both.to_bytes(16 * 1024)).rows() == both.rows()
+
+
+def test_credits_survive_the_file(tmp_path):
+    ledger = Ledger()
+    ledger.record_credits({PEERS[1]: Credit(rounds=1, reduced=50, relayed_bytes=9)}, names={}, epoch=3)
+    ledger.save(tmp_path / "ledger.json")
+    assert load_ledger(tmp_path / "ledger.json").ledger.rows() == ledger.rows()

@@ -1,7 +1,7 @@
 """Circuits: no byte is lost, repeated or out of order, whatever the relay does."""
 
 import ssl
-from collections import deque
+from collections import Counter, deque
 from random import Random
 from typing import Any
 
@@ -31,7 +31,11 @@ class Pair:
         self.random = Random(seed)
         self.now = 1000.0
         self.trace = Trace()
-        self.ends = [CircuitEnd(CIRCUIT, now=self.now, trace=self.trace, window_bytes=1 << 20) for _ in range(2)]
+        self.carried: list[Counter[PeerId]] = [Counter(), Counter()]
+        self.ends = [
+            CircuitEnd(CIRCUIT, now=self.now, trace=self.trace, window_bytes=1 << 20, carried=carried)
+            for carried in self.carried
+        ]
         self.queues: list[deque[tuple[PeerId, Any, float]]] = [deque(), deque()]
         """To each end: by which relay, what, and not before when."""
         self.got = [bytearray(), bytearray()]
@@ -186,6 +190,19 @@ def test_a_relay_that_falls_silent_is_replaced_within_two_seconds(after_steps: i
     pair.attach(RELAYS[1])
     pair.run(10)
     assert pair.got[1] == data
+
+
+def test_each_end_counts_what_a_relay_carried_for_it_and_every_byte_once() -> None:
+    pair = Pair(5, repeat=0.3, reorder=0.2)
+    pair.write(0, bytes(200_000))
+    pair.run(30)
+    assert pair.carried == [Counter({RELAYS[0]: 200_000})] * 2
+    pair.kill(RELAYS[0], loudly=True)
+    pair.dead.clear()
+    pair.attach(RELAYS[1])
+    pair.write(1, bytes(70_000))
+    pair.run(30)
+    assert pair.carried == [Counter({RELAYS[0]: 200_000, RELAYS[1]: 70_000})] * 2
 
 
 def test_nonsense_about_what_has_arrived_costs_the_relay_its_place() -> None:

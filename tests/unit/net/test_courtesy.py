@@ -9,11 +9,13 @@ import pytest
 from core.net.courtesy import (
     CEILING_BYTES_S,
     FLOOR_BYTES_S,
+    FRESH_S,
     LOOK_S,
     SEGMENTS_LEAST,
     TARGET_S,
     Courtesy,
     Pacing,
+    Uplink,
 )
 
 
@@ -96,7 +98,7 @@ def test_what_is_no_tcp_connection_is_left_alone(closed):
         if closed:
             tcp.close()
         for own in (None, udp, tcp):
-            pacing = Pacing(own)
+            pacing = Pacing(own, Uplink())
             pacing.look(1.0)
             assert pacing.unsent_bytes() == 0
 
@@ -125,7 +127,7 @@ class Kernel:
 @pytest.mark.parametrize(("trip_s", "paced"), [(None, True), (0.044, False), (0.018, True)])
 def test_a_call_that_was_taken_for_an_answer_does_not_slow_a_link_down(trip_s, paced):
     kernel = Kernel()
-    pacing = Pacing(kernel)
+    pacing = Pacing(kernel, Uplink())
     if trip_s is not None:
         pacing.crossed(trip_s)
     while kernel.now < 3.0:
@@ -133,3 +135,19 @@ def test_a_call_that_was_taken_for_an_answer_does_not_slow_a_link_down(trip_s, p
         pacing.look(kernel.now)
         assert not kernel.rates or trip_s is None or kernel.now * 1000 >= SEGMENTS_LEAST
     assert bool(kernel.rates) == paced
+
+
+def test_one_of_many_links_is_left_to_tcp():
+    line = Line(250e3)
+    line.run(3.0)
+    assert line.courtesy.rate_bytes_s is not None
+    line.courtesy.seen(line.now + LOOK_S, rtt_s=3.0, least_s=0.02, acked_bytes=int(line.acked), alone=False)
+    assert line.courtesy.rate_bytes_s is None
+
+
+def test_a_link_is_alone_when_the_others_have_nothing_to_send():
+    uplink = Uplink()
+    assert uplink.alone(1, 10.0)
+    assert not uplink.alone(2, 10.1)
+    assert not uplink.alone(1, 10.2)
+    assert uplink.alone(1, 10.2 + FRESH_S)

@@ -11,10 +11,11 @@ import pytest
 from core.base.ids import PeerId
 from core.sim.churn import ChurnSettings
 from core.sim.links import LOCAL
+from core.sim.samples import Contributed, Stretch, gradient
 from core.sim.swarm import Swarm, SwarmSettings
 from core.sim.swarm_checkers import NeverBack, WholeMeans
 from core.sim.trial import Trial
-from core.sim.worker import Absorbed, FakeWorker, Holds, gradient
+from core.sim.worker import Absorbed, FakeWorker, Holds
 from core.swarm import orders
 from core.swarm.orders import RoundRecord
 from core.swarm.states import State, StateName
@@ -84,11 +85,12 @@ def test_a_leak_is_noticed() -> None:
     assert re.search(r"holds \d{7} bytes", world.run().problem)
 
 
-class _At:
-    peer = PeerId(b"p" * 32)
+class At:
+    def __init__(self, peer: PeerId) -> None:
+        self.peer = peer
 
 
-NODE: Any = _At()
+NODE: Any = At(PeerId(b"p" * 32))
 
 
 def test_going_back_is_noticed() -> None:
@@ -108,6 +110,8 @@ def test_going_back_is_noticed() -> None:
 
 def absorb(mean: Any, members: Any, missing: Any = ()) -> WholeMeans:
     checker = WholeMeans(Swarm(1, CALM))
+    for peer, samples in members:
+        checker.said(At(peer), Contributed(BEFORE, (Stretch(0, BEFORE, 0, samples),)), 0.0)
     checker.said(NODE, RoundRecord(AFTER, members, 1.0, missing, 1.0), 0.0)
     checker.said(NODE, Absorbed(BEFORE, AFTER, mean), 0.0)
     return checker

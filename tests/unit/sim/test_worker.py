@@ -1,6 +1,7 @@
 """The pretended worker behind a participant that only writes down what it hears."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from random import Random
 from types import SimpleNamespace
 from typing import Any
@@ -10,7 +11,8 @@ import numpy as np
 from core.base.ids import PeerId
 from core.sim.agenda import Agenda
 from core.sim.disk import Disk, ModelState
-from core.sim.worker import Absorbed, FakeWorker, Holds, WorkerSettings, gradient
+from core.sim.samples import Contributed, gradient
+from core.sim.worker import Absorbed, FakeWorker, Holds, WorkerSettings
 from core.swarm import orders
 from core.swarm.states import StateName
 
@@ -26,21 +28,23 @@ class Recorder:
         self.mean: Any = None
         self.contribution: Any = None
 
-    def trainer_ready(self, state: Any, *, contribution: Any, mean: Any, now: float) -> tuple[()]:
+    def trainer_ready(self, state: Any, *, contribution: Any, mean: Any, now: float, **_: Any) -> tuple[()]:
         self.epochs.state, self.mean, self.contribution = state, mean, contribution
         return self._note("ready", state)
 
     def trainer_gone(self, now: float) -> tuple[()]:
         return self._note("gone", now)
 
-    def progressed(self, *, samples: int, samples_per_s: float, loss: float, now: float) -> tuple[()]:
+    def progressed(self, *, samples: int, samples_per_s: float, loss: float, now: float, ahead: int = 0) -> tuple[()]:
+        self._note("ahead", ahead)
         return self._note("progressed", samples)
 
     def collected(self, round_id: bytes, *, samples: int, loss: float, now: float) -> tuple[()]:
         return self._note("collected", samples)
 
-    def stepped(self, state: Any, now: float) -> tuple[()]:
+    def stepped(self, state: Any, now: float, *, samples: int = 0, loss: float = 0.0) -> tuple[()]:
         self.epochs.state = state
+        self._note("kept", samples)
         return self._note("stepped", state)
 
     def loaded(self, state: Any, now: float) -> tuple[()]:
@@ -61,7 +65,7 @@ class Recorder:
 
 
 class Bench:
-    def __init__(self, disk: Disk | None = None) -> None:
+    def __init__(self, disk: Disk | None = None, *, delayed: bool = False) -> None:
         self.agenda = Agenda(0.0)
         self.recorder = Recorder()
         self.told: list[Any] = []
@@ -71,7 +75,7 @@ class Bench:
             participant=self.recorder,  # type: ignore[arg-type]
             disk=self.disk,
             speed=10.0,
-            settings=SETTINGS,
+            settings=replace(SETTINGS, delayed=delayed),
             random=Random(1),
             later=self._later,
             tell=self.told.append,
@@ -156,3 +160,48 @@ def test_nothing_comes_from_a_killed_worker() -> None:
     bench.order(seconds=20.0)
     assert len(bench.recorder.said) == said
     assert bench.recorder.said[-1][0] == "gone"
+
+
+def test_a_delayed_one_computes_on_while_its_contribution_is_out() -> None:
+    bench = Bench(delayed=True)
+    bench.order(orders.Go(), seconds=5.0)
+    bench.order(orders.Collect(b"r"), seconds=5.0)
+    (first,) = bench.recorder.heard("collected")
+    ahead = bench.recorder.heard("ahead")[-1]
+    assert bench.recorder.heard("progressed")[-1] == first + ahead
+    assert 40 <= ahead <= 52
+    assert np.array_equal(bench.recorder.contribution, gradient(ME, SETTINGS.first, first, 8))
+    bench.order(orders.Absorb(b"r", NEXT))
+    (kept,) = bench.recorder.heard("kept")
+    assert ahead <= kept <= ahead + 8
+    bench.order(orders.Collect(b"s"), seconds=2.0)
+    second = bench.recorder.heard("collected")[-1]
+    made = [news for news in bench.told if isinstance(news, Contributed)]
+    (stretch,) = made[0].stretches
+    stale, fresh = made[1].stretches
+    assert (stretch.at, stretch.first, stretch.samples) == (SETTINGS.first, 0, first)
+    assert (stale.at, stale.first, stale.samples) == (SETTINGS.first, first, kept)
+    assert (fresh.at, fresh.first, fresh.samples) == (NEXT, 0, second - kept)
+    stale_share = kept / second
+    mean = stale_share * gradient(ME, SETTINGS.first, kept, 8, first=first)
+    mean += (1 - stale_share) * gradient(ME, NEXT, second - kept, 8)
+    assert np.allclose(bench.recorder.contribution, mean, atol=1e-6)
+
+
+def test_a_delayed_one_takes_back_what_came_to_nothing() -> None:
+    bench = Bench(delayed=True)
+    bench.order(orders.Go(), seconds=5.0)
+    bench.order(orders.Collect(b"r"), seconds=5.0)
+    bench.order(orders.Absorb(b"r", NEXT), seconds=3.0)
+    (kept,) = bench.recorder.heard("kept")
+    for name in (b"s", b"t", b"u"):
+        bench.order(orders.Collect(name), seconds=3.0)
+        bench.order(orders.Release(name), seconds=1.0)
+        assert bench.recorder.heard("ahead")[-1] == 0
+    made = [news.stretches for news in bench.told if isinstance(news, Contributed)][1:]
+    for stale, fresh in made:
+        assert (stale.at, stale.samples) == (SETTINGS.first, kept)
+        assert (fresh.at, fresh.first) == (NEXT, 0)
+    sizes = [fresh.samples for _, fresh in made]
+    assert sizes[0] + 24 <= sizes[1]
+    assert sizes[1] + 24 <= sizes[2]

@@ -54,7 +54,15 @@ def report_of(state: StateName = FIRST, /, *, time: float, **changes: Any) -> Re
 class Stage:
     """The participant under test, and all that it has said."""
 
-    def __init__(self, *, target_samples: int = 100, last_epoch: int | None = None, seed: int = 0) -> None:
+    def __init__(
+        self,
+        *,
+        target_samples: int = 100,
+        last_epoch: int | None = None,
+        seed: int = 0,
+        delayed: bool = False,
+        codec: str = "raw",
+    ) -> None:
         self.now = 1000.0
         self.said: list[Any] = []
         self.sink = MemorySink()
@@ -63,7 +71,7 @@ class Stage:
             settings=ParticipantSettings(
                 run=RUN,
                 target_samples=target_samples,
-                averaging=AveragingNumbers(chunk_numel=256),
+                averaging=AveragingNumbers(codec=codec, chunk_numel=256, delayed=delayed),
                 evaluate_every=5,
                 role="volunteer",
                 name="me",

@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.averaging.election import attempt_key, make_plan
+from core.averaging.groups.words import GRID_MESSAGES
 from core.averaging.messages import ROUND_MESSAGES, Call
 from core.averaging.plan import GROUP_MESSAGES, Member
 from core.base.ids import PEER_ID_BYTES
@@ -65,7 +66,7 @@ state_messages = st.one_of(
         ChunkGive, digests, st.sampled_from([0, 1, 59_999]), st.sampled_from([b"", OWN.read(0), b"x"]).map(memoryview)
     ),
 )
-kinds = st.sampled_from([*GROUP_MESSAGES, *ROUND_MESSAGES])
+kinds = st.sampled_from([*GROUP_MESSAGES, *ROUND_MESSAGES, *GRID_MESSAGES])
 averaging_messages = kinds.flatmap(lambda kind: fuzz.message_of(kind, fuzz_fields))
 liars = st.integers(1, LIARS)
 Step = tuple[str, Any, Any]

@@ -1,5 +1,5 @@
 from core.base.ids import PeerId
-from core.swarm.membership import LAST_WORDS_S, PEERS_MAX, SILENT_S, Membership, Offer
+from core.swarm.membership import GOES_ON_S, LAST_WORDS_S, PEERS_MAX, SILENT_S, Membership, Offer
 from core.swarm.progress import Report
 from core.swarm.states import StateName
 
@@ -61,8 +61,9 @@ def test_who_has_not_reported_lately_counts_for_no_samples() -> None:
     members.heard(peer(1), report(time=40.0), expires=200, now=100)
     members.heard(peer(2), report(time=40.0), expires=200, now=100)
     members.heard(peer(2), report(time=45.0), expires=200, now=105)
-    assert members.samples(state, 100 + SILENT_S - 0.1) == 20
-    assert members.samples(state, 100 + SILENT_S) == 10
+    assert members.samples(state, 105) == int(20 + 2 * GOES_ON_S), "who has reported goes on at its speed, for a while"
+    assert members.samples(state, 106) == int(20 + 2 * GOES_ON_S + 2 * 1)
+    assert members.samples(state, 100 + SILENT_S) == int(10 + 2 * GOES_ON_S)
     assert members.samples_per_s(state, 100 + SILENT_S) == 2.0
     assert members.in_step(state) == [peer(1), peer(2)]
 

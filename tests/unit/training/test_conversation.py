@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from core.base.content import chunk_digests, digest, file_chunks, root_digest
+from core.base.manifest import Manifest
 from core.base.problems import WorkerProblem
 from core.tasks.task import Losses
 from core.training.conversation import MEANINGLESS_BATCHES_MAX, Conversation
@@ -39,8 +40,8 @@ class Talk:
             self.conversation.turn(self.inbox)
 
 
-def talk(folder: Path, *, task: SmallTask | None = None, **start: object) -> Talk:
-    peer = learner(folder / "states", task=task)
+def talk(folder: Path, *, task: SmallTask | None = None, manifest: Manifest = MANIFEST, **start: object) -> Talk:
+    peer = learner(folder / "states", task=task, manifest=manifest)
     arena = Arena.create(folder / "arena", peer.numel)
     said: list[frames.ToEngine] = []
     first = frames.Start(manifest_path="", blobs_dir="", state_dir="", arena_path="", seed=0, **start)

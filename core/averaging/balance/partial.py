@@ -1,0 +1,167 @@
+"""How much of its contribution each member gives (c between 0 and 1, which S000 leaves to future work).
+
+Times the shares, a gift is a product of two variables.  So the program is solved as a row of linear ones, each near the
+last one's answer: gifts move by no more than a step that shrinks when it does not help, and shares are found anew for
+every choice, so that each is divided exactly.  The best choice of whole givers is where it starts: never worse than it.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from core.averaging.balance.alike import alike, evened
+from core.averaging.balance.givers import better_of, computing_takes_longer, good_givers
+from core.averaging.balance.merit import Merit, line_steps, merit, rounded
+from core.averaging.balance.traffic import Fleet, Floats, Pairs
+
+_STEPS: Final = 12
+_STEPS_LARGE: Final = 4
+_LARGE: Final = 96
+_LARGE_LIMITED: Final = 64
+_STEP_MIN: Final = 1 / 32
+_GAIN: Final = 1e-3
+"""A step that wins less is the last of its size."""
+_SAMPLES_WORTH: Final = 1e-4
+"""So small a part of the round may be spent on giving all there is."""
+_EVEN_COST: Final = 2e-3
+"""So small a part of the steps may be spent on treating equal members alike."""
+_TIMES: Final = 24
+_KEPT: Final = (1.0, 0.85, 0.7, 0.5, 0.35, 0.25, 0.15, 0.0)
+
+
+def best_gifts(members: Fleet, limits: Pairs) -> Merit:
+    """The gifts with the most steps a second that are found, and of those the ones that give most; in whole 256ths."""
+    best = good_gifts(members, limits)
+    if whole(members, best):
+        return best
+    best = refined(members, limits, best, steps=_STEPS if members.size <= _LARGE else _STEPS_LARGE)
+    even = evened(best.gives, alike(members, limits, members.samples))
+    if not np.array_equal(even, best.gives):
+        fair = merit(members, limits, even, near=best)
+        best = fair if fair.steps_per_s >= best.steps_per_s * (1 - _EVEN_COST) else best
+    return rounded(members, limits, best)
+
+
+def good_gifts(members: Fleet, limits: Pairs) -> Merit:
+    """The best without a linear program: some of the members, with what they can send in time."""
+    best = good_givers(members, limits)
+    return best if whole(members, best) else better_of(members, limits, _timely(members), best=best)
+
+
+def whole(members: Fleet, choice: Merit) -> bool:
+    """Whether everybody gives all it has, and more could not be wished for."""
+    return computing_takes_longer(members, choice) and choice.gives.sum() == members.gives.sum()
+
+
+def refined(members: Fleet, limits: Pairs, best: Merit, *, steps: int) -> Merit:
+    """What becomes better than `best` in so many linear programs at most.
+
+    Nothing, in large groups with pair limits: there it would take seconds.
+    """
+    if best.seconds <= 0 or (members.size > _LARGE_LIMITED and len(limits.rate)):
+        return best
+    most, step, near = _most(members), 1.0, best.shares
+    for _ in range(steps):
+        if step < _STEP_MIN or best.seconds <= 0 or best.steps_per_s >= most * (1 - _GAIN):
+            break
+        answer = _Near(members, limits, best, near).solve(step)
+        found = best if answer is None else merit(members, limits, answer, near=best)
+        if found.beats(best, by=_GAIN):
+            best, near = found, found.shares
+        else:
+            step = step if near is best.shares else step / 4
+            near = 0.5 * near + 0.5 * members.cap / members.cap.sum()
+    return best
+
+
+def _most(members: Fleet) -> float:
+    """Steps a second that nothing exceeds: everybody computes for all, and nobody sends more than means."""
+    nothing = np.zeros((1, members.size))
+    return float(line_steps(members, nothing, samples=float(members.samples.sum()))[0])
+
+
+def _timely(members: Fleet) -> Floats:
+    """Those with the most samples give what they can send within a time, for some times and numbers of them; K x N."""
+    whole_s = members.part_bytes / members.up
+    times = np.geomspace(whole_s.min(), whole_s.max(), _TIMES)
+    timely = members.gives * np.minimum(1.0, times[:, None] / np.maximum(whole_s, 1e-300))
+    place = np.argsort(np.argsort(-members.samples, kind="stable"), kind="stable")
+    kept = place < np.maximum(1, np.rint(np.array(_KEPT) * members.gives.sum()))[:, None]
+    return np.asarray((timely[:, None] * kept).reshape(-1, members.size))
+
+
+@dataclass(frozen=True, slots=True)
+class _Near:
+    """The program near a choice: shares, gifts and the time as variables, products replaced by their tangents."""
+
+    members: Fleet
+    limits: Pairs
+    here: Merit
+    near: Floats
+    """Shares near which products are replaced."""
+
+    def solve(self, step: float) -> Floats | None:
+        """The best gifts that differ by no more than `step`; None where HiGHS gives up."""
+        from scipy.optimize import linprog  # noqa: PLC0415 - an idle engine does without it
+
+        size, samples = self.members.size, self.members.samples
+        matrix, bounds = self._rows()
+        low = np.clip(self.here.gives - step, 0.0, self.members.gives)
+        high = np.clip(self.here.gives + step, 0.0, self.members.gives)
+        found = linprog(
+            np.concatenate([np.zeros(size), -_SAMPLES_WORTH * samples / samples.sum(), [1.0]]),
+            A_ub=matrix,
+            b_ub=bounds,
+            A_eq=np.concatenate([np.ones(size), np.zeros(size + 1)])[None],
+            b_eq=[1.0],
+            bounds=np.concatenate(
+                [
+                    np.stack([np.zeros(size), self.members.cap], axis=1),
+                    np.stack([low, high], axis=1),
+                    [[0.0, np.inf]],
+                ]
+            ),
+            method="highs",
+        )
+        return None if found.x is None else np.clip(np.asarray(found.x)[size : 2 * size], low, high)
+
+    def _rows(self) -> tuple[Any, Floats]:
+        """Rows in units of the present time: lines, pairs, the target batch, and a giver for every chunk."""
+        blocks = [*self._lines(), self._pairs(), self._batch()]
+        matrix = np.concatenate([block for block, _ in blocks])
+        return matrix, np.concatenate([bounds for _, bounds in blocks])
+
+    def _lines(self) -> list[tuple[Floats, Floats]]:
+        who, w, c = self.members, self.near, self.here.gives
+        others = c.sum() - c
+        part_up, part_down = who.part_bytes / who.up, who.part_bytes / who.down
+        mean_up, mean_down = who.mean_bytes * who.means / who.up, who.mean_bytes * who.receives / who.down
+        time = -self.here.seconds * np.ones((who.size, 1))
+        up = np.concatenate([np.diag(mean_up - part_up * c), np.diag(part_up * (1 - w)), time], axis=1)
+        gifts = (part_down * w)[:, None] * (1 - np.eye(who.size))
+        down = np.concatenate([np.diag(part_down * others - mean_down), gifts, time], axis=1)
+        unit = self.here.seconds
+        return [(up / unit, -part_up * c * w / unit), (down / unit, (part_down * w * others - mean_down) / unit)]
+
+    def _pairs(self) -> tuple[Floats, Floats]:
+        who, w, c, unit = self.members, self.near, self.here.gives, self.here.seconds
+        busy = np.flatnonzero(self.limits.seconds(who, c, w) > unit / 4)
+        source, target, rate = self.limits.source[busy], self.limits.target[busy], self.limits.rate[busy]
+        row = np.arange(len(busy))
+        block = np.zeros((len(busy), 2 * who.size + 1))
+        part = who.part_bytes / rate / unit
+        block[row, target] += part * c[source]
+        block[row, source] += who.mean_bytes * who.receives[target] / rate / unit
+        block[row, who.size + source] += part * w[target]
+        block[:, -1] = -1.0
+        return block, part * c[source] * w[target]
+
+    def _batch(self) -> tuple[Floats, Floats]:
+        """Samples a round reach the target, whose tangent in the time is used; gifts are 1 in sum at least."""
+        who = self.members
+        needed = who.target_samples / self.here.seconds
+        block = np.zeros((2, 2 * who.size + 1))
+        block[0, who.size : -1], block[0, -1] = -who.samples / needed, -1.0
+        block[1, who.size : -1] = -who.gives
+        return block, np.array([-2.0, -min(1.0, who.gives.sum())])

@@ -1,0 +1,188 @@
+"""What the members of a round send and receive, as a function of the shares (S000 appendix B, in share form).
+
+In the paper's names, with a vector of P numbers, `w_i` the share of it that i reduces (they sum to 1), `c_k` the part
+of its contribution that k gives, `a_ki` what k sends reducer i and `g_ij` what i returns to j, in numbers a round:
+
+    a_ki = c_k w_i P    for k != i      g_ij = w_i P    for j != i that receives      (to oneself: free)
+
+A part takes `part_bytes` a number on its way there and `mean_bytes` on its way back.  With T the round's seconds, R the
+number of receivers, r_i 1 for a receiver, C = sum of c_k, both directions of a line apart and all at the same time:
+
+    up    part c_i (1 - w_i) P  +  mean w_i (R - r_i) P    <=  T u_i
+    down  mean r_i (1 - w_i) P  +  part w_i (C - c_i) P    <=  T d_i
+    pair  part c_i w_j P  +  mean r_j w_i P                <=  T t_ij      for i != j
+    w_i = 0 for a client, c_k = 0 for a helper, r_i = 0 for one that needs no mean.
+
+The paper's text has a reducer's g_ij free for each j, which lets an optimum return different parts to different peers
+and its rule "share in proportion to min_j g_ij" divide by zero; hence one w_i for each reducer, as a round needs.  It
+says "c_k = 1 corresponds to peer k not computing gradients" where its formulas mean c_k = 0; here c_k = 1 gives.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.averaging.balance.fleet import WHOLE_GIFT, Line, Work
+
+Floats = NDArray[np.float64]
+
+_RATE_MIN, _RATE_MAX = 1.0, 1e15
+"""Bytes a second; beyond them a line counts as this slow or fast, so that no input leads to a division by zero."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """The members as arrays of shape N, and the bytes of the whole vector."""
+
+    up: Floats
+    down: Floats
+    samples: Floats
+    """A second; 0 for who does not give."""
+    gives: Floats
+    """1 or 0."""
+    receives: Floats
+    cap: Floats
+    """The most that each may reduce of the vector: 1, or 0 for a client.  Where nobody may, everybody does."""
+    part_bytes: float
+    """Of the whole vector, on its way to the reducers."""
+    mean_bytes: float
+    """Of the whole vector, on its way back."""
+    target_samples: int
+
+    @property
+    def size(self) -> int:
+        """Members."""
+        return len(self.up)
+
+    @property
+    def means(self) -> Floats:
+        """How often each reducer sends the mean of its share."""
+        return np.asarray(self.receives.sum() - self.receives)
+
+
+def fleet(lines: Sequence[Line], work: Work) -> Fleet:
+    """The members as arrays.
+
+    Raises:
+        ValueError: there are no members.
+    """
+    if not lines:
+        raise ValueError("a round has at least one member")
+    gives = np.array([float(line.gives) for line in lines])
+    cap = np.array([float(line.reduces) for line in lines])
+    numel = max(1, work.numel)
+    samples = _samples(lines) * gives
+    return Fleet(
+        up=_rates([line.up_bytes_per_s for line in lines]),
+        down=_rates([line.down_bytes_per_s for line in lines]),
+        samples=samples,
+        gives=gives,
+        receives=np.array([float(line.receives) for line in lines]),
+        cap=cap if cap.any() else np.ones(len(lines)),
+        part_bytes=max(0.0, _finite(work.part_bytes)) * numel,
+        mean_bytes=max(0.0, _finite(work.mean_bytes)) * numel,
+        target_samples=max(0, work.target_samples) if samples.any() else 0,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """How long each line is busy: `base + slope * w`, in seconds, w the member's own share.
+
+    Arrays of the gifts' shape: N members, or K x N for K choices of gifts at once.
+    """
+
+    up_base: Floats
+    up_slope: Floats
+    down_base: Floats
+    down_slope: Floats
+
+    def seconds(self, shares: Floats) -> Floats:
+        """How long each member's line is busy, in the direction that takes longer; shape of `shares`."""
+        return np.asarray(np.maximum(self.up_base + self.up_slope * shares, self.down_base + self.down_slope * shares))
+
+
+def rows(members: Fleet, gives: Floats) -> Rows:
+    """The lines' seconds for fixed gifts.
+
+    Args:
+        members: Who takes part.
+        gives: What part of its contribution each gives (c), 0 to 1; N or K x N.
+    """
+    means = members.means
+    givers = gives.sum(axis=-1, keepdims=True) - gives
+    own = members.mean_bytes * members.receives
+    return Rows(
+        up_base=members.part_bytes * gives / members.up,
+        up_slope=(members.mean_bytes * means - members.part_bytes * gives) / members.up,
+        down_base=np.broadcast_to(own / members.down, gives.shape),
+        down_slope=(members.part_bytes * givers - own) / members.down,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Limits between two members that bind before their lines do.  Arrays of one length L."""
+
+    source: NDArray[np.int64]
+    target: NDArray[np.int64]
+    rate: Floats
+    """Bytes a second."""
+
+    def seconds(self, members: Fleet, gives: Floats, shares: Floats) -> Floats:
+        """How long each limited pair is busy with these shares; shape L."""
+        there = members.part_bytes * gives[self.source] * shares[self.target]
+        back = members.mean_bytes * members.receives[self.target] * shares[self.source]
+        return np.asarray((there + back) / self.rate)
+
+
+def pairs(members: Fleet, limits: Mapping[tuple[int, int], float] | None) -> Pairs:
+    """The limits that can matter: those under what both lines carry."""
+    up, down = members.up.tolist(), members.down.tolist()
+    found = sorted(
+        (i, j, rate)
+        for (i, j), rate in (limits or {}).items()
+        if 0 <= i < members.size and 0 <= j < members.size and i != j and not rate >= min(up[i], down[j])
+    )
+    return Pairs(
+        source=np.array([i for i, _, _ in found], dtype=np.int64),
+        target=np.array([j for _, j, _ in found], dtype=np.int64),
+        rate=_rates([rate for _, _, rate in found]),
+    )
+
+
+def seconds_of(members: Fleet, limits: Pairs, *, gives: Floats, shares: Floats) -> float:
+    """How long the round takes: the busiest line, or the busiest limited pair.
+
+    Args:
+        members: Who takes part.
+        limits: Between pairs.
+        gives: What part of its contribution each gives, 0 to 1; shape N.
+        shares: What part of the vector each reduces; shape N, sum 1.
+    """
+    lines_s = float(rows(members, gives).seconds(shares).max())
+    return max(lines_s, float(limits.seconds(members, gives, shares).max(initial=0.0)))
+
+
+def parts_of(gifts: Sequence[int]) -> Floats:
+    """Gifts in 256ths as parts of 1."""
+    return np.array(gifts, dtype=np.float64) / WHOLE_GIFT
+
+
+def _samples(lines: Sequence[Line]) -> Floats:
+    """Who gives and whose rate is not known counts as the slowest whose rate is."""
+    known = np.array([max(0.0, _finite(line.samples_per_s)) for line in lines], dtype=np.float64)
+    slowest = known[known > 0].min(initial=np.inf)
+    return np.asarray(np.where(known > 0, known, slowest if math.isfinite(slowest) else 0.0))
+
+
+def _finite(value: float) -> float:
+    return value if math.isfinite(value) else 0.0
+
+
+def _rates(values: Sequence[float]) -> Floats:
+    rates = np.array([_RATE_MIN if math.isnan(value) else value for value in values], dtype=np.float64)
+    return np.asarray(np.clip(rates, _RATE_MIN, _RATE_MAX))

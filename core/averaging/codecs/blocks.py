@@ -1,0 +1,123 @@
+"""Codecs that cut a vector into blocks, each with a scale of its own.
+
+The payload is all scales, then all codes.  Scales are chosen so that decoded numbers, encoded again, give the same
+scale and the same codes: members that repeat a mean repeat it bit for bit.  A block with anything in it that is not
+finite gets a scale that is no number, so all of it decodes to no numbers and its receiver drops it.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import ClassVar, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.averaging.codecs.codec import check_length
+
+STRIP: Final = 65_536
+"""Numbers worked on at a time, so that what is in between stays in the processor's cache."""
+SCALE_LEAST: Final = np.float32(2.0**-126)
+"""Its inverse is finite."""
+ROUND: Final = np.float32(1.5 * 2.0**23)
+"""A number added to it is rounded to the nearest whole one, ties to even, which stands in the sum's lower bits."""
+
+Matrix = NDArray[np.float32]
+"""Blocks as rows."""
+Scales = NDArray[np.float32]
+Bytes = NDArray[np.uint8]
+
+
+class Blockwise(ABC):
+    """What all of them have in common.  A new one says how a matrix of blocks becomes scales and codes, and back."""
+
+    BLOCK: ClassVar[int]
+    """Numbers in a block; even.  The last block of a payload may be shorter."""
+    SCALE: ClassVar[np.dtype[np.generic]]
+    """A scale on the wire."""
+    CODE_BITS: ClassVar[int]
+
+    @abstractmethod
+    def _pack(self, blocks: Matrix, scales: Scales, codes: Bytes) -> None:
+        """Write scales, one a row, and codes, flat, for `blocks`."""
+
+    @abstractmethod
+    def _unpack(self, scales: Scales, codes: Bytes, blocks: Matrix) -> None:
+        """Write to `blocks`."""
+
+    def _scales_to_wire(self, scales: Scales) -> NDArray[np.generic]:
+        return scales.astype(self.SCALE)
+
+    def _scales_from_wire(self, wire: NDArray[np.generic]) -> Scales:
+        return wire.astype(np.float32)
+
+    def wire_bytes(self, numel: int, start: int = 0) -> int:  # noqa: ARG002 - the same everywhere
+        """Length of the payload of `numel` numbers."""
+        return self._blocks(numel) * self.SCALE.itemsize + self._code_bytes(numel)
+
+    def encode(self, values: NDArray[np.float32], start: int = 0) -> memoryview:  # noqa: ARG002 - the same everywhere
+        """Scales and codes of `values`."""
+        head = self._blocks(values.size) * self.SCALE.itemsize
+        payload = np.empty(self.wire_bytes(values.size), dtype=np.uint8)
+        scales = np.empty(self._blocks(values.size), dtype=np.float32)
+        with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
+            for first, begin, end in self._pieces(values.size):
+                rows = values[begin:end].reshape(-1, min(end - begin, self.BLOCK))
+                codes = payload[head + self._code_bytes(begin) : head + self._code_bytes(end)]
+                self._pack(rows, scales[first : first + len(rows)], codes)
+        payload[:head] = self._scales_to_wire(scales).view(np.uint8)
+        return payload.data
+
+    def decode_into(self, payload: memoryview, out: NDArray[np.float32], start: int = 0) -> None:  # noqa: ARG002
+        """Write the numbers of `payload` to `out`.
+
+        Raises:
+            RemoteProblem: the payload has another length.
+        """
+        check_length(payload, self.wire_bytes(out.size))
+        count = self._blocks(out.size)
+        whole = np.frombuffer(payload, dtype=np.uint8)
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            scales = self._scales_from_wire(np.frombuffer(payload, dtype=self.SCALE, count=count))
+            codes = whole[count * self.SCALE.itemsize :]
+            for first, begin, end in self._pieces(out.size):
+                rows = out[begin:end].reshape(-1, min(end - begin, self.BLOCK))
+                piece = codes[self._code_bytes(begin) : self._code_bytes(end)]
+                self._unpack(scales[first : first + len(rows)], piece, rows)
+
+    def _blocks(self, numel: int) -> int:
+        return -(-numel // self.BLOCK)
+
+    def _code_bytes(self, numel: int) -> int:
+        return -(-numel * self.CODE_BITS // 8)
+
+    def _pieces(self, numel: int) -> Iterator[tuple[int, int, int]]:
+        """First block, begin and end of each piece: whole blocks together, then the last one, if it is shorter."""
+        full = numel - numel % self.BLOCK
+        for begin in range(0, full, STRIP):
+            yield begin // self.BLOCK, begin, min(begin + STRIP, full)
+        if full < numel:
+            yield full // self.BLOCK, full, numel
+
+
+def even_steps(peaks: NDArray[np.float32], *, levels: int, dropped_bits: int) -> Scales:
+    """The distance of neighbouring levels, for each block, that makes `levels` of them reach its largest magnitude.
+
+    Its last `dropped_bits` bits are 0, so that a level times it is exact, and a peak that is off by a little gives the
+    same one.  It may be too small by 2^(dropped_bits - 24), which is less than half a level at the peak.  Blocks of
+    huge numbers get the largest such distance whose levels are all finite.  No number where the peak is not finite.
+
+    Args:
+        peaks: The largest magnitude of each block.
+        levels: Above 0; as many are below.
+        dropped_bits: At least the bits of `levels`, and less than 23 without them.
+    """
+    ones = np.uint32((1 << dropped_bits) - 1)
+    steps = peaks / np.float32(levels)
+    bits = steps.view(np.uint32)
+    bits += np.uint32(1 << dropped_bits - 1)
+    bits &= ~ones
+    largest = np.array([np.finfo(np.float32).max / levels], dtype=np.float32)
+    largest.view(np.uint32)[0] &= ~ones
+    np.clip(steps, SCALE_LEAST, largest[0], out=steps)
+    steps[~np.isfinite(peaks)] = np.nan
+    return steps

@@ -1,0 +1,107 @@
+"""How a round is divided between its members: shares and gifts from their lines, and whether a plan divides well."""
+
+from collections.abc import Mapping, Sequence
+from statistics import median
+
+from core.averaging.balance.fleet import WHOLE_GIFT, Line, Work
+from core.averaging.codecs import number_bytes
+from core.averaging.plan import Member, PairLimit, Rates, apportion
+
+
+def lines_of(members: Sequence[Member], rates: Sequence[Rates]) -> list[Line] | None:
+    """The members' lines for the solver; None where nothing at all is known.
+
+    Of whom nothing is known is taken to have a line like the middle one of those that are known.
+    """
+    up = _middle([rate.up for rate in rates])
+    down = _middle([rate.down for rate in rates])
+    if up is None and down is None:
+        return None
+    able = any(member.reduces for member in members)
+    return [
+        Line(
+            up_bytes_per_s=float(rate.up or up or rate.down or down or 1),
+            down_bytes_per_s=float(rate.down or down or rate.up or up or 1),
+            gives=member.samples > 0,
+            reduces=member.reduces or not able,
+            receives=member.receives,
+            samples_per_s=member.samples_per_s,
+        )
+        for member, rate in zip(members, rates, strict=True)
+    ]
+
+
+def work_of(numel: int, codec: str, *, target_samples: int = 0) -> Work:
+    """What the averaging of so many numbers is.
+
+    Args:
+        numel: Numbers in the vector.
+        codec: How they look on the wire.
+        target_samples: The target batch, where members compute while they average; 0: they do not, and all give all.
+    """
+    each = number_bytes(codec)
+    return Work(numel=numel, part_bytes=each, mean_bytes=each, target_samples=target_samples)
+
+
+def pair_limits(limits: Sequence[PairLimit]) -> Mapping[tuple[int, int], float]:
+    """The slow pairs as the solver takes them."""
+    return {(limit.sender, limit.receiver): float(limit.rate) for limit in limits}
+
+
+def equal_shares(members: Sequence[Member], chunks: int) -> tuple[int, ...]:
+    """Chunks that each member reduces: the same for all who reduce, but for rounding; if nobody does, for all."""
+    weights = [int(member.reduces) for member in members]
+    return apportion(chunks, weights if any(weights) else [1] * len(members))
+
+
+def divide(
+    members: Sequence[Member], rates: Sequence[Rates], *, limits: Sequence[PairLimit] = (), chunks: int, work: Work
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """How many chunks each member reduces, and how much each gives: the balance of S000 appendix B for their lines.
+
+    Returns:
+        Chunks and gifts; without gifts where everybody gives all that it has.
+    """
+    lines = lines_of(members, rates) if rates else None
+    if lines is None:
+        return equal_shares(members, chunks), ()
+    from core.averaging.balance.solver import balance, share_chunks  # noqa: PLC0415 - scipy is large
+
+    slow = pair_limits(limits) or None
+    found = balance(lines, work, pair_limits=slow)
+    whole = all(gift == WHOLE_GIFT for gift, line in zip(found.gifts, lines, strict=True) if line.gives)
+    return share_chunks(lines, work, found, total=chunks, pair_limits=slow), () if whole else found.gifts
+
+
+def divide_groups(
+    groups: Sequence[Sequence[int]],
+    members: Sequence[Member],
+    rates: Sequence[Rates],
+    *,
+    limits: Sequence[PairLimit] = (),
+    chunks: int,
+    work: Work,
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The same where each of `groups`, which name members by their places, averages all of the vector by itself."""
+    if len(groups) == 1:
+        return divide(members, rates, limits=limits, chunks=chunks, work=work)
+    shares, given = [0] * len(members), [WHOLE_GIFT] * len(members)
+    for group in groups:
+        index = {member: number for number, member in enumerate(group)}
+        within = [p for p in limits if p.sender in index and p.receiver in index]
+        found, gifts = divide(
+            [members[member] for member in group],
+            [rates[member] for member in group] if rates else [],
+            limits=[PairLimit(index[p.sender], index[p.receiver], p.rate) for p in within],
+            chunks=chunks,
+            work=work,
+        )
+        for number, member in enumerate(group):
+            shares[member] = found[number]
+            given[member] = gifts[number] if gifts else WHOLE_GIFT
+    return tuple(shares), () if all(gift == WHOLE_GIFT for gift in given) else tuple(given)
+
+
+def _middle(rates: Sequence[int]) -> float | None:
+    known = [rate for rate in rates if rate]
+    return median(known) if known else None

@@ -1,0 +1,159 @@
+"""Error feedback: what a coarse codec loses in one round is made up for in the next.
+
+Seide et al. 2014, Karimireddy et al. 2019.  A round's mean is the sum of samples times contribution over the sum of
+samples, so what is lost is kept as such a product too: the *residual* of a member says by how much the sums of past
+rounds fell short, and it is owed to the sum of the next.  With n samples, residual e and gradient c a member
+contributes c' = c + e / n; of what decodes to q it keeps n (c' - q).  The next n may be another: what is owed stays.
+
+Both sides of the codec lose.  A reducer whose mean m, of N samples, decodes to q owes N (m - q), and takes that for its
+residual.  Next time it is part of its contribution, whoever then reduces that chunk, so shares may move.  A reducer
+without samples contributes nothing; it adds its residual to the means that it makes.
+
+So at any time the sum over rounds of N times decoded mean, plus everybody's residuals, is the sum over rounds of n
+times c, over those whose parts were in the means.  Nothing is lost; it only comes later.
+
+Until a round is committed its residuals are a draft; one that fails leaves everything as it was.  Where a member's part
+is not in the mean, the residual stays what it was, and the gradient is lost as it is with any codec.
+"""
+
+from collections.abc import Collection, Sequence
+from typing import Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.averaging.codecs import Codec
+from core.averaging.codecs.bf16 import Bf16
+
+Vector = NDArray[np.float32]
+
+RESIDUAL_CODEC: Final = Bf16()
+"""How residuals are kept: half a vector's bytes, and a range that no residual leaves."""
+
+
+class ResidualStore(Protocol):
+    """Residuals as payloads of `RESIDUAL_CODEC`, by chunk: those that count, and a draft of the next.
+
+    Nothing of it raises: where residuals cannot be kept, they are zero.
+    """
+
+    def begin(self) -> int:
+        """Start a draft, in which nothing is written; earlier ones are void.  Returns its number."""
+
+    def read(self, chunk: int) -> memoryview | None:
+        """What counts; None: zeros."""
+
+    def write(self, draft: int, chunk: int, payload: memoryview) -> None:
+        """Put a chunk in the draft; without effect if it is void."""
+
+    def commit(self, draft: int, kept: Collection[int]) -> None:
+        """The draft counts from now on, with the chunks `kept` as they were; without effect if it is void."""
+
+
+class MemoryStore:
+    """Residuals in memory, for as long as the process runs."""
+
+    def __init__(self) -> None:
+        self._draft_number = 0
+        self._chunks: dict[int, bytes] = {}
+        self._draft: dict[int, bytes] = {}
+
+    def begin(self) -> int:
+        """Start a draft; earlier ones are void."""
+        self._draft_number += 1
+        self._draft = {}
+        return self._draft_number
+
+    def read(self, chunk: int) -> memoryview | None:
+        """What counts; None: zeros."""
+        found = self._chunks.get(chunk)
+        return None if found is None else memoryview(found)
+
+    def write(self, draft: int, chunk: int, payload: memoryview) -> None:
+        """Put a chunk in the draft."""
+        if draft == self._draft_number:
+            self._draft[chunk] = bytes(payload)
+
+    def commit(self, draft: int, kept: Collection[int]) -> None:
+        """The draft counts from now on."""
+        if draft == self._draft_number:
+            for chunk in kept:
+                self._draft.pop(chunk, None)
+            self._chunks |= self._draft
+            self._draft_number += 1
+
+
+class Carry:
+    """One member's residuals in one round.
+
+    Args:
+        codec: Of parts and means.
+        store: Whose residuals count until `commit`.
+        samples: The member's own.
+        chunks: In the whole vector.
+    """
+
+    def __init__(self, codec: Codec, store: ResidualStore, *, samples: int, chunks: int) -> None:
+        self._codec = codec
+        self._store = store
+        self._samples = samples
+        self._draft = store.begin()
+        self._sent = bytearray(chunks)
+        self._reduced = bytearray(chunks)
+
+    def own(self, chunk: int, values: Vector) -> Vector:
+        """What this member contributes to a chunk: its gradient `values` with its residual, in a vector of its own."""
+        return self._with_residual(chunk, values, self._samples)
+
+    def part(self, chunk: int, values: Vector, start: int) -> memoryview:
+        """The payload of a chunk for its reducer; `start` is where it lies in the vector."""
+        whole = self.own(chunk, values)
+        payload = self._codec.encode(whole, start)
+        self._sent[chunk] = self._write(chunk, whole, payload, start, self._samples)
+        self._reduced[chunk] = 0
+        return payload
+
+    def mean(self, chunk: int, mean: Vector, start: int, *, samples: int, own: bool) -> memoryview:
+        """The payload of a chunk's mean over `samples`, which this member has made; `own`: with what it contributes."""
+        if not own:
+            mean = self._with_residual(chunk, mean, samples)
+        payload = self._codec.encode(mean, start)
+        self._reduced[chunk] = bool(samples) and self._write(chunk, mean, payload, start, samples)
+        self._sent[chunk] = 0
+        return payload
+
+    def forget(self, chunks: range) -> None:
+        """A share starts anew, under another version: what was lost on its way has not been lost."""
+        for chunk in chunks:
+            self._sent[chunk] = self._reduced[chunk] = 0
+
+    def commit(self, given: Sequence[bool]) -> None:
+        """The round is committed; `given` tells, for each chunk, whether this member's part is in its mean."""
+        kept = [
+            chunk for chunk, part in enumerate(given) if not self._reduced[chunk] and not (self._sent[chunk] and part)
+        ]
+        if len(kept) < len(given):
+            self._store.commit(self._draft, kept)
+
+    def _with_residual(self, chunk: int, values: Vector, samples: int) -> Vector:
+        payload = self._store.read(chunk)
+        if payload is None or not samples:
+            return values
+        residual = np.empty(values.size, dtype=np.float32)
+        RESIDUAL_CODEC.decode_into(payload, residual)
+        with np.errstate(over="ignore", invalid="ignore"):
+            residual *= np.float32(1 / samples)
+            residual += values
+            return residual if np.isfinite(residual.sum()) else values
+
+    def _write(self, chunk: int, whole: Vector, payload: memoryview, start: int, samples: int) -> bool:
+        """Put into the draft what `payload` lacks of `whole`; False: it is no number, so the residual stays."""
+        lost = np.empty(whole.size, dtype=np.float32)
+        self._codec.decode_into(payload, lost, start)
+        with np.errstate(over="ignore", invalid="ignore"):
+            np.subtract(whole, lost, out=lost)
+            lost *= np.float32(samples)
+            if not np.isfinite(lost.sum()):
+                return False
+        self._store.write(self._draft, chunk, RESIDUAL_CODEC.encode(lost))
+        return True

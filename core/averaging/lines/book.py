@@ -1,0 +1,253 @@
+"""One peer's book of lines: its own estimate, what rounds have proven of others, and what others tell."""
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Final
+
+from core.averaging.lines.demand import Demand, demand_of
+from core.averaging.lines.doubt import TRUST, Witnessed, believed, slow_pairs
+from core.averaging.lines.estimate import TRIAL, Estimate
+from core.averaging.lines.facts import LineFacts, facts_of, from_level, mark_of
+from core.averaging.lines.meter import Meter
+from core.averaging.lines.waits import Waits
+from core.averaging.outcome import Outcome
+from core.averaging.plan import Plan, Rates
+from core.base.ids import PeerId
+
+LATE: Final = 1.25
+"""A round that takes so many times what its plan says was late: somebody's line carries less than the plan took."""
+BINDING: Final = 0.8
+"""The plan counted on a line that it asked for this part of its rate."""
+BEYOND: Final = 1.1
+"""A plan that takes so many times what a line had shown took the peer at its word."""
+FADING: Final = 0.9
+"""What was seen counts so much less with each round."""
+DOUBT_FIRST: Final = 4
+DOUBT_MOST: Final = 64
+PEERS_MAX: Final = 2000
+CLAIMS_KEPT: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of a group, for its plan."""
+
+    lines: Mapping[PeerId, Rates]
+    limits: Mapping[tuple[PeerId, PeerId], int]
+
+
+UNKNOWN: Final = Known(MappingProxyType({}), MappingProxyType({}))
+"""Nothing at all."""
+
+
+@dataclass(slots=True)
+class _Proven:
+    """One direction of a peer's line."""
+
+    best: float = 0.0
+    floor: float = 0.0
+    doubts: int = 0
+    """So many rounds in time are needed before its word counts for more than what it has shown."""
+    last_doubts: int = 0
+
+    def learn(self, rate: float, *, line: float, asked: float, late: bool, blamed: bool) -> None:
+        """A round is over in which it carried `rate`; the plan took it for `line` and asked for `asked`."""
+        counted_on = line > 0 and asked >= BINDING * line
+        if blamed and line > BEYOND * self.best > 0:
+            self.last_doubts = min(max(DOUBT_FIRST, 2 * self.last_doubts), DOUBT_MOST)
+            self.doubts = self.last_doubts
+        if late:
+            self.floor = rate
+        else:
+            self.floor = max(rate, FADING * self.floor)
+            if counted_on and self.doubts:
+                self.doubts -= 1
+        if rate > BEYOND * self.best:
+            self.last_doubts = self.doubts = 0
+        self.best = max(rate, FADING * self.best)
+
+    @property
+    def trust(self) -> float:
+        """How many times what it has shown its own word is believed."""
+        return TRUST if not self.last_doubts else 1.0 if self.doubts else TRIAL
+
+
+@dataclass(slots=True)
+class _Peer:
+    up: _Proven = field(default_factory=_Proven)
+    down: _Proven = field(default_factory=_Proven)
+
+
+class LineBook:
+    """See the module's docstring.
+
+    Args:
+        me: This peer.
+    """
+
+    def __init__(self, me: PeerId) -> None:
+        self._me = me
+        self.meter = Meter()
+        """To be fed by whoever moves the bytes."""
+        self._up = Estimate()
+        self._down = Estimate()
+        self._peers: OrderedDict[PeerId, _Peer] = OrderedDict()
+        self._facts: dict[PeerId, LineFacts] = {}
+        self._held: dict[PeerId, float] = {}
+        self._claims: list[Rates] = []
+        self._waits: Waits | None = None
+
+    # --- own line ----------------------------------------------------------------------------------------------------
+
+    @property
+    def own(self) -> Rates:
+        """What a plan may count on of this peer's line."""
+        return Rates(_within(self._up.offer, self.meter.cap_up), _within(self._down.offer, self.meter.cap_down))
+
+    @property
+    def measured(self) -> Rates:
+        """What this peer's line has been seen to carry."""
+        return Rates(int(self._up.level), int(self._down.level))
+
+    @property
+    def claimed(self) -> Rates:
+        """The most that was told of this peer's line of late, or that a round has proven to all its members.
+
+        A plan may come from one who has not heard the newest.
+        """
+        claims = [*self._claims, self.own]
+        proven = self._peers.get(self._me) or _Peer()
+        up, down = (max(one.best, one.floor) for one in (proven.up, proven.down))
+        return Rates(max(*(claim.up for claim in claims), int(up)), max(*(claim.down for claim in claims), int(down)))
+
+    @property
+    def held(self) -> Mapping[PeerId, float]:
+        """To whom bytes had to wait although the line had room: how fast they left."""
+        return self._held
+
+    # --- rounds ------------------------------------------------------------------------------------------------------
+
+    def moved(self) -> None:
+        """Bytes moved that belong to no round (a state was fetched or given): what was seen raises the estimate."""
+        sighting = self.meter.harvest()
+        for estimate, rate in ((self._up, sighting.up), (self._down, sighting.down)):
+            if rate > estimate.level:
+                estimate.learn(rate)
+
+    def begun(self, plan: Plan, now: float) -> None:
+        """A round begins: what moved before is not its."""
+        self.moved()
+        self._waits = Waits(plan, now)
+
+    def saw(self, sender: PeerId, message: Any, outputs: Sequence[Any], now: float) -> None:
+        """A message of the round came, and led to these outputs."""
+        if self._waits is not None:
+            self._waits.saw(sender, message, outputs, now)
+
+    def finished(self, plan: Plan, outcome: Outcome, now: float) -> None:
+        """A round is over."""
+        waits, self._waits = self._waits, None
+        demand = demand_of(plan)
+        late = demand.seconds is not None and outcome.seconds > LATE * demand.seconds
+        self._learn_own(plan, demand, late=late)
+        if plan.stages == 1 and outcome.seconds > 0 and not any(outcome.versions) and not outcome.missing:
+            blamed = waits.kept_waiting(now) if late and waits is not None else set()
+            self._learn_all(plan, demand, outcome.seconds, late=late, blamed=blamed)
+
+    def _learn_own(self, plan: Plan, demand: Demand, *, late: bool) -> None:
+        sighting = self.meter.harvest()
+        me = plan.peers.index(self._me)
+        up = down = 0.0
+        if demand.seconds:
+            up, down = demand.up_bytes[me] / demand.seconds, demand.down_bytes[me] / demand.seconds
+        self._up.learn(sighting.up, pressed=sighting.pressed, alone=sighting.alone, asked=0.0 if late else up)
+        self._down.learn(sighting.down, asked=down, late=late)
+        self._held.update(sighting.held)
+        self._held = {
+            peer: rate for peer, rate in self._held.items() if peer in sighting.held or peer not in plan.peers
+        }
+
+    def _learn_all(self, plan: Plan, demand: Demand, seconds: float, *, late: bool, blamed: set[PeerId]) -> None:
+        for index, peer in enumerate(plan.peers):
+            line = plan.lines[index] if plan.lines else Rates()
+            known = self._peers.pop(peer, None) or _Peer()
+            self._peers[peer] = known
+            for proven, count, rate in (
+                (known.up, demand.up_bytes[index], line.up),
+                (known.down, demand.down_bytes[index], line.down),
+            ):
+                asked = count / demand.seconds if demand.seconds else 0.0
+                proven.learn(count / seconds, line=rate, asked=asked, late=late, blamed=peer in blamed)
+        while len(self._peers) > PEERS_MAX:
+            self._peers.popitem(last=False)
+
+    # --- what is told ------------------------------------------------------------------------------------------------
+
+    def facts(self) -> LineFacts:
+        """What to tell others; first of those with whom the last rounds were."""
+        others = [(peer, known) for peer, known in reversed(self._peers.items()) if peer != self._me]
+        seen = {peer: (known.up.best, known.down.best) for peer, known in others}
+        self._claims = [*self._claims, self.own][-CLAIMS_KEPT:]
+        return facts_of(self.own, seen, self._held.items())
+
+    def heard(self, peer: PeerId, facts: LineFacts) -> None:
+        """What `peer` tells."""
+        if peer != self._me and (peer in self._facts or len(self._facts) < PEERS_MAX):
+            self._facts[peer] = facts
+
+    def forget(self, here: Sequence[PeerId]) -> None:
+        """Only these are here: what others have told counts no more."""
+        self._facts = {peer: facts for peer, facts in self._facts.items() if peer in set(here)}
+
+    # --- what is believed --------------------------------------------------------------------------------------------
+
+    def known(self, peers: Sequence[PeerId]) -> Known:
+        """What a plan for these is to go by."""
+        told = self._told()
+        up = believed([self._witnessed(peer, told, up=True) for peer in peers])
+        down = believed([self._witnessed(peer, told, up=False) for peer in peers])
+        lines = {peer: Rates(*rates) for peer, rates in zip(peers, zip(up, down, strict=True), strict=True)}
+        if not any(rate.up or rate.down for rate in lines.values()):
+            return UNKNOWN
+        return Known(lines, self._limits(peers, lines))
+
+    def _told(self) -> dict[bytes, list[tuple[float, float]]]:
+        told: dict[bytes, list[tuple[float, float]]] = {}
+        for witness, facts in self._facts.items():
+            for seen in facts.seen:
+                if seen.peer != mark_of(witness):
+                    told.setdefault(seen.peer, []).append((from_level(seen.up), from_level(seen.down)))
+        return told
+
+    def _witnessed(self, peer: PeerId, told: Mapping[bytes, list[tuple[float, float]]], *, up: bool) -> Witnessed:
+        column = 0 if up else 1
+        words = [word[column] for word in told.get(mark_of(peer), ())]
+        facts = self._facts.get(peer)
+        claim = self.own if peer == self._me else Rates() if facts is None else facts.own
+        known = self._peers.get(peer) or _Peer()
+        proven = known.up if up else known.down
+        return Witnessed(
+            claim=claim.up if up else claim.down,
+            best=proven.best,
+            floor=proven.floor,
+            told=words,
+            trust=proven.trust,
+        )
+
+    def _limits(self, peers: Sequence[PeerId], lines: Mapping[PeerId, Rates]) -> dict[tuple[PeerId, PeerId], int]:
+        by_mark = {mark_of(peer): peer for peer in peers}
+        said = {
+            (peer, by_mark[held.peer]): from_level(held.rate)
+            for peer in peers
+            if (facts := self._facts.get(peer)) is not None
+            for held in facts.held
+            if held.peer in by_mark
+        }
+        said |= {(self._me, peer): rate for peer, rate in self._held.items() if peer in lines}
+        return slow_pairs(said, lines)
+
+
+def _within(rate: float, cap: float | None) -> int:
+    return int(rate if cap is None else min(rate, cap))

@@ -1,0 +1,113 @@
+"""What one direction of this peer's line carries, learned from round to round.
+
+What was seen is what the line carries at least, for a round asks of a line what the plan thought of it.  So whoever was
+not at its limit offers more than it has shown, until a round shows where the limit is.  Every line that a round really
+waits for is measured truly in the end: had it more to give, it would be asked for more.
+"""
+
+from typing import Final
+
+GROWTH: Final = 2.0
+"""Of a line whose limit has not been seen, so many times what it has shown is offered."""
+TRIAL: Final = 1.15
+"""Where a limit was seen before, the next trial goes so far beyond it."""
+ASKED: Final = 0.85
+"""A round puts a line to the test when it asks for this part of what the line offers."""
+LACKING: Final = 0.9
+"""It has failed the test when less than this part of what was asked came even in its best moment."""
+HOLD_FIRST: Final = 4
+HOLD_MOST: Final = 64
+"""So many tests passed in a row lie between a limit and the next trial; twice as many after each trial in vain."""
+DOUBTFUL: Final = 2
+"""A line comes down when bytes for a single peer had to wait so many rounds in a row: if that peer is the slow one, it
+has said so by then, and a plan asks less of it."""
+IDLE_ROUNDS: Final = 8
+"""After so many rounds that did not show it, what was seen is let down."""
+FADING: Final = 0.9
+
+
+class Estimate:
+    """One direction.  Bytes a second; 0: nothing is known."""
+
+    def __init__(self) -> None:
+        self.level = 0.0
+        """What it has shown."""
+        self.limited = False
+        """Whether that is all that it carries."""
+        self._growth = GROWTH
+        self._hold = HOLD_FIRST
+        self._passed = 0
+        self._idle = 0
+        self._doubtful = 0
+
+    @property
+    def offer(self) -> float:
+        """What a plan may count on."""
+        return self.level if self.limited else self.level * self._growth
+
+    def learn(
+        self, seen: float, *, pressed: bool = False, alone: bool = False, asked: float = 0.0, late: bool = False
+    ) -> None:
+        """A round is over.
+
+        Args:
+            seen: What moved in its busiest moment; 0: too little to tell.
+            pressed: Bytes had to wait then, so the line was the limit.
+            alone: They waited for one peer only, whose line may have been the limit instead.
+            asked: What the plan asked of it, on the average; 0: nobody knows.
+            late: The round took longer than its plan had said.
+        """
+        tested = asked >= ASKED * self.offer > 0
+        doubtful = pressed and alone and 0 < seen < LACKING * self.level
+        self._doubtful = self._doubtful + 1 if doubtful else 0
+        if seen > 0 and pressed and (not doubtful or self._doubtful >= DOUBTFUL):
+            self._limit(seen)
+        elif tested and late and 0 < seen < LACKING * asked:
+            self._fail(seen)
+        elif seen > self.level:
+            self._rise(seen)
+        elif tested and not late:
+            self._pass()
+        else:
+            self._wait(seen)
+
+    def _limit(self, seen: float) -> None:
+        self.level = seen
+        self.limited = True
+        self._idle = self._passed = 0
+
+    def _fail(self, seen: float) -> None:
+        """Less came than was asked for, and all waited: this is the limit, for all that we know."""
+        if self._growth == TRIAL and not self.limited:
+            self._hold = min(2 * self._hold, HOLD_MOST)
+        self.level = seen
+        self.limited = True
+        self._idle = self._passed = 0
+
+    def _rise(self, seen: float) -> None:
+        """More came than ever; far beyond a limit that was seen before, and there is none known any more."""
+        if seen > TRIAL * self.level:
+            self.limited = False
+            self._growth = GROWTH
+            self._hold = HOLD_FIRST
+        self.level = seen
+        self._idle = 0
+
+    def _pass(self) -> None:
+        """All that was asked for came in time."""
+        self._idle = 0
+        if self.limited:
+            self._passed += 1
+            if self._passed >= self._hold:
+                self.limited = False
+                self._growth = TRIAL
+                self._passed = 0
+
+    def _wait(self, seen: float) -> None:
+        """The round says nothing of what the line can do."""
+        if seen >= LACKING * self.level:
+            self._idle = 0
+            return
+        self._idle += 1
+        if self._idle >= IDLE_ROUNDS:
+            self.level = max(seen, FADING * self.level)

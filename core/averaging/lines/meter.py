@@ -1,0 +1,182 @@
+"""How fast this peer's line moves bytes, seen in passing while real transfers run.
+
+Rates are what the busiest `WINDOW_S` of a stint moved: shorter windows would take what lay in a buffer for the line,
+longer ones would count pauses.  A rate is what the line carries at least.  Where nearly all that left came from flows
+that had more waiting all along, the line was *pressed*: it carries no more.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from core.base.ids import PeerId
+
+LOOK_S: Final = 0.125
+"""How often the owner is to look while bulk moves."""
+WINDOW_S: Final = 0.5
+STINT_LEAST_S: Final = 0.05
+"""A shorter stint tells nothing."""
+BYTES_LEAST: Final = 16 * 1024
+"""Nor does one that moved less."""
+PRESSED: Final = 0.7
+"""This part of the bytes of a window left flows that had more waiting: the line was the limit."""
+ALONE: Final = 0.95
+"""This part of them went to one peer: it may as well be that one's line."""
+HELD_LEAST_S: Final = 0.5
+FLOWS_MAX: Final = 4096
+
+
+class Glance(NamedTuple):
+    """One flow, as it is now."""
+
+    flow: int
+    """Names the flow as long as it lives."""
+    peer: PeerId
+    left_bytes: int
+    """What has left this computer since the flow began; what waits in our memory or the kernel's has not."""
+    arrived_bytes: int
+    waiting: bool
+    """Whether bulk waits to leave."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sighting:
+    """What a stint showed.  Bytes a second; 0: it moved too little to tell."""
+
+    up: float = 0.0
+    down: float = 0.0
+    pressed: bool = False
+    """Bytes had to wait all along when the upload was at its best."""
+    alone: bool = False
+    """They waited for one peer only: its line may be the slow one."""
+    held: Mapping[PeerId, float] = field(default_factory=dict)
+    """To whom bytes had to wait while the line had room: how fast they left."""
+
+
+@dataclass(slots=True)
+class _Flow:
+    left: int
+    arrived: int
+    waiting: bool
+
+
+class _Mark(NamedTuple):
+    at: float
+    left: int
+    arrived: int
+    from_waiting: int
+    """Of flows that had more waiting."""
+    from_one: int
+    """Of the one that moved most among them, at each look."""
+
+
+class Meter:
+    """See the module's docstring.  Times in seconds of any steady clock.
+
+    The owner looks every `LOOK_S` while bulk moves, and harvests at the end of a round or of another transfer.
+    """
+
+    def __init__(self) -> None:
+        self._flows: dict[int, _Flow] = {}
+        self._marks: deque[_Mark] = deque()
+        self._began: _Mark | None = None
+        self._left = self._arrived = self._from_waiting = self._from_one = 0
+        self._held: dict[PeerId, tuple[int, float]] = {}
+        self._up = self._down = 0.0
+        self._pressed = self._alone = False
+        self.cap_up: float | None = None
+        """What the person allows; None: everything."""
+        self.cap_down: float | None = None
+
+    def look(self, now: float, flows: Iterable[Glance]) -> None:
+        """Take in how far all flows are."""
+        before = self._marks[-1] if self._marks else None
+        waited, held = self._advance(flows)
+        self._from_waiting += sum(waited.values())
+        self._from_one += max(waited.values(), default=0)
+        mark = _Mark(now, self._left, self._arrived, self._from_waiting, self._from_one)
+        self._marks.append(mark)
+        if self._began is None:
+            self._began = mark
+        if before is not None:
+            self._judge(mark)
+            self._hold(before, mark, held)
+
+    def _advance(self, flows: Iterable[Glance]) -> tuple[dict[PeerId, int], dict[PeerId, int]]:
+        """Add up what moved; what left to whom while more waited, and of that what had waited before already."""
+        waited: dict[PeerId, int] = {}
+        held: dict[PeerId, int] = {}
+        seen: dict[int, _Flow] = {}
+        for glance in flows:
+            flow = self._flows.get(glance.flow)
+            if flow is not None:
+                left = max(0, glance.left_bytes - flow.left)
+                self._left += left
+                self._arrived += max(0, glance.arrived_bytes - flow.arrived)
+                if glance.waiting:
+                    waited[glance.peer] = waited.get(glance.peer, 0) + left
+                    if flow.waiting:
+                        held[glance.peer] = held.get(glance.peer, 0) + left
+            if len(seen) < FLOWS_MAX:
+                seen[glance.flow] = _Flow(glance.left_bytes, glance.arrived_bytes, glance.waiting)
+        self._flows = seen
+        return waited, held
+
+    def harvest(self) -> Sighting:
+        """What was seen since the last harvest; begin anew."""
+        self._judge_whole()
+        up, down = self._capped()
+        held = {
+            peer: count / seconds
+            for peer, (count, seconds) in self._held.items()
+            if seconds >= HELD_LEAST_S and count >= BYTES_LEAST
+        }
+        capped = self.cap_up is not None and up >= self.cap_up
+        pressed, alone = self._pressed or capped, self._alone and not capped
+        self._marks.clear()
+        self._began = None
+        self._held = {}
+        self._up = self._down = 0.0
+        self._pressed = self._alone = False
+        self._left = self._arrived = self._from_waiting = self._from_one = 0
+        return Sighting(up=up, down=down, pressed=pressed and up > 0, alone=alone, held=held)
+
+    def _capped(self) -> tuple[float, float]:
+        up = self._up if self.cap_up is None else min(self._up, self.cap_up)
+        return up, self._down if self.cap_down is None else min(self._down, self.cap_down)
+
+    def _judge(self, mark: _Mark) -> None:
+        """Compare with the mark a window ago: is this the busiest window so far?"""
+        while len(self._marks) > 2 and self._marks[1].at <= mark.at - WINDOW_S:
+            self._marks.popleft()
+        since = self._marks[0]
+        if mark.at - since.at >= WINDOW_S:
+            self._compare(since, mark)
+
+    def _judge_whole(self) -> None:
+        """A stint that was over before a window was, or that was too slow for one: all of it counts as one."""
+        if self._began is None or not self._marks:
+            return
+        if self._marks[-1].at - self._began.at >= STINT_LEAST_S:
+            self._compare(self._began, self._marks[-1])
+
+    def _compare(self, since: _Mark, mark: _Mark) -> None:
+        seconds = mark.at - since.at
+        left, arrived = mark.left - since.left, mark.arrived - since.arrived
+        if left >= BYTES_LEAST and left / seconds > self._up:
+            self._up = left / seconds
+            waited = mark.from_waiting - since.from_waiting
+            self._pressed = waited >= PRESSED * left
+            self._alone = mark.from_one - since.from_one >= ALONE * waited
+        if arrived >= BYTES_LEAST:
+            self._down = max(self._down, arrived / seconds)
+
+    def _hold(self, before: _Mark, mark: _Mark, held: Mapping[PeerId, int]) -> None:
+        """Whose flow had bytes waiting while most of what left did not have to wait."""
+        left = mark.left - before.left
+        if not left or mark.from_waiting - before.from_waiting > left / 2:
+            return
+        for peer, count in held.items():
+            total, seconds = self._held.get(peer, (0, 0.0))
+            self._held[peer] = (total + count, seconds + mark.at - before.at)

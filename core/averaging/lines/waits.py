@@ -1,0 +1,57 @@
+"""For whom a round had to wait, as one member sees it."""
+
+from collections import Counter
+from collections.abc import Sequence
+from statistics import median
+from typing import Any, Final
+
+from core.averaging.messages import Mean, Part
+from core.averaging.plan import Plan
+from core.base.ids import PeerId
+from core.base.machine import Send
+
+CHUNKS_LEAST: Final = 4
+"""Chunks that must have been reduced here to tell who is always last."""
+LAST_IN: Final = 0.3
+"""Whoever's part was the last one in so many of them kept the others waiting."""
+MEANS_LATE: Final = 0.9
+MEANS_EARLY: Final = 0.75
+"""A reducer whose last mean came after the first of these parts of the round, when most were done before the second."""
+
+
+class Waits:
+    """Counts who was last with the parts of the chunks that this member reduces, and when the last means came.
+
+    Args:
+        plan: The round's plan.
+        now: When it began, unix seconds.
+    """
+
+    def __init__(self, plan: Plan, now: float) -> None:
+        self._plan = plan
+        self._began = now
+        self._last_parts: Counter[PeerId] = Counter()
+        self._last_means: dict[int, float] = {}
+
+    def saw(self, sender: PeerId, message: Any, outputs: Sequence[Any], now: float) -> None:
+        """A message came and led to these outputs: a mean at once means that this part was the last."""
+        if isinstance(message, Part):
+            first = outputs[0] if outputs else None
+            mean = first.message if isinstance(first, Send) else None
+            if isinstance(mean, Mean) and (mean.share, mean.chunk) == (message.share, message.chunk):
+                self._last_parts[sender] += 1
+        elif isinstance(message, Mean) and message.share < len(self._plan.members):
+            self._last_means[message.share] = now
+
+    def kept_waiting(self, now: float) -> set[PeerId]:
+        """Whom the others waited for, when the round is over."""
+        total = self._last_parts.total()
+        if total >= CHUNKS_LEAST:
+            found = {peer for peer, count in self._last_parts.items() if count >= LAST_IN * total}
+            if found:
+                return found
+        took_s = now - self._began
+        if len(self._last_means) < 3 or median(self._last_means.values()) - self._began > MEANS_EARLY * took_s:
+            return set()
+        late = self._began + MEANS_LATE * took_s
+        return {self._plan.peers[share] for share, at in self._last_means.items() if at >= late}

@@ -1,0 +1,257 @@
+"""What the members of a round sign when it is over: who gave how much, reduced how much, relayed how much.
+
+A receipt is one statement and the signatures of members under it.  The statement follows from the plan and the outcome,
+so that it has the same bytes on every member.  With it each member signs, for itself alone, how many bytes relays have
+carried for it: whoever was served attests that, never the relay.  A receipt outlives its connections, so it proves
+itself: `check_receipt` needs nothing but the receipt.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Final, Literal
+
+import msgspec
+from msgspec import Meta
+
+from core.averaging.messages import GROUP_MAX, Epoch, Lineage, Peer, RoundId, Samples
+from core.averaging.outcome import Outcome
+from core.averaging.plan import Plan, apportion
+from core.base.content import DIGEST_BYTES, digest
+from core.base.ids import PeerId
+from core.base.problems import ProofProblem, WireProblem
+from core.base.signing import SIGNATURE_BYTES, Signer, Verifier
+from core.base.wire import Message
+
+KIND: Final = "potluck receipt 1"
+RELAYS_MAX: Final = 4
+"""Relays that one member may name in one round."""
+RELAYED_VECTORS: Final = 16
+RELAYED_SLACK_BYTES: Final = 1 << 20
+RECEIPT_BYTES_MAX: Final = 256 * 1024
+BUNDLE_MAX: Final = 64
+
+Digest = Annotated[bytes, Meta(min_length=DIGEST_BYTES, max_length=DIGEST_BYTES)]
+Signature = Annotated[bytes, Meta(min_length=SIGNATURE_BYTES, max_length=SIGNATURE_BYTES)]
+Chunks = Annotated[int, Meta(ge=0, lt=1 << 40)]
+Numbers = Annotated[int, Meta(ge=0, lt=1 << 40)]
+Bytes = Annotated[int, Meta(gt=0, le=1 << 50)]
+Moment = Annotated[int, Meta(ge=0, lt=1 << 40)]
+
+
+class Deed(msgspec.Struct, frozen=True, array_like=True):
+    """What one member of a round did."""
+
+    peer: Peer
+    samples: Samples
+    """In the mean; 0 when nothing of its contribution is in it."""
+    chunks: Chunks
+    """Chunks of the mean that its contribution is in."""
+    reduced: Numbers
+    """Numbers of the mean that it made out of everybody's."""
+
+
+class Statement(msgspec.Struct, frozen=True, array_like=True):
+    """What all members of a round agree on.  Whole numbers, bytes and text only, so that it has one encoding."""
+
+    kind: Literal["potluck receipt 1"]
+    run: Lineage
+    """The collaboration: the manifest's id."""
+    round: RoundId
+    epoch: Epoch
+    """Of the state that the round led to."""
+    lineage: Lineage
+    """Of the state that the round led to."""
+    fingerprint: Digest
+    """Names the mean (`Outcome.fingerprint`)."""
+    chunk_total: Chunks
+    deeds: Annotated[tuple[Deed, ...], Meta(min_length=1, max_length=GROUP_MAX)]
+    """Of every member of the plan, in ascending order of their keys."""
+
+    @property
+    def numel(self) -> int:
+        """Numbers in the vector."""
+        return sum(deed.reduced for deed in self.deeds)
+
+    @property
+    def members(self) -> frozenset[PeerId]:
+        """Everybody who was in the plan."""
+        return frozenset(PeerId(deed.peer) for deed in self.deeds)
+
+    @property
+    def digest(self) -> bytes:
+        """Names this statement."""
+        return digest(_encode(self))
+
+
+class Relayed(msgspec.Struct, frozen=True, array_like=True):
+    """What one relay has carried for the member that says so."""
+
+    relay: Peer
+    carried_bytes: Bytes
+
+
+class Attestation(msgspec.Struct, frozen=True, array_like=True):
+    """A member's signature under a statement, and what it alone knows."""
+
+    member: Peer
+    digest: Digest
+    """Of the statement."""
+    time: Moment
+    """When it signed, unix seconds of its clock."""
+    relayed: Annotated[tuple[Relayed, ...], Meta(max_length=RELAYS_MAX)]
+    """Bytes that relays have carried for it since the last round for which it attested any."""
+    signature: Signature
+
+
+class Receipt(msgspec.Struct, frozen=True, array_like=True):
+    """A statement and who signed it.  Who died before the end of the round is simply absent."""
+
+    statement: Statement
+    attestations: Annotated[tuple[Attestation, ...], Meta(max_length=GROUP_MAX)]
+    """In ascending order of the members' keys, one of each."""
+    contradictions: Annotated[tuple[Attestation, ...], Meta(max_length=GROUP_MAX)] = ()
+    """Signatures of members under another statement about the same round: kept as evidence."""
+
+
+class Attested(Message, frozen=True, tag="averaging.attested"):
+    """To the other members, or in a large group to the leader: my signature."""
+
+    round: RoundId
+    attestation: Attestation
+
+
+class Bundle(Message, frozen=True, tag="averaging.bundle"):
+    """From the leader of a large group: signatures of its members."""
+
+    round: RoundId
+    attestations: Annotated[tuple[Attestation, ...], Meta(max_length=BUNDLE_MAX)]
+
+
+RECEIPT_MESSAGES: Final = (Attested, Bundle)
+
+_encoder = msgspec.msgpack.Encoder()
+_receipts = msgspec.msgpack.Decoder(Receipt)
+
+
+def statement_of(plan: Plan, outcome: Outcome, *, run: bytes, epoch: int, lineage: bytes) -> Statement:
+    """What there is to sign about a committed round; the same on all its members.
+
+    Args:
+        plan: The round's plan.
+        outcome: How it ended.
+        run: The manifest's id.
+        epoch: Of the state that it led to.
+        lineage: Of the same.
+    """
+    samples = dict(outcome.contributors)
+    present = dict(zip(samples, outcome.present, strict=True))
+    reduced = [0] * len(plan.members)
+    if plan.stages > 1:  # who made what is another in each of a grid's groups: by the shares of the plan
+        reduced = list(apportion(plan.numel, plan.chunks))
+    for share, maker in enumerate(outcome.makers):
+        first = plan.first_chunk(share)
+        end = first + plan.chunks[share]
+        reduced[maker] += min(end * plan.chunk_numel, plan.numel) - min(first * plan.chunk_numel, plan.numel)
+    deeds = tuple(
+        Deed(
+            peer,
+            samples.get(peer, 0),
+            present.get(peer, 0),
+            reduced[index],
+        )
+        for index, peer in enumerate(plan.peers)
+    )
+    return Statement(KIND, run, outcome.round, epoch, lineage, outcome.fingerprint, outcome.chunk_total, deeds)
+
+
+def relayed_bytes_max(statement: Statement) -> int:
+    """What a member may say that one relay carried for it: a round, a state's download, and the talk between.
+
+    More is refused, lest two friends write each other any number.
+    """
+    return RELAYED_VECTORS * 4 * statement.numel + RELAYED_SLACK_BYTES
+
+
+def attest(statement: Statement, signer: Signer, *, time: float, relayed: Mapping[PeerId, int]) -> Attestation:
+    """Sign.
+
+    Args:
+        statement: What happened.
+        signer: A member of the round.
+        time: Unix seconds.
+        relayed: Bytes by relay; more than a member may say is not said.
+    """
+    limit = relayed_bytes_max(statement)
+    most = sorted(((carried, relay) for relay, carried in relayed.items() if carried > 0), reverse=True)[:RELAYS_MAX]
+    said = tuple(Relayed(relay, min(carried, limit)) for carried, relay in sorted(most, key=lambda one: one[1]))
+    name, moment = statement.digest, int(time)
+    signature = signer.sign(_signed(statement.round, name, moment, said))
+    return Attestation(signer.peer_id, name, moment, said, signature)
+
+
+def is_signed(attestation: Attestation, round_: bytes, verifier: Verifier) -> bool:
+    """Whether its member signed it, for this round; whatever the statement is that it names."""
+    signed = _signed(round_, attestation.digest, attestation.time, attestation.relayed)
+    return verifier.verify(PeerId(attestation.member), attestation.signature, signed)
+
+
+def is_modest(attestation: Attestation, statement: Statement) -> bool:
+    """Whether it names each relay once, never itself, and no more bytes than a member may say."""
+    relays = {one.relay for one in attestation.relayed}
+    limit = relayed_bytes_max(statement)
+    return (
+        len(relays) == len(attestation.relayed)
+        and attestation.member not in relays
+        and all(one.carried_bytes <= limit for one in attestation.relayed)
+    )
+
+
+def check_receipt(receipt: Receipt, verifier: Verifier) -> None:
+    """Make sure that a receipt is what it says, whoever gave it to us.
+
+    Raises:
+        ProofProblem: says what is wrong.
+    """
+    statement = receipt.statement
+    peers = [deed.peer for deed in statement.deeds]
+    if peers != sorted(set(peers)) or any(deed.chunks > statement.chunk_total for deed in statement.deeds):
+        raise ProofProblem("the receipt's statement contradicts itself")
+    signers = [attestation.member for attestation in receipt.attestations]
+    if signers != sorted(set(signers)) or not signers:
+        raise ProofProblem("the receipt's signatures are none, not in order, or not distinct")
+    for attestation in (*receipt.attestations, *receipt.contradictions):
+        if attestation.member not in statement.members:
+            raise ProofProblem("somebody signed who was not in the round")
+        if not is_signed(attestation, statement.round, verifier):
+            raise ProofProblem("a signature is wrong")
+    if any(one.digest != statement.digest for one in receipt.attestations):
+        raise ProofProblem("a signature is under another statement")
+    if not all(is_modest(one, statement) for one in receipt.attestations):
+        raise ProofProblem("a member says more of its relays than it may")
+
+
+def encode_receipt(receipt: Receipt) -> bytes:
+    """The receipt as bytes that say everything."""
+    return _encode(receipt)
+
+
+def decode_receipt(data: bytes | memoryview) -> Receipt:
+    """The receipt again; check it, if it comes from others.
+
+    Raises:
+        WireProblem: it is none.
+    """
+    if len(data) > RECEIPT_BYTES_MAX:
+        raise WireProblem(f"a receipt of {len(data)} bytes")
+    try:
+        return _receipts.decode(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise WireProblem(f"not a receipt: {error}") from error
+
+
+def _signed(round_: bytes, name: bytes, time: int, relayed: tuple[Relayed, ...]) -> bytes:
+    """What is signed.  It begins with what it is, so that no signature under something else can be taken for it."""
+    return _encode((KIND, round_, name, time, relayed))
+
+
+def _encode(thing: object) -> bytes:
+    return _encoder.encode(thing)

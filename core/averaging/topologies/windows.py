@@ -1,0 +1,63 @@
+"""How far senders may be ahead of the means, and how long a healthy member may take to be heard again.
+
+Both sides of a share work them out from the plan, so that a reducer can refuse what was not to be sent yet.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from core.averaging.balance.fleet import WHOLE_GIFT
+from core.averaging.codecs import Codec
+from core.averaging.plan import Plan
+
+AHEAD_PART: Final = 8
+"""One of so many parts of the vector may be on its way from a member."""
+HELD_PART: Final = 2
+"""One of so many parts of the vector may wait at a reducer at most."""
+AHEAD_NUMEL_MAX: Final = 4 << 20
+"""Numbers on their way from one member at most: enough for 1 Gbit/s over 0.1 s as float32."""
+AHEAD_MIN: Final = 2
+"""Chunks of a share: while one is on its way, the next is made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """What the flow of a round goes by."""
+
+    shares: tuple[int, ...]
+    """For each share how many chunks a sender may be ahead of the first mean that is missing."""
+    parts: int
+    """Parts of one member that may be unanswered, over all shares."""
+
+
+def windows_of(plan: Plan) -> Windows:
+    """In proportion to the shares, so that all of them end at the same time; within what there is memory for."""
+    total, others = plan.chunk_total, max(1, len(plan.members) - 1)
+    ahead = min(total // AHEAD_PART, AHEAD_NUMEL_MAX // plan.chunk_numel)
+    held = total // (HELD_PART * others)
+    return Windows(
+        shares=tuple(max(AHEAD_MIN, min(-(-2 * ahead * count // total), held)) for count in plan.chunks),
+        parts=max(AHEAD_MIN * others, ahead),
+    )
+
+
+def pace_s(plan: Plan, codec: Codec) -> tuple[float, ...]:
+    """For each share how long a chunk of it takes, on average, where nothing but the plan's lines counts; seconds.
+
+    0 where no lines are known.
+    """
+    if not plan.lines:
+        return (0.0,) * len(plan.chunks)
+    numel, total = min(plan.numel, plan.chunk_numel), plan.chunk_total
+    chunk_bytes = codec.wire_bytes(numel)
+    gifts = [plan.gift(m) / WHOLE_GIFT * bool(member.samples) for m, member in enumerate(plan.members)]
+    receivers = sum(member.receives for member in plan.members)
+    longest = 0.0
+    for m, (member, line, own) in enumerate(zip(plan.members, plan.lines, plan.chunks, strict=True)):
+        up = gifts[m] * (total - own) + (receivers - member.receives) * own
+        down = member.receives * (total - own) + (sum(gifts) - gifts[m]) * own
+        for chunks, rate in ((up, line.up), (down, line.down)):
+            if rate:
+                longest = max(longest, chunks * chunk_bytes / rate)
+    longest = min(longest, plan.round_timeout_s)
+    return tuple(longest / max(1, count) for count in plan.chunks)

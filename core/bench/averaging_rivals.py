@@ -1,0 +1,62 @@
+"""What is averaged beside ours: hivemind and torch.distributed's gloo on loopback, hivemind on lines of their own."""
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from core.base.problems import Problem
+from core.bench.script import figures_of
+
+LIMIT_S = 1800.0
+COMPRESSIONS = {"raw": "none", "fp16": "fp16", "u8": "u8", "b8": "u8", "adaptive": "u8"}
+"""hivemind's nearest to each codec; those that are not here have none."""
+
+
+async def hivemind(python: Path, scripts: Path, *, peers: int, numel: int, codec: str, rounds: int) -> dict[str, Any]:
+    """All-reduce by hivemind between processes on loopback; empty if it has no such codec.
+
+    Its 8-bit codec does not work with today's numpy; the script repairs it.
+    """
+    if codec not in COMPRESSIONS:
+        return {}
+    with tempfile.TemporaryDirectory(prefix="potluck-bench-") as logs:
+        order = ["--peers", str(peers), "--size", str(numel), "--compression", COMPRESSIONS[codec]]
+        order += ["--rounds", str(rounds), "--patch-u8", "--logdir", logs]
+        return await figures_of(python, scripts / "bench_allreduce.py", order, limit_s=LIMIT_S)
+
+
+async def gloo(python: Path, scripts: Path, *, peers: int, numel: int) -> dict[str, Any]:
+    """All-reduce by gloo of float32, not encrypted, between processes on loopback."""
+    order = ["--peers", str(peers), "--size", str(numel)]
+    return await figures_of(python, scripts / "bench_gloo.py", order, limit_s=LIMIT_S)
+
+
+async def hivemind_on_lines(python: Path, scripts: Path, *, fleet: str, numel: int, rounds: int) -> dict[str, Any]:
+    """All-reduce by hivemind of float32 on the same lines, with the bandwidths typed in; the better of two ways to.
+
+    Returns:
+        The script's figures with `best_s`, the least of the medians.
+
+    Raises:
+        Problem: no round of it was good.
+    """
+    with tempfile.TemporaryDirectory(prefix="potluck-bench-") as logs:
+        order = ["--fleet", fleet, "--size", str(numel), "--rounds", str(rounds)]
+        order += ["--policy", "bandwidth,min", "--logdir", logs]
+        found = await figures_of(python, scripts / "bench_netns.py", order, limit_s=LIMIT_S)
+    times = [found[policy]["round_s"] for policy in ("bandwidth", "min") if policy in found]
+    medians = [time for time in map(median_of, times) if time is not None]
+    if not medians:
+        raise Problem("hivemind finished no round on these lines.")
+    return {**found, "best_s": min(medians)}
+
+
+def median_of(spread: Any) -> float | None:
+    """The median in what a script prints for several rounds; None if there is none."""
+    match spread:
+        case {"med": int() | float() as median}:
+            return float(median)
+        case int() | float():
+            return float(spread)
+        case _:
+            return None

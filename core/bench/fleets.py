@@ -1,0 +1,76 @@
+"""Fleets of computers with lines of their own: what `potluck bench` gives its peers.
+
+A fleet is written as DOWN[/UP][a|c][*COUNT] in Mbit/s, joined by commas: `a` helps (it has no contribution), `c` is a
+client (it reduces nothing).  100/40*2,20/5c means two peers with 100 down and 40 up, and one client with 20 and 5.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from core.averaging.balance.fleet import Line
+from core.base.problems import BadInput
+
+FLEETS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "homog8": "40*8",
+        "hetero8": "80*2,40*4,20*2",
+        "hetero8+1aux": "80*2,40*4,20*2,400a",
+        "hetero8+2aux": "80*2,40*4,20*2,400a*2",
+        "hetero8-3client": "80*2,40*2,40c*2,20,20c",
+        "homog8+1aux": "40*8,400a",
+        "home8": "100/40*2,50/10*4,20/5*2",
+        "pair": "40*2",
+        "onefast": "20*5,400",
+        "fibre4": "100/100*2,100/20*2",
+        "hetero16": "80*4,40*8,20*4",
+    }
+)
+"""Those of the measurements of hivemind, and more of its kind."""
+MEMBERS_MAX: Final = 64
+MBIT_BYTES: Final = 125_000
+_MEMBER: Final = re.compile(r"(\d+(?:\.\d+)?)(?:/(\d+(?:\.\d+)?))?([ac]?)(?:\*(\d{1,2}))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Computer:
+    """One of a fleet."""
+
+    down_mbit_per_s: float
+    up_mbit_per_s: float
+    helps: bool = False
+    client: bool = False
+
+    @property
+    def line(self) -> Line:
+        """As the balance of a round takes it."""
+        return Line(
+            up_bytes_per_s=self.up_mbit_per_s * MBIT_BYTES,
+            down_bytes_per_s=self.down_mbit_per_s * MBIT_BYTES,
+            gives=not self.helps,
+            reduces=not self.client,
+            receives=not self.helps,
+        )
+
+
+def fleet_of(words: str) -> tuple[Computer, ...]:
+    """The computers of a fleet by its name, or as it is written.
+
+    Raises:
+        BadInput: it cannot be read.
+    """
+    computers: list[Computer] = []
+    for word in FLEETS.get(words, words).split(","):
+        found = _MEMBER.fullmatch(word)
+        if found is None or not 0 < float(found[1]) <= 100_000 or not 0 < float(found[2] or found[1]) <= 100_000:
+            raise BadInput(
+                f"{word} describes no computers.",
+                hint=f"Write for instance 100/40*2,20/5c, or one of these: {', '.join(FLEETS)}.",
+            )
+        one = Computer(float(found[1]), float(found[2] or found[1]), found[3] == "a", found[3] == "c")
+        computers += [one] * int(found[4] or 1)
+    if not 2 <= len(computers) <= MEMBERS_MAX:
+        raise BadInput(f"A fleet has 2 to {MEMBERS_MAX} computers, not {len(computers)}.")
+    return tuple(computers)

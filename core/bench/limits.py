@@ -1,0 +1,107 @@
+"""What a fleet's lines allow: the optimum of the plan's program, and plain TCP flows with the bytes of a plan."""
+
+import statistics
+from collections.abc import Sequence
+
+import msgspec
+
+from core.averaging.balance.fleet import WHOLE_GIFT, Work
+from core.averaging.balance.solver import balance, round_seconds
+from core.averaging.codecs import number_bytes
+from core.bench.children import children, hear_all
+from core.bench.fleets import Computer
+from core.bench.flows import Flow, Flown, Listen, Ready, sizes
+from core.bench.lines import Lines
+from core.bench.words import Done
+from core.net.clock import Clock
+
+REPEATS = 3
+SETTLE_S = 1.0
+LIMIT_S = 300.0
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """What the lines allow."""
+
+    bound_s: float
+    """The optimum of the program of S000 appendix B with the true lines; nothing but the lines counts."""
+    planned_s: float
+    """What the peers' own plan would take on these lines."""
+    tcp_s: float
+    """Plain TCP flows with the bytes of the peers' plan (median)."""
+    over_tcp: float
+    """Our round over them."""
+    over_bound: float
+
+    @property
+    def sentence(self) -> str:
+        """For people."""
+        return (
+            f"{self.over_tcp:.2f} times what plain TCP takes for the same plan ({self.tcp_s:.2f} s), "
+            f"{self.over_bound:.2f} times the bound ({self.bound_s:.2f} s; the plan's own {self.planned_s:.2f} s)."
+        )
+
+
+async def flown(
+    lines: Lines, fleet: Sequence[Computer], numel: int, *, codec: str, last: Done, seconds: float
+) -> Limits:
+    """Measure plain flows with the bytes of the last round's plan.
+
+    Args:
+        lines: Where; they stand.
+        fleet: Whose they are.
+        numel: Numbers in the vector.
+        codec: How they travelled.
+        last: The last round, as one of the peers tells it.
+        seconds: Our round.
+    """
+    work = work_of(numel, codec)
+    known = [computer.line for computer in fleet]
+    best = balance(known, work)
+    gifts = last.gifts or [WHOLE_GIFT if line.gives else 0 for line in known]
+    tcp_s = await _tcp_s(lines, bytes_between(fleet, work, last.chunks, gifts))
+    planned_s = round_seconds(known, work, chunks=last.chunks, gifts=gifts)
+    return Limits(
+        bound_s=round(best.seconds, 3),
+        planned_s=round(planned_s, 3),
+        tcp_s=round(tcp_s, 3),
+        over_tcp=round(seconds / tcp_s, 3),
+        over_bound=round(seconds / best.seconds, 3),
+    )
+
+
+def work_of(numel: int, codec: str) -> Work:
+    """The work of a round of so many numbers."""
+    each = number_bytes(codec)
+    return Work(numel=numel, part_bytes=each, mean_bytes=each)
+
+
+def bytes_between(
+    fleet: Sequence[Computer], work: Work, chunks: Sequence[int], gifts: Sequence[int]
+) -> list[list[float]]:
+    """Bytes from each (row) to each (column) in a round with these shares."""
+    total = sum(chunks)
+    shares = [work.numel * count / total for count in chunks]
+
+    def between(i: int, j: int) -> float:
+        part = 0.0 if fleet[i].helps else shares[j] * work.part_bytes * gifts[i] / WHOLE_GIFT
+        mean = 0.0 if fleet[j].helps else shares[i] * work.mean_bytes
+        return part + mean
+
+    return [[between(i, j) for j in range(len(fleet))] for i in range(len(fleet))]
+
+
+async def _tcp_s(lines: Lines, matrix: Sequence[Sequence[float]]) -> float:
+    count, clock = len(matrix), Clock()
+    addresses = [lines.address(index) for index in range(count)]
+    times = []
+    async with children("core.bench.flows", count, inside=lines.inside) as group:
+        for index, child in enumerate(group):
+            child.tell(Listen(address=addresses[index]))
+        await hear_all(group, Ready, timeout_s=LIMIT_S)
+        for _ in range(REPEATS):
+            at = clock.now() + SETTLE_S
+            for index, child in enumerate(group):
+                child.tell(Flow(at=at, to=sizes(matrix, addresses, index)))
+            times.append(max(one.seconds for one in await hear_all(group, Flown, timeout_s=LIMIT_S)))
+    return statistics.median(times)

@@ -1,0 +1,251 @@
+"""`potluck bench plan`: how fast a round is divided, and how far from the best division that is."""
+
+import argparse
+import statistics
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from core.averaging.balance.cadence import Between, best_cadence, cadences
+from core.averaging.balance.fleet import Line, Work
+from core.averaging.balance.givers import best_givers
+from core.averaging.balance.merit import merit
+from core.averaging.balance.partial import best_gifts
+from core.averaging.balance.solver import balance, check_balance, share_chunks
+from core.averaging.balance.traffic import fleet, pairs
+from core.bench import plan_exact, plan_fleets
+
+SIZES = (4, 8, 16, 32, 64, 128, 256)
+EXACT_LIMITED_MAX = 64
+"""Peers whose pairs are still all made rows of the reference."""
+NUMEL = 18_000_000
+"""Numbers in ALBERT-large, as in S000's figure 4."""
+CHUNKS = 500
+COMPUTE_S = (5.0, 15.0, 30.0)
+LONGEST = 16
+EXACT_GIVERS_MAX, EXACT_PARTS_MAX = 12, 6
+SLOW = {
+    "upload": plan_fleets.line(50, 1, samples_per_s=20),
+    "download": plan_fleets.line(4, 20, samples_per_s=20),
+}
+STATE_BYTES = 12.0
+"""Of one number with the two statistics of LAMB."""
+
+
+class Took(msgspec.Struct, frozen=True, kw_only=True):
+    """How long something took, several times over."""
+
+    median_ms: float
+    most_ms: float
+    median_cpu_ms: float
+    """Of this process; what counts where others use the processor too."""
+
+
+class Solved(msgspec.Struct, frozen=True, kw_only=True):
+    """Random home lines of one size."""
+
+    peers: int
+    pair_limits: bool
+    target_batch: bool
+    """Whether who gives how much is chosen too."""
+    balance: Took
+    check: Took
+    """What a member takes to verify the plan."""
+    gap: float | None
+    """How much longer the round is than the optimum, at most; None: not computed."""
+
+
+class Known(msgspec.Struct, frozen=True, kw_only=True):
+    """A fleet that hivemind was measured on."""
+
+    fleet: str
+    seconds: float
+    expected_s: float
+
+
+class Gifts(msgspec.Struct, frozen=True, kw_only=True):
+    """What choosing who gives how much is worth on home lines: steps a second, medians over fleets."""
+
+    peers: int
+    compute_s: float
+    """All together compute a target batch in so many seconds."""
+    everybody: float
+    whole_givers: float
+    partial: float
+    whole_gap: float | None
+    """How far the choice of whole givers is from the best of all, at most."""
+    partial_gap: float | None
+    """How far partial gifts are from a bound that none exceeds: median."""
+    partial_gap_most: float | None
+
+
+class Every(msgspec.Struct, frozen=True, kw_only=True):
+    """A slow peer beside seven of 50/20 Mbit/s that takes part in every k-th round."""
+
+    slow: str
+    """What is slow."""
+    between: str
+    steps_per_s: dict[int, float]
+    """By k."""
+    best: int
+    partial: float
+    """Steps a second if it takes part in each round with as much as fits."""
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """What was measured."""
+
+    bench: str = "plan"
+    solved: list[Solved]
+    known: list[Known]
+    gifts: list[Gifts]
+    every: list[Every]
+
+
+def run(args: argparse.Namespace) -> int:
+    """Measure and print; the exit code is 1 if a division is worse than the optimum by more than 1 %."""
+    report = measure([size for size in SIZES if size <= args.peers], repeats=args.repeats, seed=args.seed)
+    sys.stdout.write((msgspec.json.encode(report).decode() if args.json else _sentences(report)) + "\n")
+    exact = all(one.gap is None or one.gap <= 0.01 for one in report.solved)
+    return 0 if exact and all(one.seconds <= one.expected_s * 1.01 for one in report.known) else 1
+
+
+def measure(sizes: Sequence[int], *, repeats: int, seed: int) -> Report:
+    """All of it; the same fleets for the same seed."""
+    balance(plan_fleets.homes(np.random.default_rng(0), 4), Work(numel=1, part_bytes=1, mean_bytes=1, target_samples=9))
+    ways = [(limited, target) for target in (False, True) for limited in (False, True)]
+    return Report(
+        solved=[
+            _solved(size, limited=limited, target=target, trials=[(seed, size, trial) for trial in range(repeats)])
+            for limited, target in ways
+            for size in sizes
+        ],
+        known=[
+            Known(fleet=name, seconds=round(balance(lines, work).seconds, 3), expected_s=expected)
+            for name, (lines, work, expected) in plan_fleets.known().items()
+        ],
+        gifts=[
+            _gifts(size, compute_s=compute_s, trials=[(seed, size, trial) for trial in range(repeats)])
+            for size in (6, 12, 32)
+            if size <= max(sizes)
+            for compute_s in COMPUTE_S
+        ],
+        every=[_every(name, slow, between) for name, slow in SLOW.items() for between in Between],
+    )
+
+
+def _solved(size: int, *, limited: bool, target: bool, trials: Sequence[Any]) -> Solved:
+    balancing, checking, gaps = _Watch(), _Watch(), []
+    for trial, seed in enumerate(trials):
+        chance = np.random.default_rng(seed)
+        lines = plan_fleets.homes(chance, size)
+        limits = plan_fleets.limits(chance, size) if limited else {}
+        work = plan_fleets.batch(lines, numel=NUMEL, compute_s=COMPUTE_S[trial % len(COMPUTE_S)] if target else None)
+        with balancing:
+            divided = balance(lines, work, pair_limits=limits)
+        chunks = share_chunks(lines, work, divided, total=CHUNKS, pair_limits=limits)
+        with checking:
+            check_balance(lines, work, chunks=chunks, gifts=divided.gifts, pair_limits=limits)
+        if not target and (not limited or size <= EXACT_LIMITED_MAX):
+            gaps.append(divided.seconds / plan_exact.shares_seconds(lines, work, limits) - 1)
+    return Solved(
+        peers=size,
+        pair_limits=limited,
+        target_batch=target,
+        balance=balancing.took(),
+        check=checking.took(),
+        gap=max(gaps, default=None),
+    )
+
+
+class _Watch:
+    """Notes how long its block takes each time."""
+
+    def __init__(self) -> None:
+        self._wall_s: list[float] = []
+        self._cpu_s: list[float] = []
+
+    def __enter__(self) -> None:
+        self._began = time.perf_counter(), time.process_time()
+
+    def __exit__(self, *_: object) -> None:
+        self._wall_s.append(time.perf_counter() - self._began[0])
+        self._cpu_s.append(time.process_time() - self._began[1])
+
+    def took(self) -> Took:
+        """All times so far."""
+        return Took(
+            median_ms=round(1000 * statistics.median(self._wall_s), 2),
+            most_ms=round(1000 * max(self._wall_s), 2),
+            median_cpu_ms=round(1000 * statistics.median(self._cpu_s), 2),
+        )
+
+
+def _gifts(size: int, *, compute_s: float, trials: Sequence[Any]) -> Gifts:
+    everybody, whole, partial, whole_gaps, partial_gaps = [], [], [], [], []
+    for seed in trials:
+        lines = plan_fleets.homes(np.random.default_rng(seed), size)
+        work = plan_fleets.batch(lines, numel=NUMEL, compute_s=compute_s)
+        members = fleet(lines, work)
+        limits = pairs(members, None)
+        everybody.append(merit(members, limits, members.gives).steps_per_s)
+        whole.append(best_givers(members, limits).steps_per_s)
+        partial.append(best_gifts(members, limits).steps_per_s)
+        if size <= EXACT_GIVERS_MAX:
+            whole_gaps.append(1 - whole[-1] / plan_exact.whole_givers_steps(lines, work))
+        if size <= EXACT_PARTS_MAX:
+            partial_gaps.append(1 - partial[-1] / plan_exact.free_parts_steps(lines, work))
+    return Gifts(
+        peers=size,
+        compute_s=compute_s,
+        everybody=statistics.median(everybody),
+        whole_givers=statistics.median(whole),
+        partial=statistics.median(partial),
+        whole_gap=max(whole_gaps, default=None),
+        partial_gap=statistics.median(partial_gaps) if partial_gaps else None,
+        partial_gap_most=max(partial_gaps, default=None),
+    )
+
+
+def _every(name: str, slow: Line, between: Between) -> Every:
+    lines = [*[plan_fleets.line(50, 20, samples_per_s=20)] * 7, slow]
+    work = plan_fleets.batch(lines, numel=NUMEL, compute_s=COMPUTE_S[1])
+    tried = cadences(lines, work, member=7, between=between, longest=LONGEST, catch_up_bytes=STATE_BYTES * NUMEL)
+    members = fleet(lines, work)
+    return Every(
+        slow=name,
+        between=between.value,
+        steps_per_s={one.every: round(one.steps_per_s, 5) for one in tried},
+        best=best_cadence(tried).every,
+        partial=round(best_gifts(members, pairs(members, None)).steps_per_s, 5),
+    )
+
+
+def _sentences(report: Report) -> str:
+    lines = []
+    for one in report.solved:
+        given = ["with pair limits"] * one.pair_limits + ["with a target batch"] * one.target_batch
+        gap = "" if one.gap is None else f"; {max(0.0, one.gap):.4%} longer than the optimum at most"
+        lines.append(
+            f"{one.peers} home lines {' and '.join(given) or 'without pair limits'}: divided in "
+            f"{one.balance.median_ms} ms (processor {one.balance.median_cpu_ms}), verified in {one.check.median_ms} ms "
+            f"(processor {one.check.median_cpu_ms}){gap}."
+        )
+    lines += [f"{one.fleet}: {one.seconds:.2f} s, where {one.expected_s} s were found before." for one in report.known]
+    for gifts in report.gifts:
+        whole = "" if gifts.whole_gap is None else f" (the best choice has {gifts.whole_gap:.2%} more at most)"
+        bound = "" if gifts.partial_gap is None else f" ({gifts.partial_gap:.2%} under a bound)"
+        lines.append(
+            f"{gifts.peers} home lines that compute a batch in {gifts.compute_s:g} s: {gifts.everybody:.4f} steps/s if "
+            f"everybody gives all, {gifts.whole_givers:.4f} if some do{whole}, {gifts.partial:.4f} with parts{bound}."
+        )
+    for every in report.every:
+        lines.append(
+            f"A peer with a slow {every.slow}, {every.between} between its rounds: {every.steps_per_s[1]:.4f} steps/s "
+            f"in each round, {every.steps_per_s[every.best]:.4f} in one of {every.best}; {every.partial:.4f} in parts."
+        )
+    return "\n".join(lines)

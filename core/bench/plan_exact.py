@@ -1,0 +1,112 @@
+"""The optimum of a round's balance, found in other ways: what `potluck bench plan` holds ours against."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from core.averaging.balance.fleet import Line, Work
+from core.averaging.balance.merit import line_steps
+from core.averaging.balance.traffic import fleet
+
+
+def shares_seconds(lines: Sequence[Line], work: Work, limits: Mapping[tuple[int, int], float]) -> float:
+    """The shortest round in which all give all: the whole program at once, each pair a row, by HiGHS.
+
+    Raises:
+        RuntimeError: HiGHS found no optimum.
+    """
+    from scipy.optimize import linprog  # noqa: PLC0415 - other benchmarks do without it
+    from scipy.sparse import lil_array  # noqa: PLC0415
+
+    size, receivers = len(lines), sum(peer.receives for peer in lines)
+    table, right = lil_array((2 * size + len(limits), size + 1)), np.zeros(2 * size + len(limits))
+    part, mean = work.part_bytes, work.mean_bytes
+    unit_s = work.numel * part * size / max(peer.up_bytes_per_s for peer in lines)
+    givers = sum(peer.gives for peer in lines)
+    for i, peer in enumerate(lines):
+        up, down = peer.up_bytes_per_s / work.numel, peer.down_bytes_per_s / work.numel
+        table[2 * i, i] = (mean * (receivers - peer.receives) - part * peer.gives) / up / unit_s
+        right[2 * i] = -part * peer.gives / up / unit_s
+        table[2 * i + 1, i] = (part * (givers - peer.gives) - mean * peer.receives) / down / unit_s
+        right[2 * i + 1] = -mean * peer.receives / down / unit_s
+    for row, ((i, j), rate) in enumerate(limits.items(), start=2 * size):
+        table[row, j] = part * lines[i].gives * work.numel / rate / unit_s
+        table[row, i] = mean * lines[j].receives * work.numel / rate / unit_s
+    table[:, [size]] = -np.ones((table.shape[0], 1))
+    may = [peer.reduces for peer in lines]
+    found = linprog(
+        [0.0] * size + [1.0],
+        A_ub=table.tocsr(),
+        b_ub=right,
+        A_eq=[[1.0] * size + [0.0]],
+        b_eq=[1.0],
+        bounds=[(0, 1 if yes or not any(may) else 0) for yes in may] + [(0, None)],
+        method="highs",
+    )
+    if found.x is None:
+        raise RuntimeError(found.message)
+    return float(found.fun) * unit_s
+
+
+def whole_givers_steps(lines: Sequence[Line], work: Work) -> float:
+    """The most steps a second of all choices of who gives, each of them tried; for a dozen peers."""
+    members, number = fleet(lines, work), np.arange(1, 1 << len(lines))
+    choices = ((number[:, None] >> np.arange(len(lines))) & 1).astype(np.float64)
+    return float(line_steps(members, choices).max())
+
+
+def free_parts_steps(lines: Sequence[Line], work: Work) -> float:
+    """A bound from above on the steps a second of partial gifts: each member gives to each reducer as it likes.
+
+    For a time that is a linear program in the parts; the time is bisected.  A gift, which is spread over all shares,
+    cannot always follow, since here a member's own share costs it nothing.
+    """
+    program = _parts(lines, work)
+    short, long = 1e-9, 1e9
+    while long > short * (1 + 1e-5):
+        middle = (short * long) ** 0.5
+        if program(middle) * middle >= work.target_samples:
+            long = middle
+        else:
+            short = middle
+    return 1 / long
+
+
+def _parts(lines: Sequence[Line], work: Work) -> Any:
+    """A function from the time to the most samples a second."""
+    from scipy.optimize import linprog  # noqa: PLC0415 - other benchmarks do without it
+
+    size, receivers = len(lines), sum(peer.receives for peer in lines)
+    rates = np.array([peer.samples_per_s * peer.gives for peer in lines])
+    part, mean = work.part_bytes * work.numel, work.mean_bytes * work.numel
+    seconds = np.zeros((2 * size, size + size * size))
+    waits = np.zeros(2 * size)
+    most = np.zeros((size * size, size + size * size))
+    for i, peer in enumerate(lines):
+        seconds[2 * i, i] = mean * (receivers - peer.receives) / peer.up_bytes_per_s
+        seconds[2 * i + 1, i] = -mean * peer.receives / peer.down_bytes_per_s
+        waits[2 * i + 1] = mean * peer.receives / peer.down_bytes_per_s
+        for j in range(size):
+            sent = size + i * size + j
+            most[i * size + j, [sent, j]] = 1.0, -1.0
+            if i != j:
+                seconds[2 * i, sent] = part / peer.up_bytes_per_s
+                seconds[2 * j + 1, sent] = part / lines[j].down_bytes_per_s
+    may = [peer.reduces or not any(one.reduces for one in lines) for peer in lines]
+    bounds = [(0, float(yes)) for yes in may] + [(0, float(peer.gives)) for peer in lines for _ in lines]
+    cost = np.concatenate([np.zeros(size), -np.repeat(rates / rates.sum(), size)])
+
+    def samples_per_s(time_s: float) -> float:
+        found = linprog(
+            cost,
+            A_ub=np.concatenate([seconds / time_s, most]),
+            b_ub=np.concatenate([1.0 - waits / time_s, np.zeros(size * size)]),
+            A_eq=[[1.0] * size + [0.0] * size * size],
+            b_eq=[1.0],
+            bounds=bounds,
+            method="highs",
+        )
+        return -float(found.fun) * float(rates.sum()) if found.x is not None else -1.0
+
+    return samples_per_s

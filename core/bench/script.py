@@ -1,0 +1,69 @@
+"""Runs a script that measures a rival, with a Python in which that rival is installed."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import psutil
+
+from core.base.problems import BadInput, Problem
+
+
+async def figures_of(python: Path, script: Path, arguments: Sequence[str], *, limit_s: float) -> dict[str, Any]:
+    """The last object of JSON that the script prints.
+
+    Args:
+        python: Has the rival.
+        script: What to run, in its own folder.
+        arguments: Its command line.
+        limit_s: It and its children are killed after so long.
+
+    Raises:
+        BadInput: there is no such Python or script.
+        Problem: the script failed or takes too long.
+    """
+    _check(python, script)
+    process = await asyncio.create_subprocess_exec(
+        str(python), script.name, *arguments, cwd=script.parent, stdout=asyncio.subprocess.PIPE
+    )
+    try:
+        async with asyncio.timeout(limit_s):
+            out, _ = await process.communicate()
+    except TimeoutError as error:
+        raise Problem(f"The measurement {script.name} takes too long.") from error
+    finally:
+        await _end(process)
+    return _last_object(out, script.name)
+
+
+def _check(python: Path, script: Path) -> None:
+    if not python.is_file() or not script.is_file():
+        raise BadInput(f"There is no {python} or no {script}.")
+
+
+def _last_object(out: bytes, name: str) -> dict[str, Any]:
+    for line in reversed(out.splitlines()):
+        try:
+            return msgspec.json.decode(line, type=dict[str, Any])
+        except msgspec.MsgspecError:
+            continue
+    raise Problem(f"The measurement {name} printed no figures.", hint="What it wrote above says why.")
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """End it and what it has started, even what is stopped."""
+    if process.returncode is not None:
+        return
+    try:
+        family = psutil.Process(process.pid).children(recursive=True)
+    except psutil.NoSuchProcess:
+        family = []
+    process.kill()
+    for member in family:
+        try:
+            member.kill()
+        except psutil.NoSuchProcess:
+            continue
+    await process.wait()

@@ -1,0 +1,76 @@
+"""What `potluck bench averaging` and its peers say to each other."""
+
+import msgspec
+
+
+class Setup(msgspec.Struct, frozen=True, kw_only=True, tag="setup"):
+    """Be peer number `index` of `peers`."""
+
+    index: int
+    peers: int
+    numel: int
+    codec: str
+    bind: str = "127.0.0.1"
+    client: bool = False
+    """Take no share to reduce."""
+    helps: bool = False
+    """Have no contribution, and need no mean: only reduce."""
+    round_s: float = 120.0
+    """A round may take so long."""
+
+
+class Meet(msgspec.Struct, frozen=True, kw_only=True, tag="meet"):
+    """The others listen here, in order of their numbers."""
+
+    addresses: list[tuple[str, int]]
+    helpers: list[int] = []
+    """Numbers of those that only reduce."""
+
+
+class Go(msgspec.Struct, frozen=True, kw_only=True, tag="go"):
+    """Find the group of round `number` at `at`, unix seconds, and average."""
+
+    number: int
+    at: float
+    facts: list[bytes] = []
+    """What each peer tells of lines, in order of their numbers; the DHT brings it in the real program."""
+
+
+class Listening(msgspec.Struct, frozen=True, kw_only=True):
+    """The peer is ready."""
+
+    port: int
+
+
+class Met(msgspec.Struct, frozen=True, kw_only=True):
+    """The peer knows where the others are."""
+
+
+class Done(msgspec.Struct, frozen=True, kw_only=True):
+    """How a round went for one peer."""
+
+    formed_s: float
+    """From the common start to its plan; below 0: it had none."""
+    ended_s: float
+    """From the common start to the mean."""
+    cpu_s: float
+    wire_bytes: int
+    """Sent, with TLS."""
+    members: int
+    """Of the group that it was in."""
+    missing_chunks: int
+    """Chunks of contributions that the mean lacks."""
+    failed: str
+    """Why attempts came to nothing; a round may end well after that."""
+    ended: bool
+    relative_error: float
+    digest: str
+    """Of the result: equal on all peers."""
+    growth_bytes: int
+    """By how much the process grew during the round, at most."""
+    chunks: list[int]
+    """How many chunks each member reduced at first."""
+    gifts: list[int]
+    """How many 256ths of its chunks each gave."""
+    facts: bytes
+    """What it tells of lines now."""

@@ -1,0 +1,49 @@
+"""What receipts give their peers credit for: samples, and also rounds, reducing and relaying, which need no fast GPU.
+
+A peer that only reduces or relays is thanked in the numbers that show its work: rounds that it helped to end, numbers
+that it averaged, bytes that it carried.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from core.averaging.receipts import Receipt
+from core.base.ids import PeerId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Credit:
+    """What one peer did."""
+
+    samples: int = 0
+    rounds: int = 0
+    """Rounds in whose mean it had a part, or some of which it reduced."""
+    reduced: int = 0
+    """Numbers of means that it made."""
+    relayed_bytes: int = 0
+    """Bytes that it carried for others, as these attest."""
+
+    def __add__(self, other: "Credit") -> "Credit":
+        return Credit(
+            samples=self.samples + other.samples,
+            rounds=self.rounds + other.rounds,
+            reduced=self.reduced + other.reduced,
+            relayed_bytes=self.relayed_bytes + other.relayed_bytes,
+        )
+
+
+Credits = Mapping[PeerId, Credit]
+
+
+def credits_of(receipt: Receipt) -> dict[PeerId, Credit]:
+    """Who did what, by a receipt that has been checked (`check_receipt`)."""
+    found = {
+        PeerId(deed.peer): Credit(samples=deed.samples, rounds=1, reduced=deed.reduced)
+        for deed in receipt.statement.deeds
+        if deed.chunks or deed.reduced
+    }
+    for attestation in receipt.attestations:
+        for one in attestation.relayed:
+            relay = PeerId(one.relay)
+            found[relay] = found.get(relay, Credit()) + Credit(relayed_bytes=one.carried_bytes)
+    return found

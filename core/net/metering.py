@@ -1,0 +1,56 @@
+"""Feeds a meter from the links of a host, a few times a second while bulk moves."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from core.averaging.lines.meter import LOOK_S, Glance, Meter
+from core.net.pace import Pace
+from core.net.streams import PeerStream
+
+QUIET_S: Final = 2.0
+"""So long after the last bulk the looking ends."""
+
+
+class Metering:
+    """See the module's docstring.
+
+    Args:
+        meter: Is told how far all links are.
+        streams: All links that are open.
+        pace: The person's limits, beyond which nothing is offered.
+    """
+
+    def __init__(self, meter: Meter, *, streams: Callable[[], Sequence[PeerStream]], pace: Pace) -> None:
+        self._meter = meter
+        self._streams = streams
+        self._pace = pace
+        self._loop = asyncio.get_running_loop()
+        self._until = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+
+    def moved(self) -> None:
+        """Bulk came, or is to go."""
+        self._until = self._loop.time() + QUIET_S
+        if self._timer is None:
+            self._look()
+
+    def close(self) -> None:
+        """Look no more."""
+        self._until = 0.0
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _look(self) -> None:
+        now = self._loop.time()
+        self._meter.cap_up = self._pace.upload.rate_bytes_s
+        self._meter.cap_down = self._pace.download.rate_bytes_s
+        self._meter.look(
+            now,
+            [
+                Glance(id(stream), stream.peer, stream.bytes_left, stream.bytes_received, stream.bulk_waits)
+                for stream in self._streams()
+            ],
+        )
+        self._timer = self._loop.call_later(LOOK_S, self._look) if now < self._until else None

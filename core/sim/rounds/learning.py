@@ -1,0 +1,169 @@
+"""A fleet that nobody has told its lines: round after round its members measure, tell, doubt and plan."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from core.averaging.balance.fleet import Line
+from core.averaging.balance.solver import balance
+from core.averaging.division import work_of
+from core.averaging.election import make_plan
+from core.averaging.lines.book import LineBook
+from core.averaging.lines.demand import demand_of
+from core.averaging.lines.facts import LineFacts, decode_facts, encode_facts
+from core.averaging.lines.meter import LOOK_S
+from core.averaging.plan import Member, Plan
+from core.averaging.verdict import check_division
+from core.base.ids import Key, PeerId, hashed_key
+from core.base.manifest import AveragingNumbers
+from core.base.problems import RemoteProblem
+from core.sim.rounds.fleet_plan import Task, vectors
+from core.sim.rounds.run import Round
+
+Tongue = Callable[[PeerId, LineFacts], LineFacts]
+"""What a peer tells in place of what it should."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lesson:
+    """One round."""
+
+    seconds: float
+    """How long it took."""
+    predicted_s: float | None
+    """What its plan said."""
+    bound_s: float
+    """What the best plan for the true lines takes."""
+    refusals: tuple[str, ...]
+    """What members had against the plan."""
+    plan: Plan
+
+    @property
+    def ratio(self) -> float:
+        """How much longer than need be."""
+        return self.seconds / self.bound_s
+
+
+def honest(peer: PeerId, facts: LineFacts) -> LineFacts:
+    """Tells what it knows."""
+    del peer
+    return facts
+
+
+class Learning:
+    """A fleet and its members' books.
+
+    Args:
+        lines: The true ones; they may be changed between rounds.
+        task: What is averaged; not scaled, for the plan goes by the vector's true size.
+        seed: Decides names and leaders.
+        tongue: What members tell.
+    """
+
+    def __init__(self, lines: Sequence[Line], task: Task, *, seed: int, tongue: Tongue = honest) -> None:
+        self.lines = list(lines)
+        self.peers = sorted(PeerId(hashed_key(b"learner", bytes([seed % 256, index]))) for index in range(len(lines)))
+        self.books = {peer: LineBook(peer) for peer in self.peers}
+        self._task = task
+        self._tongue = tongue
+        self._random = Random(seed)  # noqa: S311 - to be repeated from its seed
+        self._now = 0.0
+        self._number = 0
+
+    def round(self) -> Lesson:
+        """Plan, verify, average, and learn."""
+        self._number += 1
+        leader = self._random.choice(self.peers)
+        plan = self._plan(leader)
+        refusals = [said for peer in self.peers if peer != leader and (said := self._refusal(peer, plan))]
+        going = _Watched(self, plan, self.lines, self._task, contributions=vectors(plan, self._number))
+        for book in self.books.values():
+            book.begun(plan, 0.0)
+        going.agenda.at(0.0, self._look, going)
+        going.run()
+        report = going.report()
+        for peer, outcome in zip(self.peers, report.outcomes, strict=True):
+            if outcome is not None:
+                self.books[peer].finished(plan, outcome, report.seconds)
+        self._now += report.seconds + 10.0
+        self._tell()
+        best = balance(self.lines, work_of(plan.numel, plan.codec))
+        return Lesson(
+            seconds=report.seconds,
+            predicted_s=demand_of(plan).seconds,
+            bound_s=best.seconds,
+            refusals=tuple(refusals),
+            plan=plan,
+        )
+
+    def rounds(self, count: int) -> list[Lesson]:
+        """That many, one after the other."""
+        return [self.round() for _ in range(count)]
+
+    def _plan(self, leader: PeerId) -> Plan:
+        known = self.books[leader].known(self.peers)
+        members = [
+            Member(peer, int(line.gives), 1.0, line.reduces, line.receives)
+            for peer, line in zip(self.peers, self.lines, strict=True)
+        ]
+        task = self._task
+        numbers = AveragingNumbers(
+            codec=task.codec,
+            chunk_numel=task.chunk_numel,
+            stall_timeout_s=task.stall_timeout_s,
+            round_timeout_s=task.round_timeout_s,
+        )
+        return make_plan(
+            members,
+            numbers,
+            round_=hashed_key(b"lesson", self._number.to_bytes(4, "big")),
+            key=Key(bytes(32)),
+            leader=leader,
+            state=(self._number, bytes(32), 0),
+            numel=task.numel,
+            topology="butterfly",
+            lines=known.lines,
+            limits=known.limits,
+        )
+
+    def _refusal(self, peer: PeerId, plan: Plan) -> str | None:
+        book = self.books[peer]
+        try:
+            check_division(plan, peer, known=book.known(plan.peers), claimed=book.claimed, held=book.held)
+        except RemoteProblem as problem:
+            return str(problem)
+        return None
+
+    def _look(self, going: Round) -> None:
+        for index, peer in enumerate(self.peers):
+            now = self._now + going.agenda.now
+            self.books[peer].meter.look(now, going.network.glances(index, self.peers))
+        if any(end is None for end in going.ends):
+            going.agenda.after(LOOK_S, self._look, going)
+
+    def _tell(self) -> None:
+        for peer in self.peers:
+            facts = decode_facts(encode_facts(self._tongue(peer, self.books[peer].facts())))
+            for other, book in self.books.items():
+                if other != peer:
+                    book.heard(peer, facts)
+
+
+class _Watched(Round):
+    """A round whose members note for whom they wait."""
+
+    def __init__(self, learning: Learning, *plan: Any, **options: Any) -> None:
+        super().__init__(*plan, **options)
+        self._books = list(learning.books.values())
+        self._at: tuple[PeerId, Any] | None = None
+
+    def _deliver(self, sender: int, receiver: int, message: Any) -> None:
+        self._at = (self.plan.peers[sender], message)
+        super()._deliver(sender, receiver, message)
+        self._at = None
+
+    def _apply(self, member: int, outputs: Sequence[Any]) -> None:
+        if self._at is not None:
+            self._books[member].saw(*self._at, outputs, self.agenda.now)
+        super()._apply(member, outputs)

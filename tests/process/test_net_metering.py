@@ -1,0 +1,75 @@
+"""What a host sees of real connections."""
+
+import asyncio
+
+import pytest
+
+from core.averaging.lines.meter import Meter, Sighting
+from core.net.pace import Limits, Pace
+from tests.process.net_people import Load, Peer, Say
+from tests.process.test_net_host import in_loop
+
+pytestmark = pytest.mark.process
+RATE = 4_000_000.0
+LOAD = 100_000
+
+
+async def moved(sender: Peer, receivers: list[Peer], *, loads: int) -> None:
+    for receiver in receivers:
+        sender.knows(receiver)
+        sender.say(receiver, Say("first"))
+        await receiver.book.until(lambda book: book.heard)
+    for _ in range(loads):
+        for receiver in receivers:
+            sender.say(receiver, Load(memoryview(bytes(LOAD))))
+    for receiver in receivers:
+        await receiver.book.until(lambda book: len(book.heard) == 1 + loads)
+
+
+@in_loop
+async def test_both_ends_see_what_a_limited_line_carries():
+    pace = Pace(now=lambda: 1.8e9)
+    one, two = Meter(), Meter()
+    async with Peer("anna", pace=pace, meter=one) as anna, Peer("ben", meter=two) as ben:
+        pace.limit(Limits(upload_bytes_s=RATE))
+        await moved(anna, [ben], loads=60)
+        sent, came = one.harvest(), two.harvest()
+    assert 0.8 * RATE <= sent.up <= RATE
+    assert sent.pressed
+    assert 0.8 * RATE <= came.down <= 1.3 * RATE, "not limited here: this is what really came"
+    assert came.up == 0.0
+
+
+@in_loop
+async def test_a_slow_reader_makes_bytes_wait_and_the_line_is_not_blamed():
+    """Ben takes as little as he may; what goes to Cleo is not slowed by him."""
+    slow = Pace(now=lambda: 1.8e9)
+    meter = Meter()
+    async with Peer("anna", meter=meter) as anna, Peer("ben", pace=slow) as ben, Peer("cleo") as cleo:
+        slow.limit(Limits(download_bytes_s=1_000_000.0))
+        for other in (ben, cleo):
+            anna.knows(other)
+            anna.say(other, Say("first"))
+            await other.book.until(lambda book: book.heard)
+        for _ in range(200):
+            anna.say(ben, Load(memoryview(bytes(LOAD))))
+        for _ in range(20):
+            for _ in range(8):
+                anna.say(cleo, Load(memoryview(bytes(LOAD))))
+            await asyncio.sleep(0.15)
+        seen = meter.harvest()
+        anna_to_ben = seen.held.get(ben.id, 0.0)
+    assert seen.up > 3_000_000
+    assert 0 < anna_to_ben < 3_000_000
+    assert cleo.id not in seen.held
+
+
+@in_loop
+async def test_nobody_looks_when_nothing_moves():
+    meter = Meter()
+    async with Peer("anna", meter=meter) as anna, Peer("ben") as ben:
+        anna.knows(ben)
+        anna.say(ben, Say("only a word"))
+        await ben.book.until(lambda book: book.heard)
+        assert anna.host._metering._timer is None
+    assert meter.harvest() == Sighting()

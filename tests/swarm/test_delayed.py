@@ -1,0 +1,106 @@
+"""Swarms whose members compute on while a round is averaged: what they lose, how stale they are, how fast."""
+
+import itertools
+import statistics
+from typing import Any
+
+import pytest
+
+from core.sim.checkers import Checker
+from core.sim.churn import ChurnSettings
+from core.sim.links import LinkSettings
+from core.sim.node import Node
+from core.sim.sample_checkers import EachSampleOnce
+from core.sim.swarm import SwarmSettings
+from core.sim.trial import Trial
+from core.sim.worker import Absorbed
+from core.swarm.orders import RoundRecord
+from tests.swarm.test_swarm import WORLDS
+
+PEERS = 4
+COMPUTE_S = 10.0
+NOTICE_S = 1.6
+"""From a full batch to the round, and the step: reports once a second, a call, 0.2 s for the optimiser."""
+LINE_BYTES_PER_S = 64e3
+
+
+@pytest.mark.parametrize("seed", range(WORLDS))
+def test_small_worlds(seed: int) -> None:
+    verdict = Trial(seed, peers=6, epochs=4, delayed=True).run()
+    assert verdict.ok, f"seed {seed} at {verdict.at_s} s: {verdict.problem}"
+
+
+def test_a_contribution_that_never_arrived_is_the_only_one_that_is_lost() -> None:
+    """Its peer was cut off before it had sent a chunk, and yet got the mean."""
+    verdict = Trial(242, peers=6, epochs=6, delayed=True).run()
+    assert verdict.ok, verdict.problem
+
+
+class Steps(Checker):
+    """When the steps were taken, and how long their rounds took."""
+
+    def __init__(self) -> None:
+        self.at_s: dict[int, float] = {}
+        self.averaging_s: list[float] = []
+        self.samples: list[int] = []
+
+    def said(self, node: Node, output: Any, now: float) -> None:
+        match output:
+            case Absorbed():
+                self.at_s.setdefault(output.name.epoch, now)
+            case RoundRecord() if output.name.epoch not in self.at_s:
+                self.averaging_s.append(output.seconds)
+                self.samples.append(sum(samples for _, samples in output.members))
+
+    @property
+    def cycle_s(self) -> float:
+        """From one step to the next, median; the first two are not counted."""
+        times = [self.at_s[epoch] for epoch in sorted(self.at_s)][1:]
+        return statistics.median(later - earlier for earlier, later in itertools.pairwise(times))
+
+
+def calm(parameters: int, *, delayed: bool) -> tuple[Steps, EachSampleOnce]:
+    """Six epochs of 10 s of computing, on lines of 64 KB/s; peers neither come nor go."""
+    links = LinkSettings(
+        access_s=(0.005, 0.005),
+        around_s=0.0,
+        jitter_s=0.0005,
+        loss=0.0,
+        duplicate=0.0,
+        uplink_bytes_per_s=(LINE_BYTES_PER_S, LINE_BYTES_PER_S),
+        downlink_bytes_per_s=(LINE_BYTES_PER_S, LINE_BYTES_PER_S),
+    )
+    settings = SwarmSettings(
+        peers=PEERS,
+        epochs=6,
+        churn=ChurnSettings(live=(PEERS, PEERS), up_s=1e9, first_s=1.0),
+        links=links,
+        parameters=parameters,
+        chunk_numel=2048,
+        blank=0.0,
+        delayed=delayed,
+        epoch_s=COMPUTE_S,
+        step_s=(0.2, 0.2),
+    )
+    trial = Trial(3, peers=PEERS, epochs=6, settings=settings)
+    steps = Steps()
+    trial.swarm.world.checkers.append(steps)
+    verdict = trial.run()
+    assert verdict.ok, verdict.problem
+    [samples] = [checker for checker in trial.swarm.world.checkers if isinstance(checker, EachSampleOnce)]
+    return steps, samples
+
+
+@pytest.mark.parametrize("parameters", [50_000, 130_000], ids=["averaging is shorter", "averaging is longer"])
+def test_throughput_is_that_of_the_slower_one_and_not_of_their_sum(parameters: int) -> None:
+    """S000 3.2: min(F_compute, F_aggregate) batches a second with delayed updates, 1 / (T_c + T_a) without."""
+    alone, _ = calm(parameters, delayed=False)
+    both, samples = calm(parameters, delayed=True)
+    averaging_s = statistics.median(both.averaging_s)
+    assert (averaging_s < COMPUTE_S) == (parameters == 50_000)
+    expected_s = COMPUTE_S + statistics.median(alone.averaging_s) + NOTICE_S
+    assert expected_s - NOTICE_S <= alone.cycle_s <= 1.05 * expected_s
+    slower_s = max(COMPUTE_S, averaging_s)
+    assert slower_s * 0.95 <= both.cycle_s <= slower_s + NOTICE_S
+    share = samples.stale / samples.samples
+    assert share == pytest.approx(min(1.0, averaging_s / COMPUTE_S), abs=0.15)

@@ -1,0 +1,82 @@
+"""Rounds on a grid over pretended lines, and whole collaborations whose plans are grids."""
+
+import pytest
+
+from core.averaging.groups.failures import FailureRate
+from core.averaging.topologies import Grid
+from core.sim.churn import ChurnSettings
+from core.sim.grid_rounds import NUMBERS, Deaths, GridRound, a_plan, measure
+from core.sim.links import LinkSettings
+from core.sim.node import End
+from core.sim.swarm import SwarmSettings
+from core.sim.trial import Trial
+
+
+class Often(FailureRate):
+    """Peers that always fear failures, so that their plans are grids."""
+
+    @property
+    def value(self) -> float:
+        return 0.2
+
+
+@pytest.mark.parametrize(("peers", "stages"), [(9, 2), (11, 2), (27, 3)])
+def test_a_grid_takes_as_many_rounds_as_it_has_stages(peers: int, stages: int) -> None:
+    plan = a_plan(1, peers, stages=stages)
+    grid, one = GridRound(plan, 1), GridRound(a_plan(1, peers, stages=1), 1)
+    for round_ in (grid, one):
+        round_.run()
+        assert not round_.problem()
+        assert len(round_.outcomes) == peers
+    assert grid.repeats == 0
+    assert max(grid.ended_s.values()) < 1.2 * stages * max(one.ended_s.values())
+
+
+@pytest.mark.parametrize("how", list(End))
+@pytest.mark.parametrize("moment", [0.2, 0.75])
+def test_a_failure_is_repeated_by_its_group_alone(how: End, moment: float) -> None:
+    plan = a_plan(2, 16, stages=2)
+    calm = GridRound(plan, 2)
+    calm.run()
+    victim = 5
+    at_s, late = moment * max(calm.ended_s.values()), moment > 0.5
+    round_ = GridRound(plan, 2)
+    round_.run(Deaths(moments_s={victim: at_s}, how={victim: how}))
+    assert not round_.problem()
+    assert sorted(round_.outcomes) == [index for index in range(16) if index != victim]
+    group = plan.grid.stages[1][plan.grid.group_of(1, victim)].members
+    repeated = [i for i, machine in enumerate(round_.machines) if isinstance(machine, Grid) and machine.repeated]
+    assert set(repeated) <= set(group)
+    if late:
+        assert len(repeated) == len(group) - 1
+        assert not round_.outcomes[0].missing, "its block's mean was given by another"
+    others = [index for index in round_.alive if index not in group]
+    if late:
+        assert max(round_.ended_s[index] for index in others) <= max(calm.ended_s[index] for index in others) + 3
+    assert max(round_.ended_s.values()) < plan.stages * NUMBERS.round_timeout_s
+
+
+@pytest.mark.parametrize(("peers", "stages"), [(16, 2), (30, 3)])
+def test_a_tenth_dies_and_nobody_is_left_with_another_mean(peers: int, stages: int) -> None:
+    figures = measure(peers, stages=stages, rounds=4, share=0.1, seed=100)
+    assert figures["problems"] == []
+    assert figures["died"]
+    assert int(str(figures["finished"])) > 3 * peers
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_collaboration_on_a_grid_stays_together(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.swarm.rounds.FailureRate", Often)
+    churn = ChurnSettings(live=(10, 12), up_s=60.0, down_s=10.0, first_s=5.0)
+    settings = SwarmSettings(peers=12, epochs=4, churn=churn, links=LinkSettings(), aimed=0.1)
+    trial = Trial(seed, peers=12, epochs=4, settings=settings)
+    verdict = trial.run()
+    assert verdict.ok, f"seed {seed} at {verdict.at_s} s: {verdict.problem}"
+    rounds = [v.participant.rounds._round for v in trial.swarm.volunteers.values() if v.participant is not None]
+    assert any(isinstance(machine, Grid) for machine in rounds)
+
+
+def test_any_world_with_grids(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.swarm.rounds.FailureRate", Often)
+    verdict = Trial(3, peers=12, epochs=4).run()
+    assert verdict.ok, verdict.problem

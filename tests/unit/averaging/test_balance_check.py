@@ -1,0 +1,101 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.averaging.balance.fleet import Work
+from core.averaging.balance.solver import balance, check_balance, share_chunks
+from core.averaging.plan import apportion
+from core.base.problems import RemoteProblem
+from tests.unit.averaging.test_balance import LINES, RAW, WORKS, line
+from tests.unit.averaging.test_balance_gives import homes, work
+from tests.unit.averaging.test_balance_limited import LIMITS
+
+FLEET = [line(100, 40), line(100, 40), line(50, 10), line(50, 10), line(20, 5), line(200, reduces=False)]
+
+
+@settings(deadline=None, max_examples=60)
+@given(LINES, WORKS, LIMITS, st.integers(1, 1000), st.booleans())
+def test_our_own_plan_passes(lines, task, limits, total, limited):
+    limits = limits if limited else None
+    ours = balance(lines, task, pair_limits=limits)
+    chunks = share_chunks(lines, task, ours, total=total, pair_limits=limits)
+    check_balance(lines, task, chunks=chunks, gifts=ours.gifts, pair_limits=limits)
+    check_balance(lines, task, chunks=apportion(total, ours.weights), gifts=ours.gifts, pair_limits=limits)
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.integers(0, 1000), st.integers(2, 12), st.floats(0.1, 1000), st.booleans())
+def test_our_own_plan_with_gifts_passes(seed, size, batch_s, limited):
+    lines = homes(seed, size)
+    task = work(lines, batch_s)
+    limits = {(i, (i * 7 + seed) % size): 50_000.0 for i in range(size)} if limited else None
+    ours = balance(lines, task, pair_limits=limits)
+    chunks = share_chunks(lines, task, ours, total=70, pair_limits=limits)
+    check_balance(lines, task, chunks=chunks, gifts=ours.gifts, pair_limits=limits)
+
+
+@pytest.mark.parametrize(
+    ("chunks", "sentence"),
+    [
+        ((0, 0, 0, 0, 100, 0), "takes .* s where .* s are enough"),
+        ((20, 20, 20, 20, 20, 0), "takes .* s where .* s are enough"),
+        ((0, 0, 0, 0, 0, 100), "reduces none"),
+        ((49, 49, 0, 0, 0, 2), "reduces none"),
+        ((50, 50, 0, 0, 0), "one share and one gift"),
+        ((0, 0, 0, 0, 0, 0), "one share and one gift"),
+        ((101, -1, 0, 0, 0, 0), "one share and one gift"),
+        ((), "one share and one gift"),
+    ],
+)
+def test_bad_shares_are_refused(chunks, sentence):
+    with pytest.raises(RemoteProblem, match=sentence):
+        check_balance(FLEET, RAW, chunks=chunks, gifts=(256,) * 6)
+
+
+@pytest.mark.parametrize("gifts", [(0,) * 6, (256,) * 5 + (0,), (256,) * 5 + (255,), (257,) * 6, (-1,) + (256,) * 5])
+def test_gifts_are_whole_where_there_is_no_target_batch(gifts):
+    ours = balance(FLEET, RAW)
+    with pytest.raises(RemoteProblem):
+        check_balance(FLEET, RAW, chunks=share_chunks(FLEET, RAW, ours, total=100), gifts=gifts)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("batch_s", [5.0, 30.0, 1e5])
+def test_gifts_that_starve_a_member_are_refused(seed, batch_s):
+    lines = homes(seed, 8)
+    task = work(lines, batch_s)
+    ours = balance(lines, task)
+    refused = 0
+    for victim in np.flatnonzero(np.array(ours.gifts) >= 64):
+        gifts = [0 if i == victim else gift for i, gift in enumerate(ours.gifts)]
+        with pytest.raises(RemoteProblem):
+            check_balance(lines, task, chunks=share_chunks(lines, task, ours, total=500), gifts=gifts)
+        refused += 1
+    assert refused
+
+
+def test_a_target_batch_is_no_excuse_for_no_gifts():
+    lines = homes(2, 6)
+    task = work(lines, 10.0)
+    ours = balance(lines, task)
+    with pytest.raises(RemoteProblem, match="nobody gives"):
+        check_balance(lines, task, chunks=share_chunks(lines, task, ours, total=100), gifts=(0,) * 6)
+
+
+def test_everybody_giving_all_is_refused_where_it_is_far_too_slow():
+    lines = homes(2, 6)
+    task = work(lines, 1.0)
+    whole = balance(lines, Work(numel=task.numel, part_bytes=1, mean_bytes=1))
+    with pytest.raises(RemoteProblem, match="steps a second"):
+        check_balance(lines, task, chunks=share_chunks(lines, task, whole, total=500), gifts=whole.gifts)
+
+
+def test_a_plan_that_is_a_little_worse_passes():
+    ours = balance(FLEET, RAW)
+    chunks = list(share_chunks(FLEET, RAW, ours, total=10_000))
+    chunks[int(np.argmax(chunks))] -= 40
+    chunks[4] += 40
+    check_balance(FLEET, RAW, chunks=chunks, gifts=ours.gifts, tolerance=0.05)
+    with pytest.raises(RemoteProblem):
+        check_balance(FLEET, RAW, chunks=chunks, gifts=ours.gifts)

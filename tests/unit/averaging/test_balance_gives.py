@@ -1,0 +1,137 @@
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.averaging.balance.fleet import Line, Work
+from core.averaging.balance.givers import best_givers
+from core.averaging.balance.merit import covering, line_steps, merit
+from core.averaging.balance.partial import best_gifts
+from core.averaging.balance.solver import balance, round_seconds
+from core.averaging.balance.traffic import fleet, pairs
+from tests.unit.averaging.balance_reference import free_parts_steps
+from tests.unit.averaging.test_balance import MEGA, line
+
+HOMES = ((100, 40), (50, 10), (20, 5), (16, 1))
+
+
+def homes(seed: int, size: int) -> list[Line]:
+    chance = np.random.default_rng(seed)
+    return [
+        line(
+            HOMES[kind][0] * chance.lognormal(0, 0.3),
+            HOMES[kind][1] * chance.lognormal(0, 0.3),
+            samples_per_s=float(chance.lognormal(3, 1)),
+            reduces=bool(chance.random() < 0.8),
+        )
+        for kind in chance.integers(0, 4, size)
+    ]
+
+
+def work(lines: list[Line], batch_s: float) -> Work:
+    """A target batch that all compute in so many seconds."""
+    target = batch_s * sum(one.samples_per_s for one in lines)
+    return Work(numel=18_000_000, part_bytes=1, mean_bytes=1, target_samples=max(1, int(target)))
+
+
+def steps(lines, task, gifts, weights):
+    given = sum(one.samples_per_s * gift for one, gift in zip(lines, gifts, strict=True)) / 256
+    return min(given / task.target_samples, 1 / round_seconds(lines, task, chunks=weights, gifts=gifts))
+
+
+def test_without_a_target_batch_everybody_gives_all():
+    lines = [line(1000, samples_per_s=10), line(1, samples_per_s=0.01), line(5, gives=False, samples_per_s=9)]
+    assert balance(lines, Work(numel=100, part_bytes=4, mean_bytes=4)).gifts == (256, 256, 0)
+
+
+def test_where_computing_takes_longer_everybody_gives_all():
+    lines = homes(1, 8)
+    assert balance(lines, work(lines, 1e6)).gifts == (256,) * 8
+
+
+def test_a_slow_peer_with_little_to_give_only_assists():
+    lines = [*[line(100, samples_per_s=100)] * 3, line(100, 1, samples_per_s=1)]
+    task = Work(numel=1_000_000, part_bytes=4, mean_bytes=4, target_samples=1000)
+    assert best_givers(fleet(lines, task), pairs(fleet(lines, task), None)).gives.tolist() == [1, 1, 1, 0]
+    divided = balance(lines, task)
+    assert divided.gifts[:3] == (256,) * 3
+    assert 0 < divided.gifts[3] < 64
+    assert divided.seconds <= 1.01 * 1000 / 300
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_whole_givers_are_chosen_as_the_mixed_integer_program_chooses(seed):
+    lines = homes(seed, 5)
+    task = work(lines, 3.0 + 5 * seed)
+    members = fleet(lines, task)
+    exact = free_parts_steps(lines, task, whole=True)
+    assert best_givers(members, pairs(members, None)).steps_per_s == pytest.approx(exact, rel=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_for_larger_groups_the_choice_is_near_the_best_of_all(seed):
+    lines = homes(seed, 12)
+    members = fleet(lines, work(lines, 5.0))
+    every = np.array(list(itertools.product([0.0, 1.0], repeat=12)))[1:]
+    assert best_givers(members, pairs(members, None)).steps_per_s >= 0.99 * line_steps(members, every).max()
+
+
+def test_partial_gifts_are_near_what_free_parts_allow():
+    """The bound lets a member give its own share for nothing, which a gift spread over all shares cannot follow."""
+    ratios = []
+    for seed, batch_s in itertools.product(range(6), (8.0, 30.0)):
+        lines = homes(seed, 6)
+        task = work(lines, batch_s)
+        divided = balance(lines, task)
+        ratios.append(steps(lines, task, divided.gifts, divided.weights) / free_parts_steps(lines, task))
+    assert max(ratios) <= 1 + 1e-4
+    assert min(ratios) >= 0.85
+    assert np.median(ratios) >= 0.99
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_gifts_on_a_grid_are_better(seed):
+    lines = homes(seed + 20, 3)
+    members = fleet(lines, work(lines, 2.0 + 3 * seed))
+    grid = np.array([gives for gives in itertools.product(np.linspace(0, 1, 33), repeat=3) if max(gives) == 1.0])
+    assert best_gifts(members, pairs(members, None)).steps_per_s >= 0.99 * line_steps(members, grid).max()
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.integers(0, 1000), st.integers(2, 10), st.floats(0.1, 100))
+def test_partial_gifts_are_never_worse_than_all_or_nothing(seed, size, batch_s):
+    lines = homes(seed, size)
+    members = fleet(lines, work(lines, batch_s))
+    limits = pairs(members, None)
+    everybody = merit(members, limits, members.gives)
+    found = best_gifts(members, limits)
+    assert found.steps_per_s >= 0.99 * max(everybody.steps_per_s, best_givers(members, limits).steps_per_s)
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.integers(0, 1000), st.integers(2, 8), st.floats(0.1, 100))
+def test_every_chunk_has_a_giver_and_equal_members_give_alike(seed, size, batch_s):
+    lines = homes(seed, size)
+    both = [*lines, *lines]
+    divided = balance(both, work(both, batch_s))
+    members = fleet(both, work(both, batch_s))
+    assert len(covering(members, np.array(divided.gifts) / 256)) == 1
+    apart = np.abs(np.array(divided.gifts[:size]) - np.array(divided.gifts[size:]))
+    assert np.count_nonzero(apart > 33) <= max(1, size // 2)
+
+
+def test_a_giver_whose_rate_is_unknown_counts_as_the_slowest():
+    lines = [line(100, samples_per_s=50), line(100, samples_per_s=5), line(100)]
+    assert fleet(lines, Work(numel=1, part_bytes=1, mean_bytes=1, target_samples=9)).samples.tolist() == [50, 5, 5]
+
+
+def test_with_pair_limits_gifts_fit_them_too():
+    lines = homes(3, 8)
+    limits = {(0, j): 1.0 * MEGA for j in range(1, 8)} | {(j, 2): 2.0 * MEGA for j in range(8)}
+    task = work(lines, 4.0)
+    divided = balance(lines, task, pair_limits=limits)
+    everybody = 1 / merit(fleet(lines, task), pairs(fleet(lines, task), limits), np.ones(8)).seconds
+    given = sum(one.samples_per_s * gift for one, gift in zip(lines, divided.gifts, strict=True)) / 256
+    assert min(given / task.target_samples, 1 / divided.seconds) > everybody

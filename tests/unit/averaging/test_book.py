@@ -1,0 +1,170 @@
+"""One peer's book of lines."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from core.averaging.lines.book import DOUBT_FIRST, PEERS_MAX, LineBook
+from core.averaging.lines.demand import demand_of
+from core.averaging.lines.facts import LineFacts
+from core.averaging.lines.meter import LOOK_S, Glance
+from core.averaging.lines.waits import CHUNKS_LEAST, Waits
+from core.averaging.messages import Mean, Part
+from core.averaging.outcome import Outcome
+from core.averaging.plan import Plan, Rates
+from core.base.ids import PeerId
+from core.base.machine import Send
+from tests.unit.averaging.pump import make_plan, peer_ids
+
+MEGA = 1_000_000
+
+
+def plan_of(*rates: int, chunks: tuple[int, ...] | None = None) -> Plan:
+    plan = make_plan([1] * len(rates), 1_600_000, chunk_numel=16_000)
+    lines = tuple(Rates(rate, rate) for rate in rates) if any(rates) else ()
+    return msgspec.structs.replace(plan, lines=lines, chunks=chunks or plan.chunks)
+
+
+def outcome(plan: Plan, seconds: float, **changes: Any) -> Outcome:
+    """How it ended for everybody."""
+    example: dict[str, Any] = {
+        "round": plan.round,
+        "versions": (0,) * len(plan.members),
+        "contributors": tuple((peer, 1) for peer in plan.peers),
+        "missing": (),
+        "chunk_total": plan.chunk_total,
+        "samples": len(plan.members),
+        "loss": 1.0,
+        "seconds": seconds,
+        "payload_bytes": 0,
+    }
+    fields = {field: example.get(field, ()) for field in Outcome.__dataclass_fields__}
+    return Outcome(**(fields | changes))
+
+
+def played(book: LineBook, plan: Plan, seconds: float, *, last: PeerId | None = None, **changes: Any) -> None:
+    """A round as the book's owner sees it; `last` is whose parts come last."""
+    book.begun(plan, 100.0)
+    mine = plan.peers.index(book._me)
+    for chunk in range(plan.chunks[mine] if last is not None else 0):
+        part = Part(plan.round, mine, 0, chunk, memoryview(b""))
+        mean = Mean(plan.round, mine, 0, chunk, b"\x01", memoryview(b""))
+        book.saw(last, part, [Send(last, mean)], 100.0 + chunk)  # type: ignore[arg-type]
+    book.finished(plan, outcome(plan, seconds, **changes), 100.0 + seconds)
+
+
+def test_a_plan_asks_for_what_its_parts_and_means_weigh() -> None:
+    """Against a count, chunk by chunk, of what goes over each line."""
+    plan = plan_of(MEGA, MEGA, MEGA, MEGA, chunks=(40, 30, 20, 10))
+    plan = msgspec.structs.replace(
+        plan,
+        members=tuple(
+            msgspec.structs.replace(m, samples=int(i != 3), receives=i != 2) for i, m in enumerate(plan.members)
+        ),
+    )
+    up, down = [0.0] * 4, [0.0] * 4
+    for reducer, count in enumerate(plan.chunks):
+        for other in range(4):
+            if other == reducer:
+                continue
+            size = 4.0 * 16_000 * count
+            if plan.members[other].samples:
+                up[other] += size
+                down[reducer] += size
+            if plan.members[other].receives:
+                up[reducer] += size
+                down[other] += size
+    demand = demand_of(plan)
+    assert demand.up_bytes == pytest.approx(up)
+    assert demand.down_bytes == pytest.approx(down)
+    assert demand.seconds == pytest.approx(max(*up, *down) / MEGA)
+    assert demand_of(plan_of(0, 0)).seconds is None
+
+
+def test_a_round_proves_to_all_what_its_members_lines_carry() -> None:
+    plan = plan_of(0, 0, 0)
+    book = LineBook(plan.peers[0])
+    played(book, plan, 4.0)
+    demand = demand_of(plan)
+    known = book.known(plan.peers)
+    for index in (1, 2):
+        assert known.lines[plan.peers[index]].up == pytest.approx(demand.up_bytes[index] / 4, rel=0.01)
+
+
+@pytest.mark.parametrize("changes", [{"versions": (0, 1, 0)}, {"missing": ((peer_ids(3)[1], 4),)}])
+def test_a_round_in_which_something_went_wrong_proves_nothing(changes: dict[str, Any]) -> None:
+    plan = plan_of(0, 0, 0)
+    book = LineBook(plan.peers[0])
+    played(book, plan, 4.0, **changes)
+    assert book.known(plan.peers).lines == {}
+
+
+def test_whoever_kept_a_round_waiting_is_taken_at_its_word_no_longer() -> None:
+    plan = plan_of(0, 0, 0)
+    me, slow, other = plan.peers
+    book = LineBook(me)
+    played(book, plan, 8.0)
+    boast = Rates(100 * MEGA, 100 * MEGA)
+    for peer in (slow, other):
+        book.heard(peer, LineFacts(boast))
+    seen = int(demand_of(plan).up_bytes[1] / 8)
+    assert book.known(plan.peers).lines[slow].up == pytest.approx(2 * seen, rel=0.01)
+    believing = msgspec.structs.replace(plan, lines=(Rates(2 * seen, 2 * seen),) * 3)
+    played(book, believing, 8.0, last=slow)
+    lines = book.known(plan.peers).lines
+    assert lines[slow].up == pytest.approx(seen, rel=0.01)
+    assert lines[other].up == pytest.approx(2 * seen, rel=0.01), "the other is not blamed"
+    modest = msgspec.structs.replace(plan, lines=tuple(lines[peer] for peer in plan.peers))
+    for _ in range(DOUBT_FIRST):
+        played(book, modest, 8.0)
+    assert book.known(plan.peers).lines[slow].up == pytest.approx(1.15 * seen, rel=0.05), "and gets a small chance"
+
+
+def test_own_claims_of_late_stand_for_a_while() -> None:
+    plan = plan_of(0, 0)
+    book = LineBook(plan.peers[0])
+    for rate in (8 * MEGA, 2 * MEGA):
+        book.begun(plan, 0.0)
+        for look in range(9):
+            flows = [Glance(i, plan.peers[1], int(rate / 2 * look * LOOK_S), 0, waiting=True) for i in (1, 2)]
+            flows.append(Glance(3, peer_ids(9)[8], int(rate / 2 * look * LOOK_S), 0, waiting=True))
+            book.meter.look(look * LOOK_S, flows)
+        book.finished(plan, outcome(plan, 1.0), 1.0)
+    assert book.own.up == pytest.approx(1.5 * 2 * MEGA, rel=0.05)
+    assert book.claimed.up == pytest.approx(1.5 * 8 * MEGA, rel=0.05)
+
+
+def test_the_person_s_limit_holds_at_once() -> None:
+    book = LineBook(peer_ids(1)[0])
+    book._up.learn(8.0 * MEGA, pressed=True)
+    book.meter.cap_up = 1.0 * MEGA
+    assert book.own.up == MEGA
+
+
+def test_strangers_cannot_make_a_book_grow() -> None:
+    book = LineBook(peer_ids(1)[0])
+    for number in range(PEERS_MAX + 50):
+        book.heard(PeerId(number.to_bytes(32, "big")), LineFacts(Rates(1, 1)))
+    assert len(book._facts) == PEERS_MAX
+    book.forget([PeerId((5).to_bytes(32, "big"))])
+    assert len(book._facts) == 1
+
+
+def test_for_whom_a_round_waits() -> None:
+    plan = plan_of(MEGA, MEGA, MEGA, MEGA, MEGA)
+    a, b, c, d, e = plan.peers
+    waits = Waits(plan, 0.0)
+    for chunk in range(CHUNKS_LEAST):
+        part = Part(plan.round, 0, 0, chunk, memoryview(b""))
+        mean = Mean(plan.round, 0, 0, chunk, b"", memoryview(b""))
+        waits.saw(b, part, [], 1.0)
+        waits.saw(c, part, [Send(b, mean)], 2.0)
+    assert waits.kept_waiting(10.0) == {c}
+    means = Waits(plan, 0.0)
+    for share, at in ((1, 3.0), (2, 4.0), (3, 3.5), (4, 9.9)):
+        means.saw(plan.peers[share], Mean(plan.round, share, 0, 0, b"", memoryview(b"")), [], at)
+    assert means.kept_waiting(10.0) == {e}
+    assert means.kept_waiting(4.2) == set(), "all were done at about the same time"
+    assert Waits(plan, 0.0).kept_waiting(5.0) == set()
+    assert a != d

@@ -1,0 +1,78 @@
+"""Gifts, helpers and sums that depend on nothing but who is in them."""
+
+import msgspec
+import numpy as np
+import pytest
+
+from core.averaging.codecs import CODECS
+from core.averaging.outcome import Outcome, RoundFinished
+from core.averaging.topologies.butterfly import Butterfly
+from core.averaging.topologies.giving import Giving
+from core.base.trace import Trace
+from tests.unit.averaging.pump import Round, make_plan
+
+
+def outcomes(round_: Round) -> list[Outcome]:
+    return [e.outcome for events in round_.pump.events.values() for e in events if isinstance(e, RoundFinished)]
+
+
+def test_a_gift_is_a_part_of_the_contribution_and_no_loss() -> None:
+    plan = msgspec.structs.replace(make_plan([3, 5, 2], 16 * 300), gifts=(256, 100, 0))
+    round_ = Round(plan).run()
+    giving = Giving(plan)
+    first, *rest = outcomes(round_)
+    assert len(rest) == 2
+    assert not first.missing
+    assert dict(first.contributors) == {plan.peers[0]: 3, plan.peers[1]: 5}
+    for chunk in range(plan.chunk_total):
+        members = [m for m in range(3) if giving.gives(m, chunk)]
+        weights = [plan.members[m].samples for m in members]
+        span = plan.span(chunk)
+        expected = np.average(round_.before[members, span].astype(np.float64), axis=0, weights=weights)
+        np.testing.assert_allclose(round_.results[2][span], expected, rtol=0, atol=1e-6)
+    given = sum(giving.gives(1, chunk) for chunk in range(plan.chunk_total))
+    assert given == giving.planned(1)
+    assert first.present == (plan.chunk_total, given)
+    assert first.samples == 3 + -(-5 * given // plan.chunk_total)
+
+
+@pytest.mark.parametrize("helper", [0, 1, 2, 3])
+def test_a_helper_reduces_and_may_lead_without_vectors(helper: int) -> None:
+    samples = [4, 5, 6, 7]
+    samples[helper] = 0
+    plan = make_plan(samples, 16 * 40)
+    members = list(plan.members)
+    members[helper] = msgspec.structs.replace(members[helper], receives=False)
+    plan = msgspec.structs.replace(plan, members=tuple(members))
+    round_ = Round(plan)
+    me = plan.peers[helper]
+    machine = Butterfly(me, plan, contribution=None, result=None, trace=Trace(), room_bytes=16 * 10 * 4)
+    round_.machines[me] = machine
+    round_.pump.run()
+    ended = outcomes(round_)
+    assert len(ended) == 4
+    assert len({(o.fingerprint, o.contributors, o.present, o.samples, o.loss) for o in ended}) == 1
+    others = [m for m in range(4) if m != helper]
+    expected = np.average(round_.before[others].astype(np.float64), axis=0, weights=[samples[m] for m in others])
+    for m in others:
+        np.testing.assert_allclose(round_.results[m], expected, rtol=0, atol=1e-6)
+
+
+def test_a_share_beyond_a_helpers_memory_is_left_to_others() -> None:
+    plan = make_plan([4, 5, 0], 16 * 30)
+    members = (*plan.members[:2], msgspec.structs.replace(plan.members[2], receives=False))
+    plan = msgspec.structs.replace(plan, members=members)
+    round_ = Round(plan)
+    me = plan.peers[2]
+    round_.machines[me] = Butterfly(me, plan, contribution=None, result=None, trace=Trace(), room_bytes=100)
+    round_.pump.run()
+    assert len(outcomes(round_)) == 2
+
+
+@pytest.mark.parametrize("codec", sorted(CODECS))
+def test_the_mean_does_not_depend_on_who_reduces_nor_on_what_comes_first(codec: str) -> None:
+    plan = make_plan([3, 5, 2, 9], 16 * 40, codec=codec)
+    other = msgspec.structs.replace(plan, chunks=(40, 0, 0, 0))
+    rows = [Round(p, seed=7).run().results[0].tobytes() for p in (plan, other)]
+    round_ = Round(plan, seed=7, delay_s=(0.0, 0.3)).run()
+    assert len({*rows, *(row.tobytes() for row in round_.results)}) == 1

@@ -1,0 +1,153 @@
+"""A round on a grid: exact for every number of peers, and one mean whoever dies."""
+
+import os
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
+from core.base.ids import PeerId
+from tests.unit.averaging.pump import Pump, Round, make_plan
+
+GRID_ROUNDS = int(os.environ.get("POTLUCK_GRID_ROUNDS", "6"))
+"""Rounds of each kind in which somebody dies."""
+SIZES = [(n, s) for n in (4, 5, 6, 7, 8, 9, 11, 16, 17, 23, 27, 30) for s in (2, 3, 4) if n >= 1 << s]
+
+
+def ends(round_: Round) -> tuple[dict[PeerId, Outcome], dict[PeerId, str]]:
+    finished, failed = {}, {}
+    for peer, events in round_.pump.events.items():
+        for event in events:
+            if isinstance(event, RoundFinished):
+                finished[peer] = event.outcome
+            if isinstance(event, RoundFailed):
+                failed[peer] = event.reason
+    return finished, failed
+
+
+def a_round(peers: int, stages: int, *, seed: int = 0, numel: int = 100, codec: str = "raw", **pump: Any) -> Round:
+    random = Random(seed)
+    samples = [random.randint(1, 50) for _ in range(peers)]
+    plan = make_plan(samples, numel, stages=stages, codec=codec, number=seed % 256)
+    return Round(plan, seed=seed, **pump)
+
+
+def the_mean(round_: Round, members: list[int]) -> np.ndarray:
+    weights = [round_.plan.members[member].samples for member in members]
+    return np.average(round_.before[members].astype(np.float64), axis=0, weights=weights)
+
+
+def check_one_mean(round_: Round) -> tuple[dict[PeerId, Outcome], dict[PeerId, str]]:
+    """Everybody alive has ended once; who has a mean has the same one, under the same name."""
+    finished, failed = ends(round_)
+    for peer, events in round_.pump.events.items():
+        assert len(events) == 1 or (not events and peer in round_.pump.dead | round_.pump.frozen), "one end each"
+    assert np.array_equal(round_.before, round_.vectors)
+    alive = {peer: outcome for peer, outcome in finished.items() if peer not in round_.pump.dead}
+    assert len({(o.fingerprint, o.contributors, o.missing, o.samples, o.loss) for o in alive.values()}) <= 1
+    assert len({round_.results[round_.plan.peers.index(peer)].tobytes() for peer in alive}) <= 1
+    return alive, {peer: reason for peer, reason in failed.items() if peer not in round_.pump.dead}
+
+
+def check_survivors_mean(round_: Round, outcome: Outcome, peer: PeerId) -> None:
+    """Where nothing is missing in part, the mean is exactly that of the contributors."""
+    partly = {p for p, chunks in outcome.missing if chunks < outcome.chunk_total}
+    if partly:
+        return
+    peers = round_.plan.peers
+    contributors = [peers.index(p) for p, _ in outcome.contributors]
+    np.testing.assert_allclose(round_.results[peers.index(peer)], the_mean(round_, contributors), atol=1e-5)
+
+
+@pytest.mark.parametrize(("peers", "stages"), SIZES)
+def test_everybody_gets_the_mean_of_all(peers: int, stages: int) -> None:
+    round_ = a_round(peers, stages, seed=peers).run()
+    alive, failed = check_one_mean(round_)
+    assert not failed
+    assert len(alive) == peers
+    outcome = alive[round_.plan.peers[0]]
+    assert outcome.missing == ()
+    assert outcome.contributors == tuple((PeerId(m.peer), m.samples) for m in round_.plan.members)
+    weights = [member.samples for member in round_.plan.members]
+    assert outcome.loss == pytest.approx(np.average([m.loss for m in round_.plan.members], weights=weights))
+    check_survivors_mean(round_, outcome, round_.plan.peers[0])
+    assert sum(machine.repeated for machine in round_.machines.values()) == 0
+
+
+def test_some_have_no_samples_and_vectors_travel_as_halves() -> None:
+    plan = make_plan([3, 0, 5, 2, 0, 4, 1, 7, 0, 9], 200, stages=2, codec="fp16")
+    round_ = Round(plan, seed=3).run()
+    alive, _ = check_one_mean(round_)
+    assert len(alive) == 10
+    giving = [index for index, member in enumerate(plan.members) if member.samples]
+    assert [samples for _, samples in alive[plan.peers[0]].contributors] == [3, 5, 2, 4, 1, 7, 9]
+    np.testing.assert_allclose(round_.results[0], the_mean(round_, giving), atol=4e-3)
+
+
+def test_nobody_has_samples() -> None:
+    round_ = Round(make_plan([0] * 6, 50, stages=2)).run()
+    alive, _ = check_one_mean(round_)
+    assert len(alive) == 6
+    assert not round_.results.any()
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_messages_late_twice_and_mixed_up(seed: int) -> None:
+    round_ = a_round(12, 2, seed=seed, duplicate=0.2, delay_s=(0.0, 0.3), stagger_s=1.0).run()
+    alive, _ = check_one_mean(round_)
+    assert len(alive) == 12
+    assert not alive[round_.plan.peers[0]].missing
+    check_survivors_mean(round_, alive[round_.plan.peers[0]], round_.plan.peers[0])
+
+
+def killing(moments: dict[int, int], notice_s: float | None) -> Any:
+    """Kill peers (by index) when so many messages have been delivered; without notice they are only silent."""
+
+    def before(pump: Pump, peer: PeerId, event: Any) -> None:
+        for index, at in list(moments.items()):
+            if pump.delivered >= at:
+                del moments[index]
+                victim = sorted(pump.machines)[index]
+                if notice_s is None:
+                    pump.frozen.add(victim)
+                else:
+                    pump.kill(victim, notice_s=notice_s)
+
+    return before
+
+
+@pytest.mark.parametrize("notice_s", [0.0, 0.5, None])
+@pytest.mark.parametrize("seed", range(GRID_ROUNDS))
+def test_one_dies_at_any_moment_and_only_its_group_notices(seed: int, notice_s: float | None) -> None:
+    random = Random(seed)
+    moments = {random.randrange(16): random.randrange(1200)}
+    victim = next(iter(moments))
+    round_ = a_round(16, 2, seed=seed, before=killing(moments, notice_s))
+    round_.run()
+    alive, failed = check_one_mean(round_)
+    assert not failed, failed
+    assert len(alive) >= 15
+    peer = next(p for p in alive if round_.plan.peers.index(p) != victim)
+    check_survivors_mean(round_, alive[peer], peer)
+    repeated = {m for p, m in round_.machines.items() if m.repeated and p in alive}
+    last = round_.plan.grid.stages[1][round_.plan.grid.group_of(1, victim)]
+    assert {round_.plan.peers.index(p) for p, m in round_.machines.items() if m in repeated} <= set(last.members)
+
+
+@pytest.mark.parametrize("peers", [4, 7, 9, 12, 16, 20, 27, 32, 64])
+@pytest.mark.parametrize("seed", range(GRID_ROUNDS // 3))
+def test_a_tenth_dies_at_random_moments(peers: int, seed: int) -> None:
+    random = Random(1000 * peers + seed)
+    stages = random.choice([s for s in (2, 3, 4) if peers >= 3**s] or [2])
+    dying = [index for index in range(peers) if random.random() < 0.1]
+    moments = {index: random.randrange(peers * 60) for index in dying}
+    notice_s = random.choice([0.0, 0.3, None])
+    round_ = a_round(peers, stages, seed=seed, before=killing(moments, notice_s)).run()
+    alive, failed = check_one_mean(round_)
+    assert len(alive) + len(failed) >= peers - len(dying)
+    for peer, outcome in list(alive.items())[:1]:
+        check_survivors_mean(round_, outcome, peer)
+    if peers >= 9 and stages < 4:
+        assert len(alive) >= peers // 2, failed

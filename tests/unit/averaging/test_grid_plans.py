@@ -1,0 +1,227 @@
+"""The plans of a grid: what is refused, what everybody makes of the same words, and when a leader makes one."""
+
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import msgspec
+import pytest
+
+from core.averaging.election import make_plan as published
+from core.averaging.events import GroupFormed
+from core.averaging.group import Matchmaker
+from core.averaging.groups.failures import FailureRate
+from core.averaging.groups.plans import butterflies, check_stage_plan, divided, joined, later_plan, outcome_of
+from core.averaging.groups.words import Entry, Holding, StagePlan, stage_round
+from core.averaging.plan import Member, Plan, Rates, Terms, check_plan
+from core.base.ids import Key
+from core.base.manifest import AveragingNumbers
+from core.base.problems import RemoteProblem
+from core.base.trace import Trace
+from tests.unit.averaging.pump import make_plan, peer_ids
+
+NUMBERS = AveragingNumbers(chunk_numel=256)
+PLAN = make_plan([3, 1, 4, 1, 5, 9, 2, 6, 5], 640, stages=2)
+GROUP = PLAN.grid.stages[1][0]
+
+
+def holding(place: int, **fields: Any) -> Holding:
+    samples = sum(PLAN.members[member].samples for member in GROUP.blocks[place])
+    return msgspec.structs.replace(Holding(bytes([place]) * 32, samples, 2.0), **fields)
+
+
+def word(**fields: Any) -> StagePlan:
+    entries = tuple(Entry(place[0], number, gives=True) for number, place in enumerate(GROUP.places))
+    plain = StagePlan(PLAN.round, 1, 0, 0, entries, tuple(holding(place) for place in range(3)), ())
+    return msgspec.structs.replace(divided(PLAN, plain, GROUP), **fields)
+
+
+def test_a_good_stage_plan_is_a_butterfly_of_the_blocks_means() -> None:
+    check_stage_plan(PLAN, word(), GROUP)
+    later = later_plan(PLAN, word(), GROUP)
+    assert later.round == stage_round(word())
+    assert later.topology == "butterfly"
+    assert later.stages == 1
+    assert [member.samples for member in later.members] == [held.samples for held in word().holdings]
+    assert sum(later.chunks) == PLAN.chunk_total
+    assert sorted(later.leaders) == [0, 1, 2]
+
+
+STRANGER = next(member for member in range(9) if member not in GROUP.members)
+BAD: dict[str, Callable[[StagePlan], StagePlan]] = {
+    "too few chunks": lambda w: msgspec.structs.replace(w, chunks=(1, 1, 1)),
+    "a share too few": lambda w: msgspec.structs.replace(w, chunks=w.chunks[:2]),
+    "a holding too many": lambda w: msgspec.structs.replace(w, holdings=(*w.holdings, holding(0))),
+    "somebody twice": lambda w: msgspec.structs.replace(w, entries=(w.entries[0], *w.entries[:2])),
+    "not in order": lambda w: msgspec.structs.replace(w, entries=w.entries[::-1]),
+    "gives for another block": lambda w: msgspec.structs.replace(
+        w, entries=(*w.entries[:2], Entry(w.entries[0].member, 2, gives=True))
+    ),
+    "a block that is none": lambda w: msgspec.structs.replace(
+        w, entries=(*w.entries[:2], Entry(w.entries[2].member, 7, gives=True))
+    ),
+    "a stranger as a spare": lambda w: msgspec.structs.replace(
+        w, entries=(*w.entries, Entry(STRANGER, 0, gives=False)), chunks=(*w.chunks, 0)
+    ),
+    "a giver without a holding": lambda w: msgspec.structs.replace(w, holdings=w.holdings[:2]),
+    "more samples than there are": lambda w: msgspec.structs.replace(
+        w, holdings=(holding(0, samples=1 << 20), *w.holdings[1:])
+    ),
+    "others' missing chunks": lambda w: msgspec.structs.replace(
+        w, holdings=(holding(0, missing=((GROUP.blocks[1][0], 3),)), *w.holdings[1:])
+    ),
+    "a loss that is no number": lambda w: msgspec.structs.replace(
+        w, holdings=(holding(0, loss=float("nan")), *w.holdings[1:])
+    ),
+}
+
+
+@pytest.mark.parametrize("how", BAD)
+def test_a_bad_stage_plan_is_refused(how: str) -> None:
+    with pytest.raises(RemoteProblem):
+        check_stage_plan(PLAN, BAD[how](word()), GROUP)
+
+
+def test_who_gives_makes_no_difference_to_the_name_and_what_was_given_does() -> None:
+    name = joined(PLAN, word(), GROUP).fingerprint
+    others = tuple(Entry(block[1], number, gives=True) for number, block in enumerate(GROUP.blocks))
+    assert joined(PLAN, word(entries=others, group=1), GROUP).fingerprint == name
+    lighter = (holding(0, samples=1), *word().holdings[1:])
+    other = (holding(0, fingerprint=b"x" * 32), *word().holdings[1:])
+    names = {joined(PLAN, word(holdings=held), GROUP).fingerprint for held in (lighter, other)}
+    assert len({name, *names}) == 3
+
+
+def test_a_block_that_was_left_out_is_missing_in_the_outcome() -> None:
+    first = GROUP.blocks[0]
+    partly = holding(1, missing=((GROUP.blocks[1][0], 5),))
+    left = word(entries=word().entries[1:], holdings=(partly, holding(2)))
+    outcome = outcome_of(PLAN, joined(PLAN, left, GROUP), left_out=(), seconds=1.0, payload_bytes=0)
+    lacking = {PLAN.peers.index(peer): chunks for peer, chunks in outcome.missing}
+    assert lacking == {**dict.fromkeys(first, PLAN.chunk_total), GROUP.blocks[1][0]: 5}
+    assert {PLAN.peers.index(peer) for peer, _ in outcome.contributors} == set(range(9)) - set(first)
+    assert outcome.samples == sum(m.samples for i, m in enumerate(PLAN.members) if i not in first)
+
+
+def terms(plan: Plan, me: int = 0) -> Terms:
+    return Terms(
+        round=plan.round,
+        epoch=plan.epoch,
+        lineage=plan.lineage,
+        me=plan.peers[me],
+        samples=plan.members[me].samples,
+        numel=plan.numel,
+        chunk_numel=plan.chunk_numel,
+        codec=plan.codec,
+        topology="butterfly",
+        stall_timeout_s=plan.stall_timeout_s,
+        round_timeout_s=plan.round_timeout_s,
+    )
+
+
+def test_a_plan_of_a_grid_is_checked_group_by_group() -> None:
+    check_plan(PLAN, terms(PLAN))
+    assert [sum(plan.chunks) for plan in butterflies(PLAN)] == [PLAN.chunk_total] * 3
+    one, *_, other = sorted(range(9), key=lambda member: PLAN.grid.group_of(0, member))
+    moved = list(PLAN.chunks)
+    moved[one] -= 1
+    moved[other] += 1
+    for bad in (
+        {"chunks": tuple(moved)},
+        {"topology": "butterfly"},
+        {"stages": 1},
+        {"stages": 4},
+    ):
+        with pytest.raises(RemoteProblem):
+            check_plan(msgspec.structs.replace(PLAN, **bad), terms(PLAN))
+
+
+def members(count: int, **fields: Any) -> list[Member]:
+    return [Member(peer, 1 + number, 1.0, **fields) for number, peer in enumerate(peer_ids(count))]
+
+
+def a_plan(chosen: list[Member], **more: Any) -> Plan:
+    return published(
+        chosen,
+        NUMBERS,
+        round_=b"n" * 32,
+        key=Key(bytes(32)),
+        leader=chosen[0].peer,
+        state=(3, bytes(32), 0),
+        numel=256 * 40,
+        topology="butterfly",
+        **more,
+    )
+
+
+def test_the_shares_of_a_grid_follow_the_lines_within_each_group() -> None:
+    chosen = members(9)
+    lines = {m.peer: Rates(10**6 * (1 + number % 3), 10**7) for number, m in enumerate(chosen)}
+    plan = a_plan(chosen, lines=lines, stages=2)
+    assert (plan.topology, plan.stages) == ("grid", 2)
+    for group in butterflies(plan):
+        assert sum(group.chunks) == 40
+        assert group.lines == tuple(lines[peer] for peer in group.peers)
+        fast, slow = max(group.lines, key=lambda r: r.up), min(group.lines, key=lambda r: r.up)
+        if fast.up > slow.up:
+            assert group.chunks[group.lines.index(fast)] > group.chunks[group.lines.index(slow)]
+
+
+def test_a_grid_is_of_those_who_need_the_mean() -> None:
+    helper = Member(b"\xff" * 32, 0, 0.0, receives=False)
+    plan = a_plan([*members(8), helper], stages=2)
+    assert plan.stages == 2
+    assert len(plan.members) == 8
+    assert helper.peer not in plan.peers
+    one = a_plan([*members(3), helper], stages=2)
+    assert (one.stages, len(one.members)) == (1, 4)
+    assert a_plan([helper, *members(8)], stages=2).stages == 1, "its leader would not be in it"
+
+
+def test_no_grid_where_the_codec_needs_feedback(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.averaging.election.FEEDBACK", frozenset({"raw"}))
+    assert a_plan(members(8), stages=2).stages == 1
+
+
+@pytest.mark.parametrize(("failing", "stages"), [(0, 1), (40, 2)])
+def test_a_leader_makes_a_grid_when_peers_fail_often(failing: int, stages: int) -> None:
+    failures = FailureRate()
+    failures.saw(members=200, failed=failing)
+    me = peer_ids(1)[0]
+    leader = Matchmaker(
+        me,
+        run_id=b"r" * 32,
+        numel=1000,
+        numbers=NUMBERS,
+        random=Random(1),
+        trace=Trace(),
+        failures=failures,
+    )
+    outputs = leader.look(0, bytes(32), [me], now=0.0)
+    gathering = leader._gathering
+    assert gathering is not None
+    for member in members(12):
+        gathering.ready[member.peer] = member  # type: ignore[index]
+    outputs = leader.offer(gathering.round, 1, 1.0, now=0.1)
+    plan = next(output.plan for output in outputs if isinstance(output, GroupFormed))
+    assert plan.stages == stages
+    check_plan(plan, terms(plan, plan.peers.index(me)))
+
+
+def test_the_failure_rate_counts_those_whose_contribution_lacks_something() -> None:
+    outcome = outcome_of(
+        PLAN,
+        Holding(bytes(32), 30, 1.0, missing=((2, 1), (5, PLAN.chunk_total))),
+        left_out=(),
+        seconds=1.0,
+        payload_bytes=0,
+    )
+    counted, expected = FailureRate(), FailureRate()
+    counted.finished(PLAN, outcome)
+    expected.saw(members=9, failed=2)
+    assert counted.value == expected.value
+    given = msgspec.structs.replace(PLAN, gifts=(256, 256, 128, *[256] * 6))
+    counted, expected = FailureRate(), FailureRate()
+    counted.finished(given, outcome)
+    expected.saw(members=8, failed=1)
+    assert counted.value == expected.value

@@ -1,0 +1,272 @@
+"""Lines: measured, estimated, told and doubted."""
+
+import contextlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.averaging.lines.doubt import TRUST, Witnessed, believed, slow_pairs
+from core.averaging.lines.estimate import GROWTH, HOLD_FIRST, IDLE_ROUNDS, TRIAL, Estimate
+from core.averaging.lines.facts import (
+    HELD_MAX,
+    RATE_LEAST,
+    SEEN_MAX,
+    LineFacts,
+    decode_facts,
+    encode_facts,
+    facts_of,
+    from_level,
+    to_level,
+)
+from core.averaging.lines.meter import FLOWS_MAX, LOOK_S, Glance, Meter
+from core.averaging.plan import Rates
+from core.base.ids import PeerId, hashed_key
+from core.base.problems import WireProblem
+from core.dht.messages import VALUE_BYTES_MAX
+
+MEGA = 1e6
+
+
+def peer(number: int) -> PeerId:
+    return PeerId(hashed_key(b"line", number.to_bytes(4, "big")))
+
+
+class Line:
+    """Flows that move at given rates, as a meter sees them."""
+
+    def __init__(self, flows: int) -> None:
+        self.meter = Meter()
+        self.now = 50.0
+        self.left = [0.0] * flows
+        self.arrived = [0.0] * flows
+        self.look([False] * flows)
+
+    def look(self, waiting: list[bool]) -> None:
+        flows = zip(self.left, self.arrived, waiting, strict=True)
+        self.meter.look(
+            self.now, [Glance(i, peer(i), int(left), int(came), waits) for i, (left, came, waits) in enumerate(flows)]
+        )
+
+    def run(self, seconds: float, up: list[float], down: list[float], waiting: list[bool]) -> None:
+        for _ in range(round(seconds / LOOK_S)):
+            self.now += LOOK_S
+            self.left = [before + rate * LOOK_S for before, rate in zip(self.left, up, strict=True)]
+            self.arrived = [before + rate * LOOK_S for before, rate in zip(self.arrived, down, strict=True)]
+            self.look(waiting)
+
+
+def test_the_busiest_half_second_counts_and_whether_all_had_to_wait() -> None:
+    line = Line(2)
+    line.run(2.0, [MEGA, MEGA], [0.0, 3 * MEGA], [False, False])
+    line.run(1.0, [3 * MEGA, 2 * MEGA], [MEGA, MEGA], [True, True])
+    line.run(2.0, [0.0, 0.0], [0.0, 0.0], [False, False])
+    seen = line.meter.harvest()
+    assert seen.up == pytest.approx(5 * MEGA, rel=0.01)
+    assert seen.down == pytest.approx(3 * MEGA, rel=0.01)
+    assert seen.pressed
+    assert line.meter.harvest().up == 0.0, "what was harvested is gone"
+
+
+def test_a_line_is_not_pressed_where_one_slow_receiver_makes_bytes_wait() -> None:
+    line = Line(2)
+    line.run(2.0, [MEGA, 4 * MEGA], [0.0, 0.0], [True, False])
+    seen = line.meter.harvest()
+    assert not seen.pressed
+    assert seen.held == {peer(0): pytest.approx(MEGA, rel=0.1)}
+
+
+def test_a_burst_into_a_buffer_is_not_taken_for_a_line() -> None:
+    """256 KiB that leave at once, every second: a half second of it is the most that counts."""
+    line = Line(1)
+    for _ in range(4):
+        line.run(LOOK_S, [262_144 / LOOK_S], [0.0], [False])
+        line.run(1.0 - LOOK_S, [0.0], [0.0], [False])
+    assert line.meter.harvest().up <= 2 * 262_144 * 1.01
+
+
+def test_bytes_that_wait_for_one_peer_alone_may_be_its_fault() -> None:
+    line = Line(2)
+    line.run(2.0, [MEGA, 0.0], [0.0, 0.0], [True, False])
+    seen = line.meter.harvest()
+    assert (seen.pressed, seen.alone) == (True, True)
+    estimate = Estimate()
+    estimate.learn(4 * MEGA, pressed=True)
+    estimate.learn(seen.up, pressed=True, alone=True)
+    assert estimate.offer == 4 * MEGA
+    estimate.learn(seen.up, pressed=True, alone=True)
+    assert estimate.offer == pytest.approx(MEGA, rel=0.01)
+
+
+def test_a_stint_shorter_than_a_window_counts_as_a_whole() -> None:
+    line = Line(1)
+    line.run(2 * LOOK_S, [4 * MEGA], [MEGA], [True])
+    seen = line.meter.harvest()
+    assert seen.up == pytest.approx(4 * MEGA, rel=0.01)
+    assert seen.pressed
+
+
+def test_a_slow_line_is_measured_over_the_whole_stint() -> None:
+    line = Line(1)
+    line.run(20.0, [4000.0], [5000.0], [True])
+    seen = line.meter.harvest()
+    assert (seen.up, seen.down) == (pytest.approx(4000, rel=0.01), pytest.approx(5000, rel=0.01))
+
+
+def test_too_little_tells_nothing() -> None:
+    line = Line(1)
+    line.run(1.0, [1000.0], [1000.0], [False])
+    seen = line.meter.harvest()
+    assert (seen.up, seen.down, seen.pressed) == (0.0, 0.0, False)
+
+
+def test_no_more_is_offered_than_the_person_allows() -> None:
+    line = Line(1)
+    line.meter.cap_up, line.meter.cap_down = MEGA, 2 * MEGA
+    line.run(2.0, [4 * MEGA], [9 * MEGA], [False])
+    seen = line.meter.harvest()
+    assert (seen.up, seen.down, seen.pressed) == (MEGA, 2 * MEGA, True)
+
+
+def test_flows_come_and_go_and_begin_anew() -> None:
+    meter = Meter()
+    for number in range(40):
+        flow = Glance(number // 8, peer(0), 1_000_000 * (number % 8), 0, waiting=True)
+        meter.look(number * LOOK_S, [flow])
+    assert meter.harvest().up <= 8 * MEGA * 1.01
+    meter.look(100.0, [Glance(i, peer(i), 0, 0, waiting=False) for i in range(FLOWS_MAX + 10)])
+    assert len(meter._flows) == FLOWS_MAX
+
+
+# --- the estimate ---
+
+
+def live_with(estimate: Estimate, true: float, *, rounds: int, sees_limit: bool) -> list[float]:
+    """Rounds in which the plan asks for all that is offered, and nothing but this line can be late."""
+    offers = []
+    for _ in range(rounds):
+        asked = estimate.offer
+        moved = min(asked or true / 3, true)
+        pressed = sees_limit and asked >= true
+        estimate.learn(moved, pressed=pressed, asked=asked, late=asked > 1.25 * true)
+        offers.append(estimate.offer)
+    return offers
+
+
+@pytest.mark.parametrize("sees_limit", [True, False])
+@pytest.mark.parametrize("true", [3e4, 1e6, 7e7])
+def test_an_estimate_finds_its_line_and_stays_there(true: float, *, sees_limit: bool) -> None:
+    offers = live_with(Estimate(), true, rounds=40, sees_limit=sees_limit)
+    assert all(0.95 * true <= offer <= TRIAL * 1.01 * true for offer in offers[8:])
+    assert max(offers) <= GROWTH * true
+
+
+def test_an_estimate_comes_down_at_once_and_up_again() -> None:
+    estimate = Estimate()
+    live_with(estimate, 8 * MEGA, rounds=10, sees_limit=True)
+    live_with(estimate, 2 * MEGA, rounds=1, sees_limit=True)
+    assert estimate.offer == pytest.approx(2 * MEGA, rel=0.01)
+    offers = live_with(estimate, 8 * MEGA, rounds=30, sees_limit=False)
+    assert offers[-1] == pytest.approx(8 * MEGA, rel=TRIAL - 1 + 0.01)
+
+
+def test_without_a_test_the_estimate_stays_and_then_fades() -> None:
+    estimate = Estimate()
+    estimate.learn(4 * MEGA, pressed=True)
+    for _ in range(IDLE_ROUNDS - 1):
+        estimate.learn(MEGA, asked=MEGA)
+    assert estimate.offer == 4 * MEGA
+    for _ in range(100):
+        estimate.learn(MEGA, asked=MEGA)
+    assert estimate.level == pytest.approx(MEGA, rel=0.1)
+
+
+def test_a_limit_is_not_tried_again_too_often() -> None:
+    estimate = Estimate()
+    late = 0
+    for _ in range(100):
+        asked = estimate.offer
+        moved = min(asked or 0.4 * MEGA, MEGA)
+        tried = asked > 1.05 * MEGA
+        late += tried
+        estimate.learn(moved, asked=asked, late=tried)
+    assert late <= 100 / HOLD_FIRST / 2
+
+
+# --- facts ---
+
+
+@given(st.floats(min_value=RATE_LEAST, max_value=2.5e9))
+def test_a_rate_survives_as_one_byte(rate: float) -> None:
+    assert from_level(to_level(rate)) == pytest.approx(rate, rel=0.034)
+
+
+def test_levels_at_their_ends() -> None:
+    assert to_level(0.0) == to_level(float("nan")) == to_level(RATE_LEAST / 2) == 0
+    assert to_level(float("inf")) == to_level(1e18) == 255
+    assert from_level(0) == 0.0
+
+
+def test_the_largest_record_fits_and_survives() -> None:
+    seen = {peer(i): (1e9 * (i + 1), 3e5) for i in range(2 * SEEN_MAX)}
+    facts = facts_of(Rates((1 << 50) - 1, (1 << 50) - 1), seen, [(peer(i), 1e5 * (1 + i)) for i in range(40)])
+    data = encode_facts(facts)
+    assert len(data) <= VALUE_BYTES_MAX
+    assert decode_facts(data) == facts
+    assert len(facts.seen) == SEEN_MAX
+    assert [held.peer for held in facts.held] == [peer(i)[:4] for i in range(HELD_MAX)], "the slowest first"
+
+
+def test_half_a_peer_is_no_facts() -> None:
+    with pytest.raises(WireProblem):
+        decode_facts(encode_facts(LineFacts(Rates(), b"12345")))
+
+
+@given(st.binary(max_size=200))
+def test_garbage_is_no_facts(data: bytes) -> None:
+    with contextlib.suppress(WireProblem):
+        assert isinstance(decode_facts(data), LineFacts)
+
+
+# --- doubt ---
+
+
+def rates(*all_of_them: Witnessed) -> tuple[int, ...]:
+    return believed(all_of_them)
+
+
+def test_a_word_counts_up_to_twice_what_was_seen() -> None:
+    seen = Witnessed(claim=5 * MEGA, best=4 * MEGA)
+    assert rates(seen, Witnessed(claim=1e11, best=3 * MEGA)) == (5 * MEGA, TRUST * 3 * MEGA)
+    assert rates(seen, Witnessed(claim=1e11, best=3 * MEGA, trust=1.0)) == (5 * MEGA, 3 * MEGA)
+    assert rates(seen, Witnessed(claim=1e11)) == (5 * MEGA, 4 * MEGA), "a stranger is no better than the best"
+    assert rates(Witnessed(claim=1e11), Witnessed(claim=1e6)) == (0, 0), "where nothing is seen, nothing is believed"
+
+
+def test_too_modest_a_word_does_not_count_either() -> None:
+    assert rates(Witnessed(claim=10, best=4 * MEGA, floor=3 * MEGA)) == (3 * MEGA,)
+    assert rates(Witnessed(claim=0, best=4 * MEGA, floor=MEGA)) == (4 * MEGA,)
+
+
+@given(
+    st.lists(st.floats(min_value=1e3, max_value=1e9), min_size=2, max_size=12),
+    st.floats(min_value=0, max_value=1e12),
+)
+def test_no_single_witness_talks_a_line_up_or_down(honest: list[float], lie: float) -> None:
+    """With one liar among the witnesses the line lies between the honest ones' least and greatest word."""
+    claim = 1e13
+    [with_lie] = rates(Witnessed(claim=claim, told=[*honest, lie]))
+    assert TRUST * min(honest) * 0.999 - 1 <= with_lie <= TRUST * max(honest) * 1.001
+    [own] = rates(Witnessed(claim=claim, best=5 * MEGA, told=[lie]))
+    assert own == TRUST * 5 * MEGA, "one alone counts for nothing"
+
+
+def test_pairs_are_slow_where_both_say_so() -> None:
+    a, b, c = peer(1), peer(2), peer(3)
+    lines = {p: Rates(int(8 * MEGA), int(8 * MEGA)) for p in (a, b, c)}
+    both = {(a, b): MEGA, (b, a): 0.5 * MEGA}
+    assert slow_pairs(both, lines) == {(a, b): MEGA, (b, a): 0.5 * MEGA}
+    assert slow_pairs({(a, b): MEGA}, lines) == {}, "one alone may lie"
+    fair = {(a, b): 4 * MEGA, (b, a): 4 * MEGA}
+    assert slow_pairs(fair, lines) == {}, "each has its part of the other's line"
+    assert slow_pairs({**both, (a, peer(9)): 1.0, (peer(9), a): 1.0}, lines).keys() == both.keys()

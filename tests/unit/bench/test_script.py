@@ -1,0 +1,44 @@
+"""Scripts that measure rivals: their figures, and what becomes of those that fail."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+import pytest
+
+from core.base.problems import BadInput, Problem
+from core.bench.averaging_rivals import median_of
+from core.bench.script import figures_of
+
+
+def figures(folder: Path, code: str, limit_s: float = 30.0) -> dict[str, object]:
+    script = folder / "measure.py"
+    script.write_text(code)
+    return asyncio.run(figures_of(Path(sys.executable), script, ["7"], limit_s=limit_s))
+
+
+def test_the_last_object_counts(tmp_path):
+    code = 'import sys\nprint(\'{"a": 1}\')\nprint(\'{"a": \' + sys.argv[1] + "}")\nprint("done")'
+    assert figures(tmp_path, code) == {"a": 7}
+
+
+def test_a_script_that_prints_nothing_is_told(tmp_path):
+    with pytest.raises(Problem, match="printed no figures"):
+        figures(tmp_path, "print('nothing')")
+
+
+def test_a_script_that_hangs_is_ended(tmp_path):
+    with pytest.raises(Problem, match="too long"):
+        figures(tmp_path, "import time\ntime.sleep(600)", limit_s=0.5)
+
+
+def test_a_script_that_is_not_there_is_told(tmp_path):
+    with pytest.raises(BadInput):
+        asyncio.run(figures_of(Path(sys.executable), tmp_path / "none.py", [], limit_s=1.0))
+
+
+@pytest.mark.parametrize(
+    ("spread", "median"), [({"med": 2, "min": 1, "max": 3}, 2.0), (None, None), ({}, None), (3, 3.0)]
+)
+def test_medians_are_found(spread, median):
+    assert median_of(spread) == median

@@ -1,0 +1,28 @@
+"""What a receipt gives credit for."""
+
+from msgspec.structs import replace
+
+from core.averaging.receipts import Deed, Receipt
+from core.ledger.credits import Credit, credits_of
+from tests.unit.ledger.examples import PEERS, RELAY, receipt
+
+
+def test_who_only_reduces_or_relays_is_credited_too():
+    found = credits_of(receipt(1, relayed_bytes=50))
+    assert found == {
+        PEERS[0]: Credit(samples=10, rounds=1),
+        PEERS[1]: Credit(samples=20, rounds=1, reduced=300),
+        PEERS[2]: Credit(rounds=1, reduced=700),
+        RELAY: Credit(relayed_bytes=100),
+    }
+
+
+def test_who_did_nothing_gets_nothing():
+    plain = receipt(1)
+    idle = replace(plain.statement, deeds=(*plain.statement.deeds, Deed(b"z" * 32, 0, 0, 0)))
+    assert b"z" * 32 not in credits_of(Receipt(idle, plain.attestations))
+
+
+def test_credits_add_up():
+    one = Credit(samples=1, rounds=2, reduced=3, relayed_bytes=4)
+    assert one + one == Credit(samples=2, rounds=4, reduced=6, relayed_bytes=8)

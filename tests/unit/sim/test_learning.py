@@ -1,0 +1,108 @@
+"""Fleets that nobody has told their lines."""
+
+import msgspec
+import pytest
+
+from core.averaging.balance.fleet import Line
+from core.averaging.lines.book import LineBook
+from core.averaging.lines.facts import LineFacts, mark_of, to_level
+from core.averaging.plan import Rates
+from core.base.ids import PeerId
+from core.sim.rounds.fleet_plan import Task
+from core.sim.rounds.learning import Learning, Lesson, Tongue, honest
+
+MBIT = 1e6 / 8
+TASK = Task(numel=400_000, chunk_numel=2048)
+
+
+def line(up: float, down: float | None = None, **flags: bool) -> Line:
+    return Line(up_bytes_per_s=up * MBIT, down_bytes_per_s=(down or up) * MBIT, **flags)
+
+
+FLEETS = {
+    "homogeneous": [line(4)] * 4,
+    "heterogeneous": [line(16), line(8), line(4), line(4), line(2)],
+    "homes": [line(4, 40), line(2, 20), line(1, 10), line(8, 8), line(10, 50), line(2, 16)],
+    "helper": [line(4)] * 3 + [line(16, gives=False)],
+    "clients": [line(4, reduces=False)] * 3 + [line(16), line(16)],
+}
+
+
+def settled(lessons: list[Lesson]) -> Lesson:
+    return max(lessons[-3:], key=lambda lesson: lesson.seconds)
+
+
+@pytest.mark.parametrize("name", FLEETS)
+def test_after_some_rounds_the_plan_is_as_good_as_the_true_lines_allow(name: str) -> None:
+    learning = Learning(FLEETS[name], TASK, seed=3)
+    lessons = learning.rounds(8)
+    last = settled(lessons)
+    assert last.ratio <= 1.12, [round(lesson.ratio, 2) for lesson in lessons]
+    assert last.predicted_s == pytest.approx(last.bound_s, rel=0.12)
+    assert not any(lesson.refusals for lesson in lessons), "honest members agree"
+
+
+def test_a_line_that_gets_slower_or_faster_is_followed() -> None:
+    learning = Learning(FLEETS["heterogeneous"], TASK, seed=4)
+    learning.rounds(6)
+    for rate in (2, 1, 40):
+        learning.lines[1] = line(rate)
+        lessons = learning.rounds(8)
+        assert settled(lessons).ratio <= 1.15, [round(lesson.ratio, 2) for lesson in lessons]
+
+
+def lying(liar: PeerId, **changes: object) -> Tongue:
+    def tongue(peer: PeerId, facts: LineFacts) -> LineFacts:
+        if peer != liar:
+            return honest(peer, facts)
+        return msgspec.structs.replace(facts, **changes)
+
+    return tongue
+
+
+def test_a_slow_peer_that_claims_a_great_line_is_believed_for_one_round_at_most() -> None:
+    learning = Learning(FLEETS["homes"], TASK, seed=5)
+    liar = learning.peers[2]
+    learning._tongue = lying(liar, own=Rates(12_500_000_000, 12_500_000_000))
+    lessons = learning.rounds(14)
+    assert settled(lessons).ratio <= 1.12, [round(one.ratio, 2) for one in lessons]
+    assert sum(lesson.ratio > 1.25 for lesson in lessons[1:]) <= 2, [round(one.ratio, 2) for one in lessons]
+    true = learning.lines[2].up_bytes_per_s
+    assert all(lesson.plan.lines[2].up <= 2.2 * true for lesson in lessons[2:])
+
+
+def test_a_fast_peer_that_claims_nothing_is_given_what_it_was_seen_to_carry() -> None:
+    learning = Learning(FLEETS["helper"], TASK, seed=6)
+    learning.rounds(6)
+    before = learning.round()
+    learning._tongue = lying(learning.peers[3], own=Rates(1, 1))
+    after = learning.rounds(3)
+    assert all(lesson.ratio <= before.ratio * 1.1 for lesson in after)
+    assert all(lesson.plan.lines[3].up > 1000 for lesson in after)
+
+
+@pytest.mark.parametrize("told", [0, 255])
+def test_one_slanderer_changes_nothing(told: int) -> None:
+    calm = Learning(FLEETS["helper"], TASK, seed=7)
+    loud = Learning(FLEETS["helper"], TASK, seed=7)
+    victims = b"".join(mark_of(peer) + bytes((told, told)) for peer in loud.peers[1:])
+    loud._tongue = lying(loud.peers[0], packed_seen=victims)
+    for _ in range(6):
+        quiet, noisy = calm.round(), loud.round()
+        assert noisy.plan.lines == quiet.plan.lines
+        assert noisy.seconds == quiet.seconds
+
+
+def test_a_leader_that_was_not_there_goes_by_what_most_have_seen() -> None:
+    learning = Learning(FLEETS["helper"], TASK, seed=8)
+    learning.rounds(6)
+    true = {peer: one.up_bytes_per_s for peer, one in zip(learning.peers, learning.lines, strict=True)}
+    book = LineBook(PeerId(b"n" * 32))
+    for peer, other in learning.books.items():
+        facts = other.facts()
+        if peer == learning.peers[0]:
+            facts = LineFacts(facts.own, b"".join(seen.peer + bytes((to_level(1e9), 1)) for seen in facts.seen))
+        book.heard(peer, facts)
+    known = book.known(learning.peers)
+    for peer in learning.peers[:3]:
+        assert 0.5 * true[peer] <= known.lines[peer].up <= 2.1 * true[peer]

@@ -1,0 +1,75 @@
+"""A peer of whom no plan wants anything stops to compute, and sees now and then whether that has changed."""
+
+from typing import Any
+
+from core.averaging.messages import Call, Wanted
+from core.swarm.assisting import ALONE_S, REFUSED_MAX, TRY_AGAIN, Assisting
+from core.swarm.epoch import Phase
+from core.swarm.orders import Go, Hold, RoundRecord
+from core.swarm.rounds import Committed
+from core.swarm.states import State, StateName
+from tests.unit.swarm.stage import Stage, peer, report_of
+
+
+def name(epoch: int) -> StateName:
+    return StateName(epoch, bytes([epoch]) * 32)
+
+
+def step(stage: Stage, epoch: int, *, samples: int, gives: bool) -> list[Any]:
+    """A round that leads to an epoch is committed, and its step taken; returns what the trainer is told then."""
+    record = RoundRecord(name(epoch), ((peer(1), 60),), 1.0, (), 1.0)
+    stage.actor.epochs.phase = Phase.AVERAGING
+    stage.actor.pending.samples = samples
+    stage.hear(stage.actor._follow([Committed(b"r", record, gives=gives)], stage.now))
+    before = len(stage.said)
+    stage.hear(stage.actor.stepped(State(name(epoch), b"d" * 32, ""), stage.now))
+    return [said for said in stage.said[before:] if isinstance(said, Go | Hold)]
+
+
+def test_a_peer_that_is_refused_holds_still_and_tries_again() -> None:
+    stage = Stage(target_samples=100)
+    stage.ready()
+    stage.actor.pending.samples_per_s = 8.0
+    stage.actor.membership.samples_per_s = lambda state, now: 5.0  # type: ignore[method-assign]
+    epoch = 0
+    for refusal in range(1, REFUSED_MAX + 1):
+        epoch += 1
+        told = step(stage, epoch, samples=40, gives=False)
+        assert told == [Hold() if refusal == REFUSED_MAX else Go()]
+    assert stage.actor._report(stage.now).in_step
+    assert stage.actor._report(stage.now).samples_per_s == 0.0
+    for rest in range(1, TRY_AGAIN + 1):
+        epoch += 1
+        assert step(stage, epoch, samples=0, gives=True) == [Go() if rest == TRY_AGAIN else Hold()]
+    assert step(stage, epoch + 1, samples=40, gives=False) == [Hold()]
+    for _ in range(TRY_AGAIN):
+        stage.actor.assisting.ended(samples=0, gives=True)
+    assert step(stage, epoch + 2, samples=40, gives=True) == [Go()]
+    assert step(stage, epoch + 3, samples=40, gives=False) == [Go()]
+
+
+def test_it_takes_part_in_rounds_and_computes_again_when_nobody_else_does() -> None:
+    stage = Stage(target_samples=100)
+    stage.ready()
+    for epoch in range(1, REFUSED_MAX + 1):
+        step(stage, epoch, samples=40, gives=False)
+    at = name(REFUSED_MAX)
+    stage.read(p1=report_of(at, time=stage.now, samples=200))
+    assert stage.heard_by(1, Call) or stage.heard_by(1, Wanted)
+    assert stage.actor.assisting.active
+    before = len(stage.ordered(Go))
+    for _ in range(2):
+        stage.now += ALONE_S + 0.1
+        assert stage.actor.assisting.active
+        stage.read()
+    assert not stage.actor.assisting.active
+    assert len(stage.ordered(Go)) == before + 1
+
+
+def test_refusals_count_in_a_row_only() -> None:
+    assisting = Assisting()
+    for _ in range(5):
+        for _ in range(REFUSED_MAX - 1):
+            assisting.ended(samples=4, gives=False)
+        assisting.ended(samples=4, gives=True)
+    assert not assisting.active

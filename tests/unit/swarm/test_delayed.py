@@ -1,0 +1,132 @@
+"""A participant whose trainer computes on while a round is averaged: what counts when, and who is waited for."""
+
+import math
+
+import pytest
+
+from core.averaging.messages import Call, Cancelled, Ready, Wanted
+from core.swarm.epoch import Phase
+from core.swarm.membership import Membership
+from core.swarm.orders import Absorb, Collect, RoundRecord
+from core.swarm.rounds import Committed
+from core.swarm.states import State, StateName
+from core.swarm.stragglers import Stragglers
+from tests.unit.swarm.stage import FIRST, Stage, peer, report_of
+from tests.unit.swarm.test_participant import call
+
+NEXT = StateName(1, b"n" * 32)
+RECORD = RoundRecord(NEXT, ((peer(0), 60), (peer(1), 60)), 1.0, (), 1.0)
+
+
+def in_round(stage: Stage) -> bytes:
+    """The contribution of 60 samples is out."""
+    stage.ready()
+    stage.hear(stage.actor.progressed(samples=56, samples_per_s=8.0, loss=1.0, now=stage.now))
+    called = call(stage, 1)
+    stage.hear(stage.actor.collected(called, samples=60, loss=1.0, now=stage.now))
+    assert stage.heard_by(1, Ready) == [Ready(called, 60, 1.0, samples_per_s=8.0)]
+    return called
+
+
+def further(stage: Stage, *, samples: int, ahead: int) -> None:
+    """The trainer says how far it is."""
+    stage.hear(stage.actor.progressed(samples=samples, ahead=ahead, samples_per_s=8.0, loss=1.0, now=stage.now))
+
+
+def counted(stage: Stage) -> int:
+    return stage.actor._report(stage.now).samples
+
+
+def commit(stage: Stage) -> None:
+    stage.actor.epochs.phase = Phase.AVERAGING  # the plan, and the round
+    stage.hear(stage.actor._follow([Committed(stage.ordered(Collect)[-1].round, RECORD)], stage.now))
+    assert stage.ordered(Absorb)
+
+
+def test_what_comes_while_a_round_is_on_counts_for_the_next_step() -> None:
+    stage = Stage(delayed=True)
+    in_round(stage)
+    further(stage, samples=84, ahead=24)
+    assert counted(stage) == 60
+    commit(stage)
+    assert counted(stage) == 24
+    assert not stage.actor._report(stage.now).in_step
+    further(stage, samples=92, ahead=32)
+    assert counted(stage) == 32
+    stage.hear(stage.actor.stepped(State(NEXT, b"d" * 32, ""), stage.now, samples=36, loss=0.5))
+    assert counted(stage) == 36
+    assert stage.actor.pending.loss == 0.5
+    assert stage.actor._report(stage.now).state == NEXT
+    further(stage, samples=40, ahead=0)
+    assert counted(stage) == 40
+
+
+def test_when_a_round_comes_to_nothing_all_counts_for_its_step_again() -> None:
+    stage = Stage(delayed=True)
+    called = in_round(stage)
+    further(stage, samples=84, ahead=24)
+    stage.tell(1, Cancelled(called))
+    assert counted(stage) == 84
+    further(stage, samples=92, ahead=32)  # said before the trainer heard of it
+    assert counted(stage) == 92
+    call(stage, 1, nonce=2)
+    further(stage, samples=96, ahead=0)
+    assert counted(stage) == 96
+
+
+def test_a_batch_that_is_full_when_the_step_is_done_begins_the_next_round_at_once() -> None:
+    stage = Stage(delayed=True, target_samples=100)
+    in_round(stage)
+    commit(stage)
+    stage.read(p1=report_of(NEXT, time=stage.now, samples=70))
+    before = len(stage.heard_by(1, Call)) + len(stage.heard_by(1, Wanted))
+    stage.hear(stage.actor.stepped(State(NEXT, b"d" * 32, ""), stage.now, samples=36, loss=math.nan))
+    assert len(stage.heard_by(1, Call)) + len(stage.heard_by(1, Wanted)) == before + 1
+
+
+@pytest.mark.parametrize("delayed", [True, False])
+def test_a_member_that_still_steps_is_waited_for_a_while(*, delayed: bool) -> None:
+    stage = Stage(delayed=delayed, target_samples=100)
+    in_round(stage)
+    commit(stage)
+    stage.read(
+        p1=report_of(FIRST, time=stage.now, activity="stepping", in_step=False),
+        p2=report_of(NEXT, time=stage.now, samples=200),
+    )
+
+    def asked() -> bool:
+        return any(stage.heard_by(number, kind) for number in (1, 2) for kind in (Call, Wanted))
+
+    stage.hear(stage.actor.stepped(State(NEXT, b"d" * 32, ""), stage.now))
+    assert asked() is not delayed
+    began = stage.now
+    while not asked():
+        stage.wait(0.25)
+        stage.read(
+            p1=report_of(FIRST, time=stage.now, activity="stepping", in_step=False),
+            p2=report_of(NEXT, time=stage.now, samples=200),
+        )
+    assert stage.now - began <= 3.5
+
+
+def test_who_is_waited_for() -> None:
+    members, waiting = Membership(), Stragglers(patience_s=3.0)
+
+    def hear(number: int, state: StateName, at: float, **more: object) -> None:
+        members.heard(peer(number), report_of(state, time=at, **more), expires=at + 20, now=at)
+
+    for number in (1, 2, 3):
+        hear(number, FIRST, 10.0)
+    waiting.committed(RoundRecord(NEXT, ((peer(0), 1), (peer(1), 1), (peer(2), 1)), 1.0, (), 1.0), besides=peer(0))
+    waiting.stepped(10.0)
+    assert waiting.awaits(NEXT, members, 10.0)
+    hear(1, NEXT, 10.5)
+    assert waiting.awaits(NEXT, members, 10.5)
+    hear(2, FIRST, 11.0, in_step=False, activity="idle")  # paused
+    assert not waiting.awaits(NEXT, members, 11.0)  # nor is 3, who was in no round with us
+    hear(2, FIRST, 12.0, in_step=False, activity="stepping")
+    assert waiting.awaits(NEXT, members, 12.0)
+    members.lost(peer(2), 12.5)
+    assert not waiting.awaits(NEXT, members, 12.5)
+    hear(2, FIRST, 18.0)
+    assert not waiting.awaits(NEXT, members, 18.0)

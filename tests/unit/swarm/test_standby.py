@@ -1,0 +1,199 @@
+"""A helper: it holds no state and stands where those who train stand."""
+
+import pytest
+
+from core.averaging.election import attempt_key, make_plan
+from core.averaging.messages import Call, Declined, Ready, Refused
+from core.averaging.plan import Member
+from core.base.ids import hashed_key
+from core.swarm.membership import SILENT_S, Membership
+from core.swarm.orders import RoundLost, RoundRecord
+from core.swarm.participant import HELPER_REST_S, HELPING
+from core.swarm.rounds import Committed
+from core.swarm.standby import OWN_VIEW_S, Standby
+from core.swarm.states import StateName
+from tests.unit.swarm.stage import FIRST, NUMEL, RUN, Stage, peer, report_of
+
+ROOM = 4 * NUMEL
+SECOND = StateName(1, hashed_key(b"second"))
+THIRD = StateName(2, hashed_key(b"third"))
+
+
+def membership(*reports: tuple[int, StateName], now: float = 1000.0, in_step: bool = True) -> Membership:
+    found = Membership()
+    for number, name in reports:
+        found.heard(peer(number), report_of(name, time=now, in_step=in_step), expires=now + 20, now=now)
+    return found
+
+
+def standby(found: Membership) -> Standby:
+    machine = Standby(found)
+    machine.help(ROOM)
+    return machine
+
+
+def test_it_stands_where_most_stand_and_further_where_they_are_even():
+    assert standby(Membership()).look(1000.0) is None
+    assert standby(membership((1, FIRST), (2, FIRST), (3, THIRD))).look(1000.0) == FIRST
+    assert standby(membership((1, FIRST), (2, SECOND))).look(1000.0) == SECOND
+
+
+def test_whoever_takes_no_part_or_is_silent_has_no_vote():
+    assert standby(membership((1, THIRD), in_step=False)).look(1000.0) is None
+    assert standby(membership((1, THIRD))).look(1000.0 + SILENT_S) is None
+
+
+def test_its_own_round_goes_before_old_reports_for_a_while():
+    machine = standby(membership((1, FIRST), (2, FIRST)))
+    machine.committed(SECOND, 1000.0)
+    assert machine.look(1001.0) == SECOND
+    assert standby(membership((1, THIRD))).look(1001.0) == THIRD
+    machine = standby(membership((1, FIRST), now=1010.0))
+    machine.committed(SECOND, 1000.0)
+    assert machine.look(1000.0 + OWN_VIEW_S + 1) == FIRST
+
+
+def test_it_knows_how_long_a_vector_may_be():
+    assert standby(Membership()).numel_max == NUMEL
+    machine = standby(membership((1, FIRST)))
+    machine.help(0)
+    assert not machine.helping
+    assert machine.look(1000.0) is None
+
+
+def helped() -> Stage:
+    stage = Stage()
+    stage.hear(stage.actor.help(ROOM, stage.now))
+    stage.read(p1=report_of(FIRST, time=stage.now), p2=report_of(FIRST, time=stage.now))
+    return stage
+
+
+@pytest.mark.parametrize(("codec", "helps"), [("u8", NUMEL), ("q4", NUMEL // 2), ("adaptive", 0)])
+def test_what_the_codec_asks_for_is_not_there_for_numbers(codec: str, helps: int):
+    """Residuals take room; and without a trainer nobody knows the tensors."""
+    stage = Stage(codec=codec)
+    stage.hear(stage.actor.help(ROOM, stage.now))
+    assert stage.actor.standby.numel_max == helps
+    assert stage.actor.standby.helping == (helps > 0)
+
+
+def test_a_call_is_answered_at_once_without_samples():
+    stage = helped()
+    stage.tell(1, Call(FIRST.epoch, FIRST.lineage, 0, 1, NUMEL))
+    [ready] = stage.heard_by(1, Ready)
+    assert (ready.samples, ready.reduces, ready.receives) == (0, True, False)
+
+
+def test_a_call_at_another_state_is_declined_and_the_reports_are_read_again():
+    stage = helped()
+    stage.tell(1, Call(SECOND.epoch, SECOND.lineage, 0, 1, NUMEL))
+    assert [declined.reason for declined in stage.heard_by(1, Declined)] == ["elsewhere"]
+    stage.wait(1.0)
+    stage.read(p1=report_of(SECOND, time=stage.now), p2=report_of(SECOND, time=stage.now))
+    stage.tell(1, Call(SECOND.epoch, SECOND.lineage, 0, 2, NUMEL))
+    assert len(stage.heard_by(1, Ready)) == 1
+
+
+def test_reports_do_not_draw_it_away_from_a_call_that_it_follows():
+    stage = helped()
+    stage.tell(1, Call(FIRST.epoch, FIRST.lineage, 0, 1, NUMEL))
+    stage.read(p3=report_of(THIRD, time=stage.now), p4=report_of(THIRD, time=stage.now), p5=report_of(THIRD, time=1.0))
+    assert stage.actor.rounds.busy
+    assert not stage.heard_by(1, Declined)
+
+
+@pytest.mark.parametrize("why", ["room", "client", "paused"])
+def test_who_cannot_help_says_so(why):
+    stage = helped()
+    numel = NUMEL
+    if why == "room":
+        numel += 1
+    elif why == "client":
+        stage.actor.rounds.reduces = False
+        stage.read(p1=report_of(FIRST, time=stage.now + 1))
+    else:
+        stage.hear(stage.actor.help(0, stage.now))
+    stage.tell(1, Call(FIRST.epoch, FIRST.lineage, 0, 1, numel))
+    assert [declined.reason for declined in stage.heard_by(1, Declined)] == ["away"]
+    assert not stage.heard_by(1, Ready)
+
+
+def test_it_says_of_itself_that_it_helps_and_takes_no_part():
+    stage = helped()
+    report = stage.actor._report(stage.now)
+    assert (report.helps, report.activity, report.in_step, report.digest) == (True, HELPING, False, b"")
+    assert report.state == FIRST
+    stage.actor.rounds.reduces = False
+    assert not stage.actor._report(stage.now).helps
+
+
+def test_a_call_that_comes_to_nothing_is_no_news_for_the_person():
+    stage = helped()
+    stage.tell(1, Call(FIRST.epoch, FIRST.lineage, 0, 1, NUMEL))
+    stage.wait(30.0)
+    assert not stage.actor.rounds.busy
+    assert not [output for output in stage.said if isinstance(output, RoundLost)]
+
+
+def test_whoever_trains_calls_helpers_wherever_they_stand():
+    stage = Stage(target_samples=1)
+    stage.ready()
+    lost = report_of(THIRD, time=stage.now, in_step=False, helps=True, digest=b"", activity=HELPING)
+    stage.read(p3=lost)
+    stage.hear(stage.actor.progressed(samples=5, samples_per_s=1.0, loss=1.0, now=stage.now))
+    stage.hear(stage.actor._follow(stage.actor._consider(stage.now), stage.now))
+    assert [call.numel for call in stage.heard_by(3, Call)] == [NUMEL]
+
+
+def test_a_peer_with_a_trainer_is_no_helper():
+    stage = helped()
+    stage.ready()
+    assert not stage.actor.standby.helping
+    with pytest.raises(ValueError, match="trainer"):
+        stage.actor.help(ROOM, stage.now)
+
+
+def test_a_helper_that_leaves_its_share_to_others_is_not_called_for_a_while():
+    stage = Stage(target_samples=1)
+    stage.ready()
+
+    def helpers() -> list[bool]:
+        stage.read(
+            **{
+                f"p{number}": report_of(time=stage.now, in_step=False, helps=True, digest=b"", activity=HELPING)
+                for number in (3, 4)
+            }
+        )
+        stage.hear(stage.actor._follow(stage.actor._consider(stage.now), stage.now))
+        called = stage.actor.rounds._matchmaker.helpers
+        return [peer(3) in called, peer(4) in called]
+
+    record = RoundRecord(SECOND, (), 0.0, (), 1.0)
+    assert helpers() == [True, True]
+    stage.actor._committed(Committed(b"r", record, helped=(peer(3),), stalled=(peer(4),)), stage.now)
+    stage.now += 1.0
+    assert helpers() == [True, False]
+    stage.now += 1.5 * HELPER_REST_S
+    assert helpers() == [True, True]
+
+
+def test_after_a_bad_plan_it_follows_the_others_again():
+    stage = helped()
+    stage.tell(1, Call(FIRST.epoch, FIRST.lineage, 0, 1, NUMEL))
+    [ready] = stage.heard_by(1, Ready)
+    plan = make_plan(
+        [Member(peer(0), 0, 0.0, True, False), Member(peer(1), 4, 1.0)],
+        stage.actor.settings.averaging,
+        round_=ready.round,
+        key=attempt_key(RUN, FIRST.lineage, FIRST.epoch, 0),
+        leader=peer(1),
+        state=(FIRST.epoch, FIRST.lineage, 0),
+        numel=NUMEL + 1,
+        topology="butterfly",
+    )
+    stage.tell(1, plan)
+    assert stage.heard_by(1, Refused)
+    stage.now += 1.0
+    stage.read(p1=report_of(SECOND, time=stage.now), p2=report_of(SECOND, time=stage.now))
+    stage.tell(2, Call(SECOND.epoch, SECOND.lineage, 0, 2, NUMEL))
+    assert len(stage.heard_by(2, Ready)) == 1

@@ -1,0 +1,53 @@
+"""What an engine remembers between two runs: here, the credit that receipts give."""
+
+from pathlib import Path
+
+from core.base.problems import NoSpace
+from core.chronicle import Chronicle
+from core.control.notices import NoticeRing
+from core.ledger import receipts
+from tests.unit.ledger.examples import PEERS, RELAY, receipt
+
+
+def chronicle(folder: Path, notices: NoticeRing) -> Chronicle:
+    return Chronicle(
+        folder=folder, ledger=folder / "ledger.json", receipts=folder / "receipts", notices=notices, now=lambda: 5.0
+    )
+
+
+def test_a_receipt_gives_credit_once_and_is_there_next_time(tmp_path):
+    notices = NoticeRing(lambda: 5.0)
+    first = chronicle(tmp_path, notices)
+    for _ in range(3):
+        first.receipt(receipt(1, relayed_bytes=7), {PEERS[2]: "Helper", RELAY: "Backbone"})
+    assert (first.ledger.row(PEERS[2]).reduced, first.ledger.row(PEERS[2]).name) == (700, "Helper")
+    assert first.ledger.row(PEERS[1]).samples == 0  # samples come with the round itself
+    first.save([])
+    again = chronicle(tmp_path, notices)
+    assert again.ledger.rows() == first.ledger.rows()
+    again.receipt(receipt(1, relayed_bytes=7), {})
+    assert again.ledger.row(RELAY).relayed_bytes == 14
+    assert notices.last == 0
+
+
+def test_receipts_make_good_for_a_ledger_that_was_not_saved(tmp_path):
+    notices = NoticeRing(lambda: 5.0)
+    first = chronicle(tmp_path, notices)
+    first.save([])
+    first.receipt(receipt(1), {})
+    again = chronicle(tmp_path, notices)
+    assert again.ledger.row(PEERS[2]).reduced == 700
+
+
+def test_a_full_disk_is_told_once_and_gives_no_credit(tmp_path, monkeypatch):
+    notices = NoticeRing(lambda: 5.0)
+    first = chronicle(tmp_path, notices)
+
+    def full(*_):
+        raise NoSpace("The disk is full.")
+
+    monkeypatch.setattr(receipts, "append_synced", full)
+    for number in range(3):
+        first.receipt(receipt(number), {})
+    assert first.ledger.rows() == {}
+    assert [notice.text for notice in notices.since(0)] == ["The disk is full."]
