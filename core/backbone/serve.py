@@ -167,6 +167,7 @@ class Backbone:
             on_event=self._on_event if self._outward is None else self._outward.act,
             wanted=None if self._outward is None else self._outward.wanted,
             opened=None if self._outward is None else self._outward.opened,
+            meter=self.participant.rounds.lines.meter,
         )
         self._desk = WelcomeDesk(
             charter=charter,

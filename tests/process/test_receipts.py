@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.api.snapshot import HELPER, Activity
+from core.base.manifest import AveragingNumbers
 from tests.process.swarm import CORE, ENVIRONMENT, collaboration, found
 
 pytestmark = pytest.mark.process
@@ -21,7 +22,7 @@ def receipts(*words: str) -> list[dict]:
 
 
 def test_helpers_average_and_everybody_keeps_the_receipts(tmp_path: Path) -> None:
-    charter = found(tmp_path, target_samples=64)
+    charter = found(tmp_path, target_samples=64, averaging=AveragingNumbers(chunk_numel=512))
 
     async def run() -> None:
         async with collaboration(charter, tmp_path) as town:

@@ -131,6 +131,7 @@ def test_own_claims_of_late_stand_for_a_while() -> None:
             flows.append(Glance(3, peer_ids(9)[8], int(rate / 2 * look * LOOK_S), 0, waiting=True))
             book.meter.look(look * LOOK_S, flows)
         book.finished(plan, outcome(plan, 1.0), 1.0)
+        book.facts()  # told
     assert book.own.up == pytest.approx(1.5 * 2 * MEGA, rel=0.05)
     assert book.claimed.up == pytest.approx(1.5 * 8 * MEGA, rel=0.05)
 

@@ -10,6 +10,7 @@ from core.averaging.events import GroupFailed, GroupFormed, MemberRefused, PlanR
 from core.averaging.lines.book import Known, LineBook
 from core.averaging.messages import Call, Declined, Refused
 from core.averaging.plan import Member, PairLimit, Plan, Rates
+from core.averaging.search import PLAIN_AFTER
 from core.averaging.verdict import check_division
 from core.base.ids import PeerId
 from core.base.machine import Received, Send
@@ -122,8 +123,21 @@ def test_the_villain_is_not_followed_again_in_this_state() -> None:
     other = next(peer for peer in group.peers if peer != villain)
     machine = group.machines[other]
     machine.reopen()
-    outputs = machine.handle(Received(villain, Call(1, LINEAGE, 7, 5)), group.pump.now)
+    outputs = machine.handle(Received(villain, Call(1, LINEAGE, PLAIN_AFTER - 1, 5)), group.pump.now)
     assert [o.message.reason for o in outputs if isinstance(o, Send) and isinstance(o.message, Declined)] == ["busy"]
+
+
+def test_after_some_attempts_everybody_is_followed_again_for_plans_are_plain_then() -> None:
+    """Else two who have refused each other's plans would decline each other's calls for ever."""
+    group = knowing(4, ordered=True, delay_s=(0.01, 0.02))
+    villain = group.leader()
+    corrupt(group, villain, lambda plan: all_on(plan, slowest(plan)))
+    group.look(*group.peers)
+    group.pump.run(until=group.pump.now + 5)
+    machine = group.machines[next(peer for peer in group.peers if peer != villain)]
+    machine.reopen()
+    outputs = machine.handle(Received(villain, Call(1, LINEAGE, PLAIN_AFTER, 5)), group.pump.now)
+    assert not [o for o in outputs if isinstance(o, Send) and isinstance(o.message, Declined)]
 
 
 def slander(group: Group, slanderer: PeerId) -> None:
@@ -159,12 +173,15 @@ def test_the_few_who_refuse_all_plans_are_left_behind(seed: int, slanderers: int
 
 
 def test_a_refusal_of_a_plan_that_has_not_come_is_kept_for_it() -> None:
-    group = knowing(3)
-    leader, (a, b) = group.leader(), [peer for peer in group.peers if peer != group.leader()]
+    group = knowing(4)
+    leader, (a, b, c) = group.leader(), [peer for peer in group.peers if peer != group.leader()]
     machine = group.machines[a]
     group.pump.say(a, machine.handle(Received(leader, Call(1, LINEAGE, 0, 3)), 1000.0))
     round_ = machine._promise.round  # type: ignore[union-attr]
     assert machine.handle(Received(b, Refused(round_)), 1000.1) == []
+    assert machine.deadline is not None
+    assert machine.deadline > 1000.7, "one who refuses may be the one who is wrong"
+    assert machine.handle(Received(c, Refused(round_)), 1000.1) == []
     assert machine.deadline is not None
     assert machine.deadline <= 1000.7, "whoever made a plan that was refused is not waited for"
 
