@@ -7,7 +7,7 @@ import msgspec
 
 from core.averaging.balance.fleet import WHOLE_GIFT, Work
 from core.averaging.balance.solver import balance, round_seconds
-from core.averaging.codecs import number_bytes
+from core.averaging.division import work_of
 from core.bench.children import children, hear_all
 from core.bench.fleets import Computer
 from core.bench.flows import Flow, Flown, Listen, Ready, sizes
@@ -68,12 +68,6 @@ async def flown(
         over_tcp=round(seconds / tcp_s, 3),
         over_bound=round(seconds / best.seconds, 3),
     )
-
-
-def work_of(numel: int, codec: str) -> Work:
-    """The work of a round of so many numbers."""
-    each = number_bytes(codec)
-    return Work(numel=numel, part_bytes=each, mean_bytes=each)
 
 
 def bytes_between(

@@ -40,11 +40,8 @@ class Averaging:
         result: Shape (numel,).
     """
 
-    def __init__(
-        self, setup: Setup, contribution: np.ndarray[Any, Any], result: np.ndarray[Any, Any], *, clock: Clock
-    ) -> None:
+    def __init__(self, setup: Setup, contribution: np.ndarray[Any, Any], result: np.ndarray[Any, Any]) -> None:
         self._setup = setup
-        self._clock = clock
         self.rounds = Rounds(
             signer=keys(setup.index),
             verifier=Ed25519Verifier(),
@@ -172,7 +169,7 @@ async def serve(setup: Setup) -> None:
     """Take part until stdin ends."""
     clock = Clock()
     own, result = contribution(setup.index, setup.numel), np.empty(setup.numel, dtype=np.float32)
-    machine = Averaging(setup, own, result, clock=clock)
+    machine = Averaging(setup, own, result)
     host = make_host(
         setup.index,
         machine,
