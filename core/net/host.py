@@ -361,7 +361,7 @@ class Host:
         data = self._encode(message)
         if message.plane == "stream":
             assert self._links is not None
-            self._links.send(to, data, bulk=message.bulk)
+            self._links.send(to, data, bulk=message.bulk, ahead=message.ahead)
             if message.bulk and self._metering is not None:
                 self._metering.moved()
         else:

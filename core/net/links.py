@@ -44,7 +44,7 @@ class _Circle:
 
     streams: list[PeerStream] = field(default_factory=list)
     backoff: Backoff = field(default_factory=Backoff)
-    waiting: deque[tuple[bytes, bool]] = field(default_factory=deque)
+    waiting: deque[tuple[bytes, bool, bool]] = field(default_factory=deque)
     waiting_bytes: int = 0
     calling: bool = False
     parting: bool = False
@@ -119,16 +119,16 @@ class Links:
         """All links that are open."""
         return [stream for circle in self._circles.values() for stream in circle.streams]
 
-    def send(self, peer: PeerId, data: bytes, *, bulk: bool) -> None:
+    def send(self, peer: PeerId, data: bytes, *, bulk: bool, ahead: bool = False) -> None:
         """Send on the link to `peer`, or call it and send then."""
         if self._closing:
             return
         circle = self._circle(peer)
         stream = self._preferred(circle)
         if stream is not None:
-            stream.send(data, bulk=bulk)
+            stream.send(data, bulk=bulk, ahead=ahead)
             return
-        circle.waiting.append((data, bulk))
+        circle.waiting.append((data, bulk, ahead))
         circle.waiting_bytes += len(data) + MESSAGE_COST_BYTES
         if circle.waiting_bytes > BULK_QUEUE_BYTES_MAX:
             self._trace.mark("net.drop.queue")
@@ -210,8 +210,8 @@ class Links:
         elif len(circle.streams) > 1:
             self._part_later(circle)
         while circle.waiting and stream.closed is None:
-            data, bulk = circle.waiting.popleft()
-            stream.send(data, bulk=bulk)
+            data, bulk, ahead = circle.waiting.popleft()
+            stream.send(data, bulk=bulk, ahead=ahead)
         circle.waiting_bytes = 0
 
     def _tell_opened(self, stream: PeerStream) -> None:

@@ -1,4 +1,7 @@
-"""What a link still has to send: control before bulk, in fragments, with a limit on both."""
+"""What a link still has to send: control before bulk, in fragments, with a limit on both.
+
+Bulk that answers wait for goes before other bulk, between messages.
+"""
 
 from collections import deque
 
@@ -11,20 +14,28 @@ MESSAGE_COST_BYTES = 128
 
 
 class Outbox:
-    """Two queues of encoded messages, cut into fragments as the link asks for them."""
+    """Queues of encoded messages, cut into fragments as the link asks for them."""
 
     def __init__(self) -> None:
         self._control: deque[bytes] = deque()
         self._bulk: deque[bytes] = deque()
-        self._bulk_position = 0
+        self._ahead: deque[bytes] = deque()
+        self._current: bytes | None = None
+        """Bulk of which a part has been taken."""
+        self._current_position = 0
         self.control_bytes = 0
         self.bulk_bytes = 0
 
     def __bool__(self) -> bool:
-        return bool(self._control or self._bulk)
+        return bool(self._control or self._current is not None or self._ahead or self._bulk)
 
-    def put(self, data: bytes, *, bulk: bool) -> bool:
+    def put(self, data: bytes, *, bulk: bool, ahead: bool = False) -> bool:
         """Queue a message; False, and nothing queued, if its queue is full.
+
+        Args:
+            data: The encoded message.
+            bulk: It yields to control.
+            ahead: Other bulk yields to it.
 
         Raises:
             ValueError: the message is larger than the other side would accept.
@@ -36,7 +47,7 @@ class Outbox:
         if bulk:
             if self.bulk_bytes + cost > BULK_QUEUE_BYTES_MAX:
                 return False
-            self._bulk.append(data)
+            (self._ahead if ahead else self._bulk).append(data)
             self.bulk_bytes += cost
         else:
             if self.control_bytes + cost > CONTROL_QUEUE_BYTES_MAX:
@@ -49,15 +60,15 @@ class Outbox:
         """What to send next, in order: all control up to about `fragment_bytes`, or else one fragment of bulk."""
         if self._control:
             return [self._take_control(fragment_bytes)]
-        if self._bulk:
-            return self._take_bulk(fragment_bytes)
-        return []
+        return self._take_bulk(fragment_bytes) if self else []
 
     def clear(self) -> None:
         """Forget everything."""
         self._control.clear()
+        self._ahead.clear()
         self._bulk.clear()
-        self._bulk_position = self.control_bytes = self.bulk_bytes = 0
+        self._current = None
+        self._current_position = self.control_bytes = self.bulk_bytes = 0
 
     def _take_control(self, room: int) -> bytes:
         pieces: list[bytes] = []
@@ -69,15 +80,17 @@ class Outbox:
         return b"".join(pieces)
 
     def _take_bulk(self, fragment_bytes: int) -> list[bytes | memoryview]:
-        data, start = self._bulk[0], self._bulk_position
+        if self._current is None:
+            self._current = (self._ahead or self._bulk).popleft()
+        data, start = self._current, self._current_position
         piece = memoryview(data)[start : start + fragment_bytes]
         end = start + len(piece)
         flags = FLAG_BULK
         if end == len(data):
             flags |= FLAG_LAST
-            self._bulk.popleft()
-            self._bulk_position = 0
+            self._current = None
+            self._current_position = 0
             self.bulk_bytes -= len(data) + MESSAGE_COST_BYTES
         else:
-            self._bulk_position = end
+            self._current_position = end
         return [fragment_header(len(piece), flags), piece]

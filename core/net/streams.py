@@ -132,11 +132,11 @@ class PeerStream(asyncio.BufferedProtocol):
         """Whether bulk waits to be sent."""
         return bool(self._sender.outbox.bulk_bytes)
 
-    def send(self, data: bytes, *, bulk: bool) -> None:
+    def send(self, data: bytes, *, bulk: bool, ahead: bool = False) -> None:
         """Send an encoded message.  A link whose queue would overflow is closed: it must never lose one of many."""
         if self.closed is not None:
             return
-        if not self._sender.outbox.put(data, bulk=bulk):
+        if not self._sender.outbox.put(data, bulk=bulk, ahead=ahead):
             self._terms.trace.mark("net.drop.queue")
             self.close("takes nothing")
             return

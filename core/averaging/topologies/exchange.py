@@ -12,7 +12,7 @@ from core.averaging.topologies.outflow import Outflow
 from core.averaging.topologies.reducer import Answer, Reducer
 from core.averaging.topologies.repeater import Repeater
 from core.averaging.topologies.vectors import Vectors
-from core.averaging.topologies.windows import pace_s, windows_of
+from core.averaging.topologies.windows import pace_s, schedule_s, windows_of
 from core.base.machine import Send, earliest
 from core.base.problems import RemoteProblem
 from core.base.trace import Trace
@@ -55,7 +55,7 @@ class Exchange:
         self.lanes = [
             Lane(count, reducer=share, window=windows.shares[share], now=0.0) for share, count in enumerate(plan.chunks)
         ]
-        self._outflow = Outflow(self.lanes, me=me, parts=windows.parts)
+        self._outflow = Outflow(self.lanes, me=me, parts=windows.parts, seconds=schedule_s(plan, vectors.codec))
         self._reducers: dict[int, Reducer | Repeater] = {}
         self._opened: dict[tuple[int, int], int] = {}
         self._greeted = 0
@@ -136,7 +136,7 @@ class Exchange:
             for share, lane in enumerate(self.lanes):
                 lane.warm_up()
                 self._outflow.changed(share)
-        return outputs + self._send_parts()
+        return outputs + self._send_parts(now)
 
     def on_part(self, member: int, message: Part, now: float) -> Sends:
         """A part for a share that I reduce, or a late one."""
@@ -177,7 +177,7 @@ class Exchange:
             return []
         self.payload_bytes += message.payload.nbytes
         self._arrive(share, chunk, from_bits(message.contributors), now)
-        return self._send_parts()
+        return self._send_parts(now)
 
     def on_tally(self, member: int, message: Tally, now: float) -> None:
         """All means of a share are made, of which I get none."""
@@ -210,14 +210,14 @@ class Exchange:
                 outputs += self._restart(share, version, reducer=reducer, now=now)
             elif version == lane.version and reducer != lane.reducer:
                 outputs += self._redirect(share, reducer, now)
-        return outputs + self._send_parts()
+        return outputs + self._send_parts(now)
 
     def drop(self, member: int, now: float) -> Sends:
         """Nothing more will come from `member`: its remaining parts are missing."""
         for lane in self.lanes:
             if lane.reducer == member:
                 self._outflow.answered(lane.give_up())
-        return self._each_reducer(lambda reducer: reducer.drop(member, now), now) + self._send_parts()
+        return self._each_reducer(lambda reducer: reducer.drop(member, now), now) + self._send_parts(now)
 
     def orphans(self, gone: int) -> list[tuple[int, int]]:
         """Shares (with versions) that I still need and whose reducer is among `gone` (bits)."""
@@ -228,7 +228,7 @@ class Exchange:
         ]
 
     def tick(self, now: float) -> tuple[Sends, list[tuple[int, int]]]:
-        """Drop senders that stall; also say which shares (with versions) have brought no mean for too long."""
+        """Send what is due and drop senders that stall; returns also shares, with versions, without means for long."""
         self._looks = True
         outputs: Sends = []
         for share, reducer in list(self._reducers.items()):
@@ -240,17 +240,17 @@ class Exchange:
             if self._waits(lane) and self._due_at(share) <= now:
                 lane.progress_at = now
                 stalled.append((share, lane.version))
-        return outputs, stalled
+        return outputs + self._send_parts(now), stalled
 
     @property
     def deadline(self) -> float | None:
-        """When a sender or a reducer may be overdue; progress puts it off, which only a tick finds out."""
+        """When a part leaves, or a sender or a reducer may be overdue; progress puts that off, as a tick finds out."""
         if self._looks:
             self._looks = False
             waiting = (self._due_at(share) for share, lane in enumerate(self.lanes) if self._waits(lane))
             reducing = (reducer.deadline for reducer in self._reducers.values())
             self._wake_at = earliest(min(waiting, default=None), *reducing)
-        return self._wake_at
+        return earliest(self._wake_at, self._outflow.again_at)
 
     # --- inside ---
 
@@ -336,9 +336,9 @@ class Exchange:
         lane.ready = ready and lane.reducer != self._me and self._receives
         self._outflow.changed(share)
 
-    def _send_parts(self) -> Sends:
+    def _send_parts(self, now: float) -> Sends:
         outputs: Sends = []
-        for share, chunk in self._outflow.leaving():
+        for share, chunk in self._outflow.leaving(now):
             lane = self.lanes[share]
             payload = memoryview(b"")
             if self._giving.gives(self._me, self._vectors.number(share, chunk)):

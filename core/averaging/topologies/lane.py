@@ -109,7 +109,7 @@ class Lane:
 
     @property
     def progress(self) -> float:
-        """How far in the share the next part lies, 0 to 1."""
+        """How far in the share the middle of the next part lies, 0 to 1."""
         return (self._next + 0.5) / self.count
 
     def sent(self) -> None:

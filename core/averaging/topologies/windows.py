@@ -20,6 +20,14 @@ AHEAD_MIN: Final = 2
 """Chunks of a share: while one is on its way, the next is made."""
 
 
+PACED_FROM_S: Final = 0.25
+"""Rounds that take no longer are not paced: there the lines' delays count more than how they are shared."""
+PACE_ROOM: Final = 1.02
+"""Parts leave over so much more than the planned time: messages have heads."""
+UNPACED_OF: Final = 4
+"""In one of so many rounds nobody is paced, so that a line that is faster than it is known to be can show it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Windows:
     """What the flow of a round goes by."""
@@ -41,13 +49,30 @@ def windows_of(plan: Plan) -> Windows:
     )
 
 
+def schedule_s(plan: Plan, codec: Codec) -> float:
+    """Over how many seconds a member's parts are to leave evenly; 0: as soon as they can.
+
+    Everybody works it out from the plan, with the same result.
+    """
+    seconds = planned_s(plan, codec)
+    if seconds < PACED_FROM_S or plan.round[-1] % UNPACED_OF == 0:
+        return 0.0
+    return PACE_ROOM * seconds
+
+
 def pace_s(plan: Plan, codec: Codec) -> tuple[float, ...]:
     """For each share how long a chunk of it takes, on average, where nothing but the plan's lines counts; seconds.
 
     0 where no lines are known.
     """
+    seconds = planned_s(plan, codec)
+    return tuple(seconds / max(1, count) for count in plan.chunks)
+
+
+def planned_s(plan: Plan, codec: Codec) -> float:
+    """How long the round takes where nothing but the plan's lines counts, in seconds; 0 where no lines are known."""
     if not plan.lines:
-        return (0.0,) * len(plan.chunks)
+        return 0.0
     numel, total = min(plan.numel, plan.chunk_numel), plan.chunk_total
     chunk_bytes = codec.wire_bytes(numel)
     gifts = [plan.gift(m) / WHOLE_GIFT * bool(member.samples) for m, member in enumerate(plan.members)]
@@ -59,5 +84,4 @@ def pace_s(plan: Plan, codec: Codec) -> tuple[float, ...]:
         for chunks, rate in ((up, line.up), (down, line.down)):
             if rate:
                 longest = max(longest, chunks * chunk_bytes / rate)
-    longest = min(longest, plan.round_timeout_s)
-    return tuple(longest / max(1, count) for count in plan.chunks)
+    return min(longest, plan.round_timeout_s)

@@ -64,7 +64,7 @@ def fleet_plan(
     gifts: Sequence[int] | None = None,
     samples: Sequence[int] | None = None,
 ) -> Plan:
-    """The plan of a round of members with these lines, in this order.
+    """The plan of a round of members with these lines, in this order; its parts are paced, as most rounds' are.
 
     Args:
         lines: The members'.
@@ -80,7 +80,7 @@ def fleet_plan(
     leaders = list(range(len(lines)))
     Random(seed).shuffle(leaders)  # noqa: S311 - a pretended world must be repeatable
     return Plan(
-        round=hashed_key(b"round", name),
+        round=hashed_key(b"round", name)[:-1] + b"\x01",
         epoch=1,
         lineage=bytes(32),
         attempt=0,
@@ -96,9 +96,14 @@ def fleet_plan(
         ),
         chunks=tuple(chunks),
         leaders=tuple(leaders),
-        lines=tuple(Rates(int(line.up_bytes_per_s), int(line.down_bytes_per_s)) for line in lines),
+        lines=tuple(Rates(*_scaled(line, task.scale)) for line in lines),
         gifts=tuple(gifts or ()),
     )
+
+
+def _scaled(line: Line, scale: int) -> tuple[int, int]:
+    """What carries the vectors that really are there in the time of the pretended ones; bytes per second."""
+    return max(1, int(line.up_bytes_per_s / scale)), max(1, int(line.down_bytes_per_s / scale))
 
 
 def vectors(plan: Plan, seed: int) -> NDArray[np.float32]:

@@ -43,7 +43,20 @@ class NetworkSettings:
 class _Link:
     """What one member sends another."""
 
-    __slots__ = ("fragment", "in_flight", "listed", "queue", "receiver", "sender", "sent", "served", "taken", "window")
+    __slots__ = (
+        "ahead",
+        "begun",
+        "fragment",
+        "in_flight",
+        "listed",
+        "queue",
+        "receiver",
+        "sender",
+        "sent",
+        "served",
+        "taken",
+        "window",
+    )
 
     def __init__(self, sender: int, receiver: int, *, fragment: float, window: float) -> None:
         self.sender = sender
@@ -52,11 +65,40 @@ class _Link:
         self.window = window
         self.queue: deque[list[Any]] = deque()
         """Bytes still to be sent and message."""
+        self.ahead = 0
+        """How many in the queue came from `put(ahead=True)` and have not begun to leave."""
+        self.begun = False
+        """Whether a fragment of the first in the queue has left, and not the last."""
         self.in_flight = self.sent = self.taken = 0.0
         self.served = 0.0
         """What it has had of its sender's line, counted as in `Network._served`."""
         self.listed = False
         """Whether it waits for its sender's line."""
+
+    def clear(self) -> None:
+        """What waits is dropped."""
+        self.queue.clear()
+        self.ahead = 0
+        self.begun = False
+
+    def put(self, item: list[Any], *, ahead: bool) -> None:
+        """Queue it; `ahead`: behind what has begun to leave and others that go ahead, before the rest."""
+        if ahead:
+            self.queue.insert(int(self.begun) + self.ahead, item)
+        else:
+            self.queue.append(item)
+        self.ahead += ahead
+
+    def take(self) -> tuple[float, Any]:
+        """The next fragment's size, and the message if it is its last."""
+        item = self.queue[0]
+        self.ahead -= self.ahead > 0 and not self.begun
+        self.begun = item[0] > self.fragment
+        if not self.begun:
+            size, message = self.queue.popleft()
+            return size, message
+        item[0] -= self.fragment
+        return self.fragment, None
 
 
 class Network:
@@ -93,11 +135,11 @@ class Network:
         self.messages += 1
         self._agenda.after(self.settings.delay_s, self._arrive, sender, receiver, message)
 
-    def carry(self, sender: int, receiver: int, message: Any, *, payload_bytes: float) -> None:
-        """Send bulk."""
+    def carry(self, sender: int, receiver: int, message: Any, *, payload_bytes: float, ahead: bool = False) -> None:
+        """Send bulk; `ahead`: before other bulk of the link."""
         self.messages += 1
         link = self._links.get((sender, receiver)) or self._link(sender, receiver)
-        link.queue.append([payload_bytes + self.settings.overhead_bytes, message])
+        link.put([payload_bytes + self.settings.overhead_bytes, message], ahead=ahead)
         self._list(link)
 
     def stop(self, member: int) -> None:
@@ -106,13 +148,13 @@ class Network:
         self._waiting[member].clear()
         for link in self._links.values():
             if link.sender == member:
-                link.queue.clear()
+                link.clear()
 
     def forget(self, sender: int, receiver: int) -> None:
         """The link is lost: what waits to be sent on it is dropped."""
         link = self._links.get((sender, receiver))
         if link is not None:
-            link.queue.clear()
+            link.clear()
 
     def glances(self, member: int, peers: Sequence[PeerId]) -> list[Glance]:
         """How far a member's flows are, as the owner of its sockets would tell a meter."""
@@ -157,13 +199,7 @@ class Network:
             link.listed = False
             if not link.queue:
                 continue
-            item = link.queue[0]
-            message = None
-            if item[0] <= link.fragment:
-                size, message = link.queue.popleft()
-            else:
-                size = link.fragment
-                item[0] -= size
+            size, message = link.take()
             self._served[sender] = served
             link.served = served + size
             link.in_flight += size

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.averaging.balance.fleet import Line
-from core.averaging.messages import Mean, Open, Part
+from core.averaging.messages import Mean, Part
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
 from core.averaging.plan import Plan
 from core.averaging.topologies.butterfly import Butterfly
@@ -20,8 +20,8 @@ from core.sim.agenda import Agenda
 from core.sim.rounds.fleet_plan import Task, fleet_plan, shares, vectors
 from core.sim.rounds.network import Network, NetworkSettings
 
-_SOOTHING = (Part, Mean, Open)
-"""After these no deadline is earlier than before: a machine that will be woken is not asked again, which takes time."""
+_SOOTHING = (Part,)
+"""After this no deadline is earlier than before: a machine that will be woken is not asked again, which takes time."""
 
 
 class Way(StrEnum):
@@ -174,7 +174,7 @@ class Round:
             return
         if isinstance(message, Part | Mean):
             size = self._chunk_bytes[self._first_chunks[message.share] + message.chunk] if len(message.payload) else 0
-            self.network.carry(sender, receiver, message, payload_bytes=size)
+            self.network.carry(sender, receiver, message, payload_bytes=size, ahead=message.ahead)
         else:
             self.network.say(sender, receiver, message)
 
