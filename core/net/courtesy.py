@@ -33,6 +33,8 @@ CEILING_BYTES_S: Final = 64e6
 """A link that is faster than this needs no pacing."""
 _UNSENT: Final = 0x894B
 """SIOCOUTQNSD."""
+_UNACKED: Final = 0x5411
+"""SIOCOUTQ: with what is on its way."""
 _TCP_INFO: Final = 11
 _MAX_PACING_RATE: Final = 47
 _INFO_BYTES: Final = 168
@@ -159,10 +161,17 @@ class Pacing:
 
         TCP_NOTSENT_LOWAT alone does not bound it: the kernel goes on filling a packet of up to 64 KiB.
         """
+        return self._ask(_UNSENT)
+
+    def unacked_bytes(self) -> int:
+        """What the kernel holds and the other side has not acknowledged; 0 where it does not tell."""
+        return self._ask(_UNACKED)
+
+    def _ask(self, what: int) -> int:
         if self._socket is None or _ioctl is None:
             return 0
         try:
-            answer: bytes = _ioctl(self._socket.fileno(), _UNSENT, bytes(4))
+            answer: bytes = _ioctl(self._socket.fileno(), what, bytes(4))
         except OSError:
             return 0
         return int.from_bytes(answer, sys.byteorder)

@@ -57,9 +57,12 @@ class Sender:
 
     @property
     def bytes_left(self) -> int:
-        """What was sent and waits no more in a buffer of ours or the kernel's."""
+        """What was sent and has arrived, as far as the system tells; else what waits in no buffer of ours any more.
+
+        What fills the queue before a slow line has left this computer as well, but was not carried by the line.
+        """
         waiting = 0 if self._transport is None else self._transport.get_write_buffer_size()
-        return self.bytes_sent - self._pacing.unsent_bytes() - waiting
+        return self.bytes_sent - self._pacing.unacked_bytes() - waiting
 
     def pump(self, now: float) -> bool:
         """Write until the connection is full or nothing is left; True if only others' turns interrupted it."""

@@ -124,7 +124,7 @@ class PeerStream(asyncio.BufferedProtocol):
 
     @property
     def bytes_left(self) -> int:
-        """Of those, what has left this computer, as far as the system tells."""
+        """Of those, what has arrived, as far as the system tells, or else has left our memory."""
         return self._sender.bytes_left
 
     @property

@@ -34,7 +34,8 @@ class Glance(NamedTuple):
     """Names the flow as long as it lives."""
     peer: PeerId
     left_bytes: int
-    """What has left this computer since the flow began; what waits in our memory or the kernel's has not."""
+    """What the line has carried since the flow began; what waits in our memory or the kernel's, or in the queue before
+    the line, is not counted where the system tells of it."""
     arrived_bytes: int
     waiting: bool
     """Whether bulk waits to leave."""

@@ -1,5 +1,6 @@
 """Pacing against a pretended line with a queue before it."""
 
+import contextlib
 import socket
 import struct
 import sys
@@ -100,6 +101,26 @@ def test_what_is_no_tcp_connection_is_left_alone(closed):
         for own in (None, udp, tcp):
             pacing = Pacing(own, Uplink())
             pacing.look(1.0)
+            assert pacing.unsent_bytes() == pacing.unacked_bytes() == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells what is not acknowledged")
+def test_what_the_other_side_has_no_room_for_is_not_acknowledged():
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as own:
+        other, _ = server.accept()
+        with other:
+            own.setblocking(False)
+            sent = 0
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    sent += own.send(bytes(65536))
+            pacing = Pacing(own, Uplink())
+            assert 0 < pacing.unsent_bytes() <= pacing.unacked_bytes() < sent
+            left = sent
+            while left:
+                left -= len(other.recv(left))
+            while pacing.unacked_bytes():
+                pass
             assert pacing.unsent_bytes() == 0
 
 
