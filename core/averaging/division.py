@@ -2,10 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from statistics import median
+from typing import Final
 
 from core.averaging.balance.fleet import WHOLE_GIFT, Line, Work
 from core.averaging.codecs import number_bytes
 from core.averaging.plan import Member, PairLimit, Rates, apportion
+
+BROUGHT: Final = 2.0
+"""So many times what its samples speak for a member's word about its speed is believed."""
 
 
 def lines_of(members: Sequence[Member], rates: Sequence[Rates]) -> list[Line] | None:
@@ -18,6 +22,7 @@ def lines_of(members: Sequence[Member], rates: Sequence[Rates]) -> list[Line] | 
     if up is None and down is None:
         return None
     able = any(member.reduces for member in members)
+    speeds = speeds_of(members)
     return [
         Line(
             up_bytes_per_s=float(rate.up or up or rate.down or down or 1),
@@ -25,10 +30,28 @@ def lines_of(members: Sequence[Member], rates: Sequence[Rates]) -> list[Line] | 
             gives=member.samples > 0,
             reduces=member.reduces or not able,
             receives=member.receives,
-            samples_per_s=member.samples_per_s,
+            samples_per_s=speed,
         )
-        for member, rate in zip(members, rates, strict=True)
+        for member, rate, speed in zip(members, rates, speeds, strict=True)
     ]
+
+
+def speeds_of(members: Sequence[Member]) -> list[float]:
+    """Samples a second that each member is taken to compute; 0: nobody knows.
+
+    They all count their samples since the same step: no word goes beyond `BROUGHT` times what a member brings of what
+    the middle one brings for each of its samples a second.  And nobody is worth more than all others together, so no
+    word makes their contributions superfluous.
+    """
+    words = [member.samples_per_s if member.samples else 0.0 for member in members]
+    since_s = sorted(member.samples / word for member, word in zip(members, words, strict=True) if word > 0)
+    if not since_s:
+        return words
+    middle_s = since_s[len(since_s) // 2]
+    speeds = [min(word, BROUGHT * member.samples / middle_s) for member, word in zip(members, words, strict=True)]
+    fastest = max(range(len(speeds)), key=speeds.__getitem__)
+    speeds[fastest] = min(speeds[fastest], sum(speeds) - speeds[fastest])
+    return speeds
 
 
 def work_of(numel: int, codec: str, *, target_samples: int = 0) -> Work:

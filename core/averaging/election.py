@@ -1,6 +1,6 @@
 """Who leads an attempt to form a group, and what the attempt is called."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 
 from core.averaging.codecs import FEEDBACK
@@ -46,6 +46,7 @@ def make_plan(  # noqa: PLR0913 - a plan is what it is
     limits: Mapping[tuple[PeerId, PeerId], int] = MappingProxyType({}),
     stages: int = 1,
     target_samples: int = 0,
+    last: Collection[PeerId] = (),
 ) -> Plan:
     """The plan that `leader` publishes for at most GROUP_MAX `members`, itself among them.
 
@@ -62,6 +63,7 @@ def make_plan(  # noqa: PLR0913 - a plan is what it is
         limits: Bytes a second from one to another where less comes through than their lines would carry.
         stages: Above 1: a grid of those who need the mean.  One group all the same where the codec needs feedback.
         target_samples: See `work_of`; on a grid everybody gives all.
+        last: Who is to succeed the leader only after all others.
     """
     epoch, lineage, attempt = state
     ordered = tuple(sorted(members, key=lambda member: member.peer))
@@ -71,7 +73,7 @@ def make_plan(  # noqa: PLR0913 - a plan is what it is
     ordered = ordered if stages == 1 else needing
     assert len(ordered) <= GROUP_MAX
     places = {PeerId(member.peer): index for index, member in enumerate(ordered)}
-    successors = by_distance((peer for peer in places if peer != leader), key)
+    successors = sorted(by_distance((peer for peer in places if peer != leader), key), key=set(last).__contains__)
     rates = tuple(lines.get(PeerId(member.peer), Rates()) for member in ordered) if lines else ()
     slow = tuple(
         PairLimit(places[a], places[b], rate)

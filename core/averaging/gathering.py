@@ -97,6 +97,8 @@ class Promise:
     reduces: bool = True
     receives: bool = True
     samples_per_s: float = 0.0
+    refused: bool = False
+    """Others have refused its plan: if it does not come, that is not its leader's fault."""
 
     def terms(self, me: PeerId, state: tuple[int, bytes], *, numel: int, topology: str, of: AveragingNumbers) -> Terms:
         """What the plan must say."""

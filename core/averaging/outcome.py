@@ -57,3 +57,6 @@ class RoundFailed:
 
     round: bytes
     reason: str
+    suspects: tuple[PeerId, ...] = ()
+    """Whom it blames, each once, as its own eyes have seen it: leaders that fell silent or did not commit, reducers
+    whose means did not come.  Nobody when it does not know; a hint, never a proof."""

@@ -39,6 +39,8 @@ Gift = Annotated[int, Meta(ge=0, le=WHOLE_GIFT)]
 Rate = Annotated[int, Meta(ge=0, lt=1 << 50)]
 """Whole bytes a second."""
 LIMITS_MAX: Final = 1024
+SPARED_PART: Final = 3
+"""One in so many of those who would reduce, or one where they are few, may be given no share by a plan."""
 GRID: Final = "grid"
 """Topology of the plans that have more than one stage."""
 Name = Annotated[str, Meta(max_length=80)]
@@ -58,6 +60,8 @@ class Member(msgspec.Struct, frozen=True, array_like=True):
     """False: a helper without a model, which needs no mean."""
     samples_per_s: SamplesPerS = 0.0
     """What it computes, as it says itself; 0: unknown."""
+    spared: bool = False
+    """It would reduce, and is given no share: the leader has seen rounds wait for it in vain."""
 
 
 class Rates(msgspec.Struct, frozen=True, array_like=True):
@@ -182,6 +186,11 @@ def apportion(total: int, weights: Sequence[int]) -> tuple[int, ...]:
     return tuple(seats)
 
 
+def spared_most(able: int) -> int:
+    """Of so many members who would reduce, how many a plan may give no share all the same."""
+    return 0 if able < 2 else max(1, able // SPARED_PART)
+
+
 def check_plan(plan: Plan, terms: Terms) -> None:
     """Refuse a plan that contradicts itself or our terms.
 
@@ -211,8 +220,13 @@ def check_plan(plan: Plan, terms: Terms) -> None:
     if ours != theirs:
         raise RemoteProblem("the plan is for another round, vector or manifest")
     mine = (terms.samples, terms.reduces, terms.receives, terms.samples_per_s)
-    if [(m.samples, m.reduces, m.receives, m.samples_per_s) for m in plan.members if m.peer == terms.me] != [mine]:
+    rows = [(m.samples, m.reduces or m.spared, m.receives, m.samples_per_s) for m in plan.members if m.peer == terms.me]
+    if rows != [mine]:
         raise RemoteProblem("the plan does not have me with my samples")
+    spared = sum(m.spared for m in plan.members)
+    able = sum(m.reduces or m.spared for m in plan.members)
+    if any(m.reduces and m.spared for m in plan.members) or spared > spared_most(able):
+        raise RemoteProblem("the plan spares too many, or one that is to reduce")
     peers = plan.peers
     if list(peers) != sorted(set(peers)):
         raise RemoteProblem("the plan's members are not in order, or not distinct")

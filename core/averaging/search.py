@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from random import Random
 
 from core.averaging.election import by_distance
-from core.averaging.messages import ATTEMPT_MAX
+from core.averaging.messages import ATTEMPT_MAX, GROUP_MAX
 from core.averaging.patience import Patience
 from core.base.ids import Key, PeerId
 
@@ -13,7 +13,8 @@ CALL_PATIENCE = 0.5
 ATTEMPT_LEAP = 16
 """How many attempts ahead of our own another peer's count is believed."""
 PLAIN_AFTER = 4
-"""From this attempt at a state on, plans take nobody's line for anything: equal shares, which nobody refuses."""
+"""After so many plans that were refused, or rounds that failed, in one state a peer makes plans that take nobody's line
+for anything: equal shares, which nobody refuses.  It counts what it has seen itself: others may say what they like."""
 POOR_MAX = 3
 """Rests after calls of ours that came to nothing are doubled so often: somebody says it has samples, and has not."""
 
@@ -37,10 +38,12 @@ class Search:
         self.patience = Patience()
         """With leaders whose calls come to nothing."""
         self.attempt = 0
+        self.setbacks = 0
+        """Plans that were refused, by me or by others whom I heeded, and rounds that failed: in this state."""
         self.looking = False
         """The target is reached: a group is to be found."""
-        self.refused: set[PeerId] = set()
-        """Whose plans were bad: in this state they are not followed any more."""
+        self._refused: dict[PeerId, tuple[float, float]] = {}
+        """Whose plans were bad: until when they are not followed, and for how long that was."""
         self.lost: set[PeerId] = set()
         """Candidates whose streams have ended and that have not been heard since."""
         self.asked: PeerId | None = None
@@ -51,10 +54,10 @@ class Search:
     def begin(self) -> None:
         """A new state: everybody gets another chance, and nobody looks yet."""
         self.looking = False
-        self.attempt = self._poor = 0
+        self.attempt = self._poor = self.setbacks = 0
         self._rests_until = 0.0
         self._unfit = set()
-        self.refused = set()
+        self._refused = {}
 
     def pause(self) -> None:
         """Something is under way, or has just ended: nobody is asked for the moment."""
@@ -90,6 +93,7 @@ class Search:
 
     def look_again(self, leader: PeerId) -> None:
         """A plan of `leader` was refused: whoever was in it looks for the next one at once."""
+        self.setbacks += 1
         self.unfit(leader)
         self.pause()
         self.next_attempt()
@@ -110,11 +114,34 @@ class Search:
         """Whether no call of ours is to begin yet."""
         return now < self._rests_until
 
+    @property
+    def plain(self) -> bool:
+        """Whether plans are to be such as nobody refuses."""
+        return self.setbacks >= PLAIN_AFTER
+
+    def refuse(self, leader: PeerId, now: float) -> None:
+        """A plan of `leader` was bad.  It is tried again, later and later.
+
+        For two who refuse each other's plans see only so that nothing but plain ones helps.
+        """
+        _, before_s = self._refused.pop(leader, (0.0, 0.0))
+        rest_s = 2 * (before_s or self._gather_timeout_s)
+        self._refused[leader] = now + rest_s, rest_s
+        if len(self._refused) > GROUP_MAX:
+            del self._refused[next(iter(self._refused))]
+
+    def shuns(self, leader: PeerId, now: float) -> bool:
+        """Whether `leader` is not followed since its plans were bad; when ours are plain, its are so too, or soon."""
+        return now < self._refused.get(leader, (0.0, 0.0))[0] and not self.plain
+
     def leader(self, candidates: Sequence[PeerId], key: Key, *, now: float) -> PeerId:
         """Who is to call: the nearest to the attempt's key among those that may be relied on, perhaps this peer."""
-        refused = self.refused if self.attempt < PLAIN_AFTER else set()
-        shunned = (self._unfit | refused | self.lost) - {self._me}
-        fit = [peer for peer in candidates if peer not in shunned and not self.patience.over(peer, now)]
+        shunned = (self._unfit | self.lost) - {self._me}
+        fit = [
+            peer
+            for peer in candidates
+            if peer not in shunned and not self.shuns(peer, now) and not self.patience.over(peer, now)
+        ]
         return by_distance(fit, key)[0]
 
     def ask(self, leader: PeerId, now: float) -> None:

@@ -6,6 +6,7 @@ Bit-equal solvers on different processors are not assumed: nobody works the plan
 from collections.abc import Mapping
 from typing import Final
 
+from core.averaging.balance.fleet import Line
 from core.averaging.division import equal_shares, lines_of, pair_limits, work_of
 from core.averaging.groups.plans import butterflies
 from core.averaging.lines.book import Known
@@ -46,22 +47,27 @@ def check_division(
     """
     if not plan.lines and plan.limits:
         raise RemoteProblem("the plan knows slow pairs, and no lines")
-    for peer, line in zip(plan.peers, plan.lines, strict=bool(plan.lines)):
-        if peer == me:
-            _check_own(line, claimed)
-        else:
-            _check_other(line, known.lines.get(peer, Rates()))
     index = plan.peers.index(me)
+    taken = lines_of(plan.members, plan.lines) if plan.lines else None
+    if taken is not None:
+        _check_own(plan.lines[index], claimed, taken=taken[index])
+    for peer, line in zip(plan.peers, plan.lines, strict=bool(plan.lines)):
+        if peer != me:
+            _check_other(line, known.lines.get(peer, Rates()))
     if any(limit.sender == index and plan.peers[limit.receiver] not in held for limit in plan.limits):
         raise RemoteProblem("the plan says that we are slow to somebody, and we are not")
     for averaged in butterflies(plan):
         check_shares(averaged, target_samples=target_samples if plan.stages == 1 else 0)
 
 
-def _check_own(line: Rates, claimed: Rates) -> None:
-    for planned, said in ((line.up, claimed.up), (line.down, claimed.down)):
-        if said and planned > OWN_EXCESS * said:
-            raise RemoteProblem(f"the plan takes our line for {planned} bytes a second where we have said {said}")
+def _check_own(line: Rates, claimed: Rates, *, taken: Line) -> None:
+    """What counts is what the line is taken for, also where the plan says that nobody knows it."""
+    for planned, said, rate in (
+        (line.up, claimed.up, taken.up_bytes_per_s),
+        (line.down, claimed.down, taken.down_bytes_per_s),
+    ):
+        if said and rate > (OWN_EXCESS if planned else OTHERS_FACTOR) * said:
+            raise RemoteProblem(f"the plan takes our line for {rate:.0f} bytes a second where we have said {said}")
 
 
 def _check_other(line: Rates, ours: Rates) -> None:

@@ -100,6 +100,7 @@ class LineNews:
             outputs += self._dht.store(self._key, value, lifetime_s=LIFETIME_S, now=now, subkey=self._me)
         if self._read_at is not None and self._read_at <= now:
             self._last_read = now
+            self._book.aged(now)
             self._read_at = now + READ_S * self._random.uniform(0.8, 1.2)
             outputs += self._dht.get(self._key, now)
         return outputs

@@ -20,6 +20,7 @@ from core.averaging.messages import ROUND_MESSAGES, Call, Declined, Leaving, Wan
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
 from core.averaging.plan import GROUP_MESSAGES, Plan
 from core.averaging.receipts import RECEIPT_MESSAGES, Attested, Bundle, statement_of
+from core.averaging.reputation import Reputation
 from core.averaging.topologies import TOPOLOGIES, Topology
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick, earliest
@@ -119,6 +120,8 @@ class Rounds:
         """What is known of everybody's lines."""
         self.failures = FailureRate()
         """How often peers have failed in rounds of ours."""
+        self.reputation = Reputation(self._me, round_timeout_s=averaging.round_timeout_s)
+        """Whom rounds of ours that failed are put down to."""
         self.current: bytes | None = None
         """The round for which a contribution was asked."""
 
@@ -166,6 +169,7 @@ class Rounds:
             target_samples=self._minimum if self._averaging.overlaps and self._averaging.partial is True else 0,
             failures=self.failures,
             numel_max=numel_max,
+            reputation=self.reputation,
         )
 
     @property
@@ -204,7 +208,7 @@ class Rounds:
 
     def leave(self, now: float) -> Sequence[Any]:
         """Leave the round that runs, and tell its members."""
-        return self._follow(self._round.leave(now), now) if self._round is not None else []
+        return self._follow(self._round.leave(now), now, ours=True) if self._round is not None else []
 
     def offer(self, *, samples: int, loss: float, now: float) -> Sequence[Any]:
         """The contribution is written down: so many samples, their mean loss in nats."""
@@ -263,7 +267,8 @@ class Rounds:
             self._trace.mark("rounds.drop.foreign")
         return []
 
-    def _follow(self, outputs: Sequence[Any], now: float) -> list[Any]:
+    def _follow(self, outputs: Sequence[Any], now: float, *, ours: bool = False) -> list[Any]:
+        """Act on the events among these; a round that fails by them fails by `ours`, our own doing, or by others'."""
         followed: list[Any] = []
         for output in outputs:
             match output:
@@ -277,10 +282,8 @@ class Rounds:
                     followed += self._without(round_id, peer, now)
                 case GroupFailed(round=round_id, reason=reason, samples=samples):
                     followed += self._missed(round_id, reason, samples)
-                case RoundFailed(round=round_id, reason=reason):
-                    if self._matchmaker is not None:
-                        self._matchmaker.reopen()
-                    followed += self._missed(round_id, reason, None)
+                case RoundFailed():
+                    followed += self._failed(output, now, ours=ours)
                 case RoundFinished(outcome=outcome):
                     followed += self._committed(outcome, now)
                 case _:
@@ -299,21 +302,35 @@ class Rounds:
 
     def _begin(self, plan: Plan, now: float) -> Sequence[Any]:
         contribution, mean = self._vectors
+        try:
+            begun = TOPOLOGIES[plan.topology](
+                self._me,
+                plan,
+                contribution=contribution,
+                result=mean,
+                trace=self._trace,
+                layout=self._layout,
+                carry=self._carry(plan),
+            )
+        except ValueError:
+            self._trace.mark("rounds.refused")
+            return self._follow(self._matchmaker.refuse(plan, now), now) if self._matchmaker is not None else []
+        self._round = begun
         self.lines.begun(plan, now)
-        self._round = TOPOLOGIES[plan.topology](
-            self._me,
-            plan,
-            contribution=contribution,
-            result=mean,
-            trace=self._trace,
-            layout=self._layout,
-            carry=self._carry(plan),
-        )
-        outputs: list[Any] = [*self.attesting.expect(plan), Formed(plan), *self._round.start(now)]
+        outputs = [*self.attesting.expect(plan), *self._follow([Formed(plan), *begun.start(now)], now, ours=True)]
         early, self._early = self._early, []
         for event in early:
-            outputs += self._round.handle(event, now)
-        return self._follow(outputs, now)
+            outputs += self._follow(begun.handle(event, now), now)
+        return outputs
+
+    def _failed(self, failed: RoundFailed, now: float, *, ours: bool) -> Sequence[Any]:
+        plan = None if self._round is None else self._round.plan
+        if self._matchmaker is not None:
+            if ours or plan is None or plan.round != failed.round:
+                self._matchmaker.reopen()
+            else:
+                self._matchmaker.failed(plan, failed.suspects, now)
+        return self._missed(failed.round, failed.reason, None)
 
     def _abandon(self, round_id: bytes, now: float) -> Sequence[Any]:
         """The plan is bad.  The contribution stands and waits for the next one."""
@@ -348,6 +365,8 @@ class Rounds:
         plan = self._round.plan
         self.lines.finished(plan, outcome, now)
         self.failures.finished(plan, outcome)
+        if self._matchmaker is not None:
+            self._matchmaker.committed(plan, outcome, self._round.leader, now)
         before = StateName(plan.epoch, plan.lineage)
         name = before.next(round_id=outcome.round, samples=outcome.samples, outcome=outcome.fingerprint)
         if (

@@ -133,7 +133,7 @@ def corrupt(villain: Volunteer) -> None:
     assert participant is not None
     machine = participant.rounds._matchmaker
     assert machine is not None
-    publish = machine._publish
+    publish = machine._quest.publish
 
     def bad(gathering: Any, now: float) -> Any:
         return [
@@ -141,7 +141,7 @@ def corrupt(villain: Volunteer) -> None:
             for o in publish(gathering, now)
         ]
 
-    machine._publish = bad  # type: ignore[method-assign]
+    machine._quest.publish = bad  # type: ignore[method-assign]
 
 
 def all_on_the_slowest(plan: Plan) -> Plan:

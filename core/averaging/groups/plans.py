@@ -96,9 +96,13 @@ def check_holding(plan: Plan, holding: Holding, block: Sequence[int]) -> None:
         RemoteProblem: says what is wrong.
     """
     most = sum(plan.members[member].samples for member in block)
-    known = {member for member, _ in holding.missing} <= set(block)
-    if holding.samples > most or not known or not math.isfinite(holding.loss):
+    lacking = dict(holding.missing)
+    if holding.samples > most or not math.isfinite(holding.loss):
         raise RemoteProblem("a block with more samples than its peers brought")
+    if len(lacking) < len(holding.missing) or not lacking.keys() <= set(block):
+        raise RemoteProblem("a block that lacks the same peer twice, or another's")
+    if any(chunks > plan.chunk_total for chunks in lacking.values()):
+        raise RemoteProblem("a block that lacks more chunks than there are")
 
 
 def joined(plan: Plan, word: StagePlan, group: Group) -> Holding:

@@ -1,7 +1,7 @@
 """One peer's book of lines: its own estimate, what rounds have proven of others, and what others tell."""
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final
@@ -11,19 +11,20 @@ from core.averaging.lines.doubt import TRUST, Witnessed, believed, slow_pairs
 from core.averaging.lines.estimate import TRIAL, Estimate
 from core.averaging.lines.facts import LineFacts, facts_of, from_level, mark_of
 from core.averaging.lines.meter import Meter
+from core.averaging.lines.overrun import Overrun
 from core.averaging.lines.waits import Waits
 from core.averaging.outcome import Outcome
 from core.averaging.plan import Plan, Rates
 from core.base.ids import PeerId
 
-LATE: Final = 1.25
-"""A round that takes so many times what its plan says was late: somebody's line carries less than the plan took."""
 BINDING: Final = 0.8
 """The plan counted on a line that it asked for this part of its rate."""
 BEYOND: Final = 1.1
-"""A plan that takes so many times what a line had shown took the peer at its word."""
+"""A plan that takes so many times what a line had shown, and what it believed of others, took the peer at its word."""
 FADING: Final = 0.9
 """What was seen counts so much less with each round."""
+HALF_LIFE_S: Final = 3600.0
+"""And half as much after so long."""
 DOUBT_FIRST: Final = 4
 DOUBT_MOST: Final = 64
 PEERS_MAX: Final = 2000
@@ -52,10 +53,14 @@ class _Proven:
     """So many rounds in time are needed before its word counts for more than what it has shown."""
     last_doubts: int = 0
 
-    def learn(self, rate: float, *, line: float, asked: float, late: bool, blamed: bool) -> None:
-        """A round is over in which it carried `rate`; the plan took it for `line` and asked for `asked`."""
+    def learn(self, rate: float, *, usual: float, line: float, asked: float, late: bool, trusted: bool) -> None:
+        """A round is over in which it carried `rate`; the plan took it for `line` and asked for `asked`.
+
+        Rounds like it take `usual` times what their plans say: so much more it may have carried while they moved bytes.
+        `trusted`: the round waited because the plan took it at its word.
+        """
         counted_on = line > 0 and asked >= BINDING * line
-        if blamed and line > BEYOND * self.best > 0:
+        if trusted:
             self.last_doubts = min(max(DOUBT_FIRST, 2 * self.last_doubts), DOUBT_MOST)
             self.doubts = self.last_doubts
         if late:
@@ -64,9 +69,10 @@ class _Proven:
             self.floor = max(rate, FADING * self.floor)
             if counted_on and self.doubts:
                 self.doubts -= 1
-        if rate > BEYOND * self.best:
+        shown = usual * rate
+        if shown > BEYOND * self.best:
             self.last_doubts = self.doubts = 0
-        self.best = max(rate, FADING * self.best)
+        self.best = max(shown, FADING * self.best)
 
     @property
     def trust(self) -> float:
@@ -98,6 +104,8 @@ class LineBook:
         self._held: dict[PeerId, float] = {}
         self._claims: list[Rates] = []
         self._waits: Waits | None = None
+        self._overrun = Overrun()
+        self._aged_at: float | None = None
 
     # --- own line ----------------------------------------------------------------------------------------------------
 
@@ -150,11 +158,36 @@ class LineBook:
         """A round is over."""
         waits, self._waits = self._waits, None
         demand = demand_of(plan)
-        late = demand.seconds is not None and outcome.seconds > LATE * demand.seconds
+        late = demand.seconds is not None and self._overrun.late(outcome.seconds / demand.seconds)
         self._learn_own(plan, demand, late=late)
-        if plan.stages == 1 and outcome.seconds > 0 and not any(outcome.versions) and not outcome.missing:
+        if plan.stages > 1 or outcome.seconds <= 0:
+            return
+        sound = _sound(plan, outcome)
+        if len(sound) == len(plan.peers):
             blamed = waits.kept_waiting(now) if late and waits is not None else set()
             self._learn_all(plan, demand, outcome.seconds, late=late, blamed=blamed)
+        else:
+            self._learn_some(plan, sound, outcome.seconds)
+
+    def failed(self, plan: Plan) -> None:
+        """A round came to nothing: nobody has shown anything, and nothing that its members once showed is sure."""
+        self._waits = None
+        self.moved()
+        for peer in plan.peers:
+            known = self._peers.get(peer)
+            if known is not None:
+                known.up.floor = known.down.floor = 0.0
+
+    def aged(self, now: float) -> None:
+        """Time goes by in which lines may have changed; to be called now and then, with unix seconds."""
+        before, self._aged_at = self._aged_at, now
+        if before is None:
+            return
+        faded = 0.5 ** (max(0.0, now - before) / HALF_LIFE_S)
+        for known in self._peers.values():
+            for proven in (known.up, known.down):
+                proven.best *= faded
+                proven.floor *= faded
 
     def _learn_own(self, plan: Plan, demand: Demand, *, late: bool) -> None:
         sighting = self.meter.harvest()
@@ -162,7 +195,13 @@ class LineBook:
         up = down = 0.0
         if demand.seconds:
             up, down = demand.up_bytes[me] / demand.seconds, demand.down_bytes[me] / demand.seconds
-        self._up.learn(sighting.up, pressed=sighting.pressed, alone=sighting.alone, asked=0.0 if late else up)
+        self._up.learn(
+            sighting.up,
+            pressed=sighting.pressed,
+            free=sighting.free,
+            alone=sighting.alone,
+            asked=0.0 if late else up,
+        )
         self._down.learn(sighting.down, asked=down, late=late)
         self._held.update(sighting.held)
         self._held = {
@@ -170,16 +209,38 @@ class LineBook:
         }
 
     def _learn_all(self, plan: Plan, demand: Demand, seconds: float, *, late: bool, blamed: set[PeerId]) -> None:
-        for index, peer in enumerate(plan.peers):
-            line = plan.lines[index] if plan.lines else Rates()
-            known = self._peers.pop(peer, None) or _Peer()
+        usual = self._overrun.usual if demand.seconds else 1.0
+        lines = plan.lines or (Rates(),) * len(plan.peers)
+        everybody = [self._peers.get(peer) or _Peer() for peer in plan.peers]
+        up_most = _unremarkable([line.up / one.up.best for line, one in zip(lines, everybody, strict=True) if one.up.best])
+        down_most = _unremarkable(
+            [line.down / one.down.best for line, one in zip(lines, everybody, strict=True) if one.down.best]
+        )
+        for index, (peer, known, line) in enumerate(zip(plan.peers, everybody, lines, strict=True)):
             self._peers[peer] = known
-            for proven, count, rate in (
-                (known.up, demand.up_bytes[index], line.up),
-                (known.down, demand.down_bytes[index], line.down),
+            self._peers.move_to_end(peer)
+            for proven, count, rate, most in (
+                (known.up, demand.up_bytes[index], line.up, up_most),
+                (known.down, demand.down_bytes[index], line.down, down_most),
             ):
                 asked = count / demand.seconds if demand.seconds else 0.0
-                proven.learn(count / seconds, line=rate, asked=asked, late=late, blamed=peer in blamed)
+                trusted = peer in blamed and rate > most * proven.best > 0
+                proven.learn(count / seconds, usual=usual, line=rate, asked=asked, late=late, trusted=trusted)
+        self._drop_oldest()
+
+    def _learn_some(self, plan: Plan, sound: Collection[PeerId], seconds: float) -> None:
+        """Something went wrong: those of whom all has come carried at least what went between them."""
+        demand = demand_of(plan, among=sound)
+        for index, peer in enumerate(plan.peers):
+            known = self._peers.setdefault(peer, _Peer())
+            if peer not in sound:
+                known.up.floor = known.down.floor = 0.0
+                continue
+            for proven, count in ((known.up, demand.up_bytes[index]), (known.down, demand.down_bytes[index])):
+                proven.best = max(proven.best, count / seconds)
+        self._drop_oldest()
+
+    def _drop_oldest(self) -> None:
         while len(self._peers) > PEERS_MAX:
             self._peers.popitem(last=False)
 
@@ -247,6 +308,22 @@ class LineBook:
         }
         said |= {(self._me, peer): rate for peer, rate in self._held.items() if peer in lines}
         return slow_pairs(said, lines)
+
+
+def _unremarkable(ratios: Sequence[float]) -> float:
+    """How many times what they have shown lines may be taken for without that being the reason why a round was late.
+
+    Where that is more than what they have shown even for those of whom least is believed, rounds show too little.
+    """
+    return BEYOND * max(1.0, sorted(ratios)[(len(ratios) - 1) // 4]) if ratios else BEYOND
+
+
+def _sound(plan: Plan, outcome: Outcome) -> set[PeerId]:
+    """Of whom all came that the plan asked for, as far as the outcome tells."""
+    lacking = {peer for peer, _ in outcome.missing}
+    return {
+        peer for peer, version in zip(plan.peers, outcome.versions, strict=True) if not version and peer not in lacking
+    }
 
 
 def _within(rate: float, cap: float | None) -> int:

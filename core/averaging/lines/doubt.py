@@ -4,7 +4,8 @@ What a line carried in a round that ended is proven to all members of that round
 asked of it, and how long it took.  Nobody has to be believed for that.  A peer that was not there believes the lower
 middle of what at least two others say they have seen.  So nobody alone can talk a line up or down, and a peer's own
 word about itself counts up to `TRUST` times what was seen, or as much as was seen if a round has waited for it since.
-Of whom nothing has been seen, no more is believed than the best line of the group has shown.
+Of whom nothing has been seen, no more is believed than the best line of the group has shown; where nobody has shown
+anything, no more than the lower middle of what is said.
 """
 
 from collections.abc import Mapping, Sequence
@@ -48,7 +49,7 @@ class Witnessed:
 
 def believed(group: Sequence[Witnessed]) -> tuple[int, ...]:
     """What each line of a group carries, as a plan is to take it: whole bytes a second, 0 for unknown."""
-    best = max((one.shown for one in group), default=0.0)
+    best = max((one.shown for one in group), default=0.0) or _middle(group)
     ratios = sorted(one.claim / one.shown for one in group if one.claim > 0 and one.shown > 0)
     usual = min(max(ratios[(len(ratios) - 1) // 2], 1.0), USUAL_MOST) if len(ratios) > WITNESSES else 1.0
     return tuple(int(_judge(one, best=best, usual=usual)) for one in group)
@@ -57,9 +58,15 @@ def believed(group: Sequence[Witnessed]) -> tuple[int, ...]:
 def _judge(one: Witnessed, *, best: float, usual: float) -> float:
     shown = one.shown
     if shown <= 0:
-        return min(one.claim, best)  # where nobody has shown anything, all words count for nothing
+        return min(one.claim, best)
     most = shown * (max(one.trust, usual) if one.trust >= TRUST else one.trust)
     return max(min(one.claim or shown, most), one.floor)
+
+
+def _middle(group: Sequence[Witnessed]) -> float:
+    """Where nobody has shown anything: the lower middle of the words, so that one alone says nothing."""
+    claims = sorted(one.claim for one in group if one.claim > 0)
+    return claims[(len(claims) - 1) // 2] if len(claims) > 1 else 0.0
 
 
 def slow_pairs(

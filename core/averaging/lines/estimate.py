@@ -8,13 +8,13 @@ waits for is measured truly in the end: had it more to give, it would be asked f
 from typing import Final
 
 GROWTH: Final = 2.0
-"""Of a line whose limit has not been seen, so many times what it has shown is offered."""
+"""Of a line whose limit has not been seen, so many times what it has shown is offered; less where bytes had to wait."""
 TRIAL: Final = 1.15
 """Where a limit was seen before, the next trial goes so far beyond it."""
 ASKED: Final = 0.85
 """A round puts a line to the test when it asks for this part of what the line offers."""
 LACKING: Final = 0.9
-"""It has failed the test when less than this part of what was asked came even in its best moment."""
+"""It has failed when less than this part of what was asked on the average came even in its best moment."""
 HOLD_FIRST: Final = 4
 HOLD_MOST: Final = 64
 """So many tests passed in a row lie between a limit and the next trial; twice as many after each trial in vain."""
@@ -24,6 +24,8 @@ has said so by then, and a plan asks less of it."""
 IDLE_ROUNDS: Final = 8
 """After so many rounds that did not show it, what was seen is let down."""
 FADING: Final = 0.9
+STEADY: Final = 0.75
+"""Limits seen in a row that differ by no more than this are one limit, measured twice."""
 
 
 class Estimate:
@@ -46,13 +48,21 @@ class Estimate:
         return self.level if self.limited else self.level * self._growth
 
     def learn(
-        self, seen: float, *, pressed: bool = False, alone: bool = False, asked: float = 0.0, late: bool = False
+        self,
+        seen: float,
+        *,
+        pressed: bool = False,
+        free: float = 1.0,
+        alone: bool = False,
+        asked: float = 0.0,
+        late: bool = False,
     ) -> None:
         """A round is over.
 
         Args:
             seen: What moved in its busiest moment; 0: too little to tell.
             pressed: Bytes had to wait then, so the line was the limit.
+            free: How far from that it was, 1 to 0.
             alone: They waited for one peer only, whose line may have been the limit instead.
             asked: What the plan asked of it, on the average; 0: nobody knows.
             late: The round took longer than its plan had said.
@@ -62,33 +72,37 @@ class Estimate:
         self._doubtful = self._doubtful + 1 if doubtful else 0
         if seen > 0 and pressed and (not doubtful or self._doubtful >= DOUBTFUL):
             self._limit(seen)
-        elif tested and late and 0 < seen < LACKING * asked:
+        elif 0 < seen < LACKING * asked:
             self._fail(seen)
         elif seen > self.level:
-            self._rise(seen)
+            self._rise(seen, free)
         elif tested and not late:
             self._pass()
         else:
             self._wait(seen)
 
     def _limit(self, seen: float) -> None:
-        self.level = seen
+        steady = self.limited and STEADY * self.level <= seen <= self.level / STEADY
+        self.level = (self.level + seen) / 2 if steady else seen
         self.limited = True
         self._idle = self._passed = 0
 
     def _fail(self, seen: float) -> None:
-        """Less came than was asked for, and all waited: this is the limit, for all that we know."""
+        """Less came, even at best, than was asked for on the average: this is the limit, for all that we know.
+
+        Another's line may have been to blame; then this is tried again soon.
+        """
         if self._growth == TRIAL and not self.limited:
             self._hold = min(2 * self._hold, HOLD_MOST)
         self.level = seen
         self.limited = True
         self._idle = self._passed = 0
 
-    def _rise(self, seen: float) -> None:
+    def _rise(self, seen: float, free: float) -> None:
         """More came than ever; far beyond a limit that was seen before, and there is none known any more."""
         if seen > TRIAL * self.level:
             self.limited = False
-            self._growth = GROWTH
+            self._growth = 1.0 + (GROWTH - 1.0) * free
             self._hold = HOLD_FIRST
         self.level = seen
         self._idle = 0

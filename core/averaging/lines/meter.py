@@ -49,17 +49,35 @@ class Sighting:
     down: float = 0.0
     pressed: bool = False
     """Bytes had to wait all along when the upload was at its best."""
+    free: float = 1.0
+    """How far from pressed it was: 1 where nothing had to wait, 0 where the line was pressed."""
     alone: bool = False
     """They waited for one peer only: its line may be the slow one."""
     held: Mapping[PeerId, float] = field(default_factory=dict)
-    """To whom bytes had to wait while the line had room: how fast they left."""
+    """To whom bytes had to wait while the line had room: how fast they left in the best window.
+
+    The mean of the time that they waited would say less: flows that share lines are slow by turns.
+    """
 
 
 @dataclass(slots=True)
 class _Flow:
+    peer: PeerId
     left: int
     arrived: int
     waiting: bool
+    track: deque[tuple[float, int]]
+    """How much had left at the last looks, back to a window ago."""
+    best: float = 0.0
+    """The fastest window since the harvest, bytes a second."""
+
+    def moved(self, now: float, left: int, *, since: float) -> None:
+        self.track.append((now, left))
+        while len(self.track) > 2 and self.track[1][0] <= now - WINDOW_S:
+            self.track.popleft()
+        at, before = self.track[0]
+        if at >= since and now - at >= WINDOW_S:
+            self.best = max(self.best, (left - before) / (now - at))
 
 
 class _Mark(NamedTuple):
@@ -86,6 +104,7 @@ class Meter:
         self._held: dict[PeerId, tuple[int, float]] = {}
         self._up = self._down = 0.0
         self._pressed = self._alone = False
+        self._free = 1.0
         self.cap_up: float | None = None
         """What the person allows; None: everything."""
         self.cap_down: float | None = None
@@ -93,7 +112,7 @@ class Meter:
     def look(self, now: float, flows: Iterable[Glance]) -> None:
         """Take in how far all flows are."""
         before = self._marks[-1] if self._marks else None
-        waited, held = self._advance(flows)
+        waited, held = self._advance(now, flows)
         self._from_waiting += sum(waited.values())
         self._from_one += max(waited.values(), default=0)
         mark = _Mark(now, self._left, self._arrived, self._from_waiting, self._from_one)
@@ -104,7 +123,7 @@ class Meter:
             self._judge(mark)
             self._hold(before, mark, held)
 
-    def _advance(self, flows: Iterable[Glance]) -> tuple[dict[PeerId, int], dict[PeerId, int]]:
+    def _advance(self, now: float, flows: Iterable[Glance]) -> tuple[dict[PeerId, int], dict[PeerId, int]]:
         """Add up what moved; what left to whom while more waited, and of that what had waited before already."""
         waited: dict[PeerId, int] = {}
         held: dict[PeerId, int] = {}
@@ -120,7 +139,10 @@ class Meter:
                     if flow.waiting:
                         held[glance.peer] = held.get(glance.peer, 0) + left
             if len(seen) < FLOWS_MAX:
-                seen[glance.flow] = _Flow(glance.left_bytes, glance.arrived_bytes, glance.waiting)
+                flow = flow or _Flow(glance.peer, 0, 0, waiting=False, track=deque())
+                flow.left, flow.arrived, flow.waiting = glance.left_bytes, glance.arrived_bytes, glance.waiting
+                flow.moved(now, glance.left_bytes, since=now if self._began is None else self._began.at)
+                seen[glance.flow] = flow
         self._flows = seen
         return waited, held
 
@@ -128,20 +150,25 @@ class Meter:
         """What was seen since the last harvest; begin anew."""
         self._judge_whole()
         up, down = self._capped()
+        best: dict[PeerId, float] = {}
+        for flow in self._flows.values():
+            best[flow.peer] = max(best.get(flow.peer, 0.0), flow.best)
+            flow.best = 0.0
         held = {
-            peer: count / seconds
+            peer: max(count / seconds, best.get(peer, 0.0))
             for peer, (count, seconds) in self._held.items()
             if seconds >= HELD_LEAST_S and count >= BYTES_LEAST
         }
         capped = self.cap_up is not None and up >= self.cap_up
-        pressed, alone = self._pressed or capped, self._alone and not capped
+        pressed, alone, free = self._pressed or capped, self._alone and not capped, self._free
         self._marks.clear()
         self._began = None
         self._held = {}
         self._up = self._down = 0.0
         self._pressed = self._alone = False
+        self._free = 1.0
         self._left = self._arrived = self._from_waiting = self._from_one = 0
-        return Sighting(up=up, down=down, pressed=pressed and up > 0, alone=alone, held=held)
+        return Sighting(up=up, down=down, pressed=pressed and up > 0, free=free, alone=alone, held=held)
 
     def _capped(self) -> tuple[float, float]:
         up = self._up if self.cap_up is None else min(self._up, self.cap_up)
@@ -169,6 +196,7 @@ class Meter:
             self._up = left / seconds
             waited = mark.from_waiting - since.from_waiting
             self._pressed = waited >= PRESSED * left
+            self._free = max(0.0, 1.0 - waited / (PRESSED * left))
             self._alone = mark.from_one - since.from_one >= ALONE * waited
         if arrived >= BYTES_LEAST:
             self._down = max(self._down, arrived / seconds)

@@ -1,5 +1,6 @@
 """For whom a round had to wait, as one member sees it."""
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from statistics import median
@@ -13,7 +14,9 @@ from core.base.machine import Send
 CHUNKS_LEAST: Final = 4
 """Chunks that must have been reduced here to tell who is always last."""
 LAST_IN: Final = 0.3
-"""Whoever's part was the last one in so many of them kept the others waiting."""
+"""Whoever's part was the last one in so many of them kept the others waiting..."""
+CHANCE: Final = 2.0
+"""... unless that is within so many standard deviations of what is everybody's turn."""
 MEANS_LATE: Final = 0.9
 MEANS_EARLY: Final = 0.75
 """A reducer whose last mean came after the first of these parts of the round, when most were done before the second."""
@@ -47,7 +50,8 @@ class Waits:
         """Whom the others waited for, when the round is over."""
         total = self._last_parts.total()
         if total >= CHUNKS_LEAST:
-            found = {peer for peer, count in self._last_parts.items() if count >= LAST_IN * total}
+            least = max(LAST_IN * total, self._by_chance(total))
+            found = {peer for peer, count in self._last_parts.items() if count >= least}
             if found:
                 return found
         took_s = now - self._began
@@ -55,3 +59,8 @@ class Waits:
             return set()
         late = self._began + MEANS_LATE * took_s
         return {self._plan.peers[share] for share, at in self._last_means.items() if at >= late}
+
+    def _by_chance(self, total: int) -> float:
+        """How often one of those who give is last in so many chunks even if all are equally slow."""
+        turn = 1 / max(1, sum(1 for member in self._plan.members if member.samples) - 1)
+        return total * turn + CHANCE * math.sqrt(total * turn * (1 - turn))

@@ -119,6 +119,26 @@ class Convening:
         """Who is to say who takes part."""
         return next(m for m in self.group.members if m == self.me or not self._absent(m, gone))
 
+    def may_decide(self, member: int, gone: int, now: float) -> bool:
+        """Whether `member` may say who takes part: all before it are gone, or silent for a while, or do not decide.
+
+        Others may have waited a little longer than I have, so half of my patience is enough.
+        """
+        slack_s = self.stall_timeout_s / 2
+        since = self._complete_since
+        overdue = since is not None and since + DECIDES_IN * self.stall_timeout_s <= now + slack_s
+        for other in self.group.members:
+            if other == member:
+                return True
+            if other == self.me:
+                return False
+            if self._absent(other, gone) or now >= self._silent_at(other) - slack_s:
+                continue
+            if not overdue:
+                return False
+            overdue = False
+        return False
+
     def settle(self, gone: int, now: float) -> tuple[To, tuple[Entry, ...] | None]:
         """Decide, if it is up to me and can be decided yet: who takes part; else None, and whom to ask.
 

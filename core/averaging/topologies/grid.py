@@ -181,12 +181,12 @@ class Grid:
             case Underway() | Passed():
                 self._standing.on_answer(member, word, now)
             case Doubted():
-                self._standing.on_doubted(word)
+                self._standing.on_doubted(member, word)
             case StandIn():
                 free = len(self._visits) < STAND_INS_MAX
                 return self._address(self._standing.on_stand_in(member, word, free=free))
             case StagePlan():
-                called = self._standing.on_stage_plan(member, word)
+                called = self._standing.on_stage_plan(member, word, now)
                 if called is not None and called[0].round not in self._rounds:
                     plan, own = called
                     return self._average(plan, now) if own else self._visit(plan, word.stage, now)
@@ -238,9 +238,10 @@ class Grid:
                 case RoundFinished(outcome=outcome) if round_id == self._mine:
                     self._payload_bytes += outcome.payload_bytes
                     followed += self._ended(outcome, now)
-                case RoundFailed(reason=reason) if round_id == self._mine and self._standing.state == RUNNING:
+                case RoundFailed() if round_id == self._mine and self._standing.state == RUNNING:
                     first = self._standing.convening is None
-                    followed += self._fail(reason, now) if first else self._repeat(now, unfit=())
+                    failed = self._fail(output.reason, now, suspects=output.suspects) if first else None
+                    followed += self._repeat(now, unfit=()) if failed is None else failed
                 case _:
                     pass
         return followed
@@ -324,11 +325,11 @@ class Grid:
             )
         ]
 
-    def _fail(self, reason: str, now: float) -> Outputs:
+    def _fail(self, reason: str, now: float, *, suspects: tuple[PeerId, ...] = ()) -> Outputs:
         self._standing.state = FAILED
         outputs: Outputs = []
         for butterfly in self._rounds.values():
             outputs += [output for output in butterfly.leave(now) if isinstance(output, Send)]
         self._rounds = {}
         outputs += self._address([(member, Leaving(self.plan.round)) for member in self._standing.company])
-        return [*outputs, RoundFailed(self.plan.round, reason)]
+        return [*outputs, RoundFailed(self.plan.round, reason, suspects)]

@@ -1,6 +1,7 @@
 """Where one member stands in a grid, and how it answers those who come together for a stage."""
 
 from collections.abc import Collection, Sequence
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -11,7 +12,7 @@ from core.averaging.groups.plans import check_holding, check_stage_plan, divided
 from core.averaging.groups.words import Arrived, Doubted, GridMessage, Holding, Passed, StagePlan, StandIn, Underway
 from core.averaging.messages import Leaving
 from core.averaging.plan import Plan
-from core.averaging.topologies.convening import Convening
+from core.averaging.topologies.convening import LEAP, Convening
 from core.averaging.verdict import check_shares
 from core.base.problems import RemoteProblem
 
@@ -20,6 +21,8 @@ WAITING, RUNNING, FINISHED, FAILED = range(4)
 Words = Sequence[tuple[int, GridMessage | Leaving]]
 """Messages, with the place in the plan of whom they go to."""
 Vector = NDArray[np.float32]
+WITNESSES: Final = 2
+"""So many of a group must say that somebody did not come to its end."""
 STRANGE: Final = "a word about a group that is not as the grid has it"
 
 
@@ -46,7 +49,8 @@ class Standing:
         """Members that are lost or have left (bits)."""
         self._holdings: list[Holding | None] = [None]
         self._doubted: set[int] = set()
-        self._invited: dict[tuple[int, int], StandIn] = {}
+        self._doubts: dict[int, set[int]] = {}
+        self._invited: dict[tuple[int, int], tuple[int, StandIn]] = {}
 
     @property
     def last(self) -> bool:
@@ -111,10 +115,26 @@ class Standing:
 
     # --- answers ---
 
-    def on_doubted(self, word: Doubted) -> None:
-        """A member of some group did not come to its end."""
-        if word.member < len(self.plan.members):
-            self._doubted.add(word.member)
+    def on_doubted(self, member: int, word: Doubted) -> None:
+        """A member of some group did not come to its end: believed if two who were in it say so, or all but it.
+
+        Raises:
+            RemoteProblem: somebody says it who cannot know, or whom it does not concern.
+        """
+        doubted = word.member
+        if doubted >= len(self.plan.members) or doubted in {member, self.me}:
+            raise RemoteProblem(STRANGE)
+        before = [
+            set(stage[self.grid.group_of(number, doubted)].members) - {doubted}
+            for number, stage in enumerate(self.grid.stages)
+        ]
+        seen = [group for group, after in pairwise(before) if member in group and self.me in after]
+        if not seen:
+            raise RemoteProblem(STRANGE)
+        witnesses = self._doubts.setdefault(doubted, set())
+        witnesses.add(member)
+        if len(witnesses) >= min(WITNESSES, *map(len, seen)):
+            self._doubted.add(doubted)
 
     def on_arrived(self, member: int, word: Arrived, now: float) -> Words:
         """A peer waits for its group, or says that it stands in for somebody of mine.
@@ -154,11 +174,14 @@ class Standing:
         holding = self._holdings[word.stage] if word.stage <= self.stage else None
         if self.state == FAILED or holding is None or not free:
             return [(member, self._where(word))]
-        self._invited[word.stage, word.group] = word
+        self._invited[word.stage, word.group] = member, word
         return [(member, Arrived(word.round, word.stage, word.group, word.attempt, holding))]
 
-    def on_stage_plan(self, member: int, word: StagePlan) -> tuple[Plan, bool] | None:
+    def on_stage_plan(self, member: int, word: StagePlan, now: float) -> tuple[Plan, bool] | None:
         """An attempt begins: the plan of its butterfly, and whether it is that of my own group; None: not with me.
+
+        That of my own group comes from whom I take for its first; one that has decided too early, as I see it, says it
+        again when it hears that I wait.
 
         Raises:
             RemoteProblem: it is not as it has to be.
@@ -171,17 +194,20 @@ class Standing:
         if word.entries[mine[0]].gives and word.holdings[mine[0]] != self._holdings[word.stage]:
             raise RemoteProblem("a stage's plan with another mean than mine")
         waiting = self.waiting
-        if waiting is not None and self._here(word) and word.attempt >= waiting.attempt:
-            own = True
-        else:
-            asked = self._invited.get((word.stage, word.group))
-            if asked is None or asked.attempt != word.attempt or self.state == FAILED:
-                return None
-            own = False
+        own = waiting is not None and self._here(word) and 0 <= word.attempt - waiting.attempt <= LEAP
+        if own and waiting is not None and not waiting.may_decide(member, self.gone, now):
+            return None
+        asked = self._invited.get((word.stage, word.group))
+        if not own and (asked is None or asked[0] != member or asked[1].attempt != word.attempt):
+            return None
+        if self.state == FAILED:
+            return None
         later = later_plan(self.plan, word, group)
         check_shares(later)
         if own and waiting is not None:
             waiting.attempt, waiting.called = word.attempt, word
+        else:
+            del self._invited[word.stage, word.group]
         return later, own
 
     def _here(self, word: Arrived | Underway | Passed | StandIn | StagePlan) -> bool:

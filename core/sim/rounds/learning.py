@@ -1,7 +1,7 @@
 """A fleet that nobody has told its lines: round after round its members measure, tell, doubt and plan."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
@@ -59,14 +59,18 @@ class Learning:
         task: What is averaged; not scaled, for the plan goes by the vector's true size.
         seed: Decides names and leaders.
         tongue: What members tell.
+        overrun: How many times what their bytes need rounds take: processors and beginnings cost time as well.
     """
 
-    def __init__(self, lines: Sequence[Line], task: Task, *, seed: int, tongue: Tongue = honest) -> None:
+    def __init__(
+        self, lines: Sequence[Line], task: Task, *, seed: int, tongue: Tongue = honest, overrun: float = 1.0
+    ) -> None:
         self.lines = list(lines)
         self.peers = sorted(PeerId(hashed_key(b"learner", bytes([seed % 256, index]))) for index in range(len(lines)))
         self.books = {peer: LineBook(peer) for peer in self.peers}
         self._task = task
         self._tongue = tongue
+        self._overrun = overrun
         self._random = Random(seed)  # noqa: S311 - to be repeated from its seed
         self._now = 0.0
         self._number = 0
@@ -85,7 +89,8 @@ class Learning:
         report = going.report()
         for peer, outcome in zip(self.peers, report.outcomes, strict=True):
             if outcome is not None:
-                self.books[peer].finished(plan, outcome, report.seconds)
+                seen = replace(outcome, seconds=outcome.seconds * self._overrun)
+                self.books[peer].finished(plan, seen, report.seconds * self._overrun)
         self._now += report.seconds + 10.0
         self._tell()
         best = balance(self.lines, work_of(plan.numel, plan.codec))

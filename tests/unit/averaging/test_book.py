@@ -5,9 +5,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.averaging.lines.book import DOUBT_FIRST, PEERS_MAX, LineBook
+from core.averaging.lines.book import DOUBT_FIRST, HALF_LIFE_S, PEERS_MAX, LineBook
 from core.averaging.lines.demand import demand_of
-from core.averaging.lines.facts import LineFacts
+from core.averaging.lines.facts import LineFacts, from_level, mark_of
 from core.averaging.lines.meter import LOOK_S, Glance
 from core.averaging.lines.waits import CHUNKS_LEAST, Waits
 from core.averaging.messages import Mean, Part
@@ -92,12 +92,72 @@ def test_a_round_proves_to_all_what_its_members_lines_carry() -> None:
         assert known.lines[plan.peers[index]].up == pytest.approx(demand.up_bytes[index] / 4, rel=0.01)
 
 
-@pytest.mark.parametrize("changes", [{"versions": (0, 1, 0)}, {"missing": ((peer_ids(3)[1], 4),)}])
-def test_a_round_in_which_something_went_wrong_proves_nothing(changes: dict[str, Any]) -> None:
-    plan = plan_of(0, 0, 0)
+@pytest.mark.parametrize("changes", [{"versions": (0, 0, 1, 0)}, {"missing": ((peer_ids(4)[2], 4),)}])
+def test_a_round_in_which_something_went_wrong_proves_what_went_between_the_others(changes: dict[str, Any]) -> None:
+    """Against a count, chunk by chunk, of what goes over each line without the one that failed."""
+    plan = plan_of(0, 0, 0, 0, chunks=(40, 30, 20, 10))
     book = LineBook(plan.peers[0])
     played(book, plan, 4.0, **changes)
-    assert book.known(plan.peers).lines == {}
+    up = [0.0] * 4
+    for reducer in (0, 1, 3):
+        for other in {0, 1, 3} - {reducer}:
+            size = 4.0 * 16_000 * plan.chunks[reducer]
+            up[other] += size
+            up[reducer] += size
+    seen = {found.peer: from_level(found.up) for found in book.facts().seen}
+    assert seen[mark_of(plan.peers[1])] == pytest.approx(up[1] / 4, rel=0.04)
+    assert seen[mark_of(plan.peers[3])] == pytest.approx(up[3] / 4, rel=0.04)
+    assert not seen[mark_of(plan.peers[2])], "it has shown nothing"
+
+
+def test_a_lossy_round_lowers_nobody_who_did_all_and_takes_the_floor_of_who_did_not() -> None:
+    plan = plan_of(0, 0, 0)
+    _, sound, gone = plan.peers
+    book = LineBook(plan.peers[0])
+    played(book, plan, 4.0)
+    before = book.known(plan.peers).lines
+    for peer in (sound, gone):
+        book.heard(peer, LineFacts(Rates(1, 1)))
+    played(book, plan, 100.0, versions=(0, 0, 1))
+    after = book.known(plan.peers).lines
+    assert after[sound].up == before[sound].up, "a slow round is no upper limit when somebody failed"
+    assert after[gone].up == 1, "it may say that it has become slower"
+
+
+def test_after_a_round_that_failed_less_is_believed_of_everybody() -> None:
+    plan = plan_of(0, 0, 0)
+    book = LineBook(plan.peers[0])
+    played(book, plan, 4.0)
+    for peer in plan.peers[1:]:
+        book.heard(peer, LineFacts(Rates(1, 1)))
+    assert all(book.known(plan.peers).lines[peer].up > 1000 for peer in plan.peers[1:])
+    book.begun(plan, 200.0)
+    book.failed(plan)
+    assert all(book.known(plan.peers).lines[peer].up == 1 for peer in plan.peers[1:])
+
+
+def test_what_was_seen_long_ago_counts_for_less() -> None:
+    plan = plan_of(0, 0, 0)
+    book = LineBook(plan.peers[0])
+    played(book, plan, 4.0)
+    before = book.known(plan.peers).lines[plan.peers[1]].up
+    book.aged(1000.0)
+    book.aged(1000.0 + 2 * HALF_LIFE_S)
+    assert book.known(plan.peers).lines[plan.peers[1]].up == pytest.approx(before / 4, rel=0.01)
+
+
+def test_rounds_that_always_take_longer_than_planned_put_nobody_in_doubt() -> None:
+    """All lose half of their time to what is no line's fault, and somebody is always last."""
+    plan = plan_of(MEGA, MEGA, MEGA, MEGA)
+    book = LineBook(plan.peers[0])
+    seconds = demand_of(plan).seconds
+    assert seconds is not None
+    for number in range(12):
+        for peer in plan.peers[1:]:
+            book.heard(peer, LineFacts(Rates(MEGA, MEGA)))
+        played(book, plan, 1.8 * seconds, last=plan.peers[1 + number % 3])
+    up = [book.known(plan.peers).lines[peer].up for peer in plan.peers[1:]]
+    assert up == [MEGA] * 3
 
 
 def test_whoever_kept_a_round_waiting_is_taken_at_its_word_no_longer() -> None:
@@ -110,7 +170,7 @@ def test_whoever_kept_a_round_waiting_is_taken_at_its_word_no_longer() -> None:
         book.heard(peer, LineFacts(boast))
     seen = int(demand_of(plan).up_bytes[1] / 8)
     assert book.known(plan.peers).lines[slow].up == pytest.approx(2 * seen, rel=0.01)
-    believing = msgspec.structs.replace(plan, lines=(Rates(2 * seen, 2 * seen),) * 3)
+    believing = msgspec.structs.replace(plan, lines=(Rates(), *[Rates(2 * seen, 2 * seen)] * 2))
     played(book, believing, 8.0, last=slow)
     lines = book.known(plan.peers).lines
     assert lines[slow].up == pytest.approx(seen, rel=0.01)
@@ -162,6 +222,10 @@ def test_for_whom_a_round_waits() -> None:
         waits.saw(b, part, [], 1.0)
         waits.saw(c, part, [Send(b, mean)], 2.0)
     assert waits.kept_waiting(10.0) == {c}
+    few = Waits(plan, 0.0)
+    for chunk, sender in enumerate((b, c, b, d)):
+        few.saw(sender, Part(plan.round, 0, 0, chunk, memoryview(b"")), [Send(b, Mean(plan.round, 0, 0, chunk, b"", memoryview(b"")))], 2.0)
+    assert few.kept_waiting(10.0) == set(), "somebody is always last: two of four chunks are nothing"
     means = Waits(plan, 0.0)
     for share, at in ((1, 3.0), (2, 4.0), (3, 3.5), (4, 9.9)):
         means.saw(plan.peers[share], Mean(plan.round, share, 0, 0, b"", memoryview(b"")), [], at)

@@ -151,3 +151,13 @@ def test_a_tenth_dies_at_random_moments(peers: int, seed: int) -> None:
         check_survivors_mean(round_, outcome, peer)
     if peers >= 9 and stages < 4:
         assert len(alive) >= peers // 2, failed
+
+
+def test_whom_the_first_stage_names_when_it_fails_the_round_names_too() -> None:
+    round_ = a_round(9, 2)
+    me, other, *_ = round_.plan.peers
+    grid = round_.machines[me]
+    grid.start(1000.0)
+    [butterfly] = grid._rounds.values()
+    outputs = grid._take(butterfly, [RoundFailed(butterfly.plan.round, "no mean came", (other,))], 1001.0)
+    assert outputs[-1] == RoundFailed(round_.plan.round, "no mean came", (other,))

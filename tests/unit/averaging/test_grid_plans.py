@@ -70,6 +70,12 @@ BAD: dict[str, Callable[[StagePlan], StagePlan]] = {
     "others' missing chunks": lambda w: msgspec.structs.replace(
         w, holdings=(holding(0, missing=((GROUP.blocks[1][0], 3),)), *w.holdings[1:])
     ),
+    "the same missing twice": lambda w: msgspec.structs.replace(
+        w, holdings=(holding(0, missing=((GROUP.blocks[0][0], 3), (GROUP.blocks[0][0], 4))), *w.holdings[1:])
+    ),
+    "more missing chunks than there are": lambda w: msgspec.structs.replace(
+        w, holdings=(holding(0, missing=((GROUP.blocks[0][0], PLAN.chunk_total + 1),)), *w.holdings[1:])
+    ),
     "a loss that is no number": lambda w: msgspec.structs.replace(
         w, holdings=(holding(0, loss=float("nan")), *w.holdings[1:])
     ),
@@ -198,7 +204,7 @@ def test_a_leader_makes_a_grid_when_peers_fail_often(failing: int, stages: int) 
         failures=failures,
     )
     outputs = leader.look(0, bytes(32), [me], now=0.0)
-    gathering = leader._gathering
+    gathering = leader._quest.caller.gathering
     assert gathering is not None
     for member in members(12):
         gathering.ready[member.peer] = member  # type: ignore[index]

@@ -1,5 +1,6 @@
 """Matchmakers that find each other."""
 
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from core.averaging.election import attempt_key, by_distance
 from core.averaging.events import ContributionWanted, Elsewhere, GroupFailed, GroupFormed, Silent
 from core.averaging.group import Matchmaker
+from core.averaging.lines.book import LineBook
 from core.averaging.messages import Call, Cancelled, Declined, Leaving, Ready, Wanted
 from core.averaging.plan import GROUP_MESSAGES, Plan
 from core.averaging.topologies.leadership import quorum
@@ -26,7 +28,15 @@ NUMBERS = AveragingNumbers(chunk_numel=256, gather_timeout_s=3.0)
 class Group:
     """Matchmakers whose owners offer what they have as soon as they are asked."""
 
-    def __init__(self, count: int, *, seed: int = 0, minimum_samples: int = 0, **pump: Any) -> None:
+    def __init__(
+        self,
+        count: int,
+        *,
+        seed: int = 0,
+        minimum_samples: int = 0,
+        book: Callable[[PeerId], LineBook | None] = lambda peer: None,
+        **pump: Any,
+    ) -> None:
         self.peers = peer_ids(count)
         self.random = Random(seed)
         self.traces = {p: Trace() for p in self.peers}
@@ -39,6 +49,7 @@ class Group:
                 random=Random(seed + i),
                 trace=self.traces[p],
                 minimum_samples=minimum_samples,
+                book=book(p),
             )
             for i, p in enumerate(self.peers)
         }

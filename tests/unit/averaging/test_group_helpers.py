@@ -3,8 +3,9 @@
 from random import Random
 from typing import Any
 
+from core.averaging.calling import HELPERS_MAX, HELPERS_S
 from core.averaging.events import ContributionWanted, GroupFormed
-from core.averaging.group import HELPERS_MAX, HELPERS_S, Matchmaker
+from core.averaging.group import Matchmaker
 from core.averaging.messages import Call, Declined, Ready, Wanted
 from core.averaging.plan import Plan
 from core.base.ids import PeerId
@@ -80,13 +81,13 @@ def test_a_silent_helper_costs_a_moment_once() -> None:
     assert set(plan.peers) == {*group.peers, group.helpers[1]}
     assert group.planned_after_s(plan) <= HELPERS_S + 2 * 0.02 + 0.001
     leader = group.machines[plan.peers[plan.leaders[0]]]
-    assert leader._search.lost == {group.helpers[0]}
+    assert leader._quest.search.lost == {group.helpers[0]}
     leader.position(2, LINEAGE, group.peers)
-    outputs = leader._lead(5000.0)
+    outputs = leader._quest.lead(5000.0)
     assert Call in {type(output.message) for output in outputs if isinstance(output, Send)}
-    assert leader._gathering is not None
-    assert leader._gathering.helpers == {group.helpers[1]}
-    assert leader._gathering.hoped_for == {group.helpers[0]}
+    assert leader._quest.caller.gathering is not None
+    assert leader._quest.caller.gathering.helpers == {group.helpers[1]}
+    assert leader._quest.caller.gathering.hoped_for == {group.helpers[0]}
 
 
 def test_a_helper_that_is_gone_costs_nothing() -> None:
@@ -139,10 +140,10 @@ def test_a_helper_that_brings_samples_is_none() -> None:
     leader.helpers = tuple(group.helpers)
     group.place()
     leader.look(1, LINEAGE, group.peers, now=1000.0)
-    assert leader._gathering is not None
-    round_ = leader._gathering.round
+    assert leader._quest.caller.gathering is not None
+    round_ = leader._quest.caller.gathering.round
     leader.handle(Received(group.helpers[0], Ready(round_, 10, 0.5, True, True)), 1000.0)
-    assert group.helpers[0] not in leader._gathering.ready
+    assert group.helpers[0] not in leader._quest.caller.gathering.ready
 
 
 def test_busy_helpers_do_not_make_a_leader_give_up() -> None:

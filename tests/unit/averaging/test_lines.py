@@ -20,6 +20,7 @@ from core.averaging.lines.facts import (
     to_level,
 )
 from core.averaging.lines.meter import FLOWS_MAX, LOOK_S, Glance, Meter
+from core.averaging.lines.overrun import LEAST, MOST, ROUNDS, Overrun
 from core.averaging.plan import Rates
 from core.base.ids import PeerId, hashed_key
 from core.base.problems import WireProblem
@@ -74,6 +75,21 @@ def test_a_line_is_not_pressed_where_one_slow_receiver_makes_bytes_wait() -> Non
     seen = line.meter.harvest()
     assert not seen.pressed
     assert seen.held == {peer(0): pytest.approx(MEGA, rel=0.1)}
+
+
+def test_a_pair_is_as_fast_as_in_its_best_moment() -> None:
+    """Flows that share a line are slow by turns; a pair that is slow never is fast."""
+    line = Line(3)
+    for turn in range(6):
+        slow = turn % 2
+        rates = [4 * MEGA, 4 * MEGA, 0.5 * MEGA]
+        rates[slow] = 0.2 * MEGA
+        waiting = [slow == 0, slow == 1, True]
+        line.run(1.0, rates, [0.0] * 3, waiting)
+    held = line.meter.harvest().held
+    assert held[peer(0)] == pytest.approx(4 * MEGA, rel=0.01)
+    assert held[peer(1)] == pytest.approx(4 * MEGA, rel=0.01)
+    assert held[peer(2)] == pytest.approx(0.5 * MEGA, rel=0.01)
 
 
 def test_a_burst_into_a_buffer_is_not_taken_for_a_line() -> None:
@@ -193,6 +209,17 @@ def test_a_limit_is_not_tried_again_too_often() -> None:
     assert late <= 100 / HOLD_FIRST / 2
 
 
+def test_of_a_line_that_was_nearly_pressed_little_more_is_offered() -> None:
+    line = Line(2)
+    line.run(2.0, [0.6 * MEGA, 0.4 * MEGA], [0.0, 0.0], [True, False])
+    seen = line.meter.harvest()
+    assert not seen.pressed
+    assert seen.free == pytest.approx(1 - 0.6 / 0.7, rel=0.05)
+    estimate = Estimate()
+    estimate.learn(seen.up, free=seen.free)
+    assert estimate.offer == pytest.approx(MEGA * (2 - 0.6 / 0.7), rel=0.05)
+
+
 # --- facts ---
 
 
@@ -240,7 +267,9 @@ def test_a_word_counts_up_to_twice_what_was_seen() -> None:
     assert rates(seen, Witnessed(claim=1e11, best=3 * MEGA)) == (5 * MEGA, TRUST * 3 * MEGA)
     assert rates(seen, Witnessed(claim=1e11, best=3 * MEGA, trust=1.0)) == (5 * MEGA, 3 * MEGA)
     assert rates(seen, Witnessed(claim=1e11)) == (5 * MEGA, 4 * MEGA), "a stranger is no better than the best"
-    assert rates(Witnessed(claim=1e11), Witnessed(claim=1e6)) == (0, 0), "where nothing is seen, nothing is believed"
+    nobody_seen = [Witnessed(claim=claim) for claim in (1e11, 3e6, 2e6, 1e6)]
+    assert rates(*nobody_seen) == (2e6, 2e6, 2e6, 1e6), "where nothing is seen, up to the lower middle of all words"
+    assert rates(Witnessed(claim=1e11), Witnessed()) == (0, 0), "one alone says nothing"
 
 
 def test_too_modest_a_word_does_not_count_either() -> None:
@@ -270,3 +299,36 @@ def test_pairs_are_slow_where_both_say_so() -> None:
     fair = {(a, b): 4 * MEGA, (b, a): 4 * MEGA}
     assert slow_pairs(fair, lines) == {}, "each has its part of the other's line"
     assert slow_pairs({**both, (a, peer(9)): 1.0, (peer(9), a): 1.0}, lines).keys() == both.keys()
+
+
+# --- rounds that take longer than plans say ---
+
+
+def test_what_all_rounds_lose_makes_none_of_them_late() -> None:
+    overrun = Overrun()
+    assert all(overrun.late(1.7) for _ in range(LEAST)), "little is known yet"
+    assert not any(overrun.late(1.6 + 0.1 * (number % 3)) for number in range(20))
+    assert overrun.usual == pytest.approx(1.6)
+    assert overrun.late(2.2)
+    assert not overrun.late(1.0)
+    assert overrun.usual == 1.0
+    assert [overrun.late(100.0) for _ in range(ROUNDS)][-1]
+    assert overrun.usual == MOST, "whatever rounds lose, no line is believed beyond this"
+
+
+def test_a_line_that_is_asked_for_more_than_ever_comes_has_shown_its_limit() -> None:
+    """A fleet whose other lines are the slow ones asks this one for little of what it offers."""
+    estimate = Estimate()
+    estimate.learn(MEGA)
+    assert estimate.offer == GROWTH * MEGA
+    estimate.learn(MEGA, asked=1.2 * MEGA)
+    assert estimate.offer == MEGA
+
+
+def test_a_limit_measured_twice_is_the_middle_of_both() -> None:
+    estimate = Estimate()
+    estimate.learn(4 * MEGA, pressed=True)
+    estimate.learn(5 * MEGA, pressed=True)
+    assert estimate.offer == 4.5 * MEGA
+    estimate.learn(MEGA, pressed=True)
+    assert estimate.offer == MEGA, "that is another line"

@@ -84,6 +84,43 @@ def test_a_good_plan_passes_and_survives_the_wire() -> None:
 PLAN = make_plan([1, 2, 3], 1000)
 
 
+def sparing(*spared: int, clients: tuple[int, ...] = (), members: int = 6) -> Plan:
+    plan = make_plan([1] * members, 1000)
+    rows = tuple(
+        msgspec.structs.replace(row, reduces=i not in {*spared, *clients}, spared=i in spared)
+        for i, row in enumerate(plan.members)
+    )
+    return msgspec.structs.replace(plan, members=rows)
+
+
+@pytest.mark.parametrize("me", [0, 1, 2, 3])
+def test_a_third_of_those_who_would_reduce_may_be_spared_and_everybody_goes_along(me: int) -> None:
+    check_plan(sparing(0, 1), terms_for(sparing(0, 1), me))
+    check_plan(sparing(0, members=2), terms_for(sparing(0, members=2), me % 2))
+
+
+@pytest.mark.parametrize(
+    ("plan", "me"),
+    [
+        (sparing(0, 1, 2), 4),
+        (sparing(0, 1, clients=(2,)), 4),
+        (sparing(0, 1, members=2), 0),
+        (sparing(0, clients=(1,), members=2), 0),
+        (sparing(1, clients=(0,)), 0),
+    ],
+)
+def test_more_are_not_nor_one_that_can_reduce_nothing_nor_the_last_one(plan: Plan, me: int) -> None:
+    with pytest.raises(RemoteProblem):
+        check_plan(plan, terms_for(plan, me))
+
+
+def test_whoever_is_spared_reduces_nothing() -> None:
+    plan = make_plan([1] * 3, 1000)
+    rows = (msgspec.structs.replace(plan.members[0], spared=True), *plan.members[1:])
+    with pytest.raises(RemoteProblem, match="spares"):
+        check_plan(msgspec.structs.replace(plan, members=rows), terms_for(plan))
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -15,7 +15,7 @@ from core.averaging.verdict import check_division
 from core.base.ids import PeerId
 from core.base.machine import Received, Send
 from core.base.problems import RemoteProblem
-from tests.unit.averaging.pump import make_plan
+from tests.unit.averaging.pump import make_plan, peer_ids
 from tests.unit.averaging.test_group import LINEAGE, Group, one_plan
 
 MEGA = 1_000_000
@@ -37,10 +37,9 @@ class Knowing(LineBook):
 
 
 def knowing(count: int, **options: Any) -> Group:
-    group = Group(count, **options)
-    group.lines = {peer: Rates(MEGA * (1 + i), 4 * MEGA) for i, peer in enumerate(group.peers)}  # type: ignore[attr-defined]
-    for peer, machine in group.machines.items():
-        machine._book = Knowing(peer, group.lines)  # type: ignore[attr-defined]
+    lines = {peer: Rates(MEGA * (1 + i), 4 * MEGA) for i, peer in enumerate(peer_ids(count))}
+    group = Group(count, book=lambda peer: Knowing(peer, lines), **options)
+    group.lines = lines  # type: ignore[attr-defined]
     group.place()
     return group
 
@@ -48,7 +47,7 @@ def knowing(count: int, **options: Any) -> Group:
 def corrupt(group: Group, leader: PeerId, change: Any) -> None:
     """This leader publishes other plans than it should."""
     machine = group.machines[leader]
-    publish = machine._publish
+    publish = machine._quest.publish
 
     def bad(gathering: Any, now: float) -> Any:
         outputs = publish(gathering, now)
@@ -56,7 +55,7 @@ def corrupt(group: Group, leader: PeerId, change: Any) -> None:
             Send(o.to, change(o.message)) if isinstance(o, Send) and isinstance(o.message, Plan) else o for o in outputs
         ]
 
-    machine._publish = bad  # type: ignore[method-assign]
+    machine._quest.publish = bad  # type: ignore[method-assign]
 
 
 def all_on(plan: Plan, index: int) -> Plan:
@@ -102,7 +101,7 @@ def test_a_bad_plan_is_refused_and_another_leads_within_a_second(count: int, cha
     check_division(
         plan,
         group.peers[0],
-        known=group.machines[group.peers[0]]._book.known(plan.peers),
+        known=group.machines[group.peers[0]]._setting.book.known(plan.peers),
         claimed=group.lines[group.peers[0]],  # type: ignore[attr-defined]
         held={},
     )
@@ -123,11 +122,11 @@ def test_the_villain_is_not_followed_again_in_this_state() -> None:
     other = next(peer for peer in group.peers if peer != villain)
     machine = group.machines[other]
     machine.reopen()
-    outputs = machine.handle(Received(villain, Call(1, LINEAGE, PLAIN_AFTER - 1, 5)), group.pump.now)
+    outputs = machine.handle(Received(villain, Call(1, LINEAGE, PLAIN_AFTER, 5)), group.pump.now)
     assert [o.message.reason for o in outputs if isinstance(o, Send) and isinstance(o.message, Declined)] == ["busy"]
 
 
-def test_after_some_attempts_everybody_is_followed_again_for_plans_are_plain_then() -> None:
+def test_after_some_setbacks_everybody_is_followed_again_for_plans_are_plain_then() -> None:
     """Else two who have refused each other's plans would decline each other's calls for ever."""
     group = knowing(4, ordered=True, delay_s=(0.01, 0.02))
     villain = group.leader()
@@ -135,23 +134,24 @@ def test_after_some_attempts_everybody_is_followed_again_for_plans_are_plain_the
     group.look(*group.peers)
     group.pump.run(until=group.pump.now + 5)
     machine = group.machines[next(peer for peer in group.peers if peer != villain)]
+    for number in range(PLAIN_AFTER):
+        plan = group.plans()[machine._me][-1]
+        machine.failed(plan, [plan.peers[plan.leaders[-1]]], group.pump.now)
+        group.look(*group.peers)
+        group.pump.run(until=group.pump.now + 5 + number)
     machine.reopen()
-    outputs = machine.handle(Received(villain, Call(1, LINEAGE, PLAIN_AFTER, 5)), group.pump.now)
+    outputs = machine.handle(Received(villain, Call(1, LINEAGE, 0, 5)), group.pump.now)
     assert not [o for o in outputs if isinstance(o, Send) and isinstance(o.message, Declined)]
 
 
 def slander(group: Group, slanderer: PeerId) -> None:
     """This peer refuses every plan."""
     machine = group.machines[slanderer]
-    on_plan = machine._on_plan
 
-    def refuse(sender: PeerId, plan: Plan, now: float) -> Any:
-        promise = machine._promise
-        if promise is None or plan.round != promise.round:
-            return on_plan(sender, plan, now)
-        return machine._refuse(plan, promise, now)
+    def refuse(plan: Plan, state: Any) -> None:
+        raise RemoteProblem("I do not like it")
 
-    machine._on_plan = refuse  # type: ignore[method-assign]
+    machine._quest.follower.check = refuse  # type: ignore[method-assign]
 
 
 @pytest.mark.parametrize("slanderers", [1, 2])
@@ -177,7 +177,7 @@ def test_a_refusal_of_a_plan_that_has_not_come_is_kept_for_it() -> None:
     leader, (a, b, c) = group.leader(), [peer for peer in group.peers if peer != group.leader()]
     machine = group.machines[a]
     group.pump.say(a, machine.handle(Received(leader, Call(1, LINEAGE, 0, 3)), 1000.0))
-    round_ = machine._promise.round  # type: ignore[union-attr]
+    round_ = machine._quest.follower.promise.round  # type: ignore[union-attr]
     assert machine.handle(Received(b, Refused(round_)), 1000.1) == []
     assert machine.deadline is not None
     assert machine.deadline > 1000.7, "one who refuses may be the one who is wrong"
@@ -243,6 +243,22 @@ def test_a_bad_division_is_refused(plan: Plan) -> None:
 def test_nobody_is_given_more_than_it_said() -> None:
     with pytest.raises(RemoteProblem, match="our line"):
         judge(good(), claimed=Rates(MEGA, 3 * MEGA))
+
+
+def unknown(*members: int) -> Plan:
+    """A plan that says nothing of these members' lines, and divides as if they were like the middle one."""
+    lines = tuple(Rates() if i in members else line for i, line in enumerate(LINES))
+    chunks, gifts = divide(PLAN.members, lines, chunks=PLAN.chunk_total, work=work_of(PLAN.numel, PLAN.codec))
+    return msgspec.structs.replace(PLAN, lines=lines, chunks=chunks, gifts=gifts)
+
+
+def test_to_say_nothing_of_our_line_is_no_way_to_take_it_for_much_more_than_we_said() -> None:
+    judge(unknown(1), claimed=Rates(3 * MEGA // 5, MEGA))
+    judge(unknown(1), claimed=Rates())
+    with pytest.raises(RemoteProblem, match="our line"):
+        judge(unknown(1), claimed=Rates(3 * MEGA // 7, 3 * MEGA))
+    with pytest.raises(RemoteProblem, match="our line"):
+        judge(unknown(1), claimed=Rates(3 * MEGA, 3 * MEGA // 7))
 
 
 def test_a_share_for_a_client_is_refused() -> None:

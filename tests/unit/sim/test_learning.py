@@ -5,6 +5,7 @@ import pytest
 
 from core.averaging.balance.fleet import Line
 from core.averaging.lines.book import LineBook
+from core.averaging.lines.demand import demand_of
 from core.averaging.lines.facts import LineFacts, mark_of, to_level
 from core.averaging.plan import Rates
 from core.base.ids import PeerId
@@ -40,6 +41,24 @@ def test_after_some_rounds_the_plan_is_as_good_as_the_true_lines_allow(name: str
     assert last.ratio <= 1.12, [round(lesson.ratio, 2) for lesson in lessons]
     assert last.predicted_s == pytest.approx(last.bound_s, rel=0.12)
     assert not any(lesson.refusals for lesson in lessons), "honest members agree"
+
+
+@pytest.mark.parametrize("name", [*FLEETS, "homogeneous of 8", "one of great upload"])
+@pytest.mark.parametrize("overrun", [1.0, 1.6])
+def test_what_is_learned_of_lines_is_true_where_it_counts(name: str, overrun: float) -> None:
+    """Every line that rounds wait for is known within a tenth; others are not taken for less than rounds need."""
+    lines = (FLEETS | {"homogeneous of 8": [line(4)] * 8, "one of great upload": [*[line(4)] * 3, line(20, 4)]})[name]
+    learning = Learning(lines, TASK, seed=3, overrun=overrun)
+    lessons = learning.rounds(10)
+    assert all(lesson.ratio <= 1.15 for lesson in lessons[-4:]), [round(lesson.ratio, 2) for lesson in lessons]
+    demand = demand_of(lessons[-1].plan)
+    for index, (peer, true) in enumerate(zip(learning.peers, lines, strict=True)):
+        own = learning.books[peer].own
+        needed = max(demand.up_bytes[index], demand.down_bytes[index]) / lessons[-1].bound_s
+        carries = min(true.up_bytes_per_s, true.down_bytes_per_s)
+        assert min(own.up, own.down) >= 0.9 * min(needed, carries)
+        if needed >= 0.95 * carries:
+            assert min(own.up, own.down) <= 1.1 * carries
 
 
 def test_a_line_that_gets_slower_or_faster_is_followed() -> None:

@@ -1,15 +1,21 @@
 """A participant's rounds, of which one may outlive the trainer that began it."""
 
-import numpy as np
+from typing import Any
 
+import numpy as np
+import pytest
+
+from core.averaging import topologies
 from core.averaging.election import attempt_key, make_plan
-from core.averaging.messages import Call, Cancelled, Commit, Mean, Open, Order, Part, Ready
+from core.averaging.messages import Call, Cancelled, Commit, Declined, Mean, Open, Order, Part, Ready, Refused
 from core.averaging.plan import Member, Plan
+from core.base.manifest import AveragingNumbers
 from core.swarm.epoch import Phase
 from core.swarm.orders import Absorb, Collect, Release, RoundRecord
 from core.swarm.rounds import EARLY_MAX
 from tests.unit.swarm.stage import FIRST, NUMEL, RUN, Stage, peer
 
+ROUND_S = AveragingNumbers().round_timeout_s
 KEY = attempt_key(RUN, FIRST.lineage, FIRST.epoch, 0)
 
 
@@ -31,6 +37,14 @@ def join(stage: Stage, leader: int, *, nonce: int) -> Plan:
     stage.tell(leader, plan)
     assert stage.actor.epochs.phase is Phase.AVERAGING
     return plan
+
+
+def fail(stage: Stage) -> None:
+    """The leader falls silent, until the round is over."""
+    began = stage.now
+    while stage.actor.epochs.phase is Phase.AVERAGING:
+        stage.wait(0.5)
+    assert stage.now - began <= ROUND_S + 0.5
 
 
 def finish(stage: Stage, leader: int, plan: Plan) -> None:
@@ -88,3 +102,57 @@ def test_bulk_and_more_than_so_many_words_before_the_plan_are_not_kept() -> None
     for number in range(EARLY_MAX + 5):
         stage.tell(2, Order(round_id, 0, number, True, (0,), (0,), b""))
     assert stage.actor.trace["rounds.drop.foreign"] == 6
+
+
+def test_a_leader_whose_round_comes_to_nothing_is_not_followed_for_a_while_and_then_again() -> None:
+    stage = Stage()
+    stage.ready()
+    join(stage, 1, nonce=1)
+    fail(stage)
+    stage.tell(1, Call(FIRST.epoch, FIRST.lineage, 5, 2))
+    assert stage.heard_by(1, Declined)[-1].reason == "busy"
+    assert stage.actor.epochs.phase is Phase.TRAINING
+    stage.tell(2, Call(FIRST.epoch, FIRST.lineage, 5, 3))
+    assert stage.actor.epochs.phase is Phase.COLLECTING, "others are followed"
+    stage.tell(2, Cancelled(stage.ordered(Collect)[-1].round))
+    stage.wait(ROUND_S)
+    stage.tell(1, Call(FIRST.epoch, FIRST.lineage, 5, 4))
+    assert stage.actor.epochs.phase is Phase.COLLECTING
+
+
+def test_a_round_that_this_peer_has_left_itself_is_held_against_nobody() -> None:
+    stage = Stage()
+    stage.ready()
+    join(stage, 1, nonce=1)
+    stage.hear(stage.actor._follow(stage.actor.rounds.leave(stage.now), stage.now))
+    assert stage.actor.epochs.phase is Phase.TRAINING
+    stage.tell(1, Call(FIRST.epoch, FIRST.lineage, 1, 2))
+    assert stage.actor.epochs.phase is Phase.COLLECTING
+
+
+def test_what_a_trainer_before_has_seen_still_counts() -> None:
+    stage = Stage()
+    stage.ready()
+    join(stage, 1, nonce=1)
+    fail(stage)
+    stage.hear(stage.actor.trainer_gone(stage.now))
+    stage.ready()
+    stage.tell(1, Call(FIRST.epoch, FIRST.lineage, 0, 2))
+    assert stage.heard_by(1, Declined)[-1].reason == "busy"
+
+
+def test_a_plan_that_its_topology_cannot_take_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def cannot(*args: Any, **kwargs: Any) -> None:
+        raise ValueError("not this one")
+
+    stage = Stage()
+    stage.ready()
+    monkeypatch.setattr("core.swarm.rounds.TOPOLOGIES", {**topologies.TOPOLOGIES, "butterfly": cannot})
+    with pytest.raises(AssertionError):
+        join(stage, 1, nonce=1)
+    assert stage.actor.trace["rounds.refused"] == 1
+    [refused] = stage.heard_by(1, Refused)
+    assert refused.round == stage.ordered(Collect)[-1].round
+    monkeypatch.undo()
+    finish(stage, 2, join(stage, 2, nonce=7))
+    assert stage.ordered(Absorb), "others are followed as before"

@@ -1,0 +1,44 @@
+"""What members are taken to compute."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.averaging.division import BROUGHT, divide, speeds_of, work_of
+from core.averaging.plan import Member, Rates
+from tests.unit.averaging.pump import peer_ids
+
+MEGA = 1_000_000
+
+
+def members(*brought: tuple[int, float]) -> list[Member]:
+    peers = peer_ids(len(brought))
+    return [
+        Member(peer, samples, 1.0, samples_per_s=speed) for peer, (samples, speed) in zip(peers, brought, strict=True)
+    ]
+
+
+def test_an_honest_group_is_taken_at_its_word() -> None:
+    assert speeds_of(members((100, 10.0), (201, 20.0), (150, 15.0))) == [10.0, 20.0, 15.0]
+
+
+def test_a_word_goes_no_further_than_the_samples_that_were_brought() -> None:
+    speeds = speeds_of(members((100, 10.0), (200, 20.0), (300, 30.0), (10, 1e9)))
+    assert speeds == [10.0, 20.0, 30.0, pytest.approx(BROUGHT * 1.0)]
+
+
+@given(st.lists(st.tuples(st.integers(0, 10**9), st.floats(0, 1e12)), min_size=2, max_size=12))
+def test_nobody_is_worth_more_than_all_others_together(brought: list[tuple[int, float]]) -> None:
+    speeds = speeds_of(members(*brought))
+    assert max(speeds) <= sum(speeds) - max(speeds) + 1e-6 * max(speeds) or max(speeds) == 0 or not any(
+        samples and speed for samples, speed in brought
+    )
+    assert all(speed <= word for speed, (_, word) in zip(speeds, brought, strict=True))
+
+
+def test_a_boaster_does_not_push_others_contributions_out_of_the_mean() -> None:
+    """Believed, 1e9 samples a second would make everybody else's samples worth nothing beside the time they take."""
+    group = members((100, 10.0), (100, 10.0), (100, 10.0), (100, 1e9))
+    lines = [Rates(MEGA, MEGA)] * 4
+    work = work_of(4 * MEGA, "raw", target_samples=1200)
+    assert divide(group, lines, chunks=64, work=work)[1] == (), "all give all"

@@ -1,0 +1,136 @@
+"""Whom failed rounds are put down to, and for how long."""
+
+import msgspec
+
+from core.averaging.plan import Member, Plan
+from core.averaging.reputation import FADE_S, LEVEL_MAX, PEERS_MAX, Reputation, leader_of
+from core.base.ids import PeerId
+from tests.unit.averaging.pump import make_plan, peer_ids
+
+ROUND_S = 20.0
+PLAN = make_plan([1] * 4, 16 * 8, round_timeout_s=ROUND_S)
+LEADER = leader_of(PLAN)
+ME, A, B = [peer for peer in PLAN.peers if peer != LEADER]
+WHOLE = (0,) * 4
+
+
+def reputation() -> Reputation:
+    return Reputation(ME, round_timeout_s=ROUND_S)
+
+
+def members(plan: Plan = PLAN) -> list[Member]:
+    return list(plan.members)
+
+
+def spared(held: Reputation, now: float, *, among: list[Member] | None = None) -> set[PeerId]:
+    return {PeerId(m.peer) for m in held.spare(among or members(), now) if m.spared}
+
+
+def rest_s(held: Reputation, peer: PeerId, now: float) -> float:
+    """How long it does not lead."""
+    low, high = 0.0, 100_000.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if held.may_lead(peer, now + middle) else (middle, high)
+    return high
+
+
+def test_without_a_name_it_is_the_leader_and_a_name_weighs_more() -> None:
+    held = reputation()
+    held.failed(PLAN, (), 100.0)
+    assert not held.may_lead(LEADER, 100.0)
+    assert round(rest_s(held, LEADER, 100.0), 3) == ROUND_S / 2
+    assert spared(held, 100.0) == set()
+    named = reputation()
+    named.failed(PLAN, (LEADER,), 100.0)
+    assert round(rest_s(named, LEADER, 100.0), 3) == ROUND_S
+    assert spared(named, 100.0) == {LEADER}, "it reduces too"
+
+
+def test_a_reducer_that_is_named_reduces_nothing_for_a_while_and_may_still_lead() -> None:
+    held = reputation()
+    held.failed(PLAN, (A,), 100.0)
+    assert held.may_lead(A, 100.0)
+    assert held.may_lead(LEADER, 100.0)
+    [row] = [member for member in held.spare(members(), 100.0) if member.peer == A]
+    assert (row.spared, row.reduces) == (True, False)
+    assert spared(held, 100.0 + ROUND_S - 0.1) == {A}
+    assert spared(held, 100.0 + ROUND_S) == set()
+
+
+def test_rests_double_up_to_a_limit_and_fade_with_time() -> None:
+    held, now, rests = reputation(), 100.0, []
+    for _ in range(LEVEL_MAX):
+        held.failed(PLAN, (LEADER,), now)
+        rests.append(round(rest_s(held, LEADER, now), 3))
+    assert rests == [20.0, 80.0, 320.0, 320.0, 320.0, 320.0]
+    held.failed(PLAN, (LEADER,), now + LEVEL_MAX * FADE_S)
+    assert round(rest_s(held, LEADER, now + LEVEL_MAX * FADE_S), 3) == 20.0
+
+
+def test_who_fails_every_second_time_rests_longer_and_longer_who_failed_once_is_soon_as_before() -> None:
+    held = reputation()
+    for now in range(100, 120, 2):
+        held.failed(PLAN, (LEADER, A), float(now))
+        held.committed(PLAN, WHOLE, LEADER, now + 1.0)
+    assert rest_s(held, LEADER, 118.0) > 8 * ROUND_S
+    once = reputation()
+    once.failed(PLAN, (LEADER, A), 100.0)
+    for _ in range(2):
+        once.committed(PLAN, WHOLE, LEADER, 130.0)
+    once.failed(PLAN, (LEADER, A), 140.0)
+    assert round(rest_s(once, LEADER, 140.0), 3) == ROUND_S
+    assert spared(once, 140.0 + ROUND_S) == set()
+
+
+def test_a_round_that_went_on_without_somebodys_work_is_held_against_it() -> None:
+    held = reputation()
+    versions = tuple(3 if peer == A else 0 for peer in PLAN.peers)
+    held.committed(PLAN, versions, B, 100.0)
+    assert not held.may_lead(LEADER, 100.0)
+    assert held.may_lead(B, 100.0)
+    assert spared(held, 100.0) == {A}
+    assert spared(held, 100.0 + ROUND_S / 2) == set()
+
+
+def test_this_peer_and_strangers_are_never_blamed() -> None:
+    held = reputation()
+    held.failed(PLAN, (ME, PeerId(b"s" * 32)), 100.0)
+    assert spared(held, 100.0) == set()
+    assert all(held.may_lead(peer, 100.0) for peer in [*PLAN.peers, PeerId(b"s" * 32)])
+    own = Reputation(LEADER, round_timeout_s=ROUND_S)
+    own.failed(PLAN, (), 100.0)
+    own.committed(PLAN, (1,) * 4, A, 100.0)
+    assert own.may_lead(LEADER, 100.0)
+    assert LEADER not in spared(own, 100.0)
+
+
+def test_no_more_are_spared_than_a_plan_may_spare_the_worst_first_and_clients_are_not_counted() -> None:
+    plan = make_plan([1] * 7, 16 * 14, round_timeout_s=ROUND_S)
+    me, *others = plan.peers
+    held = Reputation(me, round_timeout_s=ROUND_S)
+    held.failed(plan, others, 100.0)
+    held.failed(plan, others[3:5], 100.0)
+    assert spared(held, 101.0, among=members(plan)) == set(others[3:5])
+    clients = [msgspec.structs.replace(m, reduces=m.peer in {me, others[3]}) for m in plan.members]
+    assert spared(held, 101.0, among=clients) == {others[3]}
+    alone = [msgspec.structs.replace(m, reduces=m.peer == others[3]) for m in plan.members]
+    assert spared(held, 101.0, among=alone) == set()
+
+
+def test_only_so_many_are_remembered() -> None:
+    held = reputation()
+    held.failed(PLAN, (LEADER,), 100.0)
+    for number in range(PEERS_MAX // 2):
+        other = [peer for peer in peer_ids(4) if peer != ME]
+        renamed = {peer: PeerId(bytes(peer)[:20] + number.to_bytes(12, "big")) for peer in other}
+        row = tuple(
+            sorted(
+                (msgspec.structs.replace(m, peer=renamed.get(PeerId(m.peer), m.peer)) for m in PLAN.members),
+                key=lambda member: member.peer,
+            )
+        )
+        plan = msgspec.structs.replace(PLAN, members=row)
+        held.failed(plan, plan.peers, 100.0)
+    assert len(held._reducing._of) <= PEERS_MAX
+    assert spared(held, 100.0) == set()
