@@ -83,7 +83,7 @@ class Chronicle:
 
     def round(self, record: RoundRecord, names: dict[PeerId, str]) -> None:
         """A round was committed."""
-        members = [Contribution(peer, names.get(peer, ""), samples) for peer, samples in record.members]
+        members = [Contribution(peer, names.get(peer, ""), samples) for peer, samples in record.credited]
         self.ledger.record_round(members, epoch=record.name.epoch, lineage=record.name.lineage)
         self.ledger.record_loss(record.name.epoch - 1, training=record.loss)
         self._dirty.set()

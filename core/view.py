@@ -195,6 +195,7 @@ def _mine(at: Standpoint, activity: Activity) -> Mine:
         contributing_s=at.contributing_s,
         line_up_bytes_per_s=float(line.up),
         line_down_bytes_per_s=float(line.down),
+        line_trip_s=at.participant.rounds.lines.trip_s if at.participant is not None else 0.0,
     )
 
 

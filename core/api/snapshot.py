@@ -70,6 +70,8 @@ class Mine(msgspec.Struct, frozen=True, kw_only=True):
     line_up_bytes_per_s: float = 0.0
     """What this computer's line has been seen to carry lately; 0: not known yet."""
     line_down_bytes_per_s: float = 0.0
+    line_trip_s: float = 0.0
+    """The middle one of its round trips to those it averages with; 0: not known yet."""
 
 
 class ReachView(msgspec.Struct, frozen=True):

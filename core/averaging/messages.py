@@ -15,6 +15,8 @@ GROUP_MAX: Final = 256
 NONCE_BITS: Final = 62
 ATTEMPT_MAX: Final = 10_000
 SHARE_CHUNKS_MAX: Final = 1 << 24
+SALT_BYTES: Final = 8
+SEAL_BYTES: Final = 16
 SAMPLES_MAX: Final = 1 << 40
 VERSION_MAX: Final = 1 << 31
 
@@ -35,6 +37,12 @@ Bits = Annotated[bytes, Meta(max_length=GROUP_MAX // 8)]
 """A set of members: bit i % 8 of byte i // 8 stands for member i."""
 Versions = Annotated[tuple[Version, ...], Meta(max_length=GROUP_MAX)]
 Reducers = Annotated[tuple[Index, ...], Meta(max_length=GROUP_MAX)]
+Digest = Annotated[bytes, Meta(min_length=KEY_BYTES, max_length=KEY_BYTES)]
+Salt = Annotated[bytes, Meta(max_length=SALT_BYTES)]
+Salts = Annotated[tuple[Salt, ...], Meta(max_length=GROUP_MAX)]
+"""One for each member, empty for those who gave none; no entry at all: the round is not that far."""
+Seals = Annotated[tuple[Annotated[bytes, Meta(max_length=SEAL_BYTES)], ...], Meta(max_length=GROUP_MAX)]
+"""One for each share, empty for a share of which no means are held."""
 
 
 def to_bits(members: int) -> bytes:
@@ -121,6 +129,8 @@ class Open(Message, frozen=True, tag="averaging.open"):
     """I am here, and reduce these versions of these shares; their parts are welcome."""
 
     round: RoundId
+    plan: Digest
+    """Of the plan that I go by."""
     shares: Annotated[tuple[tuple[Index, Version], ...], Meta(max_length=GROUP_MAX)]
 
 
@@ -186,6 +196,8 @@ class Order(Message, frozen=True, tag="averaging.order"):
     versions: Versions
     reducers: Reducers
     live: Bits
+    salts: Salts = ()
+    """Everybody is complete: these make the key, now tell me your seals."""
 
 
 class Status(Message, frozen=True, tag="averaging.status"):
@@ -201,14 +213,25 @@ class Status(Message, frozen=True, tag="averaging.status"):
     complete: bool
     committed: bool
     """I hold a Commit for these versions."""
+    lacking: Annotated[int, Meta(ge=0, lt=1 << 40)] = 0
+    """How many means have not come yet."""
+    salt: Salt = b""
+    """Mine for these versions, told no sooner than they are complete."""
+    salts: Salts = ()
+    """Under which these seals were made."""
+    seals: Seals = ()
+    """Of the means that I hold: see `topologies.sealing`."""
 
 
 class Commit(Message, frozen=True, tag="averaging.commit"):
-    """From the leader: everybody who is in holds these versions complete; the round is done."""
+    """From the leader: everybody who is in holds the same means, complete; the round is done."""
 
     round: RoundId
     rank: Index
     versions: Versions
+    salts: Salts = ()
+    seals: Seals = ()
+    """What everybody has said its means to be."""
 
 
 class Leaving(Message, frozen=True, tag="averaging.leaving"):

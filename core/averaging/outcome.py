@@ -33,15 +33,25 @@ class Outcome:
     """From this member's start to its end."""
     payload_bytes: int
     """Payload this member sent and received."""
+    bits: bytes = b""
+    """Binds the plan, the bits of all means and who is in which: what the members' seals came to."""
     content: bytes = b""
     """Names the mean where versions do not: on a grid, whose groups have versions of their own."""
+
+    @property
+    def credited(self) -> tuple[tuple[PeerId, int], ...]:
+        """What each contributor gets credit for: of its samples the part that is in the mean, rounded down."""
+        return tuple(
+            (peer, samples * chunks // self.chunk_total)
+            for (peer, samples), chunks in zip(self.contributors, self.present, strict=True)
+        )
 
     @property
     def fingerprint(self) -> bytes:
         """32 bytes, equal exactly for equal means: names what the round made of its state."""
         if self.content:
             return hashed_key(b"outcome of a grid", self.round, self.content)
-        return hashed_key(b"outcome", self.round, *(version.to_bytes(4, "big") for version in self.versions))
+        return hashed_key(b"outcome", self.round, self.bits, *(version.to_bytes(4, "big") for version in self.versions))
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ class Deed(msgspec.Struct, frozen=True, array_like=True):
 
     peer: Peer
     samples: Samples
-    """In the mean; 0 when nothing of its contribution is in it."""
+    """In the mean: of what it contributed the part that arrived, by chunks, rounded down."""
     chunks: Chunks
     """Chunks of the mean that its contribution is in."""
     reduced: Numbers
@@ -142,7 +142,7 @@ def statement_of(plan: Plan, outcome: Outcome, *, run: bytes, epoch: int, lineag
         epoch: Of the state that it led to.
         lineage: Of the same.
     """
-    samples = dict(outcome.contributors)
+    samples = dict(outcome.credited)
     present = dict(zip(samples, outcome.present, strict=True))
     reduced = [0] * len(plan.members)
     if plan.stages > 1:  # who made what is another in each of a grid's groups: by the shares of the plan

@@ -54,7 +54,8 @@ def status_text(snapshot: Snapshot) -> str:
     mine = snapshot.me
     if mine.line_up_bytes_per_s and mine.line_down_bytes_per_s:
         up, down = (megabits(each) for each in (mine.line_up_bytes_per_s, mine.line_down_bytes_per_s))
-        rows.append(("Line", f"at least {up} Mbit/s up and {down} Mbit/s down, as seen while averaging"))
+        trip = f"; {max(1, round(1000 * mine.line_trip_s))} ms there and back" if mine.line_trip_s else ""
+        rows.append(("Line", f"at least {up} Mbit/s up and {down} Mbit/s down, as seen while averaging{trip}"))
     if snapshot.reach is not None:
         rows.append(("Network", f"{snapshot.reach.sentence} {snapshot.reach.advice}".strip()))
     return "\n".join(f"{name:<14} {text}" if name else text for name, text in rows)

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from core.api.snapshot import CurvePoint, Standing
 from core.base.ids import PEER_ID_BYTES, PeerId, short
 from core.durable import read_bounded, set_aside, write_atomic
-from core.ledger.credits import Credits
+from core.ledger.credits import COUNT_MAX, Credits, added
 from core.ledger.curve import Curve, thinned
 
 ROWS_MAX = 10_000
@@ -33,7 +33,7 @@ OFFER_POINTS = 200
 RoundKey = tuple[int, bytes]
 """Epoch that a round ended, and lineage that it led to."""
 
-_Count = Annotated[int, Meta(ge=0, le=2**53)]
+_Count = Annotated[int, Meta(ge=0, le=COUNT_MAX)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,11 @@ class Ledger:
             row = self._rows.get(member.peer, Row())
             named, name = max((row.named, row.name), (epoch, member.name[:80]))
             self._rows[member.peer] = replace(
-                row, samples=row.samples + member.samples, epochs=row.epochs + 1, name=name, named=named
+                row,
+                samples=added(row.samples, member.samples),
+                epochs=added(row.epochs, 1),
+                name=name,
+                named=named,
             )
         self._trim()
         return True
@@ -145,9 +149,9 @@ class Ledger:
             named, name = max((row.named, row.name), (epoch, names.get(peer, row.name)[:80]))
             self._rows[peer] = replace(
                 row,
-                rounds=row.rounds + credit.rounds,
-                reduced=row.reduced + credit.reduced,
-                relayed_bytes=row.relayed_bytes + credit.relayed_bytes,
+                rounds=added(row.rounds, credit.rounds),
+                reduced=added(row.reduced, credit.reduced),
+                relayed_bytes=added(row.relayed_bytes, credit.relayed_bytes),
                 name=name,
                 named=named,
             )

@@ -6,9 +6,18 @@ that it averaged, bytes that it carried.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from core.averaging.receipts import Receipt
 from core.base.ids import PeerId
+
+COUNT_MAX: Final = 2**53
+"""Beyond this no sum grows: what is larger could not be read again, and no JSON reader would get it right."""
+
+
+def added(one: int, other: int) -> int:
+    """A sum that stays within `COUNT_MAX`."""
+    return min(one + other, COUNT_MAX)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,10 +34,10 @@ class Credit:
 
     def __add__(self, other: "Credit") -> "Credit":
         return Credit(
-            samples=self.samples + other.samples,
-            rounds=self.rounds + other.rounds,
-            reduced=self.reduced + other.reduced,
-            relayed_bytes=self.relayed_bytes + other.relayed_bytes,
+            samples=added(self.samples, other.samples),
+            rounds=added(self.rounds, other.rounds),
+            reduced=added(self.reduced, other.reduced),
+            relayed_bytes=added(self.relayed_bytes, other.relayed_bytes),
         )
 
 

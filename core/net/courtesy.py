@@ -127,6 +127,8 @@ class Pacing:
         self._courtesy = Courtesy()
         self._looked_at = 0.0
         self._own_least_s: float | None = None
+        self.least_s: float | None = None
+        """The shortest round trip that the kernel has seen on this link; None: it has not been asked."""
 
     def crossed(self, trip_s: float) -> None:
         """Both sides called each other, so the kernel took a call for an answer: its shortest round trip is too short.
@@ -183,6 +185,7 @@ class Pacing:
             if struct.unpack_from("=I", info, _SEGMENTS_AT)[0] < SEGMENTS_LEAST:
                 return
             least_s = self._own_least_s = min(self._own_least_s, rtt_s)
+        self.least_s = least_s
         acked_bytes = struct.unpack_from("=Q", info, _ACKED_AT)[0]
         self._courtesy.seen(
             now,

@@ -49,7 +49,14 @@ class Metering:
         self._meter.look(
             now,
             [
-                Glance(id(stream), stream.peer, stream.bytes_left, stream.bytes_received, stream.bulk_waits)
+                Glance(
+                    id(stream),
+                    stream.peer,
+                    stream.bytes_left,
+                    stream.bytes_received,
+                    stream.bulk_waits,
+                    stream.trip_s,
+                )
                 for stream in self._streams()
             ],
         )

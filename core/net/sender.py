@@ -64,6 +64,11 @@ class Sender:
         waiting = 0 if self._transport is None else self._transport.get_write_buffer_size()
         return self.bytes_sent - self._pacing.unacked_bytes() - waiting
 
+    @property
+    def least_trip_s(self) -> float | None:
+        """The shortest round trip that the system has seen; None where it does not say."""
+        return self._pacing.least_s
+
     def pump(self, now: float) -> bool:
         """Write until the connection is full or nothing is left; True if only others' turns interrupted it."""
         if self._full or not self.outbox:

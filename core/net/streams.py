@@ -128,6 +128,12 @@ class PeerStream(asyncio.BufferedProtocol):
         return self._sender.bytes_left
 
     @property
+    def trip_s(self) -> float:
+        """A round trip on this link when it is idle: the system's least, or else that of the handshake; 0: unknown."""
+        least_s = self._sender.least_trip_s
+        return max(0.0, self._trip_s if least_s is None else least_s)
+
+    @property
     def bulk_waits(self) -> bool:
         """Whether bulk waits to be sent."""
         return bool(self._sender.outbox.bulk_bytes)

@@ -57,6 +57,8 @@ class SwarmSettings:
     epoch_s: float = EPOCH_S
     """How long an epoch's samples take to compute with everybody here."""
     padding_bytes: int = 0
+    partial: bool = False
+    """Whether plans may ask slow members for less than their contributions; only with `delayed`."""
     ends: bool = False
     """Whether the volunteers are to stop after `epochs`."""
     told_hosts: bool = True
@@ -143,7 +145,10 @@ class Volunteer:
         swarm, settings = self._swarm, self._swarm.settings
         world = swarm.world
         averaging = AveragingNumbers(
-            codec=settings.codec, chunk_numel=settings.chunk_numel, delayed=True if settings.delayed else UNSET
+            codec=settings.codec,
+            chunk_numel=settings.chunk_numel,
+            delayed=True if settings.delayed else UNSET,
+            partial=True if settings.partial else UNSET,
         )
         self.participant = Participant(
             settings=ParticipantSettings(

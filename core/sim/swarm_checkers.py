@@ -5,8 +5,12 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.averaging.attesting import Receipted
+from core.averaging.balance.fleet import WHOLE_GIFT
+from core.averaging.balance.gifts import gives_chunk
+from core.averaging.plan import Plan
 from core.averaging.receipts import check_receipt
 from core.base.ids import PeerId, short
 from core.base.problems import ProofProblem
@@ -80,18 +84,23 @@ class SameNameSameState(Checker):
 
 
 class WholeMeans(Checker):
-    """A mean is the weighted mean of those that its record names, but for the chunks that it says are missing."""
+    """A mean is the weighted mean of those that its record names, but for the chunks that it says are missing.
+
+    Whom the plan asks for a part of its contribution is in those chunks only.
+    """
 
     def __init__(self, swarm: Swarm) -> None:
         settings = swarm.settings
         self._numel = settings.parameters
         self._chunk = settings.chunk_numel
         self._tolerance = TOLERANCES.get(settings.codec)
-        self._records: dict[PeerId, RoundRecord] = {}
+        self._records: dict[PeerId, tuple[RoundRecord, Plan | None]] = {}
         self._contributions = Contributions()
         self._checked: dict[StateName, tuple[bytes, RoundRecord]] = {}
         self.truncated = 0
         """Rounds whose record names missing parts."""
+        self.partial = 0
+        """Rounds whose plan asked somebody for less than all."""
 
     def said(self, node: Node, output: Any, now: float) -> None:
         """A worker contributes, a round was committed, or a worker absorbs its mean."""
@@ -100,12 +109,13 @@ class WholeMeans(Checker):
             case Contributed():
                 self._contributions.add(node.peer, output)
             case RoundRecord():
-                self._records[node.peer] = output
+                participant: Any = node.machine
+                self._records[node.peer] = output, participant.rounds.plan
             case Absorbed():
                 self._check(node, output)
 
     def _check(self, node: Node, absorbed: Absorbed) -> None:
-        record = self._records.get(node.peer)
+        record, plan = self._records.get(node.peer, (None, None))
         if record is None or record.name != absorbed.name:
             raise Violation(f"{node} absorbs {_text(absorbed.name)}, its round led to something else")
         mean = absorbed.mean.tobytes()
@@ -118,17 +128,37 @@ class WholeMeans(Checker):
             return
         self._checked[absorbed.name] = (mean, record)
         self.truncated += bool(record.missing)
+        self.partial += plan is not None and any(gift < WHOLE_GIFT for gift in plan.gifts)
         if self._tolerance is not None:
-            self._check_numbers(node, absorbed, record, self._tolerance)
+            expected = self._expected(node, absorbed, record, plan)
+            self._compare(absorbed, record, expected, tolerance=self._tolerance)
 
-    def _check_numbers(self, node: Node, absorbed: Absorbed, record: RoundRecord, tolerance: float) -> None:
+    def _expected(self, node: Node, absorbed: Absorbed, record: RoundRecord, plan: Plan | None) -> NDArray[np.float64]:
         total = sum(samples for _, samples in record.members)
         if not total:
             raise Violation(f"{node} absorbs a mean of nobody at {_text(absorbed.name)}")
-        expected = np.zeros(self._numel, dtype=np.float64)
+        added, weight = np.zeros(self._numel, dtype=np.float64), np.zeros(self._numel)
         for peer, samples in record.members:
             stretches = self._contributions.of(peer, absorbed.before, samples)
-            expected += mean_gradient(peer, stretches, self._numel).astype(np.float64) * (samples / total)
+            here = samples * self._given(PeerId(peer), plan)
+            added += mean_gradient(peer, stretches, self._numel).astype(np.float64) * here
+            weight += here
+        return np.divide(added, weight, out=np.zeros(self._numel), where=weight > 0)
+
+    def _given(self, peer: PeerId, plan: Plan | None) -> NDArray[np.float64]:
+        """1 where the plan has the peer's contribution in the mean."""
+        given = np.ones(self._numel)
+        if plan is None or not plan.gifts or peer not in plan.peers:
+            return given
+        member = plan.peers.index(peer)
+        for chunk in range(plan.chunk_total):
+            given[plan.span(chunk)] = gives_chunk(plan.round, member, chunk, plan.gift(member))
+        return given
+
+    def _compare(
+        self, absorbed: Absorbed, record: RoundRecord, expected: NDArray[np.float64], *, tolerance: float
+    ) -> None:
+        total = sum(samples for _, samples in record.members)
         wrong = np.abs(expected - absorbed.mean) > tolerance
         chunks = -(-self._numel // self._chunk)
         differing = sum(bool(wrong[i * self._chunk : (i + 1) * self._chunk].any()) for i in range(chunks))

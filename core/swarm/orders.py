@@ -68,12 +68,14 @@ class RoundRecord:
     name: StateName
     """The state that the round leads to."""
     members: tuple[tuple[PeerId, int], ...]
-    """Peer and samples."""
+    """Peer and samples, of each that is in the mean at least in part."""
     loss: float
     """Mean training loss over all samples, nats."""
     missing: tuple[tuple[PeerId, int], ...]
     """Peers whose contribution arrived only in part, and how many chunks of it are missing."""
     seconds: float
+    credited: tuple[tuple[PeerId, int], ...] = ()
+    """The same peers; of their samples those that are in the mean, by the chunks that arrived."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ from core.base.trace import Trace
 from core.swarm.orders import RoundRecord
 from core.swarm.states import StateName
 
+SECRET_BYTES: Final = 32
 EARLY_MAX = 256
 """Messages of a round that are kept until its plan is here.  Bulk is none of them: nobody sends it before our Open."""
 
@@ -101,6 +102,7 @@ class Rounds:
         self._averaging = averaging
         self._minimum = minimum
         self._random = random
+        self._secret = random.randbytes(SECRET_BYTES)
         self._trace = trace
         self._vectors: tuple[NDArray[np.float32] | None, NDArray[np.float32] | None] = (None, None)
         self._layout: tuple[int, ...] = ()
@@ -171,6 +173,11 @@ class Rounds:
             numel_max=numel_max,
             reputation=self.reputation,
         )
+
+    @property
+    def plan(self) -> Plan | None:
+        """The plan of the round that runs, or ran last."""
+        return None if self._round is None else self._round.plan
 
     @property
     def busy(self) -> bool:
@@ -311,6 +318,7 @@ class Rounds:
                 trace=self._trace,
                 layout=self._layout,
                 carry=self._carry(plan),
+                secret=self._secret,
             )
         except ValueError:
             self._trace.mark("rounds.refused")
@@ -325,10 +333,12 @@ class Rounds:
 
     def _failed(self, failed: RoundFailed, now: float, *, ours: bool) -> Sequence[Any]:
         plan = None if self._round is None else self._round.plan
-        if self._matchmaker is not None:
-            if ours or plan is None or plan.round != failed.round:
+        if ours or plan is None or plan.round != failed.round:
+            if self._matchmaker is not None:
                 self._matchmaker.reopen()
-            else:
+        else:
+            self.lines.failed(plan)
+            if self._matchmaker is not None:
                 self._matchmaker.failed(plan, failed.suspects, now)
         return self._missed(failed.round, failed.reason, None)
 
@@ -373,7 +383,9 @@ class Rounds:
             outcome.round == self.current
         ):  # not so when the trainer has gone meanwhile, and a new one is in another round
             self.current = self._standing = None
-        record = RoundRecord(name, outcome.contributors, outcome.loss, outcome.missing, outcome.seconds)
+        record = RoundRecord(
+            name, outcome.contributors, outcome.loss, outcome.missing, outcome.seconds, credited=outcome.credited
+        )
         statement = statement_of(plan, outcome, run=self._run, epoch=name.epoch, lineage=name.lineage)
         signed = self.attesting.sign(statement, leader=self._round.leader, now=now)
         helpers = [

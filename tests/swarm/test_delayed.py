@@ -12,6 +12,7 @@ from core.sim.links import LinkSettings
 from core.sim.node import Node
 from core.sim.sample_checkers import EachSampleOnce
 from core.sim.swarm import SwarmSettings
+from core.sim.swarm_checkers import WholeMeans
 from core.sim.trial import Trial
 from core.sim.worker import Absorbed
 from core.swarm.orders import RoundRecord
@@ -89,6 +90,28 @@ def calm(parameters: int, *, delayed: bool) -> tuple[Steps, EachSampleOnce]:
     assert verdict.ok, verdict.problem
     [samples] = [checker for checker in trial.swarm.world.checkers if isinstance(checker, EachSampleOnce)]
     return steps, samples
+
+
+@pytest.mark.parametrize("up_s", [1e9, 60.0], ids=["nobody goes", "peers go"])
+def test_a_swarm_whose_plans_ask_slow_members_for_parts(up_s: float) -> None:
+    """Lines so different that steps follow faster with less of the slow ones' gradients; under all checkers."""
+    settings = SwarmSettings(
+        peers=5,
+        epochs=8,
+        churn=ChurnSettings(live=(3, 5), up_s=up_s, down_s=20.0, first_s=1.0),
+        links=LinkSettings(loss=0.0, duplicate=0.0, uplink_bytes_per_s=(12e3, 192e3)),
+        parameters=130_000,
+        chunk_numel=2048,
+        delayed=True,
+        partial=True,
+        epoch_s=COMPUTE_S,
+        measured=True,
+    )
+    trial = Trial(5, peers=5, epochs=8, settings=settings)
+    verdict = trial.run()
+    assert verdict.ok, f"at {verdict.at_s} s: {verdict.problem}"
+    [means] = [checker for checker in trial.swarm.world.checkers if isinstance(checker, WholeMeans)]
+    assert means.partial >= 2, "there were such rounds"
 
 
 @pytest.mark.parametrize("parameters", [50_000, 130_000], ids=["averaging is shorter", "averaging is longer"])

@@ -2,31 +2,25 @@
 
 from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from statistics import median
 from types import MappingProxyType
 from typing import Any, Final
 
 from core.averaging.lines.demand import Demand, demand_of
-from core.averaging.lines.doubt import TRUST, Witnessed, believed, slow_pairs
-from core.averaging.lines.estimate import TRIAL, Estimate
+from core.averaging.lines.doubt import Witnessed, believed, slow_pairs
+from core.averaging.lines.estimate import Estimate
 from core.averaging.lines.facts import LineFacts, facts_of, from_level, mark_of
 from core.averaging.lines.meter import Meter
 from core.averaging.lines.overrun import Overrun
+from core.averaging.lines.proof import Peer, sound_peers, unremarkable
 from core.averaging.lines.waits import Waits
 from core.averaging.outcome import Outcome
 from core.averaging.plan import Plan, Rates
 from core.base.ids import PeerId
 
-BINDING: Final = 0.8
-"""The plan counted on a line that it asked for this part of its rate."""
-BEYOND: Final = 1.1
-"""A plan that takes so many times what a line had shown, and what it believed of others, took the peer at its word."""
-FADING: Final = 0.9
-"""What was seen counts so much less with each round."""
 HALF_LIFE_S: Final = 3600.0
-"""And half as much after so long."""
-DOUBT_FIRST: Final = 4
-DOUBT_MOST: Final = 64
+"""What was seen counts half as much after so long."""
 PEERS_MAX: Final = 2000
 CLAIMS_KEPT: Final = 4
 
@@ -43,49 +37,6 @@ UNKNOWN: Final = Known(MappingProxyType({}), MappingProxyType({}))
 """Nothing at all."""
 
 
-@dataclass(slots=True)
-class _Proven:
-    """One direction of a peer's line."""
-
-    best: float = 0.0
-    floor: float = 0.0
-    doubts: int = 0
-    """So many rounds in time are needed before its word counts for more than what it has shown."""
-    last_doubts: int = 0
-
-    def learn(self, rate: float, *, usual: float, line: float, asked: float, late: bool, trusted: bool) -> None:
-        """A round is over in which it carried `rate`; the plan took it for `line` and asked for `asked`.
-
-        Rounds like it take `usual` times what their plans say: so much more it may have carried while they moved bytes.
-        `trusted`: the round waited because the plan took it at its word.
-        """
-        counted_on = line > 0 and asked >= BINDING * line
-        if trusted:
-            self.last_doubts = min(max(DOUBT_FIRST, 2 * self.last_doubts), DOUBT_MOST)
-            self.doubts = self.last_doubts
-        if late:
-            self.floor = rate
-        else:
-            self.floor = max(rate, FADING * self.floor)
-            if counted_on and self.doubts:
-                self.doubts -= 1
-        shown = usual * rate
-        if shown > BEYOND * self.best:
-            self.last_doubts = self.doubts = 0
-        self.best = max(shown, FADING * self.best)
-
-    @property
-    def trust(self) -> float:
-        """How many times what it has shown its own word is believed."""
-        return TRUST if not self.last_doubts else 1.0 if self.doubts else TRIAL
-
-
-@dataclass(slots=True)
-class _Peer:
-    up: _Proven = field(default_factory=_Proven)
-    down: _Proven = field(default_factory=_Proven)
-
-
 class LineBook:
     """See the module's docstring.
 
@@ -99,7 +50,7 @@ class LineBook:
         """To be fed by whoever moves the bytes."""
         self._up = Estimate()
         self._down = Estimate()
-        self._peers: OrderedDict[PeerId, _Peer] = OrderedDict()
+        self._peers: OrderedDict[PeerId, Peer] = OrderedDict()
         self._facts: dict[PeerId, LineFacts] = {}
         self._held: dict[PeerId, float] = {}
         self._claims: list[Rates] = []
@@ -120,13 +71,18 @@ class LineBook:
         return Rates(int(self._up.level), int(self._down.level))
 
     @property
+    def trip_s(self) -> float:
+        """The middle one of this peer's round trips to others; 0: none is known."""
+        return median(self.meter.trips.values()) if self.meter.trips else 0.0
+
+    @property
     def claimed(self) -> Rates:
         """The most that was told of this peer's line of late, or that a round has proven to all its members.
 
         A plan may come from one who has not heard the newest.
         """
         claims = [*self._claims, self.own]
-        proven = self._peers.get(self._me) or _Peer()
+        proven = self._peers.get(self._me) or Peer()
         up, down = (max(one.best, one.floor) for one in (proven.up, proven.down))
         return Rates(max(*(claim.up for claim in claims), int(up)), max(*(claim.down for claim in claims), int(down)))
 
@@ -162,7 +118,7 @@ class LineBook:
         self._learn_own(plan, demand, late=late)
         if plan.stages > 1 or outcome.seconds <= 0:
             return
-        sound = _sound(plan, outcome)
+        sound = sound_peers(plan, outcome)
         if len(sound) == len(plan.peers):
             blamed = waits.kept_waiting(now) if late and waits is not None else set()
             self._learn_all(plan, demand, outcome.seconds, late=late, blamed=blamed)
@@ -211,9 +167,11 @@ class LineBook:
     def _learn_all(self, plan: Plan, demand: Demand, seconds: float, *, late: bool, blamed: set[PeerId]) -> None:
         usual = self._overrun.usual if demand.seconds else 1.0
         lines = plan.lines or (Rates(),) * len(plan.peers)
-        everybody = [self._peers.get(peer) or _Peer() for peer in plan.peers]
-        up_most = _unremarkable([line.up / one.up.best for line, one in zip(lines, everybody, strict=True) if one.up.best])
-        down_most = _unremarkable(
+        everybody = [self._peers.get(peer) or Peer() for peer in plan.peers]
+        up_most = unremarkable(
+            [line.up / one.up.best for line, one in zip(lines, everybody, strict=True) if one.up.best]
+        )
+        down_most = unremarkable(
             [line.down / one.down.best for line, one in zip(lines, everybody, strict=True) if one.down.best]
         )
         for index, (peer, known, line) in enumerate(zip(plan.peers, everybody, lines, strict=True)):
@@ -232,7 +190,7 @@ class LineBook:
         """Something went wrong: those of whom all has come carried at least what went between them."""
         demand = demand_of(plan, among=sound)
         for index, peer in enumerate(plan.peers):
-            known = self._peers.setdefault(peer, _Peer())
+            known = self._peers.setdefault(peer, Peer())
             if peer not in sound:
                 known.up.floor = known.down.floor = 0.0
                 continue
@@ -251,7 +209,7 @@ class LineBook:
         others = [(peer, known) for peer, known in reversed(self._peers.items()) if peer != self._me]
         seen = {peer: (known.up.best, known.down.best) for peer, known in others}
         self._claims = [*self._claims, self.own][-CLAIMS_KEPT:]
-        return facts_of(self.own, seen, self._held.items())
+        return facts_of(self.own, seen, self._held.items(), reversed(self.meter.trips.items()))
 
     def heard(self, peer: PeerId, facts: LineFacts) -> None:
         """What `peer` tells."""
@@ -287,7 +245,7 @@ class LineBook:
         words = [word[column] for word in told.get(mark_of(peer), ())]
         facts = self._facts.get(peer)
         claim = self.own if peer == self._me else Rates() if facts is None else facts.own
-        known = self._peers.get(peer) or _Peer()
+        known = self._peers.get(peer) or Peer()
         proven = known.up if up else known.down
         return Witnessed(
             claim=claim.up if up else claim.down,
@@ -308,22 +266,6 @@ class LineBook:
         }
         said |= {(self._me, peer): rate for peer, rate in self._held.items() if peer in lines}
         return slow_pairs(said, lines)
-
-
-def _unremarkable(ratios: Sequence[float]) -> float:
-    """How many times what they have shown lines may be taken for without that being the reason why a round was late.
-
-    Where that is more than what they have shown even for those of whom least is believed, rounds show too little.
-    """
-    return BEYOND * max(1.0, sorted(ratios)[(len(ratios) - 1) // 4]) if ratios else BEYOND
-
-
-def _sound(plan: Plan, outcome: Outcome) -> set[PeerId]:
-    """Of whom all came that the plan asked for, as far as the outcome tells."""
-    lacking = {peer for peer, _ in outcome.missing}
-    return {
-        peer for peer, version in zip(plan.peers, outcome.versions, strict=True) if not version and peer not in lacking
-    }
 
 
 def _within(rate: float, cap: float | None) -> int:

@@ -5,7 +5,7 @@ longer ones would count pauses.  A rate is what the line carries at least.  Wher
 that had more waiting all along, the line was *pressed*: it carries no more.
 """
 
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
@@ -25,6 +25,7 @@ ALONE: Final = 0.95
 """This part of them went to one peer: it may as well be that one's line."""
 HELD_LEAST_S: Final = 0.5
 FLOWS_MAX: Final = 4096
+TRIPS_KEPT: Final = 256
 
 
 class Glance(NamedTuple):
@@ -39,6 +40,8 @@ class Glance(NamedTuple):
     arrived_bytes: int
     waiting: bool
     """Whether bulk waits to leave."""
+    trip_s: float = 0.0
+    """A round trip on it while it is idle; 0: unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +108,8 @@ class Meter:
         self._up = self._down = 0.0
         self._pressed = self._alone = False
         self._free = 1.0
+        self.trips: OrderedDict[PeerId, float] = OrderedDict()
+        """Round trips in seconds to those with whom there were flows of late, the last ones last."""
         self.cap_up: float | None = None
         """What the person allows; None: everything."""
         self.cap_down: float | None = None
@@ -138,11 +143,16 @@ class Meter:
                     waited[glance.peer] = waited.get(glance.peer, 0) + left
                     if flow.waiting:
                         held[glance.peer] = held.get(glance.peer, 0) + left
+            if glance.trip_s > 0:
+                self.trips[glance.peer] = glance.trip_s
+                self.trips.move_to_end(glance.peer)
             if len(seen) < FLOWS_MAX:
                 flow = flow or _Flow(glance.peer, 0, 0, waiting=False, track=deque())
                 flow.left, flow.arrived, flow.waiting = glance.left_bytes, glance.arrived_bytes, glance.waiting
                 flow.moved(now, glance.left_bytes, since=now if self._began is None else self._began.at)
                 seen[glance.flow] = flow
+        while len(self.trips) > TRIPS_KEPT:
+            self.trips.popitem(last=False)
         self._flows = seen
         return waited, held
 

@@ -4,7 +4,7 @@ from collections import deque
 from typing import Final
 
 LATE: Final = 1.25
-"""A round that takes so many times what rounds like it take was late: somebody's line carries less than the plan took."""
+"""A round that takes so many times what rounds like it take was late: a line carries less than the plan took it for."""
 ROUNDS: Final = 8
 """So many of the last ones say what is usual."""
 LEAST: Final = 3

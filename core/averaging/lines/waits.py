@@ -32,6 +32,7 @@ class Waits:
 
     def __init__(self, plan: Plan, now: float) -> None:
         self._plan = plan
+        self._peers = plan.peers
         self._began = now
         self._last_parts: Counter[PeerId] = Counter()
         self._last_means: dict[int, float] = {}
@@ -43,7 +44,7 @@ class Waits:
             mean = first.message if isinstance(first, Send) else None
             if isinstance(mean, Mean) and (mean.share, mean.chunk) == (message.share, message.chunk):
                 self._last_parts[sender] += 1
-        elif isinstance(message, Mean) and message.share < len(self._plan.members):
+        elif isinstance(message, Mean) and self._peers[message.share : message.share + 1] == (sender,):
             self._last_means[message.share] = now
 
     def kept_waiting(self, now: float) -> set[PeerId]:
@@ -58,7 +59,7 @@ class Waits:
         if len(self._last_means) < 3 or median(self._last_means.values()) - self._began > MEANS_EARLY * took_s:
             return set()
         late = self._began + MEANS_LATE * took_s
-        return {self._plan.peers[share] for share, at in self._last_means.items() if at >= late}
+        return {self._peers[share] for share, at in self._last_means.items() if at >= late}
 
     def _by_chance(self, total: int) -> float:
         """How often one of those who give is last in so many chunks even if all are equally slow."""

@@ -6,7 +6,7 @@ from core.averaging.topologies.exchange import Exchange
 from core.averaging.topologies.giving import Giving
 
 
-def outcome_of(plan: Plan, giving: Giving, exchange: Exchange, *, me: int, seconds: float) -> Outcome:
+def outcome_of(plan: Plan, giving: Giving, exchange: Exchange, *, me: int, bits: bytes, seconds: float) -> Outcome:
     """A function of the plan and of what the means say about their contributors, but for what concerns me alone."""
     members = range(len(plan.members))
     present = [sum(lane.present(member) for lane in exchange.lanes) for member in members]
@@ -33,6 +33,7 @@ def outcome_of(plan: Plan, giving: Giving, exchange: Exchange, *, me: int, secon
         left_out=_left_out(plan, exchange, me) if giving.samples[me] else (),
         seconds=seconds,
         payload_bytes=exchange.payload_bytes,
+        bits=bits,
     )
 
 

@@ -13,13 +13,14 @@ What fails, and what follows:
 - too many (see `quorum`): the rest leaves the round; contributions are untouched and another round may begin;
 - the time: without a Commit by the round's deadline the member fails.
 
-Equal versions are equal means bit for bit, since one reducer made them; a leader commits only when everybody who
-is still in holds the same versions complete.  So all who finish hold the same
-mean, whoever dies and whatever link breaks.
+Equal versions are equal means bit for bit if their one reducer is honest; that it was, the members tell each other
+(`sealing`).  A leader commits only when everybody who is still in and needs the means holds the same versions and bits.
+So all who finish hold the same mean, whoever dies, whatever link breaks, and whoever lies.
 """
 
 from collections.abc import Sequence
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -37,24 +38,24 @@ from core.averaging.messages import (
     Status,
     Tally,
     from_bits,
-    to_bits,
 )
 from core.averaging.outcome import RoundFailed, RoundFinished
 from core.averaging.plan import Plan
 from core.averaging.topologies.account import outcome_of
+from core.averaging.topologies.agreement import Agreement
+from core.averaging.topologies.blame import Blame
 from core.averaging.topologies.exchange import Exchange
 from core.averaging.topologies.giving import Giving
 from core.averaging.topologies.leadership import Leadership
+from core.averaging.topologies.sealing import Sealing, plan_name
 from core.averaging.topologies.succession import Succession
-from core.averaging.topologies.vectors import Vectors
+from core.averaging.topologies.vectors import Vectors, check_vectors
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick, earliest
 from core.base.trace import Trace
 
 COMMIT_BY = 0.8
 """At this part of the round's time the leader goes on without those who are not complete."""
-ROOM_BYTES = 1 << 30
-"""A member without a result takes no more memory than this, unless it is told."""
 
 _WAITING, _RUNNING, _FINISHED, _FAILED = range(4)
 
@@ -76,7 +77,7 @@ class Butterfly:
         trace: Where misuse and incidents are marked.
         layout: Sizes of the tensors in the vector, in order; codecs that treat them differently need it.
         carry: Carries what the codec loses from round to round.
-        room_bytes: The most memory to take where there is no result; a plan that asks for more is left.
+        secret: Bytes that nobody can guess: others may not foresee under which key means are compared.
 
     Raises:
         ValueError: a vector that is missing or of the wrong shape or type, or a plan without me.
@@ -92,35 +93,28 @@ class Butterfly:
         trace: Trace,
         layout: Sequence[int] = (),
         carry: Carry | None = None,
-        room_bytes: int = ROOM_BYTES,
+        secret: bytes = b"",
     ) -> None:
-        if me not in plan.peers:
-            raise ValueError("the plan is one without me")
-        for vector in (contribution, result):
-            if vector is not None and (vector.shape != (plan.numel,) or vector.dtype != np.float32):
-                raise ValueError(f"a vector of shape {vector.shape} and type {vector.dtype} for {plan.numel} float32")
+        check_vectors(plan, me, contribution=contribution, result=result)
         self.plan = plan
         self._peers = plan.peers
         self._index = {peer: index for index, peer in enumerate(plan.peers)}
         self._me = self._index[me]
         self._trace = trace
         self._giving = Giving(plan)
-        if contribution is None and self._giving.givers >> self._me & 1:
-            raise ValueError("the plan has me with a contribution, and there is none")
-        if result is None and self._giving.receivers >> self._me & 1:
-            raise ValueError("the plan has me as one that needs the mean, and there is nowhere to put it")
         codec = codec_of(plan.codec, layout)
-        vectors = Vectors(
-            plan, contribution=contribution, result=result, codec=codec, carry=carry, room_bytes=room_bytes
-        )
-        self._exchange = Exchange(plan, self._me, giving=self._giving, vectors=vectors, trace=trace)
+        vectors = Vectors(plan, contribution=contribution, result=result, codec=codec, carry=carry)
+        self._name = plan_name(plan)
+        self._exchange = Exchange(plan, self._me, name=self._name, giving=self._giving, vectors=vectors, trace=trace)
+        self._succession = Succession(plan)
+        self._sealing = Sealing(plan, self._name, self._me, exchange=self._exchange, secret=secret)
         self._started_at = 0.0
         self._state = _WAITING
         self._lost = 0
-        self._succession = Succession(plan)
         self._leadership: Leadership | None = None
         self._reported: tuple[int, tuple[int, ...]] | None = None
-        self._commit: Commit | None = None
+        self._agreement = Agreement(plan, exchange=self._exchange, sealing=self._sealing, succession=self._succession)
+        self._blame = Blame(plan, self._me)
 
     # --- owner's side ---
 
@@ -131,14 +125,15 @@ class Butterfly:
         outputs: Outputs = []
         if self.plan.leaders[0] == self._me:
             self._leadership = self._lead(now, without=0)
-        if not self._exchange.fits():
-            return self._fail("the share is too large for this computer's memory")
         outputs += self._exchange.start(now)
         return outputs + self._advance(now)
 
     def leave(self, now: float) -> Outputs:  # noqa: ARG002 - the shape of every call
         """End the round for me, and tell the others at once."""
-        return self._fail("this computer left the round") if self._state == _RUNNING else []
+        if self._state != _RUNNING:
+            return []
+        self._blame.nobody()
+        return self._fail("this computer left the round")
 
     def concerns(self, round_id: bytes) -> bool:
         """Whether words of the round with this id are for it."""
@@ -150,7 +145,7 @@ class Butterfly:
         if self._state != _RUNNING:
             return None
         control = self._succession.deadline if self._leadership is None else self._leadership.order_at
-        return earliest(self._ends_at, control, self._exchange.deadline)
+        return earliest(self._ends_at, control, self._exchange.deadline, self._agreement.patient_until)
 
     @property
     def leader(self) -> PeerId:
@@ -204,6 +199,8 @@ class Butterfly:
                 outputs += self._exchange.on_part(member, message, now)
             case Mean():
                 outputs += self._exchange.on_mean(member, message, now)
+            case Open(plan=name) if name != self._name:
+                return self._astray(member, now)
             case Open():
                 outputs += self._exchange.on_open(member, message, now)
             case Tally():
@@ -217,9 +214,9 @@ class Butterfly:
             case Order():
                 return self._on_order(member, message, now)
             case Status():
-                return self._on_status(member, message)
+                return self._on_status(member, message, now)
             case Commit():
-                self._on_commit(message)
+                return self._on_commit(member, message, now)
             case Leaving():
                 return self._lose(member, now)
             case Stalled():
@@ -231,10 +228,13 @@ class Butterfly:
         if not self._succession.accepts(member, order):
             self._trace.mark("averaging.drop.order")
             return []
-        if self._state == _FINISHED:
-            return [Send(self._peers[member], self._status(order.rank))]
+        if self._state == _FINISHED and self._agreement.commit is not None:
+            return [Send(self._peers[member], word) for word in (self._status(order.rank), self._agreement.commit)]
         if not self._exchange.live >> member & 1:  # it was excluded, and does not know yet
             return [Send(self._peers[member], Leaving(self.plan.round))]
+        if self._usurped(order.rank, now):
+            self._trace.mark("averaging.drop.usurper")
+            return []
         self._succession.follow(order, now)
         self._leadership = None
         live = from_bits(order.live)
@@ -244,36 +244,56 @@ class Butterfly:
         if order.settled:
             outputs += self._exchange.assign(order.versions, order.reducers, live, now=now)
             outputs += self._complain(self._exchange.orphans(self._lost | ~live))
+            if order.salts and order.versions == self._exchange.versions:
+                self._sealing.make(order.salts)
         status = self._status(order.rank)
         self._reported = (order.rank, status.versions) if status.complete else None
         return [*outputs, Send(self._peers[member], status)]
 
-    def _on_status(self, member: int, status: Status) -> Outputs:
+    def _usurped(self, rank: int, now: float) -> bool:
+        """Whether a leader of this rank takes the place of one that is there; maybe mine."""
         if self._leadership is not None:
-            self._leadership.note(member, status)
-        elif self._state == _FINISHED and self._commit is not None and not status.committed:
-            return [Send(self._peers[member], self._commit)]
+            return not self._leadership.overslept(now)
+        return self._succession.usurps(rank, self._lost, now)
+
+    def _on_status(self, member: int, status: Status, now: float) -> Outputs:
+        if self._leadership is not None:
+            self._leadership.note(member, status, now)
+        elif self._state == _FINISHED and self._agreement.commit is not None and not status.committed:
+            return [Send(self._peers[member], self._agreement.commit)]
         return []
 
-    def _on_commit(self, commit: Commit) -> None:
-        """From the leader, or passed on by a member when the leader is gone."""
-        members = len(self._peers)
-        if not self._succession.rank <= commit.rank < members or len(commit.versions) != members:
+    def _on_commit(self, member: int, commit: Commit, now: float) -> Outputs:
+        leads = self._leadership is not None
+        heeded = self._agreement.heeds(member, commit, leads=leads, lost=self._lost, now=now)
+        if self._state != _RUNNING or not heeded:
             self._trace.mark("averaging.drop.commit")
-        elif self._state == _RUNNING:
-            self._commit = commit
+            return []
+        if leads:  # my predecessor's, in whose name nobody listens to me
+            commit = msgspec.structs.replace(commit, rank=self._succession.rank)
+        self._agreement.take(commit, now)
+        return self._to_others(commit) if leads else []
+
+    def _astray(self, member: int, now: float) -> Outputs:
+        """`member` goes by another plan: we have nothing to do with each other."""
+        self._trace.mark("averaging.drop.plan")
+        if self._blame.goes_by_another_plan(member):
+            return []
+        return self._lose(member, now)
 
     # --- time and loss ---
 
     def _tick(self, now: float) -> Outputs:
         outputs: Outputs = []
         if now >= self._ends_at:
+            self._blame.at_the_end(self._exchange, self._leadership, leader=self._succession.leader)
             return self._fail("the round's time is over")
         sends, stalled = self._exchange.tick(now)
         outputs += sends
         outputs += self._complain(stalled)
         if self._leadership is not None:
             self._leadership.exclude(self._leadership.silent(now, me=self._me))
+            self._leadership.exclude(self._leadership.blocking(now))
             if now >= self._started_at + COMMIT_BY * self.plan.round_timeout_s and self._exchange.complete:
                 self._leadership.exclude(self._leadership.incomplete())
         elif now >= self._succession.deadline:
@@ -282,8 +302,9 @@ class Butterfly:
 
     def _lose(self, member: int, now: float) -> Outputs:
         self._lost |= 1 << member
-        if self._state == _FINISHED and self._commit is not None and self._succession.leader == member:
-            return self._to_others(self._commit)
+        commit = self._agreement.commit
+        if self._state == _FINISHED and commit is not None and self._succession.leader == member:
+            return self._to_others(commit)
         if self._state != _RUNNING:
             return []
         self._trace.mark("averaging.member_lost")
@@ -301,6 +322,7 @@ class Butterfly:
         """Give up the leader; lead myself if I am the next whom I can reach, else wait for that one's order."""
         self._trace.mark("averaging.leader_lost")
         silent = self._succession.leader
+        self._blame.bits |= 1 << self._succession.awaited
         if not self._succession.give_up(self._lost, now):
             return self._fail("nobody is left to lead the round")
         successor = self._succession.awaited
@@ -339,11 +361,16 @@ class Butterfly:
         if self._state != _RUNNING:
             return []
         outputs = self._report() if self._leadership is None else self._direct(self._leadership, now)
-        if self._state == _RUNNING and self._commit is not None:
-            if self._exchange.complete and self._commit.versions == self._exchange.versions:
-                outputs.append(self._finish(now))
-            else:  # whoever is in was complete before the leader committed
-                outputs += self._fail("the others finished the round without this computer")
+        until = self._agreement.patient_until
+        if self._state != _RUNNING or until is None:
+            return outputs
+        if self._agreement.fulfilled:
+            outputs.append(self._finish(now))
+        elif self._agreement.contradicted:
+            self._blame.bits |= 1 << self._succession.leader
+            outputs += self._fail("the leader has committed another mean than this computer holds")
+        elif now >= until:
+            outputs += self._fail("the others finished the round without this computer")
         return outputs
 
     def _report(self) -> Outputs:
@@ -358,35 +385,24 @@ class Butterfly:
     def _direct(self, leadership: Leadership, now: float) -> Outputs:
         """Lead: act on what has been learned, and tell the others."""
         outputs: Outputs = []
-        if self._exchange.complete or not leadership.settled:
-            leadership.note(self._me, self._status(leadership.rank))
+        self._agreement.testify(leadership, now)
         if leadership.hopeless:
             return self._fail("too few members are left")
         while leadership.changed(now):
             if leadership.settled:
                 outputs += self._exchange.assign(leadership.versions, leadership.reducers, leadership.live, now=now)
                 outputs += self._complain(self._exchange.orphans(self._lost | ~leadership.live))
-                if self._exchange.complete:
-                    leadership.note(self._me, self._status(leadership.rank))
-        if leadership.committed is not None or leadership.may_commit:
-            versions = leadership.committed or tuple(leadership.versions)
-            if self._commit is None:
-                self._commit = Commit(self.plan.round, leadership.rank, versions)
-                outputs += self._to_others(self._commit)
+            self._agreement.testify(leadership, now)
+        if leadership.may_commit and self._agreement.commit is None:
+            commit = leadership.commit()
+            self._agreement.take(commit, now)
+            outputs += self._to_others(commit)
         if now >= leadership.order_at:
             outputs += self._to_others(leadership.order(now))
         return outputs
 
     def _status(self, rank: int) -> Status:
-        return Status(
-            self.plan.round,
-            rank,
-            self._exchange.versions,
-            self._exchange.reducers,
-            to_bits(self._exchange.live),
-            self._exchange.complete,
-            self._state == _FINISHED,
-        )
+        return self._agreement.status(rank, finished=self._state == _FINISHED)
 
     def _to_others(self, message: RoundMessage) -> Outputs:
         reachable = [m for m in range(len(self._peers)) if m != self._me and not self._lost >> m & 1]
@@ -400,12 +416,16 @@ class Butterfly:
 
     def _fail(self, reason: str) -> Outputs:
         self._state = _FAILED
+        suspects = self._blame.suspects(self._exchange, self._leadership, lost=self._lost)
         self._leadership = None
-        return [*self._to_others(Leaving(self.plan.round)), RoundFailed(self.plan.round, reason)]
+        return [*self._to_others(Leaving(self.plan.round)), RoundFailed(self.plan.round, reason, suspects)]
 
     def _finish(self, now: float) -> RoundFinished:
+        assert self._agreement.commit is not None
         self._state = _FINISHED
         self._leadership = None
         self._exchange.settle()
+        bits = self._sealing.bits(self._agreement.commit)
         seconds = now - self._started_at
-        return RoundFinished(outcome_of(self.plan, self._giving, self._exchange, me=self._me, seconds=seconds))
+        outcome = outcome_of(self.plan, self._giving, self._exchange, me=self._me, bits=bits, seconds=seconds)
+        return RoundFinished(outcome)

@@ -1,16 +1,21 @@
 """The data of a round: parts go to reducers, means come back.  Who reduces what is decided elsewhere."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from core.averaging.aggregators import all_finite
 from core.averaging.messages import Mean, Open, Part, Tally, from_bits, to_bits
 from core.averaging.plan import Plan
 from core.averaging.topologies.giving import Giving
+from core.averaging.topologies.laggards import REDUCERS_FROM, SENDERS_FROM, Laggards
 from core.averaging.topologies.lane import Lane
 from core.averaging.topologies.outflow import Outflow
 from core.averaging.topologies.reducer import Answer, Reducer
 from core.averaging.topologies.repeater import Repeater
+from core.averaging.topologies.tallies import Tallies
 from core.averaging.topologies.vectors import Vectors
 from core.averaging.topologies.windows import pace_s, schedule_s, windows_of
 from core.base.machine import Send, earliest
@@ -34,13 +39,15 @@ class Exchange:
     Args:
         plan: The round's plan.
         me: My index in it.
+        name: Of the plan (`plan_name`), for my Open.
         giving: Who gives what.
         vectors: Contribution, result and codec.
         trace: Where misuse is marked.
     """
 
-    def __init__(self, plan: Plan, me: int, *, giving: Giving, vectors: Vectors, trace: Trace) -> None:
+    def __init__(self, plan: Plan, me: int, *, name: bytes, giving: Giving, vectors: Vectors, trace: Trace) -> None:
         self._plan = plan
+        self._name = name
         self._me = me
         self._giving = giving
         self._vectors = vectors
@@ -51,7 +58,8 @@ class Exchange:
         self._patience_s = tuple(plan.stall_timeout_s + SLOWER * pace for pace in pace_s(plan, vectors.codec))
         self.live = (1 << len(plan.members)) - 1
         """Members that are in, as far as I have been told (bits)."""
-        self._receives = bool(giving.receivers >> me & 1)
+        self.receives = bool(giving.receivers >> me & 1)
+        """Whether I need the means."""
         self.lanes = [
             Lane(count, reducer=share, window=windows.shares[share], now=0.0) for share, count in enumerate(plan.chunks)
         ]
@@ -59,11 +67,13 @@ class Exchange:
         self._reducers: dict[int, Reducer | Repeater] = {}
         self._opened: dict[tuple[int, int], int] = {}
         self._greeted = 0
-        self._tallies: dict[int, Tally] = {}
-        """Mine that were sent, and others' that came before the order that they belong to."""
+        self._tallies = Tallies(plan, me, giving=giving, trace=trace)
         self._incomplete = sum(1 for lane in self.lanes if not lane.complete)
         self._wake_at: float | None = None
         self._looks = True
+        self._slow_means = self._slow_parts = Laggards(0.0, plan.round_timeout_s)
+        self.blamed = 0
+        """Reducers of which I have complained, as long as they were there (bits)."""
         self.payload_bytes = 0
 
     @property
@@ -82,6 +92,21 @@ class Exchange:
         return tuple(lane.reducer for lane in self.lanes)
 
     @property
+    def lacking(self) -> int:
+        """How many means have not come yet."""
+        return sum(lane.left for lane in self.lanes)
+
+    @property
+    def held_shares(self) -> frozenset[int]:
+        """Of which I hold means."""
+        held = range(len(self.lanes)) if self.receives else self._reducers.keys()
+        return frozenset(share for share in held if self.lanes[share].count)
+
+    def means(self, share: int) -> Iterator[NDArray[np.float32]]:
+        """The means of a share that I hold, chunk by chunk."""
+        return (self._vectors.mean(share, chunk) for chunk in range(self.lanes[share].count))
+
+    @property
     def open_chunks(self) -> int:
         """Chunks that wait for parts here."""
         return sum(reducer.open_chunks for reducer in self._reducers.values())
@@ -96,10 +121,6 @@ class Exchange:
         share = self._vectors.share_of(chunk)
         return self.lanes[share].contributors(chunk - self._vectors.number(share, 0))
 
-    def fits(self) -> bool:
-        """Make room for the share that the plan gives me; False: it is too large for me."""
-        return not self._plan.chunks[self._me] or self._vectors.hold(self._me)
-
     def settle(self) -> None:
         """The round is committed: what its codec has lost is carried on."""
         if self._vectors.carry is not None:
@@ -108,6 +129,8 @@ class Exchange:
 
     def start(self, now: float) -> Sends:
         """Begin the shares that the plan gives me, and tell everybody."""
+        self._slow_means = Laggards(now, self._plan.round_timeout_s)
+        self._slow_parts = Laggards(now, self._plan.round_timeout_s)
         for lane in self.lanes:
             lane.progress_at = now
         if self._plan.chunks[self._me]:
@@ -120,16 +143,14 @@ class Exchange:
         if not self._greeted >> member & 1:
             self._greeted |= 1 << member
             outputs += self._greet([member])
-            if not self._giving.receivers >> member & 1:
-                mine = [tally for share, tally in self._tallies.items() if share in self._reducers]
-                outputs += [Send(self._peers[member], tally) for tally in mine]
+            outputs += self._tallies.again(member, frozenset(self._reducers))
         for share, version in message.shares:
             if share >= len(self.lanes):
                 self._trace.mark("averaging.drop.range")
                 continue
-            self._opened[share, member] = max(version, self._opened.get((share, member), -1))
-            lane = self.lanes[share]
-            if lane.reducer == member and lane.version == version:
+            lane, known = self.lanes[share], self._opened.get((share, member), -1)
+            self._opened[share, member] = max(version, known)
+            if lane.reducer == member and lane.version == version > known:  # once: words alone are no progress
                 lane.progress_at = max(lane.progress_at, now)
             self._consider(share)
         if self._greeted | 1 << self._me == self.live:
@@ -153,7 +174,7 @@ class Exchange:
     def on_mean(self, member: int, message: Mean, now: float) -> Sends:
         """A mean from a share's reducer; the part that it makes room for may leave."""
         share, chunk = message.share, message.chunk
-        if share >= len(self.lanes) or chunk >= self.lanes[share].count or not self._receives:
+        if share >= len(self.lanes) or chunk >= self.lanes[share].count or not self.receives:
             self._trace.mark("averaging.drop.range")
             return []
         lane = self.lanes[share]
@@ -176,23 +197,17 @@ class Exchange:
             self._trace.mark("averaging.drop.not_finite")
             return []
         self.payload_bytes += message.payload.nbytes
-        self._arrive(share, chunk, from_bits(message.contributors), now)
+        givers = self._giving.givers_of(self._vectors.number(share, chunk))
+        self._arrive(share, chunk, from_bits(message.contributors) & givers, now)
         return self._send_parts(now)
 
     def on_tally(self, member: int, message: Tally, now: float) -> None:
         """All means of a share are made, of which I get none."""
-        if message.share >= len(self.lanes) or self._receives or len(message.present) != len(self._peers):
+        if message.share >= len(self.lanes) or self.receives or len(message.present) != len(self._peers):
             self._trace.mark("averaging.drop.tally")
             return
-        lane = self.lanes[message.share]
-        if message.version < lane.version or lane.reducer == self._me:
-            self._trace.mark("averaging.drop.stale")
-        elif message.version > lane.version:
-            self._tallies[message.share] = message
-        elif member not in {lane.reducer, lane.maker}:
-            self._trace.mark("averaging.drop.sender")
-        elif not lane.complete:
-            self._told(message.share, message, now)
+        if self._tallies.hear(member, message, self.lanes[message.share], now):
+            self._incomplete -= 1
 
     def assign(self, versions: Sequence[int], reducers: Sequence[int], live: int, *, now: float) -> Sends:
         """Take over the leader's picture: newer versions, other reducers, and who is still in.
@@ -206,6 +221,8 @@ class Exchange:
         self.live &= live
         for share, (version, reducer) in enumerate(zip(versions, reducers, strict=True)):
             lane = self.lanes[share]
+            if not lane.count:
+                continue
             if version > lane.version:
                 outputs += self._restart(share, version, reducer=reducer, now=now)
             elif version == lane.version and reducer != lane.reducer:
@@ -228,19 +245,40 @@ class Exchange:
         ]
 
     def tick(self, now: float) -> tuple[Sends, list[tuple[int, int]]]:
-        """Send what is due and drop senders that stall; returns also shares, with versions, without means for long."""
+        """Send what is due, drop senders that stall; also which shares, with versions, have long been without means.
+
+        As good as stalled is what would not be done by the end of the round, if it went on so.
+        """
         self._looks = True
-        outputs: Sends = []
+        outputs = self._leave_behind(now)
         for share, reducer in list(self._reducers.items()):
             for member in reducer.overdue(now):
                 self._trace.mark("averaging.sender_stalled")
                 outputs += self._spread(share, reducer.drop(member, now), now)
+        look, late = self._slow_means.look(
+            now, lambda: {(s, lane.version): lane.left for s, lane in enumerate(self.lanes) if self._waits(lane)}
+        )
         stalled = []
         for share, lane in enumerate(self.lanes):
-            if self._waits(lane) and self._due_at(share) <= now:
+            slow = look >= REDUCERS_FROM and (share, lane.version) in late
+            if self._waits(lane) and (slow or self._due_at(share) <= now):
                 lane.progress_at = now
+                self.blamed |= 1 << lane.reducer
                 stalled.append((share, lane.version))
         return outputs + self._send_parts(now), stalled
+
+    def _leave_behind(self, now: float) -> Sends:
+        """Drop the few senders for which a share that I reduce would not be done in time."""
+        going = {s: reducer for s, reducer in self._reducers.items() if not reducer.complete}
+        look, late = self._slow_parts.look(now, lambda: {(s, self.lanes[s].version): self.lanes[s].left for s in going})
+        outputs: Sends = []
+        for share, reducer in going.items() if look else ():
+            slow = reducer.hold_ups()
+            if look >= SENDERS_FROM and (share, self.lanes[share].version) in late:
+                for member in slow:
+                    self._trace.mark("averaging.sender_too_slow")
+                    outputs += self._spread(share, reducer.drop(member, now), now)
+        return outputs
 
     @property
     def deadline(self) -> float | None:
@@ -249,7 +287,8 @@ class Exchange:
             self._looks = False
             waiting = (self._due_at(share) for share, lane in enumerate(self.lanes) if self._waits(lane))
             reducing = (reducer.deadline for reducer in self._reducers.values())
-            self._wake_at = earliest(min(waiting, default=None), *reducing)
+            looks = (self._slow_means.deadline, self._slow_parts.deadline)
+            self._wake_at = earliest(min(waiting, default=None), *reducing, *looks)
         return earliest(self._wake_at, self._outflow.again_at)
 
     # --- inside ---
@@ -258,13 +297,13 @@ class Exchange:
         return self.lanes[share].progress_at + REDUCER_PATIENCE * self._patience_s[share]
 
     def _waits(self, lane: Lane) -> bool:
-        return self._receives and not lane.complete and lane.reducer != self._me
+        return self.receives and not lane.complete and lane.reducer != self._me
 
     def _greet(self, members: Iterable[int]) -> Sends:
         mine = tuple(
             (share, self.lanes[share].version) for share in self._reducers if self.lanes[share].reducer == self._me
         )
-        message = Open(self._plan.round, mine)
+        message = Open(self._plan.round, self._name, mine)
         return [Send(self._peers[m], message) for m in members if m != self._me and self.live >> m & 1]
 
     def _restart(self, share: int, version: int, *, reducer: int, now: float) -> Sends:
@@ -280,15 +319,13 @@ class Exchange:
         if reducer == self._me:
             return self._reduce(share, now)
         self._vectors.drop(share)
-        tally = self._tallies.pop(share, None)
-        if tally is not None and tally.version == version:
-            self._told(share, tally, now)
+        self._incomplete -= self._tallies.begin(share, lane, now)
         return []
 
     def _redirect(self, share: int, reducer: int, now: float) -> Sends:
         lane = self.lanes[share]
         self._looks = True
-        if reducer == self._me and not (lane.complete and self._receives):
+        if reducer == self._me and not (lane.complete and self.receives):
             self._trace.mark("averaging.cannot_repeat")
             return []
         self._outflow.answered(lane.redirect(reducer, now))
@@ -298,13 +335,11 @@ class Exchange:
         self._reducers[share] = Repeater(
             self._plan, share, contributors=lane.contributors, vectors=self._vectors, trace=self._trace
         )
-        return self._greet(range(len(self._peers))) + self._tell(share)
+        return self._greet(range(len(self._peers))) + self._tallies.of(share, lane, self.live)
 
     def _reduce(self, share: int, now: float) -> Sends:
         """Begin to reduce, and tell everybody."""
-        if not self._vectors.hold(share):
-            self._trace.mark("averaging.no_room")
-            return []
+        self._vectors.hold(share)
         reducer = Reducer(
             plan=self._plan,
             share=share,
@@ -333,7 +368,7 @@ class Exchange:
         """Parts of this share may be due, if its reducer waits for them and I need its mean."""
         lane = self.lanes[share]
         ready = self._opened.get((share, lane.reducer)) == lane.version
-        lane.ready = ready and lane.reducer != self._me and self._receives
+        lane.ready = ready and lane.reducer != self._me and self.receives
         self._outflow.changed(share)
 
     def _send_parts(self, now: float) -> Sends:
@@ -362,21 +397,8 @@ class Exchange:
             self.payload_bytes += answer.payload.nbytes * len(to)
             outputs += [Send(self._peers[member], mean) for member in to]
         if lane.complete and not complete:
-            outputs += self._tell(share)
+            outputs += self._tallies.of(share, lane, self.live)
         return outputs
-
-    def _tell(self, share: int) -> Sends:
-        """Those who need no mean hear that all means of a share are made."""
-        lane = self.lanes[share]
-        present = tuple(lane.present(member) for member in range(len(self._peers)))
-        self._tallies[share] = Tally(self._plan.round, share, lane.version, present)
-        others = self.live & ~self._giving.receivers & ~(1 << self._me)
-        return [Send(peer, self._tallies[share]) for m, peer in enumerate(self._peers) if others >> m & 1]
-
-    def _told(self, share: int, tally: Tally, now: float) -> None:
-        lane = self.lanes[share]
-        lane.told(tally.present, now)
-        self._incomplete -= 1
 
     def _arrive(self, share: int, chunk: int, contributors: int, now: float) -> None:
         lane = self.lanes[share]

@@ -60,7 +60,7 @@ class Grid:
         ValueError: a vector of the wrong shape or type, or a plan without me or of one stage.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - a round and all that it works on
         self,
         me: PeerId,
         plan: Plan,
@@ -70,6 +70,7 @@ class Grid:
         trace: Trace,
         layout: Sequence[int] = (),
         carry: Carry | None = None,
+        secret: bytes = b"",
     ) -> None:
         if contribution is None or result is None or carry is not None:
             raise ValueError("a grid is for peers that have vectors, and for codecs that need no feedback")
@@ -84,6 +85,7 @@ class Grid:
         self._index = {peer: index for index, peer in enumerate(plan.peers)}
         self._trace = trace
         self._layout = tuple(layout)
+        self._secret = secret
         self._result = self._mean = result
         self._standing = Standing(plan, self._index[me], contribution)
         self._started_at = 0.0
@@ -215,7 +217,13 @@ class Grid:
 
     def _run(self, plan: Plan, contribution: Vector, result: Vector, now: float) -> Outputs:
         butterfly = Butterfly(
-            self._me, plan, contribution=contribution, result=result, trace=self._trace, layout=self._layout
+            self._me,
+            plan,
+            contribution=contribution,
+            result=result,
+            trace=self._trace,
+            layout=self._layout,
+            secret=self._secret,
         )
         self._rounds[plan.round] = butterfly
         outputs = self._take(butterfly, butterfly.start(now), now)

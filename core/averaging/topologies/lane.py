@@ -46,6 +46,8 @@ class Lane:
         self._next = 0
         self._first_missing = 0
         self._contributors: list[int | None] = [None] * self.count
+        self.left = self.count
+        """Means that are missing."""
         self._tally: tuple[int, ...] | None = None
 
     def warm_up(self) -> None:
@@ -79,6 +81,7 @@ class Lane:
         Returns how many parts are thereby answered: 1 or 0.
         """
         self._contributors[chunk] = contributors
+        self.left -= 1
         self.progress_at = now
         while not self.complete and self.has(self._first_missing):
             self._first_missing += 1
@@ -90,6 +93,7 @@ class Lane:
     def told(self, tally: Sequence[int], now: float) -> None:
         """All means are made, though not for me; `tally`: how many of them hold a part of each member."""
         self._tally = tuple(tally)
+        self.left = 0
         self.progress_at = now
         self._first_missing = self.count
 

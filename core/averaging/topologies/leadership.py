@@ -1,10 +1,17 @@
-"""What the leader of a round knows and decides.  It sends nothing itself."""
+"""What the leader of a round knows and decides.  It sends nothing itself.
+
+A round is committed in two steps.  Everybody who needs the means says that it is complete, with a salt; the salts of
+all make a key, under which everybody then says what its means are (`topologies.sealing`).  Where these words differ, no
+round is committed: the share is reduced anew by another, and who differs a second time, whoever reduces, is excluded.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from core.averaging.messages import VERSION_MAX, Order, Status, from_bits, to_bits
+from core.averaging.messages import VERSION_MAX, Commit, Order, Status, from_bits, to_bits
 from core.averaging.plan import Plan
+from core.averaging.topologies.testimony import Testimony, bits_of
+from core.averaging.topologies.waiting import Waiting
 from core.base.trace import Trace
 
 HEARTBEATS = 3.0
@@ -49,8 +56,8 @@ class Leadership:
     trace: Trace
     order_at: float = 0.0
     """When the next order is to be sent; at once after a change, else as a heartbeat."""
-    committed: tuple[int, ...] | None = None
-    """Versions for which an earlier leader's Commit has been reported."""
+    suspects: int = 0
+    """Reducers whose means differed, and members that let the others wait (bits)."""
     _number: int = 0
     _passed_on: int = 0
     _pinned: bool = False
@@ -60,6 +67,9 @@ class Leadership:
     _heard_at: list[float] = field(default_factory=list)
     _complaints: list[int] = field(default_factory=list)
     _blamed: list[int] = field(default_factory=list)
+    _overslept_at: float | None = None
+    _waiting: Waiting = field(default_factory=Waiting)
+    _said: Testimony = field(init=False)
 
     def __post_init__(self) -> None:
         members = len(self.plan.members)
@@ -68,11 +78,27 @@ class Leadership:
         self.order_at = self.now + self.plan.stall_timeout_s / HEARTBEATS
         self._complaints = [0] * members
         self._blamed = [0] * members
+        self._said = Testimony(self.plan, self._me)
+
+    @property
+    def salts(self) -> tuple[bytes, ...]:
+        """Everybody is complete, and these are their salts; none while not."""
+        return self._said.salts
+
+    @property
+    def unsealed(self) -> int:
+        """Who is in, needs the means, and has not said what they are (bits)."""
+        return self._said.unsealed(self.live)
 
     @property
     def may_commit(self) -> bool:
-        """Whether everybody who is in holds the result, and they are enough."""
-        return self.settled and not self.live & ~self._complete and quorum(self.plan, self.live)
+        """Whether everybody who is in and needs the means holds the same ones, and they are enough."""
+        return self._all_have_said and self._all_complete and len(set(self._said.opinions(self.live))) <= 1
+
+    def commit(self) -> Commit:
+        """When the round may be committed: what all say their means are."""
+        seals = next(iter(self._said.opinions(self.live)), ())
+        return Commit(self.plan.round, self.rank, tuple(self.versions), self.salts, seals)
 
     @property
     def hopeless(self) -> bool:
@@ -82,6 +108,12 @@ class Leadership:
     def heard(self, member: int, now: float) -> None:
         """Some message came from `member`."""
         self._heard_at[member] = now
+        if now > self.order_at + self.plan.stall_timeout_s / (2 * HEARTBEATS):
+            self._overslept_at = now
+
+    def overslept(self, now: float) -> bool:
+        """Whether the others had reason of late to take me for gone: I woke up too late for my order."""
+        return self._overslept_at is not None and now < self._overslept_at + self.plan.stall_timeout_s
 
     def silent(self, now: float, *, me: int) -> list[int]:
         """Members of which nothing was heard for the stall timeout; each heartbeat asks for a word."""
@@ -93,62 +125,98 @@ class Leadership:
         return [m for m in range(len(self.plan.members)) if self.live >> m & 1]
 
     def incomplete(self) -> list[int]:
-        """Who is in and has not reported a complete result."""
-        return [m for m in self.members() if not self._complete >> m & 1]
+        """Who is in and not done, although it needs the means; my own seals can always be made."""
+        unsealed = self.unsealed & ~(1 << self._me) if self.salts else 0
+        undone = self.live & self._said.receivers & ~self._complete | unsealed
+        return [m for m in self.members() if undone >> m & 1]
+
+    @property
+    def _me(self) -> int:
+        return self.plan.leaders[self.rank]
+
+    def blocking(self, now: float) -> list[int]:
+        """Who lets all others wait without getting on, or for much longer than these have taken."""
+        undone = self.incomplete()
+        others = self.live & ~bits_of(undone)
+        rest = undone if self.settled and self._me not in undone and quorum(self.plan, others) else None
+        found = self._waiting.too_long(rest, now, began_at=self.now, patience_s=self.plan.stall_timeout_s)
+        self.suspects |= bits_of(found)
+        return found
 
     def exclude(self, members: Iterable[int]) -> None:
         """Go on without `members`.  Their shares move when somebody who needs them complains."""
-        gone = sum(1 << member for member in set(members)) & self.live
+        gone = bits_of(set(members)) & self.live
         if gone:
             self.live &= ~gone
             self._number += 1
             self._settle()
 
-    def note(self, member: int, status: Status) -> None:
+    def note(self, member: int, status: Status, now: float) -> None:
         """`member` (maybe the leader itself) says where it stands."""
         bit = 1 << member
-        if not self._plausible(status):
-            self.trace.mark("averaging.drop.status")
-            return
-        if status.committed:
-            self.committed = status.versions
-        if not self.live & bit:
+        if not self._plausible(status) or not self.live & bit:
             self.trace.mark("averaging.drop.status")
             return
         self._reported |= bit
         self._holds[member] = status.versions if status.complete else None
-        self._adopt(status.versions, status.reducers)
+        self._waiting.heard(member, status.lacking, now)
         if not self.settled:  # whom an earlier leader has excluded stays out
+            self._adopt(status.versions, status.reducers)
             self.live &= from_bits(status.live) | bit
-        self._complete &= ~bit
-        if status.complete and list(status.versions) == self.versions:
-            self._complete |= bit
+        current = status.complete and list(status.versions) == self.versions
+        self._complete = self._complete | bit if current else self._complete & ~bit
+        self._said.note(member, status, current=current)
         self._settle()
+
+    def ask_for_seals(self) -> None:
+        """Once everybody is complete: make the key, and ask what they hold."""
+        if not self.salts and self._all_complete:
+            self._ask(self._said.all_salts())
+
+    def judge(self) -> None:
+        """When all have said what their means are, and not the same: see `Testimony.judge`."""
+        if not self._all_have_said or len(set(self._said.opinions(self.live))) <= 1:
+            return
+        self.trace.mark("averaging.means_differ")
+        liars, shares = self._said.judge(self.live, self.reducers, pinned=self._pinned)
+        self.suspects |= bits_of({*liars, *(self.reducers[share] for share in shares)})
+        self.exclude(liars)
+        for share in shares:
+            self._move(share, [m for m in self.members() if m != self.reducers[share]], anew=True)
 
     def complain(self, member: int, share: int, version: int) -> None:
         """`member` gets no means of this version of the share: somebody else must give them.
 
         That is a member that holds them, if there is one; else the share is reduced anew by another, as a new version.
         """
-        current = share < len(self.versions) and self.versions[share] == version
+        current = share < len(self.versions) and self.versions[share] == version and self.plan.chunks[share] > 0
         if not (self.settled and current and self.live >> member & 1) or self._complaints[member] >= COMPLAINTS_MAX:
             self.trace.mark("averaging.drop.complaint")
             return
         self._complaints[member] += 1
         old = self.reducers[share]
-        self._blamed[old] += 1
         holders = [
             m for m in self.members() if m not in {old, member} and self._complete >> m & 1 and self._receives(m)
         ]
-        if not holders and self._pinned:
-            return
-        self.reducers[share] = min(
-            holders or [m for m in self.members() if m != old] or [old], key=lambda m: self._reluctance(m, share)
-        )
+        if holders or not self._pinned:
+            self._move(share, holders or [m for m in self.members() if m != old], anew=not holders)
+        else:
+            self._blamed[old] += 1
+
+    def _move(self, share: int, among: Sequence[int], *, anew: bool) -> None:
+        """Another of these (or the old one, if there are none) has the share; `anew`: its means are made again."""
+        old = self.reducers[share]
+        self._blamed[old] += 1
+        self.reducers[share] = min(among or [old], key=lambda m: self._reluctance(m, share))
         self._number += 1
-        if not holders:
-            self.versions[share] = max(version + 1, self.rank << RANK_SHIFT)
-            self._complete = 0
+        if anew:
+            self.versions[share] = max(self.versions[share] + 1, self.rank << RANK_SHIFT)
+            self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        self._complete = 0
+        self._said.forget()
+        self._waiting.restart()
 
     def changed(self, now: float) -> bool:
         """Whether something was decided since the last call; if so, an order is due."""
@@ -169,6 +237,7 @@ class Leadership:
             tuple(self.versions),
             tuple(self.reducers),
             to_bits(self.live),
+            self.salts,
         )
 
     def _receives(self, member: int) -> bool:
@@ -190,19 +259,33 @@ class Leadership:
             and max(status.versions) < min((self.rank + 1) << RANK_SHIFT, VERSION_MAX)
         )
 
+    @property
+    def _all_complete(self) -> bool:
+        return self.settled and not self.live & self._said.receivers & ~self._complete and quorum(self.plan, self.live)
+
+    @property
+    def _all_have_said(self) -> bool:
+        return bool(self.salts) and not self.unsealed
+
+    def _ask(self, salts: tuple[bytes, ...]) -> None:
+        self._said.ask(salts)
+        self._waiting.restart()
+        self._number += 1
+
     def _adopt(self, versions: Sequence[int], reducers: Sequence[int]) -> None:
         for share, (version, reducer) in enumerate(zip(versions, reducers, strict=True)):
-            if version > self.versions[share]:
+            if version > self.versions[share] and self.plan.chunks[share]:
                 self.versions[share] = version
                 self.reducers[share] = reducer
-                self._complete = 0
+                self._begin_anew()
                 self._number += 1
 
     def _settle(self) -> None:
         """After a takeover, go on once everybody who is in has spoken.
 
         An earlier leader can have committed only the newest versions, and only if a quorum held them complete.  Unless
-        those who do not hold them are enough to rule that out, the versions stay as they are.
+        those who do not hold them are enough to rule that out, the versions stay as they are; and so does the key,
+        since it can have committed only under salts that everybody has been told of who was in.
         """
         if self.settled or self.live & ~self._reported:
             return
@@ -212,3 +295,6 @@ class Leadership:
         lacking = sum(1 << member for member, versions in self._holds.items() if versions != newest)
         self._complete = self._reported & self.live & ~lacking
         self._pinned = quorum(self.plan, (1 << len(self.plan.members)) - 1 & ~lacking)
+        holders = [m for m in self.members() if self._complete >> m & 1]
+        if self._all_complete and (salts := self._said.earlier(self.live, holders)):
+            self._ask(salts)

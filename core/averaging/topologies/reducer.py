@@ -1,7 +1,8 @@
 """One version of one share at the member that reduces it."""
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,9 @@ from core.averaging.topologies.giving import Giving
 from core.averaging.topologies.vectors import Vectors
 from core.base.problems import RemoteProblem
 from core.base.trace import Trace
+
+LAST_IN: Final = 0.3
+"""Whoever's part was the last one in so many chunks holds up the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +88,7 @@ class Reducer:
         self._first_since = now
         self._heard_at = [now] * len(plan.members)
         self._pending: dict[int, _Pending] = {}
+        self._last: Counter[int] = Counter()
         self._contributors: list[int | None] = [None] * self.count
         self._unanswered: dict[int, int] = {}
         self._recent: OrderedDict[int, memoryview] = OrderedDict()
@@ -132,7 +137,10 @@ class Reducer:
             pending.parts[member] = payload
         elif payload.nbytes:
             self._trace.mark("averaging.drop.late")
-        return self._go_on(now) if self._is_ready(pending) else []
+        if not self._is_ready(pending):
+            return []
+        self._last[member] += 1
+        return self._go_on(now)
 
     def drop(self, member: int, now: float) -> list[Answer]:
         """Do not wait for `member` any longer."""
@@ -152,6 +160,15 @@ class Reducer:
     def overdue(self, now: float) -> list[int]:
         """Senders whose part of the first open chunk has been missing for too long."""
         return [member for member in self._awaited() if self._due_at(member) <= now]
+
+    def hold_ups(self) -> list[int]:
+        """Whose part came last in many of the chunks since this was asked before; never more than half of the members.
+
+        Not who is awaited right now: a sender may wait itself for the means of a share that another holds up.
+        """
+        last, self._last = self._last, Counter()
+        most = (self._senders.bit_count() + 1) // 2
+        return [m for m, chunks in last.most_common(most) if chunks >= LAST_IN * last.total()]
 
     @property
     def deadline(self) -> float | None:

@@ -58,3 +58,7 @@ class Repeater:
     def overdue(self, now: float) -> list[int]:  # noqa: ARG002 - a Reducer's
         """Nobody is waited for."""
         return []
+
+    def hold_ups(self) -> list[int]:
+        """Nobody is waited for."""
+        return []

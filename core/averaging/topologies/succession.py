@@ -36,16 +36,28 @@ class Succession:
         return self.heard_at + self._plan.stall_timeout_s
 
     def accepts(self, member: int, order: Order) -> bool:
-        """Whether this order is to be followed: well formed, from its rank's leader, and not older than the newest."""
+        """Whether this order is well formed, from its rank's leader, and not older than the newest."""
         members = len(self._plan.members)
         return (
-            order.rank < members
-            and self._plan.leaders[order.rank] == member
+            self.leads(member, order.rank)
             and (order.rank, order.number) >= (self.rank, self._number)
             and len(order.versions) == members
             and len(order.reducers) == members
             and max(order.reducers) < members
         )
+
+    def leads(self, member: int, rank: int) -> bool:
+        """Whether a leader of this rank is that member."""
+        return rank < len(self._plan.leaders) and self._plan.leaders[rank] == member
+
+    def usurps(self, rank: int, lost: int, now: float) -> bool:
+        """Whether a leader of this rank takes the place of one that nothing is known against."""
+        return rank > self.rank and not self.quiet(lost, now)
+
+    def quiet(self, lost: int, now: float) -> bool:
+        """Whether the leader is among `lost` (bits), given up, or silent for longer than its orders are apart."""
+        gone = self._awaited != self.rank or bool(lost >> self.leader & 1)
+        return gone or now >= self.heard_at + self._plan.stall_timeout_s / 2
 
     def follow(self, order: Order, now: float) -> None:
         """An accepted order came: its leader is mine, whatever was suspected."""

@@ -24,11 +24,12 @@ class Topology(Protocol):
         trace: Where misuse and incidents are marked.
         layout: Sizes of the tensors in the vector, in order; codecs that treat them differently need it.
         carry: Carries what the codec loses from round to round.
+        secret: Bytes that nobody can guess; the same ones may serve many rounds.
     """
 
     plan: Plan
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - a round and all that it works on
         self,
         me: PeerId,
         plan: Plan,
@@ -38,6 +39,7 @@ class Topology(Protocol):
         trace: Trace,
         layout: Sequence[int] = (),
         carry: Carry | None = None,
+        secret: bytes = b"",
     ) -> None: ...
 
     def start(self, now: float) -> Sequence[Any]:

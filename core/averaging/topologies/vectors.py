@@ -8,6 +8,27 @@ from numpy.typing import NDArray
 from core.averaging.codecs import Codec
 from core.averaging.feedback import Carry
 from core.averaging.plan import Plan
+from core.base.ids import PeerId
+
+
+def check_vectors(
+    plan: Plan, me: PeerId, *, contribution: NDArray[np.float32] | None, result: NDArray[np.float32] | None
+) -> None:
+    """Make sure that these are what the plan has a member bring.
+
+    Raises:
+        ValueError: a vector that is missing or of the wrong shape or type, or a plan without me.
+    """
+    mine = next((member for member in plan.members if member.peer == me), None)
+    if mine is None:
+        raise ValueError("the plan is one without me")
+    for vector in (contribution, result):
+        if vector is not None and (vector.shape != (plan.numel,) or vector.dtype != np.float32):
+            raise ValueError(f"a vector of shape {vector.shape} and type {vector.dtype} for {plan.numel} float32")
+    if contribution is None and mine.samples and plan.gift(plan.members.index(mine)):
+        raise ValueError("the plan has me with a contribution, and there is none")
+    if result is None and mine.receives:
+        raise ValueError("the plan has me as one that needs the mean, and there is nowhere to put it")
 
 
 class Vectors:
@@ -19,7 +40,6 @@ class Vectors:
         result: Shape (numel,), float32; None: only the shares that are reduced here are held.
         codec: How numbers look on the wire.
         carry: Where the codec's errors are carried to the next round.
-        room_bytes: The most that such shares may take.
     """
 
     def __init__(
@@ -29,7 +49,6 @@ class Vectors:
         contribution: NDArray[np.float32] | None,
         result: NDArray[np.float32] | None,
         codec: Codec,
-        room_bytes: int,
         carry: Carry | None = None,
     ) -> None:
         self.carry = carry
@@ -38,7 +57,6 @@ class Vectors:
         self._first_chunks = [plan.first_chunk(share) for share in range(len(plan.chunks))]
         self._contribution = contribution
         self._result = result
-        self._room_bytes = room_bytes
         self._held: dict[int, NDArray[np.float32]] = {}
 
     def number(self, share: int, chunk: int) -> int:
@@ -99,16 +117,12 @@ class Vectors:
         start = self.span(share, 0).start
         return self._held[share][span.start - start : span.stop - start]
 
-    def hold(self, share: int) -> bool:
-        """Make room for the means of a share; False: it is too large."""
+    def hold(self, share: int) -> None:
+        """Make room for the means of a share; in all no more than the vector, whose length is known before the plan."""
         if self._result is not None or share in self._held or not self._plan.chunks[share]:
-            return True
+            return
         numel = self.span(share, self._plan.chunks[share] - 1).stop - self.span(share, 0).start
-        taken = sum(held.nbytes for held in self._held.values())
-        if taken + numel * np.dtype(np.float32).itemsize > self._room_bytes:
-            return False
         self._held[share] = np.empty(numel, dtype=np.float32)
-        return True
 
     def drop(self, share: int) -> None:
         """The means of a share are held no longer."""

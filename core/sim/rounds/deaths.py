@@ -7,7 +7,8 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
-from core.averaging.balance.fleet import Line, Work
+from core.averaging.balance.fleet import WHOLE_GIFT, Line, Work
+from core.averaging.balance.gifts import covers
 from core.averaging.balance.solver import balance, share_chunks
 from core.averaging.codecs import CODECS
 from core.averaging.outcome import Outcome
@@ -18,6 +19,7 @@ from core.sim.rounds.network import NetworkSettings
 from core.sim.rounds.run import Death, Round, RoundReport, Way, relative_error
 
 MEMBERS = (4, 16)
+GIFTS_SHARE = 1 / 3
 BYTES_PER_S = (15e3, 150e3)
 """So slow that a round of a small vector takes about as long as that of a model on home lines: 1 to 10 s."""
 NETWORK = NetworkSettings(packet_bytes=4096)
@@ -45,12 +47,15 @@ class DeathVerdict:
     seconds: float
     lost_s: float
     """How much longer than without deaths."""
+    partial: bool
+    """The plan asked some for less than their whole contribution."""
     truncated: bool
     """A survivor's part is missing from the mean somewhere."""
     error: float
     """Relative error against the exact mean, in float64, of those whose parts each chunk holds."""
     survivors_error: float
-    """The same against the exact mean of the survivors' whole contributions: what parts of the dead change."""
+    """The same against the exact mean of the survivors' whole contributions: what parts of the dead, and what the
+    plan did not ask for, change."""
 
     def as_dict(self) -> dict[str, object]:
         """For JSON."""
@@ -80,6 +85,13 @@ def drawn_round(seed: int) -> tuple[Random, list[Line], Task]:
     return random, lines, task
 
 
+def drawn_gifts(seed: int, lines: Sequence[Line]) -> list[int] | None:
+    """In every third round some give only a part of their contribution, or nothing; None: everybody gives all."""
+    random = Random(f"gifts {seed}")  # noqa: S311 - to be repeated from its seed
+    gifts = [random.choice([0, 64, 128, 200, WHOLE_GIFT, WHOLE_GIFT]) if line.gives else 0 for line in lines]
+    return gifts if random.random() < GIFTS_SHARE and covers(gifts) else None
+
+
 def drawn_deaths(random: Random, members: int, *, share: float, seconds: float) -> list[Death]:
     """`share` of the members, but at least one if any, at moments of a round of about `seconds`."""
     count = max(1, round(share * members)) if share else 0
@@ -101,7 +113,7 @@ def death_round(seed: int, *, share: float) -> DeathVerdict:
     work = Work(numel=task.numel, part_bytes=number_bytes, mean_bytes=number_bytes)
     chunks = share_chunks(lines, work, balance(lines, work), total=task.chunk_total)
     samples = [random.randint(1, 100) if line.gives else 0 for line in lines]
-    plan = fleet_plan(lines, task, seed=seed, chunks=chunks, samples=samples)
+    plan = fleet_plan(lines, task, seed=seed, chunks=chunks, gifts=drawn_gifts(seed, lines), samples=samples)
     calm = Round(plan, lines, task, contributions=vectors(plan, seed), settings=NETWORK)
     calm.run()
     undisturbed = calm.report()
@@ -127,6 +139,7 @@ def _verdict(seed: int, task: Task, going: Round, undisturbed: RoundReport) -> D
         failed=len(alive) - len(holders),
         seconds=round(report.seconds, 3),
         lost_s=round(report.seconds - undisturbed.seconds, 3),
+        partial=bool(going.plan.gifts),
         truncated=any(_lacks(report.outcomes[holder], going.plan, alive) for holder in holders[:1]),
         error=report.relative_error,
         survivors_error=_survivors_error(going, alive, holders),

@@ -75,6 +75,7 @@ def death_summary(verdicts: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "succeeded_share": round(sum(v["succeeded"] for v in struck) / len(struck), 5) if struck else 1.0,
         "sent_home": sum(v["failed"] for v in verdicts),
         "truncated": sum(v["truncated"] for v in verdicts),
+        "partial": sum(bool(v.get("partial")) for v in verdicts),
         "undisturbed_s": spread([round(v["seconds"] - v["lost_s"], 3) for v in verdicts]),
         "lost_s": spread([v["lost_s"] for v in struck]),
         "lost_by_crashes_s": spread(told),

@@ -5,10 +5,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.averaging.lines.book import DOUBT_FIRST, HALF_LIFE_S, PEERS_MAX, LineBook
+from core.averaging.lines.book import HALF_LIFE_S, PEERS_MAX, LineBook
 from core.averaging.lines.demand import demand_of
 from core.averaging.lines.facts import LineFacts, from_level, mark_of
 from core.averaging.lines.meter import LOOK_S, Glance
+from core.averaging.lines.proof import DOUBT_FIRST
 from core.averaging.lines.waits import CHUNKS_LEAST, Waits
 from core.averaging.messages import Mean, Part
 from core.averaging.outcome import Outcome
@@ -224,11 +225,13 @@ def test_for_whom_a_round_waits() -> None:
     assert waits.kept_waiting(10.0) == {c}
     few = Waits(plan, 0.0)
     for chunk, sender in enumerate((b, c, b, d)):
-        few.saw(sender, Part(plan.round, 0, 0, chunk, memoryview(b"")), [Send(b, Mean(plan.round, 0, 0, chunk, b"", memoryview(b"")))], 2.0)
+        mean = Mean(plan.round, 0, 0, chunk, b"", memoryview(b""))
+        few.saw(sender, Part(plan.round, 0, 0, chunk, memoryview(b"")), [Send(b, mean)], 2.0)
     assert few.kept_waiting(10.0) == set(), "somebody is always last: two of four chunks are nothing"
     means = Waits(plan, 0.0)
     for share, at in ((1, 3.0), (2, 4.0), (3, 3.5), (4, 9.9)):
         means.saw(plan.peers[share], Mean(plan.round, share, 0, 0, b"", memoryview(b"")), [], at)
+    means.saw(b, Mean(plan.round, 2, 0, 0, b"", memoryview(b"")), [], 9.9)  # not its share: it would blame c
     assert means.kept_waiting(10.0) == {e}
     assert means.kept_waiting(4.2) == set(), "all were done at about the same time"
     assert Waits(plan, 0.0).kept_waiting(5.0) == set()

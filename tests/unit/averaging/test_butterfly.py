@@ -12,6 +12,7 @@ from core.averaging.codecs import CODEC_NAMES
 from core.averaging.messages import Commit, Leaving, Mean, Open, Order, Part, Status
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
 from core.averaging.topologies.butterfly import Butterfly
+from core.averaging.topologies.sealing import plan_name
 from core.averaging.topologies.windows import windows_of
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Tick
@@ -366,7 +367,7 @@ def test_a_mean_that_is_not_finite_is_not_taken() -> None:
     machine = Butterfly(plan.peers[0], plan, contribution=np.ones_like(result), result=result, trace=trace)
     machine.start(0.0)
     reducer = plan.peers[1]
-    machine.handle(Received(reducer, Open(plan.round, ((1, 0),))), 0.0)
+    machine.handle(Received(reducer, Open(plan.round, plan_name(plan), ((1, 0),))), 0.0)
     payload = np.full(16, np.nan, dtype="<f4").view(np.uint8).data
     machine.handle(Received(reducer, Mean(plan.round, 1, 0, 0, b"\x07", payload)), 0.0)
     assert trace["averaging.drop.not_finite"] == 1

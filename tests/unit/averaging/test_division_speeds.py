@@ -30,8 +30,10 @@ def test_a_word_goes_no_further_than_the_samples_that_were_brought() -> None:
 @given(st.lists(st.tuples(st.integers(0, 10**9), st.floats(0, 1e12)), min_size=2, max_size=12))
 def test_nobody_is_worth_more_than_all_others_together(brought: list[tuple[int, float]]) -> None:
     speeds = speeds_of(members(*brought))
-    assert max(speeds) <= sum(speeds) - max(speeds) + 1e-6 * max(speeds) or max(speeds) == 0 or not any(
-        samples and speed for samples, speed in brought
+    assert (
+        max(speeds) <= sum(speeds) - max(speeds) + 1e-6 * max(speeds)
+        or max(speeds) == 0
+        or not any(samples and speed for samples, speed in brought)
     )
     assert all(speed <= word for speed, (_, word) in zip(speeds, brought, strict=True))
 

@@ -46,7 +46,7 @@ def test_a_helper_reduces_and_may_lead_without_vectors(helper: int) -> None:
     plan = msgspec.structs.replace(plan, members=tuple(members))
     round_ = Round(plan)
     me = plan.peers[helper]
-    machine = Butterfly(me, plan, contribution=None, result=None, trace=Trace(), room_bytes=16 * 10 * 4)
+    machine = Butterfly(me, plan, contribution=None, result=None, trace=Trace())
     round_.machines[me] = machine
     round_.pump.run()
     ended = outcomes(round_)
@@ -56,17 +56,6 @@ def test_a_helper_reduces_and_may_lead_without_vectors(helper: int) -> None:
     expected = np.average(round_.before[others].astype(np.float64), axis=0, weights=[samples[m] for m in others])
     for m in others:
         np.testing.assert_allclose(round_.results[m], expected, rtol=0, atol=1e-6)
-
-
-def test_a_share_beyond_a_helpers_memory_is_left_to_others() -> None:
-    plan = make_plan([4, 5, 0], 16 * 30)
-    members = (*plan.members[:2], msgspec.structs.replace(plan.members[2], receives=False))
-    plan = msgspec.structs.replace(plan, members=members)
-    round_ = Round(plan)
-    me = plan.peers[2]
-    round_.machines[me] = Butterfly(me, plan, contribution=None, result=None, trace=Trace(), room_bytes=100)
-    round_.pump.run()
-    assert len(outcomes(round_)) == 2
 
 
 @pytest.mark.parametrize("codec", sorted(CODECS))

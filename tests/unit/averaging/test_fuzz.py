@@ -13,6 +13,7 @@ from core.averaging.groups.words import GRID_MESSAGES, Entry, Holding
 from core.averaging.messages import ROUND_MESSAGES
 from core.averaging.plan import GROUP_MESSAGES, PairLimit, Rates
 from core.averaging.topologies import Butterfly, Grid
+from core.averaging.topologies.sealing import plan_name
 from core.base.machine import Lost, Received, Tick
 from core.base.manifest import AveragingNumbers
 from core.base.trace import Trace
@@ -57,6 +58,11 @@ FIELDS: dict[str, st.SearchStrategy[object]] = {
     "silent": st.lists(ids, max_size=3).map(tuple),
     "loss": st.floats(allow_nan=True),
     "reason": st.sampled_from(["elsewhere", "busy", "away"]),
+    "plan": st.sampled_from([plan_name(PLAN), plan_name(PLAN), bytes(32)]),
+    "lacking": st.integers(0, 40),
+    "salt": st.binary(max_size=8),
+    "salts": st.lists(st.binary(max_size=2), max_size=5).map(tuple),
+    "seals": st.lists(st.binary(max_size=2), max_size=5).map(tuple),
     "shares": st.lists(st.tuples(st.integers(0, 255), st.integers(0, 3)), max_size=5).map(tuple),
     "share": st.one_of(st.integers(0, 3), st.integers(0, 255)),
     "version": st.one_of(st.integers(0, 2), st.integers(0, 1 << 31)),

@@ -6,20 +6,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.averaging.lines.book import LineBook
 from core.averaging.lines.doubt import TRUST, Witnessed, believed, slow_pairs
 from core.averaging.lines.estimate import GROWTH, HOLD_FIRST, IDLE_ROUNDS, TRIAL, Estimate
 from core.averaging.lines.facts import (
     HELD_MAX,
     RATE_LEAST,
     SEEN_MAX,
+    TRIPS_MAX,
     LineFacts,
     decode_facts,
     encode_facts,
     facts_of,
     from_level,
+    from_trip_level,
     to_level,
+    to_trip_level,
 )
-from core.averaging.lines.meter import FLOWS_MAX, LOOK_S, Glance, Meter
+from core.averaging.lines.meter import FLOWS_MAX, LOOK_S, TRIPS_KEPT, Glance, Meter
 from core.averaging.lines.overrun import LEAST, MOST, ROUNDS, Overrun
 from core.averaging.plan import Rates
 from core.base.ids import PeerId, hashed_key
@@ -228,6 +232,31 @@ def test_a_rate_survives_as_one_byte(rate: float) -> None:
     assert from_level(to_level(rate)) == pytest.approx(rate, rel=0.034)
 
 
+@given(st.floats(min_value=1e-4, max_value=900.0))
+def test_a_round_trip_survives_as_one_byte(seconds: float) -> None:
+    assert from_trip_level(to_trip_level(seconds)) == pytest.approx(seconds, rel=0.034)
+
+
+def test_round_trips_at_their_ends() -> None:
+    assert to_trip_level(0.0) == to_trip_level(float("nan")) == 0
+    assert to_trip_level(1e-9) == 1
+    assert to_trip_level(float("inf")) == 255
+    assert from_trip_level(0) == 0.0
+
+
+def test_round_trips_to_the_last_peers_are_told() -> None:
+    book = LineBook(peer(0))
+    for number in range(1, TRIPS_KEPT + 20):
+        flow = Glance(number, peer(number), 0, 0, waiting=False, trip_s=number / 1000)
+        book.meter.look(50.0 + number, [flow])
+    assert len(book.meter.trips) == TRIPS_KEPT
+    told = decode_facts(encode_facts(book.facts())).trips
+    newest = range(TRIPS_KEPT + 19, TRIPS_KEPT + 19 - TRIPS_MAX, -1)
+    assert [trip.peer for trip in told] == [peer(number)[:4] for number in newest]
+    assert [from_trip_level(trip.time) for trip in told] == [pytest.approx(n / 1000, rel=0.034) for n in newest]
+    assert book.trip_s == pytest.approx((20 + TRIPS_KEPT + 19) / 2 / 1000)
+
+
 def test_levels_at_their_ends() -> None:
     assert to_level(0.0) == to_level(float("nan")) == to_level(RATE_LEAST / 2) == 0
     assert to_level(float("inf")) == to_level(1e18) == 255
@@ -236,7 +265,8 @@ def test_levels_at_their_ends() -> None:
 
 def test_the_largest_record_fits_and_survives() -> None:
     seen = {peer(i): (1e9 * (i + 1), 3e5) for i in range(2 * SEEN_MAX)}
-    facts = facts_of(Rates((1 << 50) - 1, (1 << 50) - 1), seen, [(peer(i), 1e5 * (1 + i)) for i in range(40)])
+    slow, trips = ([(peer(i), scale * (1 + i)) for i in range(40)] for scale in (1e5, 1e-3))
+    facts = facts_of(Rates((1 << 50) - 1, (1 << 50) - 1), seen, slow, trips)
     data = encode_facts(facts)
     assert len(data) <= VALUE_BYTES_MAX
     assert decode_facts(data) == facts
@@ -247,6 +277,8 @@ def test_the_largest_record_fits_and_survives() -> None:
 def test_half_a_peer_is_no_facts() -> None:
     with pytest.raises(WireProblem):
         decode_facts(encode_facts(LineFacts(Rates(), b"12345")))
+    with pytest.raises(WireProblem):
+        decode_facts(encode_facts(LineFacts(Rates(), packed_trips=b"123456")))
 
 
 @given(st.binary(max_size=200))

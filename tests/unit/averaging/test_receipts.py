@@ -29,7 +29,7 @@ from core.averaging.receipts import (
 from core.base.ids import PeerId, hashed_key
 from core.base.problems import ProofProblem, WireProblem
 from core.base.signing import Ed25519Verifier, KeyPair
-from tests.unit.averaging.pump import Round, make_plan
+from tests.unit.averaging.pump import Pump, Round, make_plan
 
 RUN = bytes(range(32))
 AFTER = hashed_key(b"after")
@@ -113,8 +113,9 @@ def test_whoever_dies_the_survivors_statements_agree(seed: int, samples: list[in
     assert len({said.digest for said in told}) <= 1
     for said in told:
         assert said.numel == 300
-        present = sum(deed.samples * deed.chunks for deed in said.deeds)
-        assert finished[0].samples == -(-present // said.chunk_total)
+        parts = [samples[index] * deed.chunks for index, deed in enumerate(said.deeds)]
+        assert finished[0].samples == -(-sum(parts) // said.chunk_total)
+        assert [deed.samples for deed in said.deeds] == [part // said.chunk_total for part in parts]
 
 
 def test_a_share_that_was_reduced_anew_is_its_new_reducers() -> None:
@@ -225,3 +226,25 @@ def _signed_as_it_is(said: Statement, key: KeyPair, relayed: tuple[Relayed, ...]
     name, moment = said.digest, int(TIME)
     data = msgspec.msgpack.encode(("potluck receipt 1", said.round, name, moment, relayed))
     return Attestation(key.peer_id, name, moment, relayed, key.sign(data))
+
+
+def test_who_is_in_one_chunk_only_gets_credit_for_one_chunk() -> None:
+    plan = make_plan([1000, 5, 5], 16 * 40, chunk_numel=16)
+    round_ = Round(plan)
+    victim = plan.peers[0]
+    inner = round_.pump.before
+    assert inner is not None
+
+    def before(pump: Pump, peer: PeerId, event: object) -> None:
+        inner(pump, peer, event)
+        if victim not in pump.dead and max(m.contributors(39) & 1 for m in round_.machines.values()):
+            pump.kill(victim)
+
+    round_.pump.before = before
+    round_.run()
+    outcome = next(e.outcome for p in plan.peers[1:] for e in round_.pump.events[p] if isinstance(e, RoundFinished))
+    chunks = dict(zip((peer for peer, _ in outcome.contributors), outcome.present, strict=True))[victim]
+    assert 0 < chunks < 40
+    assert dict(outcome.credited)[victim] == 1000 * chunks // 40
+    said = statement_of(plan, outcome, run=RUN, epoch=4, lineage=AFTER)
+    assert said.deeds[0].samples == 1000 * chunks // 40

@@ -51,7 +51,9 @@ def test_the_line_is_told_once_it_was_seen():
     assert "Line" not in status_text(a_snapshot())
     mine = msgspec.structs.replace(a_snapshot().me, line_up_bytes_per_s=1.25e6, line_down_bytes_per_s=1e5)
     text = status_text(a_snapshot(me=mine))
-    assert "Line           at least 10.0 Mbit/s up and 0.8 Mbit/s down, as seen while averaging" in text
+    assert "Line           at least 10.0 Mbit/s up and 0.8 Mbit/s down, as seen while averaging\n" in text + "\n"
+    mine = msgspec.structs.replace(mine, line_trip_s=0.0421)
+    assert "while averaging; 42 ms there and back" in status_text(a_snapshot(me=mine))
 
 
 def test_how_others_reach_this_computer_is_told_if_it_matters():

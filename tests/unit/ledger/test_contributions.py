@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from core.base.ids import PeerId
 from core.ledger import contributions
-from core.ledger.contributions import Contribution, Ledger, load_ledger
-from core.ledger.credits import Credit
+from core.ledger.contributions import Contribution, Ledger, Row, load_ledger
+from core.ledger.credits import COUNT_MAX, Credit
 
 PEERS = [PeerId(bytes([number]) * 32) for number in range(6)]
 ME = PEERS[0]
@@ -128,6 +128,15 @@ def test_a_round_counts_once():
     assert not ledger.record_round(members, epoch=1, lineage=b"x")
     assert ledger.record_round(members, epoch=1, lineage=b"other")
     assert (ledger.row(ME).samples, ledger.row(ME).epochs) == (20, 2)
+
+
+def test_no_row_grows_beyond_what_can_be_read_again(tmp_path):
+    ledger = Ledger(rows={ME: Row(samples=COUNT_MAX - 1, rounds=COUNT_MAX)})
+    ledger.record_round([Contribution(ME, "me", 10)], epoch=1, lineage=b"x")
+    ledger.record_credits({ME: Credit(rounds=1, reduced=1 << 60, relayed_bytes=1 << 60)}, names={}, epoch=1)
+    ledger.save(tmp_path / "ledger.json")
+    row = load_ledger(tmp_path / "ledger.json").ledger.row(ME)
+    assert (row.samples, row.rounds, row.reduced, row.relayed_bytes) == (COUNT_MAX,) * 4
 
 
 def test_standings():

@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from core.averaging.receipts import Deed, Receipt
-from core.ledger.credits import Credit, credits_of
+from core.ledger.credits import COUNT_MAX, Credit, credits_of
 from tests.unit.ledger.examples import PEERS, RELAY, receipt
 
 
@@ -26,3 +26,8 @@ def test_who_did_nothing_gets_nothing():
 def test_credits_add_up():
     one = Credit(samples=1, rounds=2, reduced=3, relayed_bytes=4)
     assert one + one == Credit(samples=2, rounds=4, reduced=6, relayed_bytes=8)
+
+
+def test_no_sum_grows_beyond_what_can_be_read_again():
+    most = Credit(samples=COUNT_MAX, rounds=COUNT_MAX - 1, reduced=COUNT_MAX, relayed_bytes=1)
+    assert most + most == Credit(samples=COUNT_MAX, rounds=COUNT_MAX, reduced=COUNT_MAX, relayed_bytes=2)

@@ -14,7 +14,7 @@ from core.base.problems import BadInput
 from core.cli.program import run as potluck
 from core.sim import rounds_program
 from core.sim.record import Record
-from core.sim.rounds.deaths import death_round
+from core.sim.rounds.deaths import death_round, drawn_gifts, drawn_round
 from core.sim.rounds.fleet_plan import Task
 from core.sim.rounds.fleets import drawn_fleet, fleet_round
 from core.sim.rounds.summaries import death_summary, fleet_summary, spread
@@ -62,8 +62,15 @@ def test_rounds_with_deaths_are_as_they_should_be() -> None:
     assert all(verdict.error < 1e-3 for verdict in verdicts)
 
 
+def test_rounds_in_which_some_give_only_a_part_are_as_they_should_be() -> None:
+    seeds = [seed for seed in range(40) if drawn_gifts(seed, drawn_round(seed)[1])][:5]
+    verdicts = [death_round(seed, share=0.1) for seed in seeds]
+    assert len(verdicts) == 5
+    assert all(verdict.partial and not verdict.problem and verdict.error < 1e-3 for verdict in verdicts)
+
+
 def test_without_deaths_nothing_is_lost() -> None:
-    verdict = death_round(3, share=0.0)
+    verdict = death_round(2, share=0.0)
     assert verdict.died == 0
     assert verdict.lost_s == 0.0
     assert verdict.succeeded

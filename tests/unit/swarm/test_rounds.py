@@ -7,8 +7,10 @@ import pytest
 
 from core.averaging import topologies
 from core.averaging.election import attempt_key, make_plan
-from core.averaging.messages import Call, Cancelled, Commit, Declined, Mean, Open, Order, Part, Ready, Refused
+from core.averaging.lines.proof import Peer, Proven
+from core.averaging.messages import Call, Cancelled, Commit, Declined, Mean, Open, Order, Part, Ready, Refused, Status
 from core.averaging.plan import Member, Plan
+from core.averaging.topologies.sealing import plan_name
 from core.base.manifest import AveragingNumbers
 from core.swarm.epoch import Phase
 from core.swarm.orders import Absorb, Collect, Release, RoundRecord
@@ -51,7 +53,7 @@ def finish(stage: Stage, leader: int, plan: Plan) -> None:
     """The leader does its part of the round and commits."""
     mine = plan.peers.index(peer(0))
     its = 1 - mine
-    stage.tell(leader, Open(plan.round, ((its, 0),)))
+    stage.tell(leader, Open(plan.round, plan_name(plan), ((its, 0),)))
     for chunk in range(plan.chunks[mine]):
         span = plan.span(plan.first_chunk(mine) + chunk)
         payload = np.ones(span.stop - span.start, dtype="<f4").view(np.uint8).data
@@ -60,7 +62,10 @@ def finish(stage: Stage, leader: int, plan: Plan) -> None:
         span = plan.span(plan.first_chunk(its) + chunk)
         payload = np.ones(span.stop - span.start, dtype="<f4").view(np.uint8).data
         stage.tell(leader, Mean(plan.round, its, 0, chunk, b"\x03", payload))
-    stage.tell(leader, Commit(plan.round, 0, (0, 0)))
+    salt = stage.heard_by(leader, Status)[-1].salt
+    salts = tuple(salt if member == mine else b"of its" for member in range(2))
+    stage.tell(leader, Order(plan.round, 0, 1, True, (0, 0), (0, 1), b"\x03", salts))
+    stage.tell(leader, Commit(plan.round, 0, (0, 0), salts, stage.heard_by(leader, Status)[-1].seals))
 
 
 def test_a_round_ends_in_a_step() -> None:
@@ -156,3 +161,17 @@ def test_a_plan_that_its_topology_cannot_take_is_refused(monkeypatch: pytest.Mon
     monkeypatch.undo()
     finish(stage, 2, join(stage, 2, nonce=7))
     assert stage.ordered(Absorb), "others are followed as before"
+
+
+def test_after_a_round_that_failed_lines_may_be_lower_and_that_is_told() -> None:
+    stage = Stage()
+    stage.ready()
+    join(stage, 1, nonce=1)
+    known = Peer(Proven(best=5e6, floor=4e6), Proven(best=5e6, floor=4e6))
+    stage.actor.rounds.lines._peers[peer(1)] = known
+    assert stage.actor._line_news._published_at == float("-inf")
+    fail(stage)
+    assert (known.up.floor, known.down.floor) == (0.0, 0.0)
+    assert known.up.best == 5e6
+    stage.wait(2.5)
+    assert stage.actor._line_news._published_at > 0

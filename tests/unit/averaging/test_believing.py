@@ -1,0 +1,145 @@
+"""Words of one member that are not its to say change nothing for the others."""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from core.averaging.messages import Commit, Message, Order, Stalled, Status
+from core.averaging.outcome import RoundFinished
+from core.averaging.plan import Plan
+from core.averaging.topologies.butterfly import Butterfly
+from core.base.ids import PeerId
+from core.base.machine import Lost, Received, Tick
+from core.base.trace import Trace
+from tests.unit.averaging.liars import ends
+from tests.unit.averaging.pump import Pump, Round, make_plan
+
+PLAN = make_plan([3, 4, 5, 6], 16 * 40)
+LEADER, SECOND, THIRD, FOURTH = PLAN.leaders
+JUNK = (7, 7, 7, 7)
+
+
+def junk_status(plan: Plan, *, committed: bool) -> Status:
+    return Status(plan.round, 0, JUNK, (0, 1, 2, 3), b"\x0f", complete=True, committed=committed)
+
+
+FORGED: dict[str, Callable[[Plan], Message]] = {
+    "committed": lambda plan: junk_status(plan, committed=True),
+    "newer": lambda plan: junk_status(plan, committed=False),
+    "commit": lambda plan: Commit(plan.round, 0, JUNK),
+    "commit of what is there": lambda plan: Commit(plan.round, 0, (0, 0, 0, 0)),
+    "own commit": lambda plan: Commit(plan.round, 1, JUNK),
+    "order": lambda plan: Order(plan.round, 1, 0, True, JUNK, (SECOND,) * 4, b"\x0f"),
+    "order without others": lambda plan: Order(plan.round, 1, 0, True, (0,) * 4, (SECOND,) * 4, b"\x00"),
+}
+
+
+@pytest.mark.parametrize("word", FORGED)
+@pytest.mark.parametrize("at", [10, 60])
+def test_one_word_of_one_member_ends_no_round(word: str, at: int) -> None:
+    """The second in the order of leaders says it to everybody while the leader is there."""
+    round_ = Round(PLAN)
+    liar = PLAN.peers[SECOND]
+    said: list[bool] = []
+    inner = round_.pump.before
+    assert inner is not None
+
+    def before(pump: Pump, peer: PeerId, event: Any) -> None:
+        inner(pump, peer, event)
+        if pump.delivered >= at and not said:
+            said.append(True)
+            for other in PLAN.peers:
+                if other != liar:
+                    pump.push(pump.now, other, Received(liar, FORGED[word](PLAN)))
+
+    round_.pump.before = before
+    round_.run()
+    found = list(ends(round_).values())
+    assert len(found) == 4
+    outcomes = [end.outcome for end in found if isinstance(end, RoundFinished)]
+    assert len(outcomes) == 4
+    assert {outcome.versions for outcome in outcomes} == {(0, 0, 0, 0)}
+    assert not outcomes[0].missing
+
+
+def machine_of(plan: Plan, member: int, trace: Trace) -> Butterfly:
+    zeros = np.zeros(plan.numel, dtype=np.float32)
+    machine = Butterfly(plan.peers[member], plan, contribution=zeros, result=zeros.copy(), trace=trace)
+    machine.start(0.0)
+    return machine
+
+
+@pytest.mark.parametrize("reason", ["lost", "silent", "nothing"])
+def test_the_next_leader_is_followed_when_the_first_is_lost_or_silent(reason: str) -> None:
+    trace = Trace()
+    machine = machine_of(PLAN, THIRD, trace)
+    now = 0.0
+    if reason == "lost":
+        machine.handle(Lost(PLAN.peers[LEADER], "x"), now)
+    if reason == "silent":
+        now = PLAN.stall_timeout_s / 2 + 0.01
+    order = Order(PLAN.round, 1, 0, True, (0, 0, 0, 0), (0, 1, 2, 3), b"\x0f")
+    machine.handle(Received(PLAN.peers[SECOND], order), now)
+    assert (machine.leader == PLAN.peers[SECOND]) == (reason != "nothing")
+    assert trace["averaging.drop.usurper"] == (reason == "nothing")
+
+
+def test_a_leader_that_has_slept_lets_its_successor_lead_and_one_that_has_not_does_not() -> None:
+    order = Order(PLAN.round, 1, 0, True, (0, 0, 0, 0), (0, 1, 2, 3), b"\x0f")
+    for slept_s, leads in ((0.1, LEADER), (PLAN.stall_timeout_s, SECOND)):
+        machine = machine_of(PLAN, LEADER, Trace())
+        machine.handle(Received(PLAN.peers[SECOND], order), slept_s)
+        assert machine.leader == PLAN.peers[leads]
+
+
+def test_a_commit_that_is_passed_on_counts_once_the_leader_is_gone_and_only_for_what_is_held() -> None:
+    round_ = Round(PLAN)
+    commits: list[Commit] = []
+    inner = round_.pump.before
+    assert inner is not None
+    me = PLAN.peers[THIRD]
+
+    def before(pump: Pump, peer: PeerId, event: Any) -> None:
+        inner(pump, peer, event)
+        word = event.message if isinstance(event, Received) else None
+        if isinstance(word, Commit) and peer == me and not commits:
+            commits.append(word)
+            pump.kill(PLAN.peers[LEADER], notice_s=0.01)
+            pump.kill(PLAN.peers[SECOND], notice_s=5.0)
+            pump.frozen.add(me)  # hears nothing of all this by itself
+
+    round_.pump.before = before
+    round_.pump.run()
+    machine = round_.machines[me]
+    [commit] = commits
+    fourth, now = PLAN.peers[FOURTH], round_.pump.now
+    junk = msgspec.structs.replace(commit, seals=(b"x" * 16,) * 4)
+    assert not finishes(machine, fourth, commit, round_.began + 0.01), "the leader is there, as far as is known"
+    machine.handle(Lost(PLAN.peers[LEADER], "x"), now)
+    assert not finishes(machine, fourth, junk, now)
+    assert finishes(machine, fourth, commit, now)
+
+
+def finishes(machine: Butterfly, sender: PeerId, word: Message, now: float) -> bool:
+    return any(isinstance(said, RoundFinished) for said in machine.handle(Received(sender, word), now))
+
+
+def test_shares_without_chunks_are_nobodys_concern() -> None:
+    plan = msgspec.structs.replace(PLAN, chunks=(20, 0, 10, 10))
+    round_ = Round(plan)
+    liar = plan.peers[plan.leaders[1]]
+    for other in plan.peers:
+        if other != liar:
+            round_.pump.push(round_.began + 0.01, other, Received(liar, Stalled(plan.round, 1, 0)))
+    round_.run()
+    outcomes = [end.outcome for end in ends(round_).values() if isinstance(end, RoundFinished)]
+    assert [outcome.versions for outcome in outcomes] == [(0, 0, 0, 0)] * 4
+    trace = Trace()
+    machine = machine_of(plan, 1, trace)
+    order = Order(plan.round, 0, 1, True, (0, 3, 0, 0), (0, 1, 2, 3), b"\x0f")
+    said = machine.handle(Received(plan.peers[plan.leaders[0]], order), 0.0)
+    assert [type(send.message).__name__ for send in said] == ["Status"], "nothing begins anew"
+    assert machine.handle(Tick(), 0.0) == []
