@@ -1,7 +1,7 @@
 """What must hold in every collaboration, whatever goes wrong."""
 
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -87,10 +87,15 @@ class WholeMeans(Checker):
     """A mean is the weighted mean of those that its record names, but for the chunks that it says are missing.
 
     Whom the plan asks for a part of its contribution is in those chunks only.
+
+    Args:
+        swarm: Whose means.
+        plan_of: The plan of the round that a node was in last; None: everybody gave all.
     """
 
-    def __init__(self, swarm: Swarm) -> None:
+    def __init__(self, swarm: Swarm, plan_of: Callable[[Node], Plan | None] = lambda _: None) -> None:
         settings = swarm.settings
+        self._plan_of = plan_of
         self._numel = settings.parameters
         self._chunk = settings.chunk_numel
         self._tolerance = TOLERANCES.get(settings.codec)
@@ -109,8 +114,7 @@ class WholeMeans(Checker):
             case Contributed():
                 self._contributions.add(node.peer, output)
             case RoundRecord():
-                participant: Any = node.machine
-                self._records[node.peer] = output, participant.rounds.plan
+                self._records[node.peer] = output, self._plan_of(node)
             case Absorbed():
                 self._check(node, output)
 
@@ -299,6 +303,13 @@ class BoundedMemory(Checker):
         self.largest_bytes = max(self.largest_bytes, size)
         if size > NODE_BYTES_MAX + self._padding:
             raise Violation(f"{node} holds {size} bytes")
+
+
+def last_plan(node: Node) -> Plan | None:
+    """Of the round that a participant was in last."""
+    participant: Any = node.machine
+    plan: Plan | None = participant.rounds.plan
+    return plan
 
 
 def all_agree(swarm: Swarm) -> bool:

@@ -16,6 +16,7 @@ from core.sim.swarm_checkers import (
     WholeMeans,
     all_agree,
     all_finished,
+    last_plan,
 )
 
 SETTLE_S = 150.0
@@ -74,7 +75,7 @@ class Trial:
         self.seed = seed
         self._epochs = epochs
         self.swarm = Swarm(seed, settings or SwarmSettings.drawn(seed, peers=peers, epochs=epochs, delayed=delayed))
-        self._means = WholeMeans(self.swarm)
+        self._means = WholeMeans(self.swarm, last_plan)
         self._ends = EpochsEnd(self.swarm)
         self._receipts = ReceiptsAgree()
         self._memory = BoundedMemory(self.swarm)

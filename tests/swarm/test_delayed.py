@@ -99,12 +99,12 @@ def test_a_swarm_whose_plans_ask_slow_members_for_parts(up_s: float) -> None:
         peers=5,
         epochs=8,
         churn=ChurnSettings(live=(3, 5), up_s=up_s, down_s=20.0, first_s=1.0),
-        links=LinkSettings(loss=0.0, duplicate=0.0, uplink_bytes_per_s=(12e3, 192e3)),
-        parameters=130_000,
+        links=LinkSettings(loss=0.0, duplicate=0.0, uplink_bytes_per_s=(20e3, 320e3)),
+        parameters=65_536,
         chunk_numel=2048,
         delayed=True,
         partial=True,
-        epoch_s=COMPUTE_S,
+        epoch_s=3.0,
         measured=True,
     )
     trial = Trial(5, peers=5, epochs=8, settings=settings)

@@ -114,7 +114,7 @@ class LineBook:
         """A round is over."""
         waits, self._waits = self._waits, None
         demand = demand_of(plan)
-        late = demand.seconds is not None and self._overrun.late(outcome.seconds / demand.seconds)
+        late = self._overrun.late(outcome.seconds / demand.seconds) if demand.seconds else False
         self._learn_own(plan, demand, late=late)
         if plan.stages > 1 or outcome.seconds <= 0:
             return

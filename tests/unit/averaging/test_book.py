@@ -137,6 +137,14 @@ def test_after_a_round_that_failed_less_is_believed_of_everybody() -> None:
     assert all(book.known(plan.peers).lines[peer].up == 1 for peer in plan.peers[1:])
 
 
+def test_a_round_that_asks_for_nothing_teaches_nothing() -> None:
+    """All but one were gone before it began."""
+    plan = plan_of(MEGA)
+    book = LineBook(plan.peers[0])
+    played(book, plan, 0.5)
+    assert book.known(plan.peers).lines == {}
+
+
 def test_what_was_seen_long_ago_counts_for_less() -> None:
     plan = plan_of(0, 0, 0)
     book = LineBook(plan.peers[0])
