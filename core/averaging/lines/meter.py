@@ -1,7 +1,7 @@
 """How fast this peer's line moves bytes, seen in passing while real transfers run.
 
-Rates are what the busiest `WINDOW_S` of a stint moved: shorter windows would take what lay in a buffer for the line,
-longer ones would count pauses.  A rate is what the line carries at least.  Where nearly all that left came from flows
+Rates are what the busiest half second of a stint moved, or the busiest two seconds of a long one: shorter windows would
+take what lay in a buffer for the line, longer ones would count pauses.  A rate is what the line carries at least.  Where nearly all that left came from flows
 that had more waiting all along, the line was *pressed*: it carries no more.
 """
 
@@ -15,6 +15,9 @@ from core.base.ids import PeerId
 LOOK_S: Final = 0.125
 """How often the owner is to look while bulk moves."""
 WINDOW_S: Final = 0.5
+LONG_WINDOW_S: Final = 2.0
+LONG_STINT_S: Final = 4.0
+"""From here on the long window counts: queues along the way, which fill and empty again, matter less in it."""
 STINT_LEAST_S: Final = 0.05
 """A shorter stint tells nothing."""
 BYTES_LEAST: Final = 16 * 1024
@@ -93,6 +96,44 @@ class _Mark(NamedTuple):
     """Of the one that moved most among them, at each look."""
 
 
+class _Busiest:
+    """The window of a stint in which most moved, each way.
+
+    Args:
+        window_s: How long a window is.
+    """
+
+    def __init__(self, window_s: float) -> None:
+        self._window_s = window_s
+        self._marks: deque[_Mark] = deque()
+        self.up = self.down = 0.0
+        """Bytes a second."""
+        self.pressed = self.alone = False
+        self.free = 1.0
+
+    def look(self, mark: _Mark) -> None:
+        """Compare with the mark a window ago."""
+        self._marks.append(mark)
+        while len(self._marks) > 2 and self._marks[1].at <= mark.at - self._window_s:
+            self._marks.popleft()
+        since = self._marks[0]
+        if mark.at - since.at >= self._window_s:
+            self.compare(since, mark)
+
+    def compare(self, since: _Mark, mark: _Mark) -> None:
+        """Is this the busiest so far?"""
+        seconds = mark.at - since.at
+        left, arrived = mark.left - since.left, mark.arrived - since.arrived
+        if left >= BYTES_LEAST and left / seconds > self.up:
+            self.up = left / seconds
+            waited = mark.from_waiting - since.from_waiting
+            self.pressed = waited >= PRESSED * left
+            self.free = max(0.0, 1.0 - waited / (PRESSED * left))
+            self.alone = mark.from_one - since.from_one >= ALONE * waited
+        if arrived >= BYTES_LEAST:
+            self.down = max(self.down, arrived / seconds)
+
+
 class Meter:
     """See the module's docstring.  Times in seconds of any steady clock.
 
@@ -101,13 +142,11 @@ class Meter:
 
     def __init__(self) -> None:
         self._flows: dict[int, _Flow] = {}
-        self._marks: deque[_Mark] = deque()
         self._began: _Mark | None = None
+        self._last: _Mark | None = None
+        self._short, self._long = _Busiest(WINDOW_S), _Busiest(LONG_WINDOW_S)
         self._left = self._arrived = self._from_waiting = self._from_one = 0
         self._held: dict[PeerId, tuple[int, float]] = {}
-        self._up = self._down = 0.0
-        self._pressed = self._alone = False
-        self._free = 1.0
         self.trips: OrderedDict[PeerId, float] = OrderedDict()
         """Round trips in seconds to those with whom there were flows of late, the last ones last."""
         self.cap_up: float | None = None
@@ -116,16 +155,17 @@ class Meter:
 
     def look(self, now: float, flows: Iterable[Glance]) -> None:
         """Take in how far all flows are."""
-        before = self._marks[-1] if self._marks else None
+        before = self._last
         waited, held = self._advance(now, flows)
         self._from_waiting += sum(waited.values())
         self._from_one += max(waited.values(), default=0)
         mark = _Mark(now, self._left, self._arrived, self._from_waiting, self._from_one)
-        self._marks.append(mark)
+        self._last = mark
         if self._began is None:
             self._began = mark
+        self._short.look(mark)
+        self._long.look(mark)
         if before is not None:
-            self._judge(mark)
             self._hold(before, mark, held)
 
     def _advance(self, now: float, flows: Iterable[Glance]) -> tuple[dict[PeerId, int], dict[PeerId, int]]:
@@ -158,8 +198,8 @@ class Meter:
 
     def harvest(self) -> Sighting:
         """What was seen since the last harvest; begin anew."""
-        self._judge_whole()
-        up, down = self._capped()
+        seen = self._judged()
+        up, down = self._capped(seen)
         best: dict[PeerId, float] = {}
         for flow in self._flows.values():
             best[flow.peer] = max(best.get(flow.peer, 0.0), flow.best)
@@ -170,46 +210,26 @@ class Meter:
             if seconds >= HELD_LEAST_S and count >= BYTES_LEAST
         }
         capped = self.cap_up is not None and up >= self.cap_up
-        pressed, alone, free = self._pressed or capped, self._alone and not capped, self._free
-        self._marks.clear()
-        self._began = None
+        pressed, alone = seen.pressed or capped, seen.alone and not capped
+        self._began = self._last = None
+        self._short, self._long = _Busiest(WINDOW_S), _Busiest(LONG_WINDOW_S)
         self._held = {}
-        self._up = self._down = 0.0
-        self._pressed = self._alone = False
-        self._free = 1.0
         self._left = self._arrived = self._from_waiting = self._from_one = 0
-        return Sighting(up=up, down=down, pressed=pressed and up > 0, free=free, alone=alone, held=held)
+        return Sighting(up=up, down=down, pressed=pressed and up > 0, free=seen.free, alone=alone, held=held)
 
-    def _capped(self) -> tuple[float, float]:
-        up = self._up if self.cap_up is None else min(self._up, self.cap_up)
-        return up, self._down if self.cap_down is None else min(self._down, self.cap_down)
+    def _capped(self, seen: _Busiest) -> tuple[float, float]:
+        up = seen.up if self.cap_up is None else min(seen.up, self.cap_up)
+        return up, seen.down if self.cap_down is None else min(seen.down, self.cap_down)
 
-    def _judge(self, mark: _Mark) -> None:
-        """Compare with the mark a window ago: is this the busiest window so far?"""
-        while len(self._marks) > 2 and self._marks[1].at <= mark.at - WINDOW_S:
-            self._marks.popleft()
-        since = self._marks[0]
-        if mark.at - since.at >= WINDOW_S:
-            self._compare(since, mark)
-
-    def _judge_whole(self) -> None:
-        """A stint that was over before a window was, or that was too slow for one: all of it counts as one."""
-        if self._began is None or not self._marks:
-            return
-        if self._marks[-1].at - self._began.at >= STINT_LEAST_S:
-            self._compare(self._began, self._marks[-1])
-
-    def _compare(self, since: _Mark, mark: _Mark) -> None:
-        seconds = mark.at - since.at
-        left, arrived = mark.left - since.left, mark.arrived - since.arrived
-        if left >= BYTES_LEAST and left / seconds > self._up:
-            self._up = left / seconds
-            waited = mark.from_waiting - since.from_waiting
-            self._pressed = waited >= PRESSED * left
-            self._free = max(0.0, 1.0 - waited / (PRESSED * left))
-            self._alone = mark.from_one - since.from_one >= ALONE * waited
-        if arrived >= BYTES_LEAST:
-            self._down = max(self._down, arrived / seconds)
+    def _judged(self) -> _Busiest:
+        """The stint's busiest window; the whole of one that was over before, or that was too slow for one."""
+        if self._began is None or self._last is None:
+            return self._short
+        seconds = self._last.at - self._began.at
+        found = self._long if seconds >= LONG_STINT_S else self._short
+        if seconds >= STINT_LEAST_S:
+            found.compare(self._began, self._last)
+        return found
 
     def _hold(self, before: _Mark, mark: _Mark, held: Mapping[PeerId, int]) -> None:
         """Whose flow had bytes waiting while most of what left did not have to wait."""

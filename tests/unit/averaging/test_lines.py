@@ -63,14 +63,25 @@ class Line:
 
 def test_the_busiest_half_second_counts_and_whether_all_had_to_wait() -> None:
     line = Line(2)
-    line.run(2.0, [MEGA, MEGA], [0.0, 3 * MEGA], [False, False])
+    line.run(1.0, [MEGA, MEGA], [0.0, 3 * MEGA], [False, False])
     line.run(1.0, [3 * MEGA, 2 * MEGA], [MEGA, MEGA], [True, True])
-    line.run(2.0, [0.0, 0.0], [0.0, 0.0], [False, False])
+    line.run(1.0, [0.0, 0.0], [0.0, 0.0], [False, False])
     seen = line.meter.harvest()
     assert seen.up == pytest.approx(5 * MEGA, rel=0.01)
     assert seen.down == pytest.approx(3 * MEGA, rel=0.01)
     assert seen.pressed
     assert line.meter.harvest().up == 0.0, "what was harvested is gone"
+
+
+def test_of_a_long_round_the_busiest_two_seconds_count() -> None:
+    """Half a second can be faster than the line: what had filled a queue on the way arrives as well."""
+    line = Line(1)
+    line.run(2.0, [2 * MEGA], [MEGA], [True])
+    line.run(0.5, [3 * MEGA], [2 * MEGA], [True])
+    line.run(2.0, [1 * MEGA], [MEGA], [True])
+    seen = line.meter.harvest()
+    assert seen.up == pytest.approx((1.5 * 2 + 0.5 * 3) / 2 * MEGA, rel=0.01)
+    assert seen.down == pytest.approx((1.5 * 1 + 0.5 * 2) / 2 * MEGA, rel=0.01)
 
 
 def test_a_line_is_not_pressed_where_one_slow_receiver_makes_bytes_wait() -> None:
