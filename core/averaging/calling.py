@@ -164,6 +164,7 @@ class Caller:
             topology=setting.topology,
             lines=known.lines,
             limits=known.limits,
+            paced=known.paced,
             stages=best_stages(sum(member.receives for member in members), setting.failures.value),
             target_samples=setting.target_samples,
             last=[peer for peer in peers if not setting.reputation.may_lead(peer, now)],

@@ -44,6 +44,7 @@ def make_plan(  # noqa: PLR0913 - a plan is what it is
     topology: str,
     lines: Mapping[PeerId, Rates] = MappingProxyType({}),
     limits: Mapping[tuple[PeerId, PeerId], int] = MappingProxyType({}),
+    paced: bool = False,
     stages: int = 1,
     target_samples: int = 0,
     last: Collection[PeerId] = (),
@@ -61,6 +62,7 @@ def make_plan(  # noqa: PLR0913 - a plan is what it is
         topology: Name of the topology, where all average in one group.
         lines: What is known of the members' lines.
         limits: Bytes a second from one to another where less comes through than their lines would carry.
+        paced: Whether parts leave at the pace of the plan's lines; never on a grid.
         stages: Above 1: a grid of those who need the mean.  One group all the same where the codec needs feedback.
         target_samples: See `work_of`; on a grid everybody gives all.
         last: Who is to succeed the leader only after all others.
@@ -105,5 +107,6 @@ def make_plan(  # noqa: PLR0913 - a plan is what it is
         lines=rates,
         limits=slow,
         gifts=gifts,
+        paced=paced and bool(rates) and stages == 1,
         stages=stages,
     )

@@ -137,12 +137,10 @@ class Open(Message, frozen=True, tag="averaging.open"):
 class Part(Message, frozen=True, tag="averaging.part"):
     """A chunk of my contribution, for the share's reducer; at the same time the request for that chunk's mean.
 
-    The payload is empty when the contribution has no samples.  On a link it goes before means: where they went first,
-    a line that is full of means would hold up the parts that everybody's next means are made of.
+    The payload is empty when the contribution has no samples.
     """
 
     bulk: ClassVar[bool] = True
-    ahead: ClassVar[bool] = True
 
     round: RoundId
     share: Index

@@ -43,6 +43,8 @@ class Send(Generic[M_co]):
 
     to: PeerId
     message: M_co
+    ahead: bool = False
+    """Bulk that other bulk on the way to the same peer yields to: answers wait for it."""
 
 
 class Machine(Protocol[M, E_co]):

@@ -34,8 +34,6 @@ class Message(msgspec.Struct, frozen=True, array_like=True):
     """Datagrams for what is small and wants one round trip, streams for everything else."""
     bulk: ClassVar[bool] = False
     """Bulk yields to control on a stream."""
-    ahead: ClassVar[bool] = False
-    """Bulk that other bulk yields to: answers wait for it."""
 
 
 class MessageCodec:

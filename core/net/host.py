@@ -271,7 +271,7 @@ class Host:
         now = self._clock.now()
         for output in outputs:
             if isinstance(output, Send):
-                self._send(output.to, output.message)
+                self._send(output.to, output.message, ahead=output.ahead)
             else:
                 self._on_event(output, now)
         self._encoded = (None, b"")
@@ -355,13 +355,13 @@ class Host:
             if not self._stop.done():
                 self._stop.set_exception(error)
 
-    def _send(self, to: PeerId, message: Message) -> None:
+    def _send(self, to: PeerId, message: Message, *, ahead: bool = False) -> None:
         if to == self._me:
             raise ValueError(f"{type(message).__name__} is addressed to ourselves")
         data = self._encode(message)
         if message.plane == "stream":
             assert self._links is not None
-            self._links.send(to, data, bulk=message.bulk, ahead=message.ahead)
+            self._links.send(to, data, bulk=message.bulk, ahead=ahead)
             if message.bulk and self._metering is not None:
                 self._metering.moved()
         else:

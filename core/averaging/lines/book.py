@@ -12,8 +12,8 @@ from core.averaging.lines.doubt import Witnessed, believed, slow_pairs
 from core.averaging.lines.estimate import Estimate
 from core.averaging.lines.facts import LineFacts, facts_of, from_level, mark_of
 from core.averaging.lines.meter import Meter
-from core.averaging.lines.overrun import Overrun
 from core.averaging.lines.proof import Peer, sound_peers, unremarkable
+from core.averaging.lines.tempo import Tempo
 from core.averaging.lines.waits import Waits
 from core.averaging.outcome import Outcome
 from core.averaging.plan import Plan, Rates
@@ -31,6 +31,8 @@ class Known:
 
     lines: Mapping[PeerId, Rates]
     limits: Mapping[tuple[PeerId, PeerId], int]
+    paced: bool = False
+    """Whether rounds at the plan's pace are the quicker ones."""
 
 
 UNKNOWN: Final = Known(MappingProxyType({}), MappingProxyType({}))
@@ -55,7 +57,7 @@ class LineBook:
         self._held: dict[PeerId, float] = {}
         self._claims: list[Rates] = []
         self._waits: Waits | None = None
-        self._overrun = Overrun()
+        self._tempo = Tempo()
         self._aged_at: float | None = None
 
     # --- own line ----------------------------------------------------------------------------------------------------
@@ -114,7 +116,7 @@ class LineBook:
         """A round is over."""
         waits, self._waits = self._waits, None
         demand = demand_of(plan)
-        late = self._overrun.late(outcome.seconds / demand.seconds) if demand.seconds else False
+        late = self._tempo.late(outcome.seconds / demand.seconds, paced=plan.paced) if demand.seconds else False
         self._learn_own(plan, demand, late=late)
         if plan.stages > 1 or outcome.seconds <= 0:
             return
@@ -165,7 +167,7 @@ class LineBook:
         }
 
     def _learn_all(self, plan: Plan, demand: Demand, seconds: float, *, late: bool, blamed: set[PeerId]) -> None:
-        usual = self._overrun.usual if demand.seconds else 1.0
+        usual = self._tempo.usual(paced=plan.paced) if demand.seconds else 1.0
         lines = plan.lines or (Rates(),) * len(plan.peers)
         everybody = [self._peers.get(peer) or Peer() for peer in plan.peers]
         up_most = unremarkable(
@@ -230,7 +232,7 @@ class LineBook:
         lines = {peer: Rates(*rates) for peer, rates in zip(peers, zip(up, down, strict=True), strict=True)}
         if not any(rate.up or rate.down for rate in lines.values()):
             return UNKNOWN
-        return Known(lines, self._limits(peers, lines))
+        return Known(lines, self._limits(peers, lines), self._tempo.paced)
 
     def _told(self) -> dict[bytes, list[tuple[float, float]]]:
         told: dict[bytes, list[tuple[float, float]]] = {}

@@ -9,7 +9,7 @@ from typing import Final
 
 GROWTH: Final = 2.0
 """Of a line whose limit has not been seen, so many times what it has shown is offered; less where bytes had to wait."""
-TRIAL: Final = 1.05
+TRIAL: Final = 1.15
 """Where a limit was seen before, the next trial goes so far beyond it."""
 ASKED: Final = 0.85
 """A round puts a line to the test when it asks for this part of what the line offers."""

@@ -1,8 +1,8 @@
 """How fast this peer's line moves bytes, seen in passing while real transfers run.
 
 Rates are what the busiest half second of a stint moved, or the busiest two seconds of a long one: shorter windows would
-take what lay in a buffer for the line, longer ones would count pauses.  A rate is what the line carries at least.  Where nearly all that left came from flows
-that had more waiting all along, the line was *pressed*: it carries no more.
+take what lay in a buffer for the line, longer ones would count pauses.  A rate is what the line carries at least.
+Where nearly all that left came from flows that had more waiting all along, the line was *pressed*: it carries no more.
 """
 
 from collections import OrderedDict, deque

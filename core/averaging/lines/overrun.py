@@ -1,6 +1,7 @@
 """By how much rounds exceed what their plans say, and which of them were late for a reason of their own."""
 
 from collections import deque
+from statistics import median
 from typing import Final
 
 LATE: Final = 1.25
@@ -20,6 +21,16 @@ class Overrun:
 
     def __init__(self) -> None:
         self._ratios: deque[float] = deque(maxlen=ROUNDS)
+
+    @property
+    def count(self) -> int:
+        """Rounds that are remembered."""
+        return len(self._ratios)
+
+    @property
+    def middle(self) -> float:
+        """How many times what its plan says the middle one of the last rounds took.  There is one."""
+        return median(self._ratios)
 
     @property
     def usual(self) -> float:

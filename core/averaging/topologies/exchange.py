@@ -380,7 +380,7 @@ class Exchange:
                 payload = self._vectors.payload(share, chunk)
             self.payload_bytes += payload.nbytes
             part = Part(self._plan.round, share, lane.version, chunk, payload)
-            outputs.append(Send(self._peers[lane.reducer], part))
+            outputs.append(Send(self._peers[lane.reducer], part, ahead=self._plan.paced))
         return outputs
 
     def _spread(self, share: int, answers: Sequence[Answer], now: float) -> Sends:

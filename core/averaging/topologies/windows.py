@@ -18,14 +18,10 @@ AHEAD_NUMEL_MAX: Final = 4 << 20
 """Numbers on their way from one member at most: enough for 1 Gbit/s over 0.1 s as float32."""
 AHEAD_MIN: Final = 2
 """Chunks of a share: while one is on its way, the next is made."""
-
-
 PACED_FROM_S: Final = 0.25
 """Rounds that take no longer are not paced: there the lines' delays count more than how they are shared."""
 PACE_ROOM: Final = 1.02
 """Parts leave over so much more than the planned time: messages have heads."""
-UNPACED_OF: Final = 4
-"""In one of so many rounds nobody is paced, so that a line that is faster than it is known to be can show it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +51,7 @@ def schedule_s(plan: Plan, codec: Codec) -> float:
     Everybody works it out from the plan, with the same result.
     """
     seconds = planned_s(plan, codec)
-    if seconds < PACED_FROM_S or plan.round[-1] % UNPACED_OF == 0:
-        return 0.0
-    return PACE_ROOM * seconds
+    return PACE_ROOM * seconds if plan.paced and seconds >= PACED_FROM_S else 0.0
 
 
 def pace_s(plan: Plan, codec: Codec) -> tuple[float, ...]:

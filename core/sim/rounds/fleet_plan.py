@@ -63,8 +63,9 @@ def fleet_plan(
     chunks: Sequence[int],
     gifts: Sequence[int] | None = None,
     samples: Sequence[int] | None = None,
+    paced: bool = True,
 ) -> Plan:
-    """The plan of a round of members with these lines, in this order; its parts are paced, as most rounds' are.
+    """The plan of a round of members with these lines, in this order.
 
     Args:
         lines: The members'.
@@ -73,6 +74,7 @@ def fleet_plan(
         chunks: How many chunks each member reduces.
         gifts: How many 256ths of its chunks each member gives; None: all, where the line gives at all.
         samples: Each member's weight; None: 1 where its line gives, else 0.
+        paced: As peers find out is best where nothing but lines costs time (`core.averaging.lines.tempo`).
     """
     name = seed.to_bytes(8, "big")
     peers = sorted(PeerId(hashed_key(b"member", name, index.to_bytes(4, "big"))) for index in range(len(lines)))
@@ -80,7 +82,7 @@ def fleet_plan(
     leaders = list(range(len(lines)))
     Random(seed).shuffle(leaders)  # noqa: S311 - a pretended world must be repeatable
     return Plan(
-        round=hashed_key(b"round", name)[:-1] + b"\x01",
+        round=hashed_key(b"round", name),
         epoch=1,
         lineage=bytes(32),
         attempt=0,
@@ -98,6 +100,7 @@ def fleet_plan(
         leaders=tuple(leaders),
         lines=tuple(Rates(*_scaled(line, task.scale)) for line in lines),
         gifts=tuple(gifts or ()),
+        paced=paced,
     )
 
 

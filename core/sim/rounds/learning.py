@@ -130,6 +130,7 @@ class Learning:
             topology="butterfly",
             lines=known.lines,
             limits=known.limits,
+            paced=known.paced,
         )
 
     def _refusal(self, peer: PeerId, plan: Plan) -> str | None:

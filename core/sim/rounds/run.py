@@ -164,17 +164,17 @@ class Round:
     def _apply(self, member: int, outputs: Sequence[Any]) -> None:
         for output in outputs:
             if isinstance(output, Send):
-                self._send(member, self._index[output.to], output.message)
+                self._send(member, self._index[output.to], output.message, ahead=output.ahead)
             else:
                 self.ends[member] = output
                 self.ended_s[member] = self.agenda.now
 
-    def _send(self, sender: int, receiver: int, message: Any) -> None:
+    def _send(self, sender: int, receiver: int, message: Any, *, ahead: bool) -> None:
         if (receiver, sender) in self._lost:
             return
         if isinstance(message, Part | Mean):
             size = self._chunk_bytes[self._first_chunks[message.share] + message.chunk] if len(message.payload) else 0
-            self.network.carry(sender, receiver, message, payload_bytes=size, ahead=message.ahead)
+            self.network.carry(sender, receiver, message, payload_bytes=size, ahead=ahead)
         else:
             self.network.say(sender, receiver, message)
 

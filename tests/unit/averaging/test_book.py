@@ -7,6 +7,7 @@ import pytest
 
 from core.averaging.lines.book import HALF_LIFE_S, PEERS_MAX, LineBook
 from core.averaging.lines.demand import demand_of
+from core.averaging.lines.estimate import TRIAL
 from core.averaging.lines.facts import LineFacts, from_level, mark_of
 from core.averaging.lines.meter import LOOK_S, Glance
 from core.averaging.lines.proof import DOUBT_FIRST
@@ -187,7 +188,7 @@ def test_whoever_kept_a_round_waiting_is_taken_at_its_word_no_longer() -> None:
     modest = msgspec.structs.replace(plan, lines=tuple(lines[peer] for peer in plan.peers))
     for _ in range(DOUBT_FIRST):
         played(book, modest, 8.0)
-    assert book.known(plan.peers).lines[slow].up == pytest.approx(1.15 * seen, rel=0.05), "and gets a small chance"
+    assert book.known(plan.peers).lines[slow].up == pytest.approx(TRIAL * seen, rel=0.02), "and gets a small chance"
 
 
 def test_own_claims_of_late_stand_for_a_while() -> None:

@@ -7,7 +7,7 @@ from core.averaging.codecs import CODECS
 from core.averaging.plan import Rates
 from core.averaging.topologies.lane import Lane
 from core.averaging.topologies.outflow import Outflow
-from core.averaging.topologies.windows import PACE_ROOM, PACED_FROM_S, UNPACED_OF, schedule_s
+from core.averaging.topologies.windows import PACE_ROOM, PACED_FROM_S, schedule_s
 from tests.unit.averaging.pump import make_plan
 
 T0 = 1000.0
@@ -52,22 +52,20 @@ def test_whoever_is_late_catches_up_at_once() -> None:
 
 def test_the_time_is_what_the_busiest_line_of_the_plan_takes() -> None:
     plan = make_plan([1, 1, 1], 16 * 30)
-    lines = (Rates(0, 0), Rates(1000, 500), Rates(0, 0))
-    paced = msgspec.structs.replace(plan, lines=lines, round=bytes(31) + b"\x01")
+    paced = msgspec.structs.replace(plan, lines=(Rates(0, 0), Rates(1000, 500), Rates(0, 0)), paced=True)
     raw_bytes = 16 * 4
     inward = (20 + 2 * 10) * raw_bytes  # the means of two shares, and two parts of each chunk of its own
     assert schedule_s(paced, CODECS["raw"]) == pytest.approx(PACE_ROOM * inward / 500)
 
 
-def test_short_rounds_and_one_of_four_are_not_paced() -> None:
-    plan = make_plan([1, 1], 16 * 30)
-    slow = msgspec.structs.replace(plan, lines=(Rates(10, 10), Rates(10, 10)))
-    paced = [
-        schedule_s(msgspec.structs.replace(slow, round=bytes(31) + bytes([last])), CODECS["raw"]) > 0
-        for last in range(256)
-    ]
-    assert sum(paced) == 256 - 256 // UNPACED_OF
-    rate = int(2 * 15 * 16 * 4 / PACED_FROM_S) + 100
-    fast = msgspec.structs.replace(slow, lines=(Rates(rate, rate),) * 2, round=bytes(31) + b"\x01")
-    assert schedule_s(fast, CODECS["raw"]) == 0.0
-    assert schedule_s(msgspec.structs.replace(fast, lines=()), CODECS["raw"]) == 0.0
+def test_short_rounds_and_those_without_lines_are_not_paced() -> None:
+    plan = msgspec.structs.replace(make_plan([1, 1], 16 * 30), paced=True)
+    rate = int(2 * 15 * 16 * 4 / PACED_FROM_S)
+    for rates, expected in (
+        ((), False),
+        ((Rates(rate + 100, rate + 100),) * 2, False),
+        ((Rates(rate, rate),) * 2, True),
+    ):
+        assert (schedule_s(msgspec.structs.replace(plan, lines=rates), CODECS["raw"]) > 0) is expected
+    slow = msgspec.structs.replace(plan, lines=(Rates(10, 10),) * 2, paced=False)
+    assert schedule_s(slow, CODECS["raw"]) == 0.0
