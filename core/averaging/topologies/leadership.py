@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from core.averaging.messages import VERSION_MAX, Commit, Order, Status, from_bits, to_bits
 from core.averaging.plan import Plan
+from core.averaging.topologies.complaints import Complaints
 from core.averaging.topologies.testimony import Testimony, bits_of
 from core.averaging.topologies.waiting import Waiting
 from core.base.trace import Trace
@@ -18,8 +19,6 @@ HEARTBEATS = 3.0
 """Orders in one stall timeout."""
 RANK_SHIFT = 16
 """A leader of rank r gives versions from r << 16, so that no two leaders give the same one."""
-COMPLAINTS_MAX = 64
-"""Complaints of one member that are heard in a round."""
 
 
 def quorum(plan: Plan, live: int) -> bool:
@@ -65,20 +64,20 @@ class Leadership:
     _reported: int = 0
     _holds: dict[int, tuple[int, ...] | None] = field(default_factory=dict)
     _heard_at: list[float] = field(default_factory=list)
-    _complaints: list[int] = field(default_factory=list)
     _blamed: list[int] = field(default_factory=list)
     _overslept_at: float | None = None
     _waiting: Waiting = field(default_factory=Waiting)
     _said: Testimony = field(init=False)
+    _complaints: Complaints = field(init=False)
 
     def __post_init__(self) -> None:
         members = len(self.plan.members)
         self._heard_at = [self.now] * members
         self._passed_on = 0 if self.settled else -1
         self.order_at = self.now + self.plan.stall_timeout_s / HEARTBEATS
-        self._complaints = [0] * members
         self._blamed = [0] * members
         self._said = Testimony(self.plan, self._me)
+        self._complaints = Complaints(self.plan, self._me)
 
     @property
     def salts(self) -> tuple[bytes, ...]:
@@ -167,6 +166,9 @@ class Leadership:
         self._complete = self._complete | bit if current else self._complete & ~bit
         self._said.note(member, status, current=current)
         self._settle()
+        if self.settled and current:
+            for share in self._complaints.open(self.versions, self.live & ~self._complete):
+                self._answer(share)
 
     def ask_for_seals(self) -> None:
         """Once everybody is complete: make the key, and ask what they hold."""
@@ -187,25 +189,31 @@ class Leadership:
     def complain(self, member: int, share: int, version: int) -> None:
         """`member` gets no means of this version of the share: somebody else must give them.
 
-        That is a member that holds them, if there is one; else the share is reduced anew by another, as a new version.
+        That is a member that holds them, if there is one; else the share is reduced anew by another, as a new version,
+        if enough complain of it (`Complaints`).
         """
         current = share < len(self.versions) and self.versions[share] == version and self.plan.chunks[share] > 0
-        if not (self.settled and current and self.live >> member & 1) or self._complaints[member] >= COMPLAINTS_MAX:
+        told = self.settled and current and bool(self.live >> member & 1)
+        if not told or not self._complaints.hear(member, share, version):
             self.trace.mark("averaging.drop.complaint")
             return
-        self._complaints[member] += 1
-        old = self.reducers[share]
-        holders = [
-            m for m in self.members() if m not in {old, member} and self._complete >> m & 1 and self._receives(m)
-        ]
-        if holders or not self._pinned:
-            self._move(share, holders or [m for m in self.members() if m != old], anew=not holders)
-        else:
+        self._answer(share)
+
+    def _answer(self, share: int) -> None:
+        old, version = self.reducers[share], self.versions[share]
+        without = self._complaints.by(share, version) | 1 << old
+        holders = [m for m in self.members() if self._complete & ~without & 1 << m and self._receives(m)]
+        if holders:
+            self._move(share, holders, anew=False)
+        elif self._pinned:
             self._blamed[old] += 1
+        elif self._complaints.suffice(share, version, live=self.live, reducer=old):
+            self._move(share, [m for m in self.members() if m != old], anew=True)
 
     def _move(self, share: int, among: Sequence[int], *, anew: bool) -> None:
         """Another of these (or the old one, if there are none) has the share; `anew`: its means are made again."""
         old = self.reducers[share]
+        self._complaints.answered(share)
         self._blamed[old] += 1
         self.reducers[share] = min(among or [old], key=lambda m: self._reluctance(m, share))
         self._number += 1
