@@ -5,7 +5,7 @@ from typing import Final
 
 LOOKS: Final = 10
 """In one round."""
-FIRST_LOOK: Final = 3
+FIRST_LOOK: Final = 2
 SENDERS_FROM: Final = 4
 """From this look on senders that are too slow are left behind."""
 REDUCERS_FROM: Final = 5
@@ -14,6 +14,9 @@ REDUCERS_FROM: Final = 5
 
 class Laggards:
     """Looks every tenth of the round's time at how much is left of each share, and what the last tenth brought.
+
+    Only what was too slow twice in a row counts: a line that is gone for a moment, or a computer that sleeps, stops
+    everybody's shares at once.
 
     Args:
         began_at: Of the round, unix seconds.
@@ -25,6 +28,7 @@ class Laggards:
         self._each_s = timeout_s / LOOKS
         self._look = FIRST_LOOK
         self._left: dict[tuple[int, int], int] = {}
+        self._late: set[tuple[int, int]] = set()
 
     @property
     def deadline(self) -> float | None:
@@ -32,7 +36,7 @@ class Laggards:
         return self._began_at + self._look * self._each_s if self._look < LOOKS else None
 
     def look(self, now: float, left: Callable[[], Mapping[tuple[int, int], int]]) -> tuple[int, set[tuple[int, int]]]:
-        """If it is time to look: which look this is, and what would not be done by the round's end at its pace.
+        """If it is time to look: which look this is, and what would not be done by the round's end at its pace, again.
 
         Args:
             now: Unix seconds.
@@ -43,10 +47,11 @@ class Laggards:
             return 0, set()
         number = max(self._look, int((now - self._began_at) / self._each_s))
         self._look = number + 1
-        before, self._left = self._left, dict(left())
-        late = {
+        slept = now >= deadline + self._each_s / 2
+        before, self._left = {} if slept else self._left, dict(left())
+        before_late, self._late = self._late, {
             what
             for what, still in self._left.items()
             if what in before and (before[what] - still) * (LOOKS - number) < still
         }
-        return number, late
+        return number, before_late & self._late

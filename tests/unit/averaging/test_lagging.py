@@ -99,9 +99,26 @@ def test_whoever_is_slow_but_in_time_is_let_be() -> None:
         at = 100.0 + 5.0 * look
         left = {(0, 0): 110 - 11 * look, (1, 0): 115 - 5 * look}
         found.append(laggards.look(at, left.copy))
-    assert [number for number, _ in found] == [0, 0, 3, 4, 5, 6, 7, 8, 9]
+    assert [number for number, _ in found] == [0, 2, 3, 4, 5, 6, 7, 8, 9]
     assert all(late == {(1, 0)} for number, late in found if number > 3)
     assert laggards.deadline is None
+
+
+@pytest.mark.parametrize("at", [3, 4, 5, 6, 7])
+def test_one_tenth_in_which_nothing_moves_makes_nobody_late(at: int) -> None:
+    laggards = Laggards(100.0, 50.0)
+    left = 110
+    for look in range(1, 10):
+        left -= 0 if look == at else 15
+        number, late = laggards.look(100.0 + 5.0 * look, lambda left=left: {(0, 0): max(1, left)})
+        assert not late, number
+
+
+def test_who_has_slept_through_several_looks_takes_nobody_for_late() -> None:
+    laggards = Laggards(100.0, 50.0)
+    assert [laggards.look(at, lambda: {(0, 0): 10})[1] for at in (110.0, 129.0)] == [set(), set()]
+    assert laggards.look(130.0, lambda: {(0, 0): 10}) == (6, set()), "one second is no pace"
+    assert laggards.look(135.0, lambda: {(0, 0): 10}) == (7, {(0, 0)})
 
 
 @pytest.mark.parametrize("liar", range(3))
