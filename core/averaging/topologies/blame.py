@@ -42,10 +42,11 @@ class Blame:
     def suspects(self, exchange: Exchange, leadership: Leadership | None, *, lost: int) -> tuple[PeerId, ...]:
         """Whom to name.  Nobody whose link ended: that can happen to anybody, and costs little.
 
+        But for reducers of which I had complained before: they would else be done with it by hanging up.
         A member that would blame more than half of the others, and more than one, is the odd one itself.
         """
         others = len(self._plan.members) - 1
-        found = (self.bits | exchange.blamed | (leadership.suspects if leadership is not None else 0)) & ~lost
+        found = (self.bits | (leadership.suspects if leadership is not None else 0)) & ~lost | exchange.blamed
         if 2 * self._astray.bit_count() >= max(others, 1):  # nobody else can have made two plans
             found |= 1 << self._plan.leaders[0]
         found &= ~(1 << self._me)

@@ -1,5 +1,6 @@
 """Members that move, but so slowly that a round would never end; and whom a round names when it has failed."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -7,6 +8,7 @@ import pytest
 
 from core.averaging.messages import Leaving, Mean, Open, Order, Part, Stalled, Status, Tally
 from core.averaging.outcome import RoundFailed
+from core.averaging.topologies.blame import Blame
 from core.averaging.topologies.butterfly import COMMIT_BY, Butterfly
 from core.averaging.topologies.laggards import Laggards
 from core.averaging.topologies.sealing import plan_name
@@ -229,3 +231,11 @@ def test_who_leaves_by_itself_names_nobody() -> None:
     machine.start(0.0)
     [*_, end] = machine.leave(10.0)
     assert end == RoundFailed(plan.round, "this computer left the round")
+
+
+def test_who_was_complained_of_is_named_although_it_has_hung_up_since() -> None:
+    plan = make_plan(SAMPLES, 160)
+    blame = Blame(plan, 0)
+    blame.bits = 0b1000
+    named = blame.suspects(SimpleNamespace(blamed=0b0100), None, lost=0b1100)  # type: ignore[arg-type]
+    assert named == (plan.peers[2],)
