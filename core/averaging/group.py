@@ -131,7 +131,7 @@ class Matchmaker:
 
     def committed(self, plan: Plan, outcome: Outcome, leader: PeerId, now: float) -> None:
         """The round of `plan` has a mean; `leader` led it in the end."""
-        self._setting.reputation.committed(plan, outcome.versions, leader, now)
+        self._setting.reputation.committed(plan, outcome.versions, leader, now, late=outcome.late)
         if leader == leader_of(plan):
             self._quest.search.patience.content(leader)
 

@@ -94,14 +94,20 @@ class Reputation:
         if not suspects and leader != self._me:
             self._leading.blame(leader, now, levels=GUESS)
 
-    def committed(self, plan: Plan, versions: Sequence[int], leader: PeerId, now: float) -> None:
+    def committed(
+        self, plan: Plan, versions: Sequence[int], leader: PeerId, now: float, *, late: Sequence[PeerId] = ()
+    ) -> None:
         """A round came to its end.
+
+        That a share was made anew says nothing against its reducer: a leader, or a member that says it holds other
+        means, can have anybody's share made anew.
 
         Args:
             plan: Its plan.
             versions: One for each share; above 0: not made by whom the plan had named for it.  On a grid none.
             leader: Who led it in the end.
             now: Unix seconds.
+            late: Reducers for whose means I have waited too long myself.
         """
         first = leader_of(plan)
         if leader == first:
@@ -111,7 +117,7 @@ class Reputation:
         for peer, chunks, version in zip(plan.peers, plan.chunks, versions, strict=False):
             if not version and chunks:
                 self._reducing.praise(peer, now)
-            elif chunks and peer != self._me:
+            elif chunks and peer in late:
                 self._reducing.blame(peer, now, levels=GUESS)
 
     def may_lead(self, peer: PeerId, now: float) -> bool:

@@ -33,6 +33,7 @@ def outcome_of(plan: Plan, giving: Giving, exchange: Exchange, *, me: int, bits:
         left_out=_left_out(plan, exchange, me) if giving.samples[me] else (),
         seconds=seconds,
         payload_bytes=exchange.payload_bytes,
+        late=tuple(peer for member, peer in enumerate(peers) if exchange.blamed >> member & 1),
         bits=bits,
     )
 

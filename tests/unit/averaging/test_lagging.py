@@ -75,6 +75,7 @@ def test_a_reducer_that_sends_a_mean_now_and_then_is_replaced_at_half_time(liar:
     round_.run()
     outcomes = finished(round_, but=name)
     assert {outcome.makers[liar] for outcome in outcomes} != {liar}
+    assert {outcome.late for outcome in outcomes} == {(name,)}
     assert max(outcome.seconds for outcome in outcomes) < COMMIT_BY * plan.round_timeout_s
 
 

@@ -83,10 +83,17 @@ def test_who_fails_every_second_time_rests_longer_and_longer_who_failed_once_is_
     assert spared(once, 140.0 + ROUND_S) == set()
 
 
+def test_a_share_that_others_had_made_anew_is_held_against_nobody() -> None:
+    """A leader can have that done, or one that says it holds other means: this peer has waited for nobody."""
+    held = reputation()
+    held.committed(PLAN, (1,) * 4, LEADER, 100.0)
+    assert spared(held, 100.0) == set()
+
+
 def test_a_round_that_went_on_without_somebodys_work_is_held_against_it() -> None:
     held = reputation()
     versions = tuple(3 if peer == A else 0 for peer in PLAN.peers)
-    held.committed(PLAN, versions, B, 100.0)
+    held.committed(PLAN, versions, B, 100.0, late=(A,))
     assert not held.may_lead(LEADER, 100.0)
     assert held.may_lead(B, 100.0)
     assert spared(held, 100.0) == {A}
@@ -100,7 +107,7 @@ def test_this_peer_and_strangers_are_never_blamed() -> None:
     assert all(held.may_lead(peer, 100.0) for peer in [*PLAN.peers, PeerId(b"s" * 32)])
     own = Reputation(LEADER, round_timeout_s=ROUND_S)
     own.failed(PLAN, (), 100.0)
-    own.committed(PLAN, (1,) * 4, A, 100.0)
+    own.committed(PLAN, (1,) * 4, A, 100.0, late=PLAN.peers)
     assert own.may_lead(LEADER, 100.0)
     assert LEADER not in spared(own, 100.0)
 
