@@ -49,9 +49,10 @@ class Laggards:
         self._look = number + 1
         slept = now >= deadline + self._each_s / 2
         before, self._left = {} if slept else self._left, dict(left())
-        before_late, self._late = self._late, {
+        slow = {
             what
             for what, still in self._left.items()
             if what in before and (before[what] - still) * (LOOKS - number) < still
         }
-        return number, before_late & self._late
+        late, self._late = slow & self._late, slow
+        return number, late

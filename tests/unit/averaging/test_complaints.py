@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from core.averaging.messages import Mean, Order, Stalled
-from core.base.machine import Received, Send
-from tests.unit.averaging.liars import corrupt, ends, finished
+from core.averaging.messages import Order, Stalled
+from core.base.machine import Received
+from tests.unit.averaging.liars import finished
 from tests.unit.averaging.pump import Pump, Round, make_plan
 
 SAMPLES = [3, 4, 5, 6]
