@@ -111,7 +111,8 @@ def test_a_villain_that_leads_costs_less_than_a_second() -> None:
     assert bad, "they had their turn"
     for i in bad:
         (plan, at), (following, later) = plans[i], plans[i + 1]
-        assert later - at < 1.0
+        attempts = following.attempt - plan.attempt  # of which the others than the first may have been bad as well
+        assert later - at < 1.0 * attempts
         assert following.epoch == plan.epoch
         assert leader_of(following) != leader_of(plan)
         assert following.peers == plan.peers, "nobody is left out"
