@@ -379,9 +379,7 @@ class Rounds:
             self._matchmaker.committed(plan, outcome, self._round.leader, now)
         before = StateName(plan.epoch, plan.lineage)
         name = before.next(round_id=outcome.round, samples=outcome.samples, outcome=outcome.fingerprint)
-        if (
-            outcome.round == self.current
-        ):  # not so when the trainer has gone meanwhile, and a new one is in another round
+        if outcome.round == self.current:  # a new trainer, in another round, may have come meanwhile
             self.current = self._standing = None
         record = RoundRecord(
             name, outcome.contributors, outcome.loss, outcome.missing, outcome.seconds, credited=outcome.credited
