@@ -58,28 +58,34 @@ class Answers:
         promised = self._quest.follower.promise is not None
         if self._quest.formed or promised or (not calling and self._quest.search.resting(now)):
             return [Send(sender, Declined(message.epoch, message.lineage, message.attempt, "busy"))]
+        known = sender in self._quest.candidates
         if calling:
-            return [*self._quest.caller.invite([sender])]
+            return [*self._quest.caller.invite([sender], awaited=known)]
+        if not known:  # perhaps its report is still on its way: a look will tell
+            self._trace.mark("group.drop.wanted")
+            declined = Declined(message.epoch, message.lineage, message.attempt, "busy")
+            return [Send(sender, declined), Elsewhere(sender, message.epoch, message.lineage)]
         self._quest.search.heard(message.attempt)
-        return self._quest.lead(now, also=sender)
+        return self._quest.lead(now)
 
     def _on_call(self, sender: PeerId, call: Call, now: float) -> Outputs:
         assert self._quest.state is not None
-        setting, patience = self._quest.setting, self._quest.search.patience
+        setting, fruitless = self._quest.setting, self._quest.search.fruitless
         round_ = round_id(setting.key(self._quest.state, call.attempt), sender, call.nonce)
         promise = self._quest.follower.promise
         if promise is not None and promise.round == round_:
             return []
         if setting.numel is None and not 0 < call.numel <= setting.numel_max:
             return [Send(sender, Declined(call.epoch, call.lineage, call.attempt, "away"))]
-        tired = patience.over(sender, now) or not setting.reputation.may_lead(sender, now)
+        tired = fruitless.resting(sender, now) or not setting.reputation.may_lead(sender, now)
         tired = tired or self._quest.search.shuns(sender, now)
         if tired or self._quest.formed or not self._quest.wins(call.attempt, sender):
             return [Send(sender, Declined(call.epoch, call.lineage, call.attempt, "busy"))]
         if promise is not None and promise.leader == sender:
-            patience.disappointed(sender, now)
+            fruitless.blame(sender, now)
         self._quest.search.pause()
-        self._quest.search.heard(call.attempt)
+        if sender in self._quest.candidates:
+            self._quest.search.heard(call.attempt)
         return [
             *self._quest.caller.cancel(silent=(), samples=None),
             *self._quest.follower.follow(sender, call, round_, state=self._quest.state, now=now),
@@ -103,8 +109,7 @@ class Answers:
         gathering = self._quest.caller.gathering
         if gathering is not None and message.attempt == gathering.attempt and gathering.knows(sender):
             concerned = True
-            gathering.busy += message.reason == "busy" and sender not in gathering.helpers
-            gathering.without(sender)
+            gathering.decline(sender, busy=message.reason == "busy")
             outputs += self._quest.publish_if_complete(now)
         elif (
             self._quest.search.asked == sender

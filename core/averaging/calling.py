@@ -9,7 +9,7 @@ from core.averaging.election import by_distance, make_plan, round_id
 from core.averaging.events import ContributionWanted
 from core.averaging.gathering import Gathering
 from core.averaging.groups.iterations import best_stages
-from core.averaging.lines.book import UNKNOWN
+from core.averaging.lines.known import UNKNOWN
 from core.averaging.messages import GROUP_MAX, NONCE_BITS, Call, Cancelled
 from core.averaging.plan import Plan
 from core.averaging.setting import Setting, State
@@ -92,13 +92,14 @@ class Caller:
         call = self._call(gathering)
         return [*(Send(peer, call) for peer in (*called, *aides)), ContributionWanted(gathering.round)]
 
-    def invite(self, peers: Sequence[PeerId]) -> list[Send[Call]]:
-        """These have come later: call them too, as long as there is room."""
+    def invite(self, peers: Sequence[PeerId], *, awaited: bool = True) -> list[Send[Call]]:
+        """These have come later: call them too, as long as there is room; without `awaited` nobody waits for them."""
         gathering = self.gathering
         if gathering is None:
             return []
-        new = [peer for peer in peers if not gathering.knows(peer)][: gathering.room]
-        gathering.waiting.update(new)
+        known = gathering.others if awaited else gathering.others | gathering.uninvited
+        new = [peer for peer in peers if peer not in known][: gathering.room]
+        (gathering.waiting if awaited else gathering.hoped_for).update(new)
         return [Send(peer, self._call(gathering)) for peer in new]
 
     def cancel(self, *, silent: tuple[PeerId, ...], samples: int | None) -> list[Send[Cancelled]]:
@@ -163,6 +164,7 @@ class Caller:
             numel=setting.numel,
             topology=setting.topology,
             lines=known.lines,
+            shown=known.shown,
             limits=known.limits,
             paced=known.paced,
             stages=best_stages(sum(member.receives for member in members), setting.failures.value),

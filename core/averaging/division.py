@@ -78,9 +78,23 @@ def equal_shares(members: Sequence[Member], chunks: int) -> tuple[int, ...]:
 
 
 def divide(
-    members: Sequence[Member], rates: Sequence[Rates], *, limits: Sequence[PairLimit] = (), chunks: int, work: Work
+    members: Sequence[Member],
+    rates: Sequence[Rates],
+    *,
+    limits: Sequence[PairLimit] = (),
+    shown: Sequence[Rates] = (),
+    chunks: int,
+    work: Work,
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """How many chunks each member reduces, and how much each gives: the balance of S000 appendix B for their lines.
+
+    Args:
+        members: Who takes part.
+        rates: What is believed of their lines.
+        limits: Slow pairs.
+        shown: What their lines have carried: it decides between rounds that are as short by `rates`.
+        chunks: To be reduced.
+        work: What is averaged.
 
     Returns:
         Chunks and gifts; without gifts where everybody gives all that it has.
@@ -88,12 +102,18 @@ def divide(
     lines = lines_of(members, rates) if rates else None
     if lines is None:
         return equal_shares(members, chunks), ()
-    from core.averaging.balance.solver import balance, share_chunks  # noqa: PLC0415 - scipy is large
+    from core.averaging.balance.reserve import reserved_chunks  # noqa: PLC0415 - scipy is large
+    from core.averaging.balance.solver import balance, share_chunks  # noqa: PLC0415 - as above
 
     slow = pair_limits(limits) or None
     found = balance(lines, work, pair_limits=slow)
     whole = all(gift == WHOLE_GIFT for gift, line in zip(found.gifts, lines, strict=True) if line.gives)
-    return share_chunks(lines, work, found, total=chunks, pair_limits=slow), () if whole else found.gifts
+    proven = lines_of(members, shown) if shown and slow is None else None
+    if proven is None:
+        shares = share_chunks(lines, work, found, total=chunks, pair_limits=slow)
+    else:
+        shares = reserved_chunks(lines, proven, work, found, total=chunks)
+    return shares, () if whole else found.gifts
 
 
 def divide_groups(
@@ -102,12 +122,13 @@ def divide_groups(
     rates: Sequence[Rates],
     *,
     limits: Sequence[PairLimit] = (),
+    shown: Sequence[Rates] = (),
     chunks: int,
     work: Work,
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The same where each of `groups`, which name members by their places, averages all of the vector by itself."""
     if len(groups) == 1:
-        return divide(members, rates, limits=limits, chunks=chunks, work=work)
+        return divide(members, rates, limits=limits, shown=shown, chunks=chunks, work=work)
     shares, given = [0] * len(members), [WHOLE_GIFT] * len(members)
     for group in groups:
         index = {member: number for number, member in enumerate(group)}
@@ -116,6 +137,7 @@ def divide_groups(
             [members[member] for member in group],
             [rates[member] for member in group] if rates else [],
             limits=[PairLimit(index[p.sender], index[p.receiver], p.rate) for p in within],
+            shown=[shown[member] for member in group] if shown else [],
             chunks=chunks,
             work=work,
         )

@@ -43,6 +43,7 @@ def make_plan(  # noqa: PLR0913 - a plan is what it is
     numel: int,
     topology: str,
     lines: Mapping[PeerId, Rates] = MappingProxyType({}),
+    shown: Mapping[PeerId, Rates] = MappingProxyType({}),
     limits: Mapping[tuple[PeerId, PeerId], int] = MappingProxyType({}),
     paced: bool = False,
     stages: int = 1,
@@ -61,6 +62,7 @@ def make_plan(  # noqa: PLR0913 - a plan is what it is
         numel: Numbers in the vector.
         topology: Name of the topology, where all average in one group.
         lines: What is known of the members' lines.
+        shown: What of that they have shown.
         limits: Bytes a second from one to another where less comes through than their lines would carry.
         paced: Whether parts leave at the pace of the plan's lines; never on a grid.
         stages: Above 1: a grid of those who need the mean.  One group all the same where the codec needs feedback.
@@ -87,6 +89,7 @@ def make_plan(  # noqa: PLR0913 - a plan is what it is
         ordered,
         rates,
         limits=slow,
+        shown=tuple(shown.get(PeerId(member.peer), Rates()) for member in ordered) if shown else (),
         chunks=chunk_count(numel, numbers.chunk_numel),
         work=work_of(numel, numbers.codec, target_samples=target_samples if stages == 1 else 0),
     )

@@ -50,7 +50,7 @@ class MemberRefused:
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """A peer stands at another state."""
+    """A peer stands at another state than was known."""
 
     peer: PeerId
     epoch: int

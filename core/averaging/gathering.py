@@ -26,8 +26,10 @@ class Gathering:
     helped_by: float = 0.0
     """When it goes on without helpers that have not answered, unix seconds."""
     ready: dict[PeerId, Member] = field(default_factory=dict)
-    busy: int = 0
-    """How many declined because they are promised to another round."""
+    busy: set[PeerId] = field(default_factory=set)
+    """Who was awaited and declined because it is promised to another round."""
+    uninvited: set[PeerId] = field(default_factory=set)
+    """Who has declined without being awaited: not called again."""
 
     def knows(self, peer: PeerId) -> bool:
         """Whether `peer` has been called, and has not declined."""
@@ -40,8 +42,8 @@ class Gathering:
 
     @property
     def room(self) -> int:
-        """How many more may be called; one place is the leader's."""
-        return max(0, GROUP_MAX - len(self.others) - 1)
+        """How many more may be called; one place is the leader's, and who asked for a call and declined keeps his."""
+        return max(0, GROUP_MAX - len(self.others) - len(self.uninvited) - 1)
 
     def complete(self, leader: PeerId, now: float) -> bool:
         """Whether there is nobody left to wait for."""
@@ -65,6 +67,14 @@ class Gathering:
         )
         return True
 
+    def decline(self, peer: PeerId, *, busy: bool) -> None:
+        """`peer` says no.  Only of those who are awaited it matters why: anybody can ask for a call, and decline it."""
+        if busy and peer in self.waiting:
+            self.busy.add(peer)
+        elif peer in self.hoped_for and len(self.uninvited) < GROUP_MAX:
+            self.uninvited.add(peer)
+        self.without(peer)
+
     def without(self, peer: PeerId) -> None:
         """Do not count on `peer`."""
         self.waiting.discard(peer)
@@ -76,7 +86,7 @@ class Gathering:
         """Why no plan is to be made of this, if so."""
         if leader not in self.ready:
             return "this computer's own contribution came too late"
-        if self.busy >= sum(member.receives for member in self.ready.values()):
+        if len(self.busy) >= sum(member.receives for member in self.ready.values()):
             return "the others are in another round"
         return None
 

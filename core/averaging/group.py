@@ -126,14 +126,16 @@ class Matchmaker:
         leader = leader_of(plan)
         if leader in suspects or not suspects:
             self._quest.search.unfit(leader)
+        if leader == self._me:
+            self._quest.search.led_in_vain(now)
         self._quest.search.setbacks += 1
         self._quest.reopen()
 
     def committed(self, plan: Plan, outcome: Outcome, leader: PeerId, now: float) -> None:
         """The round of `plan` has a mean; `leader` led it in the end."""
-        self._setting.reputation.committed(plan, outcome.versions, leader, now, late=outcome.late)
+        self._setting.reputation.committed(plan, outcome.versions, leader, now, seen=outcome.seen)
         if leader == leader_of(plan):
-            self._quest.search.patience.content(leader)
+            self._quest.search.fruitless.clear(leader)
 
     def refuse(self, plan: Plan, now: float) -> Outputs:
         """This computer can make nothing of the plan of the round that was formed: say so, and look for another."""

@@ -1,13 +1,14 @@
 """How a round ends."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from core.averaging.seen import Seen
 from core.base.ids import PeerId, hashed_key
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A committed round.  All but `left_out`, `seconds`, `payload_bytes` and `late` is the same on all members."""
+    """A committed round.  All but `left_out`, `seconds`, `payload_bytes` and `seen` is the same on all members."""
 
     round: bytes
     versions: tuple[int, ...]
@@ -33,8 +34,8 @@ class Outcome:
     """From this member's start to its end."""
     payload_bytes: int
     """Payload this member sent and received."""
-    late: tuple[PeerId, ...] = ()
-    """Reducers for whose means this member has waited too long, as its own eyes have seen it."""
+    seen: Seen = field(default_factory=Seen)
+    """What this member has seen of the others."""
     bits: bytes = b""
     """Binds the plan, the bits of all means and who is in which: what the members' seals came to."""
     content: bytes = b""

@@ -118,16 +118,14 @@ class Quest:
         self.search.look_again(leader)
         return [*left, *self.seek(now)]
 
-    def lead(self, now: float, *, also: PeerId | None = None) -> Outputs:
-        """Call all candidates, and whoever has asked for it."""
+    def lead(self, now: float) -> Outputs:
+        """Call all candidates."""
         assert self.state is not None
-        others = {*self.candidates, *([] if also is None else [also])} - {self._me}
-        lost = self.search.lost - {also}
+        others = [peer for peer in self.candidates if peer != self._me]
+        lost = self.search.lost
         self.search.pause()
         return [
-            *self.caller.begin(
-                self.state, self.search.attempt, others=sorted(others), helpers=self.helpers, lost=lost, now=now
-            )
+            *self.caller.begin(self.state, self.search.attempt, others=others, helpers=self.helpers, lost=lost, now=now)
         ]
 
     def publish_if_complete(self, now: float) -> Outputs:
@@ -213,9 +211,10 @@ class Quest:
         """
         promise = self.follower.end()
         if cost:
-            self.search.patience.disappointed(promise.leader, now, times=cost)
+            self.search.fruitless.blame(promise.leader, now, levels=cost)
         self.again = False
-        self.search.reached(promise.attempt)
+        if promise.leader in self.candidates:  # nobody else's count is believed
+            self.search.reached(promise.attempt)
         if unfit:
             self.search.unfit(promise.leader)
             self.search.next_attempt()

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from typing import Final
 
-from core.averaging.patience import Patience
+from core.averaging.accounts import fruitless_calls
 from core.base.ids import PeerId
 
 REFUSERS_MAX: Final = 256
@@ -14,13 +14,13 @@ MANY: Final = 3
 class Refusals:
     """Who refuses a plan ends its round for all, so that a bad plan costs no time.
 
-    Whoever is alone with it, or nearly so, again and again, is not heeded for a while (`Patience`): it stays out, and
-    the others go on.
+    Whoever is alone with it, or nearly so, again and again, is not heeded for a while, like leaders whose calls come to
+    nothing: it stays out, and the others go on.
     """
 
     def __init__(self) -> None:
         self._by: dict[bytes, set[PeerId]] = {}
-        self._lonely = Patience()
+        self._lonely = fruitless_calls()
 
     def note(self, round_: bytes, peer: PeerId, *, members: int, now: float) -> None:
         """`peer` refuses the plan of this round of so many members.
@@ -31,7 +31,7 @@ class Refusals:
             refusers = self._by.pop(other)
             if few(refusers, members):
                 for lonely in refusers:
-                    self._lonely.disappointed(lonely, now)
+                    self._lonely.blame(lonely, now)
         refusers = self._by.setdefault(round_, set())
         if len(refusers) < REFUSERS_MAX:
             refusers.add(peer)
@@ -42,7 +42,7 @@ class Refusals:
 
     def heeded(self, round_: bytes, now: float) -> set[PeerId]:
         """Who has refused it and is heeded."""
-        return {peer for peer in self.by(round_) if not self._lonely.over(peer, now)}
+        return {peer for peer in self.by(round_) if not self._lonely.resting(peer, now)}
 
 
 def few(refusers: Collection[PeerId], members: int) -> bool:

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from random import Random
 
+from core.averaging.accounts import Accounts, fruitless_calls
 from core.averaging.election import by_distance
-from core.averaging.messages import ATTEMPT_MAX, GROUP_MAX
-from core.averaging.patience import Patience
+from core.averaging.messages import ATTEMPT_MAX
 from core.base.ids import Key, PeerId
 
 CALL_PATIENCE = 0.5
@@ -15,6 +15,8 @@ ATTEMPT_LEAP = 16
 PLAIN_AFTER = 4
 """After so many plans that were refused, or rounds that failed, in one state a peer makes plans that take nobody's line
 for anything: equal shares, which nobody refuses.  It counts what it has seen itself: others may say what they like."""
+BAD_PLANS_MOST = 16
+"""So many times the rest of a leader whose plans are bad is doubled, in one state."""
 POOR_MAX = 3
 """Rests after calls of ours that came to nothing are doubled so often: somebody says it has samples, and has not."""
 
@@ -34,16 +36,15 @@ class Search:
         self._random = random
         self._unfit: set[PeerId] = set()
         self._poor = 0
-        self._rests_until = 0.0
-        self.patience = Patience()
-        """With leaders whose calls come to nothing."""
+        self._rests_until = self._yields_until = 0.0
+        self._bad_plans = self._no_bad_plans()
+        self.fruitless = fruitless_calls()
+        """Leaders whose calls come to nothing."""
         self.attempt = 0
         self.setbacks = 0
         """Plans that were refused, by me or by others whom I heeded, and rounds that failed: in this state."""
         self.looking = False
         """The target is reached: a group is to be found."""
-        self._refused: dict[PeerId, tuple[float, float]] = {}
-        """Whose plans were bad: until when they are not followed, and for how long that was."""
         self.lost: set[PeerId] = set()
         """Candidates whose streams have ended and that have not been heard since."""
         self.asked: PeerId | None = None
@@ -55,9 +56,9 @@ class Search:
         """A new state: everybody gets another chance, and nobody looks yet."""
         self.looking = False
         self.attempt = self._poor = self.setbacks = 0
-        self._rests_until = 0.0
+        self._rests_until = self._yields_until = 0.0
         self._unfit = set()
-        self._refused = {}
+        self._bad_plans = self._no_bad_plans()
 
     def pause(self) -> None:
         """Something is under way, or has just ended: nobody is asked for the moment."""
@@ -69,8 +70,11 @@ class Search:
         self.pause()
 
     def reached(self, attempt: int) -> None:
-        """Attempts have come as far as this."""
-        self.attempt = max(self.attempt, attempt)
+        """Attempts have come as far as this, says a leader that was followed; in one step only so far.
+
+        Else one word would make the last attempt of it, whose leader is the same again and again.
+        """
+        self.attempt = max(self.attempt, min(attempt, self.attempt + ATTEMPT_LEAP, ATTEMPT_MAX))
 
     def heard(self, attempt: int) -> None:
         """Another peer counts so far; believed within reason."""
@@ -110,6 +114,10 @@ class Search:
         self._poor = min(self._poor + 1, POOR_MAX)
         self.retry_later(max(now, self._rests_until - self._patience_s))
 
+    def led_in_vain(self, now: float) -> None:
+        """A round that I led has failed: for a moment others go first, where there are any to lead."""
+        self._yields_until = now + self._patience_s
+
     def resting(self, now: float) -> bool:
         """Whether no call of ours is to begin yet."""
         return now < self._rests_until
@@ -124,15 +132,11 @@ class Search:
 
         For two who refuse each other's plans see only so that nothing but plain ones helps.
         """
-        _, before_s = self._refused.pop(leader, (0.0, 0.0))
-        rest_s = 2 * (before_s or self._gather_timeout_s)
-        self._refused[leader] = now + rest_s, rest_s
-        if len(self._refused) > GROUP_MAX:
-            del self._refused[next(iter(self._refused))]
+        self._bad_plans.blame(leader, now)
 
     def shuns(self, leader: PeerId, now: float) -> bool:
         """Whether `leader` is not followed since its plans were bad; when ours are plain, its are so too, or soon."""
-        return now < self._refused.get(leader, (0.0, 0.0))[0] and not self.plain
+        return self._bad_plans.resting(leader, now) and not self.plain
 
     def leader(self, candidates: Sequence[PeerId], key: Key, *, now: float) -> PeerId:
         """Who is to call: the nearest to the attempt's key among those that may be relied on, perhaps this peer."""
@@ -140,14 +144,18 @@ class Search:
         fit = [
             peer
             for peer in candidates
-            if peer not in shunned and not self.shuns(peer, now) and not self.patience.over(peer, now)
+            if peer not in shunned and not self.shuns(peer, now) and not self.fruitless.resting(peer, now)
         ]
-        return by_distance(fit, key)[0]
+        others = [peer for peer in fit if peer != self._me]
+        return by_distance(others if others and now < self._yields_until else fit, key)[0]
 
     def ask(self, leader: PeerId, now: float) -> None:
         """`leader` is asked now."""
         self.asked = leader
         self.again_at = now + self._patience_s
+
+    def _no_bad_plans(self) -> Accounts:
+        return Accounts(first=2 * self._gather_timeout_s, most=BAD_PLANS_MOST)
 
     @property
     def _patience_s(self) -> float:

@@ -9,8 +9,8 @@ from typing import Final
 from core.averaging.balance.fleet import Line
 from core.averaging.division import equal_shares, lines_of, pair_limits, work_of
 from core.averaging.groups.plans import butterflies
-from core.averaging.lines.book import Known
 from core.averaging.lines.demand import whole_gifts
+from core.averaging.lines.known import Known
 from core.averaging.plan import Plan, Rates
 from core.base.ids import PeerId
 from core.base.problems import RemoteProblem

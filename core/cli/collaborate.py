@@ -96,7 +96,7 @@ def _add_averaging_memory(command: argparse.ArgumentParser, *, words: str) -> No
         type=whole(0, 1_000_000),
         default=512,
         metavar="MIB",
-        help=f"memory for averaging what others have trained, four bytes a parameter; {words} (default: 512)",
+        help=f"memory for averaging what others have trained, ten bytes a parameter; {words} (default: 512)",
     )
 
 

@@ -254,7 +254,10 @@ class Links:
     def _circle(self, peer: PeerId) -> _Circle:
         if peer not in self._circles and len(self._circles) >= CIRCLES_MAX:
             self._prune()
-        return self._circles.setdefault(peer, _Circle())
+        circle = self._circles.get(peer)
+        if circle is None:
+            circle = self._circles[peer] = _Circle()
+        return circle
 
     def _preferred(self, circle: _Circle) -> PeerStream | None:
         """The link to send on: one that is alive, travels the best way, was called by the smaller id, newest."""

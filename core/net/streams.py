@@ -320,6 +320,7 @@ class PeerStream(asyncio.BufferedProtocol):
         if self.proven is None or self._transport is None:
             return
         ends_at = self._loop.time() + TURN_S
+        more = True
         while self.closed is None and not self._held:
             while self._arrived and not self._held and self.closed is None:
                 if data := self._arrived.popleft():
@@ -329,11 +330,12 @@ class PeerStream(asyncio.BufferedProtocol):
                     self._transport.pause_reading()
                     self._plan_turn()
                     return
-            if not self._arrived and not self._decrypt():
+            if not more:
                 if self._ended:
                     self.abort("ended")
                 self._listen()
                 return
+            more = self._decrypt()
 
     def _listen(self) -> None:
         """Read on, unless the download limit says later."""
@@ -345,7 +347,7 @@ class PeerStream(asyncio.BufferedProtocol):
             self._transport.resume_reading()
 
     def _decrypt(self) -> bool:
-        """Whether there was anything to decrypt."""
+        """Decrypt what there is room for; whether there may be more."""
         plain = self._terms.scratch.plain
         try:
             count, goodbye = self._channel.read_into(plain)
@@ -362,7 +364,7 @@ class PeerStream(asyncio.BufferedProtocol):
         if goodbye and not self._arrived:
             self.left = True
             self.close("said goodbye")
-        return bool(count)
+        return goodbye or count == len(plain)
 
     def _plan_pump(self) -> None:
         if not self._pump_planned:

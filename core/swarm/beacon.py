@@ -70,9 +70,14 @@ class Beacon:
             self._read_at = max(now, min(self._read_at, self._last_read + self._interval_s))
 
     def hurry(self, now: float) -> None:
-        """Something changed: publish and read soon, but not more than every quarter of a second."""
+        """Something changed here: publish now, and read soon."""
         if self._read_at is not None:
             self._publish_at = now
+            self.look(now)
+
+    def look(self, now: float) -> None:
+        """Somebody says something that we have not read: read soon, but not more than every quarter of a second."""
+        if self._read_at is not None:
             self._read_at = max(now, min(self._read_at, self._last_read + READ_INTERVAL_MIN_S))
 
     def tick(self, report: Report, now: float) -> Sequence[object]:

@@ -25,6 +25,7 @@ from core.swarm.orders import (
 )
 from core.swarm.parts import INFORMED_AFTER_S, Parts, Pending
 from core.swarm.rounds import Asked, Committed, Formed, Missed
+from core.swarm.states import StateName
 
 SHORT_REST_MAX_S = 10.0
 """A group that had too few samples is not tried again before they can have been made up for, or for this long."""
@@ -103,8 +104,9 @@ class Conduct(Parts):
                 for peer in peers:
                     self.membership.lost(peer, now)
                 return []
-            case Elsewhere():
-                self._beacon.hurry(now)
+            case Elsewhere(epoch=epoch, lineage=lineage):
+                self.rounds.heard(StateName(epoch, lineage))
+                self._beacon.look(now)
                 return []
             case Fetching() | Fetched() | FetchFailed():
                 return self._catch_up(output, now)
@@ -129,6 +131,7 @@ class Conduct(Parts):
             return None
         outputs: list[Any] = [Changed()]
         for peer, report in news.items():
+            self.rounds.heard(report.state)
             if report.host and report.port:
                 outputs.append(Learned(Contact(peer, report.host, report.port)))
             if report.heldout_loss is not None and report.heldout_epoch <= report.epoch:
@@ -170,7 +173,7 @@ class Conduct(Parts):
         self._full_at = now + max(eta_s or 0.0, SOON_LEAST_S) if soon else None
         full = self.epochs.phase is Phase.TRAINING and left == 0 and now >= self._enough_at
         full = full and not self._stragglers.awaits(mine, self.membership, now)
-        helpers = [peer for peer in self.membership.helpers(now) if not self._helpers.resting(peer, now)]
+        helpers = [peer for peer in self.membership.helpers(now) if self.rounds.reputation.may_reduce(peer, now)]
         return list(self.rounds.position(mine, candidates, full=full, now=now, helpers=helpers))
 
     def _fall_behind(self, offer: Offer, now: float) -> list[Any]:
@@ -229,10 +232,6 @@ class Conduct(Parts):
     def _committed(self, committed: Committed, now: float) -> list[Any]:
         self._line_news.changed(now)
         record = committed.record
-        for peer in committed.helped:
-            self._helpers.cleared(peer)
-        for peer in committed.stalled:
-            self._helpers.failed(peer, now)
         if self.standby.helping:
             self.standby.committed(record.name, now)
             return [record, Changed(), *self._stand_by(now)]

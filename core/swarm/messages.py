@@ -55,4 +55,10 @@ class ChunkGive(Message, frozen=True, tag="state.chunk"):
     data: memoryview
 
 
-CATCH_UP_MESSAGES = (StateAsk, StateOffer, StateDenied, ChunkAsk, ChunkGive)
+class StateDone(Message, frozen=True, tag="state.done"):
+    """I need nothing more of it: somebody else may have my place."""
+
+    digest: Digest
+
+
+CATCH_UP_MESSAGES = (StateAsk, StateOffer, StateDenied, ChunkAsk, ChunkGive, StateDone)

@@ -24,7 +24,7 @@ from core.swarm.orders import (
     HeldoutLearned,
     Restart,
 )
-from core.swarm.parts import HELPER_REST_S, HELPING, INFORMED_AFTER_S, ParticipantSettings, Pending
+from core.swarm.parts import HELPING, INFORMED_AFTER_S, ParticipantSettings, Pending
 from core.swarm.states import State
 
 DEADLY = 4
@@ -32,7 +32,7 @@ DEADLY = 4
 FALSE = 8
 """A state that is not what it was called counts as so many."""
 
-__all__ = ["HELPER_REST_S", "HELPING", "INFORMED_AFTER_S", "Participant", "ParticipantSettings"]
+__all__ = ["HELPING", "INFORMED_AFTER_S", "Participant", "ParticipantSettings"]
 
 
 class Participant(Conduct):
@@ -114,10 +114,10 @@ class Participant(Conduct):
         self.epochs.advance(Cue.GONE)
         self._watch.heard()
         self.pending = Pending()
-        self._fetch.stop()
+        goodbyes = self._fetch.stop()
         self.fetching = None
         self._beacon.hurry(now)
-        return self._follow([*self.rounds.away(now), Changed(), *self._beat(now)], now)
+        return self._follow([*goodbyes, *self.rounds.away(now), Changed(), *self._beat(now)], now)
 
     def progressed(
         self, *, samples: int, samples_per_s: float, loss: float, now: float, ahead: int = 0

@@ -17,11 +17,10 @@ from core.swarm.assisting import Assisting
 from core.swarm.beacon import Beacon
 from core.swarm.catch_up import Fetching, StateFetch, StateSink
 from core.swarm.donor import StateDonor
-from core.swarm.doubts import Doubts
 from core.swarm.epoch import IN_STEP, EpochMachine, Phase
 from core.swarm.line_news import SCHEMAS, LineNews
 from core.swarm.membership import GOES_ON_S, Membership
-from core.swarm.messages import ChunkAsk, ChunkGive, StateAsk, StateDenied, StateOffer
+from core.swarm.messages import ChunkAsk, ChunkGive, StateAsk, StateDenied, StateDone, StateOffer
 from core.swarm.progress import NAME_CHARACTERS_MAX, Report
 from core.swarm.pursuit import Pursuit
 from core.swarm.rounds import Rounds
@@ -32,9 +31,6 @@ from core.swarm.watch import Watch
 
 HELPING = "helping"
 """The activity of a helper, as it reports it."""
-HELPER_REST_S = 30.0
-HELPER_REST_MAX_S = 1800.0
-"""A helper whose share somebody else had to reduce is not called for a while, each time twice as long."""
 INFORMED_AFTER_S = 5.0
 
 
@@ -111,7 +107,6 @@ class Parts:
             trace=self.trace,
         )
         self.standby = Standby(self.membership)
-        self._helpers = Doubts(first_s=HELPER_REST_S, longest_s=HELPER_REST_MAX_S, random=random)
         self._line_news = LineNews(
             me=self.me,
             run=settings.run,
@@ -130,7 +125,7 @@ class Parts:
             {
                 "dht": (self.dht, DHT_MESSAGES),
                 "rounds": (self.rounds, Rounds.MESSAGES),
-                "donor": (self.donor, (StateAsk, ChunkAsk)),
+                "donor": (self.donor, (StateAsk, ChunkAsk, StateDone)),
                 "fetch": (self._fetch, (StateOffer, StateDenied, ChunkGive)),
             }
         )

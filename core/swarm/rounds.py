@@ -29,8 +29,10 @@ from core.base.signing import Signer, Verifier
 from core.base.trace import Trace
 from core.swarm.orders import RoundRecord
 from core.swarm.states import StateName
+from core.swarm.unheard import Unheard, state_after
 
 SECRET_BYTES: Final = 32
+_IN_ROUND: Final = (*ROUND_MESSAGES, *GRID_MESSAGES)
 EARLY_MAX = 256
 """Messages of a round that are kept until its plan is here.  Bulk is none of them: nobody sends it before our Open."""
 
@@ -65,10 +67,6 @@ class Committed:
 
     round: bytes
     record: RoundRecord
-    helped: tuple[PeerId, ...] = ()
-    """Helpers that reduced what they were to reduce."""
-    stalled: tuple[PeerId, ...] = ()
-    """Helpers that did not: somebody else had to."""
     gives: bool = True
     """Whether the plan took any of this peer's contribution."""
 
@@ -111,6 +109,7 @@ class Rounds:
         self._round: Topology | None = None
         self._standing: tuple[int, float] | None = None
         self._early: list[Received[Any]] = []
+        self._unheard = Unheard()
         self.attesting = Attesting(signer=signer, verifier=verifier, trace=trace)
         """Its `Receipted` goes on to the owner."""
         self.reduces = True
@@ -123,7 +122,7 @@ class Rounds:
         self.failures = FailureRate()
         """How often peers have failed in rounds of ours."""
         self.reputation = Reputation(self._me, round_timeout_s=averaging.round_timeout_s)
-        """Whom rounds of ours that failed are put down to."""
+        """Whom rounds of ours that failed are put down to, and who costs those that hold time."""
         self.current: bytes | None = None
         """The round for which a contribution was asked."""
 
@@ -209,6 +208,11 @@ class Rounds:
             return self._follow(self._matchmaker.look(name.epoch, name.lineage, candidates, now=now), now)
         return self._follow(self._matchmaker.position(name.epoch, name.lineage, candidates), now)
 
+    def heard(self, name: StateName) -> None:
+        """Somebody stands at this state: a round of ours that failed may have led there."""
+        if self._unheard.heard(name):
+            self._trace.mark("rounds.settled_late")
+
     def away(self, now: float) -> Sequence[Any]:
         """This peer takes part in no new round; one that runs goes on."""
         return self._follow(self._matchmaker.stop(), now) if self._matchmaker is not None else []
@@ -247,7 +251,7 @@ class Rounds:
         """Advance by one event."""
         outputs: list[Any] = []
         match event:
-            case Received(message=message) if isinstance(message, (*ROUND_MESSAGES, *GRID_MESSAGES)):
+            case Received(message=message) if isinstance(message, _IN_ROUND):
                 outputs += self._in_round(event, now)
             case Received(message=Attested() | Bundle()):
                 outputs += self.attesting.handle(event, now)
@@ -319,11 +323,13 @@ class Rounds:
                 layout=self._layout,
                 carry=self._carry(plan),
                 secret=self._secret,
+                remembered=self.reputation.remembered(plan.peers, usual=self.lines.usual(paced=plan.paced)),
             )
         except ValueError:
             self._trace.mark("rounds.refused")
             return self._follow(self._matchmaker.refuse(plan, now), now) if self._matchmaker is not None else []
         self._round = begun
+        self._unheard.begun()
         self.lines.begun(plan, now)
         outputs = [*self.attesting.expect(plan), *self._follow([Formed(plan), *begun.start(now)], now, ours=True)]
         early, self._early = self._early, []
@@ -333,11 +339,12 @@ class Rounds:
 
     def _failed(self, failed: RoundFailed, now: float, *, ours: bool) -> Sequence[Any]:
         plan = None if self._round is None else self._round.plan
+        self._unheard.failed(self._round)
         if ours or plan is None or plan.round != failed.round:
             if self._matchmaker is not None:
                 self._matchmaker.reopen()
         else:
-            self.lines.failed(plan)
+            self.lines.failed(plan, now)
             if self._matchmaker is not None:
                 self._matchmaker.failed(plan, failed.suspects, now)
         return self._missed(failed.round, failed.reason, None)
@@ -377,8 +384,7 @@ class Rounds:
         self.failures.finished(plan, outcome)
         if self._matchmaker is not None:
             self._matchmaker.committed(plan, outcome, self._round.leader, now)
-        before = StateName(plan.epoch, plan.lineage)
-        name = before.next(round_id=outcome.round, samples=outcome.samples, outcome=outcome.fingerprint)
+        name = state_after(plan, outcome)
         if outcome.round == self.current:  # a new trainer, in another round, may have come meanwhile
             self.current = self._standing = None
         record = RoundRecord(
@@ -386,16 +392,4 @@ class Rounds:
         )
         statement = statement_of(plan, outcome, run=self._run, epoch=name.epoch, lineage=name.lineage)
         signed = self.attesting.sign(statement, leader=self._round.leader, now=now)
-        helpers = [
-            (peer, version)
-            for peer, member, version in zip(plan.peers, plan.members, outcome.versions, strict=plan.stages == 1)
-            if not member.receives and peer != self._me
-        ]
-        committed = Committed(
-            outcome.round,
-            record,
-            helped=tuple(peer for peer, version in helpers if not version),
-            stalled=tuple(peer for peer, version in helpers if version),
-            gives=plan.gift(plan.peers.index(self._me)) > 0,
-        )
-        return [committed, *signed]
+        return [Committed(outcome.round, record, gives=plan.gift(plan.peers.index(self._me)) > 0), *signed]

@@ -7,7 +7,8 @@ from core.swarm.states import StateName
 
 OWN_VIEW_S: Final = 10.0
 """So long a helper believes the round that it was in itself, whatever the others have reported."""
-FLOAT_BYTES: Final = 4
+HELP_BYTES: Final = 10
+"""For each number of the longest vector: the means of its share (4), and parts that wait (6)."""
 
 
 class Standby:
@@ -32,7 +33,7 @@ class Standby:
     @property
     def numel_max(self) -> int:
         """The longest vector that it helps with: all of it may become its share."""
-        return self._room_bytes // FLOAT_BYTES
+        return self._room_bytes // HELP_BYTES
 
     def help(self, room_bytes: int) -> None:
         """Help with vectors for which there is so much memory; 0: no longer."""

@@ -31,7 +31,7 @@ def peaks(x: Vector, block: int) -> Errors:
 
 
 def fp16_bound(x: Vector) -> Errors:
-    return np.maximum(np.abs(x).astype(np.float64) * 2.0**-11, 2.0**-25)
+    return np.maximum(np.abs(x).astype(np.float64) * 2.0**-11, 2.0**-25 + 2.0**-38)
 
 
 def u8_bound(x: Vector) -> Errors:

@@ -10,6 +10,7 @@ from core.averaging.groups.placement import Group
 from core.averaging.groups.words import Holding, StagePlan, first_round, stage_round
 from core.averaging.outcome import Outcome
 from core.averaging.plan import PairLimit, Plan
+from core.averaging.seen import Seen
 from core.base.ids import PeerId, hashed_key
 from core.base.problems import RemoteProblem
 
@@ -125,7 +126,13 @@ def joined(plan: Plan, word: StagePlan, group: Group) -> Holding:
 
 
 def outcome_of(
-    plan: Plan, holding: Holding, *, left_out: tuple[tuple[int, int], ...], seconds: float, payload_bytes: int
+    plan: Plan,
+    holding: Holding,
+    *,
+    left_out: tuple[tuple[int, int], ...],
+    seconds: float,
+    payload_bytes: int,
+    seen: Seen,
 ) -> Outcome:
     """What a round on a grid came to, for those who hold this mean of all."""
     lacking = dict(holding.missing)
@@ -150,6 +157,7 @@ def outcome_of(
         seconds=seconds,
         payload_bytes=payload_bytes,
         content=holding.fingerprint,
+        seen=seen,
     )
 
 

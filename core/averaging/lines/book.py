@@ -2,16 +2,14 @@
 
 from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from statistics import median
-from types import MappingProxyType
 from typing import Any, Final
 
 from core.averaging.lines.demand import Demand, demand_of
-from core.averaging.lines.doubt import Witnessed, believed, slow_pairs
-from core.averaging.lines.estimate import Estimate
-from core.averaging.lines.facts import LineFacts, facts_of, from_level, mark_of
-from core.averaging.lines.meter import Meter
+from core.averaging.lines.estimate import LACKING, Estimate
+from core.averaging.lines.facts import LineFacts, facts_of
+from core.averaging.lines.known import Known, Sources, known_of
+from core.averaging.lines.meter import Meter, Sighting
 from core.averaging.lines.proof import Peer, sound_peers, unremarkable
 from core.averaging.lines.tempo import Tempo
 from core.averaging.lines.waits import Waits
@@ -23,20 +21,6 @@ HALF_LIFE_S: Final = 3600.0
 """What was seen counts half as much after so long."""
 PEERS_MAX: Final = 2000
 CLAIMS_KEPT: Final = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """What is known of a group, for its plan."""
-
-    lines: Mapping[PeerId, Rates]
-    limits: Mapping[tuple[PeerId, PeerId], int]
-    paced: bool = False
-    """Whether rounds at the plan's pace are the quicker ones."""
-
-
-UNKNOWN: Final = Known(MappingProxyType({}), MappingProxyType({}))
-"""Nothing at all."""
 
 
 class LineBook:
@@ -57,6 +41,7 @@ class LineBook:
         self._held: dict[PeerId, float] = {}
         self._claims: list[Rates] = []
         self._waits: Waits | None = None
+        self._began_at = 0.0
         self._tempo = Tempo()
         self._aged_at: float | None = None
 
@@ -71,6 +56,11 @@ class LineBook:
     def measured(self) -> Rates:
         """What this peer's line has been seen to carry."""
         return Rates(int(self._up.level), int(self._down.level))
+
+    @property
+    def _shown(self) -> Rates:
+        own, measured = self.own, self.measured
+        return Rates(min(own.up, measured.up), min(own.down, measured.down))
 
     @property
     def trip_s(self) -> float:
@@ -93,19 +83,21 @@ class LineBook:
         """To whom bytes had to wait although the line had room: how fast they left."""
         return self._held
 
+    def usual(self, *, paced: bool) -> float:
+        """How many times what its plan says a round of this kind takes of late, at the least."""
+        return self._tempo.usual(paced=paced)
+
     # --- rounds ------------------------------------------------------------------------------------------------------
 
     def moved(self) -> None:
         """Bytes moved that belong to no round (a state was fetched or given): what was seen raises the estimate."""
-        sighting = self.meter.harvest()
-        for estimate, rate in ((self._up, sighting.up), (self._down, sighting.down)):
-            if rate > estimate.level:
-                estimate.learn(rate)
+        self._raise(self.meter.harvest())
 
     def begun(self, plan: Plan, now: float) -> None:
         """A round begins: what moved before is not its."""
         self.moved()
         self._waits = Waits(plan, now)
+        self._began_at = now
 
     def saw(self, sender: PeerId, message: Any, outputs: Sequence[Any], now: float) -> None:
         """A message of the round came, and led to these outputs."""
@@ -127,10 +119,22 @@ class LineBook:
         else:
             self._learn_some(plan, sound, outcome.seconds)
 
-    def failed(self, plan: Plan) -> None:
-        """A round came to nothing: nobody has shown anything, and nothing that its members once showed is sure."""
+    def failed(self, plan: Plan, now: float) -> None:
+        """A round came to nothing: nobody has shown anything, and nothing that its members once showed is sure.
+
+        Of this peer's line less is offered for a while, if by the plan all should have been over, and it was seen to be
+        the limit, or less came than was asked for.
+        """
         self._waits = None
-        self.moved()
+        sighting = self.meter.harvest()
+        self._raise(sighting)
+        demand = demand_of(plan)
+        if demand.seconds is not None and now >= self._began_at + demand.seconds:
+            asked = demand.down_bytes[plan.peers.index(self._me)] / demand.seconds
+            if sighting.pressed and sighting.up < LACKING * self._up.offer:
+                self._up.failed(sighting.up, pressed=not sighting.alone)
+            if 0 < sighting.down < LACKING * min(asked, self._down.offer):
+                self._down.failed(sighting.down, pressed=False)
         for peer in plan.peers:
             known = self._peers.get(peer)
             if known is not None:
@@ -147,6 +151,11 @@ class LineBook:
                 proven.best *= faded
                 proven.floor *= faded
 
+    def _raise(self, sighting: Sighting) -> None:
+        for estimate, rate in ((self._up, sighting.up), (self._down, sighting.down)):
+            if rate > estimate.level:
+                estimate.learn(rate)
+
     def _learn_own(self, plan: Plan, demand: Demand, *, late: bool) -> None:
         sighting = self.meter.harvest()
         me = plan.peers.index(self._me)
@@ -158,7 +167,7 @@ class LineBook:
             pressed=sighting.pressed,
             free=sighting.free,
             alone=sighting.alone,
-            asked=0.0 if late else up,
+            asked=0.0 if late else up,  # others may be why it was late, and bytes that had to wait are seen here
         )
         self._down.learn(sighting.down, asked=down, late=late)
         self._held.update(sighting.held)
@@ -211,7 +220,7 @@ class LineBook:
         others = [(peer, known) for peer, known in reversed(self._peers.items()) if peer != self._me]
         seen = {peer: (known.up.best, known.down.best) for peer, known in others}
         self._claims = [*self._claims, self.own][-CLAIMS_KEPT:]
-        return facts_of(self.own, seen, self._held.items(), reversed(self.meter.trips.items()))
+        return facts_of(self.own, self._shown, seen, self._held.items(), reversed(self.meter.trips.items()))
 
     def heard(self, peer: PeerId, facts: LineFacts) -> None:
         """What `peer` tells."""
@@ -226,48 +235,10 @@ class LineBook:
 
     def known(self, peers: Sequence[PeerId]) -> Known:
         """What a plan for these is to go by."""
-        told = self._told()
-        up = believed([self._witnessed(peer, told, up=True) for peer in peers])
-        down = believed([self._witnessed(peer, told, up=False) for peer in peers])
-        lines = {peer: Rates(*rates) for peer, rates in zip(peers, zip(up, down, strict=True), strict=True)}
-        if not any(rate.up or rate.down for rate in lines.values()):
-            return UNKNOWN
-        return Known(lines, self._limits(peers, lines), self._tempo.paced)
-
-    def _told(self) -> dict[bytes, list[tuple[float, float]]]:
-        told: dict[bytes, list[tuple[float, float]]] = {}
-        for witness, facts in self._facts.items():
-            for seen in facts.seen:
-                if seen.peer != mark_of(witness):
-                    told.setdefault(seen.peer, []).append((from_level(seen.up), from_level(seen.down)))
-        return told
-
-    def _witnessed(self, peer: PeerId, told: Mapping[bytes, list[tuple[float, float]]], *, up: bool) -> Witnessed:
-        column = 0 if up else 1
-        words = [word[column] for word in told.get(mark_of(peer), ())]
-        facts = self._facts.get(peer)
-        claim = self.own if peer == self._me else Rates() if facts is None else facts.own
-        known = self._peers.get(peer) or Peer()
-        proven = known.up if up else known.down
-        return Witnessed(
-            claim=claim.up if up else claim.down,
-            best=proven.best,
-            floor=proven.floor,
-            told=words,
-            trust=proven.trust,
+        sources = Sources(
+            me=self._me, own=self.own, shown=self._shown, facts=self._facts, proven=self._peers, held=self._held
         )
-
-    def _limits(self, peers: Sequence[PeerId], lines: Mapping[PeerId, Rates]) -> dict[tuple[PeerId, PeerId], int]:
-        by_mark = {mark_of(peer): peer for peer in peers}
-        said = {
-            (peer, by_mark[held.peer]): from_level(held.rate)
-            for peer in peers
-            if (facts := self._facts.get(peer)) is not None
-            for held in facts.held
-            if held.peer in by_mark
-        }
-        said |= {(self._me, peer): rate for peer, rate in self._held.items() if peer in lines}
-        return slow_pairs(said, lines)
+        return known_of(peers, sources, paced=self._tempo.paced)
 
 
 def _within(rate: float, cap: float | None) -> int:

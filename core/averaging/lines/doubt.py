@@ -21,6 +21,8 @@ SLOW: Final = 0.5
 """A pair is slow that has less than this part of what its ends carry."""
 USUAL_MOST: Final = 3.0
 """A round keeps no line busy all the time: lines carry more than whole rounds show, by what most of a group say."""
+ALIKE: Final = 1.2
+"""Limits of several lines that differ by no more than this may be the same, measured with its usual error."""
 WITNESSES: Final = 2
 """So many others must have seen a line before their word counts."""
 
@@ -67,6 +69,24 @@ def _middle(group: Sequence[Witnessed]) -> float:
     """Where nobody has shown anything: the lower middle of the words, so that one alone says nothing."""
     claims = sorted(one.claim for one in group if one.claim > 0)
     return claims[(len(claims) - 1) // 2] if len(claims) > 1 else 0.0
+
+
+def alike(rates: Sequence[int], firm: Sequence[bool]) -> tuple[int, ...]:
+    """The same, where limits that may be the same are: a plan would take chance for a reason to divide unequally.
+
+    Args:
+        rates: Bytes a second.
+        firm: Which of them are limits that have been seen; others may carry more, and stay as they are.
+    """
+    order = sorted((index for index, sure in enumerate(firm) if sure and rates[index]), key=lambda i: -rates[i])
+    found = list(rates)
+    while order:
+        group = [index for index in order if rates[index] * ALIKE >= rates[order[0]]]
+        middle = sum(rates[index] for index in group) // len(group)
+        for index in group:
+            found[index] = middle
+        order = order[len(group) :]
+    return tuple(found)
 
 
 def slow_pairs(

@@ -5,6 +5,7 @@ not at its limit offers more than it has shown, until a round shows where the li
 waits for is measured truly in the end: had it more to give, it would be asked for more.
 """
 
+import math
 from typing import Final
 
 GROWTH: Final = 2.0
@@ -25,7 +26,11 @@ IDLE_ROUNDS: Final = 8
 """After so many rounds that did not show it, what was seen is let down."""
 FADING: Final = 0.9
 STEADY: Final = 0.75
-"""Limits seen in a row that differ by no more than this are one limit, measured twice."""
+"""Limits seen in a row that differ by no more than this are one limit, measured again..."""
+AVERAGED: Final = 4
+"""... and their mean counts, of about so many."""
+LOST: Final = 0.5
+"""A round that failed takes so much of an offer, and no more: others may have been to blame."""
 
 
 class Estimate:
@@ -36,16 +41,52 @@ class Estimate:
         """What it has shown."""
         self.limited = False
         """Whether that is all that it carries."""
+        self._seen = 0
         self._growth = GROWTH
         self._hold = HOLD_FIRST
         self._passed = 0
         self._idle = 0
         self._doubtful = 0
+        self._bound = math.inf
+        self._rest = self._awaited = 1
+        self._lifted = False
 
     @property
     def offer(self) -> float:
         """What a plan may count on."""
+        return min(self._unbound, self._bound)
+
+    @property
+    def _unbound(self) -> float:
         return self.level if self.limited else self.level * self._growth
+
+    def failed(self, seen: float, *, pressed: bool) -> None:
+        """A round came to nothing, and saw less of this line than was offered: so less is offered now.
+
+        Each round that comes to its end doubles that; more and more of them are needed where the next one failed again.
+
+        Args:
+            seen: What moved in its busiest moment.
+            pressed: The line was the limit then.
+        """
+        if self._lifted:
+            self._rest = min(2 * self._rest, HOLD_MOST)
+        self._bound = seen if pressed else max(seen, LOST * self.offer)
+        self._awaited, self._lifted = self._rest, False
+
+    def _lift(self, seen: float, *, kept: bool, tested: bool) -> None:
+        """A round came to its end; `kept`: with all that was asked for, in time."""
+        if self._bound == math.inf:
+            if kept and tested:
+                self._rest, self._lifted = 1, False
+            return
+        self._bound = max(self._bound, seen)
+        self._awaited -= kept
+        if self._awaited <= 0:
+            self._bound *= 2
+            self._awaited, self._lifted = self._rest, True
+        if self._bound >= self._unbound:
+            self._bound = math.inf
 
     def learn(
         self,
@@ -68,6 +109,7 @@ class Estimate:
             late: The round took longer than its plan had said.
         """
         tested = asked >= ASKED * self.offer > 0
+        self._lift(seen, kept=not late and seen >= LACKING * asked and seen > 0, tested=tested)
         doubtful = pressed and alone and 0 < seen < LACKING * self.level
         self._doubtful = self._doubtful + 1 if doubtful else 0
         if seen > 0 and pressed and (not doubtful or self._doubtful >= DOUBTFUL):
@@ -81,9 +123,16 @@ class Estimate:
         else:
             self._wait(seen)
 
+    @property
+    def _on_trial(self) -> bool:
+        return self._growth == TRIAL and not self.limited
+
     def _limit(self, seen: float) -> None:
-        steady = self.limited and STEADY * self.level <= seen <= self.level / STEADY
-        self.level = (self.level + seen) / 2 if steady else seen
+        steady = (self.limited or self._on_trial) and STEADY * self.level <= seen <= self.level / STEADY
+        if steady and self._on_trial:
+            self._hold = min(2 * self._hold, HOLD_MOST)
+        self._seen = min(self._seen + 1, AVERAGED) if steady else 1
+        self.level += (seen - self.level) / self._seen
         self.limited = True
         self._idle = self._passed = 0
 
@@ -92,10 +141,11 @@ class Estimate:
 
         Another's line may have been to blame; then this is tried again soon.
         """
-        if self._growth == TRIAL and not self.limited:
+        if self._on_trial:
             self._hold = min(2 * self._hold, HOLD_MOST)
         self.level = seen
         self.limited = True
+        self._seen = 1
         self._idle = self._passed = 0
 
     def _rise(self, seen: float, free: float) -> None:

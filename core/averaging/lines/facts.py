@@ -60,6 +60,8 @@ class LineFacts(msgspec.Struct, frozen=True, array_like=True):
 
     own: Rates
     """What a plan may count on."""
+    shown: Rates = Rates()
+    """What of that the line has carried; 0: nobody knows."""
     packed_seen: Annotated[bytes, Meta(max_length=SEEN_MAX * SEEN_BYTES)] = b""
     packed_held: Annotated[bytes, Meta(max_length=HELD_MAX * HELD_BYTES)] = b""
     packed_trips: Annotated[bytes, Meta(max_length=TRIPS_MAX * TRIP_BYTES)] = b""
@@ -115,6 +117,7 @@ def from_trip_level(level: int) -> float:
 
 def facts_of(
     own: Rates,
+    shown: Rates,
     seen: Mapping[PeerId, tuple[float, float]],
     held: Iterable[tuple[PeerId, float]] = (),
     trips: Iterable[tuple[PeerId, float]] = (),
@@ -123,7 +126,7 @@ def facts_of(
     told = [_SEEN.pack(mark_of(peer), to_level(up), to_level(down)) for peer, (up, down) in seen.items()]
     slow = [_HELD.pack(mark_of(peer), max(1, to_level(rate))) for rate, peer in sorted((r, p) for p, r in held)]
     timed = [_TRIP.pack(mark_of(peer), to_trip_level(seconds)) for peer, seconds in trips]
-    return LineFacts(own, b"".join(told[:SEEN_MAX]), b"".join(slow[:HELD_MAX]), b"".join(timed[:TRIPS_MAX]))
+    return LineFacts(own, shown, b"".join(told[:SEEN_MAX]), b"".join(slow[:HELD_MAX]), b"".join(timed[:TRIPS_MAX]))
 
 
 def encode_facts(facts: LineFacts) -> bytes:

@@ -16,6 +16,9 @@ BEYOND: Final = 1.1
 """A plan that takes so many times what a line had shown, and what it believed of others, took the peer at its word."""
 FADING: Final = 0.9
 """What was seen counts so much less with each round."""
+GROSS: Final = 1.5
+"""A line that was taken for so many times what it then carried is doubted at once; for less, only when that happens
+twice running, for any round may be late by chance."""
 DOUBT_FIRST: Final = 4
 DOUBT_MOST: Final = 64
 
@@ -29,6 +32,8 @@ class Proven:
     doubts: int = 0
     """So many rounds in time are needed before its word counts for more than what it has shown."""
     last_doubts: int = 0
+    strikes: int = 0
+    """Rounds running that waited because they took it at its word."""
 
     def learn(self, rate: float, *, usual: float, line: float, asked: float, late: bool, trusted: bool) -> None:
         """A round is over in which it carried `rate`; the plan took it for `line` and asked for `asked`.
@@ -37,7 +42,8 @@ class Proven:
         `trusted`: the round waited because the plan took it at its word.
         """
         counted_on = line > 0 and asked >= BINDING * line
-        if trusted:
+        self.strikes = self.strikes + 1 if trusted else self.strikes if late or not counted_on else 0
+        if trusted and (self.strikes > 1 or line > GROSS * usual * rate):
             self.last_doubts = min(max(DOUBT_FIRST, 2 * self.last_doubts), DOUBT_MOST)
             self.doubts = self.last_doubts
         if late:

@@ -2,11 +2,14 @@
 
 from core.averaging.outcome import Outcome
 from core.averaging.plan import Plan
+from core.averaging.seen import Seen
 from core.averaging.topologies.exchange import Exchange
 from core.averaging.topologies.giving import Giving
 
 
-def outcome_of(plan: Plan, giving: Giving, exchange: Exchange, *, me: int, bits: bytes, seconds: float) -> Outcome:
+def outcome_of(
+    plan: Plan, giving: Giving, exchange: Exchange, *, me: int, bits: bytes, seconds: float, seen: Seen
+) -> Outcome:
     """A function of the plan and of what the means say about their contributors, but for what concerns me alone."""
     members = range(len(plan.members))
     present = [sum(lane.present(member) for lane in exchange.lanes) for member in members]
@@ -33,8 +36,8 @@ def outcome_of(plan: Plan, giving: Giving, exchange: Exchange, *, me: int, bits:
         left_out=_left_out(plan, exchange, me) if giving.samples[me] else (),
         seconds=seconds,
         payload_bytes=exchange.payload_bytes,
-        late=tuple(peer for member, peer in enumerate(peers) if exchange.blamed >> member & 1),
         bits=bits,
+        seen=seen,
     )
 
 

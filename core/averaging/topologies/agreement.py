@@ -26,10 +26,11 @@ class Agreement:
         self.commit: Commit | None = None
         """Heeded, or my own."""
         self._since = 0.0
+        self._from = 0
 
-    def take(self, commit: Commit, now: float) -> None:
-        """It counts."""
-        self.commit, self._since = commit, now
+    def take(self, commit: Commit, now: float, *, member: int) -> None:
+        """It counts, as `member` says it."""
+        self.commit, self._since, self._from = commit, now, member
 
     def heeds(self, member: int, commit: Commit, *, leads: bool, lost: int, now: float) -> bool:
         """Whether a Commit counts: the leader's does; what others pass on, once it is gone, and if it is what I hold.
@@ -49,12 +50,12 @@ class Agreement:
             return True
         if not (succession.quiet(lost, now) or (leads and succession.rank > 0)):
             return False
-        return (in_office and member == succession.awaited) or self._holds(commit)
+        return (in_office and member == succession.awaited) or self._holds(commit, member)
 
     @property
     def fulfilled(self) -> bool:
         """Whether I hold what is committed."""
-        return self.commit is not None and self._exchange.complete and self._holds(self.commit)
+        return self.commit is not None and self._exchange.complete and self._holds(self.commit, self._from)
 
     @property
     def contradicted(self) -> bool:
@@ -71,6 +72,13 @@ class Agreement:
         if self.commit is None:
             return None
         return self._since + (0.0 if self._exchange.receives else self._plan.stall_timeout_s)
+
+    def foreseen(self) -> Commit | None:
+        """The Commit that there will be if everybody says of its means what I have said; None: I said nothing."""
+        salts, seals = self._sealing.salts, self._sealing.seals
+        if not (salts and self._exchange.receives):
+            return None
+        return Commit(self._plan.round, self._succession.rank, self._exchange.versions, salts, seals)
 
     def status(self, rank: int, *, finished: bool) -> Status:
         """Where I stand, for the leader of this rank."""
@@ -89,14 +97,19 @@ class Agreement:
         )
 
     def testify(self, leadership: Leadership, now: float) -> None:
-        """I lead: where I stand, and what follows for the seals.  Mine come last: nobody waits while I make them."""
+        """I lead: where I stand, and what follows for the seals.
+
+        Mine are made once the first of the others' are here: not before these have been asked for theirs, and while
+        the rest is still at work.
+        """
         me = self._plan.leaders[leadership.rank]
         if self._exchange.complete or not leadership.settled:
             leadership.note(me, self.status(leadership.rank, finished=False), now)
         leadership.ask_for_seals()
-        if leadership.salts and leadership.unsealed == 1 << me and self._sealing.make(leadership.salts):
+        if leadership.my_turn() and self._sealing.make(leadership.salts, by=me):
             leadership.note(me, self.status(leadership.rank, finished=False), now)
         leadership.judge()
 
-    def _holds(self, commit: Commit) -> bool:
-        return commit.versions == self._exchange.versions and self._sealing.agrees(commit.salts, commit.seals)
+    def _holds(self, commit: Commit, member: int) -> bool:
+        same = commit.versions == self._exchange.versions
+        return same and self._sealing.agrees(commit.salts, commit.seals, by=member)

@@ -1,6 +1,7 @@
-"""Whom a member blames when a round has come to nothing for it."""
+"""Whom a member blames when a round has come to nothing for it, and what it remembers of one that held."""
 
 from core.averaging.plan import Plan
+from core.averaging.seen import Seen
 from core.averaging.topologies.exchange import Exchange
 from core.averaging.topologies.leadership import Leadership
 from core.base.ids import PeerId
@@ -52,4 +53,21 @@ class Blame:
         found &= ~(1 << self._me)
         if self._nobody or found.bit_count() > max(1, others // 2):
             return ()
-        return tuple(peer for member, peer in enumerate(self._plan.peers) if found >> member & 1)
+        return self._peers(found)
+
+    def seen(self, exchange: Exchange, leadership: Leadership | None) -> Seen:
+        """The round holds: what I have seen of the others."""
+        seen = {
+            "late": exchange.blamed,
+            "gone": exchange.gone,
+            "behind": exchange.behind,
+            "slow": exchange.slow,
+        }
+        if leadership is not None:
+            said = leadership.said
+            seen["slow"] |= leadership.overtime.slow
+            seen |= {"differed": said.differed, "doubtful": said.doubtful}
+        return Seen(**{kind: self._peers(members) for kind, members in seen.items()})
+
+    def _peers(self, members: int) -> tuple[PeerId, ...]:
+        return tuple(peer for member, peer in enumerate(self._plan.peers) if members >> member & 1)

@@ -39,14 +39,16 @@ from core.averaging.messages import (
     Tally,
     from_bits,
 )
-from core.averaging.outcome import RoundFailed, RoundFinished
+from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
 from core.averaging.plan import Plan
+from core.averaging.seen import NOTHING, Remembered, Seen
 from core.averaging.topologies.account import outcome_of
 from core.averaging.topologies.agreement import Agreement
 from core.averaging.topologies.blame import Blame
 from core.averaging.topologies.exchange import Exchange
 from core.averaging.topologies.giving import Giving
 from core.averaging.topologies.leadership import Leadership
+from core.averaging.topologies.overtime import Overtime
 from core.averaging.topologies.sealing import Sealing, plan_name
 from core.averaging.topologies.succession import Succession
 from core.averaging.topologies.vectors import Vectors, check_vectors
@@ -78,6 +80,7 @@ class Butterfly:
         layout: Sizes of the tensors in the vector, in order; codecs that treat them differently need it.
         carry: Carries what the codec loses from round to round.
         secret: Bytes that nobody can guess: others may not foresee under which key means are compared.
+        remembered: With whom I have less patience.
 
     Raises:
         ValueError: a vector that is missing or of the wrong shape or type, or a plan without me.
@@ -94,6 +97,7 @@ class Butterfly:
         layout: Sequence[int] = (),
         carry: Carry | None = None,
         secret: bytes = b"",
+        remembered: Remembered = NOTHING,
     ) -> None:
         check_vectors(plan, me, contribution=contribution, result=result)
         self.plan = plan
@@ -105,7 +109,18 @@ class Butterfly:
         codec = codec_of(plan.codec, layout)
         vectors = Vectors(plan, contribution=contribution, result=result, codec=codec, carry=carry)
         self._name = plan_name(plan)
-        self._exchange = Exchange(plan, self._me, name=self._name, giving=self._giving, vectors=vectors, trace=trace)
+        self._hurried = sum(1 << self._index[peer] for peer in remembered.hurried)
+        self._unheeded = sum(1 << self._index[peer] for peer in remembered.unheeded)
+        self._exchange = Exchange(
+            plan,
+            self._me,
+            name=self._name,
+            giving=self._giving,
+            vectors=vectors,
+            trace=trace,
+            hurried=self._hurried,
+            usual=remembered.usual,
+        )
         self._succession = Succession(plan)
         self._sealing = Sealing(plan, self._name, self._me, exchange=self._exchange, secret=secret)
         self._started_at = 0.0
@@ -135,6 +150,15 @@ class Butterfly:
         self._blame.nobody()
         return self._fail("this computer left the round")
 
+    def unheard(self) -> Outcome | None:
+        """I have failed: what the others have come to, if what has not reached me is only the Commit."""
+        word = self._agreement.foreseen() if self._state == _FAILED else None
+        return None if word is None else self._outcome(word, seconds=0.0, seen=Seen())
+
+    def settle(self) -> None:
+        """It was: what the codec has lost is carried on, as by all who have finished."""
+        self._exchange.settle()
+
     def concerns(self, round_id: bytes) -> bool:
         """Whether words of the round with this id are for it."""
         return round_id == self.plan.round
@@ -144,7 +168,7 @@ class Butterfly:
         """When to be woken with a Tick, unix seconds."""
         if self._state != _RUNNING:
             return None
-        control = self._succession.deadline if self._leadership is None else self._leadership.order_at
+        control = self._succession.deadline if self._leadership is None else self._leadership.deadline
         return earliest(self._ends_at, control, self._exchange.deadline, self._agreement.patient_until)
 
     @property
@@ -188,7 +212,7 @@ class Butterfly:
             self._trace.mark("averaging.drop.foreign")
             return []
         if self._state == _FAILED:
-            return []
+            return self._hear_late(member, message, now)
         if self._leadership is not None:
             self._leadership.heard(member, now)
         if member == self._succession.awaited:
@@ -217,6 +241,8 @@ class Butterfly:
                 return self._on_status(member, message, now)
             case Commit():
                 return self._on_commit(member, message, now)
+            case Leaving() if self._state == _FINISHED and not self._lost >> member & 1:
+                return [*self._lose(member, now), *self._tell_commit(member)]
             case Leaving():
                 return self._lose(member, now)
             case Stalled():
@@ -245,7 +271,7 @@ class Butterfly:
             outputs += self._exchange.assign(order.versions, order.reducers, live, now=now)
             outputs += self._complain(self._exchange.orphans(self._lost | ~live))
             if order.salts and order.versions == self._exchange.versions:
-                self._sealing.make(order.salts)
+                self._sealing.make(order.salts, by=member)
         status = self._status(order.rank)
         self._reported = (order.rank, status.versions) if status.complete else None
         return [*outputs, Send(self._peers[member], status)]
@@ -259,9 +285,13 @@ class Butterfly:
     def _on_status(self, member: int, status: Status, now: float) -> Outputs:
         if self._leadership is not None:
             self._leadership.note(member, status, now)
-        elif self._state == _FINISHED and self._agreement.commit is not None and not status.committed:
-            return [Send(self._peers[member], self._agreement.commit)]
+        elif self._state == _FINISHED and not status.committed:
+            return self._tell_commit(member)
         return []
+
+    def _tell_commit(self, member: int) -> Outputs:
+        commit = self._agreement.commit
+        return [] if commit is None else [Send(self._peers[member], commit)]
 
     def _on_commit(self, member: int, commit: Commit, now: float) -> Outputs:
         leads = self._leadership is not None
@@ -271,8 +301,17 @@ class Butterfly:
             return []
         if leads:  # my predecessor's, in whose name nobody listens to me
             commit = msgspec.structs.replace(commit, rank=self._succession.rank)
-        self._agreement.take(commit, now)
+        self._agreement.take(commit, now, member=member)
         return self._to_others(commit) if leads else []
+
+    def _hear_late(self, member: int, word: RoundMessage, now: float) -> Outputs:
+        """I have given up: what I hold may have been committed all the same."""
+        agreement = self._agreement
+        if isinstance(word, Commit) and agreement.heeds(member, word, leads=False, lost=self._lost, now=now):
+            agreement.take(word, now, member=member)
+            if agreement.fulfilled:
+                self.settle()
+        return []
 
     def _astray(self, member: int, now: float) -> Outputs:
         """`member` goes by another plan: we have nothing to do with each other."""
@@ -342,6 +381,13 @@ class Butterfly:
             settled=self._succession.rank == 0,
             now=now,
             trace=self._trace,
+            overtime=Overtime(
+                self.plan,
+                planned_s=0.0 if self._succession.rank else self._exchange.planned_s,
+                began_at=self._started_at,
+                hurried=self._hurried,
+            ),
+            unheeded=self._unheeded,
         )
 
     def _complain(self, shares: Sequence[tuple[int, int]]) -> Outputs:
@@ -393,9 +439,12 @@ class Butterfly:
                 outputs += self._exchange.assign(leadership.versions, leadership.reducers, leadership.live, now=now)
                 outputs += self._complain(self._exchange.orphans(self._lost | ~leadership.live))
             self._agreement.testify(leadership, now)
-        if leadership.may_commit and self._agreement.commit is None:
+        commits = leadership.may_commit and self._agreement.commit is None
+        if commits and now >= leadership.order_at and leadership.live.bit_count() < len(self._peers):
+            outputs += self._to_others(leadership.order(now))  # whoever is excluded is to know that first
+        if commits:
             commit = leadership.commit()
-            self._agreement.take(commit, now)
+            self._agreement.take(commit, now, member=self._me)
             outputs += self._to_others(commit)
         if now >= leadership.order_at:
             outputs += self._to_others(leadership.order(now))
@@ -423,9 +472,18 @@ class Butterfly:
     def _finish(self, now: float) -> RoundFinished:
         assert self._agreement.commit is not None
         self._state = _FINISHED
+        seen = self._blame.seen(self._exchange, self._leadership)
         self._leadership = None
         self._exchange.settle()
-        bits = self._sealing.bits(self._agreement.commit)
-        seconds = now - self._started_at
-        outcome = outcome_of(self.plan, self._giving, self._exchange, me=self._me, bits=bits, seconds=seconds)
-        return RoundFinished(outcome)
+        return RoundFinished(self._outcome(self._agreement.commit, seconds=now - self._started_at, seen=seen))
+
+    def _outcome(self, commit: Commit, *, seconds: float, seen: Seen) -> Outcome:
+        return outcome_of(
+            self.plan,
+            self._giving,
+            self._exchange,
+            me=self._me,
+            bits=self._sealing.bits(commit),
+            seconds=seconds,
+            seen=seen,
+        )

@@ -13,11 +13,12 @@ from core.averaging.topologies.giving import Giving
 from core.averaging.topologies.laggards import REDUCERS_FROM, SENDERS_FROM, Laggards
 from core.averaging.topologies.lane import Lane
 from core.averaging.topologies.outflow import Outflow
+from core.averaging.topologies.overtime import SLOWER, Overtime
 from core.averaging.topologies.reducer import Answer, Reducer
 from core.averaging.topologies.repeater import Repeater
 from core.averaging.topologies.tallies import Tallies
 from core.averaging.topologies.vectors import Vectors
-from core.averaging.topologies.windows import pace_s, schedule_s, windows_of
+from core.averaging.topologies.windows import pace_s, planned_s, schedule_s, windows_of
 from core.base.machine import Send, earliest
 from core.base.problems import RemoteProblem
 from core.base.trace import Trace
@@ -26,8 +27,6 @@ Sends = list[Send[Open | Part | Mean | Tally]]
 ReducerStep = Callable[[Reducer | Repeater], list[Answer]]
 REDUCER_PATIENCE: Final = 2.0
 """A reducer is given so many times a sender's patience: it may itself have waited one for a sender."""
-SLOWER: Final = 2.0
-"""A line may be slower than the plan takes it to be by this factor before somebody is overdue for it."""
 
 
 class Exchange:
@@ -43,9 +42,22 @@ class Exchange:
         giving: Who gives what.
         vectors: Contribution, result and codec.
         trace: Where misuse is marked.
+        hurried: See `Overtime`.
+        usual: See `Remembered`.
     """
 
-    def __init__(self, plan: Plan, me: int, *, name: bytes, giving: Giving, vectors: Vectors, trace: Trace) -> None:
+    def __init__(  # noqa: PLR0913 - all of it is the round's own context, fixed at birth
+        self,
+        plan: Plan,
+        me: int,
+        *,
+        name: bytes,
+        giving: Giving,
+        vectors: Vectors,
+        trace: Trace,
+        hurried: int = 0,
+        usual: float = 1.0,
+    ) -> None:
         self._plan = plan
         self._name = name
         self._me = me
@@ -74,6 +86,12 @@ class Exchange:
         self._slow_means = self._slow_parts = Laggards(0.0, plan.round_timeout_s)
         self.blamed = 0
         """Reducers of which I have complained, as long as they were there (bits)."""
+        self.gone = 0
+        """Reducers whose link has ended before all their means were here (bits)."""
+        self._hurried = hurried
+        self.planned_s = usual * planned_s(plan, vectors.codec)
+        """How long the plan's lines say the round takes, as rounds usually go; 0: it knows none."""
+        self._overtime = self._late_means = Overtime(plan, planned_s=0.0, began_at=0.0)
         self.payload_bytes = 0
 
     @property
@@ -95,6 +113,16 @@ class Exchange:
     def lacking(self) -> int:
         """How many means have not come yet."""
         return sum(lane.left for lane in self.lanes)
+
+    @property
+    def slow(self) -> int:
+        """Senders for whom my share has waited too long (bits); not who was hurried."""
+        return self._overtime.slow
+
+    @property
+    def behind(self) -> int:
+        """Reducers whose means came too late (bits)."""
+        return self._late_means.slow
 
     @property
     def held_shares(self) -> frozenset[int]:
@@ -131,6 +159,8 @@ class Exchange:
         """Begin the shares that the plan gives me, and tell everybody."""
         self._slow_means = Laggards(now, self._plan.round_timeout_s)
         self._slow_parts = Laggards(now, self._plan.round_timeout_s)
+        self._overtime = Overtime(self._plan, planned_s=self.planned_s, began_at=now, hurried=self._hurried)
+        self._late_means = Overtime(self._plan, planned_s=self.planned_s, began_at=now)
         for lane in self.lanes:
             lane.progress_at = now
         if self._plan.chunks[self._me]:
@@ -187,6 +217,7 @@ class Exchange:
         if lane.has(chunk):
             self._trace.mark("averaging.drop.duplicate")
             return []
+        self._count_means(now)
         result = self._vectors.mean(share, chunk)
         try:
             self._vectors.codec.decode_into(message.payload, result, self._vectors.span(share, chunk).start)
@@ -233,6 +264,7 @@ class Exchange:
         """Nothing more will come from `member`: its remaining parts are missing."""
         for lane in self.lanes:
             if lane.reducer == member:
+                self.gone |= 0 if lane.complete else 1 << member
                 self._outflow.answered(lane.give_up())
         return self._each_reducer(lambda reducer: reducer.drop(member, now), now) + self._send_parts(now)
 
@@ -250,11 +282,12 @@ class Exchange:
         As good as stalled is what would not be done by the end of the round, if it went on so.
         """
         self._looks = True
+        self._count_means(now)
         outputs = self._leave_behind(now)
         for share, reducer in list(self._reducers.items()):
             for member in reducer.overdue(now):
                 self._trace.mark("averaging.sender_stalled")
-                outputs += self._spread(share, reducer.drop(member, now), now)
+                outputs += self._leave(share, reducer, member, now)
         look, late = self._slow_means.look(
             now, lambda: {(s, lane.version): lane.left for s, lane in enumerate(self.lanes) if self._waits(lane)}
         )
@@ -277,8 +310,12 @@ class Exchange:
             if look >= SENDERS_FROM and (share, self.lanes[share].version) in late:
                 for member in slow:
                     self._trace.mark("averaging.sender_too_slow")
-                    outputs += self._spread(share, reducer.drop(member, now), now)
+                    outputs += self._leave(share, reducer, member, now)
         return outputs
+
+    def _leave(self, share: int, reducer: Reducer | Repeater, member: int, now: float) -> Sends:
+        self._overtime.left([member], now)
+        return self._spread(share, reducer.drop(member, now), now)
 
     @property
     def deadline(self) -> float | None:
@@ -292,6 +329,18 @@ class Exchange:
         return earliest(self._wake_at, self._outflow.again_at)
 
     # --- inside ---
+
+    def _count_means(self, now: float) -> None:
+        """Before it changes for whose means I wait.
+
+        As long as I wait for senders myself, so may other reducers; and no plan knows how long a share takes anew.
+        """
+        if not self._late_means.over(now):
+            return
+        excused = not all(reducer.complete for reducer in self._reducers.values()) or any(self.versions)
+        awaited = () if excused else {lane.reducer for lane in self.lanes if self._waits(lane)}
+        others = sum(1 for share, lane in enumerate(self.lanes) if lane.count and share != self._me)
+        self._late_means.count(awaited, now, of=others)
 
     def _due_at(self, share: int) -> float:
         return self.lanes[share].progress_at + REDUCER_PATIENCE * self._patience_s[share]
@@ -349,6 +398,7 @@ class Exchange:
             vectors=self._vectors,
             window=self._windows[share],
             patience_s=self._patience_s[share],
+            overtime=Overtime(self._plan, planned_s=0.0, began_at=now) if self.lanes[share].version else self._overtime,
             trace=self._trace,
             now=now,
         )

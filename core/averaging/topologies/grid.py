@@ -36,6 +36,7 @@ from core.averaging.groups.words import (
 from core.averaging.messages import Leaving, RoundMessage
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
 from core.averaging.plan import Plan
+from core.averaging.seen import NOTHING, Remembered, Seen
 from core.averaging.topologies.butterfly import Butterfly
 from core.averaging.topologies.standing import FAILED, FINISHED, RUNNING, WAITING, Standing, Vector, Words
 from core.base.ids import PeerId
@@ -71,6 +72,7 @@ class Grid:
         layout: Sequence[int] = (),
         carry: Carry | None = None,
         secret: bytes = b"",
+        remembered: Remembered = NOTHING,
     ) -> None:
         if contribution is None or result is None or carry is not None:
             raise ValueError("a grid is for peers that have vectors, and for codecs that need no feedback")
@@ -86,6 +88,8 @@ class Grid:
         self._trace = trace
         self._layout = tuple(layout)
         self._secret = secret
+        self._remembered = remembered
+        self._seen = Seen()
         self._result = self._mean = result
         self._standing = Standing(plan, self._index[me], contribution)
         self._started_at = 0.0
@@ -224,6 +228,7 @@ class Grid:
             trace=self._trace,
             layout=self._layout,
             secret=self._secret,
+            remembered=self._remembered.among(plan.peers),
         )
         self._rounds[plan.round] = butterfly
         outputs = self._take(butterfly, butterfly.start(now), now)
@@ -245,6 +250,7 @@ class Grid:
                     self._visited.append(round_id)
                 case RoundFinished(outcome=outcome) if round_id == self._mine:
                     self._payload_bytes += outcome.payload_bytes
+                    self._seen = self._seen.with_(outcome.seen)
                     followed += self._ended(outcome, now)
                 case RoundFailed() if round_id == self._mine and self._standing.state == RUNNING:
                     first = self._standing.convening is None
@@ -324,14 +330,15 @@ class Grid:
         if total and 2 * holding.samples <= total:
             return self._fail("too few contributions are left", now)
         self._standing.state = FINISHED
-        seconds = now - self._started_at
-        return [
-            RoundFinished(
-                outcome_of(
-                    self.plan, holding, left_out=self._left_out, seconds=seconds, payload_bytes=self._payload_bytes
-                )
-            )
-        ]
+        outcome = outcome_of(
+            self.plan,
+            holding,
+            left_out=self._left_out,
+            seconds=now - self._started_at,
+            payload_bytes=self._payload_bytes,
+            seen=self._seen,
+        )
+        return [RoundFinished(outcome)]
 
     def _fail(self, reason: str, now: float, *, suspects: tuple[PeerId, ...] = ()) -> Outputs:
         self._standing.state = FAILED

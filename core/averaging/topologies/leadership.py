@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from core.averaging.messages import VERSION_MAX, Commit, Order, Status, from_bits, to_bits
 from core.averaging.plan import Plan
 from core.averaging.topologies.complaints import Complaints
+from core.averaging.topologies.overtime import Overtime
 from core.averaging.topologies.testimony import Testimony, bits_of
 from core.averaging.topologies.waiting import Waiting
 from core.base.trace import Trace
@@ -43,6 +44,8 @@ class Leadership:
         settled: False after a takeover: the versions are to be asked for first.
         now: When it began to lead, unix seconds.
         trace: Where misuse is marked.
+        overtime: Counts for whom the others wait at the end.
+        unheeded: See `Testimony`.
     """
 
     plan: Plan
@@ -53,10 +56,13 @@ class Leadership:
     settled: bool
     now: float
     trace: Trace
+    overtime: Overtime
+    unheeded: int = 0
     order_at: float = 0.0
     """When the next order is to be sent; at once after a change, else as a heartbeat."""
     suspects: int = 0
     """Reducers whose means differed, and members that let the others wait (bits)."""
+    said: Testimony = field(init=False)
     _number: int = 0
     _passed_on: int = 0
     _pinned: bool = False
@@ -66,8 +72,7 @@ class Leadership:
     _heard_at: list[float] = field(default_factory=list)
     _blamed: list[int] = field(default_factory=list)
     _overslept_at: float | None = None
-    _waiting: Waiting = field(default_factory=Waiting)
-    _said: Testimony = field(init=False)
+    _waiting: Waiting = field(init=False)
     _complaints: Complaints = field(init=False)
 
     def __post_init__(self) -> None:
@@ -76,27 +81,33 @@ class Leadership:
         self._passed_on = 0 if self.settled else -1
         self.order_at = self.now + self.plan.stall_timeout_s / HEARTBEATS
         self._blamed = [0] * members
-        self._said = Testimony(self.plan, self._me)
+        self._waiting = Waiting(self.overtime, of=members - 1)
+        self.said = Testimony(self.plan, self._me, unheeded=self.unheeded)
         self._complaints = Complaints(self.plan, self._me)
 
     @property
     def salts(self) -> tuple[bytes, ...]:
         """Everybody is complete, and these are their salts; none while not."""
-        return self._said.salts
+        return self.said.salts
 
     @property
     def unsealed(self) -> int:
         """Who is in, needs the means, and has not said what they are (bits)."""
-        return self._said.unsealed(self.live)
+        return self.said.unsealed(self.live)
+
+    def my_turn(self) -> bool:
+        """Whether I am to say what my means are: my question is on its way, and I have not."""
+        mine = self.unsealed & 1 << self._me
+        return bool(self.salts and mine) and (self.said.begun or self.unsealed == mine)
 
     @property
     def may_commit(self) -> bool:
         """Whether everybody who is in and needs the means holds the same ones, and they are enough."""
-        return self._all_have_said and self._all_complete and len(set(self._said.opinions(self.live))) <= 1
+        return self._all_have_said and self._all_complete and len(set(self.said.opinions(self.live))) <= 1
 
     def commit(self) -> Commit:
         """When the round may be committed: what all say their means are."""
-        seals = next(iter(self._said.opinions(self.live)), ())
+        seals = next(iter(self.said.opinions(self.live)), ())
         return Commit(self.plan.round, self.rank, tuple(self.versions), self.salts, seals)
 
     @property
@@ -126,7 +137,7 @@ class Leadership:
     def incomplete(self) -> list[int]:
         """Who is in and not done, although it needs the means; my own seals can always be made."""
         unsealed = self.unsealed & ~(1 << self._me) if self.salts else 0
-        undone = self.live & self._said.receivers & ~self._complete | unsealed
+        undone = self.live & self.said.receivers & ~self._complete | unsealed
         return [m for m in self.members() if undone >> m & 1]
 
     @property
@@ -135,12 +146,24 @@ class Leadership:
 
     def blocking(self, now: float) -> list[int]:
         """Who lets all others wait without getting on, or for much longer than these have taken."""
+        self._waiting.begin(self._awaited, now)
+        found = self._waiting.too_long(now, began_at=self.now, patience_s=self.plan.stall_timeout_s)
+        self.suspects |= bits_of(found)
+        self.overtime.left(found, now)
+        return found
+
+    @property
+    def _awaited(self) -> list[int] | None:
+        """For whom all others wait; None: not enough of the others are done."""
         undone = self.incomplete()
         others = self.live & ~bits_of(undone)
-        rest = undone if self.settled and self._me not in undone and quorum(self.plan, others) else None
-        found = self._waiting.too_long(rest, now, began_at=self.now, patience_s=self.plan.stall_timeout_s)
-        self.suspects |= bits_of(found)
-        return found
+        return undone if self.settled and self._me not in undone and quorum(self.plan, others) else None
+
+    @property
+    def deadline(self) -> float:
+        """When to send the next order, or to go on without somebody."""
+        left_at = self._waiting.deadline
+        return self.order_at if left_at is None else min(self.order_at, left_at)
 
     def exclude(self, members: Iterable[int]) -> None:
         """Go on without `members`.  Their shares move when somebody who needs them complains."""
@@ -164,8 +187,9 @@ class Leadership:
             self.live &= from_bits(status.live) | bit
         current = status.complete and list(status.versions) == self.versions
         self._complete = self._complete | bit if current else self._complete & ~bit
-        self._said.note(member, status, current=current)
+        self.said.note(member, status, current=current)
         self._settle()
+        self._waiting.begin(self._awaited, now)
         if self.settled and current:
             for share in self._complaints.open(self.versions, self.live & ~self._complete):
                 self._answer(share)
@@ -173,14 +197,14 @@ class Leadership:
     def ask_for_seals(self) -> None:
         """Once everybody is complete: make the key, and ask what they hold."""
         if not self.salts and self._all_complete:
-            self._ask(self._said.all_salts())
+            self._ask(self.said.all_salts())
 
     def judge(self) -> None:
         """When all have said what their means are, and not the same: see `Testimony.judge`."""
-        if not self._all_have_said or len(set(self._said.opinions(self.live))) <= 1:
+        if not self._all_have_said or len(set(self.said.opinions(self.live))) <= 1:
             return
         self.trace.mark("averaging.means_differ")
-        liars, shares = self._said.judge(self.live, self.reducers, pinned=self._pinned)
+        liars, shares = self.said.judge(self.live, self.reducers, pinned=self._pinned)
         self.suspects |= bits_of({*liars, *(self.reducers[share] for share in shares)})
         self.exclude(liars)
         for share in shares:
@@ -223,7 +247,7 @@ class Leadership:
 
     def _begin_anew(self) -> None:
         self._complete = 0
-        self._said.forget()
+        self.said.forget()
         self._waiting.restart()
 
     def changed(self, now: float) -> bool:
@@ -269,14 +293,14 @@ class Leadership:
 
     @property
     def _all_complete(self) -> bool:
-        return self.settled and not self.live & self._said.receivers & ~self._complete and quorum(self.plan, self.live)
+        return self.settled and not self.live & self.said.receivers & ~self._complete and quorum(self.plan, self.live)
 
     @property
     def _all_have_said(self) -> bool:
         return bool(self.salts) and not self.unsealed
 
     def _ask(self, salts: tuple[bytes, ...]) -> None:
-        self._said.ask(salts)
+        self.said.ask(salts)
         self._waiting.restart()
         self._number += 1
 
@@ -304,5 +328,5 @@ class Leadership:
         self._complete = self._reported & self.live & ~lacking
         self._pinned = quorum(self.plan, (1 << len(self.plan.members)) - 1 & ~lacking)
         holders = [m for m in self.members() if self._complete >> m & 1]
-        if self._all_complete and (salts := self._said.earlier(self.live, holders)):
+        if self._all_complete and (salts := self.said.earlier(self.live, holders)):
             self._ask(salts)

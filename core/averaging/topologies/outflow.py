@@ -4,13 +4,19 @@ Where the plan says how long the round takes, parts leave evenly over that time.
 give each of them the same, while the plan gives each its own; as long as nobody sends more than the plan has him send
 at that time, there is room for all of them, and the difference does not matter.  A part's time is one part's length
 before its middle's, since it has yet to arrive and to be answered; but none overtakes those whose middle is earlier.
+Members take turns within each part's length: sent at one moment, everybody's parts of the largest share fill its
+reducer's line for some time, and whoever has something else for that reducer cannot use his own line meanwhile.
 """
 
 import math
 from collections.abc import Iterator, Sequence
 from heapq import heappop, heappush
+from typing import Final
 
 from core.averaging.topologies.lane import Lane
+
+TURNS_PART: Final = 1 / 10
+"""Turns take no longer than this part of the round, however long a part's length is."""
 
 
 class Outflow:
@@ -41,7 +47,9 @@ class Outflow:
         lane = self._lanes[share]
         if share not in self._queued and lane.due is not None:
             self._queued.add(share)
-            heappush(self._queue, (lane.progress, (share - self._me) % len(self._lanes), share))
+            turn = (share - self._me) % len(self._lanes)
+            early = turn / len(self._lanes) * min(TURNS_PART, 1 / lane.count) if self._seconds else 0.0
+            heappush(self._queue, (lane.progress - early, turn, share))
 
     def answered(self, parts: int) -> None:
         """So many parts are unanswered no longer."""

@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 from core.averaging.aggregators import WeightedMean, all_finite
 from core.averaging.plan import Plan
 from core.averaging.topologies.giving import Giving
+from core.averaging.topologies.overtime import Overtime
 from core.averaging.topologies.vectors import Vectors
+from core.base.machine import earliest
 from core.base.problems import RemoteProblem
 from core.base.trace import Trace
 
@@ -56,6 +58,7 @@ class Reducer:
         vectors: Contribution, result and codec.
         window: Chunks that a sender may be ahead of the first one not reduced.
         patience_s: How long a sender may let the share wait.
+        overtime: Counts for whom the share waits.
         trace: Where misuse is marked.
         now: Unix seconds.
     """
@@ -71,6 +74,7 @@ class Reducer:
         vectors: Vectors,
         window: int,
         patience_s: float,
+        overtime: Overtime,
         trace: Trace,
         now: float,
     ) -> None:
@@ -81,6 +85,7 @@ class Reducer:
         self._vectors = vectors
         self._window = window
         self._patience_s = patience_s
+        self._overtime = overtime
         self._trace = trace
         self._audience = live & giving.receivers & ~(1 << me)
         self._senders = live & giving.givers & ~(1 << me)
@@ -117,6 +122,7 @@ class Reducer:
 
     def take(self, member: int, chunk: int, payload: memoryview, *, now: float) -> list[Answer]:
         """A part arrived from `member`; say what can be sent now.  `chunk` is within the share."""
+        self._count(now)
         bit = 1 << member
         if self._contributors[chunk] is not None:
             return self._answer_late(chunk, bit)
@@ -147,6 +153,7 @@ class Reducer:
         bit = 1 << member
         if not self._senders & bit:
             return []
+        self._count(now)
         self._senders &= ~bit
         return self._go_on(now)
 
@@ -159,7 +166,10 @@ class Reducer:
 
     def overdue(self, now: float) -> list[int]:
         """Senders whose part of the first open chunk has been missing for too long."""
-        return [member for member in self._awaited() if self._due_at(member) <= now]
+        self._count(now)
+        awaited = self._awaited()
+        left = self._overtime.to_leave(awaited, now, of=self._senders.bit_count())
+        return sorted({*left, *(member for member in awaited if self._due_at(member) <= now)})
 
     def hold_ups(self) -> list[int]:
         """Whose part came last in many of the chunks since this was asked before; never more than half of the members.
@@ -173,9 +183,16 @@ class Reducer:
     @property
     def deadline(self) -> float | None:
         """When the next sender will be overdue."""
-        return min((self._due_at(member) for member in self._awaited()), default=None)
+        awaited = self._awaited()
+        due_at = min((self._due_at(member) for member in awaited), default=None)
+        return earliest(due_at, self._overtime.left_at(awaited, of=self._senders.bit_count()))
 
     # --- inside ---
+
+    def _count(self, now: float) -> None:
+        """Before it changes for whom the share waits."""
+        if self._overtime.over(now):
+            self._overtime.count(self._awaited(), now, of=self._senders.bit_count())
 
     def _awaited(self) -> list[int]:
         if self.complete:

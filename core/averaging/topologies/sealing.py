@@ -7,6 +7,7 @@ travelled, and two vectors that differ have the same tag with a probability belo
 would let a reducer choose two means of one name; a cryptographic hash costs ten times as much.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 
 import msgspec
@@ -20,8 +21,10 @@ from core.base.content import digest
 from core.base.ids import hashed_key
 
 VERSION_BYTES = 4
-TIMES_MAX = 64
-"""Seals made in one round at most: who asks again and again costs no more than that."""
+TIMES_MAX = 16
+"""Seals made in one round at most for each that asks: more is nobody's right, and nobody uses up what is another's."""
+_Made = tuple[tuple[int, ...], tuple[bytes, ...], tuple[bytes, ...]]
+"""Versions, salts, seals."""
 
 
 def plan_name(plan: Plan) -> bytes:
@@ -46,8 +49,8 @@ class Sealing:
         self._me = me
         self._exchange = exchange
         self._secret = secret
-        self._times = 0
-        self._made: tuple[tuple[int, ...], tuple[bytes, ...], tuple[bytes, ...]] | None = None
+        self._times: Counter[int] = Counter()
+        self._made: _Made | None = None
 
     @property
     def salt(self) -> bytes:
@@ -66,31 +69,51 @@ class Sealing:
         """What I have sealed them with."""
         return self._made[2] if self._made is not None and self.salts else ()
 
-    def make(self, salts: Sequence[bytes]) -> bool:
-        """Seal what I hold; False: it is not complete, or my salt is not among these, so that I trust none."""
-        if len(salts) != len(self._plan.members) or not self._exchange.complete:
-            return False
-        if self._exchange.receives and salts[self._me] != self._salt():
-            return False
-        if self.salts != tuple(salts):
-            if self._times >= TIMES_MAX:
-                return False
-            self._times += 1
-            versions = self._exchange.versions
-            self._made = (versions, tuple(salts), self._seal(self._key(versions, salts)))
-        return True
+    def make(self, salts: Sequence[bytes], *, by: int) -> bool:
+        """Seal what I hold; False: it is not complete, or my salt is not among these, so that I trust none.
 
-    def agrees(self, salts: Sequence[bytes], seals: Sequence[bytes]) -> bool:
-        """Whether these seals say that others hold what I do."""
-        if not self.make(salts) or len(seals) != len(self.seals):
+        Who needs no means has no salt: one that is there all the same is chosen to give the round another name.
+
+        Args:
+            salts: One for each member.
+            by: Who asks for it.
+        """
+        made = self._made_of(salts, by)
+        self._made = made or self._made
+        return made is not None
+
+    def agrees(self, salts: Sequence[bytes], seals: Sequence[bytes], *, by: int) -> bool:
+        """Whether these seals say that others hold what I do; and nothing of shares that have no chunks."""
+        made = self._made_of(salts, by)
+        if made is None or len(seals) != len(made[2]):
             return False
-        return all(mine in {b"", other} for mine, other in zip(self.seals, seals, strict=True))
+        unknown = {share for share, count in enumerate(self._plan.chunks) if count} - self._exchange.held_shares
+        pairs = zip(made[2], seals, strict=True)
+        if not all(one == other or share in unknown for share, (one, other) in enumerate(pairs)):
+            return False
+        self._made = made
+        return True
 
     def bits(self, commit: Commit) -> bytes:
         """32 bytes for the round's fingerprint: the plan, and what all have said."""
         return hashed_key(b"bits", self._name, *commit.salts, *commit.seals)
 
     # --- inside ---
+
+    def _made_of(self, salts: Sequence[bytes], by: int) -> _Made | None:
+        if len(salts) != len(self._plan.members) or not self._exchange.complete:
+            return None
+        if any(salt and not member.receives for salt, member in zip(salts, self._plan.members, strict=True)):
+            return None
+        if self._exchange.receives and salts[self._me] != self._salt():
+            return None
+        if self.salts == tuple(salts):
+            return self._made
+        if self._times[by] >= TIMES_MAX:
+            return None
+        self._times[by] += 1
+        versions = self._exchange.versions
+        return versions, tuple(salts), self._seal(self._key(versions, salts))
 
     def _salt(self) -> bytes:
         parts = (self._secret, self._name, self._me.to_bytes(2, "big"))

@@ -2,6 +2,8 @@
 
 from collections import Counter
 from collections.abc import Container, Iterable, Sequence
+from functools import reduce
+from operator import or_
 
 from core.averaging.messages import Status
 from core.averaging.plan import Plan
@@ -20,9 +22,10 @@ class Testimony:
     Args:
         plan: The round's plan.
         me: Index of the leader, whose word counts where as many say one thing as another.
+        unheeded: For whose word alone nothing is made anew, because of earlier rounds (bits).
     """
 
-    def __init__(self, plan: Plan, me: int) -> None:
+    def __init__(self, plan: Plan, me: int, *, unheeded: int = 0) -> None:
         self._plan = plan
         self._me = me
         self.receivers = bits_of(m for m, member in enumerate(plan.members) if member.receives)
@@ -32,7 +35,11 @@ class Testimony:
         self._told: dict[int, bytes] = {}
         self._earlier: dict[int, tuple[bytes, ...]] = {}
         self._seals: dict[int, Seals] = {}
-        self._differed = 0
+        self._unheeded = unheeded
+        self._apart = 0
+        self._doubted: dict[int, int] = {}
+        self.differed = 0
+        """Who was heeded and says, with few others, that it holds other means."""
 
     def forget(self) -> None:
         """Some means are made anew."""
@@ -45,15 +52,21 @@ class Testimony:
 
     def note(self, member: int, status: Status, *, current: bool) -> None:
         """A member's word; `current`: it holds complete what is to be committed."""
-        self._told[member] = status.salt
+        self._told[member] = status.salt if self.receivers >> member & 1 else b""
         self._earlier[member] = status.salts
         sealed = current and bool(self.salts) and status.salts == self.salts
         if sealed and len(status.seals) == len(self._plan.chunks):
-            self._seals.setdefault(member, status.seals)
+            pairs = zip(status.seals, self._plan.chunks, strict=True)
+            self._seals.setdefault(member, tuple(seal if chunks else b"" for seal, chunks in pairs))
 
     def unsealed(self, live: int) -> int:
         """Who of these needs the means and has not said what they are."""
         return live & self.receivers & ~bits_of(self._seals)
+
+    @property
+    def begun(self) -> bool:
+        """Whether anybody has said what its means are."""
+        return bool(self._seals)
 
     def all_salts(self) -> tuple[bytes, ...]:
         """One for each member, empty for whom none is known."""
@@ -76,19 +89,30 @@ class Testimony:
         """All have spoken, and not all say the same: who is to be excluded, and which shares are to be made anew.
 
         A share of which a few hold another mean has a reducer that lied, or is lied about.  It goes to another reducer;
-        who is alone with its word again is excluded, as is who would have several reducers lie to it, or who differs
-        where an earlier leader can have committed (`pinned`).
+        who is alone with its word again is excluded, as is who would have several reducers lie to it, who is not
+        heeded, or who differs where an earlier leader can have committed (`pinned`).
         """
         common, _ = Counter(self.opinions(live)).most_common(1)[0]
         apart = {m: self._differing(seals, common) for m, seals in self._seals.items() if live >> m & 1}
         apart = {m: shares for m, shares in sorted(apart.items()) if self._seals[m] != common}
-        liars = [
+        shown = [
             m
             for m, shares in apart.items()
-            if pinned or self._differed >> m & 1 or len({reducers[share] for share in shares}) != 1
+            if pinned or self._apart >> m & 1 or len({reducers[share] for share in shares}) != 1
         ]
-        self._differed |= bits_of(apart)
+        liars = [m for m in apart if m in shown or self._unheeded >> m & 1]
+        self._apart |= bits_of(apart)
+        receivers = (live & self.receivers).bit_count()
+        if 2 * len(apart) < receivers or (2 * len(apart) == receivers and self._me not in apart):
+            self.differed |= bits_of(apart) & ~self._unheeded
+        for m, shares in apart.items():  # who is not heeded is out, and may have been lied to all the same
+            self._doubted[m] = 0 if m in shown else bits_of({reducers[share] for share in shares})
         return liars, sorted({share for m, shares in apart.items() if m not in liars for share in shares})
+
+    @property
+    def doubtful(self) -> int:
+        """Whose means were said to be others by somebody who has not turned out to be a liar in this round (bits)."""
+        return reduce(or_, self._doubted.values(), 0)
 
     def _differing(self, seals: Seals, common: Seals) -> list[int]:
         pairs = zip(seals, common, strict=True)
@@ -96,4 +120,6 @@ class Testimony:
 
     def _has_all(self, salts: Sequence[bytes], live: int) -> bool:
         needed = [m for m in range(len(self._plan.members)) if live & self.receivers & 1 << m]
-        return len(salts) == len(self._plan.members) and all(salts[m] == self._told.get(m) for m in needed)
+        given = bits_of(m for m, salt in enumerate(salts) if salt)
+        fits = len(salts) == len(self._plan.members) and not given & ~self.receivers
+        return fits and all(salts[m] == self._told.get(m) for m in needed)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from core.averaging.feedback import Carry
 from core.averaging.plan import Plan
+from core.averaging.seen import NOTHING, Remembered
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Tick
 from core.base.trace import Trace
@@ -25,6 +26,7 @@ class Topology(Protocol):
         layout: Sizes of the tensors in the vector, in order; codecs that treat them differently need it.
         carry: Carries what the codec loses from round to round.
         secret: Bytes that nobody can guess; the same ones may serve many rounds.
+        remembered: With whom this member has less patience.
     """
 
     plan: Plan
@@ -40,6 +42,7 @@ class Topology(Protocol):
         layout: Sequence[int] = (),
         carry: Carry | None = None,
         secret: bytes = b"",
+        remembered: Remembered = NOTHING,
     ) -> None: ...
 
     def start(self, now: float) -> Sequence[Any]:

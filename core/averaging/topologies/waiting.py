@@ -3,20 +3,31 @@
 from collections.abc import Collection
 from typing import Final
 
+from core.averaging.topologies.overtime import Overtime
+
 TWICE: Final = 2.0
 """The others wait for one at most so many times as long as they have taken themselves."""
 
 
 class Waiting:
-    """What the leader knows of those who are not done when enough others are."""
+    """What the leader knows of those who are not done when enough others are.
 
-    def __init__(self) -> None:
+    Args:
+        overtime: Counts for whom the others have waited.
+        of: Members besides the leader.
+    """
+
+    def __init__(self, overtime: Overtime, *, of: int) -> None:
+        self._overtime = overtime
+        self._of = of
+        self._awaited: tuple[int, ...] = ()
         self._since: float | None = None
         self._lacking: dict[int, int] = {}
         self._moved_at: dict[int, float] = {}
 
     def restart(self) -> None:
         """Nobody is waited for."""
+        self._awaited = ()
         self._since = None
         self._lacking.clear()
         self._moved_at.clear()
@@ -27,20 +38,32 @@ class Waiting:
             self._lacking[member] = lacking
             self._moved_at[member] = now
 
-    def too_long(self, members: Collection[int] | None, now: float, *, began_at: float, patience_s: float) -> list[int]:
-        """Of the members for whom the others wait, those who have not moved for `patience_s`, or wait for too long.
+    def begin(self, members: Collection[int] | None, now: float) -> None:
+        """From now on it is these for whom the others wait; None: not enough of the others are done."""
+        self._overtime.count(self._awaited, now, of=self._of)
+        self._awaited = tuple(members or ())
+        if members is None:
+            self._since = None
+        elif self._since is None:
+            self._since = now
+
+    @property
+    def deadline(self) -> float | None:
+        """When one of them is waited for no longer that others had to wait for in earlier rounds."""
+        return self._overtime.left_at(self._awaited, of=self._of)
+
+    def too_long(self, now: float, *, began_at: float, patience_s: float) -> list[int]:
+        """Of those for whom the others wait: who has not moved for `patience_s`, or lets them wait for too long.
 
         Args:
-            members: Who is not done; None: not enough of the others are.
             now: Unix seconds.
             began_at: When the others began.
             patience_s: See above.
         """
-        if members is None:
-            self._since = None
-            return []
         if self._since is None:
-            self._since = now
-        late = now >= self._since + patience_s + TWICE * (self._since - began_at)
-        still = [m for m in members if now >= max(self._since, self._moved_at.get(m, 0.0)) + patience_s]
-        return list(members) if late else still
+            return []
+        if now >= self._since + patience_s + TWICE * (self._since - began_at):
+            return list(self._awaited)
+        left = self._overtime.to_leave(self._awaited, now, of=self._of)
+        still = [m for m in self._awaited if now >= max(self._since, self._moved_at.get(m, 0.0)) + patience_s]
+        return sorted({*left, *still})

@@ -13,7 +13,9 @@ from core.averaging.plan import Plan
 AHEAD_PART: Final = 8
 """One of so many parts of the vector may be on its way from a member."""
 HELD_PART: Final = 2
-"""One of so many parts of the vector may wait at a reducer at most."""
+"""One of so many parts of the vector may wait at a reducer at most..."""
+HELPERS_MORE: Final = 3
+"""... and so many times that where it has neither a contribution nor a result to keep."""
 AHEAD_NUMEL_MAX: Final = 4 << 20
 """Numbers on their way from one member at most: enough for 1 Gbit/s over 0.1 s as float32."""
 AHEAD_MIN: Final = 2
@@ -38,9 +40,13 @@ def windows_of(plan: Plan) -> Windows:
     """In proportion to the shares, so that all of them end at the same time; within what there is memory for."""
     total, others = plan.chunk_total, max(1, len(plan.members) - 1)
     ahead = min(total // AHEAD_PART, AHEAD_NUMEL_MAX // plan.chunk_numel)
-    held = total // (HELD_PART * others)
+    bare = [HELPERS_MORE * (not member.samples and not member.receives) or 1 for member in plan.members]
+    held = [more * total // (HELD_PART * others) for more in bare]
     return Windows(
-        shares=tuple(max(AHEAD_MIN, min(-(-2 * ahead * count // total), held)) for count in plan.chunks),
+        shares=tuple(
+            max(AHEAD_MIN, min(-(-2 * ahead * count // total), most))
+            for count, most in zip(plan.chunks, held, strict=True)
+        ),
         parts=max(AHEAD_MIN * others, ahead),
     )
 

@@ -37,6 +37,8 @@ class Lesson:
     """What the best plan for the true lines takes."""
     refusals: tuple[str, ...]
     """What members had against the plan."""
+    failed: tuple[PeerId, ...]
+    """Who came to no end."""
     plan: Plan
 
     @property
@@ -87,10 +89,12 @@ class Learning:
         going.agenda.at(0.0, self._look, going)
         going.run()
         report = going.report()
-        for peer, outcome in zip(self.peers, report.outcomes, strict=True):
+        for peer, outcome, ended_s in zip(self.peers, report.outcomes, report.ended_s, strict=True):
             if outcome is not None:
                 seen = replace(outcome, seconds=outcome.seconds * self._overrun)
                 self.books[peer].finished(plan, seen, report.seconds * self._overrun)
+            elif ended_s is not None:
+                self.books[peer].failed(plan, ended_s * self._overrun)
         self._now += report.seconds + 10.0
         self._tell()
         best = balance(self.lines, work_of(plan.numel, plan.codec))
@@ -99,6 +103,7 @@ class Learning:
             predicted_s=demand_of(plan).seconds,
             bound_s=best.seconds,
             refusals=tuple(refusals),
+            failed=tuple(peer for peer, outcome in zip(self.peers, report.outcomes, strict=True) if outcome is None),
             plan=plan,
         )
 
@@ -129,6 +134,7 @@ class Learning:
             numel=task.numel,
             topology="butterfly",
             lines=known.lines,
+            shown=known.shown,
             limits=known.limits,
             paced=known.paced,
         )

@@ -102,8 +102,8 @@ def death_report(summary: dict[str, Any]) -> str:
         ),
         (
             f"Undisturbed a round takes {summary['undisturbed_s']['median']:.1f} s.  A death costs "
-            f"{lost['median']:.1f} s (median), {lost['p95']:.1f} s (p95), {lost['max']:.1f} s (most); "
-            f"a crash {told['median']:.1f} s, a power cut {silent['median']:.1f} s (medians)."
+            f"{lost['median']:z.1f} s (median), {lost['p95']:z.1f} s (p95), {lost['max']:z.1f} s (most); "
+            f"a crash {told['median']:z.1f} s, a power cut {silent['median']:z.1f} s (medians)."
         ),
         (
             f"The mean is at most {summary['error']['max']:.1e} off the exact one of those whose parts it holds; "

@@ -95,7 +95,8 @@ def test_a_leader_that_has_slept_lets_its_successor_lead_and_one_that_has_not_do
         assert machine.leader == PLAN.peers[leads]
 
 
-def test_a_commit_that_is_passed_on_counts_once_the_leader_is_gone_and_only_for_what_is_held() -> None:
+def deaf_to_the_commit() -> tuple[Round, Commit]:
+    """The third member hears nothing from the Commit on, and the first two have gone; its round, and that Commit."""
     round_ = Round(PLAN)
     commits: list[Commit] = []
     inner = round_.pump.before
@@ -113,14 +114,53 @@ def test_a_commit_that_is_passed_on_counts_once_the_leader_is_gone_and_only_for_
 
     round_.pump.before = before
     round_.pump.run()
-    machine = round_.machines[me]
     [commit] = commits
+    return round_, commit
+
+
+def test_a_commit_that_is_passed_on_counts_once_the_leader_is_gone_and_only_for_what_is_held() -> None:
+    round_, commit = deaf_to_the_commit()
+    machine = round_.machines[PLAN.peers[THIRD]]
     fourth, now = PLAN.peers[FOURTH], round_.pump.now
     junk = msgspec.structs.replace(commit, seals=(b"x" * 16,) * 4)
     assert not finishes(machine, fourth, commit, round_.began + 0.01), "the leader is there, as far as is known"
     machine.handle(Lost(PLAN.peers[LEADER], "x"), now)
     assert not finishes(machine, fourth, junk, now)
     assert finishes(machine, fourth, commit, now)
+
+
+@pytest.mark.parametrize("kind", [Commit, Order])
+def test_who_asks_again_and_again_uses_up_nobody_else_s_seals(kind: type) -> None:
+    """One makes up salts of the others', as a leader or as one who passes on; another tells the truth afterwards."""
+    round_, commit = deaf_to_the_commit()
+    machine = round_.machines[PLAN.peers[THIRD]]
+    now = round_.pump.now
+    for number in range(100):
+        junk = number.to_bytes(8, "big")
+        salts = tuple(salt if member == THIRD else junk for member, salt in enumerate(commit.salts))
+        if kind is Commit:
+            machine.handle(Lost(PLAN.peers[LEADER], "x"), now)
+            word: Message = msgspec.structs.replace(commit, salts=salts)
+            assert not finishes(machine, PLAN.peers[SECOND], word, now)
+        else:
+            word = Order(PLAN.round, 0, number + 5, True, commit.versions, (0, 1, 2, 3), b"\x0f", salts)
+            assert not finishes(machine, PLAN.peers[LEADER], word, round_.began)
+    machine.handle(Lost(PLAN.peers[LEADER], "x"), now)
+    assert finishes(machine, PLAN.peers[FOURTH], commit, now)
+
+
+def test_what_others_make_up_does_not_change_what_i_say_of_my_means() -> None:
+    round_, commit = deaf_to_the_commit()
+    machine = round_.machines[PLAN.peers[THIRD]]
+    now = round_.pump.now
+    said = [s.message for s in machine.handle(Lost(PLAN.peers[LEADER], "x"), now) if not isinstance(s, RoundFinished)]
+    before = next(word for word in said if isinstance(word, Status))
+    salts = tuple(salt if member == THIRD else b"junk" for member, salt in enumerate(commit.salts))
+    finishes(machine, PLAN.peers[FOURTH], msgspec.structs.replace(commit, salts=salts), now)
+    order = Order(PLAN.round, 1, 0, False, commit.versions, (0, 1, 2, 3), b"\x0f")
+    [after] = [s.message for s in machine.handle(Received(PLAN.peers[SECOND], order), now)]
+    assert (after.salts, after.seals) == (before.salts, before.seals)
+    assert after.seals
 
 
 def finishes(machine: Butterfly, sender: PeerId, word: Message, now: float) -> bool:

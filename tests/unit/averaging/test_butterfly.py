@@ -245,6 +245,29 @@ def test_one_broken_link_costs_nobody_anything() -> None:
     assert len(check_any(round_)) == 4
 
 
+@pytest.mark.parametrize("at", [5, 60, 140, 220])
+def test_a_link_that_breaks_costs_its_two_ends_each_other_s_share_at_most(at: int) -> None:
+    """Means come from third members, parts do not: what was not sent yet is missing, and said to be."""
+    plan = make_plan([3, 4, 5, 6, 7, 8], 16 * 60)
+    one, other = plan.leaders[1], plan.leaders[4]
+    a, b = plan.peers[one], plan.peers[other]
+
+    def before(pump: Pump, peer: PeerId, event: Any) -> None:
+        if pump.delivered >= at and not pump.cut:
+            pump.break_link(a, b)
+
+    round_ = Round(plan, seed=at, before=before).run()
+    alive = check_any(round_)
+    assert len(alive) == 6
+    outcome = next(iter(alive.values()))
+    missing = dict(outcome.missing)
+    assert missing.keys() == {a, b}
+    assert missing[a] <= plan.chunks[other]
+    assert missing[b] <= plan.chunks[one]
+    assert not any(outcome.versions), "nobody had to begin again"
+    assert round_.pump.now - round_.began < plan.stall_timeout_s
+
+
 def test_a_stalled_sender_costs_only_its_own_part() -> None:
     plan = make_plan([1, 2, 3, 4], 16 * 40)
     slow = plan.peers[plan.leaders[3]]

@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 
 from core.averaging.codecs import codec_of
 from core.averaging.feedback import RESIDUAL_CODEC, Carry, MemoryStore
-from core.averaging.messages import Mean, Open, Part
-from core.averaging.outcome import RoundFailed, RoundFinished
+from core.averaging.messages import Commit, Mean, Open, Part
+from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
 from core.averaging.plan import Plan, apportion
 from core.averaging.topologies import Butterfly
-from core.base.ids import hashed_key
+from core.base.ids import PeerId, hashed_key
+from core.base.machine import Received
 from core.base.trace import Trace
+from core.swarm.unheard import Unheard, state_after
 from tests.unit.averaging.pump import Pump, make_plan
 
 CHUNK = 256
@@ -51,9 +53,14 @@ class Swarm:
         self.sound = np.ones(NUMEL, dtype=bool)
         """Where no reducer has died with a mean that was kept."""
         self.number = 0
+        self.missed: Butterfly
+        self.committed: Outcome
 
-    def round(self, *, kill_helper_at: int | None = None) -> bool:
-        """Average once; True when it was committed."""
+    def round(self, *, kill_helper_at: int | None = None, miss: int | None = None, meets: bool = False) -> bool:
+        """Average once; True when it was committed.
+
+        Member `miss` hears nothing from the Commit on until its round is over; then the others, if it `meets` them.
+        """
         self.number += 1
         helper = self.members - 1
         samples = [*(int(n) for n in self.chance.integers(1, 200, helper)), 0]
@@ -81,15 +88,38 @@ class Swarm:
                     pump.kill(plan.peers[helper])
 
             pump.before = before
+        if miss is not None:
+            self.miss(pump, plan.peers[miss])
         for peer, machine in machines.items():
             pump.say(peer, machine.start(pump.now))
         pump.run()
+        if miss is not None:
+            self.wake(pump, plan.peers[miss], meets=meets)
+            self.missed = machines[plan.peers[miss]]
+            self.committed = next(e.outcome for es in pump.events.values() for e in es if isinstance(e, RoundFinished))
         finished = [i for i, p in enumerate(plan.peers) if any(isinstance(e, RoundFinished) for e in pump.events[p])]
         if finished:
             self.count(plan, machines[plan.peers[finished[0]]], gradients, result[finished[0]])
             if helper not in finished:
                 self.mask(plan, machines[plan.peers[finished[0]]], helper)
         return bool(finished)
+
+    def miss(self, pump: Pump, peer: PeerId) -> None:
+        def before(pump: Pump, to: PeerId, event: object) -> None:
+            if to == peer and isinstance(event, Received) and isinstance(event.message, Commit):
+                pump.frozen.add(peer)
+
+        pump.before = before
+
+    def wake(self, pump: Pump, peer: PeerId, *, meets: bool) -> None:
+        """Later than the round could last."""
+        assert peer in pump.frozen
+        pump.frozen.clear()
+        pump.before = None
+        pump.now += 100.0
+        pump.cut = set() if meets else {frozenset((peer, other)) for other in pump.machines}
+        pump.run()
+        assert [type(event) for event in pump.events[peer]] == [RoundFailed]
 
     def carry(self, member: int, samples: int) -> Carry | None:
         if not self.feedback:
@@ -121,6 +151,40 @@ class Swarm:
         owed = sum(residual(store) for store in self.stores)
         missing = (self.given - self.got - owed)[self.sound]
         return float(np.linalg.norm(missing) / np.linalg.norm(self.given[self.sound]))
+
+
+@pytest.mark.parametrize("meets", [True, False])
+@pytest.mark.parametrize("miss", [0, 1, 3])
+def test_whoever_misses_only_the_commit_sends_nothing_twice(miss: int, *, meets: bool) -> None:
+    """The sum of what was applied and of what is owed is what was given, once it knows: from others, or from a name."""
+    swarm = Swarm(5, seed=miss)
+    for _ in range(3):
+        assert swarm.round()
+    unheard = Unheard()
+    assert swarm.round(miss=miss, meets=meets)
+    if not meets:
+        assert swarm.imbalance() > 1e-2
+        unheard.failed(swarm.missed)
+        other = msgspec.structs.replace(swarm.missed.plan, lineage=b"x" * 32)
+        assert not unheard.heard(state_after(other, swarm.committed))
+        assert unheard.heard(state_after(swarm.missed.plan, swarm.committed))
+        assert not unheard.heard(state_after(swarm.missed.plan, swarm.committed)), "once"
+    assert swarm.imbalance() < 1e-3
+    for _ in range(3):
+        assert swarm.round()
+    assert swarm.imbalance() < 1e-3
+
+
+def test_a_round_that_nobody_has_committed_is_settled_by_no_name_of_another() -> None:
+    swarm = Swarm(5, seed=1)
+    assert swarm.round()
+    assert swarm.round(miss=1)
+    unheard = Unheard()
+    unheard.failed(swarm.missed)
+    before = residual(swarm.stores[1])
+    unheard.begun()
+    assert not unheard.heard(state_after(swarm.missed.plan, swarm.committed)), "the next round has begun"
+    assert np.array_equal(residual(swarm.stores[1]), before)
 
 
 def replace_plan(plan: Plan, **changes: object) -> Plan:

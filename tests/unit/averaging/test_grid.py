@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
+from core.averaging.seen import Remembered
+from core.averaging.topologies.exchange import Exchange
+from core.averaging.topologies.grid import Grid
 from core.base.ids import PeerId
 from tests.unit.averaging.pump import Pump, Round, make_plan
 
@@ -161,3 +164,36 @@ def test_whom_the_first_stage_names_when_it_fails_the_round_names_too() -> None:
     [butterfly] = grid._rounds.values()
     outputs = grid._take(butterfly, [RoundFailed(butterfly.plan.round, "no mean came", (other,))], 1001.0)
     assert outputs[-1] == RoundFailed(round_.plan.round, "no mean came", (other,))
+
+
+def test_what_is_remembered_counts_in_all_stages_and_what_they_show_is_put_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    round_ = a_round(8, 3)
+    me, *others = round_.plan.peers
+    bits = property(lambda exchange: (1 << len(exchange._peers)) - 1)
+    monkeypatch.setattr(Exchange, "slow", bits)
+    index = round_.plan.peers.index(me)
+    round_.machines[me] = Grid(
+        me,
+        round_.plan,
+        contribution=round_.vectors[index],
+        result=round_.results[index],
+        trace=round_.traces[index],
+        remembered=Remembered(hurried=frozenset(others)),
+    )
+    round_.run()
+    finished, _ = ends(round_)
+    machine = round_.machines[me]
+    groups = [machine.plan.grid.stages[stage] for stage in range(3)]
+    met = {
+        peer
+        for stage in groups
+        for group in stage
+        for peer in map(round_.plan.peers.__getitem__, group.members)
+        if index in group.members
+    }
+    assert set(finished[me].seen.slow) == met
+    assert len(met) > 2
+    [butterfly, *_] = machine._rounds.values()
+    assert butterfly._hurried == sum(1 << m for m, peer in enumerate(butterfly.plan.peers) if peer != me) > 0

@@ -14,6 +14,7 @@ from core.averaging.groups.failures import FailureRate
 from core.averaging.groups.plans import butterflies, check_stage_plan, divided, joined, later_plan, outcome_of
 from core.averaging.groups.words import Entry, Holding, StagePlan, stage_round
 from core.averaging.plan import Member, Plan, Rates, Terms, check_plan
+from core.averaging.seen import Seen
 from core.base.ids import Key
 from core.base.manifest import AveragingNumbers
 from core.base.problems import RemoteProblem
@@ -102,7 +103,7 @@ def test_a_block_that_was_left_out_is_missing_in_the_outcome() -> None:
     first = GROUP.blocks[0]
     partly = holding(1, missing=((GROUP.blocks[1][0], 5),))
     left = word(entries=word().entries[1:], holdings=(partly, holding(2)))
-    outcome = outcome_of(PLAN, joined(PLAN, left, GROUP), left_out=(), seconds=1.0, payload_bytes=0)
+    outcome = outcome_of(PLAN, joined(PLAN, left, GROUP), left_out=(), seconds=1.0, payload_bytes=0, seen=Seen())
     lacking = {PLAN.peers.index(peer): chunks for peer, chunks in outcome.missing}
     assert lacking == {**dict.fromkeys(first, PLAN.chunk_total), GROUP.blocks[1][0]: 5}
     assert {PLAN.peers.index(peer) for peer, _ in outcome.contributors} == set(range(9)) - set(first)
@@ -221,6 +222,7 @@ def test_the_failure_rate_counts_those_whose_contribution_lacks_something() -> N
         left_out=(),
         seconds=1.0,
         payload_bytes=0,
+        seen=Seen(),
     )
     counted, expected = FailureRate(), FailureRate()
     counted.finished(PLAN, outcome)

@@ -350,3 +350,60 @@ def test_misuse_is_marked_and_ours_raises() -> None:
     with pytest.raises(ValueError, match="loss"):
         machine.offer(bytes(32), 1, float("nan"), now=1000.0)
     assert machine.offer(bytes(32), 1, 0.0, now=1000.0) == []
+
+
+STRANGER = PeerId(b"\xee" * 32)
+
+
+def test_whoever_is_no_candidate_has_nobody_called_and_no_attempt_counted() -> None:
+    group = Group(3)
+    group.place()
+    machine = group.machines[group.leader()]
+    for number in range(1, 20):
+        said = machine.handle(Received(STRANGER, Wanted(1, LINEAGE, number)), 1000.0)
+        assert said == [Send(STRANGER, Declined(1, LINEAGE, number, "busy")), Elsewhere(STRANGER, 1, LINEAGE)]
+    assert group.traces[group.leader()]["group.drop.wanted"] == 19
+    assert machine._quest.search.attempt == 0
+    [*_, wanted] = machine.handle(Received(STRANGER, Call(1, LINEAGE, 7, 1)), 1000.0)
+    assert isinstance(wanted, ContributionWanted), "it may lead: perhaps its report is still on its way"
+    assert machine._quest.search.attempt == 0
+
+
+def test_whoever_is_no_candidate_may_come_to_a_call_and_is_not_waited_for() -> None:
+    group = Group(3)
+    group.place()
+    leader = group.leader()
+    group.look(leader)
+    said = group.machines[leader].handle(Received(STRANGER, Wanted(1, LINEAGE, 0)), group.pump.now)
+    assert [(send.to, type(send.message)) for send in said if isinstance(send, Send)] == [(STRANGER, Call)]
+    assert group.machines[leader].handle(Received(STRANGER, Wanted(1, LINEAGE, 0)), group.pump.now) == []
+    group.pump.run()
+    assert set(one_plan(group, set(group.peers)).peers) == set(group.peers)
+    assert group.pump.now - 1000 < 1.0
+
+    group = Group(3)
+    group.place()
+    group.look(leader)
+    machine = group.machines[leader]
+    machine.handle(Received(STRANGER, Wanted(1, LINEAGE, 0)), group.pump.now)
+    gathering = machine._quest.caller.gathering
+    assert gathering is not None
+    machine.handle(Received(STRANGER, Ready(gathering.round, 5, 1.0)), group.pump.now)
+    group.pump.run()
+    assert STRANGER in group.plans()[leader][0].peers, "if it answers in time"
+
+
+def test_a_stranger_that_asks_for_calls_and_declines_them_stops_no_round() -> None:
+    group = Group(3)
+    group.place()
+    leader = group.leader()
+    group.look(leader)
+    machine = group.machines[leader]
+    calls = 0
+    for _ in range(20):
+        said = machine.handle(Received(STRANGER, Wanted(1, LINEAGE, 0)), group.pump.now)
+        calls += sum(isinstance(send, Send) and isinstance(send.message, Call) for send in said)
+        machine.handle(Received(STRANGER, Declined(1, LINEAGE, 0, "busy")), group.pump.now)
+    assert calls == 1
+    group.pump.run()
+    assert set(one_plan(group, set(group.peers)).peers) == set(group.peers)

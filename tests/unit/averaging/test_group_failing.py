@@ -1,6 +1,7 @@
 """Rounds that fail: whoever made them fail is not followed for long, and nobody stands still because of that."""
 
 from collections.abc import Sequence
+from random import Random
 from typing import Any
 
 import msgspec
@@ -11,11 +12,11 @@ from core.averaging.messages import ATTEMPT_MAX, Call, Cancelled, Declined, Leav
 from core.averaging.outcome import Outcome
 from core.averaging.plan import Plan
 from core.averaging.reputation import leader_of
-from core.averaging.search import ATTEMPT_LEAP, PLAIN_AFTER
-from core.base.ids import PeerId
+from core.averaging.search import ATTEMPT_LEAP, PLAIN_AFTER, Search
+from core.base.ids import Key, PeerId, node_key
 from core.base.machine import Received, Send, Tick
 from core.base.problems import RemoteProblem
-from tests.unit.averaging.pump import make_plan
+from tests.unit.averaging.pump import make_plan, peer_ids
 from tests.unit.averaging.test_group import LINEAGE, NUMBERS, Group, one_plan
 from tests.unit.averaging.test_refusals import knowing
 
@@ -315,3 +316,52 @@ def test_a_plan_that_this_computer_can_do_nothing_with_is_refused_once_it_is_for
     outputs = leads.refuse(plan, group.pump.now)
     assert [type(o) for o in outputs if not isinstance(o, Send)] == [GroupFailed], "it does not call again at once"
     assert not any(isinstance(o, GroupFormed) for o in outputs)
+
+
+def leader_key(search_me: PeerId) -> Key:
+    """Where this peer is the nearest."""
+    return Key(node_key(search_me))
+
+
+def test_who_led_a_round_that_failed_lets_others_go_first_if_there_are_any() -> None:
+    me, other, third = peer_ids(3)
+    search = Search(me, gather_timeout_s=4.0, random=Random(1))
+    key = leader_key(me)
+    assert search.leader([me, other, third], key, now=100.0) == me
+    search.led_in_vain(100.0)
+    assert search.leader([me, other, third], key, now=100.0) != me
+    assert search.leader([me], key, now=100.0) == me, "alone, it waits for nobody"
+    search.unfit(other)
+    assert search.leader([me, other], key, now=100.0) == me
+    assert search.leader([me, third], key, now=100.0) == third
+    assert search.leader([me, third], key, now=103.1) == me, "and not for long"
+    search.led_in_vain(200.0)
+    search.begin()
+    assert search.leader([me, third], key, now=200.0) == me, "a new state is a new beginning"
+
+
+def test_the_leader_of_a_failed_round_does_not_call_again_at_once_but_follows_a_call_and_answers_a_wish() -> None:
+    group = Group(3)
+    group.place()
+    group.look(*group.peers)
+    group.pump.run()
+    plan = one_plan(group, set(group.peers))
+    me = plan.peers[plan.leaders[0]]
+    others = [peer for peer in plan.peers if peer != me]
+    machine, now = group.machines[me], group.pump.now
+    machine.failed(plan, others[:1], now)
+    said = machine.look(1, LINEAGE, group.peers, now=now)
+    assert [type(send.message) for send in said if isinstance(send, Send)] == [Wanted]
+    assert said[0].to in others
+    wish = Wanted(1, LINEAGE, machine._quest.search.attempt)
+    answer = machine.handle(Received(others[1], wish), now)
+    assert {type(send.message) for send in answer if isinstance(send, Send)} == {Call}
+
+
+def test_one_word_does_not_make_the_last_attempt_of_any() -> None:
+    search = Search(peer_ids(1)[0], gather_timeout_s=4.0, random=Random(1))
+    for number in range(1, 4):
+        search.reached(ATTEMPT_MAX)
+        assert search.attempt == number * ATTEMPT_LEAP
+    search.reached(5)
+    assert search.attempt == 3 * ATTEMPT_LEAP

@@ -11,6 +11,7 @@ from core.averaging.outcome import RoundFailed
 from core.averaging.topologies.blame import Blame
 from core.averaging.topologies.butterfly import COMMIT_BY, Butterfly
 from core.averaging.topologies.laggards import Laggards
+from core.averaging.topologies.overtime import Overtime
 from core.averaging.topologies.sealing import plan_name
 from core.averaging.topologies.waiting import Waiting
 from core.base.ids import PeerId
@@ -75,7 +76,7 @@ def test_a_reducer_that_sends_a_mean_now_and_then_is_replaced_at_half_time(liar:
     round_.run()
     outcomes = finished(round_, but=name)
     assert {outcome.makers[liar] for outcome in outcomes} != {liar}
-    assert {outcome.late for outcome in outcomes} == {(name,)}
+    assert {outcome.seen.late for outcome in outcomes} == {(name,)}
     assert max(outcome.seconds for outcome in outcomes) < COMMIT_BY * plan.round_timeout_s
 
 
@@ -160,19 +161,22 @@ def test_who_never_says_what_its_means_are_is_excluded(liar: int) -> None:
 
 
 def test_waiting_ends_without_movement_and_after_twice_the_time_of_the_others() -> None:
-    waiting = Waiting()
-    assert waiting.too_long(None, 4.0, began_at=0.0, patience_s=2.0) == []
+    waiting = Waiting(Overtime(make_plan(SAMPLES, 160), planned_s=0.0, began_at=0.0), of=3)
+    waiting.begin(None, 4.0)
+    assert waiting.too_long(4.0, began_at=0.0, patience_s=2.0) == []
     found = []
     for step in range(40):
         now = 10.0 + 0.5 * step
         waiting.heard(1, 100 - step, now)
         waiting.heard(2, 50, now)
-        found.append(waiting.too_long([1, 2], now, began_at=6.0, patience_s=2.0))
+        waiting.begin([1, 2], now)
+        found.append(waiting.too_long(now, began_at=6.0, patience_s=2.0))
     still = found.index([2])
     assert 10.0 + 0.5 * still == 12.0
     assert 10.0 + 0.5 * found.index([1, 2]) == 10.0 + 2.0 + 2 * 4.0
     waiting.restart()
-    assert waiting.too_long([1, 2], 50.0, began_at=6.0, patience_s=2.0) == []
+    waiting.begin([1, 2], 50.0)
+    assert waiting.too_long(50.0, began_at=6.0, patience_s=2.0) == []
 
 
 @pytest.mark.parametrize("helper", range(4))

@@ -6,8 +6,8 @@ import pytest
 from core.averaging.codecs import CODECS
 from core.averaging.plan import Rates
 from core.averaging.topologies.lane import Lane
-from core.averaging.topologies.outflow import Outflow
-from core.averaging.topologies.windows import PACE_ROOM, PACED_FROM_S, schedule_s
+from core.averaging.topologies.outflow import TURNS_PART, Outflow
+from core.averaging.topologies.windows import HELD_PART, HELPERS_MORE, PACE_ROOM, PACED_FROM_S, schedule_s, windows_of
 from tests.unit.averaging.pump import make_plan
 
 T0 = 1000.0
@@ -36,12 +36,29 @@ def test_the_parts_of_each_share_leave_evenly_over_the_time() -> None:
     while now is not None:
         left += [(share, chunk, now - T0) for share, chunk in flow.leaving(now)]
         now = flow.again_at
-    parts = sorted((c + 0.5) / n for n in (4, 10) for c in range(n))
-    assert [(chunk + 0.5) / (4, 10)[share] for share, chunk, _ in left] == parts
+    counts, early = (4, 10), (0.0, 0.5 * TURNS_PART)  # of two members, the second share's parts go half a turn earlier
+    due = {(s, c): (c + 0.5) / counts[s] - early[s] for s in (0, 1) for c in range(counts[s])}
+    assert [due[share, chunk] for share, chunk, _ in left] == sorted(due.values())
     for share, chunk, at in left:
-        count = (4, 10)[share]
-        before = [(c - 0.5) / n for n in (4, 10) for c in range(n) if (c + 0.5) / n <= (chunk + 0.5) / count]
+        before = [due[s, c] - 1 / counts[s] for s, c in due if due[s, c] <= due[share, chunk]]
         assert at == pytest.approx(20.0 * max(0.0, *before))
+
+
+def test_members_take_turns_within_a_parts_length() -> None:
+    members, count, seconds = 5, 100, 1000.0
+    seventh = []
+    for me in range(1, members):
+        lanes = [Lane(count, reducer=share, window=count, now=T0) for share in range(members)]
+        lanes[0].warm_up()
+        lanes[0].ready = True
+        flow = Outflow(lanes, me=me, parts=count, seconds=seconds)
+        flow.changed(0)
+        now: float | None = T0
+        while now is not None:
+            seventh += [now - T0 for _, chunk in flow.leaving(now) if chunk == 7]
+            now = flow.again_at
+    even = seconds / count / members
+    assert sorted(seventh) == pytest.approx([65.0 - even * turn for turn in (4, 3, 2, 1)])
 
 
 def test_whoever_is_late_catches_up_at_once() -> None:
@@ -69,3 +86,15 @@ def test_short_rounds_and_those_without_lines_are_not_paced() -> None:
         assert (schedule_s(msgspec.structs.replace(plan, lines=rates), CODECS["raw"]) > 0) is expected
     slow = msgspec.structs.replace(plan, lines=(Rates(10, 10),) * 2, paced=False)
     assert schedule_s(slow, CODECS["raw"]) == 0.0
+
+
+@pytest.mark.parametrize("helps", [False, True])
+def test_more_may_wait_where_there_is_neither_a_contribution_nor_a_result(*, helps: bool) -> None:
+    """In parts of the vector, over all senders: at a member beside both of these, at a helper in their place."""
+    plan = make_plan([1] * 8 + [int(not helps)], 1600 * 69, chunk_numel=1600)
+    helper = msgspec.structs.replace(plan.members[8], receives=not helps)
+    plan = msgspec.structs.replace(plan, members=(*plan.members[:8], helper), chunks=(0,) * 8 + (69,))
+    *_, window = windows_of(plan).shares
+    waiting = window * 8 / 69
+    most = (HELPERS_MORE if helps else 1) / HELD_PART
+    assert most - 8 / 69 < waiting <= most

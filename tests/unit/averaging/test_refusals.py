@@ -7,7 +7,8 @@ import pytest
 
 from core.averaging.division import divide, lines_of, work_of
 from core.averaging.events import GroupFailed, GroupFormed, MemberRefused, PlanRefused
-from core.averaging.lines.book import Known, LineBook
+from core.averaging.lines.book import LineBook
+from core.averaging.lines.known import Known
 from core.averaging.messages import Call, Declined, Refused
 from core.averaging.plan import Member, PairLimit, Plan, Rates
 from core.averaging.search import PLAIN_AFTER

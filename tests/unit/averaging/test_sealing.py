@@ -8,8 +8,10 @@ import pytest
 
 from core.averaging.messages import Commit, Mean, Open, Order, Status
 from core.averaging.outcome import RoundFailed, RoundFinished
+from core.averaging.plan import Plan
+from core.averaging.topologies import testimony
 from core.averaging.topologies.butterfly import Butterfly
-from core.averaging.topologies.sealing import plan_name
+from core.averaging.topologies.sealing import Sealing, plan_name
 from core.base.ids import PeerId, hashed_key
 from core.base.machine import Received, Send, Tick
 from core.base.trace import Trace
@@ -213,6 +215,32 @@ def test_nobody_is_asked_for_seals_before_all_are_complete_nor_tells_its_salt() 
     assert early
 
 
+def test_the_leader_makes_its_seals_while_others_make_theirs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither before it has asked them, nor only when all have answered."""
+    round_ = Round(make_plan([3, 4, 5, 6], 16 * 24))
+    leader = round_.plan.leaders[0]
+    said: set[int] = set()
+    known: list[int] = []
+    make = Sealing._seal
+
+    def made(sealing: Sealing, key: bytes) -> tuple[bytes, ...]:
+        if sealing._me == leader:
+            known.append(len(said))
+        return make(sealing, key)
+
+    def watch(pump: Any, peer: Any, event: Any) -> None:
+        inner(pump, peer, event)
+        if isinstance(event, Received) and isinstance(event.message, Status) and event.message.seals:
+            said.add(round_.plan.peers.index(event.sender))
+
+    monkeypatch.setattr(Sealing, "_seal", made)
+    inner = round_.pump.before
+    assert inner is not None
+    round_.pump.before = watch
+    round_.run()
+    assert known == [1]
+
+
 def test_a_leader_that_leaves_out_my_salt_gets_no_seals() -> None:
     plan = make_plan([3, 4, 5], 48)
     me = next(m for m in range(3) if m != plan.leaders[0])
@@ -234,3 +262,127 @@ def test_a_leader_that_leaves_out_my_salt_gets_no_seals() -> None:
     round_.run()
     assert seen
     assert not any(status.seals for status in seen)
+
+
+@pytest.mark.parametrize("member", [0, 2])
+def test_a_share_without_chunks_has_no_seal_so_that_no_leader_chooses_the_name(member: int) -> None:
+    """One mean under two names: the leader commits to one member what says something of a share that is empty."""
+    plan = msgspec.structs.replace(make_plan([3, 4, 5, 0], 16 * 24), chunks=(12, 0, 12, 0))
+    round_ = Round(plan)
+    leader = plan.peers[plan.leaders[0]]
+    victim = plan.peers[[m for m in range(4) if m != plan.leaders[0]][member]]
+
+    def says(send: Send[Any], now: float) -> list[Any]:
+        word = send.message
+        if isinstance(word, Commit) and send.to == victim:
+            word = msgspec.structs.replace(word, seals=(word.seals[0], b"x" * 16, *word.seals[2:]))
+        return [Send(send.to, word)]
+
+    corrupt(round_, plan.leaders[0], says)
+    round_.run()
+    end = ends(round_).pop(victim)
+    assert isinstance(end, RoundFailed)
+    assert end.suspects == (leader,)
+    assert len({o.fingerprint for o in finished(round_, but=victim)}) == 1
+
+
+def test_who_says_something_of_a_share_without_chunks_changes_nothing() -> None:
+    plan = msgspec.structs.replace(make_plan([3, 4, 5, 0], 16 * 24), chunks=(12, 0, 12, 0))
+    round_ = Round(plan)
+
+    def says(send: Send[Any], now: float) -> list[Any]:
+        word = send.message
+        if isinstance(word, Status) and word.seals:
+            word = msgspec.structs.replace(word, seals=(word.seals[0], b"x" * 16, *word.seals[2:]))
+        return [Send(send.to, word)]
+
+    name = corrupt(round_, plan.leaders[1], says)
+    round_.run()
+    assert isinstance(ends(round_)[name], RoundFinished)
+    assert {o.versions for o in finished(round_, but=name)} == {(0, 0, 0, 0)}
+    assert len({end.outcome.fingerprint for end in ends(round_).values() if isinstance(end, RoundFinished)}) == 1
+
+
+def test_who_needs_no_means_has_no_salt_in_the_key() -> None:
+    """Nobody could tell whether it is what the helper said: a leader could give one mean many names."""
+    plan = make_plan([3, 4, 5, 0], 16 * 24)
+    helper = 3 if plan.leaders[0] != 3 else 2
+    members = [msgspec.structs.replace(m, receives=i != helper) for i, m in enumerate(plan.members)]
+    plan = msgspec.structs.replace(
+        plan, members=tuple(msgspec.structs.replace(m, samples=m.samples * m.receives) for m in members)
+    )
+    round_ = Round(plan)
+    victim = plan.peers[next(m for m in range(4) if m not in {plan.leaders[0], helper})]
+    seen: list[Status] = []
+    inner = round_.pump.before
+    assert inner is not None
+
+    def watch(pump: Pump, peer: PeerId, event: Any) -> None:
+        inner(pump, peer, event)
+        if isinstance(event, Received) and event.sender == victim and isinstance(event.message, Status):
+            seen.append(event.message)
+
+    round_.pump.before = watch
+
+    def says(send: Send[Any], now: float) -> list[Any]:
+        word = send.message
+        if isinstance(word, Order) and word.salts and send.to == victim:
+            word = msgspec.structs.replace(
+                word, salts=tuple(b"12345678" if m == helper else salt for m, salt in enumerate(word.salts))
+            )
+        return [Send(send.to, word)]
+
+    corrupt(round_, plan.leaders[0], says)
+    round_.run()
+    assert any(status.salt for status in seen)
+    assert not any(status.seals and b"12345678" in status.salts for status in seen)
+
+
+def test_the_key_has_no_salt_that_a_helper_tells() -> None:
+    plan = make_plan([3, 4, 5], 48)
+    helper = next(m for m in range(3) if m != plan.leaders[0])
+    plan = msgspec.structs.replace(
+        plan, members=tuple(msgspec.structs.replace(m, receives=i != helper) for i, m in enumerate(plan.members))
+    )
+    said = testimony.Testimony(plan, plan.leaders[0])
+    for member in range(3):
+        status = Status(plan.round, 0, (0,) * 3, (0, 1, 2), b"\x07", complete=True, committed=False, salt=b"s" * 8)
+        said.note(member, msgspec.structs.replace(status, salts=(b"s" * 8,) * 3), current=True)
+    told = tuple(b"" if m == helper else b"s" * 8 for m in range(3))
+    assert said.all_salts() == told
+    assert said.earlier(0b111, range(3)) == ()
+    said.note(0, msgspec.structs.replace(status, salts=told), current=True)
+    assert said.earlier(0b111, range(3)) == told
+
+
+def opinions(plan: Plan, **seals: tuple[bytes, ...]) -> testimony.Testimony:
+    """A leader (member 0) and what members say their means are."""
+    said = testimony.Testimony(plan, 0, unheeded=0b10 if "m1" in seals and len(plan.members) > 3 else 0)
+    salts = tuple(b"s" * 8 for _ in plan.members)
+    said.ask(salts)
+    for name, word in seals.items():
+        count = len(plan.members)
+        status = Status(plan.round, 0, (0,) * count, tuple(range(count)), b"\x0f", complete=True, committed=False)
+        status = msgspec.structs.replace(status, salt=b"s" * 8, salts=salts, seals=word)
+        said.note(int(name[1:]), status, current=True)
+    return said
+
+
+def test_a_slanderer_among_two_who_need_the_mean_is_remembered_by_the_one_that_leads() -> None:
+    plan = make_plan([3, 4, 5], 48)
+    members = tuple(msgspec.structs.replace(m, receives=i != 2) for i, m in enumerate(plan.members))
+    plan = msgspec.structs.replace(plan, members=members)
+    said = opinions(plan, m0=(b"a", b"b", b"c"), m1=(b"a", b"b", b"x"))
+    liars, anew = said.judge(0b111, range(3), pinned=False)
+    assert (liars, anew) == ([], [2])
+    assert said.differed == 0b10
+
+
+def test_a_reducer_of_which_one_that_is_not_heeded_speaks_is_doubted_all_the_same() -> None:
+    plan = make_plan([3, 4, 5, 6], 64)
+    same = (b"a", b"b", b"c", b"d")
+    said = opinions(plan, m0=same, m1=(b"a", b"b", b"c", b"x"), m2=same, m3=same)
+    liars, anew = said.judge(0b1111, range(4), pinned=False)
+    assert (liars, anew) == ([1], []), "excluded, and nothing is made anew"
+    assert said.doubtful == 0b1000
+    assert said.differed == 0

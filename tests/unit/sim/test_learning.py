@@ -120,8 +120,32 @@ def test_a_leader_that_was_not_there_goes_by_what_most_have_seen() -> None:
     for peer, other in learning.books.items():
         facts = other.facts()
         if peer == learning.peers[0]:
-            facts = LineFacts(facts.own, b"".join(seen.peer + bytes((to_level(1e9), 1)) for seen in facts.seen))
+            facts = LineFacts(
+                facts.own, packed_seen=b"".join(seen.peer + bytes((to_level(1e9), 1)) for seen in facts.seen)
+            )
         book.heard(peer, facts)
     known = book.known(learning.peers)
     for peer in learning.peers[:3]:
         assert 0.5 * true[peer] <= known.lines[peer].up <= 2.1 * true[peer]
+
+
+@pytest.mark.parametrize(("up", "down"), [(0.8, 8), (0.8, 0.8)])
+def test_a_line_that_falls_to_a_tenth_makes_one_round_fail_and_not_all(up: float, down: float) -> None:
+    """What it asks of the others' patience is 16 s; at its old rate it would always be taken for one of 2 s."""
+    task = Task(numel=400_000, chunk_numel=2048, stall_timeout_s=3.0, round_timeout_s=20.0)
+    learning = Learning([line(16), *[line(8)] * 4], task, seed=4)
+    assert not any(lesson.failed for lesson in learning.rounds(6))
+    before = [learning.books[peer].own for peer in learning.peers]
+    learning.lines[1] = line(up, down)
+    lessons = learning.rounds(6)
+    assert sum(1 for lesson in lessons if lesson.failed) <= 2, [len(lesson.failed) for lesson in lessons]
+    assert not any(lesson.failed for lesson in lessons[-3:])
+    after = [learning.books[peer].own for peer in learning.peers]
+    assert after[1].up <= 1.3 * up * MBIT
+    demand = demand_of(lessons[-1].plan)
+    for index in (0, 2, 3, 4):
+        needed = 1.2 * demand.up_bytes[index] / lessons[-1].bound_s
+        assert after[index].up >= min(0.9 * before[index].up, needed), (
+            "whom it was not the fault of is no reason to wait"
+        )
+    assert lessons[-1].ratio <= 1.15

@@ -11,7 +11,7 @@ from core.dht.events import Found
 from core.dht.node import DhtNode
 from core.dht.records import sign_record
 from core.dht.settings import DhtSettings
-from core.swarm.beacon import BELIEVED_S, REPORT_LIFETIME_S, Beacon
+from core.swarm.beacon import BELIEVED_S, READ_INTERVAL_MIN_S, REPORT_LIFETIME_S, Beacon
 from core.swarm.membership import Membership
 from core.swarm.progress import SCHEMAS, Report, encode_report, is_report, progress_key
 
@@ -78,3 +78,17 @@ def test_only_reports_stand_under_a_progress_key():
     with pytest.raises(ValueError, match="class"):
         node.store(KEY, b"no report", lifetime_s=60, now=NOW)
     assert PeerId(record(NOW).subkey) == BEA.peer_id
+
+
+def test_words_of_others_make_us_read_soon_but_not_publish():
+    """Anybody can say a thousand times a second that it stands elsewhere."""
+    one, _ = beacon()
+    one.start(NOW)
+    one.tick(report(NOW), NOW)
+    published, read_at = one._publish_at, one._read_at
+    for number in range(1000):
+        one.look(NOW + number / 1e6)
+    assert one._publish_at == published
+    assert NOW + READ_INTERVAL_MIN_S == one._read_at < read_at
+    one.hurry(NOW + 0.1)
+    assert one._publish_at == NOW + 0.1

@@ -10,9 +10,18 @@ from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick
 from core.base.problems import NoSpace, Problem
 from core.base.trace import Trace
-from core.swarm.catch_up import ANSWER_TIMEOUT_S, Fetched, FetchFailed, StateFetch
-from core.swarm.donor import GUESTS_MAX, StateDonor
-from core.swarm.messages import ChunkAsk, ChunkGive, StateAsk, StateDenied, StateOffer
+from core.swarm.catch_up import (
+    ANSWER_TIMEOUT_S,
+    NOTHING_S,
+    QUICK_S,
+    WINDOW_CHUNKS,
+    Fetched,
+    FetchFailed,
+    Fetching,
+    StateFetch,
+)
+from core.swarm.donor import GUEST_SILENCE_S, GUESTS_MAX, SLOW_S, TURN_AGAIN_S, TURN_S, TURNS_MAX, StateDonor
+from core.swarm.messages import ChunkAsk, ChunkGive, StateAsk, StateDenied, StateDone, StateOffer
 from core.swarm.states import StateName
 
 ME = PeerId(b"m" * 32)
@@ -20,7 +29,7 @@ NAME = StateName(7, b"l" * 32)
 
 
 def peer(number: int) -> PeerId:
-    return PeerId(bytes([number]) * 32)
+    return PeerId(number.to_bytes(2, "big") * 16)
 
 
 class MemoryFile:
@@ -39,7 +48,7 @@ class MemorySink:
     def __init__(self) -> None:
         self.kept: dict[bytes, dict[int, bytes]] = {}
         self.root = b""
-        self.full = False
+        self.full = self.full_in_the_end = False
 
     def begin(self, root: bytes, size_bytes: int, chunks: Sequence[bytes]) -> set[int]:
         self.root = root
@@ -51,6 +60,8 @@ class MemorySink:
         self.kept[self.root][index] = bytes(data)
 
     def finish(self) -> str:
+        if self.full_in_the_end:
+            raise NoSpace("The disk is full.")
         return "here"
 
     def whole(self) -> bytes:
@@ -183,15 +194,90 @@ def test_a_silent_donor_is_left_after_a_while() -> None:
     assert net.now == ANSWER_TIMEOUT_S
 
 
+def asked_of(outputs: Sequence[object]) -> list[tuple[PeerId, int]]:
+    return [(o.to, o.message.index) for o in outputs if isinstance(o, Send) and isinstance(o.message, ChunkAsk)]
+
+
+def offered(file: MemoryFile, donors: int) -> tuple[StateFetch, list[tuple[PeerId, int]]]:
+    """A download at whose start, at 0 s, so many donors have offered; and what they were asked for."""
+    fetch = StateFetch(sink=MemorySink(), trace=Trace())
+    peers = [peer(number) for number in range(1, donors + 1)]
+    fetch.fetch(NAME, file.digest, peers, 0.0)
+    offer = StateOffer(file.digest, file.size_bytes, list(file.chunks), b"")
+    return fetch, [ask for donor in peers for ask in asked_of(fetch.handle(Received(donor, offer), 0.0))]
+
+
+def give(fetch: StateFetch, file: MemoryFile, ask: tuple[PeerId, int], now: float) -> Sequence[object]:
+    donor, index = ask
+    return fetch.handle(Received(donor, ChunkGive(file.digest, index, memoryview(file.read(index)))), now)
+
+
+def test_a_donor_on_a_slow_line_is_waited_for() -> None:
+    file = MemoryFile(Random(3).randbytes(4 * CHUNK_BYTES))
+    fetch, asked = offered(file, 1)
+    now = 0.0
+    for _ in range(3):
+        for _ in range(2):  # a chunk takes 20 s: two chunks at a time would take 40
+            now += 10.0
+            assert not asked_of(fetch.handle(Tick(), now))
+        [ask] = asked
+        asked = asked_of(give(fetch, file, ask, now))
+    assert Fetched(NAME, "here", b"") in give(fetch, file, asked[0], now + 20.0)
+
+
+def test_a_late_chunk_is_asked_of_others_too_and_counts_once() -> None:
+    file = MemoryFile(Random(4).randbytes(3 * CHUNK_BYTES))
+    fetch, [slow, quick] = offered(file, 2)
+    [last] = asked_of(give(fetch, file, quick, 1.0))
+    assert not asked_of(give(fetch, file, last, 2.0))
+    [again] = asked_of(fetch.handle(Tick(), ANSWER_TIMEOUT_S))
+    assert again == (quick[0], slow[1])
+    assert Fetched(NAME, "here", b"") in give(fetch, file, again, 13.0)
+    fetch, [slow, quick] = offered(file, 2)
+    [last] = asked_of(give(fetch, file, quick, 1.0))
+    [again] = asked_of(fetch.handle(Tick(), ANSWER_TIMEOUT_S))
+    assert Fetching(2, 3) in give(fetch, file, slow, 12.5)
+    assert not give(fetch, file, again, 12.6)
+    assert Fetched(NAME, "here", b"") in give(fetch, file, last, 12.7)
+
+
+def test_a_donor_is_asked_for_more_at_a_time_as_long_as_it_is_quick() -> None:
+    file = MemoryFile(Random(5).randbytes(30 * CHUNK_BYTES))
+    fetch, owed = offered(file, 1)
+    assert owed == [(peer(1), 0)]  # the last chunk of a file may be of a few bytes, and come quickly over any line
+    now = 0.0
+    for most in (1, 2, 3, WINDOW_CHUNKS, WINDOW_CHUNKS):
+        assert len(owed) == most
+        now += QUICK_S / 8
+        owed = [*owed[1:], *asked_of(give(fetch, file, owed[0], now))]
+    for ask in owed:
+        now += QUICK_S + 0.1
+        late = asked_of(give(fetch, file, ask, now))
+    assert len(late) == 1
+
+
+def test_donors_that_offer_and_give_nothing_are_left_after_a_while() -> None:
+    file = MemoryFile(Random(6).randbytes(3 * CHUNK_BYTES))
+    fetch, _ = offered(file, 2)
+    now = 0.0
+    while fetch.busy:
+        assert fetch.deadline is not None
+        now = fetch.deadline
+        ends = [o for o in fetch.handle(Tick(), now) if isinstance(o, FetchFailed)]
+    assert ends == [FetchFailed(NAME, "nothing came any more")]
+    assert now == NOTHING_S
+
+
 def test_a_lost_donor_is_left_at_once() -> None:
     net, _, file = setup(b"x" * 10, 1)
     net.fetch.fetch(NAME, file.digest, [peer(1)], 0.0)
     assert net.fetch.handle(Lost(peer(1), "gone"), 1.0) == [FetchFailed(NAME, "the last donor was lost")]
 
 
-def test_a_full_disk_ends_the_download_in_words() -> None:
+@pytest.mark.parametrize("when", ["full", "full_in_the_end"])
+def test_a_full_disk_ends_the_download_in_words(when: str) -> None:
     net, sink, file = setup(b"x" * 10, 1)
-    sink.full = True
+    setattr(sink, when, True)
     net.post(net.fetch.fetch(NAME, file.digest, list(net.donors), 0.0))
     end = net.run()
     assert isinstance(end, FetchFailed)
@@ -206,15 +292,98 @@ def test_strangers_cannot_slip_chunks_in() -> None:
     assert not sink.kept
 
 
+class Door:
+    """A donor of three chunks, and who comes to it."""
+
+    def __init__(self) -> None:
+        self.donor = StateDonor(trace=Trace())
+        self.file = MemoryFile(Random(7).randbytes(3 * CHUNK_BYTES))
+        self.donor.offer(self.file, ledger=b"")
+
+    def opens(self, guest: int, now: float) -> bool:
+        [answer] = self.donor.handle(Received(peer(guest), StateAsk(self.file.digest)), now)
+        assert isinstance(answer.message, StateOffer) or answer.message.retry_after_s > 0  # type: ignore[attr-defined]
+        return isinstance(answer.message, StateOffer)
+
+    def gives(self, guest: int, now: float) -> bool:
+        return bool(self.donor.handle(Received(peer(guest), ChunkAsk(self.file.digest, 0)), now))
+
+
 def test_a_donor_serves_a_few_and_tells_the_others_when_to_come_back() -> None:
-    donor, file = StateDonor(trace=Trace()), MemoryFile(b"data")
-    donor.offer(file, ledger=b"")
-    answers = [donor.handle(Received(peer(n), StateAsk(file.digest)), 0.0)[0].message for n in range(GUESTS_MAX + 1)]
-    assert all(isinstance(answer, StateOffer) for answer in answers[:-1])
-    assert isinstance(answers[-1], StateDenied)
-    assert answers[-1].retry_after_s > 0
-    donor.handle(Lost(peer(0), "done"), 1.0)
-    assert isinstance(donor.handle(Received(peer(8), StateAsk(file.digest)), 1.0)[0].message, StateOffer)
+    door = Door()
+    for guest in range(GUESTS_MAX):
+        assert door.opens(guest, 0.0)
+        assert door.gives(guest, 0.0)
+        assert door.gives(guest, 0.1)  # the first chunk has come
+    assert not door.opens(9, 0.2)
+    door.donor.handle(Lost(peer(0), "done"), 1.0)
+    assert door.opens(8, 1.0)
+
+
+def test_on_a_slow_line_there_is_one_guest_at_a_time() -> None:
+    door = Door()
+    assert door.opens(1, 0.0)
+    assert not door.opens(2, 0.1)  # nobody knows yet how quickly chunks come
+    assert door.gives(1, 0.2)
+    assert not door.opens(2, 12.0)
+    assert door.gives(1, 13.0)
+    assert door.opens(2, 13.1)
+    assert door.gives(2, 13.2)
+    assert door.gives(2, 13.3)
+    assert not door.opens(3, 13.0 + SLOW_S + 0.1)  # the first one waits again
+    door.donor.handle(Received(peer(1), StateDone(door.file.digest)), 17.0)
+    assert not door.gives(1, 17.0)
+    assert not door.opens(3, 17.0)  # the second one waits
+    door.donor.handle(Received(peer(2), StateDone(door.file.digest)), 18.0)
+    assert door.opens(3, 18.0)
+
+
+def test_whoever_dawdles_keeps_others_out_for_its_turn_only() -> None:
+    door = Door()
+    assert door.opens(1, 0.0)
+    assert door.gives(1, 0.0)
+    for second in range(1, int(TURN_S)):
+        assert door.opens(1, float(second))  # to ask again begins no new turn
+        assert not door.opens(2, float(second))
+    assert door.opens(2, TURN_S)
+    assert door.gives(1, TURN_S + GUEST_SILENCE_S / 2)
+
+
+def test_who_only_asks_what_there_is_keeps_nobody_out() -> None:
+    door = Door()
+    for number in range(40):
+        guest, now = 1 + number % 10, 30.0 * number
+        door.opens(guest, now)
+        assert door.opens(99, now + SLOW_S), "whoever asks for no chunk is not waited for"
+        door.donor.handle(Received(peer(99), StateDone(door.file.digest)), now + SLOW_S)
+        assert door.donor.handle(Lost(peer(guest), "done"), now + 29.0) == []
+
+
+def test_who_has_had_its_turn_keeps_nobody_out_when_it_comes_again() -> None:
+    door = Door()
+    assert door.opens(1, 0.0)
+    door.donor.handle(Lost(peer(1), "done"), TURN_S + 1)
+    assert door.opens(1, TURN_S + 2)
+    assert door.opens(2, TURN_S + 3)
+    door.donor.handle(Lost(peer(1), "done"), TURN_S + 4)
+    door.donor.handle(Lost(peer(2), "done"), TURN_S + 4)
+    assert door.opens(1, TURN_AGAIN_S)
+    assert not door.opens(3, TURN_AGAIN_S + 1), "after a while it may have another"
+    for guest in range(10, 10 + 2 * TURNS_MAX):
+        door.opens(guest, TURN_AGAIN_S + 1000 * guest)
+        door.donor.handle(Lost(peer(guest), "done"), TURN_AGAIN_S + 1000 * guest)
+    assert len(door.donor._turns) <= TURNS_MAX
+
+
+def test_donors_are_told_when_nothing_more_is_needed() -> None:
+    file = MemoryFile(Random(8).randbytes(2 * CHUNK_BYTES))
+    fetch, asked = offered(file, 2)
+    outputs = [output for ask in asked for output in give(fetch, file, ask, 1.0)]
+    told = [output.to for output in outputs if isinstance(output, Send) and isinstance(output.message, StateDone)]
+    assert told == [peer(1), peer(2)]
+    fetch, _ = offered(file, 2)
+    assert [send.to for send in fetch.stop()] == [peer(1), peer(2)]
+    assert not fetch.stop()
 
 
 def test_a_donor_keeps_two_states_and_answers_no_to_older_ones() -> None:
@@ -225,6 +394,31 @@ def test_a_donor_keeps_two_states_and_answers_no_to_older_ones() -> None:
     answers = [donor.handle(Received(ME, StateAsk(file.digest)), 0.0)[0].message for file in files]
     assert answers[0] == StateDenied(files[0].digest, 0.0)
     assert all(isinstance(answer, StateOffer) for answer in answers[1:])
+
+
+def test_a_state_that_somebody_downloads_is_not_withdrawn() -> None:
+    door = Door()
+    assert door.opens(1, 0.0)
+    for number in range(5):
+        door.donor.offer(MemoryFile(bytes([number])), ledger=b"")
+        assert door.gives(1, float(number))
+    assert not door.donor.handle(Received(peer(1), StateDone(door.file.digest)), 5.0)
+    [denied] = door.donor.handle(Received(peer(2), StateAsk(door.file.digest)), 5.0)
+    assert denied.message == StateDenied(door.file.digest, 0.0)
+
+
+def test_no_more_states_are_kept_than_there_are_guests() -> None:
+    donor = StateDonor(trace=Trace())
+    files = [MemoryFile(bytes([number])) for number in range(20)]
+    for now, file in enumerate(files):  # a guest of each state, who then says nothing more
+        donor.offer(file, ledger=b"")
+        donor.handle(Received(peer(now), StateAsk(file.digest)), TURN_S * now)
+    kept = [file for file in files if not isinstance(_answer(donor, file), StateDenied)]
+    assert len(kept) <= GUESTS_MAX + 2
+
+
+def _answer(donor: StateDonor, file: MemoryFile) -> object:
+    return donor.handle(Received(peer(19), StateAsk(file.digest)), TURN_S * 19)[0].message
 
 
 def test_a_donor_whose_file_is_gone_says_so() -> None:

@@ -17,7 +17,7 @@ from core.dht.messages import Record
 from core.sim.probes import reachable_bytes
 from core.swarm import orders
 from core.swarm.epoch import Phase
-from core.swarm.messages import ChunkAsk, ChunkGive, StateAsk, StateDenied, StateOffer
+from core.swarm.messages import ChunkAsk, ChunkGive, StateAsk, StateDenied, StateDone, StateOffer
 from core.swarm.progress import encode_report, progress_key
 from core.swarm.states import State, StateName
 from core.swarm.watch import ANSWER_S
@@ -61,6 +61,7 @@ state_messages = st.one_of(
         st.binary(max_size=10),
     ),
     st.builds(StateDenied, digests, st.sampled_from([0.0, 600.0])),
+    st.builds(StateDone, digests),
     st.builds(ChunkAsk, digests, st.sampled_from([0, 1, 59_999])),
     st.builds(
         ChunkGive, digests, st.sampled_from([0, 1, 59_999]), st.sampled_from([b"", OWN.read(0), b"x"]).map(memoryview)

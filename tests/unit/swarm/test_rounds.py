@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 
 from core.averaging import topologies
+from core.averaging.codecs import codec_of
 from core.averaging.election import attempt_key, make_plan
 from core.averaging.lines.proof import Peer, Proven
 from core.averaging.messages import Call, Cancelled, Commit, Declined, Mean, Open, Order, Part, Ready, Refused, Status
 from core.averaging.plan import Member, Plan
+from core.averaging.seen import NOTHING, Remembered
+from core.averaging.topologies.exchange import Exchange
 from core.averaging.topologies.sealing import plan_name
 from core.base.manifest import AveragingNumbers
 from core.swarm.epoch import Phase
@@ -49,23 +52,25 @@ def fail(stage: Stage) -> None:
     assert stage.now - began <= ROUND_S + 0.5
 
 
-def finish(stage: Stage, leader: int, plan: Plan) -> None:
+def finish(stage: Stage, leader: int, plan: Plan, *, commits: bool = True) -> None:
     """The leader does its part of the round and commits."""
+    encode = codec_of(plan.codec).encode
     mine = plan.peers.index(peer(0))
     its = 1 - mine
     stage.tell(leader, Open(plan.round, plan_name(plan), ((its, 0),)))
     for chunk in range(plan.chunks[mine]):
         span = plan.span(plan.first_chunk(mine) + chunk)
-        payload = np.ones(span.stop - span.start, dtype="<f4").view(np.uint8).data
+        payload = encode(np.ones(span.stop - span.start, dtype=np.float32), span.start)
         stage.tell(leader, Part(plan.round, mine, 0, chunk, payload))
     for chunk in range(plan.chunks[its]):
         span = plan.span(plan.first_chunk(its) + chunk)
-        payload = np.ones(span.stop - span.start, dtype="<f4").view(np.uint8).data
+        payload = encode(np.ones(span.stop - span.start, dtype=np.float32), span.start)
         stage.tell(leader, Mean(plan.round, its, 0, chunk, b"\x03", payload))
     salt = stage.heard_by(leader, Status)[-1].salt
     salts = tuple(salt if member == mine else b"of its" for member in range(2))
     stage.tell(leader, Order(plan.round, 0, 1, True, (0, 0), (0, 1), b"\x03", salts))
-    stage.tell(leader, Commit(plan.round, 0, (0, 0), salts, stage.heard_by(leader, Status)[-1].seals))
+    if commits:
+        stage.tell(leader, Commit(plan.round, 0, (0, 0), salts, stage.heard_by(leader, Status)[-1].seals))
 
 
 def test_a_round_ends_in_a_step() -> None:
@@ -161,6 +166,24 @@ def test_a_plan_that_its_topology_cannot_take_is_refused(monkeypatch: pytest.Mon
     monkeypatch.undo()
     finish(stage, 2, join(stage, 2, nonce=7))
     assert stage.ordered(Absorb), "others are followed as before"
+
+
+def test_what_a_round_has_shown_of_a_member_counts_in_the_next_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is here that a member's view of a round and what it goes by in the next one come together."""
+    begun: list[Remembered] = []
+
+    def butterfly(*args: Any, remembered: Remembered, **kwargs: Any) -> Any:
+        begun.append(remembered)
+        return topologies.Butterfly(*args, remembered=remembered, **kwargs)
+
+    monkeypatch.setattr("core.swarm.rounds.TOPOLOGIES", {**topologies.TOPOLOGIES, "butterfly": butterfly})
+    monkeypatch.setattr(Exchange, "slow", property(lambda exchange: 0b11))
+    stage = Stage()
+    for nonce in range(3):  # with the same state again and again
+        stage.ready()
+        finish(stage, 1, join(stage, 1, nonce=nonce))
+        stage.hear(stage.actor.trainer_gone(stage.now))
+    assert begun == [NOTHING, NOTHING, Remembered(hurried=frozenset({peer(1)}))]
 
 
 def test_after_a_round_that_failed_lines_may_be_lower_and_that_is_told() -> None:

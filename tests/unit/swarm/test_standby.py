@@ -5,16 +5,17 @@ import pytest
 from core.averaging.election import attempt_key, make_plan
 from core.averaging.messages import Call, Declined, Ready, Refused
 from core.averaging.plan import Member
+from core.averaging.reputation import REST_ROUNDS
+from core.averaging.seen import Seen
 from core.base.ids import hashed_key
 from core.swarm.membership import SILENT_S, Membership
-from core.swarm.orders import RoundLost, RoundRecord
-from core.swarm.participant import HELPER_REST_S, HELPING
-from core.swarm.rounds import Committed
-from core.swarm.standby import OWN_VIEW_S, Standby
+from core.swarm.orders import RoundLost
+from core.swarm.participant import HELPING
+from core.swarm.standby import HELP_BYTES, OWN_VIEW_S, Standby
 from core.swarm.states import StateName
 from tests.unit.swarm.stage import FIRST, NUMEL, RUN, Stage, peer, report_of
 
-ROOM = 4 * NUMEL
+ROOM = HELP_BYTES * NUMEL
 SECOND = StateName(1, hashed_key(b"second"))
 THIRD = StateName(2, hashed_key(b"third"))
 
@@ -168,13 +169,34 @@ def test_a_helper_that_leaves_its_share_to_others_is_not_called_for_a_while():
         called = stage.actor.rounds._matchmaker.helpers
         return [peer(3) in called, peer(4) in called]
 
-    record = RoundRecord(SECOND, (), 0.0, (), 1.0)
+    def ended(*, seen: Seen) -> None:
+        """A round in which the shares of both helpers were made anew, as the others say."""
+        plan = make_plan(
+            [Member(peer(n), 0 if n > 1 else 4, 0.0, receives=n < 2) for n in (0, 1, 3, 4)],
+            stage.actor.settings.averaging,
+            round_=bytes(32),
+            key=attempt_key(RUN, FIRST.lineage, FIRST.epoch, 0),
+            leader=peer(1),
+            state=(FIRST.epoch, FIRST.lineage, 0),
+            numel=NUMEL,
+            topology="butterfly",
+        )
+        anew = tuple(int(not member.receives) for member in plan.members)
+        stage.actor.rounds.reputation.committed(plan, anew, peer(1), stage.now, seen=seen)
+
     assert helpers() == [True, True]
-    stage.actor._committed(Committed(b"r", record, helped=(peer(3),), stalled=(peer(4),)), stage.now)
+    ended(seen=Seen())
+    assert helpers() == [True, True], "nobody is benched by others' word"
+    ended(seen=Seen(late=(peer(4),)))
+    for _ in range(REST_ROUNDS):
+        stage.now += 1.0
+        assert helpers() == [True, False]
+        ended(seen=Seen())
     stage.now += 1.0
-    assert helpers() == [True, False]
-    stage.now += 1.5 * HELPER_REST_S
     assert helpers() == [True, True]
+    ended(seen=Seen(gone=(peer(3),)))
+    stage.now += 1.0
+    assert helpers() == [False, True], "it has hung up"
 
 
 def test_after_a_bad_plan_it_follows_the_others_again():

@@ -1,0 +1,42 @@
+"""A round that failed here, and that the others may have committed all the same."""
+
+from core.averaging.outcome import Outcome
+from core.averaging.plan import Plan
+from core.averaging.topologies import Butterfly, Topology
+from core.swarm.states import StateName
+
+
+def state_after(plan: Plan, outcome: Outcome) -> StateName:
+    """The state that a round of this plan leads to."""
+    before = StateName(plan.epoch, plan.lineage)
+    return before.next(round_id=outcome.round, samples=outcome.samples, outcome=outcome.fingerprint)
+
+
+class Unheard:
+    """Remembers the last round of which the Commit may be all that was missed, until the next one begins.
+
+    Whoever has sealed its means knows what state the round leads to if it is committed.  When anybody stands there, it
+    was: with a codec that carries on what it loses, that is settled then, or the next round would get it twice.
+    """
+
+    def __init__(self) -> None:
+        self._round: Butterfly | None = None
+        self._name: StateName | None = None
+
+    def failed(self, round_: Topology | None) -> None:
+        """A round came to nothing for this peer."""
+        outcome = round_.unheard() if isinstance(round_, Butterfly) else None
+        if isinstance(round_, Butterfly) and outcome is not None:
+            self._round, self._name = round_, state_after(round_.plan, outcome)
+
+    def begun(self) -> None:
+        """The next round begins: what the last one has lost is a draft no longer."""
+        self._round = self._name = None
+
+    def heard(self, name: StateName) -> bool:
+        """Somebody stands at this state; whether that settles something."""
+        if self._round is None or name != self._name:
+            return False
+        self._round.settle()
+        self.begun()
+        return True

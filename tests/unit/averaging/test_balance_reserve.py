@@ -1,0 +1,117 @@
+"""Rounds that are as short by what lines offer, divided by what they have shown."""
+
+from dataclasses import replace
+from random import Random
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from core.averaging.balance.fleet import WHOLE_GIFT, Line, Work
+from core.averaging.balance.reserve import LONGER, reserved_chunks
+from core.averaging.balance.solver import balance, round_seconds, share_chunks
+from core.averaging.balance.traffic import fleet, rows
+
+WORK = Work(numel=1_000_000, part_bytes=4.0, mean_bytes=4.0)
+TOTAL = 400
+
+
+def line(up: float, down: float | None = None, *, gives: bool = True, reduces: bool = True) -> Line:
+    return Line(up_bytes_per_s=up * 1e6, down_bytes_per_s=(down or up) * 1e6, gives=gives, reduces=reduces)
+
+
+def seconds(lines: list[Line], chunks: tuple[int, ...], gifts: tuple[int, ...]) -> float:
+    return round_seconds(lines, WORK, chunks=chunks, gifts=gifts)
+
+
+def busy(lines: list[Line], chunks: tuple[int, ...]) -> list[float]:
+    """Each line's seconds."""
+    members = fleet(lines, WORK)
+    return list(rows(members, members.gives).seconds(np.array(chunks) / sum(chunks)))
+
+
+def test_a_mere_offer_that_does_not_shorten_the_round_is_not_taken() -> None:
+    """Two of 80 that offer 160 beside four of 40, all waiting for two of 20: nobody needs the second 80."""
+    true = [line(80)] * 2 + [line(40)] * 4 + [line(20)] * 2
+    offered = [line(160)] * 2 + true[2:]
+    best = balance(offered, WORK)
+    greedy = share_chunks(offered, WORK, best, total=TOTAL)
+    chunks = reserved_chunks(offered, true, WORK, best, total=TOTAL)
+    assert seconds(offered, chunks, best.gifts) <= best.seconds * (1 + LONGER)
+    slowest = max(busy(true, chunks)[:6])
+    assert max(busy(true, greedy)[:6]) > 1.1 * slowest, "or there would be nothing to reserve"
+    assert slowest == pytest.approx(max(busy(true, share_chunks(true, WORK, balance(true, WORK), total=TOTAL))[:6]))
+
+
+def test_an_offer_that_shortens_the_round_is_taken() -> None:
+    shown = [line(40)] * 8 + [line(40, gives=False)]
+    offered = [line(40)] * 8 + [line(80, gives=False)]
+    best = balance(offered, WORK)
+    chunks = reserved_chunks(offered, shown, WORK, best, total=TOTAL)
+    assert seconds(offered, chunks, best.gifts) <= (1 + LONGER) * best.seconds * 1.01
+    assert chunks[-1] >= 0.9 * share_chunks(offered, WORK, best, total=TOTAL)[-1]
+
+
+def test_where_all_is_shown_it_is_the_shortest_round() -> None:
+    lines = [line(16), line(8), line(4, 40), line(4, reduces=False), line(2)]
+    best = balance(lines, WORK)
+    chunks = reserved_chunks(lines, lines, WORK, best, total=TOTAL)
+    assert chunks == share_chunks(lines, WORK, best, total=TOTAL)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_no_division_as_short_by_the_offers_is_shorter_by_what_was_shown(seed: int) -> None:
+    """Against the linear program: the least time by what was shown, while the offers' time is kept.
+
+    Where a line would be faster with more work, it is only no longer than without what was shown.
+    """
+    random = Random(seed)
+    shown = [line(random.uniform(1, 40), random.uniform(1, 40)) for _ in range(random.randint(3, 9))]
+    offered = [
+        replace(
+            one,
+            up_bytes_per_s=one.up_bytes_per_s * random.uniform(1, 2),
+            down_bytes_per_s=one.down_bytes_per_s * random.uniform(1, 2),
+        )
+        for one in shown
+    ]
+    best = balance(offered, WORK)
+    chunks = reserved_chunks(offered, shown, WORK, best, total=100_000)
+    limit = best.seconds * (1 + LONGER)
+    assert best.gifts == (WHOLE_GIFT,) * len(shown)
+    assert seconds(offered, chunks, best.gifts) <= limit * 1.001
+    least = _least(offered, shown, limit)
+    greedy = share_chunks(offered, WORK, best, total=100_000)
+    members = fleet(offered, WORK)
+    found = rows(members, members.gives)
+    if min(found.up_slope.min(), found.down_slope.min()) >= 0:
+        assert seconds(shown, chunks, best.gifts) <= 1.001 * least
+    assert seconds(shown, chunks, best.gifts) <= 1.001 * seconds(shown, greedy, best.gifts)
+
+
+def _least(offered: list[Line], shown: list[Line], limit_s: float) -> float:
+    """Variables: the shares, and the time by what was shown."""
+    count = len(shown)
+    matrix, right = [], []
+    for lines, is_shown in ((offered, False), (shown, True)):
+        members = fleet(lines, WORK)
+        found = rows(members, members.gives)
+        for base, slope in ((found.up_base, found.up_slope), (found.down_base, found.down_slope)):
+            for index in range(count):
+                row = np.zeros(count + 1)
+                row[index] = slope[index]
+                row[count] = -1.0 if is_shown else 0.0
+                matrix.append(row)
+                right.append(-base[index] if is_shown else limit_s - base[index])
+    cost = np.zeros(count + 1)
+    cost[count] = 1.0
+    solved = linprog(
+        cost,
+        A_ub=np.array(matrix),
+        b_ub=np.array(right),
+        A_eq=[[1.0] * count + [0.0]],
+        b_eq=[1.0],
+        bounds=[(0, 1)] * count + [(0, None)],
+    )
+    assert solved.status == 0
+    return float(solved.fun)

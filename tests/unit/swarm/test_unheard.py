@@ -1,0 +1,64 @@
+"""A round whose Commit alone was missed, seen from outside: the next one gets nothing of it twice."""
+
+import pytest
+
+from core.averaging.feedback import MemoryStore
+from core.averaging.messages import Declined
+from core.swarm.orders import RoundRecord
+from core.swarm.states import StateName
+from tests.unit.swarm.stage import FIRST, Stage, peer, report_of
+from tests.unit.swarm.test_rounds import fail, finish, join
+
+
+class Uneven(Stage):
+    """Its contribution is no multiple of a step of four bits."""
+
+    def ready(self, name: StateName = FIRST) -> None:
+        super().ready(name)
+        contribution, _ = self.actor.rounds._vectors
+        assert contribution is not None
+        contribution[:] = [index % 7 / 10 for index in range(len(contribution))]
+
+
+def owed(stage: Stage) -> list[bytes | None]:
+    store = stage.actor.rounds._residuals
+    assert isinstance(store, MemoryStore)
+    return [None if (payload := store.read(chunk)) is None else bytes(payload) for chunk in range(4)]
+
+
+def played(*, commits: bool) -> Stage:
+    stage = Uneven(codec="q4")
+    stage.ready()
+    finish(stage, 1, join(stage, 1, nonce=1), commits=commits)
+    return stage
+
+
+@pytest.mark.parametrize("hears", ["a report", "an answer"])
+def test_a_state_that_somebody_stands_at_tells_that_the_round_was_committed(hears: str) -> None:
+    happy, unhappy = played(commits=True), played(commits=False)
+    [record] = [said for said in happy.said if isinstance(said, RoundRecord)]
+    name = record.name
+    assert any(owed(happy))
+    fail(unhappy)
+    assert owed(unhappy) == [None] * 4
+    other = StateName(name.epoch, b"o" * 32)
+    for state in (other, name):
+        assert owed(unhappy) == [None] * 4
+        if hears == "a report":
+            unhappy.read(p2=report_of(state, time=unhappy.now + state.epoch + (state == name)))
+        else:
+            unhappy.actor.rounds._matchmaker._quest.search.asked = peer(2)  # type: ignore[union-attr]
+            attempt = unhappy.actor.rounds._matchmaker._quest.search.attempt  # type: ignore[union-attr]
+            unhappy.tell(2, Declined(state.epoch, state.lineage, attempt, "elsewhere"))
+    assert owed(unhappy) == owed(happy)
+    assert unhappy.actor.trace["rounds.settled_late"] == 1
+
+
+def test_after_the_next_round_has_begun_it_is_too_late() -> None:
+    happy, unhappy = played(commits=True), played(commits=False)
+    [record] = [said for said in happy.said if isinstance(said, RoundRecord)]
+    fail(unhappy)
+    unhappy.wait(60.0)
+    join(unhappy, 2, nonce=9)
+    unhappy.actor.rounds.heard(record.name)
+    assert owed(unhappy) == [None] * 4
