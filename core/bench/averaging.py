@@ -6,27 +6,31 @@ named.  Everything between our processes is encrypted.
 
 import argparse
 import asyncio
+import io
 import os
 import statistics
 import sys
 from collections.abc import Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from core.api.numbers import amount
+from core.bar import Bar
+from core.base.problems import BadInput
 from core.bench import averaging_rivals as rivals
 from core.bench.children import Child, children, hear_all
 from core.bench.fleets import Computer, fleet_of
 from core.bench.limits import Limits, flown
 from core.bench.lines import Lines
-from core.bench.words import Done, Go, Listening, Meet, Met, Setup
+from core.bench.words import Done, Ended, Go, Listening, Meet, Met, Setup, Show
 from core.net.clock import Clock
 
 START_S = 180.0
 ROUND_S = 300.0
+PEERS = 4
+WARM = 8
 LEAD_S = 0.1
 """From the command to the common start."""
 
@@ -88,33 +92,41 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
 def run(args: argparse.Namespace) -> int:
     """Measure and print; the exit code is 1 if any round was truncated, failed or unequal."""
-    report = asyncio.run(_measured(args))
+    check(args)
+    bar = Bar(json=args.json)
+    try:
+        report = asyncio.run(_measured(args, bar))
+    finally:
+        bar.clear()
     text = msgspec.json.encode(report).decode() if args.json else _sentences(report)
     sys.stdout.write(text + "\n")
     return 0 if report.identical and not report.truncated_rounds and not report.failed_rounds else 1
 
 
-async def measure(peers: int, *, numel: int, codec: str, rounds: int) -> Report:
+async def measure(peers: int, *, numel: int, codec: str, rounds: int, bar: Bar | None = None) -> Report:
     """Run `rounds` rounds between `peers` processes on loopback.
 
     Raises:
         Problem: a process ended or hangs.
     """
     job = Run(numel=numel, codec=codec, rounds=rounds)
+    bar = bar or Bar(stream=io.StringIO())
+    bar.show(0.0, f"starting {peers} peers")
     async with children("core.bench.peer", peers) as group:
         setups = [Setup(index=index, peers=peers, numel=numel, codec=codec) for index in range(peers)]
-        return _report(await _rounds(group, setups, job), job)
+        return _report(await _rounds(group, setups, job, bar), job)
 
 
-async def measure_fleet(fleet: Sequence[Computer], job: Run) -> Report:
+async def measure_fleet(fleet: Sequence[Computer], job: Run, *, bar: Bar | None = None) -> Report:
     """Run rounds between processes on lines of their own, which they are not told; as root.
 
     Raises:
         UserProblem: there can be no such lines here.
         Problem: a process ended or hangs.
     """
-    with ExitStack() as stack:
-        lines = stack.enter_context(Lines(fleet))
+    bar = bar or Bar(stream=io.StringIO())
+    bar.show(0.0, f"starting {len(fleet)} peers on lines of their own")
+    with Lines(fleet) as lines:
         setups = [
             Setup(
                 index=index,
@@ -129,22 +141,44 @@ async def measure_fleet(fleet: Sequence[Computer], job: Run) -> Report:
             for index, computer in enumerate(fleet)
         ]
         async with children("core.bench.peer", len(fleet), inside=lines.inside) as group:
-            results = await _rounds(group, setups, job)
+            results = await _rounds(group, setups, job, bar)
         report = _report(results, job)
+        bar.show(1.0, "plain TCP with the bytes of the same plan", part="tcp")
         limits = await flown(
             lines, fleet, job.numel, codec=job.codec, last=results[-1][0], seconds=report.seconds.median
         )
     return msgspec.structs.replace(report, limits=limits)
 
 
-async def _measured(args: argparse.Namespace) -> Report:
-    job = Run(numel=args.numel, codec=args.codec, rounds=args.rounds, warm=args.warm if args.fleet else 0)
-    if args.fleet:
-        report = await measure_fleet(fleet_of(args.fleet), job)
+def check(args: argparse.Namespace) -> None:
+    """Refuse what cannot be measured before anything is.
+
+    Raises:
+        BadInput: says what is wrong.
+    """
+    if args.fleet is not None:
+        fleet_of(args.fleet)
+        if args.peers is not None:
+            raise BadInput("A fleet says how many peers there are.", hint="Leave --peers or --fleet out.")
+    elif args.warm is not None:
+        raise BadInput("Rounds to warm up are for fleets.", hint="Add --fleet, or leave --warm out.")
+    if (args.hivemind is None) != (args.peers_scripts is None):
+        raise BadInput("hivemind is measured with --hivemind and --peers-scripts.", hint="Add the other one.")
+    if args.hivemind is not None:
+        rivals.check(Path(args.hivemind), Path(args.peers_scripts), on_lines=args.fleet is not None)
+
+
+async def _measured(args: argparse.Namespace, bar: Bar) -> Report:
+    if args.fleet is not None:
+        warm = WARM if args.warm is None else args.warm
+        job = Run(numel=args.numel, codec=args.codec, rounds=args.rounds, warm=warm)
+        report = await measure_fleet(fleet_of(args.fleet), job, bar=bar)
     else:
-        report = await measure(args.peers, numel=job.numel, codec=job.codec, rounds=job.rounds)
-    if not args.hivemind or not args.peers_scripts:
+        peers = PEERS if args.peers is None else args.peers
+        report = await measure(peers, numel=args.numel, codec=args.codec, rounds=args.rounds, bar=bar)
+    if args.hivemind is None:
         return report
+    bar.show(1.0, "measuring hivemind, which takes minutes", part="hivemind")
     return await _beside(report, args, Path(args.hivemind), Path(args.peers_scripts))
 
 
@@ -170,7 +204,7 @@ async def _beside(report: Report, args: argparse.Namespace, python: Path, script
     return msgspec.structs.replace(report, hivemind=found, gloo=gloo, ratios=ratios)
 
 
-async def _rounds(group: Sequence[Child], setups: Sequence[Setup], job: Run) -> list[list[Done]]:
+async def _rounds(group: Sequence[Child], setups: Sequence[Setup], job: Run, bar: Bar) -> list[list[Done]]:
     for child, setup in zip(group, setups, strict=True):
         child.tell(setup)
     ports = [listening.port for listening in await hear_all(group, Listening, timeout_s=START_S)]
@@ -180,7 +214,10 @@ async def _rounds(group: Sequence[Child], setups: Sequence[Setup], job: Run) -> 
     await hear_all(group, Met, timeout_s=START_S)
     clock = Clock()
     results: list[list[Done]] = []
-    for number in range(job.warm + job.rounds):
+    total = job.warm + job.rounds
+    for number in range(total):
+        warm, counts = f"round {number + 1} of {job.warm} to warm up", f"round {number + 1 - job.warm} of {job.rounds}"
+        bar.show(number / total, warm if number < job.warm else counts, part="rounds")
         facts = [peer.facts for peer in results[-1]] if results else []
         results.append(await _round(group, Go(number=number, at=clock.now() + LEAD_S, facts=facts)))
     return results[job.warm :]
@@ -189,6 +226,9 @@ async def _rounds(group: Sequence[Child], setups: Sequence[Setup], job: Run) -> 
 async def _round(group: Sequence[Child], go: Go) -> list[Done]:
     for child in group:
         child.tell(go)
+    await hear_all(group, Ended, timeout_s=ROUND_S)
+    for child in group:
+        child.tell(Show())
     return await hear_all(group, Done, timeout_s=ROUND_S)
 
 

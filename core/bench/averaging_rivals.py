@@ -4,12 +4,25 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from core.base.problems import Problem
+from core.base.problems import BadInput, Problem
 from core.bench.script import figures_of
 
 LIMIT_S = 1800.0
 COMPRESSIONS = {"raw": "none", "fp16": "fp16", "u8": "u8", "b8": "u8", "adaptive": "u8"}
 """hivemind's nearest to each codec; those that are not here have none."""
+ON_LOOPBACK, ON_LINES = ("bench_allreduce.py", "bench_gloo.py"), ("bench_netns.py",)
+"""Their scripts."""
+
+
+def check(python: Path, scripts: Path, *, on_lines: bool) -> None:
+    """Refuse what cannot be run, before anything is.
+
+    Raises:
+        BadInput: says what there is not.
+    """
+    for path in (python, *(scripts / name for name in (ON_LINES if on_lines else ON_LOOPBACK))):
+        if not path.is_file():
+            raise BadInput(f"There is no {path}.", hint="Write where it is, or leave out that hivemind is measured.")
 
 
 async def hivemind(python: Path, scripts: Path, *, peers: int, numel: int, codec: str, rounds: int) -> dict[str, Any]:

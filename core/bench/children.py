@@ -2,9 +2,10 @@
 
 import asyncio
 import os
+import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeVar
 
 import msgspec
@@ -67,6 +68,8 @@ async def children(
 ) -> Any:
     """`count` processes that run `python -m module`, each on one thread of numpy.
 
+    Ctrl-C in the terminal does not reach them: they end when we close their stdin.
+
     Args:
         module: What they run.
         count: How many.
@@ -82,6 +85,8 @@ async def children(
                 stdout=asyncio.subprocess.PIPE,
                 env=environment,
                 limit=LINE_BYTES_MAX,
+                start_new_session=True,
+                creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
             )
             started.append(Child(process))
         yield started
@@ -101,6 +106,11 @@ async def told(kind: Any) -> Any:
 
 
 def say(words: msgspec.Struct) -> None:
-    """In a child: answer."""
-    sys.stdout.buffer.write(msgspec.json.encode(words) + b"\n")
-    sys.stdout.buffer.flush()
+    """In a child: answer; if nobody listens any more, that is the end."""
+    try:
+        sys.stdout.buffer.write(msgspec.json.encode(words) + b"\n")
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        with suppress(OSError):  # or Python complains once more when it closes stdout
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(1) from None

@@ -30,8 +30,15 @@ FLEETS: Final[Mapping[str, str]] = MappingProxyType(
 )
 """Those of the measurements of hivemind, and more of its kind."""
 MEMBERS_MAX: Final = 64
+GIVERS_MIN: Final = 2
+RATE_MAX: Final = 100_000
+"""Mbit/s."""
+HOW: Final = (
+    "Write DOWN/UP in Mbit/s (or one number for both), then a for a helper or c for a client that reduces nothing, "
+    f"then *COUNT; commas between: 100/40*2,20/5c. Or one of these, alone: {', '.join(FLEETS)}."
+)
 MBIT_BYTES: Final = 125_000
-_MEMBER: Final = re.compile(r"(\d+(?:\.\d+)?)(?:/(\d+(?:\.\d+)?))?([ac]?)(?:\*(\d{1,2}))?")
+_MEMBER: Final = re.compile(r"(\d+(?:\.\d+)?)(?:/(\d+(?:\.\d+)?))?([ac]?)(?:\*(\d{1,6}))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +69,19 @@ def fleet_of(words: str) -> tuple[Computer, ...]:
         BadInput: it cannot be read.
     """
     computers: list[Computer] = []
-    for word in FLEETS.get(words, words).split(","):
+    for word in map(str.strip, FLEETS.get(words.strip(), words).split(",")):
         found = _MEMBER.fullmatch(word)
-        if found is None or not 0 < float(found[1]) <= 100_000 or not 0 < float(found[2] or found[1]) <= 100_000:
-            raise BadInput(
-                f"{word} describes no computers.",
-                hint=f"Write for instance 100/40*2,20/5c, or one of these: {', '.join(FLEETS)}.",
-            )
-        one = Computer(float(found[1]), float(found[2] or found[1]), found[3] == "a", found[3] == "c")
-        computers += [one] * int(found[4] or 1)
+        if found is None or not all(0 < float(rate or found[1]) <= RATE_MAX for rate in (found[1], found[2])):
+            raise BadInput(f"{word[:40]!r} describes no computers.", hint=HOW)
+        count = int(found[4] or 1)
+        if not 1 <= count <= MEMBERS_MAX:
+            raise BadInput(f"{word[:40]!r} is {count} computers; a fleet has 2 to {MEMBERS_MAX}.")
+        computers += [Computer(float(found[1]), float(found[2] or found[1]), found[3] == "a", found[3] == "c")] * count
     if not 2 <= len(computers) <= MEMBERS_MAX:
         raise BadInput(f"A fleet has 2 to {MEMBERS_MAX} computers, not {len(computers)}.")
+    if sum(not computer.helps for computer in computers) < GIVERS_MIN:
+        raise BadInput(
+            "In this fleet there is nothing to average: fewer than two have a contribution.",
+            hint="Helpers (a) have none; add others.",
+        )
     return tuple(computers)

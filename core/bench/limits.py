@@ -18,6 +18,8 @@ from core.net.clock import Clock
 REPEATS = 3
 SETTLE_S = 1.0
 LIMIT_S = 300.0
+TELLING_S = 0.1
+"""Rounds for which the lines need less say nothing about lines."""
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,6 +38,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def sentence(self) -> str:
         """For people."""
+        if self.bound_s < TELLING_S:
+            return f"The lines would need {self.bound_s:.3f} s: too little to say anything about them."
         return (
             f"{self.over_tcp:.2f} times what plain TCP takes for the same plan ({self.tcp_s:.2f} s), "
             f"{self.over_bound:.2f} times the bound ({self.bound_s:.2f} s; the plan's own {self.planned_s:.2f} s)."

@@ -1,6 +1,7 @@
 """Network namespaces with limited lines, one for each computer of a fleet.  Linux, as root.
 
 Each computer's own side limits what it sends, the hub's side what it receives; the hub is a bridge and limits nothing.
+What a killed measurement leaves behind, the next one removes.
 """
 
 import os
@@ -98,7 +99,13 @@ def _limit(namespace: str, device: str, mbit_per_s: float) -> None:
 
 
 def _ip(*words: str, check: bool = True) -> int:
-    done = subprocess.run(["ip", *words], check=False, capture_output=True, text=True)  # noqa: S607 - where it is, differs
+    done = subprocess.run(  # in a session of its own: Ctrl-C is not for it
+        ["ip", *words],  # noqa: S607 - where it is, differs
+        check=False,
+        capture_output=True,
+        text=True,
+        start_new_session=True,
+    )
     if check and done.returncode:
         raise UserProblem(f"ip {' '.join(words)} failed: {done.stderr.strip()}")
     return done.returncode

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import psutil
 
+from core.averaging.lines.demand import demand_of
 from core.averaging.lines.facts import decode_facts, encode_facts
 from core.averaging.plan import Plan
 from core.base.content import digest
@@ -21,7 +22,7 @@ from core.base.trace import Trace
 from core.bench.children import say, told
 from core.bench.stage import MANIFEST_ID, keys, make_host, peer_id
 from core.bench.vectors import contribution, error_of, exact_mean, layout_of, samples_of
-from core.bench.words import Done, Go, Listening, Meet, Met, Setup
+from core.bench.words import Done, Ended, Go, Listening, Meet, Met, Setup, Show
 from core.net.clock import Clock
 from core.swarm.rounds import Asked, Committed, Formed, Missed, Rounds
 from core.swarm.states import StateName
@@ -56,6 +57,7 @@ class Averaging:
             self.rounds.help(setup.numel)
         else:
             self.rounds.vectors(contribution, result, layout=layout_of(setup.numel))
+        self._peers = [peer_id(index) for index in range(setup.peers)]
         self.helpers: Sequence[int] = ()
         self.formed_at = 0.0
         self.plan: Plan | None = None
@@ -84,8 +86,8 @@ class Averaging:
 
     def look(self, now: float, *, full: bool = True) -> Sequence[Any]:
         """Find the group."""
-        trainers = [peer_id(index) for index in range(self._setup.peers) if index not in self.helpers]
-        helpers = [peer_id(index) for index in self.helpers]
+        trainers = [peer for index, peer in enumerate(self._peers) if index not in self.helpers]
+        helpers = [self._peers[index] for index in self.helpers]
         full = full and not self._setup.helps
         return self.follow(
             self.rounds.position(state_of(self._number), trainers, full=full, now=now, helpers=helpers), now
@@ -196,8 +198,11 @@ async def serve(setup: Setup) -> None:
         sent, cpu = host.stats.bytes_sent, time.process_time()
         host.perform(machine.look(clock.now()))
         ended = await machine.end(setup.round_s)
-        ended_s, cpu = clock.now() - go.at, time.process_time() - cpu
+        ended_s = clock.now() - go.at
         growth.stop()
+        say(Ended())
+        await told(Show)
+        cpu = time.process_time() - cpu
         say(
             Done(
                 formed_s=machine.formed_at - go.at,
@@ -210,6 +215,8 @@ async def serve(setup: Setup) -> None:
                 failed="; ".join(machine.missed),
                 relative_error=error_of(result, exact) if ended and not setup.helps else -1.0,
                 digest="" if setup.helps else digest(result.data.cast("B")).hex(),
+                paced=machine.plan is not None and machine.plan.paced,
+                expected_s=(demand_of(machine.plan).seconds or 0.0) if machine.plan else 0.0,
                 facts=encode_facts(machine.rounds.lines.facts()),
                 growth_bytes=growth.bytes,
                 chunks=in_order(machine.plan, machine.plan.chunks, peers=setup.peers) if machine.plan else [],

@@ -36,6 +36,10 @@ class Go(msgspec.Struct, frozen=True, kw_only=True, tag="go"):
     """What each peer tells of lines, in order of their numbers; the DHT brings it in the real program."""
 
 
+class Show(msgspec.Struct, frozen=True, kw_only=True, tag="show"):
+    """All have ended the round: look at what came of it."""
+
+
 class Listening(msgspec.Struct, frozen=True, kw_only=True):
     """The peer is ready."""
 
@@ -44,6 +48,13 @@ class Listening(msgspec.Struct, frozen=True, kw_only=True):
 
 class Met(msgspec.Struct, frozen=True, kw_only=True):
     """The peer knows where the others are."""
+
+
+class Ended(msgspec.Struct, frozen=True, kw_only=True):
+    """The peer's round is over, well or not.
+
+    It looks at its mean no sooner than it is told to: that takes long, and others may still wait for its last words.
+    """
 
 
 class Done(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,5 +83,9 @@ class Done(msgspec.Struct, frozen=True, kw_only=True):
     """How many chunks each member reduced at first."""
     gifts: list[int]
     """How many 256ths of its chunks each gave."""
+    paced: bool
+    """Whether parts left at the plan's pace."""
+    expected_s: float
+    """What the plan's own lines said that the round would take; 0: it knew none."""
     facts: bytes
     """What it tells of lines now."""

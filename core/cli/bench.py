@@ -1,5 +1,9 @@
 """`potluck bench`: how fast the parts are on this computer."""
 
+import argparse
+import signal
+from collections.abc import Callable
+
 from core.cli.options import Commands, add_json, calling, share, whole
 
 CODECS = ("raw", "fp16", "bf16", "u8", "b8", "q4", "adaptive")
@@ -13,7 +17,7 @@ def add(commands: Commands) -> None:
 
     averaging = parts.add_parser("averaging", help="rounds of butterfly all-reduce over real connections")
     add_json(averaging)
-    averaging.add_argument("--peers", type=whole(2, 64), default=4, metavar="N", help="default: 4")
+    averaging.add_argument("--peers", type=whole(2, 64), metavar="N", help="default: 4; not with a fleet")
     averaging.add_argument(
         "--numel",
         type=whole(1, 10**9),
@@ -26,18 +30,18 @@ def add(commands: Commands) -> None:
     averaging.add_argument(
         "--fleet",
         metavar="FLEET",
-        help="give each peer a line of its own, such as hetero8 or 100/40*2,20/5c (Linux, root)",
+        help="give each peer a line of its own (Linux, root): hetero8, homog8, home8 and others, or "
+        "DOWN/UP[a|c][*COUNT] in Mbit/s, a for a helper, c for a client, such as 100/40*2,20/5c",
     )
     averaging.add_argument(
         "--warm",
         type=whole(0, 100),
-        default=8,
         metavar="N",
         help="rounds on a fleet before those that count (default: 8)",
     )
     averaging.add_argument("--hivemind", metavar="PYTHON", help="measure hivemind and gloo too, with this Python")
     averaging.add_argument("--peers-scripts", metavar="DIR", help="the folder of the scripts that measure them")
-    averaging.set_defaults(run=calling("core.bench.averaging:run"))
+    averaging.set_defaults(run=_measuring("core.bench.averaging:run"))
 
     overlap = parts.add_parser("overlap", help="averaging beside computing, and after it, by real engines")
     add_json(overlap)
@@ -50,12 +54,12 @@ def add(commands: Commands) -> None:
         metavar="S",
         help="about as long take computing and averaging each (default: 10)",
     )
-    overlap.set_defaults(run=calling("core.bench.overlap:run"))
+    overlap.set_defaults(run=_measuring("core.bench.overlap:run"))
 
     streams = parts.add_parser("streams", help="one encrypted stream between two processes")
     add_json(streams)
     streams.add_argument("--mebibytes", type=whole(1, 100_000), default=256, metavar="N", help="default: 256")
-    streams.set_defaults(run=calling("core.bench.streams:run"))
+    streams.set_defaults(run=_measuring("core.bench.streams:run"))
 
     groups = parts.add_parser("groups", help="the best size of a group for a number of peers and a failure rate")
     add_json(groups)
@@ -63,7 +67,7 @@ def add(commands: Commands) -> None:
     groups.add_argument(
         "--failure-rates", type=share, nargs="+", metavar="P", help="of a peer in an iteration; default: 0.0001 to 0.2"
     )
-    groups.set_defaults(run=calling("core.bench.groups:run"))
+    groups.set_defaults(run=_measuring("core.bench.groups:run"))
 
     dht = parts.add_parser("dht", help="stores and gets between real nodes of the DHT")
     add_json(dht)
@@ -82,11 +86,25 @@ def add(commands: Commands) -> None:
     dht.add_argument("--hivemind-freeze", action="store_true", help="silence hivemind's nodes too (minutes)")
     dht.add_argument("--footprint", action="store_true", help="watch one idle process with one node instead")
     dht.add_argument("--seconds", type=whole(1, 86_400), default=60, metavar="S", help="of --footprint; default: 60")
-    dht.set_defaults(run=calling("core.bench.dht:run"))
+    dht.set_defaults(run=_measuring("core.bench.dht:run"))
 
     plan = parts.add_parser("plan", help="dividing a round: how long it takes, and how far from the optimum it is")
     add_json(plan)
     plan.add_argument("--peers", type=whole(4, 256), default=256, metavar="N", help="the largest group (default: 256)")
     plan.add_argument("--repeats", type=whole(1, 1000), default=7, metavar="N", help="fleets a size (default: 7)")
     plan.add_argument("--seed", type=whole(0, 10**9), default=1, metavar="N", help="which fleets (default: 1)")
-    plan.set_defaults(run=calling("core.bench.plan:run"))
+    plan.set_defaults(run=_measuring("core.bench.plan:run"))
+
+
+def _measuring(target: str) -> Callable[[argparse.Namespace], int]:
+    """A command that a polite request to end (SIGTERM) ends as Ctrl-C does: with all that it has started."""
+    command = calling(target)
+
+    def run(args: argparse.Namespace) -> int:
+        before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+        try:
+            return command(args)
+        finally:
+            signal.signal(signal.SIGTERM, before)
+
+    return run

@@ -11,9 +11,9 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any
 
 from core.api.numbers import amount
+from core.bar import Bar
 from core.base.problems import BadInput
 from core.cli import program
-from core.sim.bar import Bar
 from core.sim.moments import epoch_charts
 from core.sim.picture import check_name, draw, save
 from core.sim.trial import Trial

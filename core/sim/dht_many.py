@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any
 
 from core.api.numbers import amount
-from core.sim.bar import Bar
+from core.bar import Bar
 from core.sim.dht_worlds import SmallWorld
 
 SEEDS_PER_PROCESS = 50

@@ -9,9 +9,9 @@ from random import Random
 from typing import Any
 
 from core.api.numbers import amount
+from core.bar import Bar
 from core.base.problems import BadInput
 from core.dht.settings import DhtSettings
-from core.sim.bar import Bar
 from core.sim.dht_run import DhtRun, DhtRunSettings
 from core.sim.latency import Latency, read_matrix, synthetic
 from core.sim.moments import lookup_charts

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from core.sim.bar import Bar
+from core.bar import Bar
 from core.sim.rounds import paper
 from core.sim.rounds.paper import Figure4Row, StepModel
 

@@ -11,8 +11,8 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any
 
 from core.averaging.codecs import CODECS
+from core.bar import Bar
 from core.base.problems import BadInput
-from core.sim.bar import Bar
 from core.sim.record import Record
 from core.sim.rounds import deaths, fleets
 from core.sim.rounds.fleet_plan import Task

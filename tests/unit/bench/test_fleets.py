@@ -7,7 +7,7 @@ from core.averaging.balance.solver import round_seconds
 from core.base.problems import BadInput
 from core.bench.fleets import FLEETS, Computer, fleet_of
 from core.bench.flows import sizes
-from core.bench.limits import bytes_between
+from core.bench.limits import TELLING_S, Limits, bytes_between
 
 
 def test_a_fleet_is_read():
@@ -29,10 +29,51 @@ def test_every_named_fleet_can_be_read(name):
     assert len(fleet_of(name)) >= 2
 
 
-@pytest.mark.parametrize("words", ["", "fast", "40", "0*3", "40*99", "40,,40", "40x2", "1e9*2", "40/-1*2"])
-def test_what_is_no_fleet_is_told(words):
-    with pytest.raises(BadInput):
+def test_spaces_do_not_matter():
+    assert fleet_of(" 40*2, 20/5c ") == fleet_of("40*2,20/5c")
+    assert fleet_of(" pair") == fleet_of("pair")
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        ("", "'' describes no computers"),
+        ("fast", "'fast' describes no computers"),
+        ("homog8,20", "'homog8' describes no computers"),
+        ("40", "2 to 64 computers, not 1"),
+        ("40*40,20*40", "2 to 64 computers, not 80"),
+        ("0*3", "'0\\*3' describes"),
+        ("40*99", "'40\\*99' is 99 computers"),
+        ("40*100", "'40\\*100' is 100 computers"),
+        ("40*0,20*2", "'40\\*0' is 0 computers"),
+        ("40,,40", "'' describes"),
+        ("40x2", "'40x2' describes"),
+        ("1e9*2", "describes"),
+        ("100001*2", "describes"),
+        ("40/100001*2", "describes"),
+        ("40/-1*2", "describes"),
+        ("40/0*2", "describes"),
+        ("40a*2", "nothing to average"),
+        ("40,400a", "nothing to average"),
+        ("x" * 1000, "'x{40}' describes"),
+    ],
+)
+def test_what_is_no_fleet_is_told(words, problem):
+    with pytest.raises(BadInput, match=problem):
         fleet_of(words)
+
+
+def test_how_a_fleet_is_written_is_told():
+    with pytest.raises(BadInput) as told:
+        fleet_of("40x2")
+    assert all(name in told.value.hint for name in (*FLEETS, "DOWN/UP"))
+
+
+@pytest.mark.parametrize(("bound_s", "tells"), [(0.02, False), (TELLING_S, True)])
+def test_lines_that_need_next_to_nothing_say_nothing(bound_s, tells):
+    limits = Limits(bound_s=bound_s, planned_s=bound_s, tcp_s=0.2, over_tcp=1.5, over_bound=9.0)
+    assert ("1.50 times what plain TCP takes" in limits.sentence) == tells
+    assert ("too little" in limits.sentence) != tells
 
 
 @pytest.mark.parametrize("name", FLEETS)

@@ -4,6 +4,7 @@ import argparse
 import importlib.util
 import json
 import os
+import signal
 import subprocess
 import sys
 import types
@@ -139,6 +140,7 @@ def test_log_follows_until_the_engine_stops(running, capsys, monkeypatch):
         ("backbone --charter x --bind 127.0.0.1 --host 127.0.0.1 --leash", "core.cli.start:run_backbone"),
         ("sim --seeds 3", "core.sim.__main__:run"),
         ("bench averaging --codec fp16", "core.bench.averaging:run"),
+        ("bench averaging --fleet pair --warm 2", "core.bench.averaging:run"),
         ("bench streams", "core.bench.streams:run"),
         ("bench groups --peers 16", "core.bench.groups:run"),
         ("sim rounds --deaths 0.1", "core.sim.rounds_program:run"),
@@ -173,6 +175,14 @@ def test_one_program_is_all_processes(monkeypatch, name):
     monkeypatch.setattr(importlib, "import_module", load)
     assert main([name, "--source", "x"]) == 0
     assert seen == [["--source", "x"]]
+
+
+def test_a_measurement_that_is_asked_to_end_ends_as_by_ctrl_c(monkeypatch):
+    module = types.SimpleNamespace(run=lambda _args: signal.raise_signal(signal.SIGTERM))
+    monkeypatch.setattr(importlib, "import_module", lambda _name: module)
+    before = signal.getsignal(signal.SIGTERM)
+    assert main(["bench", "averaging"]) == 130
+    assert signal.getsignal(signal.SIGTERM) == before
 
 
 def called(monkeypatch, error: BaseException) -> int:

@@ -17,7 +17,7 @@ from core.sim.record import Record
 from core.sim.rounds.deaths import death_round, drawn_gifts, drawn_round
 from core.sim.rounds.fleet_plan import Task
 from core.sim.rounds.fleets import drawn_fleet, fleet_round
-from core.sim.rounds.summaries import death_summary, fleet_summary, spread
+from core.sim.rounds.summaries import death_report, death_summary, fleet_summary, spread
 
 SMALL = ["--numel", "40000", "--chunk", "512"]
 
@@ -81,6 +81,12 @@ def test_a_wrong_mean_trips_a_checker(monkeypatch: pytest.MonkeyPatch) -> None:
     add = WeightedMean.add
     monkeypatch.setattr(WeightedMean, "add", lambda self, values, weight: add(self, values, 1.01 * weight))
     assert "mean" in death_round(3, share=0.1).problem
+
+
+def test_what_was_won_by_a_hair_is_nothing() -> None:
+    won = death_round(2, share=0.1).as_dict() | {"died": 1, "lost_s": -0.01}
+    report = death_report(death_summary([won]) | {"wall_s": 1.0})
+    assert "A death costs 0.0 s (median), 0.0 s (p95), 0.0 s (most); a crash 0.0 s, a power cut 0.0 s" in report
 
 
 def test_the_spread_of_numbers() -> None:

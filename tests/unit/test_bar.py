@@ -2,7 +2,7 @@ import io
 
 import pytest
 
-from core.sim.bar import Bar
+from core.bar import Bar
 
 
 class Terminal(io.StringIO):

@@ -1,0 +1,51 @@
+"""What `potluck bench averaging` refuses before it measures anything."""
+
+import pytest
+
+from core.base.problems import BadInput
+from core.bench import averaging
+from core.cli.program import parser
+
+
+def check(*words: str) -> None:
+    averaging.check(parser().parse_args(["bench", "averaging", *words]))
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        ("--fleet 40x2", "describes no computers"),
+        ("--fleet=", "describes no computers"),
+        ("--fleet pair --peers 4", "how many peers there are"),
+        ("--warm 3", "for fleets"),
+        ("--warm 0", "for fleets"),
+        ("--hivemind python", "--hivemind and --peers-scripts"),
+        ("--peers-scripts folder", "--hivemind and --peers-scripts"),
+    ],
+)
+def test_what_cannot_be_measured_is_told(words, problem):
+    with pytest.raises(BadInput, match=problem):
+        check(*words.split())
+
+
+@pytest.mark.parametrize("words", ["", "--peers 8", "--fleet pair", "--fleet pair --warm 0"])
+def test_what_can_be_measured_is_let_through(words):
+    check(*words.split())
+
+
+@pytest.mark.parametrize(
+    ("fleet", "scripts"), [([], ("bench_allreduce.py", "bench_gloo.py")), (["--fleet", "pair"], ("bench_netns.py",))]
+)
+def test_what_measures_hivemind_must_be_there(tmp_path, fleet, scripts):
+    words = [*fleet, "--hivemind", str(tmp_path / "python"), "--peers-scripts", str(tmp_path)]
+    for name in ("python", *scripts):
+        with pytest.raises(BadInput, match=name):
+            check(*words)
+        (tmp_path / name).touch()
+    check(*words)
+
+
+def test_a_fleet_is_refused_before_anything_is_measured(monkeypatch):
+    monkeypatch.setattr(averaging, "_measured", None)
+    with pytest.raises(BadInput, match="describes no computers"):
+        averaging.run(parser().parse_args(["bench", "averaging", "--fleet", "fast"]))
