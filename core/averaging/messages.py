@@ -141,6 +141,7 @@ class Part(Message, frozen=True, tag="averaging.part"):
     """
 
     bulk: ClassVar[bool] = True
+    together: ClassVar[bool] = True
 
     round: RoundId
     share: Index
@@ -153,6 +154,7 @@ class Mean(Message, frozen=True, tag="averaging.mean"):
     """The mean of a chunk, from the share's reducer."""
 
     bulk: ClassVar[bool] = True
+    together: ClassVar[bool] = True
 
     round: RoundId
     share: Index

@@ -5,8 +5,8 @@ round trip exceeds the shortest one, and paces itself so that the excess stays n
 both and does the pacing; elsewhere nothing is done.
 
 That works for one link.  Where many send bulk at once, as in a round, each would make way for all the others and for
-queues that are not ours at all (measured: half of a home line stays unused), so they are left to TCP, and to the
-person's own limits (`core.net.pace`).
+queues that are not ours at all (measured: half of a home line stays unused, and whoever is last crawls), so they are
+left to TCP, and to the person's own limits (`core.net.pace`).
 """
 
 import socket
@@ -44,6 +44,8 @@ _LEAST_RTT_AT: Final = 148
 _SEGMENTS_AT: Final = 156
 FRESH_S: Final = 0.3
 """A link that has looked within this time sends bulk."""
+TOGETHER_S: Final = 15.0
+"""So long after a message of a round was sent, more of them may follow, or it may still be on its way."""
 SEGMENTS_LEAST: Final = 32
 """After so many the kernel's smoothed round trip has forgotten its first one."""
 _NO_PACING: Final = 0xFFFFFFFF
@@ -72,14 +74,10 @@ class Courtesy:
             alone: No other link sends bulk.
         """
         if not alone:
-            self._acked.clear()
-            self._speeds.clear()
-            self.rate_bytes_s = None
+            self.forget()
             return
         if self._acked and now > self._acked[-1][0] + 4 * LOOK_S + rtt_s:
-            self._acked.clear()  # there was nothing to send meanwhile, or nobody who read it
-            self._speeds.clear()
-            self.rate_bytes_s = None
+            self.forget()  # there was nothing to send meanwhile, or nobody who read it
         self._acked.append((now, acked_bytes))
         while self._acked[0][0] < now - WINDOW_S:
             self._acked.popleft()
@@ -98,18 +96,33 @@ class Courtesy:
             wanted = speed * max(SLOWEST, 1 + (TARGET_S - excess_s) / CORRECT_S)
         self.rate_bytes_s = max(FLOOR_BYTES_S, wanted) if wanted < CEILING_BYTES_S else None
 
+    def forget(self) -> None:
+        """As fast as TCP likes, until something new is seen."""
+        self._acked.clear()
+        self._speeds.clear()
+        self.rate_bytes_s = None
+
 
 class Uplink:
     """Which links of this computer send bulk at the moment."""
 
     def __init__(self) -> None:
         self._looked: dict[int, float] = {}
+        self._together_until = 0.0
+
+    def join(self, now: float) -> None:
+        """A message is sent that is one of many which everybody sends at once."""
+        self._together_until = now + TOGETHER_S
+
+    def together(self, now: float) -> bool:
+        """Whether others send at the same time, here or elsewhere, and what is sent is for all of them."""
+        return now < self._together_until
 
     def alone(self, link: int, now: float) -> bool:
         """Whether link number `link`, which has bulk to send now, is the only one."""
         self._looked[link] = now
         self._looked = {link: at for link, at in self._looked.items() if now - at <= FRESH_S}
-        return len(self._looked) == 1
+        return len(self._looked) == 1 and not self.together(now)
 
 
 class Pacing:
@@ -138,25 +151,28 @@ class Pacing:
         """
         self._own_least_s = trip_s
 
+    def begin(self, now: float) -> None:
+        """To be called before bulk is sent: what was seen of another time does not hold any more."""
+        if self._courtesy.rate_bytes_s is not None and (self._uplink.together(now) or now - self._looked_at > MEMORY_S):
+            self._courtesy.forget()
+            self._apply()
+
     def look(self, now: float) -> None:
-        """To be called while bulk is being sent; looks from time to time."""
+        """To be called while bulk is being sent and more waits; looks from time to time."""
         if self._socket is None or now - self._looked_at < LOOK_S:
             return
         self._looked_at = now
         before = self._courtesy.rate_bytes_s
         try:
             info = self._socket.getsockopt(socket.IPPROTO_TCP, _TCP_INFO, _INFO_BYTES)
-            if len(info) < _INFO_BYTES:
-                self._socket = None
-                return
-            self._tell(now, info)
-            rate = self._courtesy.rate_bytes_s
-            if rate != before:
-                self._socket.setsockopt(
-                    socket.SOL_SOCKET, _MAX_PACING_RATE, struct.pack("=I", _NO_PACING if rate is None else int(rate))
-                )
         except OSError:  # a kernel that does not know this, or a socket that is gone
+            info = b""
+        if len(info) < _INFO_BYTES:
             self._socket = None
+            return
+        self._tell(now, info)
+        if self._courtesy.rate_bytes_s != before:
+            self._apply()
 
     def unsent_bytes(self) -> int:
         """What the kernel holds and has not sent; 0 where it does not tell.
@@ -177,6 +193,17 @@ class Pacing:
         except OSError:
             return 0
         return int.from_bytes(answer, sys.byteorder)
+
+    def _apply(self) -> None:
+        rate = self._courtesy.rate_bytes_s
+        if self._socket is None:
+            return
+        try:
+            self._socket.setsockopt(
+                socket.SOL_SOCKET, _MAX_PACING_RATE, struct.pack("=I", _NO_PACING if rate is None else int(rate))
+            )
+        except OSError:
+            self._socket = None
 
     def _tell(self, now: float, info: bytes) -> None:
         rtt_s = struct.unpack_from("=I", info, _RTT_AT)[0] / 1e6

@@ -361,6 +361,8 @@ class Host:
         data = self._encode(message)
         if message.plane == "stream":
             assert self._links is not None
+            if message.together:
+                self._links.join()
             self._links.send(to, data, bulk=message.bulk, ahead=ahead)
             if message.bulk and self._metering is not None:
                 self._metering.moved()

@@ -137,6 +137,10 @@ class Links:
             circle.calling = True
             self._owner.spawn(self._call(peer, circle))
 
+    def join(self) -> None:
+        """What is sent now is one of many messages that everybody sends at once."""
+        self._terms.uplink.join(asyncio.get_running_loop().time())
+
     def new(self, expected: PeerId) -> PeerStream:
         """A link that we make."""
         stream = PeerStream(self._terms, expected=expected)

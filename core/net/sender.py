@@ -119,6 +119,8 @@ class Sender:
         self._drain.resumed(now)
 
     def _write(self, now: float) -> None:
+        if self.outbox.bulk_bytes:
+            self._pacing.begin(now)
         for piece in self.outbox.take(min(self._drain.fragment_bytes, self._lane.turn_bytes)):
             self.channel.write(piece)
         self._keep_kernel_queue_short()

@@ -34,6 +34,13 @@ class Load(Message, frozen=True, tag="test.load"):
     data: memoryview
 
 
+class Gift(Message, frozen=True, tag="test.gift"):
+    bulk: ClassVar[bool] = True
+    together: ClassVar[bool] = True
+
+    data: memoryview
+
+
 class Ask(Message, frozen=True, tag="test.ask"):
     plane: ClassVar[Plane] = "datagram"
 
@@ -46,7 +53,7 @@ class Answer(Message, frozen=True, tag="test.answer"):
     text: Annotated[str, Meta(max_length=1000)]
 
 
-CODEC = MessageCodec([Say, Load, Ask, Answer])
+CODEC = MessageCodec([Say, Load, Gift, Ask, Answer])
 
 
 def keys(name: str) -> KeyPair:

@@ -15,8 +15,9 @@ from core.base.ids import hashed_key
 from core.base.machine import Send
 from core.base.problems import BadInput, Busy
 from core.base.signing import KeyPair
+from core.net.courtesy import Uplink
 from core.net.streams import PeerStream
-from tests.process.net_people import RUN, Answer, Ask, Load, Peer, Say, id_of, keys
+from tests.process.net_people import RUN, Answer, Ask, Gift, Load, Peer, Say, id_of, keys
 
 pytestmark = pytest.mark.process
 
@@ -108,6 +109,20 @@ async def test_bulk_arrives_whole_and_in_order():
         arrived = [bytes(m.data) for _, m in ben.book.heard if isinstance(m, Load)]
         assert arrived == loads
         assert ben.book.heard[-1][1] != Say("overtakes")
+
+
+@in_loop
+async def test_what_everybody_sends_at_once_makes_no_way_for_others(monkeypatch):
+    joined: list[float] = []
+    monkeypatch.setattr(Uplink, "join", lambda _, now: joined.append(now))
+    async with Peer("anna") as anna, Peer("ben") as ben:
+        anna.knows(ben)
+        anna.say(ben, Load(memoryview(b"mine")))
+        anna.say(ben, Say("hello"))
+        assert not joined
+        anna.say(ben, Gift(memoryview(b"for all")))
+        await ben.book.until(lambda book: len(book.heard) == 3)
+        assert len(joined) == 1
 
 
 @in_loop

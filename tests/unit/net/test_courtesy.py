@@ -12,12 +12,16 @@ from core.net.courtesy import (
     FLOOR_BYTES_S,
     FRESH_S,
     LOOK_S,
+    MEMORY_S,
     SEGMENTS_LEAST,
     TARGET_S,
+    TOGETHER_S,
     Courtesy,
     Pacing,
     Uplink,
 )
+
+NO_PACING = struct.pack("=I", 0xFFFFFFFF)
 
 
 class Line:
@@ -172,3 +176,43 @@ def test_a_link_is_alone_when_the_others_have_nothing_to_send():
     assert not uplink.alone(2, 10.1)
     assert not uplink.alone(1, 10.2)
     assert uplink.alone(1, 10.2 + FRESH_S)
+
+
+def paced_down(uplink: Uplink) -> tuple[Kernel, Pacing]:
+    kernel = Kernel()
+    pacing = Pacing(kernel, uplink)
+    while not kernel.rates:
+        kernel.now += LOOK_S
+        pacing.look(kernel.now)
+    return kernel, pacing
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Only Linux tells of its connections.")
+def test_in_a_round_no_link_makes_way_not_even_one_that_did_before():
+    uplink = Uplink()
+    kernel, pacing = paced_down(uplink)
+    pacing.begin(kernel.now)
+    assert kernel.rates[-1] != NO_PACING
+    uplink.join(kernel.now)
+    pacing.begin(kernel.now)
+    assert kernel.rates[-1] == NO_PACING
+    told = len(kernel.rates)
+    for _ in range(100):
+        kernel.now += LOOK_S
+        pacing.look(kernel.now)
+    assert len(kernel.rates) == told
+    while len(kernel.rates) == told and kernel.now < 2 * TOGETHER_S:
+        kernel.now += LOOK_S
+        pacing.look(kernel.now)
+    assert kernel.now > TOGETHER_S
+    assert kernel.rates[-1] != NO_PACING
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Only Linux tells of its connections.")
+def test_small_messages_do_not_crawl_because_of_what_was_seen_long_ago():
+    """Each leaves as a whole, so that there is no looking while more waits."""
+    kernel, pacing = paced_down(Uplink())
+    pacing.begin(kernel.now + MEMORY_S / 2)
+    assert kernel.rates[-1] != NO_PACING
+    pacing.begin(kernel.now + 2 * MEMORY_S)
+    assert kernel.rates[-1] == NO_PACING
