@@ -65,7 +65,7 @@ class Exchange:
         self._vectors = vectors
         self._trace = trace
         self._peers = plan.peers
-        windows = windows_of(plan)
+        windows = windows_of(plan, vectors.codec)
         self._windows = windows.shares
         self._patience_s = tuple(plan.stall_timeout_s + SLOWER * pace for pace in pace_s(plan, vectors.codec))
         self.live = (1 << len(plan.members)) - 1

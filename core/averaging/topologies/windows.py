@@ -11,13 +11,14 @@ from core.averaging.codecs import Codec
 from core.averaging.plan import Plan
 
 AHEAD_PART: Final = 8
-"""One of so many parts of the vector may be on its way from a member."""
+"""Of the vector's bytes, one of so many parts may be on its way from a member."""
 HELD_PART: Final = 2
-"""One of so many parts of the vector may wait at a reducer at most..."""
+"""Of the vector's bytes, one of so many parts may wait at a reducer at most..."""
 HELPERS_MORE: Final = 3
 """... and so many times that where it has neither a contribution nor a result to keep."""
 AHEAD_NUMEL_MAX: Final = 4 << 20
-"""Numbers on their way from one member at most: enough for 1 Gbit/s over 0.1 s as float32."""
+"""As many float32 on their way from one member at most, in bytes: enough for 1 Gbit/s over 0.1 s."""
+FLOAT_BYTES: Final = 4
 AHEAD_MIN: Final = 2
 """Chunks of a share: while one is on its way, the next is made."""
 PACED_FROM_S: Final = 0.25
@@ -36,12 +37,16 @@ class Windows:
     """Parts of one member that may be unanswered, over all shares."""
 
 
-def windows_of(plan: Plan) -> Windows:
-    """In proportion to the shares, so that all of them end at the same time; within what there is memory for."""
+def windows_of(plan: Plan, codec: Codec) -> Windows:
+    """In proportion to the shares, so that all of them end at the same time; within what there is memory for.
+
+    What waits is encoded, so that of a codec's smaller parts more may wait.
+    """
     total, others = plan.chunk_total, max(1, len(plan.members) - 1)
-    ahead = min(total // AHEAD_PART, AHEAD_NUMEL_MAX // plan.chunk_numel)
+    small = max(1.0, FLOAT_BYTES * plan.numel / max(1, codec.wire_bytes(plan.numel)))
+    ahead = int(small * min(total // AHEAD_PART, AHEAD_NUMEL_MAX // plan.chunk_numel))
     bare = [HELPERS_MORE * (not member.samples and not member.receives) or 1 for member in plan.members]
-    held = [more * total // (HELD_PART * others) for more in bare]
+    held = [int(small * more * total / (HELD_PART * others)) for more in bare]
     return Windows(
         shares=tuple(
             max(AHEAD_MIN, min(-(-2 * ahead * count // total), most))
