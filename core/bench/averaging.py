@@ -18,10 +18,10 @@ import msgspec
 
 from core.api.numbers import amount
 from core.bar import Bar
-from core.base.problems import BadInput
+from core.base.problems import BadInput, Problem
 from core.bench import averaging_rivals as rivals
 from core.bench.children import Child, children, hear_all
-from core.bench.fleets import Computer, fleet_of
+from core.bench.fleets import Computer, fleet_of, in_full
 from core.bench.limits import Limits, flown
 from core.bench.lines import Lines
 from core.bench.words import Done, Ended, Go, Listening, Meet, Met, Setup, Show
@@ -91,15 +91,29 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def run(args: argparse.Namespace) -> int:
-    """Measure and print; the exit code is 1 if any round was truncated, failed or unequal."""
+    """Measure and print; the exit code is 1 if any round was truncated, failed or unequal.
+
+    Raises:
+        Problem: hivemind could not be measured; what was measured before is printed all the same.
+    """
     check(args)
     bar = Bar(json=args.json)
+    problem: Problem | None = None
     try:
         report = asyncio.run(_measured(args, bar))
+        if args.hivemind is not None:
+            bar.show(1.0, "measuring hivemind, which takes minutes", part="hivemind")
+            try:
+                report = asyncio.run(_beside(report, args, Path(args.hivemind), Path(args.peers_scripts)))
+            except Problem as its:
+                problem = its
     finally:
         bar.clear()
     text = msgspec.json.encode(report).decode() if args.json else _sentences(report)
     sys.stdout.write(text + "\n")
+    if problem is not None:
+        sys.stdout.flush()
+        raise problem
     return 0 if report.identical and not report.truncated_rounds and not report.failed_rounds else 1
 
 
@@ -172,14 +186,9 @@ async def _measured(args: argparse.Namespace, bar: Bar) -> Report:
     if args.fleet is not None:
         warm = WARM if args.warm is None else args.warm
         job = Run(numel=args.numel, codec=args.codec, rounds=args.rounds, warm=warm)
-        report = await measure_fleet(fleet_of(args.fleet), job, bar=bar)
-    else:
-        peers = PEERS if args.peers is None else args.peers
-        report = await measure(peers, numel=args.numel, codec=args.codec, rounds=args.rounds, bar=bar)
-    if args.hivemind is None:
-        return report
-    bar.show(1.0, "measuring hivemind, which takes minutes", part="hivemind")
-    return await _beside(report, args, Path(args.hivemind), Path(args.peers_scripts))
+        return await measure_fleet(fleet_of(args.fleet), job, bar=bar)
+    peers = PEERS if args.peers is None else args.peers
+    return await measure(peers, numel=args.numel, codec=args.codec, rounds=args.rounds, bar=bar)
 
 
 async def _beside(report: Report, args: argparse.Namespace, python: Path, scripts: Path) -> Report:
@@ -187,7 +196,7 @@ async def _beside(report: Report, args: argparse.Namespace, python: Path, script
     ours = {"seconds": report.seconds.median, "cpu_s": report.cpu_s.median}
     if args.fleet:
         found = await rivals.hivemind_on_lines(
-            python, scripts, fleet=args.fleet, numel=args.numel, rounds=min(args.rounds, 3)
+            python, scripts, fleet=in_full(args.fleet), numel=args.numel, rounds=min(args.rounds, 3)
         )
         ratios = {"hivemind": round(ours["seconds"] / found["best_s"], 3)}
         return msgspec.structs.replace(report, hivemind=found, ratios=ratios)

@@ -62,6 +62,11 @@ class Computer:
         )
 
 
+def in_full(words: str) -> str:
+    """A fleet as it is written where its name is not known."""
+    return FLEETS.get(words.strip(), words)
+
+
 def fleet_of(words: str) -> tuple[Computer, ...]:
     """The computers of a fleet by its name, or as it is written.
 
@@ -69,7 +74,7 @@ def fleet_of(words: str) -> tuple[Computer, ...]:
         BadInput: it cannot be read.
     """
     computers: list[Computer] = []
-    for word in map(str.strip, FLEETS.get(words.strip(), words).split(",")):
+    for word in map(str.strip, in_full(words).split(",")):
         found = _MEMBER.fullmatch(word)
         if found is None or not all(0 < float(rate or found[1]) <= RATE_MAX for rate in (found[1], found[2])):
             raise BadInput(f"{word[:40]!r} describes no computers.", hint=HOW)

@@ -1,8 +1,14 @@
-"""Nobody looks at its mean while others may still wait for its words."""
+"""Nobody looks at its mean while others may still wait for its words, and hivemind comes last."""
 
 import asyncio
+from argparse import Namespace
+from types import SimpleNamespace
 
-from core.bench.averaging import _round
+import pytest
+
+from core.base.problems import Problem
+from core.bench import averaging
+from core.bench.averaging import Report, Spread, _round
 from core.bench.words import Done, Ended, Go, Show
 
 
@@ -40,3 +46,59 @@ def test_no_mean_is_looked_at_before_everybody_has_ended():
         assert quick.words == slow.words == [go, Show()]
 
     asyncio.run(case())
+
+
+def args(**more):
+    return Namespace(json=False, fleet=None, peers=2, warm=None, numel=10, codec="raw", rounds=1, **more)
+
+
+def test_what_was_measured_is_printed_even_if_hivemind_cannot_be(monkeypatch, capsys, tmp_path):
+    report = Report(
+        peers=2,
+        numel=10,
+        codec="raw",
+        rounds=1,
+        seconds=Spread(4.25, 4.0, 5.0),
+        matchmaking_s=Spread(0.1, 0.1, 0.1),
+        cpu_s=Spread(0.1, 0.1, 0.1),
+        wire_bytes=100,
+        relative_error=0.0,
+        identical=True,
+        truncated_rounds=0,
+        failed_rounds=0,
+        repeated=[],
+        memory=1.0,
+        cpus=2,
+    )
+
+    async def measured(*_):
+        return report
+
+    async def beside(*_):
+        raise Problem("hivemind finished no round.")
+
+    monkeypatch.setattr(averaging, "_measured", measured)
+    monkeypatch.setattr(averaging, "_beside", beside)
+    monkeypatch.setattr(averaging, "check", lambda _: None)
+    with pytest.raises(Problem, match="finished no round"):
+        averaging.run(args(hivemind=tmp_path, peers_scripts=tmp_path))
+    assert "4.250 s a round" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("fleet", ["pair", "30*2"])
+def test_hivemind_is_told_fleets_in_full(monkeypatch, fleet, tmp_path):
+    """Its scripts do not know our names."""
+    told = []
+
+    async def on_lines(*_, fleet, **__):
+        told.append(fleet)
+        return {"best_s": 2.0}
+
+    monkeypatch.setattr(averaging.rivals, "hivemind_on_lines", on_lines)
+    ours = SimpleNamespace(seconds=Spread(1.0, 1.0, 1.0), cpu_s=Spread(1.0, 1.0, 1.0))
+    monkeypatch.setattr(averaging.msgspec.structs, "replace", lambda _, **fields: fields)
+    words = args(hivemind=tmp_path, peers_scripts=tmp_path)
+    words.fleet = fleet
+    beside = asyncio.run(averaging._beside(ours, words, tmp_path, tmp_path))
+    assert beside["ratios"] == {"hivemind": 0.5}
+    assert told == [{"pair": "40*2"}.get(fleet, fleet)]
