@@ -12,9 +12,11 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import system_libraries as libraries
+from pip_progress import PipProgress
 from steps import ROOT, SetupProblem, Steps, last_lines, run_quietly
 
 VENV = ROOT / ".venv"
@@ -23,6 +25,11 @@ VENV = ROOT / ".venv"
 def venv_python(venv: Path) -> Path:
     """The interpreter of a virtual environment."""
     return venv / "Scripts" / "python.exe" if os.name == "nt" else venv / "bin" / "python"
+
+
+def site_packages(venv: Path) -> Path:
+    """Where a virtual environment of our version keeps its packages."""
+    return Path(sysconfig.get_path("purelib", "venv", {"base": str(venv), "platbase": str(venv)}))
 
 
 def stamp_key(pyproject: bytes, python: str, torch: str) -> str:
@@ -59,21 +66,22 @@ def make_venv(steps: Steps) -> Path:
         return python
     steps.say(f"making {VENV.name}")
     shutil.rmtree(VENV, ignore_errors=True)
-    done = create_venv()
+    done = create_venv(steps)
     if done.returncode != 0 and "ensurepip" in done.stdout + done.stderr:
         package = f"python{sys.version_info[0]}.{sys.version_info[1]}-venv"
         libraries.system_install([package], "making an environment needs a package of the system", steps)
         shutil.rmtree(VENV, ignore_errors=True)
-        done = create_venv()
+        done = create_venv(steps)
     if done.returncode != 0 or not works(python):
         raise SetupProblem(f"The environment {VENV} could not be made:\n{done.stdout}{done.stderr}".rstrip())
     return python
 
 
-def create_venv() -> subprocess.CompletedProcess[str]:
+def create_venv(steps: Steps) -> subprocess.CompletedProcess[str]:
     """Run `python -m venv`."""
     command = [sys.executable, "-m", "venv", str(VENV)]
-    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    with steps.showing(lambda: "unpacking pip"):
+        return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
 
 
 def works(python: Path) -> bool:
@@ -106,7 +114,8 @@ def install(python: Path, extras: tuple[str, ...], torch: str, steps: Steps) -> 
     log = VENV / "install.log"
     wanted = requirements(extras, torch, pyproject.decode())
     options = ["--no-input", "--progress-bar", "off", "--disable-pip-version-check"]
-    code = run_quietly([str(python), "-m", "pip", "install", *options, *wanted], log, steps)
+    progress = PipProgress(site_packages(VENV))
+    code = run_quietly([str(python), "-m", "pip", "install", *options, *wanted], log, steps, progress)
     if code != 0:
         raise SetupProblem(
             f"The dependencies could not be installed. Is there a connection, and room on the disk? The end of {log}:\n"

@@ -5,16 +5,21 @@ Standard library only.
 
 from __future__ import annotations
 
-import re
+import contextlib
+import shutil
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LOG_LINES_SHOWN = 15
-
-_COLLECTING = re.compile(r"^\s*(?:Collecting|Obtaining|Processing)\s+([^\s(]+)")
+LOOK_EVERY_S = 1.0
+"""How often what goes on is looked at, and shown on a terminal."""
+SAY_EVERY_S = 30.0
+"""How often it is said where no line can be rewritten: in a file, or in the log of a build."""
 
 
 class SetupProblem(Exception):  # noqa: N818 - a problem of the person's machine, in the project's words
@@ -22,41 +27,78 @@ class SetupProblem(Exception):  # noqa: N818 - a problem of the person's machine
 
 
 class Steps:
-    """Prints what happens, with the time since the start; on a terminal the last line is rewritten."""
+    """Prints what happens, with the time since the start; on a terminal the last line is rewritten.
 
-    def __init__(self) -> None:
-        self._begin = time.monotonic()
+    Args:
+        clock: Seconds, of any beginning.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._begin = self._said_at = clock()
         self._live = sys.stderr.isatty()
+        self._lock = threading.Lock()
 
     def say(self, text: str) -> None:
         """A step that stays on the screen."""
-        self._write(f"[{time.monotonic() - self._begin:5.0f} s] {text}", end="\n")
+        self._write(text, end="\n")
 
     def passing(self, text: str) -> None:
-        """A step that the next one overwrites; not shown where nothing can be overwritten."""
+        """What goes on in a step: the next line overwrites it, and where that cannot be few such lines are shown."""
         if self._live:
-            self._write(f"[{time.monotonic() - self._begin:5.0f} s]   {text}", end="")
+            self._write(f"  {text}", end="")
+        elif self._clock() - self._said_at >= SAY_EVERY_S:
+            self._write(f"  {text}", end="\n")
+
+    @contextlib.contextmanager
+    def showing(self, look: Callable[[], str]) -> Iterator[None]:
+        """While this is open, look again and again at what goes on and show it, so that the time is seen to pass."""
+        over = threading.Event()
+
+        def watch() -> None:
+            while not over.wait(LOOK_EVERY_S):
+                self.passing(look())
+
+        watching = threading.Thread(target=watch, name="progress", daemon=True)
+        watching.start()
+        try:
+            yield
+        finally:
+            over.set()
+            watching.join()
 
     def _write(self, text: str, end: str) -> None:
-        head = "\r\x1b[K" if self._live else ""
-        sys.stderr.write(f"{head}{text}{end}")
-        sys.stderr.flush()
+        with self._lock:
+            self._said_at = self._clock()
+            line = f"[{self._said_at - self._begin:5.0f} s] {text}"
+            if self._live and not end:  # a line that is broken in two cannot be overwritten
+                line = line[: max(20, shutil.get_terminal_size().columns - 1)]
+            head = "\r\x1b[K" if self._live else ""
+            sys.stderr.write(f"{head}{line}{end}")
+            sys.stderr.flush()
 
 
-def pip_step(line: str) -> str | None:
-    """What a line of pip's output says about its progress, in a few words."""
-    collecting = _COLLECTING.match(line)
-    if collecting:
-        return f"fetching {re.split(r'[=<>!~;]', collecting.group(1))[0]}"
-    if line.startswith("Installing collected packages:"):
-        return f"unpacking {line.count(',') + 1} packages"
-    return None
+class Progress:
+    """What a command that runs is doing.
+
+    Args:
+        words: What to show as long as nothing more is known.
+    """
+
+    def __init__(self, words: str) -> None:
+        self._words = words
+
+    def hear(self, line: str) -> None:
+        """A line that the command printed."""
+
+    def text(self) -> str:
+        """What is going on now, in a few words."""
+        return self._words
 
 
-def run_quietly(command: list[str], log: Path, steps: Steps) -> int:
-    """Run a command with its output in `log`, showing pip's progress; returns its exit code."""
-    steps_seen = 0
-    with log.open("a", encoding="utf-8", errors="replace") as file:
+def run_quietly(command: list[str], log: Path, steps: Steps, progress: Progress) -> int:
+    """Run a command with its output in `log`, showing its progress; returns its exit code."""
+    with log.open("a", encoding="utf-8", errors="replace") as file, steps.showing(progress.text):
         process = subprocess.Popen(
             command,
             cwd=ROOT,
@@ -71,10 +113,7 @@ def run_quietly(command: list[str], log: Path, steps: Steps) -> int:
         try:
             for line in process.stdout:
                 file.write(line)
-                step = pip_step(line)
-                if step:
-                    steps_seen += 1
-                    steps.passing(f"{step} ({steps_seen})")
+                progress.hear(line)
             return process.wait()
         finally:
             process.kill()

@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from steps import SetupProblem, Steps, last_lines, run_quietly
+from steps import Progress, SetupProblem, Steps, last_lines, run_quietly
 
 # By file name: packages of Debian and Ubuntu, of Fedora, of Arch.
 PACKAGES = {
@@ -165,10 +165,10 @@ def system_install(packages: list[str], why: str, steps: Steps) -> None:
     steps.say(f"{why}: {' '.join(packages)}")
     log = Path(tempfile.mkdtemp(prefix="potluck-")) / "system.log"
     os.environ.setdefault("DEBIAN_FRONTEND", "noninteractive")
-    code = run_quietly(command, log, steps)
+    code = run_quietly(command, log, steps, Progress(f"{program} installs them"))
     if code != 0 and program == "apt-get":
-        run_quietly(["apt-get", "update"], log, steps)
-        code = run_quietly(command, log, steps)
+        run_quietly(["apt-get", "update"], log, steps, Progress("apt-get asks what is new"))
+        code = run_quietly(command, log, steps, Progress(f"{program} installs them"))
     if code != 0:
         raise SetupProblem(f"This failed: {' '.join(command)}\n{last_lines(log)}")
     shutil.rmtree(log.parent)

@@ -2,11 +2,13 @@
 
 import importlib
 import io
+import itertools
 import json
 import os
 import shutil
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -20,7 +22,7 @@ PACKAGING = ROOT / "packaging"
 def parts(monkeypatch):
     """The modules of packaging/, which import each other by their bare names."""
     monkeypatch.syspath_prepend(str(PACKAGING))
-    names = ("steps", "system_libraries", "environment", "bootstrap")
+    names = ("steps", "pip_progress", "system_libraries", "environment", "bootstrap")
     for name in names:
         monkeypatch.delitem(sys.modules, name, raising=False)
     loaded = SimpleNamespace(**{name: importlib.import_module(name) for name in names})
@@ -68,12 +70,58 @@ def test_requirements(parts):
     assert wanted(("train",), "cpu", pyproject)[-1].startswith("torch==2")
 
 
-def test_pip_steps(parts):
-    step = parts.steps.pip_step
-    assert step("Collecting torch==2.13.0 (from potluck==0.1.0)") == "fetching torch"
-    assert step("  Collecting setuptools>=75") == "fetching setuptools"
-    assert step("Installing collected packages: a, b, c") == "unpacking 3 packages"
-    assert step("Requirement already satisfied: x") is None
+def test_what_pip_fetches_is_named(parts, tmp_path):
+    progress = parts.pip_progress.PipProgress(tmp_path)
+
+    def heard(line: str) -> str:
+        progress.hear(line)
+        return progress.text()
+
+    assert heard("Requirement already satisfied: x") == "asking pip what is needed"
+    assert heard("Collecting torch==2.13.0 (from potluck==0.1.0)") == "fetching torch (1 package so far)"
+    assert heard("  Collecting setuptools>=75") == "fetching setuptools (2 packages so far)"
+    assert heard("  Downloading torch-2.13.0-cp311.whl.metadata (26 kB)") == "fetching setuptools (2 packages so far)"
+    assert heard("Processing /wheels/numpy-2.4.6-cp311.whl (from x)") == "fetching numpy (3 packages so far)"
+    said = heard("  Downloading https://example.org/a/nvidia_cublas-13.0-py3.whl (821.0 MB)")
+    assert said == "fetching nvidia_cublas, 821.0 MB (3 packages so far)"
+
+
+def complete(site: Path, name: str, *, at: int) -> None:
+    """As pip leaves a package that it has unpacked at a certain time."""
+    mark = site / f"{name}-1.0.dist-info" / "INSTALLER"
+    mark.parent.mkdir(exist_ok=True)
+    mark.write_text("pip")
+    os.utime(mark, ns=(at, at))
+
+
+def test_what_pip_unpacks_is_counted(parts, monkeypatch, tmp_path):
+    free = 10_000_000_000
+    monkeypatch.setattr(shutil, "disk_usage", lambda _path: SimpleNamespace(free=free))
+    progress = parts.pip_progress.PipProgress(tmp_path)
+    complete(tmp_path, "pip", at=1)
+    complete(tmp_path, "psutil", at=1)
+    progress.hear("Installing collected packages: psutil, torch, potluck")
+    assert progress.text() == "unpacking psutil, 1 of 3"
+    complete(tmp_path, "psutil", at=2)  # in place of an older one
+    free -= 1_234_000_000
+    assert progress.text() == "unpacking torch, 2 of 3, 1,234 MB written"
+    (tmp_path / "torch-1.0.dist-info").mkdir()
+    free += 5_000_000_000  # somebody else made room
+    assert progress.text() == "unpacking torch, 2 of 3, 1,234 MB written"
+    complete(tmp_path, "torch", at=3)
+    assert progress.text() == "unpacking potluck, 3 of 3, 1,234 MB written"
+    complete(tmp_path, "potluck", at=4)
+    assert progress.text().startswith("unpacked 3 packages")
+
+
+def test_pip_unpacks_where_we_look(parts):
+    venv = Path(sys.prefix)
+    python = parts.environment.venv_python(venv)
+    if sys.prefix == sys.base_prefix or not python.exists():
+        pytest.skip("this Python is of no virtual environment")
+    question = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    said = subprocess.run([str(python), "-c", question], capture_output=True, text=True, check=True).stdout
+    assert parts.environment.site_packages(venv) == Path(said.strip())
 
 
 LDD = """\
@@ -117,7 +165,8 @@ def test_root_installs_and_updates_first_when_needed(parts, monkeypatch):
     codes = iter([100, 0, 0])
     commands: list[list[str]] = []
 
-    def run(command, log, _steps):
+    def run(command, log, _steps, progress):
+        assert progress.text()
         log.write_text("")
         commands.append(command)
         return next(codes)
@@ -133,7 +182,7 @@ def test_a_failed_command_shows_its_end(parts, tmp_path):
     log = tmp_path / "log"
     steps = parts.steps.Steps()
     script = "for i in range(100): print('line', i)\nraise SystemExit(3)"
-    assert parts.steps.run_quietly([sys.executable, "-c", script], log, steps) == 3
+    assert parts.steps.run_quietly([sys.executable, "-c", script], log, steps, parts.steps.Progress("x")) == 3
     shown = parts.steps.last_lines(log).splitlines()
     assert len(shown) == parts.steps.LOG_LINES_SHOWN
     assert shown[-1] == "    line 99"
@@ -160,15 +209,64 @@ def test_screen(parts, monkeypatch):
     assert parts.bootstrap.has_screen({})
 
 
-def test_progress_on_a_terminal_is_overwritten(parts, monkeypatch):
+def on_a_terminal(monkeypatch, columns: int = 80) -> io.StringIO:
     stream = io.StringIO()
     stream.isatty = lambda: True
     monkeypatch.setattr(sys, "stderr", stream)
-    steps = parts.steps.Steps()
+    monkeypatch.setattr(shutil, "get_terminal_size", lambda: os.terminal_size((columns, 24)))
+    return stream
+
+
+def test_progress_on_a_terminal_is_overwritten(parts, monkeypatch):
+    stream = on_a_terminal(monkeypatch, columns=40)
+    clock = itertools.count().__next__
+    steps = parts.steps.Steps(clock)
     steps.passing("fetching torch")
-    steps.say("installed")
-    assert stream.getvalue().count("\n") == 1
-    assert stream.getvalue().count("\r\x1b[K") == 2
+    steps.passing("fetching something with a long name")
+    steps.say("installed, with more words than fit on it")
+    lines = stream.getvalue().split("\r\x1b[K")
+    assert lines == [
+        "",
+        "[    1 s]   fetching torch",
+        "[    2 s]   fetching something with a l",
+        "[    3 s] installed, with more words than fit on it\n",
+    ]
+
+
+def test_progress_in_a_file_is_a_line_now_and_then(parts, capsys):
+    now = 0.0
+    steps = parts.steps.Steps(lambda: now)
+    steps.say("installing")
+    for _ in range(100):
+        now += 1.0
+        steps.passing(f"unpacking torch at {now:.0f}")
+    assert capsys.readouterr().err.splitlines() == [
+        "[    0 s] installing",
+        "[   30 s]   unpacking torch at 30",
+        "[   60 s]   unpacking torch at 60",
+        "[   90 s]   unpacking torch at 90",
+    ]
+
+
+def test_progress_is_shown_again_and_again_while_a_command_says_nothing(parts, monkeypatch, tmp_path):
+    stream = on_a_terminal(monkeypatch)
+    monkeypatch.setattr(parts.steps, "LOOK_EVERY_S", 0.001)
+    go = tmp_path / "go"
+    looks = itertools.count(1)
+
+    class Looked(parts.steps.Progress):
+        def text(self) -> str:
+            number = next(looks)
+            if number == 3:
+                go.write_text("")
+            return f"look {number}"
+
+    script = f"import os, time\nwhile not os.path.exists({str(go)!r}): time.sleep(0.01)"
+    assert (
+        parts.steps.run_quietly([sys.executable, "-c", script], tmp_path / "log", parts.steps.Steps(), Looked("")) == 0
+    )
+    assert all(f"look {number}" in stream.getvalue() for number in (1, 2))
+    assert "progress" not in {thread.name for thread in threading.enumerate()}
 
 
 def test_all_checks_run_and_are_summed_up(parts, monkeypatch, capsys):
