@@ -22,6 +22,7 @@ from typing import NoReturn
 
 import environment
 import system_libraries as libraries
+from demo_options import read_demo_options
 from steps import ROOT, SetupProblem, Steps
 
 PYTHON_NEEDED = (3, 11)
@@ -115,12 +116,13 @@ def main(argv: list[str]) -> int:
     steps = Steps()
     try:
         words = read_words(argv)
+        headless = words.command == "run" and read_demo_options(words.rest).headless
         python = environment.make_venv(steps)
         environment.install(python, EXTRAS[words.command], words.torch, steps)
         if words.command == "test":
             libraries.install_missing(python, libraries.TEST_PLUGINS, steps)
             return run_tests(python, words, steps)
-        if has_screen(dict(os.environ)) and "--headless" not in words.rest:
+        if has_screen(dict(os.environ)) and not headless:
             wayland = bool(os.environ.get("WAYLAND_DISPLAY"))
             libraries.install_missing(python, libraries.WAYLAND_PLUGINS if wayland else libraries.X11_PLUGINS, steps)
         return start(python, words)

@@ -1,4 +1,8 @@
-"""Commands that take part in a collaboration: `demo`, `engine`, `backbone`."""
+"""Commands that take part in a collaboration: `demo`, `engine`, `backbone`.
+
+packaging/bootstrap.py reads the options of `demo` before anything is installed: what this module imports, and what that
+imports, is of the standard library.
+"""
 
 import argparse
 from pathlib import Path
@@ -19,6 +23,12 @@ def _add_demo(commands: Commands) -> None:
         help="train together with yourself: several volunteers on this computer",
         description="A whole collaboration on this computer: a backbone and volunteers, in processes of their own.",
     )
+    add_demo_options(demo)
+    demo.set_defaults(run=calling("core.cli.demo:run"))
+
+
+def add_demo_options(demo: argparse.ArgumentParser) -> None:
+    """What may be said after `potluck demo`."""
     add_home(demo)
     add_json(demo)
     demo.add_argument("--peers", type=whole(1, 16), default=3, metavar="N", help="volunteers (default: 3)")
@@ -30,7 +40,6 @@ def _add_demo(commands: Commands) -> None:
     )
     _add_delayed(demo)
     demo.add_argument("--headless", action="store_true", help="show progress in the terminal, without a window")
-    demo.set_defaults(run=calling("core.cli.demo:run"))
 
 
 def _add_engine(commands: Commands) -> None:

@@ -22,7 +22,7 @@ PACKAGING = ROOT / "packaging"
 def parts(monkeypatch):
     """The modules of packaging/, which import each other by their bare names."""
     monkeypatch.syspath_prepend(str(PACKAGING))
-    names = ("steps", "pip_progress", "system_libraries", "environment", "bootstrap")
+    names = ("steps", "pip_progress", "system_libraries", "environment", "demo_options", "bootstrap")
     for name in names:
         monkeypatch.delitem(sys.modules, name, raising=False)
     loaded = SimpleNamespace(**{name: importlib.import_module(name) for name in names})
@@ -297,6 +297,64 @@ def test_nonsense_is_refused(tmp_path):
     assert "bootstrap.py run" in done.stderr
 
 
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory) -> Path:
+    """A copy in which nothing is set up."""
+    folder = tmp_path_factory.mktemp("checkout")
+    for name in ("packaging", "core"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", folder)
+    return folder
+
+
+def bare(checkout: Path, *words: str) -> "subprocess.CompletedProcess[str]":
+    """Run a copy's set-up with the standard library alone; it could fetch nothing."""
+    return subprocess.run(
+        [sys.executable, "-S", "-E", str(checkout / "packaging" / "bootstrap.py"), *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=checkout,
+        env={**os.environ, "PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": os.devnull},
+        timeout=120,
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--epochs x", "--epochs: 'x' is no whole number"),
+        ("--peers 99", "--peers: 99 is not between 1 and 16"),
+        ("--torch cpu --headles --nothing", "--nothing"),
+        ("--headless --torch cpu", "--torch"),
+        ("--text nowhere", "There is no folder"),
+        ("--home pyproject.toml", "pyproject.toml"),
+    ],
+)
+def test_a_wrong_option_is_refused_before_anything_is_installed(checkout, words, said):
+    done = bare(checkout, "run", *words.split())
+    assert (done.returncode, done.stdout) == (2, ""), done.stderr
+    assert said in done.stderr
+    assert "Nothing was installed" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (checkout / ".venv").exists()
+
+
+def test_help_needs_no_set_up(checkout):
+    done = bare(checkout, "run", "--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "--epochs N" in done.stdout
+    assert not (checkout / ".venv").exists()
+
+
+def test_what_the_demo_takes_is_let_through(parts, tmp_path):
+    read = parts.demo_options.read_demo_options
+    assert not read([]).headless
+    options = read(["--head", "--epochs", "5", "--text", str(tmp_path), "--home", str(tmp_path / "home"), "--json"])
+    assert options.headless
+    assert options.epochs == 5
+
+
 def old_python() -> str | None:
     for name in ("python3.8", "python3.9", "python3.10"):
         found = shutil.which(name)
@@ -323,7 +381,7 @@ def test_it_parses_with_python_3_8(path):
 def test_only_the_standard_library_is_used():
     import ast
 
-    own = {path.stem for path in PACKAGING.glob("*.py")}
+    own = {path.stem for path in PACKAGING.glob("*.py")} | {"core"}  # where that needs more, a wrong option above fails
     for path in PACKAGING.glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
