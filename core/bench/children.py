@@ -50,6 +50,11 @@ class Child:
             raise Problem("A process of the measurement ended.", hint="What it wrote above says why.")
         return msgspec.json.decode(line, type=kind)
 
+    def kill(self) -> None:
+        """End it at once, whatever it is doing; `end` then sees it off."""
+        with suppress(ProcessLookupError):
+            self._process.kill()
+
     async def end(self) -> None:
         """Let it go; kill it if it does not."""
         assert self._process.stdin is not None
@@ -68,7 +73,8 @@ async def children(
 ) -> Any:
     """`count` processes that run `python -m module`, each on one thread of numpy.
 
-    Ctrl-C in the terminal does not reach them: they end when we close their stdin.
+    Ctrl-C in the terminal does not reach them: they end when we close their stdin.  Where the block is left by an
+    exception they are killed: who is amid a round does not look at its stdin, and nobody wants its figures any more.
 
     Args:
         module: What they run.
@@ -90,6 +96,10 @@ async def children(
             )
             started.append(Child(process))
         yield started
+    except BaseException:
+        for child in started:
+            child.kill()
+        raise
     finally:
         await asyncio.gather(*(child.end() for child in started))
 

@@ -1,6 +1,7 @@
 """Runs a script that measures a rival, with a Python in which that rival is installed."""
 
 import asyncio
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from core.base.problems import BadInput, Problem
 async def figures_of(python: Path, script: Path, arguments: Sequence[str], *, limit_s: float) -> dict[str, Any]:
     """The last object of JSON that the script prints.
 
+    Ctrl-C in the terminal does not reach the script: whoever breaks off the waiting ends it.
+
     Args:
         python: Has the rival.
         script: What to run, in its own folder.
@@ -26,7 +29,13 @@ async def figures_of(python: Path, script: Path, arguments: Sequence[str], *, li
     """
     _check(python, script)
     process = await asyncio.create_subprocess_exec(
-        str(python), script.name, *arguments, cwd=script.parent, stdout=asyncio.subprocess.PIPE
+        str(python),
+        script.name,
+        *arguments,
+        cwd=script.parent,
+        stdout=asyncio.subprocess.PIPE,
+        start_new_session=True,
+        creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
     )
     try:
         async with asyncio.timeout(limit_s):

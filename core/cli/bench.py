@@ -2,12 +2,17 @@
 
 import argparse
 import signal
+import sys
 from collections.abc import Callable
+from types import FrameType
 
 from core.cli.options import Commands, add_json, calling, share, whole
 
 CODECS = ("raw", "fp16", "bf16", "u8", "b8", "q4", "adaptive")
 """Those of core.averaging.codecs, which would take as long to import as most commands take in all."""
+
+
+STOPPED = "Stopped before the measurement was finished; what it had started has ended."
 
 
 def add(commands: Commands) -> None:
@@ -96,14 +101,27 @@ def add(commands: Commands) -> None:
     plan.set_defaults(run=_measuring("core.bench.plan:run"))
 
 
+def _as_ctrl_c(number: int, frame: FrameType | None) -> None:
+    """Handle a signal as Ctrl-C is handled: asyncio makes of that the end of the one task that owns all others.
+
+    An exception out of nowhere is for where Ctrl-C is ignored, as in the background of a script.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.default_int_handler(number, frame)
+    signal.raise_signal(signal.SIGINT)
+
+
 def _measuring(target: str) -> Callable[[argparse.Namespace], int]:
-    """A command that a polite request to end (SIGTERM) ends as Ctrl-C does: with all that it has started."""
+    """A command that Ctrl-C ends with all that it has started, and so does a polite request to end (SIGTERM)."""
     command = calling(target)
 
     def run(args: argparse.Namespace) -> int:
-        before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+        before = signal.signal(signal.SIGTERM, _as_ctrl_c)
         try:
             return command(args)
+        except KeyboardInterrupt:
+            print(STOPPED, file=sys.stderr, flush=True)
+            raise
         finally:
             signal.signal(signal.SIGTERM, before)
 

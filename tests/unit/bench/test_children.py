@@ -1,8 +1,15 @@
-"""What a process of a measurement does when nobody listens any more."""
+"""How processes of a measurement end."""
 
+import asyncio
 import subprocess
 import sys
 from pathlib import Path
+
+import psutil
+import pytest
+
+from core.bench import children as children_module
+from core.bench.children import children
 
 ROOT = Path(__file__).parents[3]
 
@@ -32,3 +39,21 @@ def test_who_speaks_to_nobody_ends_quietly():
     with child.stderr:
         said = child.stderr.read()
     assert (child.wait(timeout=60), said) == (1, "")
+
+
+def test_who_is_busy_is_not_waited_for_when_the_measurement_is_broken_off(monkeypatch):
+    monkeypatch.setattr(children_module, "END_S", 600.0)
+    pids: list[int] = []
+
+    def busy(_index, _order):
+        return [sys.executable, "-c", "import time; time.sleep(600)"]
+
+    async def measure() -> None:
+        async with asyncio.timeout(60), children("unused", 2, inside=busy) as group:
+            pids.extend(child.pid for child in group)
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        asyncio.run(measure())
+    assert len(pids) == 2
+    assert [pid for pid in pids if psutil.pid_exists(pid)] == []

@@ -177,12 +177,34 @@ def test_one_program_is_all_processes(monkeypatch, name):
     assert seen == [["--source", "x"]]
 
 
-def test_a_measurement_that_is_asked_to_end_ends_as_by_ctrl_c(monkeypatch):
-    module = types.SimpleNamespace(run=lambda _args: signal.raise_signal(signal.SIGTERM))
+@pytest.fixture
+def ctrl_c():
+    """Says what Ctrl-C does to this process; in the background of a script it is ignored."""
+    before = signal.getsignal(signal.SIGINT)
+    yield lambda handler: signal.signal(signal.SIGINT, handler)
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_measurement_that_is_asked_to_end_ends_as_by_ctrl_c(monkeypatch, capsys, ctrl_c, number):
+    ctrl_c(signal.default_int_handler)
+    module = types.SimpleNamespace(run=lambda _args: signal.raise_signal(number))
     monkeypatch.setattr(importlib, "import_module", lambda _name: module)
     before = signal.getsignal(signal.SIGTERM)
     assert main(["bench", "averaging"]) == 130
+    assert capsys.readouterr().err.startswith("Stopped before the measurement was finished")
     assert signal.getsignal(signal.SIGTERM) == before
+
+
+def test_a_measurement_in_the_background_of_a_script_can_be_asked_to_end(monkeypatch, ctrl_c):
+    monkeypatch.setattr(importlib, "import_module", lambda _name: types.SimpleNamespace(run=ask_to_end))
+    ctrl_c(signal.SIG_IGN)
+    assert main(["bench", "averaging"]) == 130
+
+
+def ask_to_end(_args: argparse.Namespace) -> int:
+    signal.raise_signal(signal.SIGTERM)
+    return 0
 
 
 def called(monkeypatch, error: BaseException) -> int:
