@@ -1,4 +1,7 @@
-"""The engine: the composition root.  It alone knows everybody; everybody else knows what they were given."""
+"""The engine: its life, what clients ask of it, and what follows from what the swarm says.
+
+It and `core.engine_entry`, which puts its parts together, know everybody; everybody else knows what they were given.
+"""
 
 import asyncio
 import logging
@@ -9,50 +12,31 @@ from dataclasses import dataclass, replace
 from random import SystemRandom
 from typing import Any
 
-from core.allowance import Allowance
 from core.api.commands import Evaluation
 from core.api.settings import PortTest, SettingsView
 from core.api.snapshot import Snapshot
 from core.averaging.attesting import Receipted
-from core.backbone.join import CLOCK_SKEW_MAX_S, Joining, Membership, usable_name
+from core.backbone.join import usable_name
 from core.backbone.link import Link
-from core.backbone.source import check_source
 from core.base.ids import PeerId, short
-from core.base.problems import Busy, Problem
-from core.base.signing import Ed25519Verifier, KeyPair
-from core.base.wire import MessageCodec
-from core.chronicle import Chronicle
+from core.base.problems import Problem
+from core.base.signing import KeyPair
 from core.control.door import Door
 from core.control.notices import NoticeRing
 from core.dht.events import ClockOff, Learned
-from core.dht.messages import DHT_MESSAGES, Contact
-from core.durable import make_directory
+from core.engine_entry import Ears, Entry
 from core.engine_options import EngineOptions
-from core.engine_parts import Parts, carrying, participant_settings, surroundings_of, trainer_place
-from core.helping import Helping
+from core.engine_parts import Parts, surroundings_of
 from core.keys import load_identity, system_keyring
-from core.ledger.contributions import Ledger
 from core.nat.events import DialEnded, ReachChanged, Way
-from core.nat.messages import NAT_MESSAGES
 from core.nat.reach import Standing
 from core.net.clock import Clock
-from core.net.host import Host
-from core.net.interfaces import is_loopback
-from core.net.outward import Outward
 from core.port_test import try_port
 from core.preferences import Preferences, view
 from core.settings import load_settings
 from core.swarm import orders
-from core.swarm.messages import CATCH_UP_MESSAGES
-from core.swarm.participant import Participant
-from core.swarm.rounds import Rounds
 from core.view import Standpoint, clock_notice, take_snapshot
-from core.workers.state_files import DiskStateSink
-from core.workers.trainer import FATAL_CODES, Trainer
-
-PASS_RENEW_S = 6 * 3600.0
-"""How often a pass, valid for 24 hours, is renewed."""
-LEDGER_OFFER_BYTES = 60 * 1024
+from core.workers.trainer import FATAL_CODES
 
 _LOG = logging.getLogger(__name__)
 
@@ -221,15 +205,17 @@ class Engine:
             UserProblem: the link, the pass, the disk or a port is wrong; the sentence says what to do.
         """
         self.stage("Joining the collaboration.")
-        parts = self._parts = await self._join(link)
+        entry = self._entry()
+        parts = self._parts = await entry.join(link)
         try:
             async with asyncio.TaskGroup() as group:
-                await self._begin(parts)
+                await entry.begin(parts)
+                self._door.announce()
                 tasks = [
                     group.create_task(parts.host.run()),
                     group.create_task(parts.trainer.run()),
                     group.create_task(parts.chronicle.keep(lambda: parts.participant.dht.contacts)),
-                    group.create_task(self._renew_pass(parts)),
+                    group.create_task(entry.keep_pass(parts)),
                     group.create_task(parts.allowance.keep()),
                     group.create_task(self._heed_allowance(parts)),
                 ]
@@ -256,121 +242,23 @@ class Engine:
         """Say goodbye to clients and give the home back."""
         await self._door.close()
 
-    async def _join(self, link: Link) -> Parts:
-        life = self._life
-        folder = self._home.state(link.manifest_id.hex())
-        make_directory(folder)
-        joining = Joining(link=link, key=life.key, folder=folder, blobs=self._home.blobs)
-        membership = await joining.join(
-            username=self._name(),
-            device=platform.node()[:40],
-            now=self._clock.now,
-            random=SystemRandom(),
-            waiting=self.stage,
-        )
-        if not self._options.help_bytes:
-            check_source(membership.manifest, self._options.text)
-        if abs(membership.clock_ahead_s) > CLOCK_SKEW_MAX_S:
-            self.notices.add(*clock_notice(membership.clock_ahead_s))
-        chronicle = Chronicle(
-            folder=folder,
-            ledger=self._home.ledger(link.manifest_id.hex()),
-            receipts=self._home.receipts(link.manifest_id.hex()),
-            notices=self.notices,
-            now=self._clock.now,
-        )
-        participant = Participant(
-            settings=participant_settings(membership, self._options, name=self._name()),
-            signer=life.key,
-            verifier=Ed25519Verifier(),
-            random=SystemRandom(),
-            sink=DiskStateSink(folder / "incoming"),
-        )
-        outward = None if is_loopback(self._options.bind) else self._outward_of(participant)
-        allowance = Allowance(
-            self._preferences.settings,
-            path=self._home.usage_file,
-            now=self._clock.now,
-            changed=self._allowance_changed.set,
-            alone=outward is None,
-        )
-        self._preferences.follow(allowance.apply)
-        if outward is not None:
-            self._preferences.follow(lambda chosen: outward.carry(carrying(chosen)))
-        host = Host(
-            machine=outward or participant,
-            identity=life.key,
-            pass_der=membership.certificate,
-            authority_der=membership.authority,
-            manifest_id=membership.manifest.id,
-            codec=MessageCodec((*DHT_MESSAGES, *Rounds.MESSAGES, *CATCH_UP_MESSAGES, *NAT_MESSAGES)),
+    def _entry(self) -> Entry:
+        return Entry(
+            options=self._options,
+            home=self._home,
+            key=self._life.key,
             clock=self._clock,
-            trace=participant.trace,
-            on_event=self._on_event if outward is None else outward.act,
-            wanted=None if outward is None else outward.wanted,
-            opened=None if outward is None else outward.opened,
-            pace=None if outward is None else allowance.pace,
-            meter=participant.rounds.lines.meter,
+            preferences=self._preferences,
+            notices=self.notices,
+            name=self._name,
+            hears=Ears(
+                stage=self.stage,
+                event=self._on_event,
+                outward=self._on_outward,
+                trainer=self._trainer_changed,
+                allowance=self._allowance_changed.set,
+            ),
         )
-        trainer = self._make_trainer(membership, participant, host, chronicle.ledger)
-        return Parts(membership, participant, outward, allowance, host, trainer, chronicle, joining)
-
-    def _outward_of(self, participant: Participant) -> Outward:
-        return Outward.of(
-            participant,
-            relay=carrying(self._preferences.settings),
-            now=self._clock.now,
-            rest=self._on_outward,
-            random=SystemRandom(),
-        )
-
-    def _make_trainer(
-        self, membership: Membership, participant: Participant, host: Host, ledger: Ledger
-    ) -> Trainer | Helping:
-        if self._options.help_bytes:
-            return Helping(
-                participant=participant,
-                room_bytes=self._options.help_bytes,
-                perform=host.perform,
-                changed=self._trainer_changed,
-                now=self._clock.now,
-            )
-        place = trainer_place(
-            membership, self._options, home=self._home, me=self._life.key.peer_id, settings=self._preferences.settings
-        )
-        return Trainer(
-            participant=participant,
-            place=place,
-            perform=host.perform,
-            ledger=lambda: ledger.to_bytes(LEDGER_OFFER_BYTES),
-            changed=self._trainer_changed,
-            now=self._clock.now,
-            random=SystemRandom(),
-        )
-
-    async def _begin(self, parts: Parts) -> None:
-        """Open the ports and meet the swarm."""
-        options = self._options
-        wanted = options.port if options.port is not None else self._preferences.settings.port
-        try:
-            port = await parts.host.start(bind=options.bind, port=wanted)
-        except Busy as busy:
-            if options.port is not None:
-                raise
-            port = await parts.host.start(bind=options.bind, port=0)
-            self.notices.add("warning", f"{busy.message} This time port {port} is used for other peers.")
-        parts.port = port
-        _LOG.info("listening for peers on port %d", port)
-        given = [Contact(known.peer, known.host, known.port) for known in parts.membership.contacts]
-        # What the backbone says now beats what we remember: it may have another port than last time.
-        fresh = {contact.peer_id for contact in given}
-        contacts = [*given, *(contact for contact in parts.chronicle.contacts if contact.peer_id not in fresh)]
-        for contact in contacts:
-            parts.host.learn(contact.peer_id, contact.host, contact.port)
-        if parts.outward is not None:
-            parts.outward.begin(parts.host, bind=options.bind, port=port, helpers=given)
-        parts.host.perform(parts.participant.start(contacts, host=options.host, port=port, now=self._clock.now()))
-        self._door.announce()
 
     # --- what the swarm says -----------------------------------------------------------------------------------------
 
@@ -443,18 +331,6 @@ class Engine:
             self._door.announce()
 
     # --- housekeeping ------------------------------------------------------------------------------------------------
-
-    async def _renew_pass(self, parts: Parts) -> None:
-        while True:
-            await asyncio.sleep(PASS_RENEW_S * SystemRandom().uniform(0.5, 1.0))
-            try:
-                renewed = await parts.joining.join(
-                    username=self._name(), device=platform.node()[:40], now=self._clock.now, random=SystemRandom()
-                )
-            except Problem as problem:
-                self.notices.add("warning", f"The access pass could not be renewed: {problem}")
-            else:
-                parts.host.renew(renewed.certificate)
 
     def _trainer_changed(self) -> None:
         """End with the problem that ended training for good, unless we stay to tell it."""
