@@ -16,7 +16,8 @@ from typing import Any
 from core.api.numbers import amount
 from core.sim.links import chance
 from core.sim.nat_boxes import Nature
-from core.sim.nat_world import Home, NatWorld
+from core.sim.nat_homes import Home
+from core.sim.nat_world import NatWorld
 
 MIX: dict[Nature, float] = {"public": 0.12, "kept": 0.42, "moved": 0.16, "symmetric": 0.30}
 RELAYS_KNOWN = 12

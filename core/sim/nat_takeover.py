@@ -13,7 +13,8 @@ from typing import Any, Final, Literal
 
 from core.base.ids import PeerId
 from core.sim.links import LinkSettings, chance
-from core.sim.nat_world import Home, NatWorld
+from core.sim.nat_homes import Home
+from core.sim.nat_world import NatWorld
 
 ROUND_TRIP_S: Final = 0.150
 """Between any two peers at most; through a relay twice that."""

@@ -2,12 +2,10 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick
-from core.base.trace import Trace
 from core.nat.card import Card, Kind, Listed
 from core.nat.events import (
     Abandon,
@@ -32,61 +30,23 @@ from core.nat.events import (
 )
 from core.nat.messages import Address
 from core.nat.relay import RelaySettings
-from core.nat.traversal import NatSettings, Traversal
-from core.sim.agenda import Agenda
-from core.sim.links import Links, LinkSettings, Place, chance
-from core.sim.nat_boxes import Box, Nature, Proto
+from core.sim.links import LinkSettings, chance
+from core.sim.nat_homes import PORT, TLS_ROUND_TRIPS, Home, Homes
+from core.sim.nat_punches import Punches
 
-START: Final = 1_700_000_000.0
-PORT: Final = 31_337
 CONNECT_S: Final = 3.0
 CARD_S: Final = 0.2
 """A lookup in the DHT."""
-PUNCH_EVERY_S: Final = 0.1
-TLS_ROUND_TRIPS: Final = 1.5
-"""Until both sides know each other (RFC 8446, 2)."""
 HELLO: Final = b"hello" * 100
 
 
-@dataclass(slots=True)
-class Home:
-    """A peer, its router and its machine."""
-
-    number: int
-    peer: PeerId
-    box: Box
-    place: Place
-    machine: Traversal
-    trace: Trace
-    inside: str
-    ipv6: Box | None = None
-    """Its router as far as IPv6 is concerned, which names nothing anew; None: it has no IPv6."""
-    up: bool = True
-    wake_at: float | None = None
-    book: dict[PeerId, Address] = field(default_factory=dict)
-    links: dict[PeerId, Way] = field(default_factory=dict)
-    circuits: dict[bytes, tuple[PeerId, bool, int]] = field(default_factory=dict)
-    calling: dict[PeerId, list[Any]] = field(default_factory=dict)
-    """What waits for a link that the host makes by itself."""
-    attempts: set[int] = field(default_factory=set)
-    punches: dict[PeerId, Punch] = field(default_factory=dict)
-    sources: dict[PeerId, Address] = field(default_factory=dict)
-    ended: dict[PeerId, DialEnded] = field(default_factory=dict)
-    got: dict[bytes, bytearray] = field(default_factory=dict)
-
-    def router(self, to: Address) -> Box | None:
-        """What a packet to that address passes, on its way from here or to here."""
-        return self.ipv6 if ":" in to.host else self.box
-
-
-class NatWorld:
+class NatWorld(Homes):
     """See the module's docstring.
 
     Args:
         seed: Decides everything.
         relay: What each peer that can be a relay grants.
-        field_success: The share of pairs whose routers, as far as is known willing, really let a punch through; the
-            rest have firewalls of other kinds, several routers in a row, or unlucky timing.
+        field_success: The share of pairs whose routers really let a punch through.
         links: Distances.
     """
 
@@ -98,46 +58,13 @@ class NatWorld:
         field_success: float = 1.0,
         links: LinkSettings | None = None,
     ) -> None:
-        self.seed = seed
-        self.agenda = Agenda(START)
+        super().__init__(seed, relay=relay or RelaySettings(), links=links or LinkSettings(jitter_s=0.0))
         self.random = chance(seed, "nat")
-        self.links = Links(links or LinkSettings(jitter_s=0.0), seed=seed, random=chance(seed, "links"))
-        self.homes: dict[PeerId, Home] = {}
-        self.at: dict[str, Home] = {}
         self.cards: dict[PeerId, Card] = {}
         self.messages: Counter[str] = Counter()
         self.first_byte_s: dict[tuple[PeerId, PeerId], tuple[float, Way]] = {}
         self.began: dict[tuple[PeerId, PeerId], float] = {}
-        self._relay = relay or RelaySettings()
-        self._field = field_success
-
-    @property
-    def now(self) -> float:
-        """Unix seconds of the world."""
-        return self.agenda.now
-
-    def add(self, nature: Nature, *, ipv6: Nature | None = None) -> Home:
-        """A new peer; it has not started yet.
-
-        Args:
-            nature: Its router's.
-            ipv6: "public" to have IPv6 that lets everybody in, "kept" only those who were asked; None to have none.
-        """
-        number = len(self.homes)
-        peer = PeerId(chance(self.seed, f"peer {number}").randbytes(32))
-        host = f"{20 + number // 65536}.{number // 256 % 256}.{number % 256}.7"
-        trace = Trace()
-        settings = NatSettings(relay=self._relay)
-        machine = Traversal(peer, random=chance(self.seed, f"nat {number}"), trace=trace, settings=settings)
-        box = Box(nature, host, chance(self.seed, f"box {number}"))
-        inside = host if nature == "public" else "192.168.1.10"
-        home = Home(number, peer, box, self.links.place(peer), machine, trace, inside)
-        self.homes[peer] = home
-        self.at[host] = home
-        if ipv6 is not None:
-            home.ipv6 = Box(ipv6, f"2a00:{number:x}::7", chance(self.seed, f"box six {number}"))
-            self.at[home.ipv6.host] = home
-        return home
+        self.punches = Punches(self, success=field_success, tell=self.tell, linked=self._first_byte)
 
     def start(self, home: Home) -> None:
         """The peer begins to live."""
@@ -186,10 +113,6 @@ class NatWorld:
         """Let time go on."""
         self.agenda.run(self.now + seconds)
 
-    def delay_s(self, a: Home, b: Home) -> float:
-        """One way."""
-        return self.links.distance_s(a.place, b.place)
-
     def tell(self, home: Home, event: Any) -> None:
         """Give an event to the peer's machine and do what it says."""
         if home.up:
@@ -233,7 +156,7 @@ class NatWorld:
             case Punch():
                 home.attempts.add(output.attempt)
                 home.punches[output.peer] = output
-                self.agenda.at(output.at, self._punch, home, output)
+                self.agenda.at(output.at, self.punches.punch, home, output)
             case Abandon(attempt=attempt):
                 home.attempts.discard(attempt)
             case TryDialBack(nonce=nonce, address=address):
@@ -348,80 +271,6 @@ class NatWorld:
         target = self.at.get(to.host)
         reached = target is not None and to.port == PORT and self._lets_in(target, to, source)
         self.agenda.after(0.3 if reached else CONNECT_S, self.tell, home, DialledOut(nonce, reached))
-
-    # --- punches -----------------------------------------------------------------------------------------------------
-
-    def _willing(self, a: PeerId, b: PeerId) -> bool:
-        low, high = sorted((a, b))
-        return chance(self.seed, f"field {low.hex()} {high.hex()}").random() < self._field
-
-    def _punch(self, home: Home, punch: Punch) -> None:
-        """Send to all addresses once, and again soon."""
-        if punch.attempt not in home.attempts or not home.up:
-            return
-        if self.now > punch.until:
-            home.attempts.discard(punch.attempt)
-            self.tell(home, Failed(punch.attempt, "the punch did not get through"))
-            return
-        other = self.homes[punch.peer]
-        if punch.spread is not None:
-            self._spread(home, other, punch)
-        else:
-            flights: tuple[tuple[Proto, tuple[Address, ...]], ...] = (("tcp", punch.tcp), ("udp", punch.udp))
-            for proto, addresses in flights:
-                for address in addresses:
-                    router = home.router(address)
-                    if router is not None:
-                        source = router.outward(proto, PORT, address, self.now)
-                        self._fly(home, other, punch, proto, source, address)
-        self.agenda.after(PUNCH_EVERY_S, self._punch, home, punch)
-
-    def _fly(self, home: Home, other: Home, punch: Punch, proto: Any, source: Address, to: Address) -> None:
-        if self.at.get(to.host) is other and self._willing(home.peer, other.peer):
-            delay_s = self.delay_s(home, other)
-            self.agenda.after(delay_s, self._punch_arrives, home, other, punch, proto, source, to)
-
-    def _punch_arrives(self, home: Home, other: Home, punch: Punch, proto: Any, source: Address, to: Address) -> None:
-        theirs, router = other.punches.get(home.peer), other.router(to)
-        if theirs is None or theirs.nonce != punch.nonce:
-            return
-        if router is None or not router.lets_in(proto, to.port, source, self.now):
-            return
-        way = Way.TCP_PUNCH if proto == "tcp" else Way.QUIC_PUNCH
-        self._through(home, other, punch, theirs, way)
-
-    def _spread(self, home: Home, other: Home, punch: Punch) -> None:
-        """The birthday punch is drawn, not played: when does the first of the tried ports meet an open one?"""
-        spread = punch.spread
-        if spread is None or not spread.remote_ports or not self._willing(home.peer, other.peer):
-            return
-        theirs = other.punches.get(home.peer)
-        if theirs is None or theirs.nonce != punch.nonce or theirs.spread is None or theirs.spread.local_ports == 0:
-            return
-        open_ports = set(
-            chance(self.seed, f"spread {punch.nonce.hex()}").sample(range(1024, 65536), theirs.spread.local_ports)
-        )
-        hit = next((n for n, port in enumerate(spread.remote_ports) if port in open_ports), None)
-        if hit is not None and self.now >= punch.at + hit / spread.packets_per_s + 2 * self.delay_s(home, other):
-            self._through(home, other, punch, theirs, Way.BIRTHDAY)
-
-    def _through(self, home: Home, other: Home, punch: Punch, theirs: Punch, way: Way) -> None:
-        home.punches.pop(other.peer, None)
-        other.punches.pop(home.peer, None)
-        round_trips = 0.5 + TLS_ROUND_TRIPS + (0.0 if way is Way.TCP_PUNCH else 1.0)
-        after_s = 2 * self.delay_s(home, other) * round_trips
-        self.agenda.after(after_s, self._punched, home, other, punch, theirs, way)
-
-    def _punched(self, home: Home, other: Home, punch: Punch, theirs: Punch, way: Way) -> None:
-        if not (home.up and other.up):
-            return
-        for one, two, mine in ((home, other, punch), (other, home, theirs)):
-            one.attempts.discard(mine.attempt)
-            one.links[two.peer] = way
-        self._first_byte(home, other, way)
-        for one, two, mine in ((home, other, punch), (other, home, theirs)):
-            address = Address(two.box.host, PORT)
-            self.tell(one, LinkUp(two.peer, way, address, called=mine.caller, attempt=mine.attempt))
 
     # --- circuits ----------------------------------------------------------------------------------------------------
 

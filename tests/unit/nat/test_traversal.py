@@ -50,7 +50,8 @@ from core.nat.reach import Standing
 from core.nat.relay import RelaySettings
 from core.nat.traversal import Traversal
 from core.sim.nat_boxes import Nature
-from core.sim.nat_world import Home, NatWorld
+from core.sim.nat_homes import Home
+from core.sim.nat_world import NatWorld
 
 NATURES: tuple[Nature, ...] = ("public", "kept", "moved", "symmetric")
 
@@ -162,7 +163,7 @@ def test_a_relayed_link_is_upgraded_when_a_direct_way_appears() -> None:
     world, _, (a, b) = world_of("kept", "kept", field_success=0.0)
     world.dial(a, b)
     world.run(15)
-    world._field = 1.0
+    world.punches.success = 1.0
     world.run(60)
     assert a.links[b.peer] is Way.TCP_PUNCH
     assert a.ended[b.peer].way is Way.TCP_PUNCH
