@@ -10,32 +10,31 @@ from typing import Any
 
 from core.averaging.lines.meter import Meter
 from core.base.ids import PeerId
-from core.base.machine import Lost, Machine, Received, Send, Tick
-from core.base.problems import WireProblem
+from core.base.machine import Lost, Machine
 from core.base.signing import KeyPair
 from core.base.trace import Trace
-from core.base.wire import Message, MessageCodec
+from core.base.wire import MessageCodec
 from core.dht.messages import Observed
 from core.nat.events import SendAt
-from core.nat.messages import Knock, Mirrored
 from core.net.book import Address, AddressBook
 from core.net.circuit_transport import Circuit, CircuitTransport
 from core.net.clock import Clock
 from core.net.datagrams import DatagramPort
-from core.net.envelope import NONCE_BYTES, Envelopes, Letter
+from core.net.envelope import NONCE_BYTES, Envelopes
 from core.net.links import LinkOwner, Links
 from core.net.listening import Listening, listen, listen_beside
 from core.net.metering import Metering
 from core.net.names import Names, is_literal, is_name
 from core.net.pace import Pace
 from core.net.passes import Pass, authority_id_of, verify_pass
+from core.net.planes import Planes
 from core.net.punch import Meeting
+from core.net.runner import Runner
 from core.net.second import SecondPort
 from core.net.stats import HostStats, LinkStats
 from core.net.streams import PeerStream
 from core.net.tls import Credentials
 
-TIMER_SLACK_S = 0.001
 PACKET_COST_BYTES = 40
 
 
@@ -78,12 +77,9 @@ class Host:
         opened: Callable[[PeerStream], None] | None = None,
         meter: Meter | None = None,
     ) -> None:
-        self._machine = machine
         self._me = identity.peer_id
-        self._codec = codec
         self._clock = clock
         self._trace = trace
-        self._on_event = on_event
         self._random = random or SystemRandom()
         self._wanted = wanted
         self._opened = opened
@@ -97,26 +93,23 @@ class Host:
         self._envelopes = Envelopes(
             signer=identity, pass_der=pass_der, verify=self._verify, nonce=lambda: token_bytes(NONCE_BYTES)
         )
+        self._planes = Planes(self._me, codec=codec, trace=trace, deliver=self.deliver)
+        self._runner = Runner(machine, clock=clock, planes=self._planes, report=on_event, failed=self._failed)
         self._port = DatagramPort(
             envelopes=self._envelopes,
             book=self._book,
             now=clock.now,
             trace=trace,
-            deliver=self._letter,
+            deliver=self._planes.letter,
             observed=self._observed,
             other=self._other,
             counted=self._count,
-            stray=self._is_stray,
+            stray=self._planes.is_stray,
         )
         self._second: SecondPort | None = None
         self._links: Links | None = None
         self._listening: Listening | None = None
         self._names: Names | None = None
-        self._encoded: tuple[Message | None, bytes] = (None, b"")
-        self._answering: tuple[PeerId, bytes, Address | None] | None = None
-        """Whom, which nonce, and where."""
-        self._timer: asyncio.TimerHandle | None = None
-        self._timer_at = 0.0
         self._life: asyncio.Task[None] | None = None
         self._stop: asyncio.Future[None] | None = None
         self._calls: set[asyncio.Task[None]] = set()
@@ -142,7 +135,7 @@ class Host:
         self._links = links = Links(
             me=self._me,
             owner=LinkOwner(
-                received=self._arrived, lost=self._lost, spawn=spawn, wanted=self._wanted, opened=self._opened
+                received=self._planes.arrived, lost=self._lost, spawn=spawn, wanted=self._wanted, opened=self._opened
             ),
             credentials=self._credentials,
             verify=lambda der: self._verify(der, self._clock.now()),
@@ -156,11 +149,13 @@ class Host:
         )
         if self._meter is not None:
             self._metering = Metering(self._meter, streams=links.streams, pace=self._pace)
+        self._planes.open(self._port, links, self._metering)
+        self._runner.begin()
         self._listening = await listen(bind, port, stream=links.accept, datagrams=lambda: self._port)
         entered = loop.create_future()
         self._life = loop.create_task(self._live(group, self._listening, entered))
         await entered
-        self._arm()
+        self._runner.arm()
         return self._listening.port
 
     async def open_second(self, bind: str) -> int:
@@ -184,6 +179,7 @@ class Host:
         """Leave: tell the links, give the ports back.  Nothing of the host is left afterwards."""
         if self._life is None or self._stop is None:
             return
+        self._runner.close()
         if not self._stop.done():
             self._stop.set_result(None)
         await asyncio.wait([self._life])
@@ -243,7 +239,7 @@ class Host:
         address = (output.address.host, output.address.port)
         if output.to == self._me or not is_literal(address[0]):
             return
-        packets = self._port.sealed(output.to, self._codec.encode(output.message))
+        packets = self._port.sealed(output.to, self._planes.codec.encode(output.message))
         if output.fresh:
             family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
             with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as fresh:
@@ -260,22 +256,11 @@ class Host:
 
     def deliver(self, event: Any) -> None:
         """Give the machine an event, and perform what follows."""
-        self._handle(event)
+        self._runner.handle(event)
 
     def perform(self, outputs: Iterable[Any]) -> None:
         """Send what is to be sent, report the rest, and look at the machine's deadline again."""
-        if self._stop is None:
-            raise RuntimeError("a host performs nothing before it is started")
-        if self._stop.done():
-            return
-        now = self._clock.now()
-        for output in outputs:
-            if isinstance(output, Send):
-                self._send(output.to, output.message, ahead=output.ahead)
-            else:
-                self._on_event(output, now)
-        self._encoded = (None, b"")
-        self._arm()
+        self._runner.perform(outputs)
 
     @property
     def stats(self) -> HostStats:
@@ -319,8 +304,7 @@ class Host:
                 for call in self._calls:
                     call.cancel()
         finally:
-            if self._timer is not None:
-                self._timer.cancel()
+            self._runner.close()
             if self._metering is not None:
                 self._metering.close()
             listening.close()
@@ -345,69 +329,9 @@ class Host:
     def _verify(self, der: bytes, now: float) -> Pass:
         return verify_pass(der, self._authority_id, self._manifest_id, now)
 
-    def _handle(self, event: Any) -> None:
-        if self._stop is None or self._stop.done():
-            return
-        try:
-            self.perform(self._machine.handle(event, self._clock.now()))
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is ours, and must not be lost in a callback
-            asyncio.get_running_loop().call_exception_handler({"message": "a machine failed", "exception": error})
-            if not self._stop.done():
-                self._stop.set_exception(error)
-
-    def _send(self, to: PeerId, message: Message, *, ahead: bool = False) -> None:
-        if to == self._me:
-            raise ValueError(f"{type(message).__name__} is addressed to ourselves")
-        data = self._encode(message)
-        if message.plane == "stream":
-            assert self._links is not None
-            if message.together:
-                self._links.join()
-            self._links.send(to, data, bulk=message.bulk, ahead=ahead)
-            if message.bulk and self._metering is not None:
-                self._metering.moved()
-        else:
-            reply_to, at = b"", None
-            if self._answering is not None and self._answering[0] == to:
-                _, reply_to, at = self._answering
-            self._port.send(to, data, reply_to=reply_to, at=at)
-
-    def _encode(self, message: Message) -> bytes:
-        """The message's bytes; one that goes to many in a row is encoded once."""
-        if message is not self._encoded[0]:
-            self._encoded = (message, self._codec.encode(message))
-        return self._encoded[1]
-
-    def _arrived(self, stream: PeerStream, data: bytearray) -> None:
-        try:
-            message = self._codec.decode(data)
-        except WireProblem:
-            self._trace.mark("net.drop.message")
-            stream.close("sent garbage")
-            return
-        if message.bulk and self._metering is not None:
-            self._metering.moved()
-        self._handle(Received(stream.peer, message))
-
-    def _letter(self, letter: Letter, source: Address | None) -> None:
-        try:
-            message = self._codec.decode(letter.body)
-        except WireProblem:
-            self._trace.mark("net.drop.message")
-            return
-        if message.plane != "datagram":
-            self._trace.mark("net.drop.plane")
-            return
-        self._answering = (letter.sender, letter.nonce, source)
-        self._handle(Received(letter.sender, message))
-        self._answering = None
-
-    def _is_stray(self, letter: Letter) -> bool:
-        """Knocks come from a fresh port, and some answers to Mirror from a second one."""
-        try:
-            return isinstance(self._codec.decode(letter.body), Knock | Mirrored)
-        except WireProblem:
-            return False
+    def _failed(self, error: Exception) -> None:
+        if self._stop is not None and not self._stop.done():
+            self._stop.set_exception(error)
 
     def _other(self, data: bytes, source: Address) -> None:
         if self._links is not None and self._stop is not None and not self._stop.done():
@@ -427,29 +351,7 @@ class Host:
         self._port.put(data, address)
 
     def _observed(self, peer: PeerId, address: Address) -> None:
-        self._handle(Observed(peer, *address))
+        self._runner.handle(Observed(peer, *address))
 
     def _lost(self, peer: PeerId, reason: str) -> None:
-        self._handle(Lost(peer, reason))
-
-    def _arm(self) -> None:
-        """See that the machine's deadline is met; a timer that would fire too early is left alone."""
-        deadline = self._machine.deadline
-        if deadline is None or self._stop is None or self._stop.done():
-            return
-        loop = asyncio.get_running_loop()
-        at = loop.time() + max(0.0, deadline - self._clock.now())
-        if self._timer is not None:
-            if self._timer_at <= at + TIMER_SLACK_S:
-                return
-            self._timer.cancel()
-        self._timer_at = at
-        self._timer = loop.call_at(at, self._ring)
-
-    def _ring(self) -> None:
-        self._timer = None
-        deadline = self._machine.deadline
-        if deadline is not None and deadline <= self._clock.now():
-            self._handle(Tick())
-        else:
-            self._arm()
+        self._runner.handle(Lost(peer, reason))

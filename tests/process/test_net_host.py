@@ -361,7 +361,7 @@ async def test_a_message_that_nobody_knows_ends_the_link():
 async def test_a_stream_message_in_a_datagram_is_dropped():
     async with Peer("anna") as anna, Peer("ben") as ben:
         anna.knows(ben)
-        anna.host._port.send(ben.id, anna.host._codec.encode(Say("sneaky")))
+        anna.host._port.send(ben.id, anna.host._planes.codec.encode(Say("sneaky")))
         await eventually(lambda: ben.trace["net.drop.plane"] == 1)
         assert ben.book.heard == []
 

@@ -65,7 +65,7 @@ async def test_a_call_over_ipv6_leaves_from_the_port_on_which_we_listen() -> Non
 async def test_an_answer_goes_where_the_question_came_from_and_ipv4_stays_the_usual_address() -> None:
     async with Peer("anna", bind=ANY) as anna, Peer("ben", bind=ANY) as ben:
         for peer in (anna, ben):
-            peer.host._codec = MessageCodec([Say, Ask, Answer, *NAT_MESSAGES])
+            peer.host._planes.codec = MessageCodec([Say, Ask, Answer, *NAT_MESSAGES])
         anna.knows(ben)
         anna.say(ben, Ask("over four"))
         await anna.book.until(lambda book: len(book.heard) == 1)
@@ -190,7 +190,7 @@ async def test_only_ipv6_when_that_is_asked_for() -> None:
         await anna.book.until(lambda book: len(book.heard) == 2)
         assert refusal(LOOPBACK, anna.port, socket.SOCK_STREAM) is None
         for peer in (anna, ben):
-            peer.host._codec = MessageCodec([Say, Ask, *NAT_MESSAGES])
+            peer.host._planes.codec = MessageCodec([Say, Ask, *NAT_MESSAGES])
         second = await anna.host.open_second(ANY6)
         assert second not in {0, anna.port}
         ben.host.send_at(SendAt(anna.id, Address(LOOPBACK6, second), Mirror(NONCE), fresh=False))

@@ -18,7 +18,7 @@ NONCE = bytes(range(16))
 async def test_it_mirrors_and_teaches_no_address():
     async with Peer("anna") as anna, Peer("ben") as ben:
         for peer in (anna, ben):
-            peer.host._codec = MessageCodec([Say, Ask, *NAT_MESSAGES])
+            peer.host._planes.codec = MessageCodec([Say, Ask, *NAT_MESSAGES])
         second = await anna.host.open_second("127.0.0.1")
         assert second not in {0, anna.port}
         ben.knows(anna)
@@ -39,7 +39,7 @@ async def test_it_mirrors_and_teaches_no_address():
 async def test_a_knock_from_a_fresh_port_is_heard_but_teaches_no_address():
     async with Peer("anna") as anna, Peer("ben") as ben:
         for peer in (anna, ben):
-            peer.host._codec = MessageCodec([Say, Ask, *NAT_MESSAGES])
+            peer.host._planes.codec = MessageCodec([Say, Ask, *NAT_MESSAGES])
         ben.host.send_at(SendAt(anna.id, Address("127.0.0.1", anna.port), Ask("here"), fresh=False))
         await anna.book.until(lambda book: book.heard)
         ben.host.send_at(SendAt(anna.id, Address("127.0.0.1", anna.port), Knock(NONCE), fresh=True))

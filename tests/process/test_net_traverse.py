@@ -103,7 +103,7 @@ def test_a_punch_makes_a_link(spread):
 @in_loop
 async def test_one_is_called_back_and_written_to():
     (anna, ear), (ben, _) = peers("anna", "ben")
-    anna.host._codec = MessageCodec([Say, Ask])
+    anna.host._planes.codec = MessageCodec([Say, Ask])
     async with anna, ben:
         ear.traverser.perform(TryDialBack(NONCE, at(ben)))
         await eventually(lambda: ear.of(DialledOut))
