@@ -1,21 +1,18 @@
 """Everything about being reached and reaching, as one machine with one deadline."""
 
-from collections import Counter, OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any, Final
+from typing import Any
 
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick, earliest
 from core.base.trace import Trace
-from core.nat.card import ADDRESSES_MAX, CARD_LIFETIME_S, Card, Kind, Listed, counts, same_house
+from core.nat.card import Card
 from core.nat.conduits import Agreed, Conduits, OpenFailed
 from core.nat.dials import Dials
-from core.nat.events import CardFound, DialledOut, Examine, Failed, LinkUp, Located, PublishCard, ReachChanged, Seen
+from core.nat.events import CardFound, DialledOut, Examine, Failed, LinkUp, Located, Seen
 from core.nat.messages import (
-    IPV6_OFFERED_MAX,
-    OFFERED_MAX,
     Accept,
     Accepted,
     Address,
@@ -26,10 +23,8 @@ from core.nat.messages import (
     Knock,
     Look,
     Looked,
-    Mapping,
     Mirror,
     Mirrored,
-    Offer,
     Open,
     Opening,
     Reserve,
@@ -37,17 +32,12 @@ from core.nat.messages import (
     Shut,
     Unreserved,
 )
-from core.nat.mirror import Mirroring, mapping_of
-from core.nat.reach import Reach, Standing
+from core.nat.mirror import Mirroring
+from core.nat.reach import Reach
 from core.nat.relay import RelayService, RelaySettings
 from core.nat.reservations import Reservations
 from core.nat.strangers import Strangers
-
-LOOKS_MAX: Final = 4
-OFFLINE_S: Final = 15.0
-UNSURE_S: Final = 3.0
-"""So long a router may be a riddle; then relays are looked for, whatever it does."""
-LINKS_MAX: Final = 2048
+from core.nat.whereabouts import Whereabouts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,23 +59,15 @@ class Traversal:
     """
 
     def __init__(self, me: PeerId, *, random: Random, trace: Trace, settings: NatSettings | None = None) -> None:
-        self._located = Located(addresses=(), tcp_port=0, udp_port=0, quic=False)
-        self._located_at: float | None = None
-        self._offline_at: float | None = None
-        """When to say that nobody was found, once."""
-        self._links: OrderedDict[PeerId, LinkUp] = OrderedDict()
-        self._tcp_seen: OrderedDict[PeerId, Address] = OrderedDict()
-        self._unsure_since: float | None = None
-        """Since when there is a router between us and others of which no more is known."""
-        self._reach = Reach(Standing.UNKNOWN)
-        self._published: Card | None = None
-        self._publish_at: float | None = None
         self.mirroring = Mirroring(random=random)
         self.strangers = Strangers(random=random, trace=trace)
         self.reservations = Reservations(random=random)
         self.relay = RelayService((settings or NatSettings()).relay, trace=trace)
+        self._whereabouts = Whereabouts(
+            mirroring=self.mirroring, strangers=self.strangers, reservations=self.reservations, relay=self.relay
+        )
         self.conduits = Conduits(
-            me, random=random, trace=trace, offer=self._offer, relays=lambda: self.reservations.held
+            me, random=random, trace=trace, offer=self._whereabouts.offer, relays=lambda: self.reservations.held
         )
         self._dials = Dials(me, random=random, conduits=self.conduits, card=lambda: self.card)
         self._trace = trace
@@ -95,60 +77,12 @@ class Traversal:
     @property
     def reach(self) -> Reach:
         """How others can reach us."""
-        return self._reach
-
-    @property
-    def tcp_mapping(self) -> Mapping:
-        """How our router maps the TCP port; as it does UDP, until enough have looked."""
-        mapping = mapping_of(self._tcp_seen.values(), self._own_hosts, self._located.tcp_port)
-        return self.mirroring.mapping if mapping == "unknown" else mapping
+        return self._whereabouts.reach
 
     @property
     def card(self) -> Card:
         """What we say of where we are."""
-        outside = self.mirroring.outside
-        reachable = self._reach.standing is Standing.REACHABLE
-        listed = list(self._located.addresses)
-        if reachable and outside is not None and outside.host not in self._own_hosts:
-            listed.insert(0, Listed(Kind.PUBLIC, Address(outside.host, self._located.tcp_port)))
-        return Card(
-            tuple(listed[:ADDRESSES_MAX]),
-            reachable=reachable,
-            tcp_mapping=self.tcp_mapping,
-            udp_mapping=self.mirroring.mapping,
-            quic=self._located.quic,
-            relays=self.reservations.held if self.reservations.wanted else (),
-            relay=reachable and self.relay.settings.circuits > 0,
-            outside=outside.host if outside is not None else "",
-            reachable_ipv6=bool(self.strangers.ipv6.tcp),
-        )
-
-    @property
-    def _own_hosts(self) -> tuple[str, ...]:
-        return tuple(listed.address.host for listed in self._located.addresses if listed.kind is not Kind.MAPPED)
-
-    def _offer(self, nonce: bytes, relay: PeerId) -> Offer:
-        outside = self.mirroring.outside
-        lan, public, ipv6 = (
-            tuple(listed.address for listed in self._located.addresses if listed.kind in kinds)
-            for kinds in ({Kind.LAN}, {Kind.PUBLIC, Kind.MAPPED}, {Kind.IPV6})
-        )
-        tcp = tuple(address for address, _ in Counter(self._tcp_seen.values()).most_common(2))
-        if not tcp and outside is not None and self._located.tcp_port:
-            tcp = (Address(outside.host, self._located.tcp_port),)
-        udp = () if outside is None else (outside,)
-        udp_lan = tuple(Address(address.host, self._located.udp_port) for address in lan if self._located.udp_port)
-        return Offer(
-            nonce,
-            tuple(dict.fromkeys((*tcp, *public, *lan)))[:OFFERED_MAX],
-            tuple(dict.fromkeys((*udp, *udp_lan)))[:OFFERED_MAX],
-            self.tcp_mapping,
-            self.mirroring.mapping,
-            self._located.quic,
-            min(60_000, round(1000 * self.reservations.half_s(relay))),
-            self.reservations.held,
-            ipv6[:IPV6_OFFERED_MAX],
-        )
+        return self._whereabouts.card
 
     # --- for the owner -----------------------------------------------------------------------------------------------
 
@@ -202,8 +136,7 @@ class Traversal:
     def deadline(self) -> float | None:
         """The first of all parts'."""
         return earliest(
-            self._publish_at,
-            self._offline_at,
+            self._whereabouts.deadline,
             self.mirroring.deadline,
             self.strangers.deadline,
             self.reservations.deadline,
@@ -230,9 +163,12 @@ class Traversal:
     def _told(self, event: Any, now: float) -> list[Any]:
         match event:
             case Located():
-                return self._locate(event, now)
+                if not self._whereabouts.locate(event, now):
+                    return []
+                self._dials.network_changed(now)
+                return list(self.mirroring.tick(now))
             case LinkUp():
-                return self._link_up(event, now)
+                return [*self._whereabouts.linked(event), *self._dials.link_up(event, now)]
             case Failed(attempt=attempt, reason=reason):
                 return self._dials.failed(attempt, reason, now)
             case CardFound(peer=peer, card=card):
@@ -256,38 +192,8 @@ class Traversal:
         outputs += self._dials.tick(now)
         return outputs
 
-    def _locate(self, event: Located, now: float) -> list[Any]:
-        self._located = event
-        if self._located_at is not None and not event.moved:
-            self.mirroring.readdressed(self._own_hosts)
-            self.strangers.readdressed(self._own_hosts, (event.tcp_port, event.udp_port), now)
-            return []
-        self._located_at, self._offline_at, self._unsure_since = now, now + OFFLINE_S, None
-        self.mirroring.second_port = event.second_udp_port
-        self._tcp_seen.clear()
-        self.mirroring.located(self._own_hosts, event.udp_port, now)
-        self.strangers.located(self._own_hosts, (event.tcp_port, event.udp_port), now)
-        self._dials.network_changed(now)
-        return list(self.mirroring.tick(now))
-
-    def _link_up(self, event: LinkUp, now: float) -> list[Any]:
-        outputs: list[Any] = []
-        if event.way.direct:
-            if len(self._links) >= LINKS_MAX:
-                self.relay.seen.pop(self._links.popitem(last=False)[0], None)
-            self._links[event.peer] = event
-            if event.address is not None:
-                self.relay.seen[event.peer] = event.address
-            if event.called:
-                self.strangers.spoken_to(event.peer)
-                outside = event.address is not None and not same_house(event.address.host, self._own_hosts)
-                if len(self._tcp_seen) < LOOKS_MAX and outside:
-                    outputs.append(Send(event.peer, Look()))
-        return [*outputs, *self._dials.link_up(event, now)]
-
     def _lost(self, peer: PeerId, reason: str, now: float) -> list[Any]:
-        self._links.pop(peer, None)
-        self._tcp_seen.pop(peer, None)
+        self._whereabouts.lost(peer)
         self._dials.lost(peer)
         outputs: list[Any] = [*self.reservations.handle(Lost(peer, reason), now)]
         outputs += self.relay.handle(Lost(peer, reason), now)
@@ -327,20 +233,11 @@ class Traversal:
                 seen = self.relay.seen.get(sender)
                 return [] if seen is None else [Send(sender, Looked(seen))]
             case Looked(seen=seen):
-                self._look(sender, seen)
+                self._whereabouts.looked(sender, seen)
                 return []
             case Reserved(seen=seen) if seen is not None:
-                self._look(sender, seen)
+                self._whereabouts.looked(sender, seen)
         return list(self.reservations.handle(Received(sender, message), now))
-
-    def _look(self, peer: PeerId, seen: Address) -> None:
-        """Only links that we called ourselves, from the listening port, tell how the router maps that port."""
-        link = self._links.get(peer)
-        if link is None or not link.called or not counts(seen.host, self._own_hosts):
-            return
-        self._tcp_seen[peer] = seen
-        if len(self._tcp_seen) > LOOKS_MAX:
-            self._tcp_seen.popitem(last=False)
 
     # --- what follows ------------------------------------------------------------------------------------------------
 
@@ -357,57 +254,4 @@ class Traversal:
                     waiting += self._dials.open_failed(output, now)
                 case _:
                     said.append(output)
-        return [*said, *self._assess(now)]
-
-    def _assess(self, now: float) -> list[Any]:
-        """Draw the conclusions from what is known of ourselves."""
-        if self._located_at is None:
-            return []
-        if self._offline_at is not None and now >= self._offline_at:
-            self._offline_at = None
-        outside = self.mirroring.outside
-        host = outside.host if outside is not None else ""
-        tcp, udp = self.tcp_mapping, self.mirroring.mapping
-        standing = self._standing(tcp, udp, now)
-        self.reservations.wanted = standing in {Standing.PUNCHABLE, Standing.RELAYED}
-        outputs: list[Any] = list(self.reservations.settle(now))
-        if host and self._reach.outside and host != self._reach.outside:
-            # Another network that gives us the same inside address, or a router with a new outside one.
-            self.strangers.ipv4.located(self._own_hosts, (self._located.tcp_port, self._located.udp_port), now)
-            self._tcp_seen.clear()
-        reach = Reach(standing, host, tcp, udp, len(self.reservations.held), bool(self.strangers.ipv6.tcp))
-        if reach != self._reach:
-            self._reach = reach
-            outputs.append(ReachChanged(reach))
-        card = self.card
-        known = standing not in {Standing.UNKNOWN, Standing.OFFLINE}
-        if known and (card != self._published or (self._publish_at is not None and now >= self._publish_at)):
-            self._published, self._publish_at = card, now + CARD_LIFETIME_S / 2
-            outputs.append(PublishCard(card))
-        elif not known:
-            self._publish_at = None
-        return outputs
-
-    def _standing(self, tcp: Mapping, udp: Mapping, now: float) -> Standing:
-        mappings = {tcp, udp}
-        open_ = "none" in mappings or any(listed.kind is Kind.MAPPED for listed in self._located.addresses)
-        # A router may let in everything from one host that we have called: there a single peer's word is not enough.
-        if self.strangers.tcp or (open_ and self.strangers.alone):
-            return Standing.REACHABLE
-        if mappings & {"kept", "moved"}:
-            return Standing.PUNCHABLE
-        if "symmetric" in mappings:
-            return Standing.RELAYED
-        if "none" in mappings:
-            closed = self.strangers.tcp is False or self.strangers.alone is False
-            return Standing.PUNCHABLE if closed else Standing.UNKNOWN
-        outside = self.mirroring.outside
-        if outside is None:
-            late = self._located_at is not None and now >= self._located_at + OFFLINE_S
-            return Standing.OFFLINE if late and not self._links else Standing.UNKNOWN
-        if outside.host in self._own_hosts:
-            return Standing.UNKNOWN
-        if self._reach.standing is Standing.PUNCHABLE and self._reach.outside == outside.host:
-            return Standing.PUNCHABLE  # the same router; only those who looked have gone
-        self._unsure_since = now if self._unsure_since is None else self._unsure_since
-        return Standing.RELAYED if now >= self._unsure_since + UNSURE_S else Standing.UNKNOWN
+        return [*said, *self._whereabouts.assess(now)]

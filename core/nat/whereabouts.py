@@ -1,0 +1,221 @@
+"""What is known of where we are: how routers name us, who reaches us, and what we tell others of it."""
+
+from collections import Counter, OrderedDict
+from typing import Any, Final
+
+from core.base.ids import PeerId
+from core.base.machine import Send, earliest
+from core.nat.card import ADDRESSES_MAX, CARD_LIFETIME_S, Card, Kind, Listed, counts, same_house
+from core.nat.events import LinkUp, Located, PublishCard, ReachChanged
+from core.nat.messages import IPV6_OFFERED_MAX, OFFERED_MAX, Address, Look, Mapping, Offer
+from core.nat.mirror import Mirroring, mapping_of
+from core.nat.reach import Reach, Standing
+from core.nat.relay import RelayService
+from core.nat.reservations import Reservations
+from core.nat.strangers import Strangers
+
+LOOKS_MAX: Final = 4
+OFFLINE_S: Final = 15.0
+UNSURE_S: Final = 3.0
+"""So long a router may be a riddle; then relays are looked for, whatever it does."""
+LINKS_MAX: Final = 2048
+
+
+class Whereabouts:
+    """Draws conclusions from what the owner says, what others saw and who called back.
+
+    Args:
+        mirroring: What others see of our UDP port.
+        strangers: Whether those call us who were never called.
+        reservations: Our relays; they are told whether we want any.
+        relay: What we carry for others; it is told where they are seen.
+    """
+
+    def __init__(
+        self, *, mirroring: Mirroring, strangers: Strangers, reservations: Reservations, relay: RelayService
+    ) -> None:
+        self._mirroring = mirroring
+        self._strangers = strangers
+        self._reservations = reservations
+        self._relay = relay
+        self._located = Located(addresses=(), tcp_port=0, udp_port=0, quic=False)
+        self._located_at: float | None = None
+        self._offline_at: float | None = None
+        """When to say that nobody was found, once."""
+        self._links: OrderedDict[PeerId, LinkUp] = OrderedDict()
+        self._tcp_seen: OrderedDict[PeerId, Address] = OrderedDict()
+        self._unsure_since: float | None = None
+        """Since when there is a router between us and others of which no more is known."""
+        self._reach = Reach(Standing.UNKNOWN)
+        self._published: Card | None = None
+        self._publish_at: float | None = None
+
+    # --- what is known -----------------------------------------------------------------------------------------------
+
+    @property
+    def reach(self) -> Reach:
+        """How others can reach us."""
+        return self._reach
+
+    @property
+    def deadline(self) -> float | None:
+        """When `assess` may say something without any news."""
+        return earliest(self._publish_at, self._offline_at)
+
+    @property
+    def tcp_mapping(self) -> Mapping:
+        """How our router maps the TCP port; as it does UDP, until enough have looked."""
+        mapping = mapping_of(self._tcp_seen.values(), self._own_hosts, self._located.tcp_port)
+        return self._mirroring.mapping if mapping == "unknown" else mapping
+
+    @property
+    def card(self) -> Card:
+        """What we say of where we are."""
+        outside = self._mirroring.outside
+        reachable = self._reach.standing is Standing.REACHABLE
+        listed = list(self._located.addresses)
+        if reachable and outside is not None and outside.host not in self._own_hosts:
+            listed.insert(0, Listed(Kind.PUBLIC, Address(outside.host, self._located.tcp_port)))
+        return Card(
+            tuple(listed[:ADDRESSES_MAX]),
+            reachable=reachable,
+            tcp_mapping=self.tcp_mapping,
+            udp_mapping=self._mirroring.mapping,
+            quic=self._located.quic,
+            relays=self._reservations.held if self._reservations.wanted else (),
+            relay=reachable and self._relay.settings.circuits > 0,
+            outside=outside.host if outside is not None else "",
+            reachable_ipv6=bool(self._strangers.ipv6.tcp),
+        )
+
+    @property
+    def _own_hosts(self) -> tuple[str, ...]:
+        return tuple(listed.address.host for listed in self._located.addresses if listed.kind is not Kind.MAPPED)
+
+    def offer(self, nonce: bytes, relay: PeerId) -> Offer:
+        """What we say of where we are to one peer that is to meet us, over that relay."""
+        outside = self._mirroring.outside
+        lan, public, ipv6 = (
+            tuple(listed.address for listed in self._located.addresses if listed.kind in kinds)
+            for kinds in ({Kind.LAN}, {Kind.PUBLIC, Kind.MAPPED}, {Kind.IPV6})
+        )
+        tcp = tuple(address for address, _ in Counter(self._tcp_seen.values()).most_common(2))
+        if not tcp and outside is not None and self._located.tcp_port:
+            tcp = (Address(outside.host, self._located.tcp_port),)
+        udp = () if outside is None else (outside,)
+        udp_lan = tuple(Address(address.host, self._located.udp_port) for address in lan if self._located.udp_port)
+        return Offer(
+            nonce,
+            tuple(dict.fromkeys((*tcp, *public, *lan)))[:OFFERED_MAX],
+            tuple(dict.fromkeys((*udp, *udp_lan)))[:OFFERED_MAX],
+            self.tcp_mapping,
+            self._mirroring.mapping,
+            self._located.quic,
+            min(60_000, round(1000 * self._reservations.half_s(relay))),
+            self._reservations.held,
+            ipv6[:IPV6_OFFERED_MAX],
+        )
+
+    # --- news --------------------------------------------------------------------------------------------------------
+
+    def locate(self, event: Located, now: float) -> bool:
+        """The owner knows our addresses; returns whether this is another network than before."""
+        self._located = event
+        if self._located_at is not None and not event.moved:
+            self._mirroring.readdressed(self._own_hosts)
+            self._strangers.readdressed(self._own_hosts, (event.tcp_port, event.udp_port), now)
+            return False
+        self._located_at, self._offline_at, self._unsure_since = now, now + OFFLINE_S, None
+        self._mirroring.second_port = event.second_udp_port
+        self._tcp_seen.clear()
+        self._mirroring.located(self._own_hosts, event.udp_port, now)
+        self._strangers.located(self._own_hosts, (event.tcp_port, event.udp_port), now)
+        return True
+
+    def linked(self, event: LinkUp) -> list[Any]:
+        """A link stands: its other end may be asked where it sees us."""
+        outputs: list[Any] = []
+        if event.way.direct:
+            if len(self._links) >= LINKS_MAX:
+                self._relay.seen.pop(self._links.popitem(last=False)[0], None)
+            self._links[event.peer] = event
+            if event.address is not None:
+                self._relay.seen[event.peer] = event.address
+            if event.called:
+                self._strangers.spoken_to(event.peer)
+                outside = event.address is not None and not same_house(event.address.host, self._own_hosts)
+                if len(self._tcp_seen) < LOOKS_MAX and outside:
+                    outputs.append(Send(event.peer, Look()))
+        return outputs
+
+    def lost(self, peer: PeerId) -> None:
+        """A link has ended."""
+        self._links.pop(peer, None)
+        self._tcp_seen.pop(peer, None)
+
+    def looked(self, peer: PeerId, seen: Address) -> None:
+        """A peer says where it sees us.
+
+        Only links that we called ourselves, from the listening port, tell how the router maps that port.
+        """
+        link = self._links.get(peer)
+        if link is None or not link.called or not counts(seen.host, self._own_hosts):
+            return
+        self._tcp_seen[peer] = seen
+        if len(self._tcp_seen) > LOOKS_MAX:
+            self._tcp_seen.popitem(last=False)
+
+    # --- conclusions -------------------------------------------------------------------------------------------------
+
+    def assess(self, now: float) -> list[Any]:
+        """Draw the conclusions from what is known of ourselves."""
+        if self._located_at is None:
+            return []
+        if self._offline_at is not None and now >= self._offline_at:
+            self._offline_at = None
+        outside = self._mirroring.outside
+        host = outside.host if outside is not None else ""
+        tcp, udp = self.tcp_mapping, self._mirroring.mapping
+        standing = self._standing(tcp, udp, now)
+        self._reservations.wanted = standing in {Standing.PUNCHABLE, Standing.RELAYED}
+        outputs: list[Any] = list(self._reservations.settle(now))
+        if host and self._reach.outside and host != self._reach.outside:
+            # Another network that gives us the same inside address, or a router with a new outside one.
+            self._strangers.ipv4.located(self._own_hosts, (self._located.tcp_port, self._located.udp_port), now)
+            self._tcp_seen.clear()
+        reach = Reach(standing, host, tcp, udp, len(self._reservations.held), bool(self._strangers.ipv6.tcp))
+        if reach != self._reach:
+            self._reach = reach
+            outputs.append(ReachChanged(reach))
+        card = self.card
+        known = standing not in {Standing.UNKNOWN, Standing.OFFLINE}
+        if known and (card != self._published or (self._publish_at is not None and now >= self._publish_at)):
+            self._published, self._publish_at = card, now + CARD_LIFETIME_S / 2
+            outputs.append(PublishCard(card))
+        elif not known:
+            self._publish_at = None
+        return outputs
+
+    def _standing(self, tcp: Mapping, udp: Mapping, now: float) -> Standing:
+        mappings = {tcp, udp}
+        open_ = "none" in mappings or any(listed.kind is Kind.MAPPED for listed in self._located.addresses)
+        # A router may let in everything from one host that we have called: there a single peer's word is not enough.
+        if self._strangers.tcp or (open_ and self._strangers.alone):
+            return Standing.REACHABLE
+        if mappings & {"kept", "moved"}:
+            return Standing.PUNCHABLE
+        if "symmetric" in mappings:
+            return Standing.RELAYED
+        if "none" in mappings:
+            closed = self._strangers.tcp is False or self._strangers.alone is False
+            return Standing.PUNCHABLE if closed else Standing.UNKNOWN
+        outside = self._mirroring.outside
+        if outside is None:
+            late = self._located_at is not None and now >= self._located_at + OFFLINE_S
+            return Standing.OFFLINE if late and not self._links else Standing.UNKNOWN
+        if outside.host in self._own_hosts:
+            return Standing.UNKNOWN
+        if self._reach.standing is Standing.PUNCHABLE and self._reach.outside == outside.host:
+            return Standing.PUNCHABLE  # the same router; only those who looked have gone
+        self._unsure_since = now if self._unsure_since is None else self._unsure_since
+        return Standing.RELAYED if now >= self._unsure_since + UNSURE_S else Standing.UNKNOWN
