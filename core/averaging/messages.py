@@ -198,6 +198,8 @@ class Order(Message, frozen=True, tag="averaging.order"):
     live: Bits
     salts: Salts = ()
     """Everybody is complete: these make the key, now tell me your seals."""
+    urged: Bits = b""
+    """Most are complete: these are to say now of whom they lack means, and get them from others."""
 
 
 class Status(Message, frozen=True, tag="averaging.status"):

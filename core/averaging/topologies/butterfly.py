@@ -270,6 +270,8 @@ class Butterfly:
         if order.settled:
             outputs += self._exchange.assign(order.versions, order.reducers, live, now=now)
             outputs += self._complain(self._exchange.orphans(self._lost | ~live))
+            if from_bits(order.urged) >> self._me & 1:
+                outputs += self._complain(self._exchange.urged(now))
             if order.salts and order.versions == self._exchange.versions:
                 self._sealing.make(order.salts, by=member)
         status = self._status(order.rank)
@@ -332,6 +334,7 @@ class Butterfly:
         outputs += self._complain(stalled)
         if self._leadership is not None:
             self._leadership.exclude(self._leadership.silent(now, me=self._me))
+            self._leadership.urge(now)
             self._leadership.exclude(self._leadership.blocking(now))
             if now >= self._started_at + COMMIT_BY * self.plan.round_timeout_s and self._exchange.complete:
                 self._leadership.exclude(self._leadership.incomplete())
@@ -438,6 +441,8 @@ class Butterfly:
             if leadership.settled:
                 outputs += self._exchange.assign(leadership.versions, leadership.reducers, leadership.live, now=now)
                 outputs += self._complain(self._exchange.orphans(self._lost | ~leadership.live))
+            if leadership.urges_me:
+                outputs += self._complain(self._exchange.urged(now))
             self._agreement.testify(leadership, now)
         commits = leadership.may_commit and self._agreement.commit is None
         if commits and now >= leadership.order_at and leadership.live.bit_count() < len(self._peers):

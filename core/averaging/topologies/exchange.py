@@ -13,7 +13,7 @@ from core.averaging.topologies.giving import Giving
 from core.averaging.topologies.laggards import REDUCERS_FROM, SENDERS_FROM, Laggards
 from core.averaging.topologies.lane import Lane
 from core.averaging.topologies.outflow import Outflow
-from core.averaging.topologies.overtime import SLOWER, Overtime
+from core.averaging.topologies.overtime import SLOWER, Overtime, is_few
 from core.averaging.topologies.reducer import Answer, Reducer
 from core.averaging.topologies.repeater import Repeater
 from core.averaging.topologies.tallies import Tallies
@@ -91,7 +91,9 @@ class Exchange:
         self._hurried = hurried
         self.planned_s = usual * planned_s(plan, vectors.codec)
         """How long the plan's lines say the round takes, as rounds usually go; 0: it knows none."""
-        self._overtime = self._late_means = Overtime(plan, planned_s=0.0, began_at=0.0)
+        self._asked_again: set[tuple[int, int]] = set()
+        """Shares, with versions, of which I have complained when I was urged."""
+        self._overtime = self._late_means = self._alone = Overtime(plan, planned_s=0.0, began_at=0.0)
         self.payload_bytes = 0
 
     @property
@@ -161,6 +163,7 @@ class Exchange:
         self._slow_parts = Laggards(now, self._plan.round_timeout_s)
         self._overtime = Overtime(self._plan, planned_s=self.planned_s, began_at=now, hurried=self._hurried)
         self._late_means = Overtime(self._plan, planned_s=self.planned_s, began_at=now)
+        self._alone = Overtime(self._plan, planned_s=self.planned_s, began_at=now, slower=1.0)
         for lane in self.lanes:
             lane.progress_at = now
         if self._plan.chunks[self._me]:
@@ -300,6 +303,21 @@ class Exchange:
                 stalled.append((share, lane.version))
         return outputs + self._send_parts(now), stalled
 
+    def urged(self, now: float) -> list[tuple[int, int]]:
+        """The others are done: the shares, with versions, that I am to get from others than now; each once.
+
+        None, if it is of most reducers that I lack means: then my own line is to blame, or the sender in me.
+        """
+        self._count_means(now)
+        waiting = [(share, lane) for share, lane in enumerate(self.lanes) if self._waits(lane)]
+        if not is_few(len({lane.reducer for _, lane in waiting}), of=self._others):
+            return []
+        makers = {lane.reducer for _, lane in waiting if lane.reducer == lane.maker and self._others > 1}
+        self._late_means.left([maker for maker in makers if self._alone.kept_waiting(maker)], now)
+        due = [(share, lane.version) for share, lane in waiting if (share, lane.version) not in self._asked_again]
+        self._asked_again.update(due)
+        return due
+
     def _leave_behind(self, now: float) -> Sends:
         """Drop the few senders for which a share that I reduce would not be done in time."""
         going = {s: reducer for s, reducer in self._reducers.items() if not reducer.complete}
@@ -335,12 +353,22 @@ class Exchange:
 
         As long as I wait for senders myself, so may other reducers; and no plan knows how long a share takes anew.
         """
-        if not self._late_means.over(now):
+        if not self._alone.over(now):
             return
-        excused = not all(reducer.complete for reducer in self._reducers.values()) or any(self.versions)
-        awaited = () if excused else {lane.reducer for lane in self.lanes if self._waits(lane)}
-        others = sum(1 for share, lane in enumerate(self.lanes) if lane.count and share != self._me)
-        self._late_means.count(awaited, now, of=others)
+        waiting = [] if self._excused else [lane for lane in self.lanes if self._waits(lane)]
+        awaited = {lane.reducer for lane in waiting if lane.reducer == lane.maker}  # who repeats means owes nothing
+        for counted in (self._late_means, self._alone):
+            counted.count(awaited, now, of=self._others)
+
+    @property
+    def _excused(self) -> bool:
+        """Whether reducers may have reasons to be late with their means."""
+        return not all(reducer.complete for reducer in self._reducers.values()) or any(self.versions)
+
+    @property
+    def _others(self) -> int:
+        """How many others have a share."""
+        return sum(1 for share, lane in enumerate(self.lanes) if lane.count and share != self._me)
 
     def _due_at(self, share: int) -> float:
         return self.lanes[share].progress_at + REDUCER_PATIENCE * self._patience_s[share]
@@ -426,7 +454,8 @@ class Exchange:
         for share, chunk in self._outflow.leaving(now):
             lane = self.lanes[share]
             payload = memoryview(b"")
-            if self._giving.gives(self._me, self._vectors.number(share, chunk)):
+            made = lane.reducer != lane.maker  # who repeats means needs no part
+            if not made and self._giving.gives(self._me, self._vectors.number(share, chunk)):
                 payload = self._vectors.payload(share, chunk)
             self.payload_bytes += payload.nbytes
             part = Part(self._plan.round, share, lane.version, chunk, payload)

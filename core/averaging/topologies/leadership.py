@@ -13,7 +13,9 @@ from core.averaging.plan import Plan
 from core.averaging.topologies.complaints import Complaints
 from core.averaging.topologies.overtime import Overtime
 from core.averaging.topologies.testimony import Testimony, bits_of
+from core.averaging.topologies.urging import Urging
 from core.averaging.topologies.waiting import Waiting
+from core.base.machine import earliest
 from core.base.trace import Trace
 
 HEARTBEATS = 3.0
@@ -73,6 +75,7 @@ class Leadership:
     _blamed: list[int] = field(default_factory=list)
     _overslept_at: float | None = None
     _waiting: Waiting = field(init=False)
+    _urging: Urging = field(init=False)
     _complaints: Complaints = field(init=False)
 
     def __post_init__(self) -> None:
@@ -82,6 +85,7 @@ class Leadership:
         self.order_at = self.now + self.plan.stall_timeout_s / HEARTBEATS
         self._blamed = [0] * members
         self._waiting = Waiting(self.overtime, of=members - 1)
+        self._urging = Urging(self.overtime)
         self.said = Testimony(self.plan, self._me, unheeded=self.unheeded)
         self._complaints = Complaints(self.plan, self._me)
 
@@ -144,6 +148,17 @@ class Leadership:
     def _me(self) -> int:
         return self.plan.leaders[self.rank]
 
+    @property
+    def urges_me(self) -> bool:
+        """Whether I lack means myself, and am to ask others for them."""
+        return bool(self._urging.urged >> self._me & 1)
+
+    def urge(self, now: float) -> None:
+        """Whoever lacks means while the others are done is told to ask for them elsewhere."""
+        self._urging.lack(self._lacking, now)
+        if self._urging.urge(now):
+            self._number += 1
+
     def blocking(self, now: float) -> list[int]:
         """Who lets all others wait without getting on, or for much longer than these have taken."""
         self._waiting.begin(self._awaited, now)
@@ -160,10 +175,18 @@ class Leadership:
         return undone if self.settled and self._me not in undone and quorum(self.plan, others) else None
 
     @property
+    def _lacking(self) -> list[int]:
+        """Who lacks means, maybe I myself; nobody, if not enough of the others lack none."""
+        lacking = self.live & self.said.receivers & ~self._complete
+        enough = self.settled and quorum(self.plan, self.live & ~lacking)
+        return [m for m in self.members() if lacking >> m & 1] if enough else []
+
+    @property
     def deadline(self) -> float:
-        """When to send the next order, or to go on without somebody."""
-        left_at = self._waiting.deadline
-        return self.order_at if left_at is None else min(self.order_at, left_at)
+        """When to send the next order, to urge somebody, or to go on without somebody."""
+        at = earliest(self.order_at, self._waiting.deadline, self._urging.deadline)
+        assert at is not None
+        return at
 
     def exclude(self, members: Iterable[int]) -> None:
         """Go on without `members`.  Their shares move when somebody who needs them complains."""
@@ -190,6 +213,7 @@ class Leadership:
         self.said.note(member, status, current=current)
         self._settle()
         self._waiting.begin(self._awaited, now)
+        self._urging.lack(self._lacking, now)
         if self.settled and current:
             for share in self._complaints.open(self.versions, self.live & ~self._complete):
                 self._answer(share)
@@ -228,11 +252,20 @@ class Leadership:
         without = self._complaints.by(share, version) | 1 << old
         holders = [m for m in self.members() if self._complete & ~without & 1 << m and self._receives(m)]
         if holders:
-            self._move(share, holders, anew=False)
+            self._move(share, [self._me] if self._gives_myself(share, holders) else holders, anew=False)
         elif self._pinned:
             self._blamed[old] += 1
-        elif self._complaints.suffice(share, version, live=self.live, reducer=old):
+        elif not self._urging.urged and self._complaints.suffice(share, version, live=self.live, reducer=old):
             self._move(share, [m for m in self.members() if m != old], anew=True)
+
+    def _gives_myself(self, share: int, holders: Sequence[int]) -> bool:
+        """Whether I give means that I hold to those that I have urged: then nobody else can be slow.
+
+        By the plan I send each chunk of my share to all others; half as much is soon done.
+        """
+        urged = self._urging.urged.bit_count()
+        mine = self.plan.chunks[self._me] * (len(self.plan.members) - 1)
+        return urged > 0 and self._me in holders and 2 * urged * self.plan.chunks[share] <= mine
 
     def _move(self, share: int, among: Sequence[int], *, anew: bool) -> None:
         """Another of these (or the old one, if there are none) has the share; `anew`: its means are made again."""
@@ -249,6 +282,7 @@ class Leadership:
         self._complete = 0
         self.said.forget()
         self._waiting.restart()
+        self._urging.restart()
 
     def changed(self, now: float) -> bool:
         """Whether something was decided since the last call; if so, an order is due."""
@@ -270,6 +304,7 @@ class Leadership:
             tuple(self.reducers),
             to_bits(self.live),
             self.salts,
+            to_bits(self._urging.urged),
         )
 
     def _receives(self, member: int) -> bool:

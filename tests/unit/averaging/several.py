@@ -131,9 +131,12 @@ class Trickle(Liar):
     def _twisted(self, outputs: list[Any], now: float) -> list[Any]:
         said: list[Any] = []
         for output in outputs:
-            kept = isinstance(output, Send) and isinstance(output.message, self._kinds)
+            kept = isinstance(output, Send) and self._keeps(output)
             (self._kept if kept else said).append(output)
         while self._kept and now >= self._next_at:
             said.append(self._kept.pop(0))
             self._next_at = max(self._next_at, now - self._each_s) + self._each_s
         return said
+
+    def _keeps(self, send: Send[Any]) -> bool:
+        return isinstance(send.message, self._kinds)

@@ -69,6 +69,7 @@ FIELDS: dict[str, st.SearchStrategy[object]] = {
     "chunk": st.one_of(st.integers(0, 3), st.integers(0, (1 << 24) - 1)),
     "contributors": bits,
     "live": bits,
+    "urged": bits,
     "payload": payloads,
     "rank": st.one_of(st.integers(0, 3), st.integers(0, 255)),
     "number": st.integers(0, 3),
