@@ -386,3 +386,22 @@ def test_a_reducer_of_which_one_that_is_not_heeded_speaks_is_doubted_all_the_sam
     assert (liars, anew) == ([1], []), "excluded, and nothing is made anew"
     assert said.doubtful == 0b1000
     assert said.differed == 0
+
+
+def told_apart(*words: bytes) -> int:
+    """Who is remembered of members that say these of the last share, the leader first."""
+    plan = make_plan([1] * len(words), 16 * len(words))
+    same = (b"a",) * (len(words) - 1)
+    said = opinions(plan, **{f"m{m}": (*same, word) for m, word in enumerate(words)})
+    said._unheeded = 0
+    said.judge((1 << len(words)) - 1, range(len(words)), pinned=False)
+    return said.differed
+
+
+def test_a_reducer_of_whose_means_half_of_the_members_say_that_they_are_others_has_lied() -> None:
+    """And nothing is held against these; of two halves the leader's is right."""
+    assert told_apart(b"a", b"a", b"x", b"a", b"a") == 0b100
+    assert told_apart(b"a", b"a", b"x", b"y", b"a") == 0b1100, "two of five"
+    assert told_apart(b"a", b"a", b"x", b"y", b"z") == 0, "three of five"
+    assert told_apart(b"a", b"a", b"x", b"x") == 0b1100, "two of four, and the leader not among them"
+    assert told_apart(b"x", b"a", b"a", b"y") == 0, "two of four, and the leader among them"

@@ -268,3 +268,19 @@ def test_whoever_repeats_means_needs_no_parts_and_is_never_late() -> None:
     exchange._count_means(exchange.planned_s + 1.0)
     exchange._count_means(100 * exchange.planned_s)
     assert exchange.behind == 0
+
+
+@pytest.mark.parametrize("anew", [0, 2])
+def test_where_a_share_is_made_anew_no_reducer_is_late(anew: int) -> None:
+    """No plan knows how long that takes; `anew`: the version of a share that I do not wait for."""
+    plan = msgspec.structs.replace(PLAN, lines=(Rates(100, 100),) * 5)
+    exchange = Round(plan).machines[plan.peers[0]]._exchange
+    exchange.start(0.0)
+    exchange._reducers.clear()
+    exchange.assign((0, anew, 0, 0, 0), range(5), 0b11111, now=1.0)
+    for share in (1, 2, 3):
+        for chunk in range(exchange.lanes[share].count):
+            exchange.lanes[share].arrive(chunk, 0b11111, 1.0)
+    exchange._count_means(exchange.planned_s + 0.001)
+    exchange._count_means(100 * exchange.planned_s)
+    assert exchange.behind == (0 if anew else 0b10000)

@@ -250,10 +250,11 @@ def test_a_donor_is_asked_for_more_at_a_time_as_long_as_it_is_quick() -> None:
         assert len(owed) == most
         now += QUICK_S / 8
         owed = [*owed[1:], *asked_of(give(fetch, file, owed[0], now))]
-    for ask in owed:
-        now += QUICK_S + 0.1
-        late = asked_of(give(fetch, file, ask, now))
-    assert len(late) == 1
+    now += QUICK_S * 3 / 4 + 0.01  # the first two were asked for a quarter earlier, the third an eighth
+    assert not asked_of(give(fetch, file, owed[0], now)), "late: from four back to one, and three are owed"
+    assert not asked_of(give(fetch, file, owed[2], now)), "quick: two, as many as are owed"
+    assert not asked_of(give(fetch, file, owed[1], now)), "late: one, which is owed"
+    assert len(asked_of(give(fetch, file, owed[3], now))) == 2, "quick: two"
 
 
 def test_donors_that_offer_and_give_nothing_are_left_after_a_while() -> None:
