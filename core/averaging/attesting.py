@@ -37,6 +37,8 @@ ROUNDS_MAX: Final = 4
 TRIES: Final = 2
 """Signatures of one member that are looked at in a round: checking one costs more than sending it."""
 CLOCKS_DIFFER_S: Final = 90.0
+WITNESSES: Final = 2
+"""So many, and half of the others, must sign something else before the leader has split the group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,8 @@ class Receipted:
     """The receipt of a round is complete, or as complete as it gets."""
 
     receipt: Receipt
+    split_by: PeerId | None = None
+    """Who led the round and has committed something else to others, by their signatures or its own; None: nobody."""
 
 
 @dataclass(slots=True)
@@ -51,11 +55,15 @@ class _Round:
     """A round that runs, or whose signatures are awaited."""
 
     peers: frozenset[PeerId]
+    one: bool
+    """Whether it has one Commit for all: a grid's groups have their own."""
     early: dict[PeerId, Attestation] = field(default_factory=dict)
     """From members that have finished before us; nobody has looked at them."""
     statement: Statement | None = None
     """None: we have not finished."""
     digest: bytes = b""
+    led_by: PeerId | None = None
+    """Who committed it."""
     leader: PeerId | None = None
     """Who bundles; None: everybody sends to everybody."""
     until: float = 0.0
@@ -68,6 +76,17 @@ class _Round:
     def awaited(self) -> frozenset[PeerId]:
         """Who may still sign."""
         return self.peers - self.signatures.keys() - self.contradictions.keys() - self.gone
+
+    @property
+    def split_by(self) -> PeerId | None:
+        """The leader, if it has committed something else to others than to us.
+
+        Nobody else can have done that: each finishes with the leader's Commit only.  One member that signs something
+        else may as well be the liar; the leader's own signature is proof.
+        """
+        apart = self.contradictions.keys()
+        half = len(apart) >= WITNESSES and 2 * len(apart) >= len(self.peers) - 1
+        return self.led_by if self.one and (half or self.led_by in apart) else None
 
 
 Outputs = list[Send[Attested | Bundle] | Receipted]
@@ -97,7 +116,7 @@ class Attesting:
 
     def expect(self, plan: Plan) -> Outputs:
         """A round begins: the words of members that finish before us are kept."""
-        self._rounds[plan.round] = _Round(frozenset(plan.peers))
+        self._rounds[plan.round] = _Round(frozenset(plan.peers), one=plan.stages == 1)
         if len(self._rounds) <= ROUNDS_MAX:
             return []
         _, oldest = self._rounds.popitem(last=False)
@@ -117,6 +136,7 @@ class Attesting:
         mine = attest(statement, self._signer, time=now, relayed=self.carried())
         current.statement, current.digest = statement, statement.digest
         current.signatures[self._me] = mine
+        current.led_by = None if leader == self._me else leader
         current.leader = leader if len(current.peers) > DIRECT_MAX else None
         leads = current.leader == self._me
         current.until = now + (BUNDLED_BY_S if leads else SIGNED_BY_S)
@@ -222,4 +242,4 @@ class Attesting:
     def _receipt(self, current: _Round, statement: Statement) -> Receipted:
         signatures = tuple(current.signatures[member] for member in sorted(current.signatures))
         contradictions = tuple(current.contradictions[member] for member in sorted(current.contradictions))
-        return Receipted(Receipt(statement, signatures, contradictions))
+        return Receipted(Receipt(statement, signatures, contradictions), current.split_by)

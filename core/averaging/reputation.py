@@ -103,6 +103,10 @@ class Reputation:
         if seen is not None:
             self._remember(plan, {peer for peer, version in zip(plan.peers, versions, strict=False) if version}, seen)
 
+    def split(self, leader: PeerId, now: float) -> None:
+        """A round came to its end, and its leader has committed something else to others: as bad as one that failed."""
+        self._leading.blame(leader, now, levels=SURE)
+
     def _remember(self, plan: Plan, anew: set[PeerId], seen: Seen) -> None:
         """After a round that held; `anew`: whose shares others had to make."""
         helpers = {PeerId(member.peer) for member in plan.members if not member.receives}

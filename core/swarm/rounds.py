@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.averaging.attesting import Attesting
+from core.averaging.attesting import Attesting, Receipted
 from core.averaging.codecs import FEEDBACK, codec_of
 from core.averaging.events import ContributionWanted, GroupFailed, GroupFormed, MemberRefused, PlanRefused
 from core.averaging.feedback import Carry, MemoryStore, ResidualStore
@@ -297,6 +297,9 @@ class Rounds:
                     followed += self._failed(output, now, ours=ours)
                 case RoundFinished(outcome=outcome):
                     followed += self._committed(outcome, now)
+                case Receipted(split_by=leader) if leader is not None:
+                    self.reputation.split(leader, now)
+                    followed.append(output)
                 case _:
                     followed.append(output)
         return followed

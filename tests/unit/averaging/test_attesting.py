@@ -372,3 +372,50 @@ def test_a_leader_that_floods_has_as_many_looks_as_there_are_members() -> None:
     assert desk.trace["receipts.drop.signature"] == DIRECT_MAX + 1
     desk.late()
     assert desk.signers() == [0]
+
+
+# --- a leader that commits two things --------------------------------------------------------------------------------
+
+
+def split_by(desk: Desk, *others: int, leader: int = 1) -> PeerId | None:
+    """Whom the receipt names when these members have signed something else."""
+    desk.sign(leader=leader)
+    other = statement_about(desk.plan, fingerprint=b"o" * 32)
+    for number in range(1, len(desk.keys)):
+        desk.tell(number, desk.attestation(number, other if number in others else None))
+    [done] = [output for output in desk.said if isinstance(output, Receipted)]
+    assert len(done.receipt.contradictions) == len(others)
+    return done.split_by
+
+
+@pytest.mark.parametrize(
+    ("members", "others", "named"),
+    [
+        (5, (), False),
+        (5, (2, 3), True),
+        (5, (2,), False),
+        (6, (2, 3), False),
+        (6, (2, 3, 4), True),
+        (3, (2,), False),
+        (3, (1,), True),
+        (6, (1,), True),
+    ],
+)
+def test_a_leader_is_named_that_has_committed_something_else_to_half_of_the_others(
+    members: int, others: tuple[int, ...], *, named: bool
+) -> None:
+    """By their signatures, or by its own; one member alone may as well be the liar."""
+    desk = Desk(members)
+    assert split_by(desk, *others) == (desk.keys[1].peer_id if named else None)
+
+
+def test_whoever_led_names_nobody() -> None:
+    assert split_by(Desk(5), 1, 2, 3, leader=0) is None
+
+
+def test_the_groups_of_a_grid_may_differ() -> None:
+    desk = Desk(4)
+    desk.plan = replace(desk.plan, stages=2, round=hashed_key(b"grid"))
+    desk.statement = statement_about(desk.plan)
+    desk.hear(desk.machine.expect(desk.plan))
+    assert split_by(desk, 1, 2, 3) is None

@@ -405,3 +405,46 @@ def test_a_reducer_of_whose_means_half_of_the_members_say_that_they_are_others_h
     assert told_apart(b"a", b"a", b"x", b"y", b"z") == 0, "three of five"
     assert told_apart(b"a", b"a", b"x", b"x") == 0b1100, "two of four, and the leader not among them"
     assert told_apart(b"x", b"a", b"a", b"y") == 0, "two of four, and the leader among them"
+
+
+def test_a_leader_that_orders_two_keys_gives_one_mean_two_names_and_no_more() -> None:
+    """Nobody knows the others' salts.  Every member holds the same bits, and its name is that of a half of them."""
+    round_ = Round(make_plan([3, 4, 5, 6, 7], 16 * 30))
+    plan = round_.plan
+    leader = plan.leaders[0]
+    apart = {peer for m, peer in enumerate(plan.peers) if m != leader and m % 2}
+    machine = round_.machines[plan.peers[leader]]
+    ordered: tuple[bytes, ...] = ()
+    other_seals: tuple[bytes, ...] = ()
+
+    def others(salts: tuple[bytes, ...]) -> tuple[bytes, ...]:
+        return tuple(salt if plan.peers[m] in apart else b"false" for m, salt in enumerate(salts))
+
+    def says(send: Send[Any], now: float) -> list[Any]:
+        nonlocal ordered
+        word = send.message
+        if isinstance(word, Order | Commit) and word.salts:
+            ordered = word.salts
+            if send.to in apart:
+                word = msgspec.structs.replace(word, salts=others(word.salts))
+            if send.to in apart and isinstance(word, Commit):
+                word = msgspec.structs.replace(word, seals=other_seals)
+        return [Send(send.to, word)]
+
+    def hears(event: Received[Any]) -> Received[Any]:
+        nonlocal other_seals
+        word = event.message
+        if isinstance(word, Status) and word.seals and event.sender in apart:
+            other_seals = word.seals
+            made = machine._sealing._made_of(ordered, leader)
+            assert made is not None
+            word = msgspec.structs.replace(word, salts=ordered, seals=made[2])
+        return Received(event.sender, word)
+
+    corrupt(round_, leader, says, hears=hears)
+    round_.run()
+    names = {peer: end.outcome.fingerprint for peer, end in ends(round_).items() if isinstance(end, RoundFinished)}
+    assert len(names) == 5
+    assert {names[peer] for peer in apart}.isdisjoint(name for peer, name in names.items() if peer not in apart)
+    assert len(set(names.values())) == 2
+    assert len({row.tobytes() for row in round_.results}) == 1

@@ -2,15 +2,18 @@
 
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
 from core.averaging import topologies
+from core.averaging.attesting import Attesting, Receipted
 from core.averaging.codecs import codec_of
 from core.averaging.election import attempt_key, make_plan
 from core.averaging.lines.proof import Peer, Proven
 from core.averaging.messages import Call, Cancelled, Commit, Declined, Mean, Open, Order, Part, Ready, Refused, Status
 from core.averaging.plan import Member, Plan
+from core.averaging.receipts import Attested, Statement, attest
 from core.averaging.seen import NOTHING, Remembered
 from core.averaging.topologies.exchange import Exchange
 from core.averaging.topologies.sealing import plan_name
@@ -18,7 +21,7 @@ from core.base.manifest import AveragingNumbers
 from core.swarm.epoch import Phase
 from core.swarm.orders import Absorb, Collect, Release, RoundRecord
 from core.swarm.rounds import EARLY_MAX
-from tests.unit.swarm.stage import FIRST, NUMEL, RUN, Stage, peer
+from tests.unit.swarm.stage import FIRST, NUMEL, RUN, Stage, peer, signer
 
 ROUND_S = AveragingNumbers().round_timeout_s
 KEY = attempt_key(RUN, FIRST.lineage, FIRST.epoch, 0)
@@ -198,3 +201,28 @@ def test_after_a_round_that_failed_lines_may_be_lower_and_that_is_told() -> None
     assert known.up.best == 5e6
     stage.wait(2.5)
     assert stage.actor._line_news._published_at > 0
+
+
+@pytest.mark.parametrize("splits", [False, True])
+def test_a_leader_that_has_signed_another_outcome_than_it_committed_is_not_followed_for_a_while(
+    monkeypatch: pytest.MonkeyPatch, *, splits: bool
+) -> None:
+    signed: list[Statement] = []
+    sign = Attesting.sign
+
+    def kept(attesting: Attesting, statement: Statement, **rest: Any) -> Any:
+        signed.append(statement)
+        return sign(attesting, statement, **rest)
+
+    monkeypatch.setattr(Attesting, "sign", kept)
+    stage = Stage()
+    stage.ready()
+    finish(stage, 1, join(stage, 1, nonce=1))
+    [mine] = signed
+    its = msgspec.structs.replace(mine, fingerprint=b"o" * 32) if splits else mine
+    word = attest(its, signer(1), time=stage.now, relayed={})
+    stage.tell(1, Attested(mine.round, word))
+    [receipted] = [output for output in stage.said if isinstance(output, Receipted)]
+    assert receipted.split_by == (peer(1) if splits else None)
+    assert stage.actor.rounds.reputation.may_lead(peer(1), stage.now) is not splits
+    assert stage.actor.rounds.reputation.may_lead(peer(1), stage.now + ROUND_S)
