@@ -47,7 +47,7 @@ class Blame:
         A member that would blame more than half of the others, and more than one, is the odd one itself.
         """
         others = len(self._plan.members) - 1
-        found = (self.bits | (leadership.suspects if leadership is not None else 0)) & ~lost | exchange.blamed
+        found = (self.bits | (leadership.suspects if leadership is not None else 0)) & ~lost | exchange.patience.blamed
         if 2 * self._astray.bit_count() >= max(others, 1):  # nobody else can have made two plans
             found |= 1 << self._plan.leaders[0]
         found &= ~(1 << self._me)
@@ -58,10 +58,10 @@ class Blame:
     def seen(self, exchange: Exchange, leadership: Leadership | None) -> Seen:
         """The round holds: what I have seen of the others."""
         seen = {
-            "late": exchange.blamed,
+            "late": exchange.patience.blamed,
             "gone": exchange.gone,
-            "behind": exchange.behind,
-            "slow": exchange.slow,
+            "behind": exchange.patience.behind,
+            "slow": exchange.patience.slow,
         }
         if leadership is not None:
             said = leadership.said

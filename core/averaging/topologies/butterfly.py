@@ -271,7 +271,7 @@ class Butterfly:
             outputs += self._exchange.assign(order.versions, order.reducers, live, now=now)
             outputs += self._complain(self._exchange.orphans(self._lost | ~live))
             if from_bits(order.urged) >> self._me & 1:
-                outputs += self._complain(self._exchange.urged(now))
+                outputs += self._complain(self._exchange.patience.urged(now))
             if order.salts and order.versions == self._exchange.versions:
                 self._sealing.make(order.salts, by=member)
         status = self._status(order.rank)
@@ -386,7 +386,7 @@ class Butterfly:
             trace=self._trace,
             overtime=Overtime(
                 self.plan,
-                planned_s=0.0 if self._succession.rank else self._exchange.planned_s,
+                planned_s=0.0 if self._succession.rank else self._exchange.patience.planned_s,
                 began_at=self._started_at,
                 hurried=self._hurried,
             ),
@@ -442,7 +442,7 @@ class Butterfly:
                 outputs += self._exchange.assign(leadership.versions, leadership.reducers, leadership.live, now=now)
                 outputs += self._complain(self._exchange.orphans(self._lost | ~leadership.live))
             if leadership.urges_me:
-                outputs += self._complain(self._exchange.urged(now))
+                outputs += self._complain(self._exchange.patience.urged(now))
             self._agreement.testify(leadership, now)
         commits = leadership.may_commit and self._agreement.commit is None
         if commits and now >= leadership.order_at and leadership.live.bit_count() < len(self._peers):

@@ -1,7 +1,6 @@
 """The data of a round: parts go to reducers, means come back.  Who reduces what is decided elsewhere."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,23 +9,20 @@ from core.averaging.aggregators import all_finite
 from core.averaging.messages import Mean, Open, Part, Tally, from_bits, to_bits
 from core.averaging.plan import Plan
 from core.averaging.topologies.giving import Giving
-from core.averaging.topologies.laggards import REDUCERS_FROM, SENDERS_FROM, Laggards
 from core.averaging.topologies.lane import Lane
 from core.averaging.topologies.outflow import Outflow
-from core.averaging.topologies.overtime import SLOWER, Overtime, is_few
+from core.averaging.topologies.patience import Patience, Versioned
 from core.averaging.topologies.reducer import Answer, Reducer
 from core.averaging.topologies.repeater import Repeater
 from core.averaging.topologies.tallies import Tallies
 from core.averaging.topologies.vectors import Vectors
-from core.averaging.topologies.windows import pace_s, planned_s, schedule_s, windows_of
+from core.averaging.topologies.windows import schedule_s, windows_of
 from core.base.machine import Send, earliest
 from core.base.problems import RemoteProblem
 from core.base.trace import Trace
 
 Sends = list[Send[Open | Part | Mean | Tally]]
 ReducerStep = Callable[[Reducer | Repeater], list[Answer]]
-REDUCER_PATIENCE: Final = 2.0
-"""A reducer is given so many times a sender's patience: it may itself have waited one for a sender."""
 
 
 class Exchange:
@@ -67,7 +63,6 @@ class Exchange:
         self._peers = plan.peers
         windows = windows_of(plan, vectors.codec)
         self._windows = windows.shares
-        self._patience_s = tuple(plan.stall_timeout_s + SLOWER * pace for pace in pace_s(plan, vectors.codec))
         self.live = (1 << len(plan.members)) - 1
         """Members that are in, as far as I have been told (bits)."""
         self.receives = bool(giving.receivers >> me & 1)
@@ -83,17 +78,18 @@ class Exchange:
         self._incomplete = sum(1 for lane in self.lanes if not lane.complete)
         self._wake_at: float | None = None
         self._looks = True
-        self._slow_means = self._slow_parts = Laggards(0.0, plan.round_timeout_s)
-        self.blamed = 0
-        """Reducers of which I have complained, as long as they were there (bits)."""
+        self.patience = Patience(
+            plan,
+            me,
+            lanes=self.lanes,
+            reducers=self._reducers,
+            codec=vectors.codec,
+            trace=trace,
+            hurried=hurried,
+            usual=usual,
+        )
         self.gone = 0
         """Reducers whose link has ended before all their means were here (bits)."""
-        self._hurried = hurried
-        self.planned_s = usual * planned_s(plan, vectors.codec)
-        """How long the plan's lines say the round takes, as rounds usually go; 0: it knows none."""
-        self._asked_again: set[tuple[int, int]] = set()
-        """Shares, with versions, of which I have complained when I was urged."""
-        self._overtime = self._late_means = self._alone = Overtime(plan, planned_s=0.0, began_at=0.0)
         self.payload_bytes = 0
 
     @property
@@ -115,16 +111,6 @@ class Exchange:
     def lacking(self) -> int:
         """How many means have not come yet."""
         return sum(lane.left for lane in self.lanes)
-
-    @property
-    def slow(self) -> int:
-        """Senders for whom my share has waited too long (bits); not who was hurried."""
-        return self._overtime.slow
-
-    @property
-    def behind(self) -> int:
-        """Reducers whose means came too late (bits)."""
-        return self._late_means.slow
 
     @property
     def held_shares(self) -> frozenset[int]:
@@ -159,11 +145,7 @@ class Exchange:
 
     def start(self, now: float) -> Sends:
         """Begin the shares that the plan gives me, and tell everybody."""
-        self._slow_means = Laggards(now, self._plan.round_timeout_s)
-        self._slow_parts = Laggards(now, self._plan.round_timeout_s)
-        self._overtime = Overtime(self._plan, planned_s=self.planned_s, began_at=now, hurried=self._hurried)
-        self._late_means = Overtime(self._plan, planned_s=self.planned_s, began_at=now)
-        self._alone = Overtime(self._plan, planned_s=self.planned_s, began_at=now, slower=1.0)
+        self.patience.begin(now)
         for lane in self.lanes:
             lane.progress_at = now
         if self._plan.chunks[self._me]:
@@ -220,7 +202,7 @@ class Exchange:
         if lane.has(chunk):
             self._trace.mark("averaging.drop.duplicate")
             return []
-        self._count_means(now)
+        self.patience.count_means(now)
         result = self._vectors.mean(share, chunk)
         try:
             self._vectors.codec.decode_into(message.payload, result, self._vectors.span(share, chunk).start)
@@ -279,102 +261,31 @@ class Exchange:
             if not lane.complete and gone >> lane.reducer & 1
         ]
 
-    def tick(self, now: float) -> tuple[Sends, list[tuple[int, int]]]:
-        """Send what is due, drop senders that stall; also which shares, with versions, have long been without means.
-
-        As good as stalled is what would not be done by the end of the round, if it went on so.
-        """
+    def tick(self, now: float) -> tuple[Sends, Versioned]:
+        """Send what is due, drop senders that stall or are too slow; also which shares are to be complained about."""
         self._looks = True
-        self._count_means(now)
-        outputs = self._leave_behind(now)
-        for share, reducer in list(self._reducers.items()):
-            for member in reducer.overdue(now):
-                self._trace.mark("averaging.sender_stalled")
-                outputs += self._leave(share, reducer, member, now)
-        look, late = self._slow_means.look(
-            now, lambda: {(s, lane.version): lane.left for s, lane in enumerate(self.lanes) if self._waits(lane)}
-        )
-        stalled = []
-        for share, lane in enumerate(self.lanes):
-            slow = look >= REDUCERS_FROM and (share, lane.version) in late
-            if self._waits(lane) and (slow or self._due_at(share) <= now):
-                lane.progress_at = now
-                self.blamed |= 1 << lane.reducer
-                stalled.append((share, lane.version))
+        self.patience.count_means(now)
+        outputs = self._leave(self.patience.too_slow(now), now)
+        outputs += self._leave(self.patience.overdue(now), now)
+        stalled = self.patience.stalled(now)
         return outputs + self._send_parts(now), stalled
 
-    def urged(self, now: float) -> list[tuple[int, int]]:
-        """The others are done: the shares, with versions, that I am to get from others than now; each once.
-
-        None, if it is of most reducers that I lack means: then my own line is to blame, or the sender in me.
-        """
-        self._count_means(now)
-        waiting = [(share, lane) for share, lane in enumerate(self.lanes) if self._waits(lane)]
-        if not is_few(len({lane.reducer for _, lane in waiting}), of=self._others):
-            return []
-        makers = {lane.reducer for _, lane in waiting if lane.reducer == lane.maker and self._others > 1}
-        self._late_means.left([maker for maker in makers if self._alone.kept_waiting(maker)], now)
-        due = [(share, lane.version) for share, lane in waiting if (share, lane.version) not in self._asked_again]
-        self._asked_again.update(due)
-        return due
-
-    def _leave_behind(self, now: float) -> Sends:
-        """Drop the few senders for which a share that I reduce would not be done in time."""
-        going = {s: reducer for s, reducer in self._reducers.items() if not reducer.complete}
-        look, late = self._slow_parts.look(now, lambda: {(s, self.lanes[s].version): self.lanes[s].left for s in going})
+    def _leave(self, behind: Iterable[tuple[int, int]], now: float) -> Sends:
         outputs: Sends = []
-        for share, reducer in going.items() if look else ():
-            slow = reducer.hold_ups()
-            if look >= SENDERS_FROM and (share, self.lanes[share].version) in late:
-                for member in slow:
-                    self._trace.mark("averaging.sender_too_slow")
-                    outputs += self._leave(share, reducer, member, now)
+        for share, member in behind:
+            self.patience.left(member, now)
+            outputs += self._spread(share, self._reducers[share].drop(member, now), now)
         return outputs
-
-    def _leave(self, share: int, reducer: Reducer | Repeater, member: int, now: float) -> Sends:
-        self._overtime.left([member], now)
-        return self._spread(share, reducer.drop(member, now), now)
 
     @property
     def deadline(self) -> float | None:
         """When a part leaves, or a sender or a reducer may be overdue; progress puts that off, as a tick finds out."""
         if self._looks:
             self._looks = False
-            waiting = (self._due_at(share) for share, lane in enumerate(self.lanes) if self._waits(lane))
-            reducing = (reducer.deadline for reducer in self._reducers.values())
-            looks = (self._slow_means.deadline, self._slow_parts.deadline)
-            self._wake_at = earliest(min(waiting, default=None), *reducing, *looks)
+            self._wake_at = self.patience.deadline
         return earliest(self._wake_at, self._outflow.again_at)
 
     # --- inside ---
-
-    def _count_means(self, now: float) -> None:
-        """Before it changes for whose means I wait.
-
-        As long as I wait for senders myself, so may other reducers; and no plan knows how long a share takes anew.
-        """
-        if not self._alone.over(now):
-            return
-        waiting = [] if self._excused else [lane for lane in self.lanes if self._waits(lane)]
-        awaited = {lane.reducer for lane in waiting if lane.reducer == lane.maker}  # who repeats means owes nothing
-        for counted in (self._late_means, self._alone):
-            counted.count(awaited, now, of=self._others)
-
-    @property
-    def _excused(self) -> bool:
-        """Whether reducers may have reasons to be late with their means."""
-        return not all(reducer.complete for reducer in self._reducers.values()) or any(self.versions)
-
-    @property
-    def _others(self) -> int:
-        """How many others have a share."""
-        return sum(1 for share, lane in enumerate(self.lanes) if lane.count and share != self._me)
-
-    def _due_at(self, share: int) -> float:
-        return self.lanes[share].progress_at + REDUCER_PATIENCE * self._patience_s[share]
-
-    def _waits(self, lane: Lane) -> bool:
-        return self.receives and not lane.complete and lane.reducer != self._me
 
     def _greet(self, members: Iterable[int]) -> Sends:
         mine = tuple(
@@ -425,8 +336,8 @@ class Exchange:
             giving=self._giving,
             vectors=self._vectors,
             window=self._windows[share],
-            patience_s=self._patience_s[share],
-            overtime=Overtime(self._plan, planned_s=0.0, began_at=now) if self.lanes[share].version else self._overtime,
+            patience_s=self.patience.seconds[share],
+            overtime=self.patience.overtime(share, now),
             trace=self._trace,
             now=now,
         )

@@ -242,5 +242,5 @@ def test_who_was_complained_of_is_named_although_it_has_hung_up_since() -> None:
     plan = make_plan(SAMPLES, 160)
     blame = Blame(plan, 0)
     blame.bits = 0b1000
-    named = blame.suspects(SimpleNamespace(blamed=0b0100), None, lost=0b1100)  # type: ignore[arg-type]
+    named = blame.suspects(SimpleNamespace(patience=SimpleNamespace(blamed=0b0100)), None, lost=0b1100)  # type: ignore[arg-type]
     assert named == (plan.peers[2],)

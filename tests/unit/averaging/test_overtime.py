@@ -122,7 +122,7 @@ def test_what_rounds_usually_take_longer_is_planned() -> None:
             result=vectors[1],
             trace=Trace(),
             remembered=Remembered(usual=usual),
-        )._exchange.planned_s
+        )._exchange.patience.planned_s
         for usual in (1.0, 2.8)
     )
     assert bare > 0

@@ -237,19 +237,19 @@ def test_whoever_lacks_means_of_most_does_not_ask_again() -> None:
     exchange = Round(plan).machines[plan.peers[0]]._exchange
     exchange.start(0.0)
     exchange._reducers.clear()
-    late_at = exchange.planned_s + 0.6 * (GRACE_PLAN * exchange.planned_s + GRACE_STALL * STALL_S)
+    late_at = exchange.patience.planned_s + 0.6 * (GRACE_PLAN * exchange.patience.planned_s + GRACE_STALL * STALL_S)
     arrived = [1, 2]
     for share in arrived:
         for chunk in range(exchange.lanes[share].count):
             exchange.lanes[share].arrive(chunk, 0b11111, 1.0)
-    assert exchange.urged(1.0) == []
+    assert exchange.patience.urged(1.0) == []
     for chunk in range(exchange.lanes[3].count):
         exchange.lanes[3].arrive(chunk, 0b11111, 1.0)
-    exchange._count_means(exchange.planned_s + 0.001)
-    assert exchange.urged(exchange.planned_s + 0.002) == [(4, 0)]
-    assert exchange.behind == 0
-    assert exchange.urged(late_at) == [], "once"
-    assert exchange.behind == 0b10000
+    exchange.patience.count_means(exchange.patience.planned_s + 0.001)
+    assert exchange.patience.urged(exchange.patience.planned_s + 0.002) == [(4, 0)]
+    assert exchange.patience.behind == 0
+    assert exchange.patience.urged(late_at) == [], "once"
+    assert exchange.patience.behind == 0b10000
 
 
 def test_whoever_repeats_means_needs_no_parts_and_is_never_late() -> None:
@@ -265,9 +265,9 @@ def test_whoever_repeats_means_needs_no_parts_and_is_never_late() -> None:
     parts = [send.message for send in sends if isinstance(send.message, Part)]
     assert parts
     assert all(part.share == 4 and not part.payload.nbytes for part in parts)
-    exchange._count_means(exchange.planned_s + 1.0)
-    exchange._count_means(100 * exchange.planned_s)
-    assert exchange.behind == 0
+    exchange.patience.count_means(exchange.patience.planned_s + 1.0)
+    exchange.patience.count_means(100 * exchange.patience.planned_s)
+    assert exchange.patience.behind == 0
 
 
 @pytest.mark.parametrize("anew", [0, 2])
@@ -281,6 +281,6 @@ def test_where_a_share_is_made_anew_no_reducer_is_late(anew: int) -> None:
     for share in (1, 2, 3):
         for chunk in range(exchange.lanes[share].count):
             exchange.lanes[share].arrive(chunk, 0b11111, 1.0)
-    exchange._count_means(exchange.planned_s + 0.001)
-    exchange._count_means(100 * exchange.planned_s)
-    assert exchange.behind == (0 if anew else 0b10000)
+    exchange.patience.count_means(exchange.patience.planned_s + 0.001)
+    exchange.patience.count_means(100 * exchange.patience.planned_s)
+    assert exchange.patience.behind == (0 if anew else 0b10000)

@@ -15,7 +15,7 @@ from core.averaging.messages import Call, Cancelled, Commit, Declined, Mean, Ope
 from core.averaging.plan import Member, Plan
 from core.averaging.receipts import Attested, Statement, attest
 from core.averaging.seen import NOTHING, Remembered
-from core.averaging.topologies.exchange import Exchange
+from core.averaging.topologies.patience import Patience
 from core.averaging.topologies.sealing import plan_name
 from core.base.manifest import AveragingNumbers
 from core.swarm.epoch import Phase
@@ -180,7 +180,7 @@ def test_what_a_round_has_shown_of_a_member_counts_in_the_next_ones(monkeypatch:
         return topologies.Butterfly(*args, remembered=remembered, **kwargs)
 
     monkeypatch.setattr("core.swarm.rounds.TOPOLOGIES", {**topologies.TOPOLOGIES, "butterfly": butterfly})
-    monkeypatch.setattr(Exchange, "slow", property(lambda exchange: 0b11))
+    monkeypatch.setattr(Patience, "slow", property(lambda patience: 0b11))
     stage = Stage()
     for nonce in range(3):  # with the same state again and again
         stage.ready()
