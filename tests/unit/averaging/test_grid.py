@@ -9,8 +9,8 @@ import pytest
 
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
 from core.averaging.seen import Remembered
-from core.averaging.topologies.exchange import Exchange
 from core.averaging.topologies.grid import Grid
+from core.averaging.topologies.patience import Patience
 from core.base.ids import PeerId
 from tests.unit.averaging.pump import Pump, Round, make_plan
 
@@ -171,8 +171,8 @@ def test_what_is_remembered_counts_in_all_stages_and_what_they_show_is_put_toget
 ) -> None:
     round_ = a_round(8, 3)
     me, *others = round_.plan.peers
-    bits = property(lambda exchange: (1 << len(exchange._peers)) - 1)
-    monkeypatch.setattr(Exchange, "slow", bits)
+    bits = property(lambda patience: (1 << len(patience._plan.peers)) - 1)
+    monkeypatch.setattr(Patience, "slow", bits)
     index = round_.plan.peers.index(me)
     round_.machines[me] = Grid(
         me,

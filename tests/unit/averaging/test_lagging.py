@@ -9,10 +9,11 @@ import pytest
 from core.averaging.messages import Leaving, Mean, Open, Order, Part, Stalled, Status, Tally
 from core.averaging.outcome import RoundFailed
 from core.averaging.topologies.blame import Blame
-from core.averaging.topologies.butterfly import COMMIT_BY, Butterfly
+from core.averaging.topologies.butterfly import Butterfly
 from core.averaging.topologies.laggards import Laggards
 from core.averaging.topologies.overtime import Overtime
 from core.averaging.topologies.sealing import plan_name
+from core.averaging.topologies.steering import COMMIT_BY
 from core.averaging.topologies.waiting import Waiting
 from core.base.ids import PeerId
 from core.base.machine import Received, Send, Tick
