@@ -232,6 +232,7 @@ class Conduct(Parts):
     def _committed(self, committed: Committed, now: float) -> list[Any]:
         self._line_news.changed(now)
         record = committed.record
+        self.donor.met(peer for peer, samples in record.credited if samples and peer != self.me)
         if self.standby.helping:
             self.standby.committed(record.name, now)
             return [record, Changed(), *self._stand_by(now)]

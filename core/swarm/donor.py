@@ -2,7 +2,7 @@
 
 import math
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -27,6 +27,14 @@ TURN_AGAIN_S = 600.0
 """After so long it may have it for itself again; sooner it shares it with others."""
 TURNS_MAX = 256
 """Guests whose turns are remembered."""
+MEMBERS_MAX = 1024
+"""Members of past rounds that are remembered."""
+STRANGERS_MAX = 2
+"""Of the guests, so many that were in no round with us, once anybody was."""
+CHUNK_S = 4.0
+"""A stranger that takes longer for each chunk than a download may at all (64 KB/s) has its turn and no more."""
+TIMES_MAX = 2
+"""So many times a stranger gets all chunks while others wait."""
 RETRY_AFTER_S = 2.0
 
 
@@ -59,6 +67,7 @@ class _Guest:
 
     digest: bytes
     """Of the state that it downloads."""
+    came: float
     turn_ends: float
     asked: float
     """When it asked for something last."""
@@ -70,12 +79,19 @@ class _Guest:
         waits = now > self.asked + SLOW_S if self.chunks > 1 else self.chunks == 1 or now < self.asked + SLOW_S
         return waits and now < min(self.turn_ends, self.asked + IDLE_S)
 
+    def overstays(self, now: float, chunks: int) -> bool:
+        """Whether it has had its turn, and has not come for the state's so many chunks since."""
+        slow = now - self.came > CHUNK_S * self.chunks
+        return now >= self.turn_ends and (slow or self.chunks > TIMES_MAX * chunks)
+
 
 class StateDonor:
     """Answers whoever asks for a state that this peer has.
 
     At most `GUESTS_MAX` are served at a time, so that a crowd of newcomers cannot choke a peer that is training; the
-    others are told when to ask again.  The files offered are the newest two, and whatever somebody is downloading.
+    others are told when to ask again.  Identities cost nothing, so members of past rounds go first: they wait for no
+    stranger, and a stranger that dawdles, or comes for the same again and again, makes way.  The files offered are the
+    newest two, and whatever somebody is downloading.
 
     On a slow line there is one guest at a time.  Of several that share it none may be done before their state is out
     of date; the first that is done has a line of its own to give from.
@@ -88,6 +104,16 @@ class StateDonor:
         self._guests: dict[PeerId, _Guest] = {}
         self._turns: OrderedDict[PeerId, float] = OrderedDict()
         """When the turn of each that had one began."""
+        self._members: OrderedDict[PeerId, None] = OrderedDict()
+        """Who was in rounds with us, the last one at the end."""
+
+    def met(self, peers: Iterable[PeerId]) -> None:
+        """These have contributed to a round that held."""
+        for peer in peers:
+            self._members[peer] = None
+            self._members.move_to_end(peer)
+        while len(self._members) > MEMBERS_MAX:
+            self._members.popitem(last=False)
 
     def offer(self, file: StateFile, *, ledger: bytes) -> None:
         """Offer a newer state; the one before the last is withdrawn when nobody downloads it any more."""
@@ -117,7 +143,7 @@ class StateDonor:
         """Answer one request."""
         match event:
             case Received(sender=sender, message=StateAsk(digest=digest)):
-                return [Send(sender, self._answer(sender, digest, now))]
+                return self._answer(sender, digest, now)
             case Received(sender=sender, message=ChunkAsk() as ask):
                 return self._give(sender, ask, now)
             case Received(sender=peer, message=StateDone()) | Lost(peer=peer):
@@ -125,21 +151,43 @@ class StateDonor:
                 self._withdraw()
         return []
 
-    def _answer(self, guest: PeerId, digest: bytes, now: float) -> StateOffer | StateDenied:
+    def _answer(self, guest: PeerId, digest: bytes, now: float) -> list[Send[object]]:
         self._guests = {peer: known for peer, known in self._guests.items() if known.asked > now - GUEST_SILENCE_S}
         self._withdraw()
         file = self._files.get(digest)
         if file is None:
-            return StateDenied(digest, 0.0)
-        if guest not in self._guests and not self._has_room(now):
+            return [Send(guest, StateDenied(digest, 0.0))]
+        leaves = self._make_room(guest, now) if guest not in self._guests else []
+        if leaves is None:
             self._trace.mark("state.donor.full")
-            return StateDenied(digest, RETRY_AFTER_S)
+            return [Send(guest, StateDenied(digest, RETRY_AFTER_S))]
         known = self._guests.get(guest)
         if known is None:
-            known = self._guests[guest] = _Guest(digest, self._turn(guest, now) + TURN_S, now)
+            known = self._guests[guest] = _Guest(digest, now, self._turn(guest, now) + TURN_S, now)
         known.digest, known.asked = digest, now
         self._withdraw()
-        return StateOffer(digest, file.size_bytes, list(file.chunks), self._ledger)
+        return [*leaves, Send(guest, StateOffer(digest, file.size_bytes, list(file.chunks), self._ledger))]
+
+    def _make_room(self, guest: PeerId, now: float) -> list[Send[object]] | None:
+        """For one more; None: there is none.  Else what to say to a stranger that has to make way, if one has to."""
+        if any(known.is_slow(now) for peer, known in self._guests.items() if self._waits_for(guest, peer)):
+            return None
+        strangers = [peer for peer in self._guests if peer not in self._members]
+        most = STRANGERS_MAX if self._members else GUESTS_MAX
+        if len(self._guests) < GUESTS_MAX and (guest in self._members or len(strangers) < most):
+            return []
+        for peer in strangers:
+            known = self._guests[peer]
+            file = self._files.get(known.digest)
+            if known.overstays(now, 0 if file is None else len(file.chunks)):
+                self._trace.mark("state.donor.overstayed")
+                del self._guests[peer]
+                return [Send(peer, StateDenied(known.digest, TURN_S))]
+        return None
+
+    def _waits_for(self, guest: PeerId, other: PeerId) -> bool:
+        """Whether a guest has to wait while chunks come slowly to another."""
+        return guest not in self._members or other in self._members
 
     def _turn(self, guest: PeerId, now: float) -> float:
         """When the turn of a guest begins, or began: whoever comes again soon has had it."""
@@ -150,9 +198,6 @@ class StateDonor:
             if len(self._turns) > TURNS_MAX:
                 self._turns.popitem(last=False)
         return began
-
-    def _has_room(self, now: float) -> bool:
-        return len(self._guests) < GUESTS_MAX and not any(guest.is_slow(now) for guest in self._guests.values())
 
     def _give(self, guest: PeerId, ask: ChunkAsk, now: float) -> Sequence[Send[object]]:
         file = self._files.get(ask.digest)

@@ -20,7 +20,19 @@ from core.swarm.catch_up import (
     Fetching,
     StateFetch,
 )
-from core.swarm.donor import GUEST_SILENCE_S, GUESTS_MAX, SLOW_S, TURN_AGAIN_S, TURN_S, TURNS_MAX, StateDonor
+from core.swarm.donor import (
+    CHUNK_S,
+    GUEST_SILENCE_S,
+    GUESTS_MAX,
+    MEMBERS_MAX,
+    SLOW_S,
+    STRANGERS_MAX,
+    TIMES_MAX,
+    TURN_AGAIN_S,
+    TURN_S,
+    TURNS_MAX,
+    StateDonor,
+)
 from core.swarm.messages import ChunkAsk, ChunkGive, StateAsk, StateDenied, StateDone, StateOffer
 from core.swarm.states import StateName
 
@@ -294,15 +306,15 @@ def test_strangers_cannot_slip_chunks_in() -> None:
 
 
 class Door:
-    """A donor of three chunks, and who comes to it."""
+    """A donor of so many chunks, and who comes to it."""
 
-    def __init__(self) -> None:
+    def __init__(self, chunks: int = 3) -> None:
         self.donor = StateDonor(trace=Trace())
-        self.file = MemoryFile(Random(7).randbytes(3 * CHUNK_BYTES))
+        self.file = MemoryFile(Random(7).randbytes(chunks * CHUNK_BYTES))
         self.donor.offer(self.file, ledger=b"")
 
     def opens(self, guest: int, now: float) -> bool:
-        [answer] = self.donor.handle(Received(peer(guest), StateAsk(self.file.digest)), now)
+        *_, answer = self.donor.handle(Received(peer(guest), StateAsk(self.file.digest)), now)
         assert isinstance(answer.message, StateOffer) or answer.message.retry_after_s > 0  # type: ignore[attr-defined]
         return isinstance(answer.message, StateOffer)
 
@@ -374,6 +386,82 @@ def test_who_has_had_its_turn_keeps_nobody_out_when_it_comes_again() -> None:
         door.opens(guest, TURN_AGAIN_S + 1000 * guest)
         door.donor.handle(Lost(peer(guest), "done"), TURN_AGAIN_S + 1000 * guest)
     assert len(door.donor._turns) <= TURNS_MAX
+
+
+def test_a_member_of_past_rounds_gets_its_state_however_many_strangers_there_are() -> None:
+    """Ten identities ask for chunks by turns, each slowly; a member's line is quick."""
+    for known in (False, True):
+        door = Door()
+        door.donor.met([peer(99)] if known else [])
+        waited, now = 0, 0.0
+        for step in range(600):
+            now = 0.5 * step
+            for stranger in range(1, 11):
+                if door.opens(stranger, now) and step % 4 == 0:
+                    door.gives(stranger, now)
+            waited += not door.opens(99, now)
+            door.donor.handle(Received(peer(99), StateDone(door.file.digest)), now)
+        assert (waited == 0) is known
+
+
+def test_strangers_share_what_is_left_and_have_all_where_nobody_is_known() -> None:
+    def quick(members: list[PeerId]) -> list[bool]:
+        door = Door()
+        door.donor.met(members)
+        opened = []
+        for guest in range(1, GUESTS_MAX + 2):
+            opened.append(door.opens(guest, 0.0))
+            door.gives(guest, 0.0)
+            door.gives(guest, 0.1)
+        return opened
+
+    assert sum(quick([])) == GUESTS_MAX
+    assert sum(quick([peer(99)])) == STRANGERS_MAX
+    assert sum(quick([peer(1), peer(2)])) == GUESTS_MAX
+    assert quick([peer(number) for number in range(9)]) == [True] * GUESTS_MAX + [False]
+
+
+def test_a_stranger_that_dawdles_makes_way_for_another_after_its_turn() -> None:
+    door = Door(30)
+    door.donor.met([peer(99)])
+    for stranger in (1, 2):
+        assert door.opens(stranger, 0.0)
+        assert door.gives(stranger, 0.0)
+        assert door.gives(stranger, 0.1)
+    for second in range(1, int(TURN_S)):
+        if second % int(CHUNK_S - 1.0) == 0:
+            assert door.gives(1, float(second))
+        if second % int(3 * CHUNK_S) == 0:
+            assert door.gives(2, float(second))
+        if second % int(CHUNK_S) == 1:
+            assert not door.opens(3, second + 0.01)
+    assert door.opens(3, TURN_S)
+    assert not door.gives(2, TURN_S + 0.1)
+    assert door.donor._trace["state.donor.overstayed"] == 1
+
+
+def test_a_stranger_that_comes_for_the_same_again_and_again_makes_way_and_is_told() -> None:
+    door = Door(30)
+    door.donor.met([peer(99)])
+    assert door.opens(1, 0.0)
+    assert door.opens(2, 0.0) is False, "nobody knows yet how quickly chunks come"
+    assert door.gives(1, 0.0)
+    assert door.gives(1, 0.1)
+    assert door.opens(2, 0.2)
+    for chunk in range(TIMES_MAX * 30 + 1):
+        assert door.gives(2, 0.2 + 0.9 * chunk)
+    for second in range(1, int(TURN_S), 3):
+        assert door.gives(1, float(second))
+    denied, offer = door.donor.handle(Received(peer(3), StateAsk(door.file.digest)), TURN_S + 0.3)
+    assert (denied.to, denied.message) == (peer(2), StateDenied(door.file.digest, TURN_S))
+    assert (offer.to, type(offer.message)) == (peer(3), StateOffer)
+
+
+def test_only_so_many_members_of_past_rounds_are_remembered() -> None:
+    door = Door()
+    door.donor.met(peer(number) for number in range(2 * MEMBERS_MAX))
+    assert len(door.donor._members) == MEMBERS_MAX
+    assert peer(2 * MEMBERS_MAX - 1) in door.donor._members
 
 
 def test_donors_are_told_when_nothing_more_is_needed() -> None:

@@ -84,6 +84,7 @@ def test_a_round_ends_in_a_step() -> None:
     [absorb] = stage.ordered(Absorb)
     assert absorb.round == plan.round
     assert stage.actor.epochs.phase is Phase.STEPPING
+    assert list(stage.actor.donor._members) == [peer(1)], "who goes first when it comes for a state"
 
 
 def test_the_round_of_a_trainer_that_has_gone_does_not_disturb_the_next_one() -> None:
