@@ -10,6 +10,9 @@ from core.averaging.plan import Member, PairLimit, Rates, apportion
 
 BROUGHT: Final = 2.0
 """So many times what its samples speak for a member's word about its speed is believed."""
+EVEN: Final = 0.01
+"""Equal shares are taken where the round takes at most so much longer with them: they fill the lines both ways from the
+first chunk to the last, and the lines are not known better."""
 
 
 def lines_of(members: Sequence[Member], rates: Sequence[Rates]) -> list[Line] | None:
@@ -103,7 +106,7 @@ def divide(
     if lines is None:
         return equal_shares(members, chunks), ()
     from core.averaging.balance.reserve import reserved_chunks  # noqa: PLC0415 - scipy is large
-    from core.averaging.balance.solver import balance, share_chunks  # noqa: PLC0415 - as above
+    from core.averaging.balance.solver import balance, round_seconds, share_chunks  # noqa: PLC0415 - as above
 
     slow = pair_limits(limits) or None
     found = balance(lines, work, pair_limits=slow)
@@ -113,6 +116,13 @@ def divide(
         shares = share_chunks(lines, work, found, total=chunks, pair_limits=slow)
     else:
         shares = reserved_chunks(lines, proven, work, found, total=chunks)
+    even = equal_shares(members, chunks)
+    if slow is None and all(
+        round_seconds(each, work, chunks=even, gifts=found.gifts)
+        <= (1 + EVEN) * round_seconds(each, work, chunks=shares, gifts=found.gifts)
+        for each in (lines, proven or lines)
+    ):
+        shares = even
     return shares, () if whole else found.gifts
 
 
