@@ -178,8 +178,14 @@ class Leadership:
     def _lacking(self) -> list[int]:
         """Who lacks means, maybe I myself; nobody, if not enough of the others lack none."""
         lacking = self.live & self.said.receivers & ~self._complete
-        enough = self.settled and quorum(self.plan, self.live & ~lacking)
+        most = self._holding.bit_count() >= lacking.bit_count()  # helpers lack nothing, and hold nothing
+        enough = self.settled and most and quorum(self.plan, self.live & ~lacking)
         return [m for m in self.members() if lacking >> m & 1] if enough else []
+
+    @property
+    def _holding(self) -> int:
+        """Who is in and holds all means (bits)."""
+        return self.live & self.said.receivers & self._complete
 
     @property
     def deadline(self) -> float:
@@ -255,8 +261,13 @@ class Leadership:
             self._move(share, [self._me] if self._gives_myself(share, holders) else holders, anew=False)
         elif self._pinned:
             self._blamed[old] += 1
-        elif not self._urging.urged and self._complaints.suffice(share, version, live=self.live, reducer=old):
+        elif not self._stays(share, version) and self._complaints.suffice(share, version, live=self.live, reducer=old):
             self._move(share, [m for m in self.members() if m != old], anew=True)
+
+    def _stays(self, share: int, version: int) -> bool:
+        """Whether a share is not made anew: somebody holds all means, and it is only those I have urged who lack them."""
+        mine = self._complaints.by(share, version) >> self._me & 1
+        return bool(self._urging.urged and self._holding) and not mine
 
     def _gives_myself(self, share: int, holders: Sequence[int]) -> bool:
         """Whether I give means that I hold to those that I have urged: then nobody else can be slow.

@@ -6,7 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.averaging.messages import Mean, Order, Part, Stalled, Status, from_bits
+from core.averaging.messages import Mean, Order, Part, Stalled, Status, Tally, from_bits
+from core.averaging.outcome import RoundFinished
 from core.averaging.plan import Rates
 from core.averaging.topologies.butterfly import Butterfly
 from core.averaging.topologies.leadership import Leadership
@@ -15,7 +16,7 @@ from core.averaging.topologies.urging import Urging
 from core.base.ids import PeerId
 from core.base.machine import Received, Send
 from core.base.trace import Trace
-from tests.unit.averaging.liars import Liar
+from tests.unit.averaging.liars import Liar, corrupt, ends
 from tests.unit.averaging.pump import Round, make_plan
 from tests.unit.averaging.several import Nuisance, Several, Trickle
 
@@ -229,6 +230,24 @@ def test_for_one_that_is_urged_nothing_is_made_anew() -> None:
     assert leads.order(BEGAN_AT + 3 * PLANNED_S).urged == b"\x02"
     leads.complain(1, 0, 0)
     assert leads.versions == [0, 0]
+
+
+@pytest.mark.parametrize("count", [3, 5])
+@pytest.mark.parametrize("silent", ["helper", "trainer"])
+def test_helpers_that_lack_nothing_do_not_keep_a_share_from_being_made_anew(count: int, silent: str) -> None:
+    """They are most of the group, but nobody holds the means, or only the one who keeps them back."""
+    plan = make_plan([1] * count, 16 * 4 * count)
+    members = tuple(
+        msgspec.structs.replace(member, samples=0, receives=False) if index > 1 else member
+        for index, member in enumerate(plan.members)
+    )
+    plan = msgspec.structs.replace(plan, members=members, leaders=tuple(range(count)))
+    round_ = Round(plan)
+    keeps = count - 1 if silent == "helper" else 1
+    corrupt(round_, keeps, lambda send, now: [] if isinstance(send.message, (Mean, Tally)) else [send])  # noqa: ARG005
+    round_.run()
+    ended = ends(round_)
+    assert all(isinstance(ended[peer], RoundFinished) for peer in plan.peers if peer != plan.peers[keeps])
 
 
 def test_whoever_lacks_means_of_most_does_not_ask_again() -> None:
