@@ -265,7 +265,7 @@ class Leadership:
             self._move(share, [m for m in self.members() if m != old], anew=True)
 
     def _stays(self, share: int, version: int) -> bool:
-        """Whether a share is not made anew: somebody holds all means, and it is only those I have urged who lack them."""
+        """Whether a share is not made anew: somebody holds all means, and only those whom I have urged lack them."""
         mine = self._complaints.by(share, version) >> self._me & 1
         return bool(self._urging.urged and self._holding) and not mine
 

@@ -59,8 +59,8 @@ class Patience:
         """For each share, how long a sender may let it wait."""
         self.blamed = 0
         """Reducers of which I have complained, as long as they were there (bits)."""
-        self._asked_again: set[tuple[int, int]] = set()
-        """Shares, with versions, of which I have complained when I was urged."""
+        self._asked_again: set[tuple[int, int, int]] = set()
+        """Ranks of leaders, and shares with versions, of which I have complained to them when they urged me."""
         self._senders = self._means = self._alone = Overtime(plan, planned_s=0.0, began_at=0.0)
         self._slow_means = self._slow_parts = Laggards(0.0, plan.round_timeout_s)
 
@@ -145,8 +145,8 @@ class Patience:
                 found.append((share, lane.version))
         return found
 
-    def urged(self, now: float) -> Versioned:
-        """The others are done: the shares that I am to get from others than now; each once.
+    def urged(self, now: float, *, rank: int) -> Versioned:
+        """The others are done: the shares that I am to get from others than now; each once for the leader of a rank.
 
         None, if it is of most reducers that I lack means: then my own line is to blame, or the sender in me.
         """
@@ -156,9 +156,9 @@ class Patience:
             return []
         makers = {lane.reducer for _, lane in waiting if lane.reducer == lane.maker and self._others > 1}
         self._means.left([maker for maker in makers if self._alone.kept_waiting(maker)], now)
-        due = [(share, lane.version) for share, lane in waiting if (share, lane.version) not in self._asked_again]
-        self._asked_again.update(due)
-        return due
+        asked = {(rank, share, lane.version) for share, lane in waiting} - self._asked_again
+        self._asked_again |= asked  # a successor has not heard what its predecessor was told
+        return sorted((share, version) for _, share, version in asked)
 
     # --- inside ---
 

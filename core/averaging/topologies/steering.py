@@ -184,7 +184,7 @@ class Steering:
             outputs += self._exchange.assign(order.versions, order.reducers, live, now=now)
             outputs += self.complain(self._exchange.orphans(self.lost | ~live))
             if from_bits(order.urged) >> self._me & 1:
-                outputs += self.complain(self._exchange.patience.urged(now))
+                outputs += self.complain(self._exchange.patience.urged(now, rank=order.rank))
             if order.salts and order.versions == self._exchange.versions:
                 self._sealing.make(order.salts, by=member)
         status = self._status(order.rank)
@@ -270,7 +270,7 @@ class Steering:
                 outputs += self._exchange.assign(leadership.versions, leadership.reducers, leadership.live, now=now)
                 outputs += self.complain(self._exchange.orphans(self.lost | ~leadership.live))
             if leadership.urges_me:
-                outputs += self.complain(self._exchange.patience.urged(now))
+                outputs += self.complain(self._exchange.patience.urged(now, rank=leadership.rank))
             self.agreement.testify(leadership, now)
         commits = leadership.may_commit and self.agreement.commit is None
         if commits and now >= leadership.order_at and leadership.live.bit_count() < len(self._peers):

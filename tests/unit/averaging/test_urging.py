@@ -17,7 +17,7 @@ from core.base.ids import PeerId
 from core.base.machine import Received, Send
 from core.base.trace import Trace
 from tests.unit.averaging.liars import Liar, corrupt, ends
-from tests.unit.averaging.pump import Round, make_plan
+from tests.unit.averaging.pump import Pump, Round, make_plan
 from tests.unit.averaging.several import Nuisance, Several, Trickle
 
 NEVER_S = 1e4
@@ -244,7 +244,7 @@ def test_helpers_that_lack_nothing_do_not_keep_a_share_from_being_made_anew(coun
     plan = msgspec.structs.replace(plan, members=members, leaders=tuple(range(count)))
     round_ = Round(plan)
     keeps = count - 1 if silent == "helper" else 1
-    corrupt(round_, keeps, lambda send, now: [] if isinstance(send.message, (Mean, Tally)) else [send])  # noqa: ARG005
+    corrupt(round_, keeps, lambda send, _: [] if isinstance(send.message, (Mean, Tally)) else [send])
     round_.run()
     ended = ends(round_)
     assert all(isinstance(ended[peer], RoundFinished) for peer in plan.peers if peer != plan.peers[keeps])
@@ -261,14 +261,37 @@ def test_whoever_lacks_means_of_most_does_not_ask_again() -> None:
     for share in arrived:
         for chunk in range(exchange.lanes[share].count):
             exchange.lanes[share].arrive(chunk, 0b11111, 1.0)
-    assert exchange.patience.urged(1.0) == []
+    assert exchange.patience.urged(1.0, rank=0) == []
     for chunk in range(exchange.lanes[3].count):
         exchange.lanes[3].arrive(chunk, 0b11111, 1.0)
     exchange.patience.count_means(exchange.patience.planned_s + 0.001)
-    assert exchange.patience.urged(exchange.patience.planned_s + 0.002) == [(4, 0)]
+    assert exchange.patience.urged(exchange.patience.planned_s + 0.002, rank=0) == [(4, 0)]
     assert exchange.patience.behind == 0
-    assert exchange.patience.urged(late_at) == [], "once"
+    assert exchange.patience.urged(late_at, rank=0) == [], "once"
     assert exchange.patience.behind == 0b10000
+    assert exchange.patience.urged(late_at, rank=1) == [(4, 0)], "another leader, who was told nothing"
+
+
+@pytest.mark.parametrize("dies", [False, True])
+def test_whoever_has_told_a_leader_that_is_gone_what_it_lacks_tells_its_successor(*, dies: bool) -> None:
+    round_ = Round(msgspec.structs.replace(PLAN, leaders=(0, 1, 2, 3, 4), round_timeout_s=60.0))
+    peers, last = round_.plan.peers, round_.plan.chunks[3] - 1
+
+    def keeps(send: Send[Any], _: float) -> list[Send[Any]]:
+        return [] if isinstance(send.message, Mean) and (send.to, send.message.chunk) == (peers[4], last) else [send]
+
+    def kills(pump: Pump, peer: PeerId, event: Any) -> None:
+        start(pump, peer, event)
+        if dies and peer == peers[0] and isinstance(getattr(event, "message", None), Stalled):
+            pump.kill(peer)
+
+    start = round_.pump.before
+    assert start is not None
+    round_.pump.before = kills
+    corrupt(round_, 3, keeps)
+    round_.run()
+    assert (peers[0] in round_.pump.dead) is dies
+    assert isinstance(ends(round_)[peers[4]], RoundFinished)
 
 
 def test_whoever_repeats_means_needs_no_parts_and_is_never_late() -> None:
