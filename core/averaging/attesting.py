@@ -55,8 +55,11 @@ class _Round:
     """A round that runs, or whose signatures are awaited."""
 
     peers: frozenset[PeerId]
-    one: bool
-    """Whether it has one Commit for all: a grid's groups have their own."""
+    witnesses: frozenset[PeerId]
+    """Whose signatures, if they say something else, say something of the leader: who holds means, which it has sealed.
+
+    Helpers sign what they were told of them, by reducers that may lie; a grid's groups have a Commit each.
+    """
     early: dict[PeerId, Attestation] = field(default_factory=dict)
     """From members that have finished before us; nobody has looked at them."""
     statement: Statement | None = None
@@ -84,9 +87,9 @@ class _Round:
         Nobody else can have done that: each finishes with the leader's Commit only.  One member that signs something
         else may as well be the liar; the leader's own signature is proof.
         """
-        apart = self.contradictions.keys()
-        half = len(apart) >= WITNESSES and 2 * len(apart) >= len(self.peers) - 1
-        return self.led_by if self.one and (half or self.led_by in apart) else None
+        apart = self.contradictions.keys() & self.witnesses
+        half = len(apart) >= WITNESSES and 2 * len(apart) >= len(self.witnesses) - 1
+        return self.led_by if half or self.led_by in apart else None
 
 
 Outputs = list[Send[Attested | Bundle] | Receipted]
@@ -116,7 +119,9 @@ class Attesting:
 
     def expect(self, plan: Plan) -> Outputs:
         """A round begins: the words of members that finish before us are kept."""
-        self._rounds[plan.round] = _Round(frozenset(plan.peers), one=plan.stages == 1)
+        holders = frozenset(PeerId(member.peer) for member in plan.members if member.receives)
+        can_tell = plan.stages == 1 and self._me in holders
+        self._rounds[plan.round] = _Round(frozenset(plan.peers), holders if can_tell else frozenset())
         if len(self._rounds) <= ROUNDS_MAX:
             return []
         _, oldest = self._rounds.popitem(last=False)

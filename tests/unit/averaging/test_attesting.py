@@ -409,6 +409,18 @@ def test_a_leader_is_named_that_has_committed_something_else_to_half_of_the_othe
     assert split_by(desk, *others) == (desk.keys[1].peer_id if named else None)
 
 
+@pytest.mark.parametrize("helps", [False, True])
+def test_what_helpers_sign_says_nothing_of_the_leader_and_what_others_sign_nothing_to_them(*, helps: bool) -> None:
+    """They sign what one reducer has told them."""
+    desk = Desk(5)
+    whose = (0, 4) if helps else (3, 4)
+    members = tuple(replace(m, receives=index not in whose) for index, m in enumerate(desk.plan.members))
+    desk.plan = replace(desk.plan, members=members, round=hashed_key(b"helped"))
+    desk.statement = statement_about(desk.plan)
+    desk.hear(desk.machine.expect(desk.plan))
+    assert split_by(desk, *((1, 2, 3) if helps else (3, 4))) is None
+
+
 def test_whoever_led_names_nobody() -> None:
     assert split_by(Desk(5), 1, 2, 3, leader=0) is None
 
