@@ -48,6 +48,11 @@ class Receipted:
     receipt: Receipt
     split_by: PeerId | None = None
     """Who led the round and has committed something else to others, by their signatures or its own; None: nobody."""
+    sure: bool = False
+    """Whether that is certain: by its own signature, or those of more than half of all.
+
+    By those of half of the others it is a guess: in a group of five two liars are so many.
+    """
 
 
 @dataclass(slots=True)
@@ -90,6 +95,12 @@ class _Round:
         apart = self.contradictions.keys() & self.witnesses
         half = len(apart) >= WITNESSES and 2 * len(apart) >= len(self.witnesses) - 1
         return self.led_by if half or self.led_by in apart else None
+
+    @property
+    def sure(self) -> bool:
+        """See `Receipted`."""
+        apart = self.contradictions.keys() & self.witnesses
+        return self.led_by in apart or 2 * len(apart) > len(self.witnesses)
 
 
 Outputs = list[Send[Attested | Bundle] | Receipted]
@@ -247,4 +258,7 @@ class Attesting:
     def _receipt(self, current: _Round, statement: Statement) -> Receipted:
         signatures = tuple(current.signatures[member] for member in sorted(current.signatures))
         contradictions = tuple(current.contradictions[member] for member in sorted(current.contradictions))
-        return Receipted(Receipt(statement, signatures, contradictions), current.split_by)
+        split_by = current.split_by
+        return Receipted(
+            Receipt(statement, signatures, contradictions), split_by, split_by is not None and current.sure
+        )

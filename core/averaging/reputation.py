@@ -103,9 +103,13 @@ class Reputation:
         if seen is not None:
             self._remember(plan, {peer for peer, version in zip(plan.peers, versions, strict=False) if version}, seen)
 
-    def split(self, leader: PeerId, now: float) -> None:
-        """A round came to its end, and its leader has committed something else to others: as bad as one that failed."""
-        self._leading.blame(leader, now, levels=SURE)
+    def split(self, leader: PeerId, now: float, *, sure: bool) -> None:
+        """A round came to its end, and its leader has committed something else to others: as bad as one that failed.
+
+        Where it is not `sure`, members may have lied about an honest leader: then it is as much as the round's end has
+        made good for, or few liars would in time let no other lead than themselves.
+        """
+        self._leading.blame(leader, now, levels=SURE if sure else GUESS)
 
     def _remember(self, plan: Plan, anew: set[PeerId], seen: Seen) -> None:
         """After a round that held; `anew`: whose shares others had to make."""

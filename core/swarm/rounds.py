@@ -297,8 +297,8 @@ class Rounds:
                     followed += self._failed(output, now, ours=ours)
                 case RoundFinished(outcome=outcome):
                     followed += self._committed(outcome, now)
-                case Receipted(split_by=leader) if leader is not None:
-                    self.reputation.split(leader, now)
+                case Receipted(split_by=leader, sure=sure) if leader is not None:
+                    self.reputation.split(leader, now, sure=sure)
                     followed.append(output)
                 case _:
                     followed.append(output)

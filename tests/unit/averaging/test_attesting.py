@@ -377,15 +377,30 @@ def test_a_leader_that_floods_has_as_many_looks_as_there_are_members() -> None:
 # --- a leader that commits two things --------------------------------------------------------------------------------
 
 
-def split_by(desk: Desk, *others: int, leader: int = 1) -> PeerId | None:
-    """Whom the receipt names when these members have signed something else."""
+def split(desk: Desk, *others: int, leader: int = 1) -> Receipted:
+    """The receipt when these members have signed something else."""
     desk.sign(leader=leader)
     other = statement_about(desk.plan, fingerprint=b"o" * 32)
     for number in range(1, len(desk.keys)):
         desk.tell(number, desk.attestation(number, other if number in others else None))
     [done] = [output for output in desk.said if isinstance(output, Receipted)]
     assert len(done.receipt.contradictions) == len(others)
-    return done.split_by
+    return done
+
+
+def split_by(desk: Desk, *others: int, leader: int = 1) -> PeerId | None:
+    """Whom it names."""
+    return split(desk, *others, leader=leader).split_by
+
+
+@pytest.mark.parametrize(
+    ("members", "others", "sure"),
+    [(5, (2,), False), (5, (2, 3), False), (5, (2, 3, 4), True), (5, (1,), True), (6, (2, 3, 4), False)],
+)
+def test_few_liars_never_make_it_certain_that_an_honest_leader_has_split_the_group(
+    members: int, others: tuple[int, ...], *, sure: bool
+) -> None:
+    assert split(Desk(members), *others).sure is sure
 
 
 @pytest.mark.parametrize(

@@ -85,6 +85,19 @@ def test_who_fails_every_second_time_rests_longer_and_longer_who_failed_once_is_
     assert spared(once, 140.0 + ROUND_S) == set()
 
 
+def test_few_that_sign_something_else_each_time_do_not_keep_an_honest_leader_from_leading_for_longer_and_longer() -> (
+    None
+):
+    for sure in (False, True):
+        held, now, rests = reputation(), 1000.0, []
+        for _ in range(8):
+            now += 10 * ROUND_S
+            held.committed(PLAN, WHOLE, LEADER, now)
+            held.split(LEADER, now + 1.0, sure=sure)
+            rests.append(held._leading._of[LEADER].until - now - 1.0)
+        assert max(rests) == (16 * ROUND_S if sure else ROUND_S / 2)
+
+
 def test_a_share_that_others_had_made_anew_is_held_against_nobody() -> None:
     """A leader can have that done, or one that says it holds other means: this peer has waited for nobody."""
     held = reputation()
