@@ -65,13 +65,15 @@ class _Round:
 
     Helpers sign what they were told of them, by reducers that may lie; a grid's groups have a Commit each.
     """
+    first: PeerId
+    """The plan's leader.  Under a successor honest members may differ over who made what, by the first one's orders."""
     early: dict[PeerId, Attestation] = field(default_factory=dict)
     """From members that have finished before us; nobody has looked at them."""
     statement: Statement | None = None
     """None: we have not finished."""
     digest: bytes = b""
     led_by: PeerId | None = None
-    """Who committed it."""
+    """Who committed it, if that is the first leader, and not this peer."""
     leader: PeerId | None = None
     """Who bundles; None: everybody sends to everybody."""
     until: float = 0.0
@@ -130,9 +132,10 @@ class Attesting:
 
     def expect(self, plan: Plan) -> Outputs:
         """A round begins: the words of members that finish before us are kept."""
+        first = plan.peers[plan.leaders[0]]
         holders = frozenset(PeerId(member.peer) for member in plan.members if member.receives)
         can_tell = plan.stages == 1 and self._me in holders
-        self._rounds[plan.round] = _Round(frozenset(plan.peers), holders if can_tell else frozenset())
+        self._rounds[plan.round] = _Round(frozenset(plan.peers), holders if can_tell else frozenset(), first)
         if len(self._rounds) <= ROUNDS_MAX:
             return []
         _, oldest = self._rounds.popitem(last=False)
@@ -152,7 +155,7 @@ class Attesting:
         mine = attest(statement, self._signer, time=now, relayed=self.carried())
         current.statement, current.digest = statement, statement.digest
         current.signatures[self._me] = mine
-        current.led_by = None if leader == self._me else leader
+        current.led_by = leader if leader == current.first != self._me else None
         current.leader = leader if len(current.peers) > DIRECT_MAX else None
         leads = current.leader == self._me
         current.until = now + (BUNDLED_BY_S if leads else SIGNED_BY_S)

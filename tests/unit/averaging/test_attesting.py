@@ -50,7 +50,8 @@ def keys(count: int) -> list[KeyPair]:
 def plan_of(peers: list[PeerId], *, round_: bytes = b"round") -> Plan:
     plain = make_plan([1] * len(peers), 16 * len(peers), chunk_numel=16)
     members = tuple(Member(peer, 1, 0.5) for peer in peers)
-    return replace(plain, round=hashed_key(round_), members=members, leaders=tuple(range(len(peers))))
+    leaders = tuple(sorted(range(len(peers)), key=lambda member: (member != 1, member)))
+    return replace(plain, round=hashed_key(round_), members=members, leaders=leaders)
 
 
 def statement_about(plan: Plan, **change: Any) -> Statement:
@@ -434,6 +435,10 @@ def test_what_helpers_sign_says_nothing_of_the_leader_and_what_others_sign_nothi
     desk.statement = statement_about(desk.plan)
     desk.hear(desk.machine.expect(desk.plan))
     assert split_by(desk, *((1, 2, 3) if helps else (3, 4))) is None
+
+
+def test_a_successor_is_not_named_for_what_its_predecessor_may_have_ordered() -> None:
+    assert split_by(Desk(5), 2, 3, 4, leader=2) is None
 
 
 def test_whoever_led_names_nobody() -> None:
