@@ -81,7 +81,7 @@ class _Guest:
 
     def overstays(self, now: float, chunks: int) -> bool:
         """Whether it has had its turn, and has not come for the state's so many chunks since."""
-        slow = now - self.came > CHUNK_S * self.chunks
+        slow = now - self.came > CHUNK_S * (self.chunks + 1)  # the offer takes its time as well
         return now >= self.turn_ends and (slow or self.chunks > TIMES_MAX * chunks)
 
 
@@ -176,10 +176,11 @@ class StateDonor:
         most = STRANGERS_MAX if self._members else GUESTS_MAX
         if len(self._guests) < GUESTS_MAX and (guest in self._members or len(strangers) < most):
             return []
+        early = strangers[STRANGERS_MAX:] if guest in self._members else []  # they came before anybody was known
         for peer in strangers:
             known = self._guests[peer]
             file = self._files.get(known.digest)
-            if known.overstays(now, 0 if file is None else len(file.chunks)):
+            if peer in early or known.overstays(now, 0 if file is None else len(file.chunks)):
                 self._trace.mark("state.donor.overstayed")
                 del self._guests[peer]
                 return [Send(peer, StateDenied(known.digest, TURN_S))]

@@ -457,6 +457,36 @@ def test_a_stranger_that_comes_for_the_same_again_and_again_makes_way_and_is_tol
     assert (offer.to, type(offer.message)) == (peer(3), StateOffer)
 
 
+def test_whoever_comes_again_after_its_turn_is_not_sent_away_before_it_can_have_asked() -> None:
+    door = Door(30)
+    door.donor.met([peer(99)])
+    for stranger in (1, 2):
+        assert door.opens(stranger, 0.0)
+        assert door.gives(stranger, 0.0)
+        assert door.gives(stranger, 0.1)
+        door.donor.handle(Received(peer(stranger), StateDone(door.file.digest)), 1.0)
+    again = TURN_S + 10.0
+    assert door.opens(1, again)
+    assert door.opens(2, again)
+    assert not door.opens(3, again + 0.1), "the offers are on their way"
+    assert door.gives(1, again + 0.2)
+    assert door.opens(3, again + CHUNK_S + 0.1), "number 2 has asked for nothing"
+    assert door.gives(1, again + CHUNK_S + 0.1)
+
+
+def test_a_member_waits_for_no_stranger_that_came_before_anybody_was_known() -> None:
+    door = Door(30)
+    for stranger in range(1, GUESTS_MAX + 1):
+        assert door.opens(stranger, 0.0)
+        assert door.gives(stranger, 0.0)
+        assert door.gives(stranger, 0.1)
+    assert not door.opens(99, 1.0)
+    door.donor.met([peer(99)])
+    assert door.opens(99, 1.1)
+    assert not door.opens(5, 1.2)
+    assert door.opens(1, 1.3), "a guest already: it is the last to go"
+
+
 def test_only_so_many_members_of_past_rounds_are_remembered() -> None:
     door = Door()
     door.donor.met(peer(number) for number in range(2 * MEMBERS_MAX))
