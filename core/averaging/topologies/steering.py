@@ -265,6 +265,8 @@ class Steering:
         if leadership.hopeless:
             self.over = "too few members are left"
             return []
+        if leadership.urges_me and now >= leadership.order_at:  # as the others, who look again with each order
+            outputs += self.complain(self._exchange.patience.urged(now, rank=leadership.rank))
         while leadership.changed(now):
             if leadership.settled:
                 outputs += self._exchange.assign(leadership.versions, leadership.reducers, leadership.live, now=now)

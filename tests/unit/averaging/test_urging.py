@@ -294,6 +294,30 @@ def test_whoever_has_told_a_leader_that_is_gone_what_it_lacks_tells_its_successo
     assert isinstance(ends(round_)[peers[4]], RoundFinished)
 
 
+def test_a_leader_that_lacks_means_of_most_when_it_is_to_ask_asks_when_it_is_few() -> None:
+    """As the others do, whom it tells again with each of its orders."""
+    round_ = Round(msgspec.structs.replace(PLAN, leaders=(0, 1, 2, 3, 4), round_timeout_s=60.0))
+    peers, chunks = round_.plan.peers, round_.plan.chunks
+    kept: list[Send[Any]] = []
+
+    def last(send: Send[Any], share: int) -> bool:
+        return isinstance(send.message, Mean) and (send.to, send.message.chunk) == (peers[0], chunks[share] - 1)
+
+    def delays(send: Send[Any], now: float) -> list[Send[Any]]:
+        if last(send, 2) and now < round_.began + 2.0:
+            kept.append(send)
+            return []
+        said = [*kept, send] if now > round_.began + 2.0 else [send]
+        kept[:] = [] if now > round_.began + 2.0 else kept
+        return said
+
+    corrupt(round_, 2, delays)
+    corrupt(round_, 3, lambda send, _: [] if last(send, 3) else [send])
+    round_.run()
+    assert all(isinstance(end, RoundFinished) for end in ends(round_).values())
+    assert round_.pump.now - round_.began < STALL_S
+
+
 def test_whoever_repeats_means_needs_no_parts_and_is_never_late() -> None:
     plan = msgspec.structs.replace(PLAN, lines=(Rates(100, 100),) * 5)
     exchange = Round(plan).machines[plan.peers[0]]._exchange
