@@ -93,7 +93,7 @@ class Overtime:
 
         Nothing can have been held against it by then.
         """
-        if self._hurried >> member & 1:
+        if self._hurried >> member & 1 and self._planned_s:
             return max(since, self._begins_at[member])
         usual_s = min(self._planned_s or math.inf, since - self._began_at)
         grace_s = GRACE_PLAN * usual_s + GRACE_STALL * self._stall_timeout_s

@@ -145,6 +145,12 @@ def test_who_is_still_is_urged_before_it_is_left_behind(planned_s: float, took_s
     assert after_s < STALL_S
 
 
+def test_whoever_is_hurried_is_urged_as_well_where_no_lines_are_known() -> None:
+    """As under a successor, who knows no planned time either."""
+    counted = Overtime(PLAN, planned_s=0.0, began_at=BEGAN_AT, hurried=0b10)
+    assert counted.urged_at(1, BEGAN_AT + 4.0) == counted.urged_at(2, BEGAN_AT + 4.0) < BEGAN_AT + 4.0 + STALL_S
+
+
 def test_each_is_urged_when_its_time_has_come_and_granted_time_once() -> None:
     urging = Urging(Overtime(PLAN, planned_s=PLANNED_S, began_at=BEGAN_AT, hurried=0b100))
     since = BEGAN_AT + PLANNED_S
