@@ -77,6 +77,8 @@ class Leadership:
     _waiting: Waiting = field(init=False)
     _urging: Urging = field(init=False)
     _complaints: Complaints = field(init=False)
+    _givers: list[int] = field(init=False)
+    """For each share, who has made its means or repeated them (bits)."""
 
     def __post_init__(self) -> None:
         members = len(self.plan.members)
@@ -88,6 +90,7 @@ class Leadership:
         self._urging = Urging(self.overtime)
         self.said = Testimony(self.plan, self._me, unheeded=self.unheeded)
         self._complaints = Complaints(self.plan, self._me)
+        self._givers = [1 << reducer for reducer in self.reducers]
 
     @property
     def salts(self) -> tuple[bytes, ...]:
@@ -234,11 +237,13 @@ class Leadership:
         if not self._all_have_said or len(set(self.said.opinions(self.live))) <= 1:
             return
         self.trace.mark("averaging.means_differ")
-        liars, shares = self.said.judge(self.live, self.reducers, pinned=self._pinned)
-        self.suspects |= bits_of({*liars, *(self.reducers[share] for share in shares)})
+        liars, shares = self.said.judge(self.live, self._givers, pinned=self._pinned)
+        self.suspects |= bits_of(liars)
         self.exclude(liars)
         for share in shares:
-            self._move(share, [m for m in self.members() if m != self.reducers[share]], anew=True)
+            self.suspects |= self._givers[share]
+            others = [m for m in self.members() if m != self.reducers[share]]
+            self._move(share, [m for m in others if not self._givers[share] >> m & 1] or others, anew=True)
 
     def complain(self, member: int, share: int, version: int) -> None:
         """`member` gets no means of this version of the share: somebody else must give them.
@@ -284,6 +289,7 @@ class Leadership:
         self._complaints.answered(share)
         self._blamed[old] += 1
         self.reducers[share] = min(among or [old], key=lambda m: self._reluctance(m, share))
+        self._givers[share] = 1 << self.reducers[share] | (0 if anew else self._givers[share])
         self._number += 1
         if anew:
             self.versions[share] = max(self.versions[share] + 1, self.rank << RANK_SHIFT)
@@ -355,6 +361,7 @@ class Leadership:
             if version > self.versions[share] and self.plan.chunks[share]:
                 self.versions[share] = version
                 self.reducers[share] = reducer
+                self._givers[share] = 1 << reducer
                 self._begin_anew()
                 self._number += 1
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 from functools import reduce
-from operator import or_
+from operator import and_, or_
 
 from core.averaging.messages import Status
 from core.averaging.plan import Plan
@@ -85,10 +85,11 @@ class Testimony:
         said = [m for m in self._seals if live & self.receivers & 1 << m]
         return [self._seals[m] for m in sorted(said, key=lambda m: (m != self._me, m))]
 
-    def judge(self, live: int, reducers: Sequence[int], *, pinned: bool) -> tuple[list[int], list[int]]:
+    def judge(self, live: int, givers: Sequence[int], *, pinned: bool) -> tuple[list[int], list[int]]:
         """All have spoken, and not all say the same: who is to be excluded, and which shares are to be made anew.
 
-        A share of which a few hold another mean has a reducer that lied, or is lied about.  It goes to another reducer;
+        A share of which a few hold another mean has a reducer that lied, or is lied about, or one that repeated its
+        means (`givers`: for each share, the bits of all of these).  It goes to another reducer;
         who is alone with its word again is excluded, as is who would have several reducers lie to it, who is not
         heeded, or who differs where an earlier leader can have committed (`pinned`).
         """
@@ -98,7 +99,9 @@ class Testimony:
         shown = [
             m
             for m, shares in apart.items()
-            if pinned or self._apart >> m & 1 or len({reducers[share] for share in shares}) != 1
+            if pinned
+            or self._apart >> m & 1
+            or not reduce(and_, (givers[share] for share in shares), -1 if shares else 0)
         ]
         liars = [m for m in apart if m in shown or self._unheeded >> m & 1]
         self._apart |= bits_of(apart)
@@ -106,7 +109,7 @@ class Testimony:
         if 2 * len(apart) < receivers or (2 * len(apart) == receivers and self._me not in apart):
             self.differed |= bits_of(apart) & ~self._unheeded
         for m, shares in apart.items():  # who is not heeded is out, and may have been lied to all the same
-            self._doubted[m] = 0 if m in shown else bits_of({reducers[share] for share in shares})
+            self._doubted[m] = 0 if m in shown else reduce(or_, (givers[share] for share in shares))
         return liars, sorted({share for m, shares in apart.items() if m not in liars for share in shares})
 
     @property

@@ -373,7 +373,7 @@ def test_a_slanderer_among_two_who_need_the_mean_is_remembered_by_the_one_that_l
     members = tuple(msgspec.structs.replace(m, receives=i != 2) for i, m in enumerate(plan.members))
     plan = msgspec.structs.replace(plan, members=members)
     said = opinions(plan, m0=(b"a", b"b", b"c"), m1=(b"a", b"b", b"x"))
-    liars, anew = said.judge(0b111, range(3), pinned=False)
+    liars, anew = said.judge(0b111, [1 << m for m in range(3)], pinned=False)
     assert (liars, anew) == ([], [2])
     assert said.differed == 0b10
 
@@ -382,7 +382,7 @@ def test_a_reducer_of_which_one_that_is_not_heeded_speaks_is_doubted_all_the_sam
     plan = make_plan([3, 4, 5, 6], 64)
     same = (b"a", b"b", b"c", b"d")
     said = opinions(plan, m0=same, m1=(b"a", b"b", b"c", b"x"), m2=same, m3=same)
-    liars, anew = said.judge(0b1111, range(4), pinned=False)
+    liars, anew = said.judge(0b1111, [1 << m for m in range(4)], pinned=False)
     assert (liars, anew) == ([1], []), "excluded, and nothing is made anew"
     assert said.doubtful == 0b1000
     assert said.differed == 0
@@ -394,7 +394,7 @@ def told_apart(*words: bytes) -> int:
     same = (b"a",) * (len(words) - 1)
     said = opinions(plan, **{f"m{m}": (*same, word) for m, word in enumerate(words)})
     said._unheeded = 0
-    said.judge((1 << len(words)) - 1, range(len(words)), pinned=False)
+    said.judge((1 << len(words)) - 1, [1 << m for m in range(len(words))], pinned=False)
     return said.differed
 
 

@@ -324,6 +324,26 @@ def test_a_leader_that_lacks_means_of_most_when_it_is_to_ask_asks_when_it_is_few
     assert round_.pump.now - round_.began < STALL_S
 
 
+def test_a_reducer_that_lied_is_not_free_of_blame_because_another_repeats_the_rest() -> None:
+    """It gives one member other means, but for the last, for which that one has to ask elsewhere."""
+    round_ = Round(msgspec.structs.replace(PLAN, leaders=(0, 1, 2, 3, 4), round_timeout_s=60.0))
+    peers, last = round_.plan.peers, round_.plan.chunks[3] - 1
+
+    def lies(send: Send[Any], _: float) -> list[Send[Any]]:
+        word = send.message
+        if not isinstance(word, Mean) or send.to != peers[4] or word.version:
+            return [send]
+        other = msgspec.structs.replace(word, payload=memoryview(bytes(word.payload.nbytes)))
+        return [] if word.chunk == last else [Send(send.to, other)]
+
+    corrupt(round_, 3, lies)
+    round_.run()
+    end = ends(round_)[peers[0]]
+    assert isinstance(end, RoundFinished)
+    assert peers[3] in end.outcome.seen.doubtful
+    assert end.outcome.makers[3] != 3, "nor does it make them again"
+
+
 def test_whoever_repeats_means_needs_no_parts_and_is_never_late() -> None:
     plan = msgspec.structs.replace(PLAN, lines=(Rates(100, 100),) * 5)
     exchange = Round(plan).machines[plan.peers[0]]._exchange
