@@ -1,5 +1,6 @@
 """A progress bar in the terminal."""
 
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -7,6 +8,8 @@ from typing import TextIO
 
 CHARACTERS = 30
 EVERY_S = 0.2
+COLUMNS = 80
+"""Of a terminal that does not say how wide it is."""
 
 
 class Bar:
@@ -21,7 +24,8 @@ class Bar:
         self, *, json: bool = False, stream: TextIO | None = None, clock: Callable[[], float] = time.perf_counter
     ) -> None:
         self._stream = sys.stderr if stream is None else stream
-        self._visible = self._stream.isatty() and not (json and sys.stdout.isatty())
+        shown = self._stream is not None and self._stream.isatty()  # Python has no stderr where it was closed
+        self._visible = shown and not (json and sys.stdout is not None and sys.stdout.isatty())
         self._clock = clock
         self._drawn_at = -EVERY_S
         self._what = ""
@@ -47,7 +51,7 @@ class Bar:
         self._drawn_at = now
         full = round(CHARACTERS * min(max(share, 0.0), 1.0))
         words = f"[{'#' * full}{'.' * (CHARACTERS - full)}] {text}{self._left(share, now)}"
-        self._stream.write(f"\r\x1b[K{words}")
+        self._stream.write(f"\r\x1b[K{words[: self._columns() - 1]}")
         self._stream.flush()
 
     def clear(self) -> None:
@@ -56,6 +60,13 @@ class Bar:
             self._stream.write("\r\x1b[K")
             self._stream.flush()
             self._drawn_at = self._clock() - EVERY_S
+
+    def _columns(self) -> int:
+        """How much fits into a line: one that is broken in two cannot be drawn over."""
+        try:
+            return os.get_terminal_size(self._stream.fileno()).columns or COLUMNS
+        except OSError:
+            return COLUMNS
 
     def _left(self, share: float, now: float) -> str:
         done = share - self._began_share

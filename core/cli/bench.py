@@ -120,7 +120,8 @@ def _measuring(target: str) -> Callable[[argparse.Namespace], int]:
         try:
             return command(args)
         except KeyboardInterrupt:
-            print(STOPPED, file=sys.stderr, flush=True)
+            if sys.stderr is not None:  # else the words would go to stdout
+                print(STOPPED, file=sys.stderr, flush=True)
             raise
         finally:
             signal.signal(signal.SIGTERM, before)

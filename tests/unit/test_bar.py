@@ -1,4 +1,5 @@
 import io
+import os
 
 import pytest
 
@@ -53,3 +54,18 @@ def test_there_is_none_where_nobody_sees_it(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("sys.stdout", io.StringIO())
     Bar(json=True, stream=terminal).show(0.5, "stores")
     assert terminal.getvalue()
+
+
+def test_there_is_none_where_stderr_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stderr", None)
+    bar = Bar()
+    bar.show(0.5, "stores")
+    bar.clear()
+
+
+def test_it_is_no_longer_than_a_line_of_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Terminal, "fileno", lambda _: 2)
+    monkeypatch.setattr("os.get_terminal_size", lambda _: os.terminal_size((40, 24)))
+    terminal = Terminal()
+    Bar(stream=terminal).show(0.5, "measuring hivemind, which takes minutes")
+    assert len(terminal.getvalue().removeprefix("\r\x1b[K")) == 39
