@@ -1,5 +1,6 @@
 """What is averaged beside ours: hivemind and torch.distributed's gloo on loopback, hivemind on lines of their own."""
 
+import os
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,8 @@ def check(python: Path, scripts: Path, *, on_lines: bool) -> None:
     for path in (python, *(scripts / name for name in (ON_LINES if on_lines else ON_LOOPBACK))):
         if not path.is_file():
             raise BadInput(f"There is no {path}.", hint="Write where it is, or leave out that hivemind is measured.")
+    if not os.access(python, os.X_OK):
+        raise BadInput(f"{python} cannot be run.", hint="Name the Python in which hivemind is installed.")
 
 
 async def hivemind(python: Path, scripts: Path, *, peers: int, numel: int, codec: str, rounds: int) -> dict[str, Any]:

@@ -24,19 +24,22 @@ async def figures_of(python: Path, script: Path, arguments: Sequence[str], *, li
         limit_s: It and its children are killed after so long.
 
     Raises:
-        BadInput: there is no such Python or script.
+        BadInput: there is no such Python or script, or the system cannot run it.
         Problem: the script failed or takes too long.
     """
     _check(python, script)
-    process = await asyncio.create_subprocess_exec(
-        str(python),
-        script.name,
-        *arguments,
-        cwd=script.parent,
-        stdout=asyncio.subprocess.PIPE,
-        start_new_session=True,
-        creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
-    )
+    try:
+        process = await asyncio.create_subprocess_exec(
+            str(python),
+            script.name,
+            *arguments,
+            cwd=script.parent,
+            stdout=asyncio.subprocess.PIPE,
+            start_new_session=True,
+            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+        )
+    except OSError as error:  # not executable, of another kind of computer, its interpreter gone
+        raise BadInput(f"{python} cannot be run: {error.strerror}.") from error
     try:
         async with asyncio.timeout(limit_s):
             out, _ = await process.communicate()

@@ -1,5 +1,7 @@
 """What `potluck bench averaging` refuses before it measures anything."""
 
+import os
+
 import pytest
 
 from core.base.problems import BadInput
@@ -41,8 +43,16 @@ def test_what_measures_hivemind_must_be_there(tmp_path, fleet, scripts):
     for name in ("python", *scripts):
         with pytest.raises(BadInput, match=name):
             check(*words)
-        (tmp_path / name).touch()
+        (tmp_path / name).touch(0o755)
     check(*words)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows goes by a file's name")
+def test_a_python_that_cannot_be_run_is_refused(tmp_path):
+    for name in ("python", "bench_allreduce.py", "bench_gloo.py"):
+        (tmp_path / name).touch(0o644)
+    with pytest.raises(BadInput, match="cannot be run"):
+        check("--hivemind", str(tmp_path / "python"), "--peers-scripts", str(tmp_path))
 
 
 def test_a_fleet_is_refused_before_anything_is_measured(monkeypatch):

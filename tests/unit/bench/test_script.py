@@ -37,6 +37,14 @@ def test_a_script_that_is_not_there_is_told(tmp_path):
         asyncio.run(figures_of(Path(sys.executable), tmp_path / "none.py", [], limit_s=1.0))
 
 
+def test_a_python_that_cannot_be_run_is_told(tmp_path):
+    (tmp_path / "python").write_bytes(b"\x7fELF")
+    (tmp_path / "python").chmod(0o755)
+    (tmp_path / "measure.py").touch()
+    with pytest.raises(BadInput, match="cannot be run"):
+        asyncio.run(figures_of(tmp_path / "python", tmp_path / "measure.py", [], limit_s=1.0))
+
+
 @pytest.mark.parametrize(
     ("spread", "median"), [({"med": 2, "min": 1, "max": 3}, 2.0), (None, None), ({}, None), (3, 3.0)]
 )
