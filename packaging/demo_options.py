@@ -44,6 +44,6 @@ def read_demo_options(words: list[str]) -> argparse.Namespace:
         text_folder(options.text)
         if options.home is not None:
             make_directory(options.home.expanduser().absolute())
-    except Problem as problem:
+    except (Problem, RuntimeError) as problem:  # a RuntimeError: there is no such person as in ~name
         raise SetupProblem(f"{problem} Nothing was installed or started.") from problem
     return options

@@ -329,6 +329,8 @@ def bare(checkout: Path, *words: str) -> "subprocess.CompletedProcess[str]":
         ("--headless --torch cpu", "--torch"),
         ("--text nowhere", "There is no folder"),
         ("--home pyproject.toml", "pyproject.toml"),
+        ("--home ~nobody-of-that-name/potluck", "home directory"),
+        ("--text ~nobody-of-that-name/text", "home directory"),
     ],
 )
 def test_a_wrong_option_is_refused_before_anything_is_installed(checkout, words, said):
