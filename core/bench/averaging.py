@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from core.api.numbers import amount
+from core.averaging.codecs import ADAPTIVE
 from core.bar import Bar
 from core.base.problems import BadInput, Problem
 from core.bench import averaging_rivals as rivals
@@ -171,7 +172,12 @@ def check(args: argparse.Namespace) -> None:
         BadInput: says what is wrong.
     """
     if args.fleet is not None:
-        fleet_of(args.fleet)
+        fleet = fleet_of(args.fleet)
+        if args.codec == ADAPTIVE and any(computer.helps for computer in fleet):
+            raise BadInput(
+                "With adaptive nobody can help: it goes by the sizes of tensors, which helpers do not know.",
+                hint="Choose another codec, or a fleet without helpers (a).",
+            )
         if args.peers is not None:
             raise BadInput("A fleet says how many peers there are.", hint="Leave --peers or --fleet out.")
     elif args.warm is not None:

@@ -19,6 +19,7 @@ def check(*words: str) -> None:
         ("--fleet 40x2", "describes no computers"),
         ("--fleet=", "describes no computers"),
         ("--fleet pair --peers 4", "how many peers there are"),
+        ("--fleet 40*3,40a --codec adaptive", "nobody can help"),
         ("--warm 3", "for fleets"),
         ("--warm 0", "for fleets"),
         ("--hivemind python", "--hivemind and --peers-scripts"),
@@ -30,7 +31,9 @@ def test_what_cannot_be_measured_is_told(words, problem):
         check(*words.split())
 
 
-@pytest.mark.parametrize("words", ["", "--peers 8", "--fleet pair", "--fleet pair --warm 0"])
+@pytest.mark.parametrize(
+    "words", ["", "--peers 8", "--fleet pair", "--fleet pair --warm 0", "--fleet 40*3,40c --codec adaptive"]
+)
 def test_what_can_be_measured_is_let_through(words):
     check(*words.split())
 
