@@ -206,10 +206,11 @@ async def _beside(report: Report, args: argparse.Namespace, python: Path, script
         )
         ratios = {"hivemind": round(ours["seconds"] / found["best_s"], 3)}
         return msgspec.structs.replace(report, hivemind=found, ratios=ratios)
+    # Gloo takes seconds, hivemind minutes: where gloo is missing, that is said before them.
+    gloo = await rivals.gloo(python, scripts, peers=report.peers, numel=report.numel)
     found = await rivals.hivemind(
         python, scripts, peers=report.peers, numel=report.numel, codec=report.codec, rounds=args.rounds
     )
-    gloo = await rivals.gloo(python, scripts, peers=report.peers, numel=report.numel)
     theirs = {
         "hivemind": (ours["seconds"], rivals.median_of(found.get("allreduce_s"))),
         "hivemind_cpu": (ours["cpu_s"], rivals.median_of(found.get("cpu_s_round"))),

@@ -102,3 +102,17 @@ def test_hivemind_is_told_fleets_in_full(monkeypatch, fleet, tmp_path):
     beside = asyncio.run(averaging._beside(ours, words, tmp_path, tmp_path))
     assert beside["ratios"] == {"hivemind": 0.5}
     assert told == [{"pair": "40*2"}.get(fleet, fleet)]
+
+
+def test_where_gloo_fails_no_minutes_are_spent_on_hivemind(monkeypatch, tmp_path):
+    async def gloo(*_, **__):
+        raise Problem("There is no gloo.")
+
+    monkeypatch.setattr(averaging.rivals, "gloo", gloo)
+    monkeypatch.setattr(averaging.rivals, "hivemind", None)
+    spread = Spread(1.0, 1.0, 1.0)
+    ours = SimpleNamespace(seconds=spread, cpu_s=spread, peers=2, numel=10, codec="raw")
+    words = args(hivemind=tmp_path, peers_scripts=tmp_path)
+    words.fleet = None
+    with pytest.raises(Problem, match="no gloo"):
+        asyncio.run(averaging._beside(ours, words, tmp_path, tmp_path))
