@@ -300,7 +300,10 @@ class Host:
         try:
             async with group:
                 entered.set_result(None)
-                await self._stop
+                try:
+                    await self._stop
+                finally:  # a mistake in a call ends us too: the machine hears nothing while the other calls end
+                    self._runner.close()
                 for call in self._calls:
                     call.cancel()
         finally:

@@ -5,6 +5,7 @@ import socket
 import sys
 from collections.abc import Callable, Coroutine
 from functools import wraps
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -438,3 +439,30 @@ async def test_a_renewed_pass_is_used_for_new_links():
         assert [link.username for link in ben.host.stats.links] == ["anna2"]
         anna.say(ben, Ask("hello"))
         await anna.book.until(lambda book: any(isinstance(m, Answer) for _, m in book.heard))
+
+
+@in_loop
+async def test_the_machine_hears_nothing_while_a_mistake_ends_the_host():
+    heard: list[object] = []
+
+    async def mistaken() -> None:
+        raise ValueError("a mistake of ours")
+
+    async def slow(anna: Peer) -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            await asyncio.sleep(0.01)
+            anna.host._runner._machine = SimpleNamespace(
+                deadline=None, handle=lambda event, _: heard.append(event) or []
+            )
+            anna.host.deliver("too late")
+
+    anna = Peer("anna")
+    await anna.host.start(bind="127.0.0.1")
+    anna.host.spawn(slow(anna))
+    await asyncio.sleep(0)
+    anna.host.spawn(mistaken())
+    with pytest.raises(ExceptionGroup):
+        await anna.host.run()
+    assert heard == []
