@@ -6,6 +6,7 @@ Standard library only.
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import subprocess
 import sys
@@ -72,10 +73,18 @@ class Steps:
             self._said_at = self._clock()
             line = f"[{self._said_at - self._begin:5.0f} s] {text}"
             if self._live and not end:  # a line that is broken in two cannot be overwritten
-                line = line[: max(20, shutil.get_terminal_size().columns - 1)]
+                line = line[: max(20, _columns() - 1)]
             head = "\r\x1b[K" if self._live else ""
             sys.stderr.write(f"{head}{line}{end}")
             sys.stderr.flush()
+
+
+def _columns() -> int:
+    """How wide the terminal is that the steps are shown on; stdout may be another one, or none."""
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns
+    except (OSError, ValueError):
+        return shutil.get_terminal_size().columns
 
 
 class Progress:

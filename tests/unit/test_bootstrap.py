@@ -217,6 +217,15 @@ def on_a_terminal(monkeypatch, columns: int = 80) -> io.StringIO:
     return stream
 
 
+@pytest.mark.parametrize(("columns", "shown"), [(30, 29), (60, 59)])
+def test_the_terminal_of_stderr_counts_wherever_stdout_goes(parts, monkeypatch, columns, shown):
+    stream = on_a_terminal(monkeypatch)
+    stream.fileno = lambda: 2
+    monkeypatch.setattr(os, "get_terminal_size", lambda _: os.terminal_size((columns, 24)))
+    parts.steps.Steps().passing("x" * 200)
+    assert len(stream.getvalue().removeprefix("\r\x1b[K")) == shown
+
+
 def test_progress_on_a_terminal_is_overwritten(parts, monkeypatch):
     stream = on_a_terminal(monkeypatch, columns=40)
     clock = itertools.count().__next__
