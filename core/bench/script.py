@@ -1,8 +1,12 @@
 """Runs a script that measures a rival, with a Python in which that rival is installed."""
 
 import asyncio
+import os
+import signal
 import subprocess
+import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -65,8 +69,11 @@ def _last_object(out: bytes, name: str) -> dict[str, Any]:
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """End it and what it has started, even what is stopped."""
+    """End it and what it has started, even what is stopped, and what a script that has failed leaves running."""
     if process.returncode is not None:
+        if sys.platform != "win32":
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)  # its session: nothing else ends it, no Ctrl-C reaches it
         return
     try:
         family = psutil.Process(process.pid).children(recursive=True)

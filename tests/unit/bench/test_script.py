@@ -2,8 +2,10 @@
 
 import asyncio
 import sys
+import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from core.base.problems import BadInput, Problem
@@ -30,6 +32,29 @@ def test_a_script_that_prints_nothing_is_told(tmp_path):
 def test_a_script_that_hangs_is_ended(tmp_path):
     with pytest.raises(Problem, match="too long"):
         figures(tmp_path, "import time\ntime.sleep(600)", limit_s=0.5)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no groups of processes to end")
+def test_a_script_that_fails_leaves_nothing_running(tmp_path):
+    code = """
+import subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], stdout=subprocess.DEVNULL)
+open("child", "w").write(str(child.pid))
+raise SystemExit("failed")
+"""
+    with pytest.raises(Problem, match="printed no figures"):
+        figures(tmp_path, code)
+    child = int((tmp_path / "child").read_text())
+    for _ in range(1000):
+        try:
+            if psutil.Process(child).status() == psutil.STATUS_ZOMBIE:
+                break
+        except psutil.NoSuchProcess:
+            break
+        time.sleep(0.02)
+    else:
+        psutil.Process(child).kill()
+        pytest.fail("its child is still there")
 
 
 def test_a_script_that_is_not_there_is_told(tmp_path):
