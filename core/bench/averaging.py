@@ -280,10 +280,11 @@ def _sentences(report: Report) -> str:
     same = "the same bits everywhere" if report.identical else "NOT the same everywhere"
     lines = [
         f"{report.peers} peers averaged {amount(report.numel)} numbers as {report.codec}, {report.rounds} times:",
-        f"  {seconds.median:.3f} s a round ({seconds.least:.3f} to {seconds.most:.3f}),",
-        f"  {search.median:.3f} s to find its group, {cpu.median:.2f} CPU seconds,",
-        f"  {report.wire_bytes / 1e6:.0f} MB sent, relative error {report.relative_error:.1e}, {same},",
-        f"  {report.truncated_rounds} truncated, {report.failed_rounds} failed.",
+        f"  {seconds.median:.3f} s a round, median ({seconds.least:.3f} to {seconds.most:.3f}),",
+        f"  {search.median:.3f} s before it to find the group;",
+        f"  all peers together, each round: {cpu.median:.2f} CPU seconds, {report.wire_bytes / 1e6:.1f} MB sent;",
+        f"  relative error {report.relative_error:.1e} at most, {same};",
+        f"  {report.truncated_rounds} rounds lacked a part of somebody's numbers, {report.failed_rounds} failed.",
     ]
     if report.limits is not None:
         lines.append("  " + report.limits.sentence)

@@ -41,8 +41,9 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
         if self.bound_s < TELLING_S:
             return f"The lines would need {self.bound_s:.3f} s: too little to say anything about them."
         return (
-            f"{self.over_tcp:.2f} times what plain TCP takes for the same plan ({self.tcp_s:.2f} s), "
-            f"{self.over_bound:.2f} times the bound ({self.bound_s:.2f} s; the plan's own {self.planned_s:.2f} s)."
+            f"{self.over_tcp:.2f} times what plain TCP takes for as many bytes between the same peers, all at once "
+            f"and in no order ({self.tcp_s:.2f} s), {self.over_bound:.2f} times what the best plan would take if "
+            f"nothing but the lines cost time ({self.bound_s:.2f} s; the plan that was used: {self.planned_s:.2f} s)."
         )
 
 

@@ -12,6 +12,8 @@ CODECS = ("raw", "fp16", "bf16", "u8", "b8", "q4", "adaptive")
 """Those of core.averaging.codecs, which would take as long to import as most commands take in all."""
 
 
+ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+"""A polite request to end, and that the terminal is gone, as when a connection breaks."""
 STOPPED = "Stopped before the measurement was finished; what it had started has ended."
 
 
@@ -20,9 +22,15 @@ def add(commands: Commands) -> None:
     bench = commands.add_parser("bench", help="measure how fast the parts are on this computer")
     parts = bench.add_subparsers(title="parts", metavar="PART", required=True)
 
-    averaging = parts.add_parser("averaging", help="rounds of butterfly all-reduce over real connections")
+    averaging = parts.add_parser(
+        "averaging",
+        help="rounds of butterfly all-reduce over real connections",
+        description="Peers, each a process of its own, average a vector of random numbers, round after round, over "
+        "real and encrypted connections. Prints how long a round takes from when its group is found until the last "
+        "peer has the mean, and what it costs. Ends with 1 if a round failed, lacked a part, or left peers other bits.",
+    )
     add_json(averaging)
-    averaging.add_argument("--peers", type=whole(2, 64), metavar="N", help="default: 4; not with a fleet")
+    averaging.add_argument("--peers", type=whole(2, 64), metavar="N", help="how many (default: 4; not with a fleet)")
     averaging.add_argument(
         "--numel",
         type=whole(1, 10**9),
@@ -31,12 +39,13 @@ def add(commands: Commands) -> None:
         help="numbers to average (default: 10 million)",
     )
     averaging.add_argument("--codec", choices=CODECS, default="raw", help="how numbers travel (default: raw)")
-    averaging.add_argument("--rounds", type=whole(1, 100_000), default=5, metavar="N", help="default: 5")
+    averaging.add_argument("--rounds", type=whole(1, 100_000), default=5, metavar="N", help="that count (default: 5)")
     averaging.add_argument(
         "--fleet",
         metavar="FLEET",
-        help="give each peer a line of its own (Linux, root): hetero8, homog8, home8 and others, or "
-        "DOWN/UP[a|c][*COUNT] in Mbit/s, a for a helper, c for a client, such as 100/40*2,20/5c",
+        help="give each peer a line of its own (Linux, root): hetero8, hetero8+1aux, hetero8+2aux, hetero8-3client, "
+        "homog8, homog8+1aux, home8, pair, onefast, fibre4, hetero16, or DOWN/UP[a|c][*COUNT] in Mbit/s, a for a "
+        "helper, c for a client that reduces nothing, such as 100/40*2,20/5c",
     )
     averaging.add_argument(
         "--warm",
@@ -44,8 +53,14 @@ def add(commands: Commands) -> None:
         metavar="N",
         help="rounds on a fleet before those that count (default: 8)",
     )
-    averaging.add_argument("--hivemind", metavar="PYTHON", help="measure hivemind and gloo too, with this Python")
-    averaging.add_argument("--peers-scripts", metavar="DIR", help="the folder of the scripts that measure them")
+    averaging.add_argument(
+        "--hivemind", metavar="PYTHON", help="measure hivemind and gloo too, with this Python, where they are installed"
+    )
+    averaging.add_argument(
+        "--peers-scripts",
+        metavar="DIR",
+        help="the folder of bench_allreduce.py, bench_gloo.py and bench_netns.py, which measure them",
+    )
     averaging.set_defaults(run=_measuring("core.bench.averaging:run"))
 
     overlap = parts.add_parser("overlap", help="averaging beside computing, and after it, by real engines")
@@ -112,11 +127,12 @@ def _as_ctrl_c(number: int, frame: FrameType | None) -> None:
 
 
 def _measuring(target: str) -> Callable[[argparse.Namespace], int]:
-    """A command that Ctrl-C ends with all that it has started, and so does a polite request to end (SIGTERM)."""
+    """A command that Ctrl-C ends with all that it has started, and so do `ENDING`."""
     command = calling(target)
 
     def run(args: argparse.Namespace) -> int:
-        before = signal.signal(signal.SIGTERM, _as_ctrl_c)
+        heeded = [number for number in ENDING if signal.getsignal(number) is not signal.SIG_IGN]  # nohup ignores one
+        before = {number: signal.signal(number, _as_ctrl_c) for number in heeded}
         try:
             return command(args)
         except KeyboardInterrupt:
@@ -124,6 +140,7 @@ def _measuring(target: str) -> Callable[[argparse.Namespace], int]:
                 print(STOPPED, file=sys.stderr, flush=True)
             raise
         finally:
-            signal.signal(signal.SIGTERM, before)
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
     return run

@@ -50,10 +50,11 @@ def fleet_report(summary: dict[str, Any]) -> str:
         f"{amount(summary['fleets'])} fleets, {amount(summary['messages'])} messages, {summary['wall_s']:.0f} s.",
         (
             f"A round takes {ratio['median']:.3f} times what its lines allow (median), {ratio['p95']:.3f} (p95), "
-            f"{ratio['max']:.3f} (most); {summary['within_target']} are within {summary['target']}."
+            f"{ratio['max']:.3f} (most); {summary['within_target']} are within {summary['target']}. The slowest:"
         ),
         *(
-            f"  seed {v['seed']}: {v['members']} members, {v['round_s']} s where {v['bound_s']} s are the bound"
+            f"  seed {v['seed']}: {v['members']} members, {v['round_s']} s where {v['bound_s']} s are the bound: "
+            f"{v['ratio']:.3f} times{', which is TOO MUCH' if v['ratio'] > summary['target'] else ''}"
             for v in summary["worst"]
         ),
     ]

@@ -202,6 +202,22 @@ def test_a_measurement_in_the_background_of_a_script_can_be_asked_to_end(monkeyp
     assert main(["bench", "averaging"]) == 130
 
 
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="Windows has no such signal.")
+@pytest.mark.parametrize("ignored", [False, True])
+def test_a_measurement_ends_with_its_terminal_unless_it_was_started_to_go_on_without(monkeypatch, ctrl_c, *, ignored):
+    def hang_up(_args: argparse.Namespace) -> int:
+        signal.raise_signal(signal.SIGHUP)
+        return 7
+
+    monkeypatch.setattr(importlib, "import_module", lambda _name: types.SimpleNamespace(run=hang_up))
+    ctrl_c(signal.default_int_handler)
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN if ignored else signal.SIG_DFL)
+    try:
+        assert main(["bench", "averaging"]) == (7 if ignored else 130)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
 def ask_to_end(_args: argparse.Namespace) -> int:
     signal.raise_signal(signal.SIGTERM)
     return 0
