@@ -31,7 +31,7 @@ def read_demo_options(words: list[str]) -> argparse.Namespace:
     from core.base.problems import Problem  # noqa: PLC0415 - of this checkout, wherever the person stands
     from core.cli.collaborate import add_demo_options  # noqa: PLC0415
     from core.cli.options import text_folder  # noqa: PLC0415
-    from core.durable import make_directory  # noqa: PLC0415
+    from core.system.atomic_files import make_directory  # noqa: PLC0415
 
     parser = _Parser(
         prog=PROGRAM,

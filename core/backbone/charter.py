@@ -17,7 +17,7 @@ from core.base.content import digest
 from core.base.manifest import Manifest, read_manifest, sign_manifest
 from core.base.problems import BadInput, Damaged, Problem
 from core.base.signing import SEED_BYTES, Ed25519Verifier, KeyPair
-from core.durable import make_directory, write_atomic
+from core.system.atomic_files import make_directory, write_atomic
 
 MANIFEST = "manifest.json"
 AUTHORITY = "authority.key"

@@ -17,9 +17,9 @@ from core.base.content import digest
 from core.base.manifest import MANIFEST_BYTES_MAX, Manifest, read_manifest
 from core.base.problems import NotTrusted, Problem, RemoteProblem
 from core.base.signing import Ed25519Verifier, KeyPair
-from core.durable import write_atomic
 from core.net.passes import USERNAME_BYTES_MAX, pass_request, verify_authority
 from core.net.tls import NO_CHECK_TIME
+from core.system.atomic_files import write_atomic
 
 BLOB_BYTES_MAX = 256 * 1024 * 1024
 TIMEOUT_S = 20.0

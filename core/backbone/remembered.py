@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from core.base.problems import Problem
 from core.dht.messages import Contact
-from core.durable import read_bounded, set_aside, write_atomic
+from core.system.atomic_files import read_bounded, set_aside, write_atomic
 
 CONTACTS_MAX = 64
 BYTES_MAX = 64 * 1024

@@ -23,10 +23,7 @@ from core.base.signing import SEED_BYTES, Ed25519Verifier, KeyPair
 from core.base.wire import MessageCodec
 from core.dht.events import Learned
 from core.dht.messages import DHT_MESSAGES
-from core.durable import read_bounded, set_aside, write_atomic
-from core.leash import hold_leash, stop_on_signals
 from core.ledger.receipts import ReceiptLog
-from core.lock import held
 from core.nat.events import ReachChanged
 from core.nat.messages import NAT_MESSAGES
 from core.nat.relay import RelaySettings
@@ -40,6 +37,9 @@ from core.net.tls import server_context
 from core.swarm.messages import CATCH_UP_MESSAGES
 from core.swarm.participant import Participant, ParticipantSettings
 from core.swarm.rounds import Rounds
+from core.system.atomic_files import read_bounded, set_aside, write_atomic
+from core.system.file_lock import held
+from core.system.parent_watch import hold_leash, stop_on_signals
 from core.workers.state_files import DiskStateSink
 
 _LOG = logging.getLogger(__name__)

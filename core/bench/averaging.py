@@ -18,7 +18,6 @@ import msgspec
 
 from core.api.numbers import amount
 from core.averaging.codecs import ADAPTIVE
-from core.bar import Bar
 from core.base.problems import BadInput, Problem
 from core.bench import averaging_rivals as rivals
 from core.bench.children import Child, children, hear_all
@@ -27,6 +26,7 @@ from core.bench.limits import Limits, flown
 from core.bench.lines import Lines
 from core.bench.words import Done, Ended, Go, Listening, Meet, Met, Setup, Show
 from core.net.clock import Clock
+from core.system.progress_bar import Bar
 
 START_S = 180.0
 ROUND_S = 300.0

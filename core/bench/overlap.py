@@ -18,8 +18,8 @@ from core.backbone import charter as charters
 from core.backbone.charter import Charter
 from core.base.manifest import AveragingNumbers
 from core.bench.town import Step, Town, town
-from core.embedded import Embedded, EmbeddedOptions
-from core.paths import Home
+from core.engine.embedded import Embedded, EmbeddedOptions
+from core.storage.paths import Home
 
 CALIBRATION_EPOCHS = 2
 FLOAT_BYTES = 4

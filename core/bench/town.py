@@ -14,10 +14,10 @@ from core.api.snapshot import Activity, Snapshot
 from core.backbone.charter import Charter
 from core.base.problems import Problem
 from core.control.client import ControlClient, NotRunning
-from core.durable import make_directory
-from core.embedded import LOOPBACK, own_command
-from core.paths import Home
-from core.settings import Settings, save_settings
+from core.engine.embedded import LOOPBACK, own_command
+from core.storage.paths import Home
+from core.storage.settings import Settings, save_settings
+from core.system.atomic_files import make_directory
 
 START_S = 180.0
 STEP_S = 600.0

@@ -11,7 +11,7 @@ from core.cli.options import Commands, add_home, add_json
 from core.cli.say import say_json
 from core.cli.tables import leaderboard_text, notice_text, status_text
 from core.control.client import ControlClient
-from core.paths import Home
+from core.storage.paths import Home
 
 Command = Callable[[ControlClient, argparse.Namespace], Awaitable[None]]
 

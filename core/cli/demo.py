@@ -17,10 +17,10 @@ from core.cli.options import text_folder
 from core.cli.outcome import Done, Run, conclude, progress_of, say_done, say_line, together
 from core.cli.progress import LiveLine
 from core.control.client import ControlClient, NotRunning, read_engine_file
-from core.durable import make_directory
-from core.embedded import EmbeddedOptions, own_command
-from core.leash import stop_on_signals
-from core.paths import Home
+from core.engine.embedded import EmbeddedOptions, own_command
+from core.storage.paths import Home
+from core.system.atomic_files import make_directory
+from core.system.parent_watch import stop_on_signals
 from core.workers.worker import open_log
 
 EXIT_APART = 1

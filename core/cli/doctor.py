@@ -21,12 +21,12 @@ from core.cli.options import Commands, add_home, add_json
 from core.cli.say import say_json
 from core.cli.settings import ask_port
 from core.control.client import NotRunning
-from core.keys import SERVICE, Keyring, system_keyring
 from core.net.interfaces import own_hosts
 from core.net.listening import ANY, refusal
-from core.paths import Home
 from core.schedule.senses.network import Network, ask_program, sense_network
-from core.settings import load_settings
+from core.storage.identity import SERVICE, Keyring, system_keyring
+from core.storage.paths import Home
+from core.storage.settings import load_settings
 
 Level = Literal["fine", "note", "problem"]
 """A note: it works, but could be better, or this computer does not tell."""

@@ -16,8 +16,8 @@ from core.api.numbers import amount
 from core.api.snapshot import Activity, Snapshot
 from core.base.problems import WorkerProblem
 from core.control.client import ControlClient, NotRunning
-from core.embedded import EmbeddedOptions, volunteer_homes
-from core.paths import Home
+from core.engine.embedded import EmbeddedOptions, volunteer_homes
+from core.storage.paths import Home
 
 DIFFERENCE_MAX = 1e-5
 FINISH_TIMEOUT_S = 120.0

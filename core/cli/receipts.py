@@ -14,7 +14,7 @@ from core.base.signing import Ed25519Verifier
 from core.cli.say import say_json
 from core.ledger.credits import Credit, credits_of
 from core.ledger.receipts import read_receipts
-from core.paths import Home
+from core.storage.paths import Home
 
 
 def run(args: argparse.Namespace) -> int:

@@ -15,9 +15,9 @@ from core.cli.options import Commands, add_home, add_json
 from core.cli.quantities import read_choice, read_rate, read_volume, read_whole
 from core.cli.say import say_json
 from core.control.client import ControlClient, NotRunning
-from core.paths import Home
-from core.preferences import changed, view
-from core.settings import load_settings, save_settings
+from core.engine.preferences import changed, view
+from core.storage.paths import Home
+from core.storage.settings import load_settings, save_settings
 
 EXAMPLES: Final = """\
 examples:

@@ -15,14 +15,14 @@ from core.backbone.link import Link, parse_link
 from core.backbone.serve import Ports, serve_backbone
 from core.base.problems import BadInput, Problem
 from core.cli.options import text_folder
-from core.embedded import LOOPBACK, Embedded, EmbeddedOptions
-from core.engine import Engine
-from core.engine_options import EngineOptions
-from core.leash import hold_leash, stop_on_signals
+from core.engine.embedded import LOOPBACK, Embedded, EmbeddedOptions
+from core.engine.engine import Engine
+from core.engine.options import EngineOptions
 from core.net.clock import Clock
 from core.net.interfaces import is_loopback
 from core.net.names import is_literal, is_name
-from core.paths import Home
+from core.storage.paths import Home
+from core.system.parent_watch import hold_leash, stop_on_signals
 
 EXIT_PROBLEM = 2
 MIB = 1024 * 1024

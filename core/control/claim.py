@@ -10,9 +10,9 @@ import psutil
 from core.api.commands import ENGINE_FILE_BYTES_MAX, EngineFile
 from core.base.problems import Busy, UserProblem
 from core.control.client import ControlClient, NotRunning, read_engine_file
-from core.durable import make_directory, problem_of, read_bounded, write_new
-from core.lock import held
-from core.paths import Home
+from core.storage.paths import Home
+from core.system.atomic_files import make_directory, problem_of, read_bounded, write_new
+from core.system.file_lock import held
 
 PROBE_TIMEOUT_S = 5.0
 LOCK_TIMEOUT_S = 20.0

@@ -14,8 +14,8 @@ from core.api.commands import ENGINE_FILE_BYTES_MAX, ENGINE_MESSAGE_BYTES_MAX, E
 from core.api.settings import PortTest, SettingsView, Wish
 from core.api.snapshot import PROTOCOL_VERSION, Notice, Snapshot
 from core.base.problems import Problem, UserProblem
-from core.durable import read_bounded
-from core.paths import Home
+from core.storage.paths import Home
+from core.system.atomic_files import read_bounded
 
 NOTICES_HELD = 500
 CONNECT_TIMEOUT_S = 5.0

@@ -16,7 +16,7 @@ from core.control.handlers import Methods, notification
 from core.control.intents import Intents
 from core.control.notices import NoticeRing
 from core.control.server import GOODBYE_S, Server
-from core.paths import Home
+from core.storage.paths import Home
 
 _LOG = logging.getLogger(__name__)
 

@@ -19,9 +19,9 @@ from msgspec.structs import replace
 
 from core.api.snapshot import CurvePoint, Standing
 from core.base.ids import PEER_ID_BYTES, PeerId, short
-from core.durable import read_bounded, set_aside, write_atomic
 from core.ledger.credits import COUNT_MAX, Credits, added
 from core.ledger.curve import Curve, thinned
+from core.system.atomic_files import read_bounded, set_aside, write_atomic
 
 ROWS_MAX = 10_000
 ROUNDS_REMEMBERED = 512

@@ -22,8 +22,8 @@ from core.averaging.receipts import RECEIPT_BYTES_MAX, Receipt, decode_receipt, 
 from core.base.content import digest
 from core.base.ids import PEER_ID_BYTES, PeerId
 from core.base.problems import WireProblem
-from core.durable import append_synced, make_directory, read_bounded, set_aside, write_atomic
 from core.ledger.credits import Credit, Credits, credits_of
+from core.system.atomic_files import append_synced, make_directory, read_bounded, set_aside, write_atomic
 
 SEGMENT_BYTES: Final = 512 * 1024
 """A segment that is so long is followed by the next one."""

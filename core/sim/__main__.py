@@ -11,12 +11,12 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any
 
 from core.api.numbers import amount
-from core.bar import Bar
 from core.base.problems import BadInput
 from core.cli import program
 from core.sim.moments import epoch_charts
 from core.sim.picture import check_name, draw, save
 from core.sim.trial import Trial
+from core.system.progress_bar import Bar
 
 SEEDS_PER_PROCESS = 4
 EXIT_FAILED = 1

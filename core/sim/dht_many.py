@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any
 
 from core.api.numbers import amount
-from core.bar import Bar
 from core.sim.dht_worlds import SmallWorld
+from core.system.progress_bar import Bar
 
 SEEDS_PER_PROCESS = 50
 EXIT_FAILED = 1

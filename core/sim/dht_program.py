@@ -9,7 +9,6 @@ from random import Random
 from typing import Any
 
 from core.api.numbers import amount
-from core.bar import Bar
 from core.base.problems import BadInput
 from core.dht.settings import DhtSettings
 from core.sim.dht_run import DhtRun, DhtRunSettings
@@ -17,6 +16,7 @@ from core.sim.latency import Latency, read_matrix, synthetic
 from core.sim.moments import lookup_charts
 from core.sim.picture import check_name, draw, save
 from core.sim.stays import S000, S000_DEVICES, S003, TENTH_AN_HOUR, Pattern, read_pattern
+from core.system.progress_bar import Bar
 
 FOUND_LEAST = 0.999
 LIMITS = DhtSettings()

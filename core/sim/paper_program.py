@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from core.bar import Bar
 from core.sim.rounds import paper
 from core.sim.rounds.paper import Figure4Row, StepModel
+from core.system.progress_bar import Bar
 
 NODES = (2, 4, 8, 16, 32, 64, 128, 256, 512)
 PARTS = ("table1", "figure4", "figure5")

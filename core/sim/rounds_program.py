@@ -11,12 +11,12 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any
 
 from core.averaging.codecs import CODECS
-from core.bar import Bar
 from core.base.problems import BadInput
 from core.sim.record import Record
 from core.sim.rounds import deaths, fleets
 from core.sim.rounds.fleet_plan import Task
 from core.sim.rounds.summaries import death_report, death_summary, fleet_report, fleet_summary
+from core.system.progress_bar import Bar
 
 ROUNDS_PER_PROCESS = 50
 FLEETS_PER_PROCESS = 4

@@ -21,7 +21,7 @@ from safetensors.torch import save
 
 from core.base.content import chunk_digests, file_chunks, root_digest
 from core.base.problems import Damaged
-from core.durable import set_aside, write_atomic
+from core.system.atomic_files import set_aside, write_atomic
 from core.training.flat import FlatParameters
 
 KEPT: Final = 2

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.durable import problem_of
+from core.system.atomic_files import problem_of
 
 SLOTS: Final = ("contribution", "mean")
 FLOAT_BYTES: Final = 4

@@ -24,7 +24,7 @@ from typing import Final
 
 from core.averaging.feedback import RESIDUAL_CODEC
 from core.base.problems import Damaged
-from core.durable import make_directory, problem_of, set_aside
+from core.system.atomic_files import make_directory, problem_of, set_aside
 
 _LOG = logging.getLogger(__name__)
 _RECORD: Final = struct.Struct("<8s32sQII")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from core.base.content import CHUNK_BYTES, chunk_digests, digest, file_chunks, root_digest
 from core.base.problems import Damaged, Problem
-from core.durable import make_directory, problem_of
+from core.system.atomic_files import make_directory, problem_of
 
 
 class DiskStateFile:

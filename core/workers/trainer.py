@@ -15,10 +15,10 @@ from typing import Any
 
 from core.averaging.codecs import FEEDBACK
 from core.base.problems import Problem, WorkerProblem
-from core.durable import make_directory
 from core.swarm import orders
 from core.swarm.participant import Participant
 from core.swarm.states import State, StateName
+from core.system.atomic_files import make_directory
 from core.workers import frames
 from core.workers.arena import Arena
 from core.workers.residual import ResidualFile, ResidualShape

@@ -12,7 +12,7 @@ from typing import BinaryIO
 import msgspec
 
 from core.base.problems import WireProblem
-from core.durable import problem_of
+from core.system.atomic_files import problem_of
 from core.workers.frames import (
     LENGTH_BYTES,
     Failed,

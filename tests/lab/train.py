@@ -22,7 +22,7 @@ import msgspec
 from core.api.snapshot import Activity, Snapshot
 from core.cli.outcome import parameters_max_difference
 from core.control.client import ControlClient, NotRunning
-from core.paths import Home
+from core.storage.paths import Home
 from tests.lab.ground import HOMES, PUBLIC, ROOT, Ground, Kind
 from tests.process.swarm import CORE, ENVIRONMENT, end, found
 

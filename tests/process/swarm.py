@@ -17,7 +17,7 @@ from core.backbone import charter as charters
 from core.backbone.charter import Charter
 from core.base.manifest import AveragingNumbers, Manifest, OptimizerNumbers
 from core.control.client import ControlClient, NotRunning
-from core.paths import Home
+from core.storage.paths import Home
 from tests.small_task import small_task
 
 CORE = (sys.executable, "-m", "core")

@@ -18,9 +18,9 @@ import pytest
 from core.api.snapshot import Activity, Snapshot
 from core.backbone.link import parse_link
 from core.control.client import ControlClient, read_engine_file
-from core.embedded import source_name
-from core.paths import Home
-from core.settings import Settings, save_settings
+from core.engine.embedded import source_name
+from core.storage.paths import Home
+from core.storage.settings import Settings, save_settings
 from tests.process.swarm import CORE, ENVIRONMENT, LOOPBACK, Volunteer, collaboration, end, found, start
 
 pytestmark = pytest.mark.process

@@ -11,7 +11,7 @@ from safetensors.numpy import load_file
 from core.api.snapshot import Activity, Snapshot
 from core.base.manifest import AveragingNumbers
 from core.control.client import ControlClient
-from core.paths import Home
+from core.storage.paths import Home
 from tests.process.swarm import alive, collaboration, found
 
 pytestmark = pytest.mark.process

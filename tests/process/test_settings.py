@@ -10,8 +10,8 @@ import pytest
 
 from core.api.snapshot import Activity
 from core.net.pace import BURST_S, DEBT_S, TURN_BYTES_MIN
-from core.paths import Home
-from core.settings import Settings, load_settings, save_settings
+from core.storage.paths import Home
+from core.storage.settings import Settings, load_settings, save_settings
 from tests.process.swarm import CORE, ENVIRONMENT, Collaboration, Volunteer, collaboration, found
 
 pytestmark = pytest.mark.process

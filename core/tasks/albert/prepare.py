@@ -23,7 +23,7 @@ import msgspec
 from core.base.manifest import Number
 from core.base.problems import BadInput, UserProblem
 from core.data.sources import PYTHON_DOCS, Document, Part, offline, parted
-from core.durable import make_directory, write_atomic
+from core.system.atomic_files import make_directory, write_atomic
 from core.tasks.albert.numbers import AlbertNumbers, default_numbers, default_optimizer, default_target_samples
 from core.tasks.tokenizers.unigram import pieces, train_unigram
 

@@ -21,9 +21,9 @@ from core.api.snapshot import (
 from core.base.problems import NoSpace, UserProblem
 from core.control.door import Door
 from core.control.notices import NoticeRing
-from core.paths import Home
-from core.preferences import Preferences, view
-from core.settings import Settings
+from core.engine.preferences import Preferences, view
+from core.storage.paths import Home
+from core.storage.settings import Settings
 
 
 def a_snapshot(**changes) -> Snapshot:

@@ -13,7 +13,7 @@ import pytest
 from core.cli import doctor
 from core.cli.doctor import Examined, Finding
 from core.schedule.senses.network import Network
-from core.settings import Settings, save_settings
+from core.storage.settings import Settings, save_settings
 
 NOW = 1_780_000_000.0
 

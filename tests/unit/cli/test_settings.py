@@ -7,7 +7,7 @@ import pytest
 from core.__main__ import main
 from core.base.problems import BadInput
 from core.cli.quantities import read_choice, read_rate, read_volume, read_whole
-from core.settings import Settings, load_settings, save_settings
+from core.storage.settings import Settings, load_settings, save_settings
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ import pytest
 from core.api.commands import Evaluation
 from core.api.settings import PortTest, SettingsView
 from core.api.snapshot import Activity, Mine, Snapshot
-from core.paths import Home
-from core.preferences import view
-from core.settings import Settings
+from core.engine.preferences import view
+from core.storage.paths import Home
+from core.storage.settings import Settings
 
 
 class CardboardEngine:

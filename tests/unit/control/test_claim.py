@@ -16,7 +16,7 @@ from core.control.claim import AlreadyRunning, claim, new_token, release
 from core.control.client import ControlClient, read_engine_file
 from core.control.door import Door
 from core.control.notices import NoticeRing
-from core.paths import Home
+from core.storage.paths import Home
 
 
 def file_of(pid: int, port: int, started: float = 4e9) -> EngineFile:

@@ -16,7 +16,7 @@ from core.control import server
 from core.control.client import ControlClient, NotRunning, Shown, read_engine_file
 from core.control.door import Door
 from core.control.notices import NoticeRing
-from core.paths import Home
+from core.storage.paths import Home
 
 pytestmark = pytest.mark.filterwarnings("error")
 

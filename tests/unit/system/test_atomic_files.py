@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.base.problems import NoSpace, UserProblem
-from core.durable import make_directory, read_bounded, set_aside, write_atomic, write_new
+from core.system.atomic_files import make_directory, read_bounded, set_aside, write_atomic, write_new
 
 
 def names_in(folder: Path) -> list[str]:

@@ -8,32 +8,32 @@ from dataclasses import dataclass
 from random import SystemRandom
 from typing import Any
 
-from core.allowance import Allowance
 from core.backbone.join import CLOCK_SKEW_MAX_S, Joining, Membership
 from core.backbone.link import Link
 from core.backbone.source import check_source
 from core.base.problems import Busy, Problem
 from core.base.signing import Ed25519Verifier, KeyPair
 from core.base.wire import MessageCodec
-from core.chronicle import Chronicle
 from core.control.notices import NoticeRing
 from core.dht.messages import DHT_MESSAGES, Contact
-from core.durable import make_directory
-from core.engine_options import EngineOptions
-from core.engine_parts import Parts, carrying, participant_settings, trainer_place
-from core.helping import Helping
+from core.engine.journal import Chronicle
+from core.engine.options import EngineOptions
+from core.engine.parts import Parts, carrying, participant_settings, trainer_place
+from core.engine.preferences import Preferences
+from core.engine.snapshots import clock_notice
+from core.engine.usage_policy import Allowance
 from core.ledger.contributions import Ledger
 from core.nat.messages import NAT_MESSAGES
 from core.net.clock import Clock
 from core.net.host import Host
 from core.net.interfaces import is_loopback
 from core.net.outward import Outward
-from core.paths import Home
-from core.preferences import Preferences
+from core.storage.paths import Home
 from core.swarm.messages import CATCH_UP_MESSAGES
 from core.swarm.participant import Participant
 from core.swarm.rounds import Rounds
-from core.view import clock_notice
+from core.system.atomic_files import make_directory
+from core.workers.helper import Helping
 from core.workers.state_files import DiskStateSink
 from core.workers.trainer import Trainer
 

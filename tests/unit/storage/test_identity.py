@@ -8,7 +8,7 @@ import pytest
 
 from core import keys as keys_module
 from core.base.problems import Damaged, UserProblem
-from core.keys import SERVICE, load_identity, system_keyring
+from core.storage.identity import SERVICE, load_identity, system_keyring
 
 
 class CardboardKeyring:

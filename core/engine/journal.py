@@ -15,11 +15,11 @@ from core.base.problems import Problem
 from core.base.trace import Trace
 from core.control.notices import NoticeRing
 from core.dht.messages import Contact
-from core.durable import read_bounded, set_aside, write_atomic
 from core.ledger.contributions import Contribution, Ledger, Row, load_ledger
 from core.ledger.credits import credits_of
 from core.ledger.receipts import OTHERS, ReceiptLog
 from core.swarm.orders import RoundRecord
+from core.system.atomic_files import read_bounded, set_aside, write_atomic
 
 SAVE_INTERVAL_S = 10.0
 """How often the time given is kept; what a round brought is kept at once."""
@@ -38,7 +38,7 @@ class Chronicle:
     """See the module's docstring.
 
     Args:
-        folder: The collaboration's folder (core.paths.Home.state).
+        folder: The collaboration's folder (core.storage.paths.Home.state).
         ledger: The ledger's file.
         receipts: The receipts' folder.
         notices: Hears about damaged files and full disks.

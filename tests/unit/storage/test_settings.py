@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from core.base.problems import UserProblem
-from core.settings import PORT_FIRST, PORT_LAST, Settings, load_settings, save_settings
+from core.storage.settings import PORT_FIRST, PORT_LAST, Settings, load_settings, save_settings
 
 
 def test_defaults_without_a_file(tmp_path):

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.paths import Home
+from core.storage.paths import Home
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

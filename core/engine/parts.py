@@ -4,21 +4,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from random import SystemRandom
 
-from core.allowance import Allowance
 from core.api.snapshot import HELPER, VOLUNTEER
 from core.backbone.join import Joining, Membership
 from core.base.ids import PeerId
-from core.chronicle import Chronicle
-from core.durable import make_directory
-from core.engine_options import EngineOptions
-from core.helping import Helping
+from core.engine.journal import Chronicle
+from core.engine.network_monitor import Surroundings
+from core.engine.options import EngineOptions
+from core.engine.usage_policy import Allowance
 from core.nat.relay import RelaySettings
 from core.net.host import Host
 from core.net.outward import Outward
-from core.paths import Home
-from core.settings import Settings
-from core.surroundings import Surroundings
+from core.storage.paths import Home
+from core.storage.settings import Settings
 from core.swarm.participant import Participant, ParticipantSettings
+from core.system.atomic_files import make_directory
+from core.workers.helper import Helping
 from core.workers.trainer import Trainer, TrainerPlace
 
 

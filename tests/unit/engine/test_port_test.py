@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from core import port_test
+from core.engine.port_test import Tried, try_port, words
 from core.nat.reach import Reach, Standing
-from core.port_test import Tried, try_port, words
 
 BEHIND = Tried(
     port=24_000, tcp=False, udp=False, fresh=True, forwarded=False, reach=Reach(Standing.PUNCHABLE, udp="kept")

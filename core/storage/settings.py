@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from core.api.week import TEXT_MAX, read_week
-from core.durable import read_bounded, set_aside, write_atomic
+from core.system.atomic_files import read_bounded, set_aside, write_atomic
 
 PORT_FIRST = 20_000
 PORT_LAST = 32_000

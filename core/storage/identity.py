@@ -17,7 +17,7 @@ from msgspec import Meta
 
 from core.base.problems import Damaged, UserProblem
 from core.base.signing import KeyPair
-from core.durable import read_bounded, set_aside, write_new
+from core.system.atomic_files import read_bounded, set_aside, write_new
 
 T = TypeVar("T")
 
@@ -90,7 +90,7 @@ def load_identity(path: Path, keyring: Keyring | None, *, timeout_s: float = KEY
     """This computer's identity, made at the first start.  An existing key is never overwritten.
 
     Args:
-        path: `identity.json` (core.paths.Home.identity_file).
+        path: `identity.json` (core.storage.paths.Home.identity_file).
         keyring: Where the key should be kept (system_keyring); None keeps it in the file.
         timeout_s: How long the keyring may take for one answer.
 

@@ -6,8 +6,8 @@ import time
 import pytest
 
 from core import allowance as allowance_module
-from core.allowance import Allowance
-from core.settings import Settings
+from core.engine.usage_policy import Allowance
+from core.storage.settings import Settings
 
 NOVEMBER = 1_795_000_000.0
 """Wednesday, 18 November 2026, 12:06:40 an hour ahead of UTC."""

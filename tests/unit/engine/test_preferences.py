@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from core.api.settings import FIELDS, RATE_BYTES_S_MIN
 from core.base.problems import BadInput, UserProblem
+from core.engine.preferences import BadSetting, Preferences, changed, view
 from core.net.pace import SMALLEST_BYTES_S
-from core.preferences import BadSetting, Preferences, changed, view
-from core.settings import Settings, load_settings
+from core.storage.settings import Settings, load_settings
 
 WISH = {
     "upload_bytes_s": 250_000,

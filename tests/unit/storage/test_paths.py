@@ -6,7 +6,7 @@ from pathlib import Path
 import platformdirs
 import pytest
 
-from core.paths import Home
+from core.storage.paths import Home
 
 
 def test_home_is_found(monkeypatch, tmp_path):

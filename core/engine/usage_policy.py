@@ -11,10 +11,10 @@ from msgspec import Meta
 
 from core.api.week import read_week
 from core.base.problems import Problem
-from core.durable import read_bounded, set_aside, write_atomic
 from core.net.pace import Hindrance, Limits, MonthUse, Pace
 from core.schedule.hours import Hours
-from core.settings import Settings
+from core.storage.settings import Settings
+from core.system.atomic_files import read_bounded, set_aside, write_atomic
 
 LOOK_S: Final = 5.0
 SAVE_S: Final = 60.0

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from core.base.problems import NoSpace
-from core.chronicle import Chronicle
 from core.control.notices import NoticeRing
+from core.engine.journal import Chronicle
 from core.ledger import receipts
 from tests.unit.ledger.examples import PEERS, RELAY, receipt
 

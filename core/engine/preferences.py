@@ -23,7 +23,7 @@ from core.api.settings import (
 )
 from core.api.week import BadWeek, read_week, tidied
 from core.base.problems import BadInput
-from core.settings import Settings, save_settings
+from core.storage.settings import Settings, save_settings
 
 HUGE: Final = 1e18
 """Beyond it nothing is a number of bytes."""

@@ -27,8 +27,8 @@ from core.backbone.charter import Charter
 from core.backbone.link import Link, parse_link
 from core.base.manifest import AveragingNumbers, Manifest, OptimizerNumbers
 from core.base.problems import BadInput, NoSpace, Problem, UserProblem, WorkerProblem
-from core.durable import make_directory, set_aside
-from core.paths import Home
+from core.storage.paths import Home
+from core.system.atomic_files import make_directory, set_aside
 from core.workers.worker import open_log
 
 FORMAT = 2

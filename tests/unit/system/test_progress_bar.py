@@ -3,7 +3,7 @@ import os
 
 import pytest
 
-from core.bar import Bar
+from core.system.progress_bar import Bar
 
 
 class Terminal(io.StringIO):

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 from core.base.problems import Problem
-from core.durable import PRIVATE_FILE, problem_of
+from core.system.atomic_files import PRIVATE_FILE, problem_of
 
 _RETRY_S = 0.05
 

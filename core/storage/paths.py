@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.api.places import engine_file, home_dir
-from core.durable import make_directory
+from core.system.atomic_files import make_directory
 
 _COLLABORATION_LETTERS = 16
 
@@ -41,17 +41,17 @@ class Home:
 
     @property
     def settings_file(self) -> Path:
-        """`settings.json` (core.settings.Settings)."""
+        """`settings.json` (core.storage.settings.Settings)."""
         return self.directory / "settings.json"
 
     @property
     def usage_file(self) -> Path:
-        """`usage.json`: what was sent and received this month (core.allowance)."""
+        """`usage.json`: what was sent and received this month (core.engine.usage_policy)."""
         return self.directory / "usage.json"
 
     @property
     def identity_file(self) -> Path:
-        """`identity.json`: the peer's key, or where in the keyring it is (core.keys)."""
+        """`identity.json`: the peer's key, or where in the keyring it is (core.storage.identity)."""
         return self.directory / "identity.json"
 
     @property

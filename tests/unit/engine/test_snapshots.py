@@ -11,6 +11,7 @@ from core.base.machine import Tick
 from core.base.manifest import AveragingNumbers, Manifest
 from core.base.problems import NoSpace
 from core.base.signing import Ed25519Verifier, KeyPair
+from core.engine.snapshots import Standpoint, clock_notice, take_snapshot
 from core.nat.reach import Reach, Standing
 from core.swarm.assisting import REFUSED_MAX
 from core.swarm.epoch import Cue
@@ -18,7 +19,6 @@ from core.swarm.membership import SILENT_S
 from core.swarm.participant import Participant, ParticipantSettings
 from core.swarm.progress import Report
 from core.swarm.states import State, StateName
-from core.view import Standpoint, clock_notice, take_snapshot
 from core.workers.state_files import DiskStateSink
 
 KEY = KeyPair(b"k" * 32)

@@ -1,6 +1,6 @@
 """The engine: its life, what clients ask of it, and what follows from what the swarm says.
 
-It and `core.engine_entry`, which puts its parts together, know everybody; everybody else knows what they were given.
+It and `core.engine.entry`, which puts its parts together, know everybody; everybody else knows what they were given.
 """
 
 import asyncio
@@ -24,18 +24,18 @@ from core.base.signing import KeyPair
 from core.control.door import Door
 from core.control.notices import NoticeRing
 from core.dht.events import ClockOff, Learned
-from core.engine_entry import Ears, Entry
-from core.engine_options import EngineOptions
-from core.engine_parts import Parts, surroundings_of
-from core.keys import load_identity, system_keyring
+from core.engine.entry import Ears, Entry
+from core.engine.options import EngineOptions
+from core.engine.parts import Parts, surroundings_of
+from core.engine.port_test import try_port
+from core.engine.preferences import Preferences, view
+from core.engine.snapshots import Standpoint, clock_notice, take_snapshot
 from core.nat.events import DialEnded, ReachChanged, Way
 from core.nat.reach import Standing
 from core.net.clock import Clock
-from core.port_test import try_port
-from core.preferences import Preferences, view
-from core.settings import load_settings
+from core.storage.identity import load_identity, system_keyring
+from core.storage.settings import load_settings
 from core.swarm import orders
-from core.view import Standpoint, clock_notice, take_snapshot
 from core.workers.trainer import FATAL_CODES
 
 _LOG = logging.getLogger(__name__)

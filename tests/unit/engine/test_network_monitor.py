@@ -6,11 +6,11 @@ from random import Random
 from core import surroundings as module
 from core.base.ids import PeerId, hashed_key
 from core.base.trace import Trace
+from core.engine.network_monitor import Surroundings
 from core.nat.messages import Address
 from core.net.portmap import Mapped
 from core.schedule.senses.changes import Sight
 from core.schedule.senses.network import Network
-from core.surroundings import Surroundings
 
 ME, ANNA, BEN = (PeerId(hashed_key(name)) for name in (b"me", b"anna", b"ben"))
 

@@ -1,0 +1,1 @@
+"""The engine: one person's part in one collaboration, from the settings to the swarm."""
