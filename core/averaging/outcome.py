@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from core.averaging.seen import Seen
+from core.averaging.penalties.observed import Seen
 from core.base.ids import PeerId, hashed_key
 
 

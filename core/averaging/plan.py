@@ -10,8 +10,8 @@ from msgspec import Meta
 
 from core.averaging.balance.fleet import WHOLE_GIFT
 from core.averaging.codecs import FEEDBACK
-from core.averaging.groups.iterations import STAGES_MAX
-from core.averaging.groups.placement import Grid, grid_of
+from core.averaging.grid.placement import Grid, grid_of
+from core.averaging.grid.stages import STAGES_MAX
 from core.averaging.messages import (
     GROUP_MAX,
     SHARE_CHUNKS_MAX,

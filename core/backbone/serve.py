@@ -11,8 +11,8 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from core.averaging.attesting import Receipted
-from core.averaging.receipts import Receipt
+from core.averaging.receipts.exchange import Receipted
+from core.averaging.receipts.receipt import Receipt
 from core.backbone.authority import Authority
 from core.backbone.charter import Charter
 from core.backbone.link import Link

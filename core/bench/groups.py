@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from core.averaging.groups.iterations import READINGS, Reading, best_group, stages_for
+from core.averaging.grid.stages import READINGS, Reading, best_group, stages_for
 
 PEERS: Final = (16, 64, 128, 256, 512, 1024)
 RATES: Final = (1e-4, 1e-3, 5e-3, 1e-2, 5e-2, 0.1, 0.2)

@@ -7,7 +7,7 @@ import msgspec
 
 from core.averaging.balance.fleet import WHOLE_GIFT, Work
 from core.averaging.balance.solver import balance, round_seconds
-from core.averaging.division import work_of
+from core.averaging.matchmaking.division import work_of
 from core.bench.children import children, hear_all
 from core.bench.fleets import Computer
 from core.bench.flows import Flow, Flown, Listen, Ready, sizes

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import psutil
 
-from core.averaging.lines.demand import demand_of
-from core.averaging.lines.facts import decode_facts, encode_facts
+from core.averaging.bandwidth.demand import demand_of
+from core.averaging.bandwidth.records import decode_facts, encode_facts
 from core.averaging.plan import Plan
 from core.base.content import digest
 from core.base.ids import PeerId, hashed_key

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from core.averaging.lines.meter import Meter
 from core.backbone.authority import Authority
 from core.base.ids import PeerId, hashed_key
 from core.base.machine import Machine
+from core.base.meter import Meter
 from core.base.signing import KeyPair
 from core.base.trace import Trace
 from core.base.wire import Message, MessageCodec

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from core.api.numbers import amount, volume
-from core.averaging.receipts import Receipt, check_receipt
+from core.averaging.receipts.receipt import Receipt, check_receipt
 from core.base.ids import PeerId, short
 from core.base.problems import BadInput, NotTrusted, ProofProblem
 from core.base.signing import Ed25519Verifier

@@ -15,7 +15,7 @@ from typing import Any
 from core.api.commands import Evaluation
 from core.api.settings import PortTest, SettingsView
 from core.api.snapshot import Snapshot
-from core.averaging.attesting import Receipted
+from core.averaging.receipts.exchange import Receipted
 from core.backbone.join import usable_name
 from core.backbone.link import Link
 from core.base.ids import PeerId, short

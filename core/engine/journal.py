@@ -9,7 +9,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from core.averaging.receipts import Receipt
+from core.averaging.receipts.receipt import Receipt
 from core.base.ids import PeerId
 from core.base.problems import Problem
 from core.base.trace import Trace

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from core.averaging.receipts import Receipt
+from core.averaging.receipts.receipt import Receipt
 from core.base.ids import PeerId
 
 COUNT_MAX: Final = 2**53

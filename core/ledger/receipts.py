@@ -18,7 +18,7 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
-from core.averaging.receipts import RECEIPT_BYTES_MAX, Receipt, decode_receipt, encode_receipt
+from core.averaging.receipts.receipt import RECEIPT_BYTES_MAX, Receipt, decode_receipt, encode_receipt
 from core.base.content import digest
 from core.base.ids import PEER_ID_BYTES, PeerId
 from core.base.problems import WireProblem

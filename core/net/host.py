@@ -8,9 +8,9 @@ from random import Random, SystemRandom
 from secrets import token_bytes
 from typing import Any
 
-from core.averaging.lines.meter import Meter
 from core.base.ids import PeerId
 from core.base.machine import Lost, Machine
+from core.base.meter import Meter
 from core.base.signing import KeyPair
 from core.base.trace import Trace
 from core.base.wire import MessageCodec

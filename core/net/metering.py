@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from core.averaging.lines.meter import LOOK_S, Glance, Meter
+from core.base.meter import LOOK_S, Glance, Meter
 from core.net.pace import Pace
 from core.net.streams import PeerStream
 

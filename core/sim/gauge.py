@@ -2,8 +2,8 @@
 
 from collections import deque
 
-from core.averaging.lines.meter import Glance, Meter
 from core.base.ids import PeerId
+from core.base.meter import Glance, Meter
 
 
 class _Flow:

@@ -7,9 +7,9 @@ from random import Random
 from types import MappingProxyType
 from typing import Any, Final
 
-from core.averaging.lines.meter import LOOK_S, Meter
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick
+from core.base.meter import LOOK_S, Meter
 from core.base.problems import WireProblem
 from core.base.wire import BULK_BYTES_MAX, CONTROL_BYTES_MAX, Message, MessageCodec
 from core.dht.events import Learned

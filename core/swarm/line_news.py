@@ -5,8 +5,8 @@ from random import Random
 from types import MappingProxyType
 from typing import Final
 
-from core.averaging.lines.book import LineBook
-from core.averaging.lines.facts import decode_facts, encode_facts
+from core.averaging.bandwidth.book import LineBook
+from core.averaging.bandwidth.records import decode_facts, encode_facts
 from core.base.ids import Key, PeerId
 from core.base.machine import earliest
 from core.base.problems import WireProblem

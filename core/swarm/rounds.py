@@ -8,19 +8,19 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.averaging.attesting import Attesting, Receipted
+from core.averaging.bandwidth.book import LineBook
 from core.averaging.codecs import FEEDBACK, codec_of
-from core.averaging.events import ContributionWanted, GroupFailed, GroupFormed, MemberRefused, PlanRefused
 from core.averaging.feedback import Carry, MemoryStore, ResidualStore
-from core.averaging.group import Matchmaker
-from core.averaging.groups.failures import FailureRate
-from core.averaging.groups.words import GRID_MESSAGES
-from core.averaging.lines.book import LineBook
+from core.averaging.grid.failure_rate import FailureRate
+from core.averaging.grid.messages import GRID_MESSAGES
+from core.averaging.matchmaking.events import ContributionWanted, GroupFailed, GroupFormed, MemberRefused, PlanRefused
+from core.averaging.matchmaking.matchmaker import Matchmaker
 from core.averaging.messages import ROUND_MESSAGES, Call, Declined, Leaving, Wanted
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
+from core.averaging.penalties.ledger import Reputation
 from core.averaging.plan import GROUP_MESSAGES, Plan
-from core.averaging.receipts import RECEIPT_MESSAGES, Attested, Bundle, statement_of
-from core.averaging.reputation import Reputation
+from core.averaging.receipts.exchange import Attesting, Receipted
+from core.averaging.receipts.receipt import RECEIPT_MESSAGES, Attested, Bundle, statement_of
 from core.averaging.topologies import TOPOLOGIES, Topology
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick, earliest

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from core.averaging.lines.meter import Meter, Sighting
+from core.base.meter import Meter, Sighting
 from core.net.pace import Limits, Pace
 from tests.process.net_people import Load, Peer, Say
 from tests.process.test_net_host import in_loop

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.averaging.election import make_plan
+from core.averaging.matchmaking.make_plan import make_plan
 from core.averaging.messages import ROUND_MESSAGES
 from core.averaging.outcome import Outcome, RoundFinished
 from core.averaging.plan import Member, Plan

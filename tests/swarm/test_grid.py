@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.averaging.groups.failures import FailureRate
+from core.averaging.grid.failure_rate import FailureRate
 from core.averaging.topologies import Grid
 from core.sim.churn import ChurnSettings
 from core.sim.grid_rounds import NUMBERS, Deaths, GridRound, a_plan, measure

@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from core.averaging.commit.leadership import Leadership
 from core.averaging.messages import Call, Leaving
-from core.averaging.reputation import leader_of
-from core.averaging.topologies.leadership import Leadership
+from core.averaging.penalties.ledger import leader_of
 from core.base.machine import Received, Send
 from core.sim.churn import ChurnSettings
 from core.sim.links import LOCAL

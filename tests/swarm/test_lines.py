@@ -7,8 +7,8 @@ import pytest
 
 from core.averaging.balance.fleet import Line
 from core.averaging.balance.solver import balance
-from core.averaging.division import work_of
-from core.averaging.lines.demand import demand_of
+from core.averaging.bandwidth.demand import demand_of
+from core.averaging.matchmaking.division import work_of
 from core.averaging.plan import Plan
 from core.base.ids import PeerId
 from core.base.machine import Send

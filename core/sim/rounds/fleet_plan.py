@@ -74,7 +74,7 @@ def fleet_plan(
         chunks: How many chunks each member reduces.
         gifts: How many 256ths of its chunks each member gives; None: all, where the line gives at all.
         samples: Each member's weight; None: 1 where its line gives, else 0.
-        paced: As peers find out is best where nothing but lines costs time (`core.averaging.lines.tempo`).
+        paced: As peers find out is best where nothing but lines costs time (`core.averaging.bandwidth.tempo`).
     """
     name = seed.to_bytes(8, "big")
     peers = sorted(PeerId(hashed_key(b"member", name, index.to_bytes(4, "big"))) for index in range(len(lines)))

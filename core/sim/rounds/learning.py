@@ -7,16 +7,16 @@ from typing import Any
 
 from core.averaging.balance.fleet import Line
 from core.averaging.balance.solver import balance
-from core.averaging.division import work_of
-from core.averaging.election import make_plan
-from core.averaging.lines.book import LineBook
-from core.averaging.lines.demand import demand_of
-from core.averaging.lines.facts import LineFacts, decode_facts, encode_facts
-from core.averaging.lines.meter import LOOK_S
+from core.averaging.bandwidth.book import LineBook
+from core.averaging.bandwidth.demand import demand_of
+from core.averaging.bandwidth.records import LineFacts, decode_facts, encode_facts
+from core.averaging.matchmaking.check_division import check_division
+from core.averaging.matchmaking.division import work_of
+from core.averaging.matchmaking.make_plan import make_plan
 from core.averaging.plan import Member, Plan
-from core.averaging.verdict import check_division
 from core.base.ids import Key, PeerId, hashed_key
 from core.base.manifest import AveragingNumbers
+from core.base.meter import LOOK_S
 from core.base.problems import RemoteProblem
 from core.sim.rounds.fleet_plan import Task, vectors
 from core.sim.rounds.run import Round

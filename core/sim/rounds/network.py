@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.averaging.balance.fleet import Line
-from core.averaging.lines.meter import Glance
 from core.base.ids import PeerId
+from core.base.meter import Glance
 from core.sim.agenda import Agenda
 
 Deliver = Callable[[int, int, Any], None]

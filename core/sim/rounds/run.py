@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.averaging.allreduce.butterfly import Butterfly
 from core.averaging.balance.fleet import Line
 from core.averaging.messages import Mean, Part
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
 from core.averaging.plan import Plan
-from core.averaging.topologies.butterfly import Butterfly
 from core.base.machine import Lost, Received, Send, Tick
 from core.base.trace import Trace
 from core.sim.agenda import Agenda

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from core.averaging.allreduce.butterfly import Butterfly
 from core.averaging.outcome import RoundFailed, RoundFinished
-from core.averaging.topologies.butterfly import Butterfly
 from core.base.ids import PeerId
 from core.base.machine import Received, Send
 from tests.unit.averaging.pump import Round

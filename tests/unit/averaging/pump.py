@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from core.averaging.division import divide_groups, work_of
-from core.averaging.election import by_distance
-from core.averaging.groups.placement import grid_of
-from core.averaging.groups.words import GRID_MESSAGES
+from core.averaging.grid.messages import GRID_MESSAGES
+from core.averaging.grid.placement import grid_of
+from core.averaging.matchmaking.division import divide_groups, work_of
+from core.averaging.matchmaking.make_plan import by_distance
 from core.averaging.messages import ROUND_MESSAGES
 from core.averaging.plan import GROUP_MESSAGES, Member, Plan, chunk_count
 from core.averaging.topologies import TOPOLOGIES

@@ -8,12 +8,12 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from core.averaging.allreduce.butterfly import Butterfly
 from core.averaging.balance.fleet import Line
-from core.averaging.division import divide, work_of
+from core.averaging.matchmaking.division import divide, work_of
 from core.averaging.outcome import RoundFinished
+from core.averaging.penalties.ledger import Reputation
 from core.averaging.plan import Plan, Rates
-from core.averaging.reputation import Reputation
-from core.averaging.topologies.butterfly import Butterfly
 from core.base.ids import PeerId
 from core.base.machine import Send, earliest
 from core.sim.rounds.fleet_plan import Task, fleet_plan, vectors

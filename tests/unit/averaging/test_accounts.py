@@ -1,6 +1,6 @@
 """Accounts of what is held against peers: levels, rests that double, and how both end."""
 
-from core.averaging.accounts import CALL_LEVELS, FORGET_S, FREE, PEERS_MAX, Accounts, fruitless_calls
+from core.averaging.penalties.back_off import CALL_LEVELS, FORGET_S, FREE, PEERS_MAX, Accounts, fruitless_calls
 from core.base.ids import PeerId
 
 EVE, ADAM = PeerId(b"e" * 32), PeerId(b"a" * 32)

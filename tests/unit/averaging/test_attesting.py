@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from core.averaging.attesting import (
+from core.averaging.plan import Member, Plan
+from core.averaging.receipts.exchange import (
     BUNDLED_BY_S,
     CLOCKS_DIFFER_S,
     DIRECT_MAX,
@@ -16,8 +17,7 @@ from core.averaging.attesting import (
     Attesting,
     Receipted,
 )
-from core.averaging.plan import Member, Plan
-from core.averaging.receipts import (
+from core.averaging.receipts.receipt import (
     RECEIPT_MESSAGES,
     Attestation,
     Attested,

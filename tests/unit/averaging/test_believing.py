@@ -7,10 +7,10 @@ import msgspec
 import numpy as np
 import pytest
 
+from core.averaging.allreduce.butterfly import Butterfly
 from core.averaging.messages import Commit, Message, Order, Stalled, Status
 from core.averaging.outcome import RoundFinished
 from core.averaging.plan import Plan
-from core.averaging.topologies.butterfly import Butterfly
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Tick
 from core.base.trace import Trace

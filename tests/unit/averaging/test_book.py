@@ -5,18 +5,18 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.averaging.lines.book import HALF_LIFE_S, PEERS_MAX, LineBook
-from core.averaging.lines.demand import demand_of
-from core.averaging.lines.estimate import TRIAL
-from core.averaging.lines.facts import LineFacts, from_level, mark_of
-from core.averaging.lines.meter import LOOK_S, Glance
-from core.averaging.lines.proof import DOUBT_FIRST
-from core.averaging.lines.waits import CHUNKS_LEAST, Waits
+from core.averaging.bandwidth.book import HALF_LIFE_S, PEERS_MAX, LineBook
+from core.averaging.bandwidth.demand import demand_of
+from core.averaging.bandwidth.estimate import TRIAL
+from core.averaging.bandwidth.proven import DOUBT_FIRST
+from core.averaging.bandwidth.records import LineFacts, from_level, mark_of
+from core.averaging.bandwidth.waits import CHUNKS_LEAST, Waits
 from core.averaging.messages import Mean, Part
 from core.averaging.outcome import Outcome
 from core.averaging.plan import Plan, Rates
 from core.base.ids import PeerId
 from core.base.machine import Send
+from core.base.meter import LOOK_S, Glance
 from tests.unit.averaging.pump import make_plan, peer_ids
 
 MEGA = 1_000_000

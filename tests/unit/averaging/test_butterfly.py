@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.averaging.allreduce.butterfly import Butterfly
+from core.averaging.allreduce.windows import windows_of
 from core.averaging.codecs import CODEC_NAMES, CODECS, codec_of
+from core.averaging.commit.sealing import plan_name
 from core.averaging.messages import Commit, Leaving, Mean, Open, Order, Part, Status
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
-from core.averaging.topologies.butterfly import Butterfly
-from core.averaging.topologies.sealing import plan_name
-from core.averaging.topologies.windows import windows_of
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Tick
 from core.base.trace import Trace

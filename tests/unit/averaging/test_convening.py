@@ -2,9 +2,9 @@
 
 import pytest
 
-from core.averaging.groups.placement import Group
-from core.averaging.groups.words import Arrived, Entry, Holding, StandIn
-from core.averaging.topologies.convening import DECIDES_IN, Convening
+from core.averaging.grid.convening import DECIDES_IN, Convening
+from core.averaging.grid.messages import Arrived, Entry, Holding, StandIn
+from core.averaging.grid.placement import Group
 
 ROUND = b"r" * 32
 STALL_S = 6.0

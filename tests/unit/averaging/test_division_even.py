@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.averaging.division import divide, equal_shares, work_of
+from core.averaging.matchmaking.division import divide, equal_shares, work_of
 from core.averaging.plan import Member, Rates
 from tests.unit.averaging.pump import peer_ids
 

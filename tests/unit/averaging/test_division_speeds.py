@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.averaging.division import BROUGHT, divide, speeds_of, work_of
+from core.averaging.matchmaking.division import BROUGHT, divide, speeds_of, work_of
 from core.averaging.plan import Member, Rates
 from tests.unit.averaging.pump import peer_ids
 

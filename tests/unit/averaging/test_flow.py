@@ -4,10 +4,10 @@ import msgspec
 import numpy as np
 import pytest
 
+from core.averaging.allreduce.butterfly import Butterfly
+from core.averaging.allreduce.giving import Giving
 from core.averaging.codecs import CODECS
 from core.averaging.outcome import Outcome, RoundFinished
-from core.averaging.topologies.butterfly import Butterfly
-from core.averaging.topologies.giving import Giving
 from core.base.trace import Trace
 from tests.unit.averaging.pump import Round, make_plan
 

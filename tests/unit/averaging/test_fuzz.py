@@ -7,13 +7,13 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.averaging.group import Matchmaker
-from core.averaging.groups.placement import Group
-from core.averaging.groups.words import GRID_MESSAGES, Entry, Holding
+from core.averaging.commit.sealing import plan_name
+from core.averaging.grid.messages import GRID_MESSAGES, Entry, Holding
+from core.averaging.grid.placement import Group
+from core.averaging.matchmaking.matchmaker import Matchmaker
 from core.averaging.messages import ROUND_MESSAGES
 from core.averaging.plan import GROUP_MESSAGES, PairLimit, Rates
 from core.averaging.topologies import Butterfly, Grid
-from core.averaging.topologies.sealing import plan_name
 from core.base.machine import Lost, Received, Tick
 from core.base.manifest import AveragingNumbers
 from core.base.trace import Trace

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from core.averaging.allreduce.patience import Patience
+from core.averaging.grid.grid import Grid
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
-from core.averaging.seen import Remembered
-from core.averaging.topologies.grid import Grid
-from core.averaging.topologies.patience import Patience
+from core.averaging.penalties.observed import Remembered
 from core.base.ids import PeerId
 from tests.unit.averaging.pump import Pump, Round, make_plan
 

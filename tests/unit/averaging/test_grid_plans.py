@@ -7,14 +7,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.averaging.election import make_plan as published
-from core.averaging.events import GroupFormed
-from core.averaging.group import Matchmaker
-from core.averaging.groups.failures import FailureRate
-from core.averaging.groups.plans import butterflies, check_stage_plan, divided, joined, later_plan, outcome_of
-from core.averaging.groups.words import Entry, Holding, StagePlan, stage_round
+from core.averaging.grid.failure_rate import FailureRate
+from core.averaging.grid.messages import Entry, Holding, StagePlan, stage_round
+from core.averaging.grid.plans import butterflies, check_stage_plan, divided, joined, later_plan, outcome_of
+from core.averaging.matchmaking.events import GroupFormed
+from core.averaging.matchmaking.make_plan import make_plan as published
+from core.averaging.matchmaking.matchmaker import Matchmaker
+from core.averaging.penalties.observed import Seen
 from core.averaging.plan import Member, Plan, Rates, Terms, check_plan
-from core.averaging.seen import Seen
 from core.base.ids import Key
 from core.base.manifest import AveragingNumbers
 from core.base.problems import RemoteProblem
@@ -186,7 +186,7 @@ def test_a_grid_is_of_those_who_need_the_mean() -> None:
 
 
 def test_no_grid_where_the_codec_needs_feedback(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.averaging.election.FEEDBACK", frozenset({"raw"}))
+    monkeypatch.setattr("core.averaging.matchmaking.make_plan.FEEDBACK", frozenset({"raw"}))
     assert a_plan(members(8), stages=2).stages == 1
 
 

@@ -7,13 +7,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.averaging.election import attempt_key, by_distance
-from core.averaging.events import ContributionWanted, Elsewhere, GroupFailed, GroupFormed, Silent
-from core.averaging.group import Matchmaker
-from core.averaging.lines.book import LineBook
+from core.averaging.bandwidth.book import LineBook
+from core.averaging.commit.leadership import quorum
+from core.averaging.matchmaking.events import ContributionWanted, Elsewhere, GroupFailed, GroupFormed, Silent
+from core.averaging.matchmaking.make_plan import attempt_key, by_distance
+from core.averaging.matchmaking.matchmaker import Matchmaker
 from core.averaging.messages import Call, Cancelled, Declined, Leaving, Ready, Wanted
 from core.averaging.plan import GROUP_MESSAGES, Plan
-from core.averaging.topologies.leadership import quorum
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick
 from core.base.manifest import AveragingNumbers

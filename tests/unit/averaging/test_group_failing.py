@@ -7,12 +7,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.averaging.events import ContributionWanted, GroupFailed, GroupFormed
+from core.averaging.matchmaking.events import ContributionWanted, GroupFailed, GroupFormed
+from core.averaging.matchmaking.leader_election import ATTEMPT_LEAP, PLAIN_AFTER, Search
 from core.averaging.messages import ATTEMPT_MAX, Call, Cancelled, Declined, Leaving, Refused, Wanted
 from core.averaging.outcome import Outcome
+from core.averaging.penalties.ledger import leader_of
 from core.averaging.plan import Plan
-from core.averaging.reputation import leader_of
-from core.averaging.search import ATTEMPT_LEAP, PLAIN_AFTER, Search
 from core.base.ids import Key, PeerId, node_key
 from core.base.machine import Received, Send, Tick
 from core.base.problems import RemoteProblem

@@ -3,9 +3,9 @@
 from random import Random
 from typing import Any
 
-from core.averaging.calling import HELPERS_MAX, HELPERS_S
-from core.averaging.events import ContributionWanted, GroupFormed
-from core.averaging.group import Matchmaker
+from core.averaging.matchmaking.caller import HELPERS_MAX, HELPERS_S
+from core.averaging.matchmaking.events import ContributionWanted, GroupFormed
+from core.averaging.matchmaking.matchmaker import Matchmaker
 from core.averaging.messages import Call, Declined, Ready, Wanted
 from core.averaging.plan import Plan
 from core.base.ids import PeerId

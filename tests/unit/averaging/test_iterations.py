@@ -6,8 +6,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from core.averaging.groups.failures import FailureRate
-from core.averaging.groups.iterations import (
+from core.averaging.grid.failure_rate import FailureRate
+from core.averaging.grid.stages import (
     barrier,
     best_group,
     best_stages,

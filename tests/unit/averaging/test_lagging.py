@@ -6,15 +6,15 @@ from typing import Any
 import msgspec
 import pytest
 
+from core.averaging.allreduce.butterfly import Butterfly
+from core.averaging.allreduce.laggards import Laggards
+from core.averaging.allreduce.overtime import Overtime
+from core.averaging.commit.blame import Blame
+from core.averaging.commit.sealing import plan_name
+from core.averaging.commit.steering import COMMIT_BY
+from core.averaging.commit.waiting import Waiting
 from core.averaging.messages import Leaving, Mean, Open, Order, Part, Stalled, Status, Tally
 from core.averaging.outcome import RoundFailed
-from core.averaging.topologies.blame import Blame
-from core.averaging.topologies.butterfly import Butterfly
-from core.averaging.topologies.laggards import Laggards
-from core.averaging.topologies.overtime import Overtime
-from core.averaging.topologies.sealing import plan_name
-from core.averaging.topologies.steering import COMMIT_BY
-from core.averaging.topologies.waiting import Waiting
 from core.base.ids import PeerId
 from core.base.machine import Received, Send, Tick
 from core.base.trace import Trace

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.averaging.lines.book import LineBook
-from core.averaging.lines.doubt import ALIKE, TRUST, Witnessed, alike, believed, slow_pairs
-from core.averaging.lines.estimate import GROWTH, HOLD_FIRST, IDLE_ROUNDS, TRIAL, Estimate
-from core.averaging.lines.facts import (
+from core.averaging.bandwidth.book import LineBook
+from core.averaging.bandwidth.estimate import GROWTH, HOLD_FIRST, IDLE_ROUNDS, TRIAL, Estimate
+from core.averaging.bandwidth.overrun import LEAST, MOST, ROUNDS, Overrun
+from core.averaging.bandwidth.proven import Proven
+from core.averaging.bandwidth.records import (
     HELD_MAX,
     RATE_LEAST,
     SEEN_MAX,
@@ -25,11 +26,10 @@ from core.averaging.lines.facts import (
     to_level,
     to_trip_level,
 )
-from core.averaging.lines.meter import FLOWS_MAX, LOOK_S, TRIPS_KEPT, Glance, Meter
-from core.averaging.lines.overrun import LEAST, MOST, ROUNDS, Overrun
-from core.averaging.lines.proof import Proven
+from core.averaging.bandwidth.trust import ALIKE, TRUST, Witnessed, alike, believed, slow_pairs
 from core.averaging.plan import Rates
 from core.base.ids import PeerId, hashed_key
+from core.base.meter import FLOWS_MAX, LOOK_S, TRIPS_KEPT, Glance, Meter
 from core.base.problems import WireProblem
 from core.dht.messages import VALUE_BYTES_MAX
 

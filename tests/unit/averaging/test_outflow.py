@@ -3,11 +3,11 @@
 import msgspec
 import pytest
 
+from core.averaging.allreduce.lane import Lane
+from core.averaging.allreduce.outflow import TURNS_PART, Outflow
+from core.averaging.allreduce.windows import HELD_PART, HELPERS_MORE, PACE_ROOM, PACED_FROM_S, schedule_s, windows_of
 from core.averaging.codecs import CODECS
 from core.averaging.plan import Rates
-from core.averaging.topologies.lane import Lane
-from core.averaging.topologies.outflow import TURNS_PART, Outflow
-from core.averaging.topologies.windows import HELD_PART, HELPERS_MORE, PACE_ROOM, PACED_FROM_S, schedule_s, windows_of
 from tests.unit.averaging.pump import make_plan
 
 T0 = 1000.0

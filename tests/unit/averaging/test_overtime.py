@@ -4,11 +4,11 @@ import msgspec
 import numpy as np
 import pytest
 
+from core.averaging.allreduce.butterfly import Butterfly
+from core.averaging.allreduce.overtime import GRACE_PLAN, GRACE_STALL, HURRIED, SLOWER, Overtime
+from core.averaging.commit.waiting import Waiting
+from core.averaging.penalties.observed import Remembered
 from core.averaging.plan import Rates
-from core.averaging.seen import Remembered
-from core.averaging.topologies.butterfly import Butterfly
-from core.averaging.topologies.overtime import GRACE_PLAN, GRACE_STALL, HURRIED, SLOWER, Overtime
-from core.averaging.topologies.waiting import Waiting
 from core.base.trace import Trace
 from tests.unit.averaging.pump import make_plan
 

@@ -5,8 +5,8 @@ from random import Random
 import numpy as np
 import pytest
 
-from core.averaging.groups.iterations import stages_for
-from core.averaging.groups.placement import Grid, largest_group, lay_out
+from core.averaging.grid.placement import Grid, largest_group, lay_out
+from core.averaging.grid.stages import stages_for
 
 CASES = [(peers, stages) for stages in (1, 2, 3, 4) for peers in range(max(2, 1 << stages), 71)]
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from core.averaging.outcome import Outcome, RoundFinished
-from core.averaging.receipts import (
+from core.averaging.receipts.receipt import (
     RECEIPT_BYTES_MAX,
     RELAYS_MAX,
     Attestation,

@@ -5,14 +5,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.averaging.division import divide, lines_of, work_of
-from core.averaging.events import GroupFailed, GroupFormed, MemberRefused, PlanRefused
-from core.averaging.lines.book import LineBook
-from core.averaging.lines.known import Known
+from core.averaging.bandwidth.book import LineBook
+from core.averaging.bandwidth.known import Known
+from core.averaging.matchmaking.check_division import check_division
+from core.averaging.matchmaking.division import divide, lines_of, work_of
+from core.averaging.matchmaking.events import GroupFailed, GroupFormed, MemberRefused, PlanRefused
+from core.averaging.matchmaking.leader_election import PLAIN_AFTER
 from core.averaging.messages import Call, Declined, Refused
 from core.averaging.plan import Member, PairLimit, Plan, Rates
-from core.averaging.search import PLAIN_AFTER
-from core.averaging.verdict import check_division
 from core.base.ids import PeerId
 from core.base.machine import Received, Send
 from core.base.problems import RemoteProblem

@@ -2,10 +2,10 @@
 
 import msgspec
 
-from core.averaging.accounts import PEERS_MAX
+from core.averaging.penalties.back_off import PEERS_MAX
+from core.averaging.penalties.ledger import FADE_ROUNDS, FADE_S, LEVEL_MAX, REST_ROUNDS, Reputation, leader_of
+from core.averaging.penalties.observed import NOTHING, Remembered, Seen
 from core.averaging.plan import Member, Plan
-from core.averaging.reputation import FADE_ROUNDS, FADE_S, LEVEL_MAX, REST_ROUNDS, Reputation, leader_of
-from core.averaging.seen import NOTHING, Remembered, Seen
 from core.base.ids import PeerId
 from tests.unit.averaging.pump import make_plan, peer_ids
 

@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from core.averaging.allreduce.butterfly import Butterfly
 from core.averaging.balance.fleet import Line
 from core.averaging.messages import Mean, Part, Status
+from core.averaging.penalties.ledger import REST_ROUNDS
 from core.averaging.plan import Rates
-from core.averaging.reputation import REST_ROUNDS
-from core.averaging.topologies.butterfly import Butterfly
 from core.base.machine import Send
 from tests.unit.averaging.liars import Liar
 from tests.unit.averaging.several import BYTES_PER_S, Nuisance, Several, Trickle

@@ -6,10 +6,10 @@ import msgspec
 import numpy as np
 import pytest
 
-from core.averaging.groups.plans import divided
-from core.averaging.groups.words import Arrived, Doubted, Entry, Holding, StagePlan, StandIn
-from core.averaging.topologies.convening import DECIDES_IN, LEAP
-from core.averaging.topologies.standing import RUNNING, Standing
+from core.averaging.grid.convening import DECIDES_IN, LEAP
+from core.averaging.grid.member import RUNNING, Standing
+from core.averaging.grid.messages import Arrived, Doubted, Entry, Holding, StagePlan, StandIn
+from core.averaging.grid.plans import divided
 from core.base.problems import RemoteProblem
 from tests.unit.averaging.pump import make_plan
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.averaging.lines.tempo import BETTER, FIRST, OTHER_OF, Tempo
+from core.averaging.bandwidth.tempo import BETTER, FIRST, OTHER_OF, Tempo
 
 
 def live(tempo: Tempo, rounds: int, *, free: float, paced: float) -> list[bool]:

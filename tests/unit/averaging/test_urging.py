@@ -6,13 +6,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from core.averaging.allreduce.butterfly import Butterfly
+from core.averaging.allreduce.overtime import GRACE_PLAN, GRACE_STALL, HURRIED, SLOWER, URGED_BY, Overtime
+from core.averaging.commit.leadership import Leadership
+from core.averaging.commit.urging import Urging
 from core.averaging.messages import Mean, Order, Part, Stalled, Status, Tally, from_bits
 from core.averaging.outcome import RoundFinished
 from core.averaging.plan import Rates
-from core.averaging.topologies.butterfly import Butterfly
-from core.averaging.topologies.leadership import Leadership
-from core.averaging.topologies.overtime import GRACE_PLAN, GRACE_STALL, HURRIED, SLOWER, URGED_BY, Overtime
-from core.averaging.topologies.urging import Urging
 from core.base.ids import PeerId
 from core.base.machine import Received, Send
 from core.base.trace import Trace

@@ -1,6 +1,6 @@
 """Receipts of pretended rounds."""
 
-from core.averaging.receipts import Deed, Receipt, Statement, attest
+from core.averaging.receipts.receipt import Deed, Receipt, Statement, attest
 from core.base.ids import PeerId, hashed_key
 from core.base.signing import KeyPair
 

@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from core.averaging.receipts import Deed, Receipt
+from core.averaging.receipts.receipt import Deed, Receipt
 from core.ledger.credits import COUNT_MAX, Credit, credits_of
 from tests.unit.ledger.examples import PEERS, RELAY, receipt
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core import durable
-from core.averaging.receipts import encode_receipt
+from core.averaging.receipts.receipt import encode_receipt
 from core.base.problems import NoSpace
 from core.ledger import receipts as module
 from core.ledger.credits import Credit

@@ -4,9 +4,9 @@ import msgspec
 import pytest
 
 from core.averaging.balance.fleet import Line
-from core.averaging.lines.book import LineBook
-from core.averaging.lines.demand import demand_of
-from core.averaging.lines.facts import LineFacts, mark_of, to_level
+from core.averaging.bandwidth.book import LineBook
+from core.averaging.bandwidth.demand import demand_of
+from core.averaging.bandwidth.records import LineFacts, mark_of, to_level
 from core.averaging.plan import Rates
 from core.base.ids import PeerId
 from core.sim.rounds.fleet_plan import Task

@@ -6,8 +6,8 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.averaging.election import attempt_key, make_plan
-from core.averaging.groups.words import GRID_MESSAGES
+from core.averaging.grid.messages import GRID_MESSAGES
+from core.averaging.matchmaking.make_plan import attempt_key, make_plan
 from core.averaging.messages import ROUND_MESSAGES, Call
 from core.averaging.plan import GROUP_MESSAGES, Member
 from core.base.ids import PEER_ID_BYTES

@@ -4,8 +4,8 @@ from random import Random
 
 import pytest
 
-from core.averaging.lines.book import LineBook
-from core.averaging.lines.facts import LineFacts, encode_facts
+from core.averaging.bandwidth.book import LineBook
+from core.averaging.bandwidth.records import LineFacts, encode_facts
 from core.averaging.plan import Rates
 from core.base.trace import Trace
 from core.dht.events import Found

@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 
 from core.averaging import topologies
-from core.averaging.attesting import Attesting, Receipted
+from core.averaging.allreduce.patience import Patience
+from core.averaging.bandwidth.proven import Peer, Proven
 from core.averaging.codecs import codec_of
-from core.averaging.election import attempt_key, make_plan
-from core.averaging.lines.proof import Peer, Proven
+from core.averaging.commit.sealing import plan_name
+from core.averaging.matchmaking.make_plan import attempt_key, make_plan
 from core.averaging.messages import Call, Cancelled, Commit, Declined, Mean, Open, Order, Part, Ready, Refused, Status
+from core.averaging.penalties.observed import NOTHING, Remembered
 from core.averaging.plan import Member, Plan
-from core.averaging.receipts import Attested, Statement, attest
-from core.averaging.seen import NOTHING, Remembered
-from core.averaging.topologies.patience import Patience
-from core.averaging.topologies.sealing import plan_name
+from core.averaging.receipts.exchange import Attesting, Receipted
+from core.averaging.receipts.receipt import Attested, Statement, attest
 from core.base.manifest import AveragingNumbers
 from core.swarm.epoch import Phase
 from core.swarm.orders import Absorb, Collect, Release, RoundRecord

@@ -2,11 +2,11 @@
 
 import pytest
 
-from core.averaging.election import attempt_key, make_plan
+from core.averaging.matchmaking.make_plan import attempt_key, make_plan
 from core.averaging.messages import Call, Declined, Ready, Refused
+from core.averaging.penalties.ledger import REST_ROUNDS
+from core.averaging.penalties.observed import Seen
 from core.averaging.plan import Member
-from core.averaging.reputation import REST_ROUNDS
-from core.averaging.seen import Seen
 from core.base.ids import hashed_key
 from core.swarm.membership import SILENT_S, Membership
 from core.swarm.orders import RoundLost

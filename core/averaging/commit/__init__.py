@@ -1,0 +1,1 @@
+"""The end of a round: two-phase commit with a ranked coordinator."""

@@ -1,0 +1,162 @@
+"""Whom to ask for a call, and when: one peer's attempts to have the group of a state gathered."""
+
+from collections.abc import Sequence
+from random import Random
+
+from core.averaging.matchmaking.make_plan import by_distance
+from core.averaging.messages import ATTEMPT_MAX
+from core.averaging.penalties.back_off import Accounts, fruitless_calls
+from core.base.ids import Key, PeerId
+
+CALL_PATIENCE = 0.5
+"""Part of the gather timeout after which a leader that was asked, and is silent, is passed over."""
+ATTEMPT_LEAP = 16
+"""How many attempts ahead of our own another peer's count is believed."""
+PLAIN_AFTER = 4
+"""After so many plans that were refused, or rounds that failed, in one state a peer makes plans that take nobody's line
+for anything: equal shares, which nobody refuses.  It counts what it has seen itself: others may say what they like."""
+BAD_PLANS_MOST = 16
+"""So many times the rest of a leader whose plans are bad is doubled, in one state."""
+POOR_MAX = 3
+"""Rests after calls of ours that came to nothing are doubled so often: somebody says it has samples, and has not."""
+
+
+class Search:
+    """The count of attempts, who has failed as a leader, and who is asked at the moment.
+
+    Args:
+        me: This peer.
+        gather_timeout_s: How long a leader waits for contributions.
+        random: For the jitter of timeouts.
+    """
+
+    def __init__(self, me: PeerId, *, gather_timeout_s: float, random: Random) -> None:
+        self._me = me
+        self._gather_timeout_s = gather_timeout_s
+        self._random = random
+        self._unfit: set[PeerId] = set()
+        self._poor = 0
+        self._rests_until = self._yields_until = 0.0
+        self._bad_plans = self._no_bad_plans()
+        self.fruitless = fruitless_calls()
+        """Leaders whose calls come to nothing."""
+        self.attempt = 0
+        self.setbacks = 0
+        """Plans that were refused, by me or by others whom I heeded, and rounds that failed: in this state."""
+        self.looking = False
+        """The target is reached: a group is to be found."""
+        self.lost: set[PeerId] = set()
+        """Candidates whose streams have ended and that have not been heard since."""
+        self.asked: PeerId | None = None
+        """Who is to call."""
+        self.again_at: float | None = None
+        """When whoever was asked is passed over, or the next attempt begins, unix seconds."""
+
+    def begin(self) -> None:
+        """A new state: everybody gets another chance, and nobody looks yet."""
+        self.looking = False
+        self.attempt = self._poor = self.setbacks = 0
+        self._rests_until = self._yields_until = 0.0
+        self._unfit = set()
+        self._bad_plans = self._no_bad_plans()
+
+    def pause(self) -> None:
+        """Something is under way, or has just ended: nobody is asked for the moment."""
+        self.asked = self.again_at = None
+
+    def rest(self) -> None:
+        """Look no longer."""
+        self.looking = False
+        self.pause()
+
+    def reached(self, attempt: int) -> None:
+        """Attempts have come as far as this, says a leader that was followed; in one step only so far.
+
+        Else one word would make the last attempt of it, whose leader is the same again and again.
+        """
+        self.attempt = max(self.attempt, min(attempt, self.attempt + ATTEMPT_LEAP, ATTEMPT_MAX))
+
+    def heard(self, attempt: int) -> None:
+        """Another peer counts so far; believed within reason."""
+        if attempt <= self.attempt + ATTEMPT_LEAP:
+            self.reached(attempt)
+
+    def next_attempt(self) -> None:
+        """The present one came to nothing."""
+        self.attempt = min(self.attempt + 1, ATTEMPT_MAX)
+
+    def unfit(self, leader: PeerId) -> None:
+        """`leader` did not lead when it was its turn; this state will do without it."""
+        self._unfit.add(leader)
+
+    def pass_over(self, leader: PeerId) -> None:
+        """`leader` was asked in vain."""
+        self.unfit(leader)
+        self.pause()
+        self.next_attempt()
+
+    def look_again(self, leader: PeerId) -> None:
+        """A plan of `leader` was refused: whoever was in it looks for the next one at once."""
+        self.setbacks += 1
+        self.unfit(leader)
+        self.pause()
+        self.next_attempt()
+        self.looking = True
+
+    def retry_later(self, now: float) -> None:
+        """Begin the next attempt in a while."""
+        self.next_attempt()
+        self.again_at = now + self._patience_s if self.looking else None
+
+    def called_in_vain(self, now: float) -> None:
+        """A call of ours came to nothing: no new one at once, whoever asks."""
+        self._rests_until = now + CALL_PATIENCE * self._gather_timeout_s * (1 << self._poor)
+        self._poor = min(self._poor + 1, POOR_MAX)
+        self.retry_later(max(now, self._rests_until - self._patience_s))
+
+    def led_in_vain(self, now: float) -> None:
+        """A round that I led has failed: for a moment others go first, where there are any to lead."""
+        self._yields_until = now + self._patience_s
+
+    def resting(self, now: float) -> bool:
+        """Whether no call of ours is to begin yet."""
+        return now < self._rests_until
+
+    @property
+    def plain(self) -> bool:
+        """Whether plans are to be such as nobody refuses."""
+        return self.setbacks >= PLAIN_AFTER
+
+    def refuse(self, leader: PeerId, now: float) -> None:
+        """A plan of `leader` was bad.  It is tried again, later and later.
+
+        For two who refuse each other's plans see only so that nothing but plain ones helps.
+        """
+        self._bad_plans.blame(leader, now)
+
+    def shuns(self, leader: PeerId, now: float) -> bool:
+        """Whether `leader` is not followed since its plans were bad; when ours are plain, its are so too, or soon."""
+        return self._bad_plans.resting(leader, now) and not self.plain
+
+    def leader(self, candidates: Sequence[PeerId], key: Key, *, now: float) -> PeerId:
+        """Who is to call: the nearest to the attempt's key among those that may be relied on, perhaps this peer."""
+        shunned = (self._unfit | self.lost) - {self._me}
+        fit = [
+            peer
+            for peer in candidates
+            if peer not in shunned and not self.shuns(peer, now) and not self.fruitless.resting(peer, now)
+        ]
+        others = [peer for peer in fit if peer != self._me]
+        return by_distance(others if others and now < self._yields_until else fit, key)[0]
+
+    def ask(self, leader: PeerId, now: float) -> None:
+        """`leader` is asked now."""
+        self.asked = leader
+        self.again_at = now + self._patience_s
+
+    def _no_bad_plans(self) -> Accounts:
+        return Accounts(first=2 * self._gather_timeout_s, most=BAD_PLANS_MOST)
+
+    @property
+    def _patience_s(self) -> float:
+        return CALL_PATIENCE * self._gather_timeout_s * self._random.uniform(1.0, 1.5)

@@ -1,0 +1,1 @@
+"""What the members of a round sign when it is over."""
