@@ -20,7 +20,7 @@ from app.views import settings
 from app.views.closing import ClosingQuestion
 from app.views.main_window import MainWindow
 from app.views.tray import Tray
-from core.api.commands import Evaluation
+from core.api.commands import ModelEvaluation
 from core.api.snapshot import ProblemView
 
 QUIT_PATIENCE_MS = 4000
@@ -128,7 +128,7 @@ class Application(QObject):
             self._finish()
         elif method in settings.METHODS:
             self.window.settings.show_answer(method, result)
-        elif isinstance(result, Evaluation):
+        elif isinstance(result, ModelEvaluation):
             self.window.status.tell(text.evaluated(result.epoch, result.loss, result.loss_unigram))
 
     def _failed(self, method: str, problem: ProblemView) -> None:

@@ -18,7 +18,13 @@ from websockets.sync.client import ClientConnection, connect
 
 from app import text
 from app.link import Link, LinkState
-from core.api.commands import ENGINE_FILE_BYTES_MAX, ENGINE_MESSAGE_BYTES_MAX, EngineFile, Evaluation, Message
+from core.api.commands import (
+    ENGINE_FILE_BYTES_MAX,
+    ENGINE_MESSAGE_BYTES_MAX,
+    EngineFile,
+    EngineMessage,
+    ModelEvaluation,
+)
 from core.api.places import engine_file
 from core.api.settings import PortTest, SettingsView, Wish
 from core.api.snapshot import PROTOCOL_VERSION, Notice, ProblemView, Snapshot
@@ -30,7 +36,7 @@ RETRY_MAX_S = 2.0
 PENDING_MAX = 64
 """Calls whose answers are awaited; more are not sent."""
 RESULTS: Mapping[str, type[msgspec.Struct]] = MappingProxyType(
-    {"evaluate": Evaluation, "settings": SettingsView, "configure": SettingsView, "test_port": PortTest}
+    {"evaluate": ModelEvaluation, "settings": SettingsView, "configure": SettingsView, "test_port": PortTest}
 )
 """What methods answer; the others answer nothing that is wanted here."""
 
@@ -173,9 +179,9 @@ class Client(QObject):
                 if self._stopped.is_set():
                     return
                 with contextlib.suppress(msgspec.DecodeError):  # a newer engine may say more than we know
-                    self._take(msgspec.json.decode(frame, type=Message))
+                    self._take(msgspec.json.decode(frame, type=EngineMessage))
 
-    def _take(self, message: Message) -> None:
+    def _take(self, message: EngineMessage) -> None:
         match message.method:
             case "snapshot":
                 self.snapshot_came.emit(msgspec.json.decode(message.params, type=Snapshot))
@@ -186,7 +192,7 @@ class Client(QObject):
             case None:
                 self._take_answer(message)
 
-    def _take_answer(self, message: Message) -> None:
+    def _take_answer(self, message: EngineMessage) -> None:
         with self._lock:
             method = self._pending.pop(message.id or 0, None)
         if method is None:

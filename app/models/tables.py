@@ -4,7 +4,7 @@ from PySide6.QtCore import QObject
 
 from app import text
 from app.models.keyed_table import Column, KeyedTable
-from core.api.snapshot import BACKBONE, Activity, PeerView, Standing
+from core.api.snapshot import BACKBONE, Activity, LeaderboardRow, PeerView
 
 ACTIVITY_ICONS = frozenset(
     ("starting", "joining", "waiting", "catching_up", "training", "averaging", "paused", "finished", "problem")
@@ -31,10 +31,10 @@ ROLE_COLUMN = 1
 """Of the table of peers: the first to go where there is little room, an icon beside the name says the same."""
 
 
-def leaderboard_table(parent: QObject | None = None) -> KeyedTable[Standing]:
+def leaderboard_table(parent: QObject | None = None) -> KeyedTable[LeaderboardRow]:
     """Who gave how much."""
     tr = text.tr
-    return KeyedTable[Standing](
+    return KeyedTable[LeaderboardRow](
         [
             Column(title=tr("Rank"), show=lambda row: text.count(row.rank), numeric=True),
             Column(title=tr("Name"), show=_standing_name, explain=_standing_whole),
@@ -76,11 +76,11 @@ def _peer_icon(row: PeerView) -> str:
     return row.activity if row.activity in ACTIVITY_ICONS else "waiting"
 
 
-def _standing_name(row: Standing) -> str:
+def _standing_name(row: LeaderboardRow) -> str:
     return text.name(row.name, row.peer, row.is_me)
 
 
-def _standing_whole(row: Standing) -> str:
+def _standing_whole(row: LeaderboardRow) -> str:
     sentence = text.tr("{name}, peer {peer}, {epochs} epochs")
     parts = [sentence.format(name=_standing_name(row), peer=row.peer, epochs=text.count(row.epochs))]
     if row.rounds:
@@ -92,5 +92,5 @@ def _standing_whole(row: Standing) -> str:
     return ", ".join(parts)
 
 
-def _share(row: Standing) -> float:
+def _share(row: LeaderboardRow) -> float:
     return min(1.0, max(0.0, row.share))

@@ -34,7 +34,7 @@ ENGINE_MESSAGE_BYTES_MAX = 4 * 1024 * 1024
 ENGINE_FILE_BYTES_MAX = 4096
 
 
-class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class EngineRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A call."""
 
     jsonrpc: Literal["2.0"]
@@ -51,7 +51,7 @@ class Failure(msgspec.Struct, frozen=True):
     data: ProblemView | None = None
 
 
-class Message(msgspec.Struct, frozen=True):
+class EngineMessage(msgspec.Struct, frozen=True):
     """What an engine sends: an answer (with `id`, and `result` or `error`) or a notification (with `method`)."""
 
     id: int | None = None
@@ -61,7 +61,7 @@ class Message(msgspec.Struct, frozen=True):
     params: msgspec.Raw = msgspec.Raw(b"null")
 
 
-class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
+class ModelEvaluation(msgspec.Struct, frozen=True, kw_only=True):
     """What a look at the held-out text showed: masked-word losses in nats."""
 
     epoch: int

@@ -99,7 +99,7 @@ class PeerView(msgspec.Struct, frozen=True, kw_only=True):
     samples_per_s: float
 
 
-class Standing(msgspec.Struct, frozen=True, kw_only=True):
+class LeaderboardRow(msgspec.Struct, frozen=True, kw_only=True):
     """A row of the leaderboard."""
 
     rank: int
@@ -149,7 +149,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     samples_per_s: float = 0.0
     """Of the whole collaboration."""
     peers: list[PeerView] = []
-    leaderboard: list[Standing] = []
+    leaderboard: list[LeaderboardRow] = []
     curve: list[CurvePoint] = []
     """At most 500 points, oldest first; thinned evenly when there are more epochs."""
     problem: ProblemView | None = None

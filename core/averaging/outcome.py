@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from core.averaging.penalties.observed import Seen
+from core.averaging.penalties.observed import Observations
 from core.base.ids import PeerId, hashed_key
 
 
@@ -34,7 +34,7 @@ class Outcome:
     """From this member's start to its end."""
     payload_bytes: int
     """Payload this member sent and received."""
-    seen: Seen = field(default_factory=Seen)
+    seen: Observations = field(default_factory=Observations)
     """What this member has seen of the others."""
     bits: bytes = b""
     """Binds the plan, the bits of all means and who is in which: what the members' seals came to."""

@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from core.averaging.balance.fleet import WHOLE_GIFT
 from core.averaging.codecs import FEEDBACK
-from core.averaging.grid.placement import Grid, grid_of
+from core.averaging.grid.placement import GridLayout, grid_of
 from core.averaging.grid.stages import STAGES_MAX
 from core.averaging.messages import (
     GROUP_MAX,
@@ -121,7 +121,7 @@ class Plan(Message, frozen=True, kw_only=True, tag="averaging.plan"):
         return tuple(PeerId(member.peer) for member in self.members)
 
     @property
-    def grid(self) -> Grid:
+    def grid(self) -> GridLayout:
         """Who averages with whom in which stage; with one stage, all with all."""
         return grid_of(self.round, self.peers, self.stages)
 

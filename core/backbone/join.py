@@ -12,7 +12,7 @@ import msgspec
 
 from core.averaging.codecs import check_codec
 from core.backbone.link import Link
-from core.backbone.welcome import KnownPeer, PassGrant, PassRequest, Refusal
+from core.backbone.welcome import JoinRefusal, KnownPeer, PassGrant, PassRequest
 from core.base.content import digest
 from core.base.manifest import MANIFEST_BYTES_MAX, Manifest, read_manifest
 from core.base.problems import NotTrusted, Problem, RemoteProblem
@@ -29,7 +29,7 @@ NAME_CHARS_MAX = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Membership:
+class JoinedCollaboration:
     """What a peer needs to take part."""
 
     manifest: Manifest
@@ -72,7 +72,7 @@ class Joining:
         now: Callable[[], float],
         random: Random,
         waiting: Callable[[str], None] = lambda _: None,
-    ) -> Membership:
+    ) -> JoinedCollaboration:
         """Get everything; tries again, with back-off, while the backbone does not answer.
 
         Args:
@@ -104,7 +104,7 @@ class Joining:
             await asyncio.sleep(delay_s * random.uniform(0.5, 1.5))
             delay_s = min(2 * delay_s, 30.0)
 
-    async def try_once(self, *, username: str, device: str, now: Callable[[], float]) -> Membership:
+    async def try_once(self, *, username: str, device: str, now: Callable[[], float]) -> JoinedCollaboration:
         """Like `join`, but fails when the backbone does not answer."""
         manifest_data, authority = await self._introduce()
         manifest = read_manifest(manifest_data, Ed25519Verifier())
@@ -119,7 +119,7 @@ class Joining:
             for name in manifest.blobs.values():
                 await self._fetch_blob(session, name)
             grant = await self._ask_pass(session, username, device)
-        return Membership(
+        return JoinedCollaboration(
             manifest,
             self._folder / "manifest.json",
             self._blobs,
@@ -159,7 +159,7 @@ class Joining:
             try:
                 if response.status == 200:
                     return msgspec.json.decode(body, type=PassGrant)
-                refusal = msgspec.json.decode(body, type=Refusal)
+                refusal = msgspec.json.decode(body, type=JoinRefusal)
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
                 raise RemoteProblem(f"The backbone answered something unreadable ({response.status}).") from error
         problem: Problem = NotTrusted(refusal.message, hint=refusal.hint)

@@ -17,7 +17,7 @@ BYTES_MAX = 64 * 1024
 _Contacts = Annotated[list[Contact], Meta(max_length=CONTACTS_MAX)]
 
 
-class Remembered:
+class RememberedContacts:
     """A file with contacts.  A damaged one is set aside: whoever asks us will make us known again.
 
     Args:

@@ -16,7 +16,7 @@ from core.averaging.receipts.receipt import Receipt
 from core.backbone.authority import Authority
 from core.backbone.charter import Charter
 from core.backbone.link import Link
-from core.backbone.remembered import Remembered
+from core.backbone.remembered import RememberedContacts
 from core.backbone.welcome import KnownPeer, WelcomeDesk
 from core.base.problems import Busy, Damaged, Problem
 from core.base.signing import SEED_BYTES, Ed25519Verifier, KeyPair
@@ -179,7 +179,7 @@ class Backbone:
         self._port = 0
         self.moved_from = 0
         """The port that earlier links name, if it is not ours any more; else 0."""
-        self._remembered = Remembered(charter.folder / PEERS)
+        self._remembered = RememberedContacts(charter.folder / PEERS)
 
     async def open(self) -> Link:
         """Listen; returns the link by which people join.

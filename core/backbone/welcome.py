@@ -54,7 +54,7 @@ class PassGrant(msgspec.Struct, frozen=True):
     """The backbone's clock, unix seconds: a newcomer whose clock is wrong learns it here."""
 
 
-class Refusal(msgspec.Struct, frozen=True):
+class JoinRefusal(msgspec.Struct, frozen=True):
     """Why not, in a sentence."""
 
     code: str
@@ -138,18 +138,18 @@ class WelcomeDesk:
         try:
             asked = msgspec.json.decode(await request.read(), type=PassRequest)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            return self._refuse(400, Refusal("bad_input", "This is not a request for a pass."))
+            return self._refuse(400, JoinRefusal("bad_input", "This is not a request for a pass."))
         if not hmac.compare_digest(asked.invite.encode(), self._charter.invite.encode()):
-            return self._refuse(403, Refusal("not_trusted", "This invitation is not valid.", "Ask for a new link."))
+            return self._refuse(403, JoinRefusal("not_trusted", "This invitation is not valid.", "Ask for a new link."))
         now = self._now()
         try:
             certificate = self._authority.issue(asked.csr, username=asked.username, device=asked.device, now=now)
         except Problem as problem:
-            return self._refuse(400, Refusal(problem.code, problem.message, problem.hint))
+            return self._refuse(400, JoinRefusal(problem.code, problem.message, problem.hint))
         self._trace.mark("welcome.pass")
         grant = PassGrant(certificate, list(self._contacts()), now)
         return web.Response(body=msgspec.json.encode(grant), content_type="application/json")
 
-    def _refuse(self, status: int, refusal: Refusal) -> web.Response:
+    def _refuse(self, status: int, refusal: JoinRefusal) -> web.Response:
         self._trace.mark("welcome.refused")
         return web.Response(status=status, body=msgspec.json.encode(refusal), content_type="application/json")

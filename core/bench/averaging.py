@@ -22,9 +22,9 @@ from core.base.problems import BadInput, Problem
 from core.bench import averaging_rivals as rivals
 from core.bench.children import Child, children, hear_all
 from core.bench.fleets import Computer, fleet_of, in_full
-from core.bench.limits import Limits, flown
+from core.bench.limits import FleetLimits, flown
 from core.bench.lines import Lines
-from core.bench.words import Done, Ended, Go, Listening, Meet, Met, Setup, Show
+from core.bench.words import Ended, Meet, Met, PeerListening, RoundDone, Setup, Show, StartRound
 from core.net.clock import Clock
 from core.system.progress_bar import Bar
 
@@ -44,7 +44,7 @@ class Spread(msgspec.Struct, frozen=True):
     most: float
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True):
+class AveragingReport(msgspec.Struct, frozen=True, kw_only=True):
     """What was measured."""
 
     bench: str = "averaging"
@@ -73,7 +73,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     memory: float
     """What a round needs beside the contribution, in its bytes: the mean (1), and by how much a process grew."""
     cpus: int
-    limits: Limits | None = None
+    limits: FleetLimits | None = None
     """On a fleet's lines: what the lines allow."""
     hivemind: dict[str, Any] = {}
     gloo: dict[str, Any] = {}
@@ -81,7 +81,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """Ours over theirs, medians; below 1 is faster."""
 
 
-class Run(msgspec.Struct, frozen=True, kw_only=True):
+class AveragingJob(msgspec.Struct, frozen=True, kw_only=True):
     """What is to be measured."""
 
     numel: int
@@ -118,13 +118,13 @@ def run(args: argparse.Namespace) -> int:
     return 0 if report.identical and not report.truncated_rounds and not report.failed_rounds else 1
 
 
-async def measure(peers: int, *, numel: int, codec: str, rounds: int, bar: Bar | None = None) -> Report:
+async def measure(peers: int, *, numel: int, codec: str, rounds: int, bar: Bar | None = None) -> AveragingReport:
     """Run `rounds` rounds between `peers` processes on loopback.
 
     Raises:
         Problem: a process ended or hangs.
     """
-    job = Run(numel=numel, codec=codec, rounds=rounds)
+    job = AveragingJob(numel=numel, codec=codec, rounds=rounds)
     bar = bar or Bar(stream=io.StringIO())
     bar.show(0.0, f"starting {peers} peers")
     async with children("core.bench.peer", peers) as group:
@@ -132,7 +132,7 @@ async def measure(peers: int, *, numel: int, codec: str, rounds: int, bar: Bar |
         return _report(await _rounds(group, setups, job, bar), job)
 
 
-async def measure_fleet(fleet: Sequence[Computer], job: Run, *, bar: Bar | None = None) -> Report:
+async def measure_fleet(fleet: Sequence[Computer], job: AveragingJob, *, bar: Bar | None = None) -> AveragingReport:
     """Run rounds between processes on lines of their own, which they are not told; as root.
 
     Raises:
@@ -188,16 +188,16 @@ def check(args: argparse.Namespace) -> None:
         rivals.check(Path(args.hivemind), Path(args.peers_scripts), on_lines=args.fleet is not None)
 
 
-async def _measured(args: argparse.Namespace, bar: Bar) -> Report:
+async def _measured(args: argparse.Namespace, bar: Bar) -> AveragingReport:
     if args.fleet is not None:
         warm = WARM if args.warm is None else args.warm
-        job = Run(numel=args.numel, codec=args.codec, rounds=args.rounds, warm=warm)
+        job = AveragingJob(numel=args.numel, codec=args.codec, rounds=args.rounds, warm=warm)
         return await measure_fleet(fleet_of(args.fleet), job, bar=bar)
     peers = PEERS if args.peers is None else args.peers
     return await measure(peers, numel=args.numel, codec=args.codec, rounds=args.rounds, bar=bar)
 
 
-async def _beside(report: Report, args: argparse.Namespace, python: Path, scripts: Path) -> Report:
+async def _beside(report: AveragingReport, args: argparse.Namespace, python: Path, scripts: Path) -> AveragingReport:
     """The same with hivemind, in the same hour on the same computer."""
     ours = {"seconds": report.seconds.median, "cpu_s": report.cpu_s.median}
     if args.fleet:
@@ -220,37 +220,39 @@ async def _beside(report: Report, args: argparse.Namespace, python: Path, script
     return msgspec.structs.replace(report, hivemind=found, gloo=gloo, ratios=ratios)
 
 
-async def _rounds(group: Sequence[Child], setups: Sequence[Setup], job: Run, bar: Bar) -> list[list[Done]]:
+async def _rounds(
+    group: Sequence[Child], setups: Sequence[Setup], job: AveragingJob, bar: Bar
+) -> list[list[RoundDone]]:
     for child, setup in zip(group, setups, strict=True):
         child.tell(setup)
-    ports = [listening.port for listening in await hear_all(group, Listening, timeout_s=START_S)]
+    ports = [listening.port for listening in await hear_all(group, PeerListening, timeout_s=START_S)]
     addresses = [(setup.bind, port) for setup, port in zip(setups, ports, strict=True)]
     for child in group:
         child.tell(Meet(addresses=addresses, helpers=[setup.index for setup in setups if setup.helps]))
     await hear_all(group, Met, timeout_s=START_S)
     clock = Clock()
-    results: list[list[Done]] = []
+    results: list[list[RoundDone]] = []
     total = job.warm + job.rounds
     for number in range(total):
         warm, counts = f"round {number + 1} of {job.warm} to warm up", f"round {number + 1 - job.warm} of {job.rounds}"
         bar.show(number / total, warm if number < job.warm else counts, part="rounds")
         facts = [peer.facts for peer in results[-1]] if results else []
-        results.append(await _round(group, Go(number=number, at=clock.now() + LEAD_S, facts=facts)))
+        results.append(await _round(group, StartRound(number=number, at=clock.now() + LEAD_S, facts=facts)))
     return results[job.warm :]
 
 
-async def _round(group: Sequence[Child], go: Go) -> list[Done]:
+async def _round(group: Sequence[Child], go: StartRound) -> list[RoundDone]:
     for child in group:
         child.tell(go)
     await hear_all(group, Ended, timeout_s=ROUND_S)
     for child in group:
         child.tell(Show())
-    return await hear_all(group, Done, timeout_s=ROUND_S)
+    return await hear_all(group, RoundDone, timeout_s=ROUND_S)
 
 
-def _report(results: Sequence[Sequence[Done]], job: Run) -> Report:
+def _report(results: Sequence[Sequence[RoundDone]], job: AveragingJob) -> AveragingReport:
     whole = [done for done in results if all(peer.ended and peer.members == len(done) for peer in done)]
-    return Report(
+    return AveragingReport(
         peers=len(results[0]),
         numel=job.numel,
         codec=job.codec,
@@ -275,7 +277,7 @@ def _spread(values: Sequence[float]) -> Spread:
     return Spread(round(statistics.median(values), 4), round(min(values), 4), round(max(values), 4))
 
 
-def _sentences(report: Report) -> str:
+def _sentences(report: AveragingReport) -> str:
     seconds, cpu, search = report.seconds, report.cpu_s, report.matchmaking_s
     same = "the same bits everywhere" if report.identical else "NOT the same everywhere"
     lines = [

@@ -19,7 +19,7 @@ import psutil
 from core.base.problems import BadInput
 from core.bench import dht_footprint, dht_rival
 from core.bench.children import Child, children
-from core.bench.dht_peer import Begin, Ready, Report, Used, Work, Worked
+from core.bench.dht_peer import AskUsage, Begin, DhtWork, NodesJoined, Used, Worked
 
 START_S = 120.0
 WORK_S = 600.0
@@ -47,7 +47,7 @@ class Once(msgspec.Struct, frozen=True, kw_only=True):
     """Of all processes, while storing and getting one after another."""
 
 
-class Spread(msgspec.Struct, frozen=True):
+class LatencySpread(msgspec.Struct, frozen=True):
     """Of several measurements."""
 
     median: float
@@ -55,15 +55,15 @@ class Spread(msgspec.Struct, frozen=True):
     most: float
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+class DhtFigures(msgspec.Struct, frozen=True, kw_only=True):
     """What was measured, each by "operation.figure"."""
 
     bench: str = "dht"
     nodes: int
     processes: int
     repeats: int
-    ours: dict[str, Spread]
-    hivemind: dict[str, Spread]
+    ours: dict[str, LatencySpread]
+    hivemind: dict[str, LatencySpread]
     times_faster: dict[str, float]
     """Ours by hivemind's, of the medians, in operations a second."""
     all_found: bool
@@ -83,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
     return 0 if outcome.all_found else 1
 
 
-async def compare(args: argparse.Namespace) -> Outcome:
+async def compare(args: argparse.Namespace) -> DhtFigures:
     """Measure ours, hivemind's, ours again, and so on."""
     ours: list[Once] = []
     theirs: list[dict[str, Any]] = []
@@ -131,12 +131,12 @@ async def measure(nodes: int, *, processes: int, silent: float, keys: int = KEYS
 async def _begin(group: Sequence[Child], nodes: int) -> None:
     """Node 0 first, then all others through it, as in the measurement of hivemind."""
     share, more = divmod(nodes, len(group))
-    seed = await _ask(group[0], Begin(first=0, count=1, seed_port=0), Ready)
+    seed = await _ask(group[0], Begin(first=0, count=1, seed_port=0), NodesJoined)
     first, waiting = 1, []
     for index, child in enumerate(group):
         count = share + (index < more) - (index == 0)
         if count:
-            waiting.append(_ask(child, Begin(first=first, count=count, seed_port=seed.port), Ready))
+            waiting.append(_ask(child, Begin(first=first, count=count, seed_port=seed.port), NodesJoined))
         first += count
     await asyncio.gather(*waiting)
 
@@ -147,16 +147,16 @@ async def _all_alive(group: Sequence[Child], keys: int) -> tuple[dict[str, Figur
     several = _names("sub", max(8, keys // 4))
     began = await _cpu_s(group)
     figures = {
-        "store_seq": await _work(writer, Work(kind="store", names=one, at_once=1)),
-        "get_seq": await _work(reader, Work(kind="get", names=one, at_once=1, quorum=1)),
+        "store_seq": await _work(writer, DhtWork(kind="store", names=one, at_once=1)),
+        "get_seq": await _work(reader, DhtWork(kind="get", names=one, at_once=1, quorum=1)),
     }
     cpu_ms = 1000 * (await _cpu_s(group) - began) / (2 * keys)
     figures |= {
-        "store_par": await _work(writer, Work(kind="store", names=many, at_once=AT_ONCE)),
-        "get_par": await _work(other, Work(kind="get", names=many, at_once=AT_ONCE, quorum=1)),
-        "store_8_subkeys": await _work(writer, Work(kind="store", names=several, at_once=1, subkeys=SUBKEYS)),
-        "get_8_subkeys": await _work(reader, Work(kind="get", names=several, at_once=1, subkeys=SUBKEYS, quorum=1)),
-        "get_all_holders": await _work(reader, Work(kind="get", names=many[:keys], at_once=1)),
+        "store_par": await _work(writer, DhtWork(kind="store", names=many, at_once=AT_ONCE)),
+        "get_par": await _work(other, DhtWork(kind="get", names=many, at_once=AT_ONCE, quorum=1)),
+        "store_8_subkeys": await _work(writer, DhtWork(kind="store", names=several, at_once=1, subkeys=SUBKEYS)),
+        "get_8_subkeys": await _work(reader, DhtWork(kind="get", names=several, at_once=1, subkeys=SUBKEYS, quorum=1)),
+        "get_all_holders": await _work(reader, DhtWork(kind="get", names=many[:keys], at_once=1)),
     }
     return figures, cpu_ms
 
@@ -164,9 +164,9 @@ async def _all_alive(group: Sequence[Child], keys: int) -> tuple[dict[str, Figur
 async def _some_silent(group: Sequence[Child], keys: int) -> dict[str, Figures]:
     one, new = _names("key", keys), _names("new", max(8, keys // 4))
     return {
-        "get_silent": await _work(group[1], Work(kind="get", names=one, at_once=1, quorum=1, seed=1)),
-        "get_silent_again": await _work(group[0], Work(kind="get", names=one, at_once=8, quorum=1, seed=2)),
-        "store_silent": await _work(group[0], Work(kind="store", names=new, at_once=1, seed=3)),
+        "get_silent": await _work(group[1], DhtWork(kind="get", names=one, at_once=1, quorum=1, seed=1)),
+        "get_silent_again": await _work(group[0], DhtWork(kind="get", names=one, at_once=8, quorum=1, seed=2)),
+        "store_silent": await _work(group[0], DhtWork(kind="store", names=new, at_once=1, seed=3)),
     }
 
 
@@ -179,7 +179,7 @@ async def _ask(child: Child, order: msgspec.Struct, kind: Any) -> Any:
     return await child.hear(kind, timeout_s=START_S)
 
 
-async def _work(child: Child, order: Work) -> Figures:
+async def _work(child: Child, order: DhtWork) -> Figures:
     child.tell(order)
     worked = await child.hear(Worked, timeout_s=WORK_S)
     ranked = sorted(worked.seconds)
@@ -193,7 +193,7 @@ async def _work(child: Child, order: Work) -> Figures:
 
 
 async def _cpu_s(group: Sequence[Child]) -> float:
-    used = [await _ask(child, Report(), Used) for child in group]
+    used = [await _ask(child, AskUsage(), Used) for child in group]
     return float(sum(one.cpu_s for one in used))
 
 
@@ -210,10 +210,10 @@ def _silenced(group: Sequence[Child]) -> Any:
             process.resume()
 
 
-def _outcome(args: argparse.Namespace, ours: Sequence[Once], theirs: Sequence[dict[str, Any]]) -> Outcome:
+def _outcome(args: argparse.Namespace, ours: Sequence[Once], theirs: Sequence[dict[str, Any]]) -> DhtFigures:
     own = [{**msgspec.to_builtins(once.figures), "cpu_ms_per_op": once.cpu_ms_per_op} for once in ours]
     mine, rival = _spreads(own), _spreads(theirs)
-    return Outcome(
+    return DhtFigures(
         nodes=args.nodes,
         processes=args.processes,
         repeats=len(ours),
@@ -228,18 +228,18 @@ def _outcome(args: argparse.Namespace, ours: Sequence[Once], theirs: Sequence[di
     )
 
 
-def _spreads(measured: Sequence[dict[str, Any]]) -> dict[str, Spread]:
+def _spreads(measured: Sequence[dict[str, Any]]) -> dict[str, LatencySpread]:
     """Medians of every number that all measurements have."""
     flat = [dht_rival.flattened(one) for one in measured]
     names = [name for name in (flat[0] if flat else {}) if all(name in one for one in flat)]
     return {name: _spread([one[name] for one in flat]) for name in names}
 
 
-def _spread(values: Sequence[float]) -> Spread:
-    return Spread(round(statistics.median(values), 2), min(values), max(values))
+def _spread(values: Sequence[float]) -> LatencySpread:
+    return LatencySpread(round(statistics.median(values), 2), min(values), max(values))
 
 
-def _sentences(outcome: Outcome) -> str:
+def _sentences(outcome: DhtFigures) -> str:
     lines = [f"{outcome.nodes} nodes in {outcome.processes} processes, {outcome.repeats} times; medians (least..most)"]
     for name, spread in outcome.ours.items():
         if name.endswith((".ok", ".n")) and name not in outcome.hivemind:
@@ -259,10 +259,10 @@ def _sentences(outcome: Outcome) -> str:
     return "\n".join(lines)
 
 
-def _kinds(outcome: Outcome) -> list[str]:
+def _kinds(outcome: DhtFigures) -> list[str]:
     return [name.removesuffix(".n") for name in outcome.ours if name.endswith(".n")]
 
 
-def _shown(spread: Spread) -> str:
+def _shown(spread: LatencySpread) -> str:
     middle = f"{spread.median:.2f}"
     return middle if spread.least == spread.most else f"{middle} ({spread.least:.2f}..{spread.most:.2f})"

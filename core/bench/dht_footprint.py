@@ -7,7 +7,7 @@ import msgspec
 import psutil
 
 from core.bench.children import children
-from core.bench.dht_peer import Begin, Ready
+from core.bench.dht_peer import Begin, NodesJoined
 
 START_S = 120.0
 SETTLE_S = 30.0
@@ -37,9 +37,9 @@ async def measure(nodes: int, *, seconds: float) -> Footprint:
     """
     async with children("core.bench.dht_peer", 2) as (crowd, alone):
         crowd.tell(Begin(first=0, count=max(1, nodes - 1), seed_port=0))
-        seed = await crowd.hear(Ready, timeout_s=START_S)
+        seed = await crowd.hear(NodesJoined, timeout_s=START_S)
         alone.tell(Begin(first=nodes, count=1, seed_port=seed.port))
-        await alone.hear(Ready, timeout_s=START_S)
+        await alone.hear(NodesJoined, timeout_s=START_S)
         await asyncio.sleep(SETTLE_S)
         process = psutil.Process(alone.pid)
         cpu, switches = _cpu_s(process), process.num_ctx_switches().voluntary

@@ -18,7 +18,7 @@ from core.base.signing import Ed25519Verifier
 from core.base.trace import Trace
 from core.bench.children import say, told
 from core.bench.stage import keys, make_host, peer_id
-from core.dht.events import Found, Joined, Learned, Stored
+from core.dht.events import Found, Joined, Learned, RecordStored
 from core.dht.messages import DHT_MESSAGES, Contact
 from core.dht.node import DhtNode, Put
 from core.dht.settings import DhtSettings
@@ -32,7 +32,7 @@ HOST = "127.0.0.1"
 
 
 class Begin(msgspec.Struct, frozen=True, kw_only=True, tag="begin"):
-    """Be the nodes numbered from `first`; `Ready` answers.  Without a seed's port, node `first` is the first of all."""
+    """Be the nodes from number `first` on; `NodesJoined` answers.  Without a seed's port, node `first` begins alone."""
 
     first: int
     count: int
@@ -40,7 +40,7 @@ class Begin(msgspec.Struct, frozen=True, kw_only=True, tag="begin"):
     """Of node 0; 0: there is none yet."""
 
 
-class Work(msgspec.Struct, frozen=True, kw_only=True, tag="work"):
+class DhtWork(msgspec.Struct, frozen=True, kw_only=True, tag="work"):
     """Store or get each of the names from random nodes of yours, so many at once; `Worked` answers."""
 
     kind: str
@@ -53,11 +53,11 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, tag="work"):
     seed: int = 0
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True, tag="report"):
+class AskUsage(msgspec.Struct, frozen=True, kw_only=True, tag="report"):
     """Say what you have used; `Used` answers."""
 
 
-class Ready(msgspec.Struct, frozen=True, kw_only=True):
+class NodesJoined(msgspec.Struct, frozen=True, kw_only=True):
     """The nodes have joined."""
 
     port: int
@@ -83,10 +83,10 @@ class Used(msgspec.Struct, frozen=True, kw_only=True):
     bytes_sent: int
 
 
-Order = Begin | Work | Report
+Order = Begin | DhtWork | AskUsage
 
 
-class Node:
+class BenchNode:
     """One node and its host."""
 
     def __init__(self, index: int, clock: Clock) -> None:
@@ -144,7 +144,7 @@ class Node:
                 self.host.learn(contact.peer_id, contact.host, contact.port)
             case Joined():
                 self.joined.set()
-            case Found(key=key) | Stored(key=key) if key in self._waiting:
+            case Found(key=key) | RecordStored(key=key) if key in self._waiting:
                 self._waiting[key].pop().set_result(event)
                 if not self._waiting[key]:
                     del self._waiting[key]
@@ -156,16 +156,16 @@ def _key(name: str) -> Key:
     return Key(hashed_key(b"bench dht", name.encode()))
 
 
-async def _begin(order: Begin, clock: Clock) -> tuple[list[Node], Ready]:
-    nodes, port = [Node(order.first + i, clock) for i in range(order.count)], 0
+async def _begin(order: Begin, clock: Clock) -> tuple[list[BenchNode], NodesJoined]:
+    nodes, port = [BenchNode(order.first + i, clock) for i in range(order.count)], 0
     began = time.perf_counter()
     for node in nodes:
         port_of_this = await node.start(order.seed_port or port)
         port = port or port_of_this
-    return nodes, Ready(port=port, seconds=(time.perf_counter() - began) / len(nodes))
+    return nodes, NodesJoined(port=port, seconds=(time.perf_counter() - began) / len(nodes))
 
 
-async def _work(nodes: Sequence[Node], order: Work) -> Worked:
+async def _work(nodes: Sequence[BenchNode], order: DhtWork) -> Worked:
     random = Random(order.seed)  # noqa: S311 - chooses who works, the same in every measurement
     turns = asyncio.Semaphore(order.at_once)
     seconds: list[float] = []
@@ -189,7 +189,7 @@ async def _work(nodes: Sequence[Node], order: Work) -> Worked:
 async def main() -> None:
     """Do as told."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started us ends us, by closing stdin
-    nodes: list[Node] = []
+    nodes: list[BenchNode] = []
     clock = Clock()
     while (order := await told(Order)) is not None:
         match order:
@@ -197,9 +197,9 @@ async def main() -> None:
                 more, ready = await _begin(order, clock)
                 nodes += more
                 say(ready)
-            case Work():
+            case DhtWork():
                 say(await _work(nodes, order))
-            case Report():
+            case AskUsage():
                 sent = sum(node.host.stats.bytes_sent for node in nodes)
                 say(Used(cpu_s=time.process_time(), bytes_sent=sent))
     await asyncio.gather(*(node.host.close() for node in nodes))

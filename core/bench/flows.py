@@ -21,14 +21,14 @@ class Listen(msgspec.Struct, frozen=True, kw_only=True, tag="listen"):
     address: str
 
 
-class Flow(msgspec.Struct, frozen=True, kw_only=True, tag="flow"):
+class SendBytes(msgspec.Struct, frozen=True, kw_only=True, tag="flow"):
     """Send so many bytes to each of these addresses, beginning at `at` (unix seconds)."""
 
     at: float
     to: dict[str, int]
 
 
-class Ready(msgspec.Struct, frozen=True, kw_only=True):
+class FlowsListening(msgspec.Struct, frozen=True, kw_only=True):
     """It listens."""
 
 
@@ -61,7 +61,7 @@ async def send(address: str, size: int) -> None:
     await writer.wait_closed()
 
 
-async def send_all(flow: Flow, clock: Clock) -> Flown:
+async def send_all(flow: SendBytes, clock: Clock) -> Flown:
     """All flows at once."""
     await asyncio.sleep(max(0.0, flow.at - clock.now()))
     await asyncio.gather(*(send(address, size) for address, size in flow.to.items() if size > 0))
@@ -80,8 +80,8 @@ async def main() -> None:
     if listen is None:
         return
     server = await asyncio.start_server(take, listen.address, PORT)
-    say(Ready())
-    while (flow := await told(Flow)) is not None:
+    say(FlowsListening())
+    while (flow := await told(SendBytes)) is not None:
         say(await send_all(flow, clock))
     server.close()
 

@@ -45,7 +45,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     turns: list[Turn]
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True):
+class GroupsReport(msgspec.Struct, frozen=True, kw_only=True):
     """Both readings."""
 
     bench: str = "groups"
@@ -60,9 +60,9 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def measure(peers: Sequence[int], rates: Sequence[float]) -> Report:
+def measure(peers: Sequence[int], rates: Sequence[float]) -> GroupsReport:
     """Both readings for each number of peers and each failure rate."""
-    return Report(
+    return GroupsReport(
         tables=[
             Table(
                 reading=name,
@@ -104,7 +104,7 @@ def _switch(peers: int, reading: Reading, *, least: int) -> tuple[float, float]:
     return low, high
 
 
-def _sentences(report: Report) -> str:
+def _sentences(report: GroupsReport) -> str:
     return "\n\n".join(_table(table) for table in report.tables)
 
 

@@ -10,9 +10,9 @@ from core.averaging.balance.solver import balance, round_seconds
 from core.averaging.matchmaking.division import work_of
 from core.bench.children import children, hear_all
 from core.bench.fleets import Computer
-from core.bench.flows import Flow, Flown, Listen, Ready, sizes
+from core.bench.flows import Flown, FlowsListening, Listen, SendBytes, sizes
 from core.bench.lines import Lines
-from core.bench.words import Done
+from core.bench.words import RoundDone
 from core.net.clock import Clock
 
 REPEATS = 3
@@ -22,7 +22,7 @@ TELLING_S = 0.1
 """Rounds for which the lines need less say nothing about lines."""
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
+class FleetLimits(msgspec.Struct, frozen=True, kw_only=True):
     """What the lines allow."""
 
     bound_s: float
@@ -48,8 +48,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def flown(
-    lines: Lines, fleet: Sequence[Computer], numel: int, *, codec: str, last: Done, seconds: float
-) -> Limits:
+    lines: Lines, fleet: Sequence[Computer], numel: int, *, codec: str, last: RoundDone, seconds: float
+) -> FleetLimits:
     """Measure plain flows with the bytes of the last round's plan.
 
     Args:
@@ -66,7 +66,7 @@ async def flown(
     gifts = last.gifts or [WHOLE_GIFT if line.gives else 0 for line in known]
     tcp_s = await _tcp_s(lines, bytes_between(fleet, work, last.chunks, gifts))
     planned_s = round_seconds(known, work, chunks=last.chunks, gifts=gifts)
-    return Limits(
+    return FleetLimits(
         bound_s=round(best.seconds, 3),
         planned_s=round(planned_s, 3),
         tcp_s=round(tcp_s, 3),
@@ -97,10 +97,10 @@ async def _tcp_s(lines: Lines, matrix: Sequence[Sequence[float]]) -> float:
     async with children("core.bench.flows", count, inside=lines.inside) as group:
         for index, child in enumerate(group):
             child.tell(Listen(address=addresses[index]))
-        await hear_all(group, Ready, timeout_s=LIMIT_S)
+        await hear_all(group, FlowsListening, timeout_s=LIMIT_S)
         for _ in range(REPEATS):
             at = clock.now() + SETTLE_S
             for index, child in enumerate(group):
-                child.tell(Flow(at=at, to=sizes(matrix, addresses, index)))
+                child.tell(SendBytes(at=at, to=sizes(matrix, addresses, index)))
             times.append(max(one.seconds for one in await hear_all(group, Flown, timeout_s=LIMIT_S)))
     return statistics.median(times)

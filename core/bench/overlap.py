@@ -17,7 +17,7 @@ from core.api.numbers import amount
 from core.backbone import charter as charters
 from core.backbone.charter import Charter
 from core.base.manifest import AveragingNumbers
-from core.bench.town import Step, Town, town
+from core.bench.town import BenchCollaboration, Step, town
 from core.engine.embedded import Embedded, EmbeddedOptions
 from core.storage.paths import Home
 
@@ -52,7 +52,7 @@ class Mode(msgspec.Struct, frozen=True, kw_only=True):
     """All that were averaged; more than the target where computing is faster than averaging."""
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True):
+class OverlapReport(msgspec.Struct, frozen=True, kw_only=True):
     """What was measured."""
 
     bench: str = "overlap"
@@ -85,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-async def measure(peers: int, *, epochs: int, seconds: float) -> Report:
+async def measure(peers: int, *, epochs: int, seconds: float) -> OverlapReport:
     """Found a collaboration, see how fast it computes, and run it both ways.
 
     Args:
@@ -108,7 +108,7 @@ async def measure(peers: int, *, epochs: int, seconds: float) -> Report:
             async with town(charter, folder / f"town-{delayed}", peers, upload_bytes_s=size.upload_bytes_s) as running:
                 modes.append(mode_of(await running.steps(epochs + 1), size.target_samples, delayed=delayed))
     plain, delayed_mode = modes
-    return Report(
+    return OverlapReport(
         peers=peers,
         parameters=size.parameters,
         target_samples=size.target_samples,
@@ -169,11 +169,11 @@ async def _calibrate(base: Charter, folder: Path, *, peers: int, seconds: float)
     return Size(max(1, round(speed * seconds)), sent_bytes / seconds, round(vector_bytes / FLOAT_BYTES))
 
 
-def _state_bytes(running: Town) -> int:
+def _state_bytes(running: BenchCollaboration) -> int:
     return max(path.stat().st_size for path in running.states.glob("state-*.safetensors"))
 
 
-def _sentences(report: Report) -> str:
+def _sentences(report: OverlapReport) -> str:
     size = f"{amount(report.parameters)} parameters, {amount(report.target_samples)} samples a step"
     line = f"{amount(round(report.upload_bytes_s / 1000))} kB/s each"
     lines = [f"{report.peers} peers, {size}, {line}:"]

@@ -22,7 +22,7 @@ from core.base.trace import Trace
 from core.bench.children import say, told
 from core.bench.stage import MANIFEST_ID, keys, make_host, peer_id
 from core.bench.vectors import contribution, error_of, exact_mean, layout_of, samples_of
-from core.bench.words import Done, Ended, Go, Listening, Meet, Met, Setup, Show
+from core.bench.words import Ended, Meet, Met, PeerListening, RoundDone, Setup, Show, StartRound
 from core.net.clock import Clock
 from core.swarm.rounds import Asked, Committed, Formed, Missed, Rounds
 from core.swarm.states import StateName
@@ -180,7 +180,7 @@ async def serve(setup: Setup) -> None:
         on_event=lambda _event, _now: None,
         meter=machine.rounds.lines.meter,
     )
-    say(Listening(port=await host.start(bind=setup.bind)))
+    say(PeerListening(port=await host.start(bind=setup.bind)))
     meet = await told(Meet)
     for index, (address, port) in enumerate(meet.addresses if meet is not None else []):
         host.learn(PeerId(peer_id(index)), address, port)
@@ -188,7 +188,7 @@ async def serve(setup: Setup) -> None:
     givers = [index for index in range(setup.peers) if index not in machine.helpers]
     exact = exact_mean(givers, setup.numel) if not setup.helps else np.empty(0)
     say(Met())
-    while (go := await told(Go)) is not None:
+    while (go := await told(StartRound)) is not None:
         result.fill(np.nan)
         for index, facts in enumerate(go.facts):
             machine.rounds.lines.heard(peer_id(index), decode_facts(facts))
@@ -204,7 +204,7 @@ async def serve(setup: Setup) -> None:
         await told(Show)
         cpu = time.process_time() - cpu
         say(
-            Done(
+            RoundDone(
                 formed_s=machine.formed_at - go.at,
                 ended_s=ended_s,
                 cpu_s=cpu,

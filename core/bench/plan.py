@@ -59,7 +59,7 @@ class Solved(msgspec.Struct, frozen=True, kw_only=True):
     """How much longer the round is than the optimum, at most; None: not computed."""
 
 
-class Known(msgspec.Struct, frozen=True, kw_only=True):
+class MeasuredFleet(msgspec.Struct, frozen=True, kw_only=True):
     """A fleet that hivemind was measured on."""
 
     fleet: str
@@ -96,12 +96,12 @@ class Every(msgspec.Struct, frozen=True, kw_only=True):
     """Steps a second if it takes part in each round with as much as fits."""
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True):
+class PlanReport(msgspec.Struct, frozen=True, kw_only=True):
     """What was measured."""
 
     bench: str = "plan"
     solved: list[Solved]
-    known: list[Known]
+    known: list[MeasuredFleet]
     gifts: list[Gifts]
     every: list[Every]
 
@@ -114,18 +114,18 @@ def run(args: argparse.Namespace) -> int:
     return 0 if exact and all(one.seconds <= one.expected_s * 1.01 for one in report.known) else 1
 
 
-def measure(sizes: Sequence[int], *, repeats: int, seed: int) -> Report:
+def measure(sizes: Sequence[int], *, repeats: int, seed: int) -> PlanReport:
     """All of it; the same fleets for the same seed."""
     balance(plan_fleets.homes(np.random.default_rng(0), 4), Work(numel=1, part_bytes=1, mean_bytes=1, target_samples=9))
     ways = [(limited, target) for target in (False, True) for limited in (False, True)]
-    return Report(
+    return PlanReport(
         solved=[
             _solved(size, limited=limited, target=target, trials=[(seed, size, trial) for trial in range(repeats)])
             for limited, target in ways
             for size in sizes
         ],
         known=[
-            Known(fleet=name, seconds=round(balance(lines, work).seconds, 3), expected_s=expected)
+            MeasuredFleet(fleet=name, seconds=round(balance(lines, work).seconds, 3), expected_s=expected)
             for name, (lines, work, expected) in plan_fleets.known().items()
         ],
         gifts=[
@@ -225,7 +225,7 @@ def _every(name: str, slow: Line, between: Between) -> Every:
     )
 
 
-def _sentences(report: Report) -> str:
+def _sentences(report: PlanReport) -> str:
     lines = []
     for one in report.solved:
         given = ["with pair limits"] * one.pair_limits + ["with a target batch"] * one.target_batch

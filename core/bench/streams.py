@@ -38,7 +38,7 @@ class Thanks(Message, frozen=True, tag="bench.thanks"):
     number: int
 
 
-class Call(msgspec.Struct, frozen=True, kw_only=True):
+class SendChunks(msgspec.Struct, frozen=True, kw_only=True):
     """To the child: send `chunks` chunks to this port."""
 
     port: int
@@ -51,7 +51,7 @@ class Spent(msgspec.Struct, frozen=True, kw_only=True):
     cpu_s: float
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True):
+class StreamsReport(msgspec.Struct, frozen=True, kw_only=True):
     """What was measured."""
 
     bench: str = "streams"
@@ -124,20 +124,20 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-async def measure(*, chunks: int) -> Report:
+async def measure(*, chunks: int) -> StreamsReport:
     """Let a child send `chunks` chunks to us."""
     sink = _Sink(chunks)
     host = make_host(0, sink, messages=(Chunk, Thanks), clock=Clock(), on_event=lambda *_: None)
     port = await host.start(bind="127.0.0.1")
     try:
         async with children("core.bench.streams", 1) as (child,), asyncio.timeout(TIME_S):
-            child.tell(Call(port=port, chunks=chunks))
+            child.tell(SendChunks(port=port, chunks=chunks))
             seconds, cpu_s = await sink.done
             spent = await child.hear(Spent, timeout_s=TIME_S)
     finally:
         await host.close()
     megabytes = chunks * CHUNK_BYTES / 1e6
-    return Report(
+    return StreamsReport(
         megabytes=megabytes,
         seconds=round(seconds, 4),
         megabytes_per_s=round(megabytes / seconds, 1) if seconds else 0.0,
@@ -147,7 +147,7 @@ async def measure(*, chunks: int) -> Report:
 
 async def main() -> None:
     """The process at the other end."""
-    call = await told(Call)
+    call = await told(SendChunks)
     if call is None:
         return
     done = asyncio.Event()

@@ -49,7 +49,7 @@ class _Seen:
     """Samples on the leaderboard at the last step."""
 
 
-class Town:
+class BenchCollaboration:
     """See the module's docstring.  Made by `town`."""
 
     def __init__(self, charter: Charter, homes: list[Home]) -> None:
@@ -120,7 +120,7 @@ def _counted(news: Snapshot) -> int:
 @asynccontextmanager
 async def town(
     charter: Charter, folder: Path, peers: int, *, upload_bytes_s: float | None = None
-) -> AsyncIterator[Town]:
+) -> AsyncIterator[BenchCollaboration]:
     """A backbone and so many engines, each with a worker; they end with the context.
 
     Args:
@@ -145,7 +145,7 @@ async def town(
             where = ["--bind", EVERYWHERE, "--host", LOOPBACK, "--port", "0", "--name", f"peer {number}"]
             words = ["engine", "--home", str(home.directory), "--join", link, *where]
             await stack.enter_async_context(_process(words, folder / f"peer-{number}.log"))
-        yield Town(charter, homes)
+        yield BenchCollaboration(charter, homes)
 
 
 @asynccontextmanager

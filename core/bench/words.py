@@ -27,7 +27,7 @@ class Meet(msgspec.Struct, frozen=True, kw_only=True, tag="meet"):
     """Numbers of those that only reduce."""
 
 
-class Go(msgspec.Struct, frozen=True, kw_only=True, tag="go"):
+class StartRound(msgspec.Struct, frozen=True, kw_only=True, tag="go"):
     """Find the group of round `number` at `at`, unix seconds, and average."""
 
     number: int
@@ -40,7 +40,7 @@ class Show(msgspec.Struct, frozen=True, kw_only=True, tag="show"):
     """All have ended the round: look at what came of it."""
 
 
-class Listening(msgspec.Struct, frozen=True, kw_only=True):
+class PeerListening(msgspec.Struct, frozen=True, kw_only=True):
     """The peer is ready."""
 
     port: int
@@ -57,7 +57,7 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     """
 
 
-class Done(msgspec.Struct, frozen=True, kw_only=True):
+class RoundDone(msgspec.Struct, frozen=True, kw_only=True):
     """How a round went for one peer."""
 
     formed_s: float

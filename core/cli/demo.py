@@ -14,7 +14,7 @@ import msgspec
 from core.api.snapshot import Activity, Notice, Snapshot
 from core.base.problems import Busy, Problem, WorkerProblem
 from core.cli.options import text_folder
-from core.cli.outcome import Done, Run, conclude, progress_of, say_done, say_line, together
+from core.cli.outcome import DemoDone, DemoRun, conclude, progress_of, say_done, say_line, together
 from core.cli.progress import LiveLine
 from core.control.client import ControlClient, NotRunning, read_engine_file
 from core.engine.embedded import EmbeddedOptions, own_command
@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     options = EmbeddedOptions(peers=args.peers, text=text, epochs=args.epochs, delayed=args.delayed)
     if not args.headless and _has_window():
         return _open_window(home, options)
-    return asyncio.run(_in_terminal(Run(home, options, args.json, time.monotonic())))
+    return asyncio.run(_in_terminal(DemoRun(home, options, args.json, time.monotonic())))
 
 
 def engine_arguments(home: Home, options: EmbeddedOptions) -> list[str]:
@@ -100,7 +100,7 @@ def _wait_for_engine(home: Home, engine: "subprocess.Popen[bytes]") -> None:
     raise WorkerProblem("The engine did not start.", hint=f"The log {home.logs / 'engine.log'} says why.")
 
 
-async def _in_terminal(run: Run) -> int:
+async def _in_terminal(run: DemoRun) -> int:
     if _running_elsewhere(run.home) and await asyncio.to_thread(_answers, run.home):
         raise Busy("Potluck is already running here.", hint="See it with: potluck status. Stop it with: potluck quit.")
     stop = asyncio.Event()
@@ -129,7 +129,7 @@ def _running_elsewhere(home: Home) -> bool:
     return read_engine_file(home) is not None
 
 
-async def _start(run: Run) -> asyncio.subprocess.Process:
+async def _start(run: DemoRun) -> asyncio.subprocess.Process:
     """The engine, on our leash, in a session of its own so that Ctrl-C reaches us alone."""
     with open_log(run.home.logs / "engine.log") as log:
         return await asyncio.create_subprocess_exec(
@@ -155,7 +155,7 @@ async def _end(process: asyncio.subprocess.Process) -> None:
         await process.wait()
 
 
-async def _watch(run: Run, process: asyncio.subprocess.Process) -> Done:
+async def _watch(run: DemoRun, process: asyncio.subprocess.Process) -> DemoDone:
     """Follow the engine until the last epoch is done everywhere."""
     said = asyncio.create_task(_last_lines(process))
     shown = LiveLine(sys.stderr)
@@ -198,7 +198,7 @@ def _ended(lines: list[str]) -> Problem:
     return WorkerProblem(f"The engine ended by itself.{text}", hint="The log engine.log in its home says more.")
 
 
-async def _follow(run: Run, process: asyncio.subprocess.Process, shown: LiveLine) -> Done:
+async def _follow(run: DemoRun, process: asyncio.subprocess.Process, shown: LiveLine) -> DemoDone:
     await _listening(run.home, process)
     async with ControlClient.connect(run.home) as client:
         first: Snapshot | None = None
@@ -222,7 +222,7 @@ async def _follow(run: Run, process: asyncio.subprocess.Process, shown: LiveLine
     raise NotRunning("The engine has stopped.", hint="Start again.")
 
 
-def _tell(run: Run, shown: LiveLine, *, news: Snapshot, last: Snapshot | None) -> None:
+def _tell(run: DemoRun, shown: LiveLine, *, news: Snapshot, last: Snapshot | None) -> None:
     """Show a state; as JSON only if the epoch or the activity is another than in the last one."""
     if run.json:
         if last is None or (news.epoch, news.activity) != (last.epoch, last.activity):

@@ -23,7 +23,7 @@ from core.cli.settings import ask_port
 from core.control.client import NotRunning
 from core.net.interfaces import own_hosts
 from core.net.listening import ANY, refusal
-from core.schedule.senses.network import Network, ask_program, sense_network
+from core.schedule.senses.network import NetworkSense, ask_program, sense_network
 from core.storage.identity import SERVICE, Keyring, system_keyring
 from core.storage.paths import Home
 from core.storage.settings import load_settings
@@ -275,7 +275,7 @@ def network(examined: Examined) -> Finding:
     return network_finding(known, allowed=load_settings(examined.home.settings_file).settings.use_metered)
 
 
-def network_finding(known: Network, *, allowed: bool) -> Finding:
+def network_finding(known: NetworkSense, *, allowed: bool) -> Finding:
     """In words.
 
     Args:

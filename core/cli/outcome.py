@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from core.api.commands import Evaluation
+from core.api.commands import ModelEvaluation
 from core.api.numbers import amount
 from core.api.snapshot import Activity, Snapshot
 from core.base.problems import WorkerProblem
@@ -23,7 +23,7 @@ DIFFERENCE_MAX = 1e-5
 FINISH_TIMEOUT_S = 120.0
 
 
-class Done(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="done"):
+class DemoDone(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="done"):
     """The last line of `--json`: what this run came to."""
 
     collaboration: str
@@ -44,7 +44,7 @@ class Done(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="do
     seconds: float
 
 
-class Progress(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="progress"):
+class DemoProgress(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="progress"):
     """A line of `--json` whenever an epoch ends or the activity changes."""
 
     epoch: int
@@ -58,7 +58,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class DemoRun:
     """One run of the demo in the terminal."""
 
     home: Home
@@ -80,11 +80,11 @@ def parameters_max_difference(files: Sequence[Path]) -> float:
     return max(float(np.max(highest[name] - lowest[name], initial=0.0)) for name in names)
 
 
-def progress_of(news: Snapshot) -> Progress:
+def progress_of(news: Snapshot) -> DemoProgress:
     """The line for this state."""
     training = [point.loss_training for point in news.curve if point.loss_training is not None]
     heldout = [point.loss_heldout for point in news.curve if point.loss_heldout is not None]
-    return Progress(
+    return DemoProgress(
         epoch=news.epoch,
         activity=news.activity.value,
         sentence=news.sentence,
@@ -95,7 +95,7 @@ def progress_of(news: Snapshot) -> Progress:
     )
 
 
-async def conclude(run: Run, client: ControlClient, first: Snapshot) -> Done:
+async def conclude(run: DemoRun, client: ControlClient, first: Snapshot) -> DemoDone:
     """Wait for the companions, compare the parameters, look at the held-out text once more."""
     homes = volunteer_homes(run.home, run.options)
     last = await client.snapshot()
@@ -103,12 +103,12 @@ async def conclude(run: Run, client: ControlClient, first: Snapshot) -> Done:
     await asyncio.gather(*(_finished(home, last.epoch) for home in homes[1:]))
     states = [home.state(last.collaboration.id) / "states" for home in homes]
     files = [file for folder in states for file in _newest(folder, last.epoch)]
-    seen = msgspec.convert(await client.call("evaluate"), Evaluation)
+    seen = msgspec.convert(await client.call("evaluate"), ModelEvaluation)
     last = await client.snapshot()
     begin = first.epoch
     losses = {point.epoch: point.loss_heldout for point in last.curve if point.loss_heldout is not None}
     earliest = min((epoch for epoch in losses if epoch >= begin), default=seen.epoch)
-    return Done(
+    return DemoDone(
         collaboration=last.collaboration.id if last.collaboration is not None else "",
         epochs=last.epoch - begin,
         epoch=last.epoch,
@@ -146,7 +146,7 @@ async def _seen_finished(home: Home, epoch: int) -> bool:
     return False
 
 
-def together(run: Run, done: Done) -> bool:
+def together(run: DemoRun, done: DemoDone) -> bool:
     """Whether all volunteers hold the same parameters; if not, it is said."""
     if done.peers == run.options.peers and done.parameters_max_difference <= DIFFERENCE_MAX:
         return True
@@ -158,7 +158,7 @@ def together(run: Run, done: Done) -> bool:
     return False
 
 
-def say_done(run: Run, done: Done) -> None:
+def say_done(run: DemoRun, done: DemoDone) -> None:
     """Print what the run came to."""
     if run.json:
         say_line(done)

@@ -34,7 +34,7 @@ examples:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class SettingRow:
     """One setting on the command line."""
 
     field: str
@@ -52,23 +52,23 @@ def _month(shown: SettingsView) -> str:
     return limit if shown.month_used_bytes is None else f"{limit}; {volume(shown.month_used_bytes)} used so far"
 
 
-ROWS: Final[Mapping[str, Row]] = MappingProxyType(
+ROWS: Final[Mapping[str, SettingRow]] = MappingProxyType(
     {
-        "upload": Row("upload_bytes_s", read_rate, lambda shown: _limit(shown.upload_bytes_s)),
-        "download": Row("download_bytes_s", read_rate, lambda shown: _limit(shown.download_bytes_s)),
-        "month": Row("month_bytes", read_volume, _month),
-        "metered": Row(
+        "upload": SettingRow("upload_bytes_s", read_rate, lambda shown: _limit(shown.upload_bytes_s)),
+        "download": SettingRow("download_bytes_s", read_rate, lambda shown: _limit(shown.download_bytes_s)),
+        "month": SettingRow("month_bytes", read_volume, _month),
+        "metered": SettingRow(
             "use_metered",
             read_choice,
             lambda shown: f"{'yes' if shown.use_metered else 'no'} (connections that cost money by the megabyte)",
         ),
-        "relay": Row(
+        "relay": SettingRow(
             "relay",
             read_choice,
             lambda shown: f"{'yes' if shown.relay else 'no'} (carrying connections of others, within small limits)",
         ),
-        "hours": Row("hours", str, lambda shown: shown.hours),
-        "port": Row("port", read_whole, lambda shown: str(shown.port or "drawn at the first start")),
+        "hours": SettingRow("hours", str, lambda shown: shown.hours),
+        "port": SettingRow("port", read_whole, lambda shown: str(shown.port or "drawn at the first start")),
     }
 )
 

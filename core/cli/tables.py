@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from core.api.numbers import amount, company, gathered, volume
-from core.api.snapshot import CurvePoint, Notice, Snapshot, Standing
+from core.api.snapshot import CurvePoint, LeaderboardRow, Notice, Snapshot
 
 
 def clean(text: str) -> str:
@@ -78,7 +78,7 @@ def _given(snapshot: Snapshot) -> str:
     return ", ".join(said)
 
 
-def leaderboard_text(standings: Sequence[Standing]) -> str:
+def leaderboard_text(standings: Sequence[LeaderboardRow]) -> str:
     """The leaderboard as a table; `*` marks this computer.
 
     Rounds, numbers averaged and bytes passed on for others are what the receipts of rounds say.

@@ -10,7 +10,7 @@ from typing import Any
 import aiohttp
 import msgspec
 
-from core.api.commands import ENGINE_FILE_BYTES_MAX, ENGINE_MESSAGE_BYTES_MAX, EngineFile, Failure, Message
+from core.api.commands import ENGINE_FILE_BYTES_MAX, ENGINE_MESSAGE_BYTES_MAX, EngineFile, EngineMessage, Failure
 from core.api.settings import PortTest, SettingsView, Wish
 from core.api.snapshot import PROTOCOL_VERSION, Notice, Snapshot
 from core.base.problems import Problem, UserProblem
@@ -54,7 +54,7 @@ class ControlClient:
     def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
         self._socket = socket
         self._number = 0
-        self._waiting: dict[int, asyncio.Future[Message]] = {}
+        self._waiting: dict[int, asyncio.Future[EngineMessage]] = {}
         self._snapshot: Snapshot | None = None
         self._others: deque[Notice | Shown] = deque(maxlen=NOTICES_HELD)
         self._arrived = asyncio.Event()
@@ -137,12 +137,12 @@ class ControlClient:
 
     async def _ask(
         self, method: str, params: Mapping[str, object] = MappingProxyType({}), timeout_s: float = CALL_TIMEOUT_S
-    ) -> Message:
+    ) -> EngineMessage:
         if self._closed:
             raise _gone()
         self._number += 1
         number = self._number
-        future: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[EngineMessage] = asyncio.get_running_loop().create_future()
         self._waiting[number] = future
         request = {"jsonrpc": "2.0", "id": number, "method": method, "params": dict(params)}
         try:
@@ -164,7 +164,7 @@ class ControlClient:
         try:
             async for frame in self._socket:
                 if frame.type is aiohttp.WSMsgType.TEXT:
-                    self._take(msgspec.json.decode(frame.data, type=Message))
+                    self._take(msgspec.json.decode(frame.data, type=EngineMessage))
         finally:
             self._closed = True
             self._arrived.set()
@@ -172,7 +172,7 @@ class ControlClient:
                 if not future.done():
                     future.set_exception(_gone())
 
-    def _take(self, message: Message) -> None:
+    def _take(self, message: EngineMessage) -> None:
         match message.method:
             case None:
                 future = self._waiting.get(message.id or 0)

@@ -6,7 +6,7 @@ from collections import deque
 
 from aiohttp import WSCloseCode, WSMsgType, web
 
-from core.api.commands import ERROR_REQUEST, Request
+from core.api.commands import ERROR_REQUEST, EngineRequest
 from core.api.snapshot import ProblemView
 from core.control.handlers import Methods, Refusal, answer, read_request, refused
 
@@ -85,7 +85,7 @@ class Connection:
         self._calls += 1
         return group.create_task(self._answer(request))
 
-    async def _answer(self, request: Request) -> None:
+    async def _answer(self, request: EngineRequest) -> None:
         try:
             result = await self._methods.call(request)
         except Refusal as refusal:

@@ -14,7 +14,7 @@ from core.api.commands import (
     ERROR_PROBLEM,
     ERROR_REQUEST,
     METHODS,
-    Request,
+    EngineRequest,
 )
 from core.api.snapshot import ProblemView
 from core.base.problems import Problem
@@ -68,7 +68,7 @@ def refused(refusal: Refusal) -> str:
     return _text({"jsonrpc": "2.0", "id": refusal.request_id, "error": error})
 
 
-def read_request(text: str) -> Request:
+def read_request(text: str) -> EngineRequest:
     """The request in a message.
 
     Raises:
@@ -76,7 +76,7 @@ def read_request(text: str) -> Request:
     """
     try:
         loose: object = msgspec.json.decode(text)
-        return msgspec.convert(loose, Request)
+        return msgspec.convert(loose, EngineRequest)
     except msgspec.ValidationError as error:
         view = ProblemView("request", f"The message is no request: {error}.")
         raise Refusal(ERROR_REQUEST, view, _id_of(loose)) from error
@@ -101,7 +101,7 @@ class Methods:
             name: getattr(self, f"_do_{name}") for name in METHODS
         }
 
-    async def call(self, request: Request) -> object:
+    async def call(self, request: EngineRequest) -> object:
         """Carry out a request.
 
         Returns:

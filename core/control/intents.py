@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Protocol
 
-from core.api.commands import Evaluation
+from core.api.commands import ModelEvaluation
 from core.api.settings import PortTest, SettingsView
 from core.api.snapshot import Snapshot
 
@@ -23,7 +23,7 @@ class Intents(Protocol):
     async def quit(self) -> None:
         """Stop the engine; returns before it has stopped, so that the answer still goes out."""
 
-    async def evaluate(self) -> Evaluation:
+    async def evaluate(self) -> ModelEvaluation:
         """Look at the held-out text."""
 
     def settings(self) -> SettingsView:

@@ -13,7 +13,7 @@ class _Address:
     told: bool
 
 
-class AddressBook:
+class MetAddresses:
     """Addresses of the peers met last.  Hearsay never replaces an observation that still works.
 
     Args:

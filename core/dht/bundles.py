@@ -16,13 +16,13 @@ from core.dht.messages import (
     Answer,
     Answering,
     Asking,
-    Bundle,
     Bundled,
     Fetch,
     Find,
     Get,
     Ping,
     Request,
+    RequestBundle,
     encoded_bytes,
 )
 
@@ -108,7 +108,7 @@ def _one_or_bundle(requests: Sequence[Request], client: bool) -> Request:  # noq
     padded = sum(one is not request for one, request in zip(bare, requests, strict=True))
     free = _ROOM_BYTES - sum(encoded_bytes(request) for request in bare)
     pad = min(max(free // padded - _PAD_HEADER_BYTES, 0), len(PAD)) if padded else 0
-    return Bundle(0, client, tuple(cast("Asking", _padded(request, pad)) for request in requests))
+    return RequestBundle(0, client, tuple(cast("Asking", _padded(request, pad)) for request in requests))
 
 
 def _padded(request: Request, pad_bytes: int) -> Request:

@@ -12,7 +12,7 @@ from core.dht.events import Learned, Output
 from core.dht.lookup import Distrust, Walk
 from core.dht.messages import Answer, Contact, Find, Get, Nodes, Ping, Pong, Request, Values
 from core.dht.neighbours import Neighbours
-from core.dht.operations import Finding, Operation
+from core.dht.operations import FindNode, Operation
 from core.dht.paths import Paths
 from core.dht.queries import Queries, Query
 from core.dht.routing import Heard
@@ -117,18 +117,18 @@ class Errands:
         """Ask a contact whether it is there, unless too many are being asked."""
         return self._ping(contact, now) if len(self._probing) < PROBES_MAX else []
 
-    def find(self, key: Key, now: float, *, width: int | None = None, paths: int | None = None) -> Finding:
+    def find(self, key: Key, now: float, *, width: int | None = None, paths: int | None = None) -> FindNode:
         """An operation that finds the nearest peers of a key."""
         walk = self.walk(key, now, width=self._settings.replicas if width is None else width, paths=paths)
-        return Finding(walk, client=self._stance.client, deadline=self.patience(now))
+        return FindNode(walk, client=self._stance.client, deadline=self.patience(now))
 
-    def refresh(self, key: Key, now: float) -> Finding:
+    def refresh(self, key: Key, now: float) -> FindNode:
         """An operation that looks up a key without haste, to hear who is there."""
         settings = self._settings
         sparse = self._neighbours.table.is_far_and_sparse(key)
         width = settings.refresh_width_sparse if sparse else settings.refresh_width
         walk = Walk(key, self._neighbours.start(key, now), width=width, parallel=width)
-        return Finding(walk, client=self._stance.client, deadline=self.patience(now))
+        return FindNode(walk, client=self._stance.client, deadline=self.patience(now))
 
     def walk(
         self,

@@ -17,7 +17,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class RecordStored:
     """A record of ours is now held by so many peers, perhaps including ourselves."""
 
     key: Key
@@ -46,5 +46,5 @@ class ClockOff:
     offset_s: float
 
 
-DhtEvent = Found | Stored | Learned | Joined | ClockOff
+DhtEvent = Found | RecordStored | Learned | Joined | ClockOff
 Output = Send[Any] | DhtEvent

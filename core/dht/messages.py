@@ -186,7 +186,7 @@ Asking = Ping | Find | Get | Fetch | Store | Cache
 Answering = Pong | Nodes | Values | Records | Stored
 
 
-class Bundle(Request, frozen=True, tag="dht.bundle"):
+class RequestBundle(Request, frozen=True, tag="dht.bundle"):
     """Several requests in one datagram, each with a query id of its own; that of the bundle means nothing."""
 
     requests: Annotated[tuple[Asking, ...], Meta(max_length=BUNDLE_MAX)]
@@ -201,7 +201,7 @@ class Bundled(Answer, frozen=True, tag="dht.bundled"):
 
 
 DHT_MESSAGES: tuple[type[Message], ...] = (
-    Ping, Pong, Find, Nodes, Get, Values, Fetch, Records, Store, Stored, Cache, Bundle, Bundled,
+    Ping, Pong, Find, Nodes, Get, Values, Fetch, Records, Store, Stored, Cache, RequestBundle, Bundled,
 )  # fmt: skip
 ANSWER_TO: dict[type[Request], type[Answer]] = {
     Ping: Pong,

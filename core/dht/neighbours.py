@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from core.base.ids import Key, PeerId
 from core.base.trace import Trace
-from core.dht.addresses import AddressBook
+from core.dht.addresses import MetAddresses
 from core.dht.backoff import Backoff
 from core.dht.messages import Contact
 from core.dht.prefixes import may_name, reach
@@ -35,7 +35,7 @@ class Neighbours:
                 settings.prefix_per_bucket, settings.prefix_per_table, local_is_free=settings.local_is_free
             ),
         )
-        self.book = AddressBook(limit=settings.addresses_max)
+        self.book = MetAddresses(limit=settings.addresses_max)
         self.ipv6 = True
         """Whether there is a way to IPv6 addresses; otherwise nobody is asked there."""
         self._backoff = Backoff(settings.silence_s, settings.silence_max_s)

@@ -15,10 +15,10 @@ from core.dht.errands import Errands
 from core.dht.events import Output
 from core.dht.guard import Guard
 from core.dht.memory import Memory
-from core.dht.messages import Answer, Bundle, Bundled, Contact, Observed, Ping, Record, Request
+from core.dht.messages import Answer, Bundled, Contact, Observed, Ping, Record, Request, RequestBundle
 from core.dht.neighbours import Neighbours
 from core.dht.operations import Operation
-from core.dht.parts import Parts
+from core.dht.parts import DhtContext
 from core.dht.readwrite import Put, ReadWrite
 from core.dht.records import Proofs, RecordStore
 from core.dht.republish import Republish
@@ -88,7 +88,7 @@ class DhtNode:
             random=random,
             trace=trace,
         )
-        parts = Parts(
+        parts = DhtContext(
             signer=signer,
             proofs=proofs,
             records=self._records,
@@ -250,7 +250,7 @@ class DhtNode:
         if self._stance.client:
             self._trace.mark("dht.drop.asked_client")
             return []
-        requests = request.requests if isinstance(request, Bundle) else (request,)
+        requests = request.requests if isinstance(request, RequestBundle) else (request,)
         if not self._guard.admits(sender, now, max(1, len(requests))):
             self._trace.mark("dht.drop.flood")
             return []

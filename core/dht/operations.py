@@ -52,7 +52,7 @@ class Operation(ABC):
         """A request was not answered."""
 
 
-class Finding(Operation):
+class FindNode(Operation):
     """Finds the nearest peers of a key."""
 
     def __init__(self, walk: Walk | Paths, *, client: bool, deadline: float) -> None:

@@ -18,7 +18,7 @@ from core.dht.stance import Stance
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class DhtContext:
     """The pieces of one node."""
 
     signer: Signer

@@ -18,7 +18,7 @@ _LOCAL = tuple(
 _NOBODY = tuple(ip_network(text) for text in ("0.0.0.0/8", "224.0.0.0/3", "::/128", "fe80::/10", "ff00::/8"))
 
 
-class Reach(IntEnum):
+class AddressScope(IntEnum):
     """From how far away an address can be reached."""
 
     NOWHERE = -1
@@ -29,15 +29,19 @@ class Reach(IntEnum):
 
 
 @lru_cache(maxsize=_HOSTS_REMEMBERED)
-def reach(host: str) -> Reach:
+def reach(host: str) -> AddressScope:
     """From how far away `host` can be reached; what is no IP address counts as public."""
     address = _address(host)
     if address is None:
-        return Reach.PUBLIC
-    for networks, kind in ((_LOOPBACK, Reach.LOOPBACK), (_LOCAL, Reach.LOCAL), (_NOBODY, Reach.NOWHERE)):
+        return AddressScope.PUBLIC
+    for networks, kind in (
+        (_LOOPBACK, AddressScope.LOOPBACK),
+        (_LOCAL, AddressScope.LOCAL),
+        (_NOBODY, AddressScope.NOWHERE),
+    ):
         if any(address in network for network in networks if network.version == address.version):
             return kind
-    return Reach.PUBLIC
+    return AddressScope.PUBLIC
 
 
 @lru_cache(maxsize=_HOSTS_REMEMBERED)
@@ -54,16 +58,16 @@ def prefix(host: str) -> str:
 @lru_cache(maxsize=_HOSTS_REMEMBERED)
 def counted_prefix(host: str, *, local_is_free: bool) -> str | None:
     """The network that a peer at `host` is counted under; None: it is not counted."""
-    return None if local_is_free and reach(host) in {Reach.LOOPBACK, Reach.LOCAL} else prefix(host)
+    return None if local_is_free and reach(host) in {AddressScope.LOOPBACK, AddressScope.LOCAL} else prefix(host)
 
 
 @lru_cache(maxsize=_HOSTS_REMEMBERED)
-def may_name(named: str, by: Reach) -> bool:
+def may_name(named: str, by: AddressScope) -> bool:
     """Whether a peer whose address has the reach `by` can truthfully name one at address `named`.
 
     A peer far away knows nobody in our own network: who follows such a hint knocks at doors that the stranger chose.
     """
-    return reach(named) is not Reach.NOWHERE and reach(named) >= by
+    return reach(named) is not AddressScope.NOWHERE and reach(named) >= by
 
 
 def _address(host: str) -> IPv4Address | IPv6Address | None:

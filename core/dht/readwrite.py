@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.base.ids import Key, PeerId
-from core.dht.events import Found, Output, Stored
+from core.dht.events import Found, Output, RecordStored
 from core.dht.gather import Gather
 from core.dht.getting import Getting
 from core.dht.lookup import Walk
 from core.dht.messages import Cache, Contact, Record, Store
-from core.dht.operations import Finding, Operation
-from core.dht.parts import Parts
+from core.dht.operations import FindNode, Operation
+from core.dht.parts import DhtContext
 from core.dht.paths import Paths
 from core.dht.records import Tag, sign_record
 from core.dht.responder import due_to_newcomer
@@ -41,7 +41,7 @@ class _Again(Storing):
 class ReadWrite:
     """Begins reads and writes, and says what came of them."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: DhtContext) -> None:
         self._signer = parts.signer
         self._me = parts.me
         self._proofs = parts.proofs
@@ -133,7 +133,7 @@ class ReadWrite:
     def concluded(self, operation: Operation, now: float) -> list[Output]:
         """What follows from an operation that is over."""
         match operation:
-            case Finding(walk=walk):
+            case FindNode(walk=walk):
                 self._remember_route(walk, now)
             case Getting():
                 return self._read(operation, now)
@@ -141,7 +141,7 @@ class ReadWrite:
                 if operation.broken_route:
                     self._memory.forget_route(key)
                 if not isinstance(operation, _Again):
-                    return [Stored(key, record.subkey, operation.accepted[record.subkey]) for record in records]
+                    return [RecordStored(key, record.subkey, operation.accepted[record.subkey]) for record in records]
         return []
 
     def _read(self, getting: Getting, now: float) -> list[Output]:

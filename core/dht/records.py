@@ -83,7 +83,7 @@ class Proofs:
             self._outcomes.popitem(last=False)
 
 
-class Verdict(StrEnum):
+class KeepResult(StrEnum):
     """What became of a record that was to be kept."""
 
     KEPT = "kept"
@@ -101,7 +101,7 @@ class Verdict(StrEnum):
     @property
     def held(self) -> bool:
         """Whether the store now holds that record or a later one."""
-        return self in {Verdict.KEPT, Verdict.KNOWN}
+        return self in {KeepResult.KEPT, KeepResult.KNOWN}
 
 
 class RecordStore:
@@ -154,7 +154,7 @@ class RecordStore:
         """Keys with at least one record, some of which may have expired."""
         return iter(self._records)
 
-    def put(self, key: Key, record: Record, now: float, *, giver: PeerId | None = None) -> Verdict:
+    def put(self, key: Key, record: Record, now: float, *, giver: PeerId | None = None) -> KeepResult:
         """Keep the record if it is allowed and newer than what is known; the signature is looked at last.
 
         Where there is no more room, whoever gave most loses what it gave last, if that is more than `giver` gave.
@@ -167,28 +167,28 @@ class RecordStore:
         """
         now_ms = int(now * 1000)
         if not now_ms < record.expires_ms <= now_ms + self._max_lifetime_ms:
-            return Verdict.EXPIRED if record.expires_ms <= now_ms else Verdict.TOO_LONG
+            return KeepResult.EXPIRED if record.expires_ms <= now_ms else KeepResult.TOO_LONG
         under_key = self._records.get(key, {})
         tag = tag_of(record.subkey)
         known = under_key.get(tag)
         if not supersedes(record, known):
-            return Verdict.KNOWN
+            return KeepResult.KNOWN
         more_bytes = len(record.value) - (len(known.value) if known is not None else 0)
         if known is None and self._has_its_share(key, record.owner):
-            return Verdict.FULL
+            return KeepResult.FULL
         fits, victim = self._room(key, giver, more_bytes=more_bytes, is_new=known is None)
         if not fits and victim is None:
-            return Verdict.FULL
+            return KeepResult.FULL
         if not self._proofs.allows(key, record):
-            return Verdict.SCHEMA
+            return KeepResult.SCHEMA
         if not self._proofs.holds(key, record):
-            return Verdict.SIGNATURE
+            return KeepResult.SIGNATURE
         if not self._make_room(key, tag, giver, more_bytes=more_bytes, is_new=known is None):
-            return Verdict.FULL
+            return KeepResult.FULL
         if known is not None:
             self._remove(key, tag)
         self._enter(key, tag, record, giver)
-        return Verdict.KEPT
+        return KeepResult.KEPT
 
     def get(self, key: Key, now: float) -> Mapping[Tag, Record]:
         """The live records of a key."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from core.base.ids import PeerId
 from core.dht.messages import Answer, Cache, Contact, Record, Request, Store, Stored
-from core.dht.operations import Ask, Finding, Operation
+from core.dht.operations import Ask, FindNode, Operation
 from core.dht.space import point, position
 
 HANDED_AT_ONCE = 8
@@ -30,7 +30,7 @@ class Storing(Operation):
 
     def __init__(
         self,
-        finding: Finding,
+        finding: FindNode,
         records: Sequence[Record],
         *,
         me: PeerId,

@@ -3,8 +3,8 @@
 from core.base.ids import node_key
 from core.base.machine import earliest
 from core.dht.events import ClockOff, Joined, Output
-from core.dht.operations import Finding, Operation
-from core.dht.parts import Parts
+from core.dht.operations import FindNode, Operation
+from core.dht.parts import DhtContext
 
 STALE_TOGETHER = 0.3
 """Neighbours that will be silent for long within this part of that time are asked with the one that is."""
@@ -15,7 +15,7 @@ SEEDS_AT_ONCE = 4
 class Upkeep:
     """Joins, refreshes buckets, asks silent neighbours, seeds and clocks, forgets what has expired."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: DhtContext) -> None:
         self._place = node_key(parts.me)
         self._errands = parts.errands
         self._neighbours = parts.neighbours
@@ -27,7 +27,7 @@ class Upkeep:
         self._random = parts.random
         self._at: float | None = None
         self._last = float("-inf")
-        self._joining: Finding | None = None
+        self._joining: FindNode | None = None
         self._join_at: float | None = None
         self._join_rest_s = settings.housekeeping_s
         self._seeds_at = float("inf")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from random import SystemRandom
 from typing import Any
 
-from core.api.commands import Evaluation
+from core.api.commands import ModelEvaluation
 from core.api.settings import PortTest, SettingsView
 from core.api.snapshot import Snapshot
 from core.averaging.receipts.exchange import Receipted
@@ -26,12 +26,12 @@ from core.control.notices import NoticeRing
 from core.dht.events import ClockOff, Learned
 from core.engine.entry import Ears, Entry
 from core.engine.options import EngineOptions
-from core.engine.parts import Parts, surroundings_of
+from core.engine.parts import SessionParts, surroundings_of
 from core.engine.port_test import try_port
 from core.engine.preferences import Preferences, view
 from core.engine.snapshots import Standpoint, clock_notice, take_snapshot
 from core.nat.events import DialEnded, ReachChanged, Way
-from core.nat.reach import Standing
+from core.nat.reach import Reachability
 from core.net.clock import Clock
 from core.storage.identity import load_identity, system_keyring
 from core.storage.settings import load_settings
@@ -72,7 +72,7 @@ class Engine:
             if notice is not None:
                 self.notices.add("warning", notice)
         self._door = Door(home=self._home, intents=self, notices=self.notices, now=clock.now)
-        self._parts: Parts | None = None
+        self._parts: SessionParts | None = None
         self._quit = asyncio.Event()
         self._allowance_changed = asyncio.Event()
         self._fatal: Problem | None = None
@@ -127,10 +127,10 @@ class Engine:
         """Stop the engine, soon."""
         self._quit.set()
 
-    async def evaluate(self) -> Evaluation:
+    async def evaluate(self) -> ModelEvaluation:
         """Look at the held-out text."""
         seen = await self._joined().trainer.evaluate()
-        return Evaluation(epoch=seen.epoch, loss=seen.loss, loss_unigram=seen.loss_unigram)
+        return ModelEvaluation(epoch=seen.epoch, loss=seen.loss, loss_unigram=seen.loss_unigram)
 
     def settings(self) -> SettingsView:
         """What the person chose about the network."""
@@ -152,7 +152,7 @@ class Engine:
         heard = parts.participant.membership.audible
         return await try_port(parts.outward, port=parts.port, now=self._clock.now, heard=heard)
 
-    def _joined(self) -> Parts:
+    def _joined(self) -> SessionParts:
         if self._parts is None or not self._parts.port:
             raise Problem("The engine has not joined a collaboration yet.", hint="Try again in a moment.")
         return self._parts
@@ -292,7 +292,7 @@ class Engine:
             case ReachChanged(reach=reach):
                 assert self._parts is not None
                 self._parts.participant.rounds.reduces = not reach.client
-                self._parts.participant.dht.client = reach.standing in {Standing.PUNCHABLE, Standing.RELAYED}
+                self._parts.participant.dht.client = reach.standing in {Reachability.PUNCHABLE, Reachability.RELAYED}
                 self._door.announce()
             case DialEnded(peer=peer, way=None, reason=reason):
                 _LOG.debug("%s not reached: %s", short(peer), reason)
@@ -301,21 +301,21 @@ class Engine:
             case _:
                 self._on_event(event, now)
 
-    def _record(self, parts: Parts, record: orders.RoundRecord) -> None:
+    def _record(self, parts: SessionParts, record: orders.RoundRecord) -> None:
         parts.chronicle.round(record, self._names(parts))
         if record.missing:
             self.notices.add(
                 "warning", f"Epoch {record.name.epoch}: {len(record.missing)} contribution(s) arrived only in part."
             )
 
-    def _names(self, parts: Parts) -> dict[PeerId, str]:
+    def _names(self, parts: SessionParts) -> dict[PeerId, str]:
         """How those who are here call themselves."""
         live = parts.participant.membership.live()
         return {peer: report.name for peer, report in live.items()} | {self._life.key.peer_id: self._name()}
 
     # --- the network -------------------------------------------------------------------------------------------------
 
-    async def _heed_allowance(self, parts: Parts) -> None:
+    async def _heed_allowance(self, parts: SessionParts) -> None:
         """While the network is not to be used, nothing is trained that nobody would get."""
         while True:
             await self._allowance_changed.wait()

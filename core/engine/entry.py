@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from random import SystemRandom
 from typing import Any
 
-from core.backbone.join import CLOCK_SKEW_MAX_S, Joining, Membership
+from core.backbone.join import CLOCK_SKEW_MAX_S, JoinedCollaboration, Joining
 from core.backbone.link import Link
 from core.backbone.source import check_source
 from core.base.problems import Busy, Problem
@@ -18,7 +18,7 @@ from core.control.notices import NoticeRing
 from core.dht.messages import DHT_MESSAGES, Contact
 from core.engine.journal import Chronicle
 from core.engine.options import EngineOptions
-from core.engine.parts import Parts, carrying, participant_settings, trainer_place
+from core.engine.parts import SessionParts, carrying, participant_settings, trainer_place
 from core.engine.preferences import Preferences
 from core.engine.snapshots import clock_notice
 from core.engine.usage_policy import Allowance
@@ -95,7 +95,7 @@ class Entry:
         self._name = name
         self._hears = hears
 
-    async def join(self, link: Link) -> Parts:
+    async def join(self, link: Link) -> SessionParts:
         """Get a pass, and put together what takes part; nothing listens yet.
 
         Raises:
@@ -156,9 +156,9 @@ class Entry:
             meter=participant.rounds.lines.meter,
         )
         trainer = self._make_trainer(membership, participant, host, chronicle.ledger)
-        return Parts(membership, participant, outward, allowance, host, trainer, chronicle, joining)
+        return SessionParts(membership, participant, outward, allowance, host, trainer, chronicle, joining)
 
-    async def begin(self, parts: Parts) -> None:
+    async def begin(self, parts: SessionParts) -> None:
         """Open the ports and meet the swarm.
 
         Raises:
@@ -186,7 +186,7 @@ class Entry:
             parts.outward.begin(parts.host, bind=options.bind, port=port, helpers=given)
         parts.host.perform(parts.participant.start(contacts, host=options.host, port=port, now=self._clock.now()))
 
-    async def keep_pass(self, parts: Parts) -> None:
+    async def keep_pass(self, parts: SessionParts) -> None:
         """Renew the pass again and again, until it is cancelled."""
         while True:
             await asyncio.sleep(PASS_RENEW_S * SystemRandom().uniform(0.5, 1.0))
@@ -209,7 +209,7 @@ class Entry:
         )
 
     def _make_trainer(
-        self, membership: Membership, participant: Participant, host: Host, ledger: Ledger
+        self, membership: JoinedCollaboration, participant: Participant, host: Host, ledger: Ledger
     ) -> Trainer | Helping:
         if self._options.help_bytes:
             return Helping(

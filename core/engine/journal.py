@@ -15,7 +15,7 @@ from core.base.problems import Problem
 from core.base.trace import Trace
 from core.control.notices import NoticeRing
 from core.dht.messages import Contact
-from core.ledger.contributions import Contribution, Ledger, Row, load_ledger
+from core.ledger.contributions import Contribution, Ledger, LedgerRow, load_ledger
 from core.ledger.credits import credits_of
 from core.ledger.receipts import OTHERS, ReceiptLog
 from core.swarm.orders import RoundRecord
@@ -148,10 +148,10 @@ class Chronicle:
         return _Memory()
 
 
-def _by_receipts(receipts: ReceiptLog) -> dict[PeerId, Row]:
+def _by_receipts(receipts: ReceiptLog) -> dict[PeerId, LedgerRow]:
     """What the receipts say: more than the ledger does, if the program ended between the two."""
     return {
-        peer: Row(rounds=credit.rounds, reduced=credit.reduced, relayed_bytes=credit.relayed_bytes)
+        peer: LedgerRow(rounds=credit.rounds, reduced=credit.reduced, relayed_bytes=credit.relayed_bytes)
         for peer, credit in receipts.totals().items()
         if peer != OTHERS
     }

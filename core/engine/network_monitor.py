@@ -19,7 +19,7 @@ from core.net.interfaces import own_hosts
 from core.net.lan import LanDiscovery
 from core.net.portmap import Mapped, PortMap, known_searches
 from core.schedule.senses.changes import LOOK_S, Change, Changes, sight
-from core.schedule.senses.network import Network, sense_network
+from core.schedule.senses.network import NetworkSense, sense_network
 
 SENSE_S: Final = 60.0
 """How often the system is asked about its network."""
@@ -69,14 +69,14 @@ class Surroundings:
         bind: str,
         port: int,
         peers: Callable[[], Iterable[PeerId]],
-        sensed: Callable[[Network], None],
+        sensed: Callable[[NetworkSense], None],
         now: Callable[[], float],
         random: Random,
         trace: Trace,
     ) -> None:
         self._reacher, self._host, self._bind = reacher, host, bind
         self._peers, self._sensed, self._now, self._trace = peers, sensed, now, trace
-        self._network = Network()
+        self._network = NetworkSense()
         self._sensed_at = 0.0
         self._near: dict[PeerId, tuple[tuple[str, int], ...]] = {}
         own = own_hosts(bind)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from random import SystemRandom
 
 from core.api.snapshot import HELPER, VOLUNTEER
-from core.backbone.join import Joining, Membership
+from core.backbone.join import JoinedCollaboration, Joining
 from core.base.ids import PeerId
 from core.engine.journal import Chronicle
 from core.engine.network_monitor import Surroundings
@@ -23,10 +23,10 @@ from core.workers.trainer import Trainer, TrainerPlace
 
 
 @dataclass(slots=True)
-class Parts:
+class SessionParts:
     """What exists once the engine has joined."""
 
-    membership: Membership
+    membership: JoinedCollaboration
     participant: Participant
     outward: Outward | None
     """None: others are on this computer."""
@@ -39,7 +39,7 @@ class Parts:
     """At which others are heard; 0 until then."""
 
 
-def participant_settings(membership: Membership, options: EngineOptions, *, name: str) -> ParticipantSettings:
+def participant_settings(membership: JoinedCollaboration, options: EngineOptions, *, name: str) -> ParticipantSettings:
     """How a volunteer called `name` takes part in this collaboration."""
     manifest = membership.manifest
     return ParticipantSettings(
@@ -55,7 +55,7 @@ def participant_settings(membership: Membership, options: EngineOptions, *, name
 
 
 def trainer_place(
-    membership: Membership, options: EngineOptions, *, home: Home, me: PeerId, settings: Settings
+    membership: JoinedCollaboration, options: EngineOptions, *, home: Home, me: PeerId, settings: Settings
 ) -> TrainerPlace:
     """Where the worker's files are; makes the folders.
 
@@ -79,7 +79,9 @@ def trainer_place(
     )
 
 
-def surroundings_of(parts: Parts, outward: Outward, *, me: PeerId, bind: str, now: Callable[[], float]) -> Surroundings:
+def surroundings_of(
+    parts: SessionParts, outward: Outward, *, me: PeerId, bind: str, now: Callable[[], float]
+) -> Surroundings:
     """What sees to the router, the neighbours and changes of the network."""
     return Surroundings(
         reacher=outward,

@@ -7,7 +7,7 @@ from typing import Final
 
 from core.api.settings import PortTest
 from core.nat.dialback import ANSWER_S, PER_PEER_S
-from core.nat.reach import Reach, Standing
+from core.nat.reach import OwnReach, Reachability
 from core.net.outward import Outward
 
 LOOK_S: Final = 0.2
@@ -32,7 +32,7 @@ class Tried:
     udp: bool | None
     fresh: bool
     forwarded: bool
-    reach: Reach
+    reach: OwnReach
 
 
 async def try_port(
@@ -102,6 +102,6 @@ def _advice(tried: Tried) -> str:
     if tried.reach.udp == "none":
         return "No router is in the way, so a firewall is: allow Potluck in the firewall of this computer."
     opening = f"UPnP or NAT-PMP in the router, or with TCP and UDP of port {tried.port} forwarded to this computer."
-    if tried.reach.standing is Standing.PUNCHABLE:
+    if tried.reach.standing is Reachability.PUNCHABLE:
         return f"It works well as it is. Connections would start a little faster with {opening}"
     return f"Others could call with {opening}"

@@ -21,10 +21,10 @@ from core.base.ids import PeerId, short
 from core.base.manifest import Manifest
 from core.base.problems import Problem
 from core.ledger.contributions import Ledger
-from core.nat.reach import Reach
+from core.nat.reach import OwnReach
 from core.swarm.epoch import Phase
 from core.swarm.participant import HELPING, Participant
-from core.swarm.progress import Report
+from core.swarm.progress import ProgressReport
 from core.swarm.states import StateName
 
 ACTIVITIES = {
@@ -69,7 +69,7 @@ class Standpoint:
     bytes_received: int = 0
     contributing_s: float = 0.0
     problem: Problem | None = None
-    reach: Reach | None = None
+    reach: OwnReach | None = None
     resting: str = ""
     """Why the network is left alone, as a sentence; empty: it is not."""
     notice_last: int = 0
@@ -219,7 +219,7 @@ def _peers(at: Standpoint, activity: Activity) -> list[PeerView]:
     return [me, *sorted(others, key=lambda view: (view.role, view.name, view.peer))]
 
 
-def _peer(peer: PeerId, report: Report, *, silent: bool) -> PeerView:
+def _peer(peer: PeerId, report: ProgressReport, *, silent: bool) -> PeerView:
     if report.role == BACKBONE:
         activity = Activity.WAITING
     elif report.activity == Phase.IDLE.value:

@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
-from core.api.snapshot import CurvePoint, Standing
+from core.api.snapshot import CurvePoint, LeaderboardRow
 from core.base.ids import PEER_ID_BYTES, PeerId, short
 from core.ledger.credits import COUNT_MAX, Credits, added
 from core.ledger.curve import Curve, thinned
@@ -45,7 +45,7 @@ class Contribution:
     samples: int
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class LedgerRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What one peer gave, in all rounds."""
 
     samples: _Count = 0
@@ -62,17 +62,17 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class _LedgerFile(msgspec.Struct, frozen=True, kw_only=True):
-    rows: Annotated[dict[str, Row], Meta(max_length=ROWS_MAX)]
+    rows: Annotated[dict[str, LedgerRow], Meta(max_length=ROWS_MAX)]
     """By the peer's public key in base 64."""
     rounds: Annotated[list[tuple[_Count, Annotated[str, Meta(max_length=128)]]], Meta(max_length=ROUNDS_REMEMBERED)]
     floor: Annotated[int, Meta(ge=-1, le=2**53)]
     curve: Annotated[list[CurvePoint], Meta(max_length=Curve.POINTS_MAX)]
 
 
-def joined(one: Row, other: Row) -> Row:
+def joined(one: LedgerRow, other: LedgerRow) -> LedgerRow:
     """The least row that is at least both."""
     named, name = max((one.named, one.name), (other.named, other.name))
-    return Row(
+    return LedgerRow(
         samples=max(one.samples, other.samples),
         epochs=max(one.epochs, other.epochs),
         rounds=max(one.rounds, other.rounds),
@@ -96,7 +96,7 @@ class Ledger:
     def __init__(
         self,
         *,
-        rows: Mapping[PeerId, Row] = MappingProxyType({}),
+        rows: Mapping[PeerId, LedgerRow] = MappingProxyType({}),
         rounds: Iterable[RoundKey] = (),
         floor: int = -1,
         points: Iterable[CurvePoint] = (),
@@ -124,7 +124,7 @@ class Ledger:
         for member in members:
             if member.samples < 0:
                 raise ValueError(f"{member.samples} samples")
-            row = self._rows.get(member.peer, Row())
+            row = self._rows.get(member.peer, LedgerRow())
             named, name = max((row.named, row.name), (epoch, member.name[:80]))
             self._rows[member.peer] = replace(
                 row,
@@ -145,7 +145,7 @@ class Ledger:
             epoch: That the round ended.
         """
         for peer, credit in given.items():
-            row = self._rows.get(peer, Row())
+            row = self._rows.get(peer, LedgerRow())
             named, name = max((row.named, row.name), (epoch, names.get(peer, row.name)[:80]))
             self._rows[peer] = replace(
                 row,
@@ -164,18 +164,18 @@ class Ledger:
     def merge(self, other: "Ledger") -> None:
         """Take over what `other` knows better.  Commutative, associative and idempotent below the limits."""
         for peer, row in other.rows().items():
-            self._rows[peer] = joined(self._rows.get(peer, Row()), row)
+            self._rows[peer] = joined(self._rows.get(peer, LedgerRow()), row)
         rounds, floor = other.rounds()
         self._floor = max(self._floor, floor)
         self._remember(rounds)
         self._curve.merge(other.all_points())
         self._trim()
 
-    def row(self, peer: PeerId) -> Row:
+    def row(self, peer: PeerId) -> LedgerRow:
         """What one peer gave."""
-        return self._rows.get(peer, Row())
+        return self._rows.get(peer, LedgerRow())
 
-    def rows(self) -> dict[PeerId, Row]:
+    def rows(self) -> dict[PeerId, LedgerRow]:
         """A copy of all rows."""
         return dict(self._rows)
 
@@ -187,20 +187,20 @@ class Ledger:
         """The whole loss curve, oldest first."""
         return self._curve.points()
 
-    def standings(self, me: PeerId, *, limit: int = STANDINGS_MAX) -> list[Standing]:
+    def standings(self, me: PeerId, *, limit: int = STANDINGS_MAX) -> list[LeaderboardRow]:
         """The leaderboard: the first `limit` rows, and mine if it is further down.  Equal samples share a rank."""
         total = sum(row.samples for row in self._rows.values())
         ordered = sorted(
             self._rows.items(), key=lambda item: (-item[1].samples, -item[1].reduced, item[1].name, item[0])
         )
-        standings: list[Standing] = []
+        standings: list[LeaderboardRow] = []
         rank, samples_before = 0, -1
         for place, (peer, row) in enumerate(ordered, start=1):
             if row.samples != samples_before:
                 rank, samples_before = place, row.samples
             if place <= limit or peer == me:
                 standings.append(
-                    Standing(
+                    LeaderboardRow(
                         rank=rank,
                         peer=short(peer),
                         name=row.name or short(peer),
@@ -316,7 +316,7 @@ def load_ledger(path: Path) -> LedgerRead:
     )
 
 
-def _by_samples(rows: Iterable[tuple[PeerId, Row]]) -> list[tuple[PeerId, Row]]:
+def _by_samples(rows: Iterable[tuple[PeerId, LedgerRow]]) -> list[tuple[PeerId, LedgerRow]]:
     return sorted(rows, key=lambda item: (-item[1].samples, -item[1].reduced, item[0]))
 
 

@@ -14,8 +14,8 @@ from core.base.ids import PeerId
 from core.base.machine import Send, earliest
 from core.base.trace import Trace
 from core.nat.events import CircuitBytes, CircuitEnded, CircuitRoom
-from core.nat.flow import Flow
-from core.nat.messages import PAYLOAD_BYTES_MAX, WINDOW_BYTES_MAX, Carried, Carry, Shut
+from core.nat.flow import CircuitWindow
+from core.nat.messages import PAYLOAD_BYTES_MAX, WINDOW_BYTES_MAX, Carried, CircuitData, Shut
 from core.nat.pulse import BEAT_S, Pulse
 
 ACK_DELAY_S: Final = 0.02
@@ -37,7 +37,7 @@ class RouteLost:
     """The other end may not know that there is anything under way, and so does not look."""
 
 
-Output = Send[Carry | Carried | Shut] | CircuitBytes | CircuitRoom | CircuitEnded | RouteLost
+Output = Send[CircuitData | Carried | Shut] | CircuitBytes | CircuitRoom | CircuitEnded | RouteLost
 
 
 class CircuitEnd:
@@ -70,7 +70,7 @@ class CircuitEnd:
         self._trace = trace
         self._window = window_bytes
         self._carried_by = Counter() if carried is None else carried
-        self._flow = Flow()
+        self._flow = CircuitWindow()
         self._unacked = bytearray()
         """From `_acked` on: sent, and not sent yet."""
         self._acked = 0
@@ -188,7 +188,7 @@ class CircuitEnd:
         self._ack_at = self._beat_at = None
         return [RouteLost(self.circuit, relay, reason, alone=self._pulse.alone)]
 
-    def handle(self, relay: PeerId, message: Carry | Carried | Shut, now: float) -> list[Output]:
+    def handle(self, relay: PeerId, message: CircuitData | Carried | Shut, now: float) -> list[Output]:
         """A message of this circuit; one that comes from another than its present relay is of no use any more."""
         if self.ended:
             return []
@@ -197,7 +197,7 @@ class CircuitEnd:
             return []
         self._pulse.heard(now)
         match message:
-            case Carry():
+            case CircuitData():
                 return self._carry(message, relay, now)
             case Carried():
                 return self._carried(message, relay, now)
@@ -240,7 +240,7 @@ class CircuitEnd:
             begin = self._next - self._acked
             count = min(self._flow.payload_bytes, end - self._next)
             payload = bytes(memoryview(self._unacked)[begin : begin + count])
-            outputs.append(Send(self.relay, Carry(self.circuit, self._next, payload)))
+            outputs.append(Send(self.relay, CircuitData(self.circuit, self._next, payload)))
             self._next += count
             self._flow.sent(self._next, now)
         self._sent_max = max(self._sent_max, self._next)
@@ -288,7 +288,7 @@ class CircuitEnd:
 
     # --- inside: receiving -------------------------------------------------------------------------------------------
 
-    def _carry(self, message: Carry, relay: PeerId, now: float) -> list[Output]:
+    def _carry(self, message: CircuitData, relay: PeerId, now: float) -> list[Output]:
         if message.offset > self._expected:
             self._pulse.awaits = True
             self._trace.mark("nat.circuit.gap")

@@ -12,7 +12,18 @@ from core.base.trace import Trace
 from core.nat.card import is_callable
 from core.nat.circuits import CircuitEnd, RouteLost
 from core.nat.events import CircuitOpened, Know
-from core.nat.messages import CIRCUIT_BYTES, Accept, Accepted, Carried, Carry, Offer, Open, Opening, Relay, Shut
+from core.nat.messages import (
+    CIRCUIT_BYTES,
+    Accept,
+    Accepted,
+    Carried,
+    CircuitData,
+    OpenCircuit,
+    Opening,
+    PunchOffer,
+    Relay,
+    Shut,
+)
 
 CIRCUITS_MAX: Final = 64
 PER_PEER_MAX: Final = 4
@@ -34,8 +45,8 @@ class Agreed:
     relay: PeerId
     attempt: int
     """Ours; 0: the other side began."""
-    theirs: Offer
-    mine: Offer
+    theirs: PunchOffer
+    mine: PunchOffer
     at: float
     """When both begin, unix seconds."""
     carried: bool
@@ -55,7 +66,7 @@ class OpenFailed:
 class _Opening:
     peer: PeerId
     relay: Relay
-    offer: Offer
+    offer: PunchOffer
     attempt: int
     at: float
 
@@ -94,7 +105,7 @@ class Conduits:
         *,
         random: Random,
         trace: Trace,
-        offer: Callable[[bytes, PeerId], Offer],
+        offer: Callable[[bytes, PeerId], PunchOffer],
         relays: Callable[[], tuple[Relay, ...]],
     ) -> None:
         self._me = me
@@ -142,7 +153,7 @@ class Conduits:
         circuit = self._random.randbytes(CIRCUIT_BYTES)
         offer = self._offer(nonce, PeerId(relay.peer))
         self._opening[circuit] = _Opening(peer, relay, offer, attempt, now)
-        ask = Open(circuit, peer, offer, carry=carry, resume=False, received=0)
+        ask = OpenCircuit(circuit, peer, offer, carry=carry, resume=False, received=0)
         return [Know(PeerId(relay.peer), relay.address, named=True), Send(PeerId(relay.peer), ask)]
 
     def received(self, sender: PeerId, message: Any, now: float) -> list[Any]:
@@ -159,7 +170,7 @@ class Conduits:
             case Shut(final=False) if self._was_asked(sender, message):
                 self._refused_again(self._conduits[message.circuit], sender, now)
                 return self.tick(now)
-            case Carry() | Carried() | Shut():
+            case CircuitData() | Carried() | Shut():
                 conduit = self._conduits.get(message.circuit)
                 return [] if conduit is None else self.settle(conduit.end.handle(sender, message, now), now)
             case _:
@@ -292,7 +303,7 @@ class Conduits:
         conduit.relays.rotate(-1)
         asked = PeerId(relay.peer)
         conduit.asked.add(asked)
-        ask = Open(
+        ask = OpenCircuit(
             conduit.end.circuit, conduit.peer, None, carry=True, resume=True, received=conduit.end.received_bytes
         )
         return [Know(asked, relay.address, named=True), Send(asked, ask)]
@@ -330,7 +341,7 @@ class Conduits:
         accept = Send(sender, Accept(message.circuit, None, conduit.end.received_bytes))
         return [accept, *self.settle(conduit.end.attach(sender, message.received, now), now)]
 
-    def _named(self, offer: Offer | None) -> tuple[Relay, ...]:
+    def _named(self, offer: PunchOffer | None) -> tuple[Relay, ...]:
         """The relays that the other end names and that may be called; we are none of our own."""
         named = () if offer is None else offer.relays
         return tuple(relay for relay in named if relay.peer != self._me and is_callable(relay.address.host))

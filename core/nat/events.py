@@ -10,7 +10,7 @@ from core.base.ids import PeerId
 from core.base.wire import Message
 from core.nat.card import Card, Listed
 from core.nat.messages import Address
-from core.nat.reach import Reach
+from core.nat.reach import OwnReach
 
 
 class Way(IntEnum):
@@ -51,7 +51,7 @@ class Located:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class AddressSeen:
     """A proven datagram of `peer` came from this address (before its first message, and when the address changes)."""
 
     peer: PeerId
@@ -73,7 +73,7 @@ class LinkUp:
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class AttemptFailed:
     """The attempt has come to nothing."""
 
     attempt: int
@@ -149,7 +149,7 @@ class TryDialBack:
 
 @dataclass(frozen=True, slots=True)
 class Dial:
-    """Connect by TCP from the listening port; `LinkUp` or `Failed` follows."""
+    """Connect by TCP from the listening port; `LinkUp` or `AttemptFailed` follows."""
 
     attempt: int
     peer: PeerId
@@ -159,7 +159,7 @@ class Dial:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Punch:
-    """Begin at `at` (unix seconds, may be past) to send to all these addresses; `LinkUp` or `Failed` follows.
+    """Begin at `at` (unix seconds, may be past) to send to all these addresses; `LinkUp` or `AttemptFailed` follows.
 
     TCP: connect from the listening port again and again (every ~100 ms, so that a reset of a router does not end it)
     until `until`.  UDP: packets with the nonce from the datagram port; when one of the other side's has arrived, QUIC,
@@ -175,12 +175,12 @@ class Punch:
     until: float
     caller: bool
     """We call in QUIC and are the client in TLS (our id is the smaller one)."""
-    spread: "Spread | None" = None
+    spread: "BirthdaySide | None" = None
     """For the birthday punch."""
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class BirthdaySide:
     """One side of a birthday punch (Tailscale 2020): 256 ports on one side, random ones on the other."""
 
     local_ports: int
@@ -246,7 +246,7 @@ class DialEnded:
 class ReachChanged:
     """What is known of ourselves has changed."""
 
-    reach: Reach
+    reach: OwnReach
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ TAIL_S: Final = 2.0
 SAMPLES_MAX: Final = 32
 
 
-class Flow:
+class CircuitWindow:
     """Grows by what is acknowledged while the round trip stays short, shrinks by a tenth a round trip when it does not.
 
     The hops are TCP, so nothing is lost on the way for want of room: delay is the only sign of a queue (Brakmo and

@@ -54,7 +54,7 @@ class Relay(msgspec.Struct, frozen=True, array_like=True):
     address: Address
 
 
-class Offer(msgspec.Struct, frozen=True, array_like=True):
+class PunchOffer(msgspec.Struct, frozen=True, array_like=True):
     """What one side of a punch says of itself."""
 
     nonce: Nonce16
@@ -157,12 +157,12 @@ class Unreserved(Message, frozen=True, tag="nat.unreserved"):
     reason: Reason
 
 
-class Open(Message, frozen=True, tag="nat.open"):
+class OpenCircuit(Message, frozen=True, tag="nat.open"):
     """To a relay: open a circuit to `to`, or take an existing one over from a relay that has failed."""
 
     circuit: Circuit16
     to: Peer32
-    offer: Offer | None
+    offer: PunchOffer | None
     """Also agree a punch.  Passed on even if there is no room for the circuit itself."""
     carry: bool
     """False: agree the punch only."""
@@ -176,7 +176,7 @@ class Opening(Message, frozen=True, tag="nat.opening"):
 
     circuit: Circuit16
     sender: Peer32
-    offer: Offer | None
+    offer: PunchOffer | None
     resume: bool
     received: Offset
     carried: bool
@@ -187,7 +187,7 @@ class Accept(Message, frozen=True, tag="nat.accept"):
     """To the relay: so do I."""
 
     circuit: Circuit16
-    offer: Offer | None
+    offer: PunchOffer | None
     received: Offset
 
 
@@ -195,12 +195,12 @@ class Accepted(Message, frozen=True, tag="nat.accepted"):
     """From the relay: the other side agrees."""
 
     circuit: Circuit16
-    offer: Offer | None
+    offer: PunchOffer | None
     received: Offset
     carried: bool
 
 
-class Carry(Message, frozen=True, tag="nat.carry"):
+class CircuitData(Message, frozen=True, tag="nat.carry"):
     """Bytes of a circuit; a relay passes them on unchanged."""
 
     bulk: ClassVar[bool] = True
@@ -236,5 +236,5 @@ class Shut(Message, frozen=True, tag="nat.shut"):
 
 NAT_MESSAGES: tuple[type[Message], ...] = (
     Mirror, Mirrored, DialBack, Knock, DialledBack, Look, Looked, Reserve, Reserved, Unreserved,
-    Open, Opening, Accept, Accepted, Carry, Carried, Shut,
+    OpenCircuit, Opening, Accept, Accepted, CircuitData, Carried, Shut,
 )  # fmt: skip

@@ -6,7 +6,7 @@ from enum import StrEnum
 from core.nat.messages import Mapping
 
 
-class Standing(StrEnum):
+class Reachability(StrEnum):
     """How others can reach us, in one word."""
 
     UNKNOWN = "unknown"
@@ -17,7 +17,7 @@ class Standing(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class OwnReach:
     """What is known about ourselves.
 
     Attributes:
@@ -29,7 +29,7 @@ class Reach:
         ipv6: Whether strangers get through over IPv6.
     """
 
-    standing: Standing
+    standing: Reachability
     outside: str = ""
     tcp: Mapping = "unknown"
     udp: Mapping = "unknown"
@@ -39,37 +39,39 @@ class Reach:
     @property
     def client(self) -> bool:
         """Whether to take part without a share to reduce, every byte of which would go through a relay."""
-        return self.standing is Standing.RELAYED
+        return self.standing is Reachability.RELAYED
 
-    def hearing(self, *, others: bool) -> "Reach":
+    def hearing(self, *, others: bool) -> "OwnReach":
         """For people: whoever hears others is not offline, though no connection may be open just now.
 
         Args:
             others: Somebody else has reported lately.
         """
-        return replace(self, standing=Standing.UNKNOWN) if others and self.standing is Standing.OFFLINE else self
+        return (
+            replace(self, standing=Reachability.UNKNOWN) if others and self.standing is Reachability.OFFLINE else self
+        )
 
     @property
     def sentence(self) -> str:
         """For a person."""
-        if self.ipv6 and self.standing in {Standing.PUNCHABLE, Standing.RELAYED}:
+        if self.ipv6 and self.standing in {Reachability.PUNCHABLE, Reachability.RELAYED}:
             return f"{self._by_ipv4} Those who have IPv6 reach it directly."
         return self._by_ipv4
 
     @property
     def _by_ipv4(self) -> str:
         match self.standing:
-            case Standing.REACHABLE:
+            case Reachability.REACHABLE:
                 return "Other volunteers can reach this computer directly."
-            case Standing.PUNCHABLE:
+            case Reachability.PUNCHABLE:
                 return (
                     "This computer is behind a router. Other volunteers reach it directly after a short introduction."
                 )
-            case Standing.RELAYED if self.relays:
+            case Reachability.RELAYED if self.relays:
                 return "The router lets nobody in. Other volunteers reach this computer through a relay."
-            case Standing.RELAYED:
+            case Reachability.RELAYED:
                 return "The router lets nobody in, and no relay has been found yet."
-            case Standing.OFFLINE:
+            case Reachability.OFFLINE:
                 return "There is no connection to other volunteers."
             case _:
                 return "How others can reach this computer is not known yet."
@@ -78,16 +80,16 @@ class Reach:
     def advice(self) -> str:
         """What would help; empty if nothing is needed."""
         match self.standing:
-            case Standing.PUNCHABLE:
+            case Reachability.PUNCHABLE:
                 return "It works well as it is. With UPnP in the router, connections would start a little faster."
-            case Standing.RELAYED:
+            case Reachability.RELAYED:
                 return (
                     "Turn on UPnP or NAT-PMP in the router, or forward the port that `potluck doctor` names to this "
                     "computer. Until then it trains as usual, but does not average for others."
                 )
-            case Standing.OFFLINE:
+            case Reachability.OFFLINE:
                 return "Check the network connection, and whether a firewall blocks this program."
-            case Standing.UNKNOWN:
+            case Reachability.UNKNOWN:
                 return "It takes volunteers outside of this network to find out."
             case _:
                 return ""

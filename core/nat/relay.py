@@ -12,8 +12,8 @@ from core.nat.messages import (
     Accepted,
     Address,
     Carried,
-    Carry,
-    Open,
+    CircuitData,
+    OpenCircuit,
     Opening,
     Reserve,
     Reserved,
@@ -29,7 +29,7 @@ TALLIES_MAX: Final = 2048
 HOUR_S: Final = 3600.0
 MINUTE_S: Final = 60.0
 BURST_S: Final = 0.25
-RELAY_MESSAGES: Final = (Reserve, Open, Accept, Carry, Carried, Shut)
+RELAY_MESSAGES: Final = (Reserve, OpenCircuit, Accept, CircuitData, Carried, Shut)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +59,7 @@ class _Carried:
     carried: bool
     used_at: float
     accepted: bool = False
-    queue: deque[tuple[PeerId, Carry]] = field(default_factory=deque)
+    queue: deque[tuple[PeerId, CircuitData]] = field(default_factory=deque)
     held_bytes: int = 0
 
     def other(self, peer: PeerId) -> PeerId | None:
@@ -153,11 +153,11 @@ class RelayService:
         match message:
             case Reserve():
                 return self._reserve(sender, now)
-            case Open():
+            case OpenCircuit():
                 return self._open(sender, message, now)
             case Accept():
                 return self._accept(sender, message, now)
-            case Carry():
+            case CircuitData():
                 return self._carry(sender, message, now)
             case Carried() | Shut():
                 return self._pass_on(sender, message, now)
@@ -171,7 +171,7 @@ class RelayService:
         self._reservations[sender] = now + self.settings.lifetime_s
         return [Send(sender, Reserved(self.settings.lifetime_s, self.seen.get(sender), self.load))]
 
-    def _open(self, sender: PeerId, message: Open, now: float) -> list[Send[Any]]:
+    def _open(self, sender: PeerId, message: OpenCircuit, now: float) -> list[Send[Any]]:
         to = PeerId(message.to)
         tally = self._tally(sender, now)
         tally.opens += 1
@@ -216,7 +216,7 @@ class RelayService:
         accepted = Accepted(message.circuit, message.offer, message.received, carried=circuit.carried)
         return [Send(circuit.opener, accepted)]
 
-    def _carry(self, sender: PeerId, message: Carry, now: float) -> list[Send[Any]]:
+    def _carry(self, sender: PeerId, message: CircuitData, now: float) -> list[Send[Any]]:
         circuit = self._circuits.get(message.circuit)
         to = circuit.other(sender) if circuit is not None else None
         if circuit is None or to is None or not (circuit.accepted and circuit.carried):

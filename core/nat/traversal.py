@@ -11,13 +11,13 @@ from core.base.trace import Trace
 from core.nat.card import Card
 from core.nat.conduits import Agreed, Conduits, OpenFailed
 from core.nat.dials import Dials
-from core.nat.events import CardFound, DialledOut, Examine, Failed, LinkUp, Located, Seen
+from core.nat.events import AddressSeen, AttemptFailed, CardFound, DialledOut, Examine, LinkUp, Located
 from core.nat.messages import (
     Accept,
     Accepted,
     Address,
     Carried,
-    Carry,
+    CircuitData,
     DialBack,
     DialledBack,
     Knock,
@@ -25,7 +25,7 @@ from core.nat.messages import (
     Looked,
     Mirror,
     Mirrored,
-    Open,
+    OpenCircuit,
     Opening,
     Reserve,
     Reserved,
@@ -33,7 +33,7 @@ from core.nat.messages import (
     Unreserved,
 )
 from core.nat.mirror import Mirroring
-from core.nat.reach import Reach
+from core.nat.reach import OwnReach
 from core.nat.relay import RelayService, RelaySettings
 from core.nat.reservations import Reservations
 from core.nat.strangers import Strangers
@@ -75,7 +75,7 @@ class Traversal:
     # --- what is known of ourselves ----------------------------------------------------------------------------------
 
     @property
-    def reach(self) -> Reach:
+    def reach(self) -> OwnReach:
         """How others can reach us."""
         return self._whereabouts.reach
 
@@ -148,7 +148,7 @@ class Traversal:
     def handle(self, event: Any, now: float) -> Sequence[Any]:
         """Advance by one event: Received, Tick, Lost, or one of `core.nat.events`."""
         match event:
-            case Received(sender=sender, message=Carry() | Carried() as message):
+            case Received(sender=sender, message=CircuitData() | Carried() as message):
                 return self._received(sender, message, now)
             case Received(sender=sender, message=message):
                 outputs = self._received(sender, message, now)
@@ -169,7 +169,7 @@ class Traversal:
                 return list(self.mirroring.tick(now))
             case LinkUp():
                 return [*self._whereabouts.linked(event), *self._dials.link_up(event, now)]
-            case Failed(attempt=attempt, reason=reason):
+            case AttemptFailed(attempt=attempt, reason=reason):
                 return self._dials.failed(attempt, reason, now)
             case CardFound(peer=peer, card=card):
                 return self._dials.card_found(peer, card, now)
@@ -179,7 +179,7 @@ class Traversal:
                 self.mirroring.again(now)
                 self.strangers.again(now)
                 return [*self.mirroring.tick(now), *self.strangers.tick(now)]
-            case Seen(peer=peer, address=address):
+            case AddressSeen(peer=peer, address=address):
                 self.mirroring.seen(peer, address)
         return []
 
@@ -205,11 +205,11 @@ class Traversal:
                 return self._datagram(sender, message, now)
             case Look() | Looked() | Reserved() | Unreserved():
                 return self._about_us(sender, message, now)
-            case Reserve() | Open() | Accept():
+            case Reserve() | OpenCircuit() | Accept():
                 return list(self.relay.handle(Received(sender, message), now))
             case Opening() | Accepted():
                 return self.conduits.received(sender, message, now)
-            case Carry(circuit=circuit) | Carried(circuit=circuit) | Shut(circuit=circuit):
+            case CircuitData(circuit=circuit) | Carried(circuit=circuit) | Shut(circuit=circuit):
                 if circuit in self.conduits:
                     return self.conduits.received(sender, message, now)
                 return list(self.relay.handle(Received(sender, message), now))

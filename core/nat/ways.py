@@ -5,8 +5,8 @@ from random import Random
 from typing import Final
 
 from core.nat.card import Card, Kind, Listed, is_callable, is_private, is_public, same_house
-from core.nat.events import Spread, Way
-from core.nat.messages import OFFERED_MAX, Address, Mapping, Offer
+from core.nat.events import BirthdaySide, Way
+from core.nat.messages import OFFERED_MAX, Address, Mapping, PunchOffer
 
 STAGGER_S: Final = 0.15
 FALLBACK_S: Final = 0.3
@@ -34,7 +34,7 @@ class PunchPlan:
 
     tcp: tuple[Address, ...]
     udp: tuple[Address, ...]
-    spread: Spread | None
+    spread: BirthdaySide | None
 
     @property
     def hopeless(self) -> bool:
@@ -65,7 +65,7 @@ def relay_after_s(mine: Card, theirs: Card) -> float:
     return FALLBACK_S if likely else 0.0
 
 
-def punch_plan(mine: Offer, theirs: Offer, *, random: Random) -> PunchPlan:
+def punch_plan(mine: PunchOffer, theirs: PunchOffer, *, random: Random) -> PunchPlan:
     """What to punch, given what both sides say of themselves.
 
     Two routers with endpoint-independent mapping let both TCP and UDP through; one that names a port for each
@@ -85,10 +85,10 @@ def punch_plan(mine: Offer, theirs: Offer, *, random: Random) -> PunchPlan:
         return PunchPlan(tcp, tuple(dict.fromkeys((*ipv6, *udp))), None)
     outside = tuple(address for address in udp if not is_private(address.host)) or udp
     if mine.udp_mapping == "symmetric" and theirs.udp_mapping in _INDEPENDENT and outside:
-        return PunchPlan(tcp, outside[:1], Spread(BIRTHDAY_PORTS, ()))
+        return PunchPlan(tcp, outside[:1], BirthdaySide(BIRTHDAY_PORTS, ()))
     if theirs.udp_mapping == "symmetric" and mine.udp_mapping in _INDEPENDENT and outside:
         ports = tuple(random.sample(range(1024, 65536), BIRTHDAY_TRIES))
-        return PunchPlan(tcp, outside[:1], Spread(0, ports))
+        return PunchPlan(tcp, outside[:1], BirthdaySide(0, ports))
     return PunchPlan(tcp, (*ipv6, *udp_inside), None)
 
 
@@ -98,19 +98,19 @@ def _meet(mine: Mapping, theirs: Mapping) -> bool:
     return "symmetric" not in pair or pair == {"symmetric", "none"}
 
 
-def _reachable(addresses: tuple[Address, ...], inside: tuple[Address, ...], mine: Offer) -> tuple[Address, ...]:
+def _reachable(addresses: tuple[Address, ...], inside: tuple[Address, ...], mine: PunchOffer) -> tuple[Address, ...]:
     """Those outside, and those in our own house.  If we have no public one ourselves, this is somebody's laboratory."""
     sound = [address for address in addresses if is_callable(address.host)]
     kept = [address for address in sound if address in inside or is_public(address.host) or not _outsides(mine)]
     return tuple(kept)[:OFFERED_MAX]
 
 
-def _ipv6(mine: Offer, theirs: Offer) -> tuple[Address, ...]:
+def _ipv6(mine: PunchOffer, theirs: PunchOffer) -> tuple[Address, ...]:
     """Their IPv6 addresses, if both sides have some."""
     return tuple(address for address in theirs.ipv6 if mine.ipv6 and ":" in address.host and is_public(address.host))
 
 
-def _outsides(offer: Offer) -> set[str]:
+def _outsides(offer: PunchOffer) -> set[str]:
     return {address.host for address in (*offer.tcp, *offer.udp) if is_public(address.host) and ":" not in address.host}
 
 

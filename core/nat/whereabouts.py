@@ -7,9 +7,9 @@ from core.base.ids import PeerId
 from core.base.machine import Send, earliest
 from core.nat.card import ADDRESSES_MAX, CARD_LIFETIME_S, Card, Kind, Listed, counts, same_house
 from core.nat.events import LinkUp, Located, PublishCard, ReachChanged
-from core.nat.messages import IPV6_OFFERED_MAX, OFFERED_MAX, Address, Look, Mapping, Offer
+from core.nat.messages import IPV6_OFFERED_MAX, OFFERED_MAX, Address, Look, Mapping, PunchOffer
 from core.nat.mirror import Mirroring, mapping_of
-from core.nat.reach import Reach, Standing
+from core.nat.reach import OwnReach, Reachability
 from core.nat.relay import RelayService
 from core.nat.reservations import Reservations
 from core.nat.strangers import Strangers
@@ -46,14 +46,14 @@ class Whereabouts:
         self._tcp_seen: OrderedDict[PeerId, Address] = OrderedDict()
         self._unsure_since: float | None = None
         """Since when there is a router between us and others of which no more is known."""
-        self._reach = Reach(Standing.UNKNOWN)
+        self._reach = OwnReach(Reachability.UNKNOWN)
         self._published: Card | None = None
         self._publish_at: float | None = None
 
     # --- what is known -----------------------------------------------------------------------------------------------
 
     @property
-    def reach(self) -> Reach:
+    def reach(self) -> OwnReach:
         """How others can reach us."""
         return self._reach
 
@@ -72,7 +72,7 @@ class Whereabouts:
     def card(self) -> Card:
         """What we say of where we are."""
         outside = self._mirroring.outside
-        reachable = self._reach.standing is Standing.REACHABLE
+        reachable = self._reach.standing is Reachability.REACHABLE
         listed = list(self._located.addresses)
         if reachable and outside is not None and outside.host not in self._own_hosts:
             listed.insert(0, Listed(Kind.PUBLIC, Address(outside.host, self._located.tcp_port)))
@@ -92,7 +92,7 @@ class Whereabouts:
     def _own_hosts(self) -> tuple[str, ...]:
         return tuple(listed.address.host for listed in self._located.addresses if listed.kind is not Kind.MAPPED)
 
-    def offer(self, nonce: bytes, relay: PeerId) -> Offer:
+    def offer(self, nonce: bytes, relay: PeerId) -> PunchOffer:
         """What we say of where we are to one peer that is to meet us, over that relay."""
         outside = self._mirroring.outside
         lan, public, ipv6 = (
@@ -104,7 +104,7 @@ class Whereabouts:
             tcp = (Address(outside.host, self._located.tcp_port),)
         udp = () if outside is None else (outside,)
         udp_lan = tuple(Address(address.host, self._located.udp_port) for address in lan if self._located.udp_port)
-        return Offer(
+        return PunchOffer(
             nonce,
             tuple(dict.fromkeys((*tcp, *public, *lan)))[:OFFERED_MAX],
             tuple(dict.fromkeys((*udp, *udp_lan)))[:OFFERED_MAX],
@@ -177,18 +177,18 @@ class Whereabouts:
         host = outside.host if outside is not None else ""
         tcp, udp = self.tcp_mapping, self._mirroring.mapping
         standing = self._standing(tcp, udp, now)
-        self._reservations.wanted = standing in {Standing.PUNCHABLE, Standing.RELAYED}
+        self._reservations.wanted = standing in {Reachability.PUNCHABLE, Reachability.RELAYED}
         outputs: list[Any] = list(self._reservations.settle(now))
         if host and self._reach.outside and host != self._reach.outside:
             # Another network that gives us the same inside address, or a router with a new outside one.
             self._strangers.ipv4.located(self._own_hosts, (self._located.tcp_port, self._located.udp_port), now)
             self._tcp_seen.clear()
-        reach = Reach(standing, host, tcp, udp, len(self._reservations.held), bool(self._strangers.ipv6.tcp))
+        reach = OwnReach(standing, host, tcp, udp, len(self._reservations.held), bool(self._strangers.ipv6.tcp))
         if reach != self._reach:
             self._reach = reach
             outputs.append(ReachChanged(reach))
         card = self.card
-        known = standing not in {Standing.UNKNOWN, Standing.OFFLINE}
+        known = standing not in {Reachability.UNKNOWN, Reachability.OFFLINE}
         if known and (card != self._published or (self._publish_at is not None and now >= self._publish_at)):
             self._published, self._publish_at = card, now + CARD_LIFETIME_S / 2
             outputs.append(PublishCard(card))
@@ -196,26 +196,26 @@ class Whereabouts:
             self._publish_at = None
         return outputs
 
-    def _standing(self, tcp: Mapping, udp: Mapping, now: float) -> Standing:
+    def _standing(self, tcp: Mapping, udp: Mapping, now: float) -> Reachability:
         mappings = {tcp, udp}
         open_ = "none" in mappings or any(listed.kind is Kind.MAPPED for listed in self._located.addresses)
         # A router may let in everything from one host that we have called: there a single peer's word is not enough.
         if self._strangers.tcp or (open_ and self._strangers.alone):
-            return Standing.REACHABLE
+            return Reachability.REACHABLE
         if mappings & {"kept", "moved"}:
-            return Standing.PUNCHABLE
+            return Reachability.PUNCHABLE
         if "symmetric" in mappings:
-            return Standing.RELAYED
+            return Reachability.RELAYED
         if "none" in mappings:
             closed = self._strangers.tcp is False or self._strangers.alone is False
-            return Standing.PUNCHABLE if closed else Standing.UNKNOWN
+            return Reachability.PUNCHABLE if closed else Reachability.UNKNOWN
         outside = self._mirroring.outside
         if outside is None:
             late = self._located_at is not None and now >= self._located_at + OFFLINE_S
-            return Standing.OFFLINE if late and not self._links else Standing.UNKNOWN
+            return Reachability.OFFLINE if late and not self._links else Reachability.UNKNOWN
         if outside.host in self._own_hosts:
-            return Standing.UNKNOWN
-        if self._reach.standing is Standing.PUNCHABLE and self._reach.outside == outside.host:
-            return Standing.PUNCHABLE  # the same router; only those who looked have gone
+            return Reachability.UNKNOWN
+        if self._reach.standing is Reachability.PUNCHABLE and self._reach.outside == outside.host:
+            return Reachability.PUNCHABLE  # the same router; only those who looked have gone
         self._unsure_since = now if self._unsure_since is None else self._unsure_since
-        return Standing.RELAYED if now >= self._unsure_since + UNSURE_S else Standing.UNKNOWN
+        return Reachability.RELAYED if now >= self._unsure_since + UNSURE_S else Reachability.UNKNOWN

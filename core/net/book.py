@@ -50,7 +50,7 @@ def _is_ipv6(address: Address) -> bool:
     return ":" in address[0]
 
 
-class Backoff:
+class CallBackoff:
     """Rests between attempts to reach one peer: each twice as long as the one before, with jitter.
 
     Args:

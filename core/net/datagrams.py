@@ -9,7 +9,7 @@ from core.base.ids import PeerId
 from core.base.problems import ProofProblem, WireProblem
 from core.base.trace import Trace
 from core.net.book import Address, AddressBook
-from core.net.envelope import Envelopes, Letter, Unknown, Wanted, remember
+from core.net.envelope import Envelopes, Letter, PassWanted, Unknown, remember
 from core.net.names import is_literal
 from core.net.udp import UdpSockets, source_of
 
@@ -121,13 +121,13 @@ class DatagramPort(asyncio.DatagramProtocol):
             return
         self._opened(found, source)
 
-    def _opened(self, found: Letter | Unknown | Wanted | None, source: Address) -> None:
+    def _opened(self, found: Letter | Unknown | PassWanted | None, source: Address) -> None:
         match found:
             case Letter():
                 self._letter(found, source)
             case Unknown(answer=answer):
                 self._count_and_put(answer, source)
-            case Wanted(peer=peer, datagrams=datagrams):
+            case PassWanted(peer=peer, datagrams=datagrams):
                 for address in self._book.addresses(peer)[:1]:
                     if is_literal(address[0]):
                         for datagram in datagrams:

@@ -74,7 +74,7 @@ class Unknown:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class PassWanted:
     """`peer` does not know our pass: `datagrams` introduce us and repeat what we said."""
 
     peer: PeerId
@@ -139,7 +139,7 @@ class Envelopes:
             raise ValueError(f"a datagram of {len(datagram)} bytes, the limit is {DATAGRAM_BYTES_MAX}")
         return [datagram]
 
-    def open(self, datagram: bytes, *, now: float) -> Letter | Unknown | Wanted | None:
+    def open(self, datagram: bytes, *, now: float) -> Letter | Unknown | PassWanted | None:
         """What a datagram is; None for a request for our pass that nothing of ours asked for.
 
         Raises:
@@ -206,13 +206,13 @@ class Envelopes:
         if sent is None or sent.peer != sender or now - sent.time > WINDOW_S:
             raise ProofProblem("answer")
 
-    def _repeat(self, nonce: bytes, now: float) -> Wanted | None:
+    def _repeat(self, nonce: bytes, now: float) -> PassWanted | None:
         """Only who received that datagram knows its nonce; each is repeated once at most."""
         sent = self._sent.pop(nonce, None)
         if sent is None or now - sent.time > WINDOW_S:
             return None
         repeated = self._seal_one(sent.peer, sent.body, now=now, reply_to=sent.reply_to, proof=self._pass_hash)
-        return Wanted(sent.peer, [self._introduction(sent.peer, now), repeated])
+        return PassWanted(sent.peer, [self._introduction(sent.peer, now), repeated])
 
 
 def remember(table: OrderedDict[K, V], key: K, value: V, limit: int) -> None:

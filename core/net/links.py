@@ -10,7 +10,7 @@ from typing import Any
 
 from core.base.ids import PeerId
 from core.base.trace import Trace
-from core.net.book import Address, AddressBook, Backoff
+from core.net.book import Address, AddressBook, CallBackoff
 from core.net.outbox import BULK_QUEUE_BYTES_MAX, MESSAGE_COST_BYTES
 from core.net.pace import Pace
 from core.net.passes import Pass
@@ -43,7 +43,7 @@ class _Circle:
     """What there is with one peer."""
 
     streams: list[PeerStream] = field(default_factory=list)
-    backoff: Backoff = field(default_factory=Backoff)
+    backoff: CallBackoff = field(default_factory=CallBackoff)
     waiting: deque[tuple[bytes, bool, bool]] = field(default_factory=deque)
     waiting_bytes: int = 0
     calling: bool = False

@@ -132,7 +132,7 @@ def pmp_address_answer(data: bytes) -> str | None:
     return str(ipaddress.IPv4Address(_PMP_ADDRESS.unpack_from(data)[4])) if len(data) >= _PMP_ADDRESS.size else None
 
 
-class Exchange(asyncio.DatagramProtocol):
+class GatewayQueries(asyncio.DatagramProtocol):
     """Questions to one gateway, one after the other; only the gateway's own answers are heard."""
 
     def __init__(self) -> None:
@@ -140,7 +140,7 @@ class Exchange(asyncio.DatagramProtocol):
         self._answers: asyncio.Queue[bytes] = asyncio.Queue(maxsize=16)
 
     @classmethod
-    async def open(cls, gateway: str, port: int) -> "Exchange":
+    async def open(cls, gateway: str, port: int) -> "GatewayQueries":
         """A connected socket.
 
         Raises:

@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol
 
 from core.base.ids import Key, PeerId
 from core.base.machine import Lost, Received, Tick, earliest
-from core.dht.events import Found, Stored
+from core.dht.events import Found, RecordStored
 from core.dht.messages import Contact, Observed
 from core.nat.card import (
     CARD_LIFETIME_S,
@@ -26,9 +26,9 @@ from core.nat.card import (
     is_public,
     kind_of,
 )
-from core.nat.events import CardFound, DialEnded, Examine, FindCard, Located, PublishCard, RelayLost, Seen
+from core.nat.events import AddressSeen, CardFound, DialEnded, Examine, FindCard, Located, PublishCard, RelayLost
 from core.nat.messages import NAT_MESSAGES, Address
-from core.nat.reach import Standing
+from core.nat.reach import Reachability
 from core.nat.relay import RelaySettings
 from core.nat.traversal import NatSettings, Traversal
 from core.net.host import Host
@@ -84,7 +84,7 @@ class Directory(Protocol):
     def store(
         self, key: Key, value: bytes, *, lifetime_s: float, now: float, subkey: bytes | None = None
     ) -> Sequence[Any]:
-        """Store a value; `Stored` follows."""
+        """Store a value; `RecordStored` follows."""
 
 
 class Outward:
@@ -172,7 +172,7 @@ class Outward:
                 part = self.traversal if isinstance(message, NAT_MESSAGES) else self._inner
                 return part.handle(event, now)
             case Observed(peer=peer, host=host, port=port):
-                seen = Seen(peer, Address(host, port))
+                seen = AddressSeen(peer, Address(host, port))
                 return [*self.traversal.handle(seen, now), *self._inner.handle(event, now)]
             case Lost(peer=peer):
                 self._wanted.pop(peer, None)
@@ -265,7 +265,7 @@ class Outward:
                 self._publish(card, now)
             case Found():
                 self._found(event)
-            case Stored(key=key, replicas=replicas) if key == card_key(self._me):
+            case RecordStored(key=key, replicas=replicas) if key == card_key(self._me):
                 if replicas > (not self._directory.client):
                     self._unplaced = None
             case DialEnded(peer=peer, way=way):
@@ -332,7 +332,7 @@ class Outward:
             address = Address(contact.host, contact.port)
             outputs += self.traversal.volunteer(contact.peer_id, address, now, relay=False)
         reach = self.traversal.reach
-        lonely = reach.standing is not Standing.REACHABLE and reach.relays < RELAYS_MAX
+        lonely = reach.standing is not Reachability.REACHABLE and reach.relays < RELAYS_MAX
         if lonely or self.traversal.strangers.ipv6.wanting:
             for contact in chosen:
                 outputs += self._read(contact.peer_id, now)

@@ -82,7 +82,7 @@ class Bucket:
 class Flow:
     """One link's place in a lane."""
 
-    def __init__(self, lane: "Lane", resume: Callable[[], None]) -> None:
+    def __init__(self, lane: "SharedBucket", resume: Callable[[], None]) -> None:
         self._lane = lane
         self.resume = resume
         self.spent = lane.spent
@@ -97,7 +97,7 @@ class Flow:
         self._lane.leave(self)
 
 
-class Lane:
+class SharedBucket:
     """One direction, shared by all links.
 
     Args:
@@ -232,8 +232,8 @@ class Pace:
         self._forbidden: Hindrance | None = None
         self._looked_at = float("-inf")
         later = call_later or _later
-        self.upload = Lane(steady=steady, call_later=later, used=self._count)
-        self.download = Lane(steady=steady, call_later=later, used=self._count)
+        self.upload = SharedBucket(steady=steady, call_later=later, used=self._count)
+        self.download = SharedBucket(steady=steady, call_later=later, used=self._count)
 
     def limit(self, limits: Limits) -> None:
         """What holds from now on; the person may change it at any time."""

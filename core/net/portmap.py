@@ -9,7 +9,7 @@ from random import Random
 from typing import Final, Literal, Protocol
 
 from core.net import igd, natpmp
-from core.net.natpmp import Exchange, Granted, NoMapping, Transport, Wish
+from core.net.natpmp import GatewayQueries, Granted, NoMapping, Transport, Wish
 
 LIFETIME_S: Final = 3600
 RENEW_SHARE: Final = 0.5
@@ -164,7 +164,7 @@ class _Pcp:
 
     method: Method = "pcp"
 
-    def __init__(self, exchange: Exchange) -> None:
+    def __init__(self, exchange: GatewayQueries) -> None:
         self._exchange = exchange
 
     async def ask(self, wish: Wish) -> Granted:
@@ -181,7 +181,7 @@ class _NatPmp:
 
     method: Method = "nat-pmp"
 
-    def __init__(self, exchange: Exchange) -> None:
+    def __init__(self, exchange: GatewayQueries) -> None:
         self._exchange = exchange
 
     async def ask(self, wish: Wish) -> Granted:
@@ -226,7 +226,7 @@ def known_searches(
         host = gateway()
         if host is None:
             raise NoMapping("no gateway is known")
-        exchange = await Exchange.open(host, pcp_port)
+        exchange = await GatewayQueries.open(host, pcp_port)
         try:
             yield kind(exchange)
         finally:

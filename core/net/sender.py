@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from core.net.courtesy import Pacing, Uplink
 from core.net.outbox import Outbox
-from core.net.pace import Lane
+from core.net.pace import SharedBucket
 from core.net.rhythm import FRAGMENT_S, DrainRate
 from core.net.tls import SecureChannel
 
@@ -27,7 +27,9 @@ class Sender:
         uplink: What all links leave through.
     """
 
-    def __init__(self, channel: SecureChannel, lane: Lane, resume: Callable[[], None], *, uplink: Uplink) -> None:
+    def __init__(
+        self, channel: SecureChannel, lane: SharedBucket, resume: Callable[[], None], *, uplink: Uplink
+    ) -> None:
         self.channel = channel
         self._lane = lane
         self._flow = lane.flow(resume)

@@ -8,13 +8,13 @@ from typing import Any, Protocol
 from core.base.ids import PeerId
 from core.nat.events import (
     Abandon,
+    AttemptFailed,
     CircuitBytes,
     CircuitEnded,
     CircuitOpened,
     CircuitRoom,
     Dial,
     DialledOut,
-    Failed,
     Know,
     LinkUp,
     Punch,
@@ -176,7 +176,7 @@ class Traverser:
     async def _attempt(self, attempt: int, work: Coroutine[Any, Any, str | None]) -> None:
         reason = await work
         if self._attempts.pop(attempt, None) is not None and reason is not None:
-            self._host.deliver(Failed(attempt, reason))
+            self._host.deliver(AttemptFailed(attempt, reason))
 
     async def _dial(self, event: Dial) -> str | None:
         address = (event.address.host, event.address.port)

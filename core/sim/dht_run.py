@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from core.base.ids import Key, PeerId, hashed_key
 from core.sim.dht_churn import coming
-from core.sim.dht_town import Operation, Town
+from core.sim.dht_town import TimedOperation, Town
 from core.sim.latency import Latency
 from core.sim.moments import Moment
 from core.sim.stays import TENTH_AN_HOUR, Pattern, Replaced
@@ -132,7 +132,7 @@ class DhtRun:
         self._keys = {key: peer for peer, key in calls}
         lifetime_s = LIFETIME_S if not self._settings.hours else max(LIFETIME_S, self._settings.hours * HOUR_S + 7200)
 
-        def call(peer: PeerId, key: Key) -> Operation:
+        def call(peer: PeerId, key: Key) -> TimedOperation:
             return town.store(peer, key, key, lifetime_s=lifetime_s)
 
         said, ended = self._all("stores", calls, call)
@@ -144,7 +144,7 @@ class DhtRun:
         town = self.town
         self._last = calls
 
-        def call(peer: PeerId, key: Key) -> Operation:
+        def call(peer: PeerId, key: Key) -> TimedOperation:
             return town.get(peer, key, quorum=self._settings.quorum)
 
         said, ended = self._all(name, calls, call)
@@ -180,11 +180,11 @@ class DhtRun:
         return [(self.town.random.choice(peers), key) for key in self._keys]
 
     def _all(
-        self, name: str, calls: Sequence[tuple[PeerId, Key]], call: Callable[[PeerId, Key], Operation]
-    ) -> tuple[dict[str, Any], list[Operation]]:
+        self, name: str, calls: Sequence[tuple[PeerId, Key]], call: Callable[[PeerId, Key], TimedOperation]
+    ) -> tuple[dict[str, Any], list[TimedOperation]]:
         world = self.town.world
         messages, sent, began = world.messages, world.bytes, world.elapsed_s
-        operations: list[Operation] = []
+        operations: list[TimedOperation] = []
         for chunk in _chunks(calls, CALLS_AT_ONCE):
             operations += [call(peer, key) for peer, key in chunk]
             self._lookups += len(chunk)

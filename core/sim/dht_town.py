@@ -9,7 +9,7 @@ from core.base.machine import Received
 from core.base.trace import Trace
 from core.base.wire import MessageCodec
 from core.dht.classes import Validator
-from core.dht.events import Found, Joined, Stored
+from core.dht.events import Found, Joined, RecordStored
 from core.dht.messages import DHT_MESSAGES, Bundled, Contact, Record
 from core.dht.node import DhtNode
 from core.dht.settings import DhtSettings
@@ -28,7 +28,7 @@ WAVE_S = 1.0
 
 
 @dataclass(slots=True)
-class Operation:
+class TimedOperation:
     """One store or get, from the call to its event."""
 
     peer: PeerId
@@ -50,21 +50,21 @@ class Operation:
 class _Way:
     """Who was named at which step of the operations a peer has under way."""
 
-    operations: list[Operation] = field(default_factory=list)
+    operations: list[TimedOperation] = field(default_factory=list)
     steps: dict[bytes, int] = field(default_factory=dict)
 
 
-class Ways(Checker):
+class HopCounter(Checker):
     """Counts the hops of the operations that are under way."""
 
     def __init__(self) -> None:
         self._ways: dict[PeerId, _Way] = {}
 
-    def begin(self, operation: Operation) -> None:
+    def begin(self, operation: TimedOperation) -> None:
         """Watch this operation's peer."""
         self._ways.setdefault(operation.peer, _Way()).operations.append(operation)
 
-    def end(self, operation: Operation) -> None:
+    def end(self, operation: TimedOperation) -> None:
         """It is over."""
         way = self._ways.get(operation.peer)
         if way is not None and operation in way.operations:
@@ -111,7 +111,7 @@ class Town:
         skew_s: float = 0.0,
         validators: Mapping[str, Validator] | None = None,
     ) -> None:
-        self.ways = Ways()
+        self.ways = HopCounter()
         self.world = World(
             seed,
             MessageCodec(DHT_MESSAGES),
@@ -134,7 +134,7 @@ class Town:
         self._validators = validators
         self._skews: dict[PeerId, float] = {}
         self._client_share = clients
-        self._pending: dict[tuple[PeerId, Key, type], list[Operation]] = {}
+        self._pending: dict[tuple[PeerId, Key, type], list[TimedOperation]] = {}
         self._born = 0
         self._arrived: set[PeerId] = set()
         self.newcomers(peers)
@@ -225,30 +225,30 @@ class Town:
 
     def store(
         self, peer: PeerId, key: Key, value: bytes, *, lifetime_s: float, subkey: bytes | None = None
-    ) -> Operation:
+    ) -> TimedOperation:
         """Let a peer store a value."""
-        operation = self._note(peer, key, Stored)
+        operation = self._note(peer, key, RecordStored)
         node = self.world.nodes[peer]
         outputs = self.machine(peer).store(key, value, lifetime_s=lifetime_s, now=self.world.local(node), subkey=subkey)
         self.world.perform(node, outputs)
         return operation
 
-    def get(self, peer: PeerId, key: Key, *, quorum: int | None = None) -> Operation:
+    def get(self, peer: PeerId, key: Key, *, quorum: int | None = None) -> TimedOperation:
         """Let a peer read a key."""
         operation = self._note(peer, key, Found)
         node = self.world.nodes[peer]
         self.world.perform(node, self.machine(peer).get(key, self.world.local(node), quorum=quorum))
         return operation
 
-    def _note(self, peer: PeerId, key: Key, kind: type) -> Operation:
-        operation = Operation(peer, key, self.world.now)
+    def _note(self, peer: PeerId, key: Key, kind: type) -> TimedOperation:
+        operation = TimedOperation(peer, key, self.world.now)
         self._pending.setdefault((peer, key, kind), []).append(operation)
         self.ways.begin(operation)
         return operation
 
     def _heard(self, peer: PeerId, event: Any) -> None:
         match event:
-            case Found() | Stored():
+            case Found() | RecordStored():
                 for operation in self._pending.pop((peer, event.key, type(event)), ()):
                     operation.ended = self.world.now
                     self.ways.end(operation)

@@ -9,7 +9,7 @@ from core.base.ids import Key, PeerId, distance, hashed_key, node_key
 from core.dht.messages import Record
 from core.dht.settings import DhtSettings
 from core.sim.checkers import CheckFailed
-from core.sim.dht_town import Operation
+from core.sim.dht_town import TimedOperation
 from core.sim.liars import LyingTown
 from core.sim.links import LinkSettings, chance
 from core.sim.node import End
@@ -117,7 +117,7 @@ class SmallWorld:
         self._random: Random = self.town.world.chance("small")
         self._written: dict[tuple[Key, PeerId], list[tuple[float, bytes]]] = {}
         """Each owner's values under each key, in the order of writing, with the true time of their end."""
-        self._reading: list[tuple[Operation, float]] = []
+        self._reading: list[tuple[TimedOperation, float]] = []
         self._calm = False
         self._stored = self._read = self._found = self._lost = 0
 
@@ -188,7 +188,7 @@ class SmallWorld:
             self._store(peer, _key(random.randrange(KEYS)), random.choice([20.0, 60.0, LONG_S, LONG_S]))
         world.agenda.after(random.expovariate(1 / 4.0), self._write)
 
-    def _store(self, peer: PeerId, key: Key, lifetime_s: float) -> Operation:
+    def _store(self, peer: PeerId, key: Key, lifetime_s: float) -> TimedOperation:
         earlier = self._written.setdefault((key, peer), [])
         value = b"%d of %s" % (len(earlier), peer.hex()[:8].encode())
         ends = max([self.town.world.now + lifetime_s, *(end for end, _ in earlier)])

@@ -84,7 +84,7 @@ class Place:
     """What each message costs its computer; while it computes, later ones wait."""
 
 
-class Links:
+class SimulatedLinks:
     """Distances, draws and partitions.
 
     Each peer stands on a circle; a message's delay is both access delays, the arc between the two, and jitter.  That

@@ -43,7 +43,7 @@ def _common(moments: Sequence[Moment]) -> list[Chart]:
     ]
 
 
-class Watch(Checker):
+class MomentWatch(Checker):
     """Notes how a world stands, every simulated second."""
 
     def __init__(self, world: World, epoch: Callable[[], int]) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 from core.api.numbers import amount
 from core.sim.links import chance
 from core.sim.nat_boxes import Nature
-from core.sim.nat_homes import Home
+from core.sim.nat_homes import SimulatedHome
 from core.sim.nat_world import NatWorld
 
 MIX: dict[Nature, float] = {"public": 0.12, "kept": 0.42, "moved": 0.16, "symmetric": 0.30}
@@ -57,7 +57,7 @@ class NatTrial:
         homes = _join(world, self.peers, random)
         world.run(JOIN_S + SETTLE_S)
         standings = Counter(f"{home.box.nature}: {home.machine.reach.standing}" for home in homes)
-        pairs: list[tuple[Home, Home]] = []
+        pairs: list[tuple[SimulatedHome, SimulatedHome]] = []
         for home in homes:
             for other in random.sample(homes, self.calls + 1)[: self.calls]:
                 if other is not home:
@@ -67,7 +67,7 @@ class NatTrial:
         return {**_figures(world, homes, pairs), "standings": dict(sorted(standings.items()))}
 
     @staticmethod
-    def _call(world: NatWorld, home: Home, other: Home) -> None:
+    def _call(world: NatWorld, home: SimulatedHome, other: SimulatedHome) -> None:
         if other.peer in home.links or any(peer == other.peer for peer, _, _ in home.circuits.values()):
             return
         world.dial(home, other)
@@ -75,7 +75,7 @@ class NatTrial:
         world.agenda.after(KEEP_S, world.part, home, other)
 
 
-def _join(world: NatWorld, peers: int, random: Random) -> list[Home]:
+def _join(world: NatWorld, peers: int, random: Random) -> list[SimulatedHome]:
     natures: list[Nature] = [nature for nature, share in MIX.items() for _ in range(round(share * peers))]
     natures = (natures + ["kept"] * peers)[:peers]
     random.shuffle(natures)
@@ -86,21 +86,23 @@ def _join(world: NatWorld, peers: int, random: Random) -> list[Home]:
     return homes
 
 
-def _begin(world: NatWorld, home: Home, public: list[Home], random: Random) -> None:
+def _begin(world: NatWorld, home: SimulatedHome, public: list[SimulatedHome], random: Random) -> None:
     world.start(home)
     for other in random.sample(public, min(RELAYS_KNOWN, len(public))):
         if other is not home:
             world.introduce(home, other, relay=True)
 
 
-def _load(world: NatWorld, home: Home, other: Home) -> None:
+def _load(world: NatWorld, home: SimulatedHome, other: SimulatedHome) -> None:
     if other.peer in home.links:
         return
     for circuit in [name for name, (peer, called, _) in home.circuits.items() if peer == other.peer and called]:
         world.write(home, circuit, bytes(min(LOAD_BYTES, home.machine.room(circuit))))
 
 
-def _figures(world: NatWorld, homes: list[Home], pairs: list[tuple[Home, Home]]) -> dict[str, Any]:
+def _figures(
+    world: NatWorld, homes: list[SimulatedHome], pairs: list[tuple[SimulatedHome, SimulatedHome]]
+) -> dict[str, Any]:
     called = [(a, b) for a, b in pairs if (a.peer, b.peer) in world.began]
     ways: Counter[str] = Counter()
     private: Counter[str] = Counter()

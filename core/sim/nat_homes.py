@@ -10,7 +10,7 @@ from core.nat.messages import Address
 from core.nat.relay import RelaySettings
 from core.nat.traversal import NatSettings, Traversal
 from core.sim.agenda import Agenda
-from core.sim.links import Links, LinkSettings, Place, chance
+from core.sim.links import LinkSettings, Place, SimulatedLinks, chance
 from core.sim.nat_boxes import Box, Nature
 
 START: Final = 1_700_000_000.0
@@ -20,7 +20,7 @@ TLS_ROUND_TRIPS: Final = 1.5
 
 
 @dataclass(slots=True)
-class Home:
+class SimulatedHome:
     """A peer, its router and its machine."""
 
     number: int
@@ -62,9 +62,9 @@ class Homes:
     def __init__(self, seed: int, *, relay: RelaySettings, links: LinkSettings) -> None:
         self.seed = seed
         self.agenda = Agenda(START)
-        self.links = Links(links, seed=seed, random=chance(seed, "links"))
-        self.homes: dict[PeerId, Home] = {}
-        self.at: dict[str, Home] = {}
+        self.links = SimulatedLinks(links, seed=seed, random=chance(seed, "links"))
+        self.homes: dict[PeerId, SimulatedHome] = {}
+        self.at: dict[str, SimulatedHome] = {}
         """By the addresses that others see."""
         self._relay = relay
 
@@ -73,7 +73,7 @@ class Homes:
         """Unix seconds of the world."""
         return self.agenda.now
 
-    def add(self, nature: Nature, *, ipv6: Nature | None = None) -> Home:
+    def add(self, nature: Nature, *, ipv6: Nature | None = None) -> SimulatedHome:
         """A new peer; it has not started yet.
 
         Args:
@@ -88,7 +88,7 @@ class Homes:
         machine = Traversal(peer, random=chance(self.seed, f"nat {number}"), trace=trace, settings=settings)
         box = Box(nature, host, chance(self.seed, f"box {number}"))
         inside = host if nature == "public" else "192.168.1.10"
-        home = Home(number, peer, box, self.links.place(peer), machine, trace, inside)
+        home = SimulatedHome(number, peer, box, self.links.place(peer), machine, trace, inside)
         self.homes[peer] = home
         self.at[host] = home
         if ipv6 is not None:
@@ -96,6 +96,6 @@ class Homes:
             self.at[home.ipv6.host] = home
         return home
 
-    def delay_s(self, a: Home, b: Home) -> float:
+    def delay_s(self, a: SimulatedHome, b: SimulatedHome) -> float:
         """One way."""
         return self.links.distance_s(a.place, b.place)

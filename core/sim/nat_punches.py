@@ -4,11 +4,11 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from core.base.ids import PeerId
-from core.nat.events import Failed, LinkUp, Punch, Way
+from core.nat.events import AttemptFailed, LinkUp, Punch, Way
 from core.nat.messages import Address
 from core.sim.links import chance
 from core.sim.nat_boxes import Proto
-from core.sim.nat_homes import PORT, TLS_ROUND_TRIPS, Home, Homes
+from core.sim.nat_homes import PORT, TLS_ROUND_TRIPS, Homes, SimulatedHome
 
 PUNCH_EVERY_S: Final = 0.1
 
@@ -29,21 +29,21 @@ class Punches:
         homes: Homes,
         *,
         success: float,
-        tell: Callable[[Home, Any], None],
-        linked: Callable[[Home, Home, Way], None],
+        tell: Callable[[SimulatedHome, Any], None],
+        linked: Callable[[SimulatedHome, SimulatedHome, Way], None],
     ) -> None:
         self.success = success
         self._homes = homes
         self._tell = tell
         self._linked = linked
 
-    def punch(self, home: Home, punch: Punch) -> None:
+    def punch(self, home: SimulatedHome, punch: Punch) -> None:
         """Send to all addresses once, and again soon."""
         if punch.attempt not in home.attempts or not home.up:
             return
         if self._homes.now > punch.until:
             home.attempts.discard(punch.attempt)
-            self._tell(home, Failed(punch.attempt, "the punch did not get through"))
+            self._tell(home, AttemptFailed(punch.attempt, "the punch did not get through"))
             return
         other = self._homes.homes[punch.peer]
         if punch.spread is not None:
@@ -58,12 +58,16 @@ class Punches:
                         self._fly(home, other, punch, proto, source, address)
         self._homes.agenda.after(PUNCH_EVERY_S, self.punch, home, punch)
 
-    def _fly(self, home: Home, other: Home, punch: Punch, proto: Any, source: Address, to: Address) -> None:
+    def _fly(
+        self, home: SimulatedHome, other: SimulatedHome, punch: Punch, proto: Any, source: Address, to: Address
+    ) -> None:
         if self._homes.at.get(to.host) is other and self._willing(home.peer, other.peer):
             delay_s = self._homes.delay_s(home, other)
             self._homes.agenda.after(delay_s, self._punch_arrives, home, other, punch, proto, source, to)
 
-    def _punch_arrives(self, home: Home, other: Home, punch: Punch, proto: Any, source: Address, to: Address) -> None:
+    def _punch_arrives(
+        self, home: SimulatedHome, other: SimulatedHome, punch: Punch, proto: Any, source: Address, to: Address
+    ) -> None:
         theirs, router = other.punches.get(home.peer), other.router(to)
         if theirs is None or theirs.nonce != punch.nonce:
             return
@@ -72,7 +76,7 @@ class Punches:
         way = Way.TCP_PUNCH if proto == "tcp" else Way.QUIC_PUNCH
         self._through(home, other, punch, theirs, way)
 
-    def _spread(self, home: Home, other: Home, punch: Punch) -> None:
+    def _spread(self, home: SimulatedHome, other: SimulatedHome, punch: Punch) -> None:
         """The birthday punch is drawn, not played: when does the first of the tried ports meet an open one?"""
         spread = punch.spread
         if spread is None or not spread.remote_ports or not self._willing(home.peer, other.peer):
@@ -91,14 +95,14 @@ class Punches:
         ):
             self._through(home, other, punch, theirs, Way.BIRTHDAY)
 
-    def _through(self, home: Home, other: Home, punch: Punch, theirs: Punch, way: Way) -> None:
+    def _through(self, home: SimulatedHome, other: SimulatedHome, punch: Punch, theirs: Punch, way: Way) -> None:
         home.punches.pop(other.peer, None)
         other.punches.pop(home.peer, None)
         round_trips = 0.5 + TLS_ROUND_TRIPS + (0.0 if way is Way.TCP_PUNCH else 1.0)
         after_s = 2 * self._homes.delay_s(home, other) * round_trips
         self._homes.agenda.after(after_s, self._punched, home, other, punch, theirs, way)
 
-    def _punched(self, home: Home, other: Home, punch: Punch, theirs: Punch, way: Way) -> None:
+    def _punched(self, home: SimulatedHome, other: SimulatedHome, punch: Punch, theirs: Punch, way: Way) -> None:
         if not (home.up and other.up):
             return
         for one, two, mine in ((home, other, punch), (other, home, theirs)):

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 
 from core.base.ids import PeerId
 from core.sim.links import LinkSettings, chance
-from core.sim.nat_homes import Home
+from core.sim.nat_homes import SimulatedHome
 from core.sim.nat_world import NatWorld
 
 ROUND_TRIP_S: Final = 0.150
@@ -61,7 +61,9 @@ class Takeover:
 class _Direction:
     """One end writes, the other one reads."""
 
-    def __init__(self, world: NatWorld, home: Home, other: Home, *, circuit: bytes, random: Random) -> None:
+    def __init__(
+        self, world: NatWorld, home: SimulatedHome, other: SimulatedHome, *, circuit: bytes, random: Random
+    ) -> None:
         self._world, self._home, self._other, self._circuit, self._random = world, home, other, circuit, random
         self._before = len(other.got[circuit])
         self.written = bytearray()
@@ -128,7 +130,7 @@ def case(seed: int) -> Takeover:
     return Takeover(seed=seed, death=death, traffic=traffic, far=far, seconds=seconds, kept=kept)
 
 
-def _circuit(world: NatWorld, *, helpers: int) -> tuple[Home, Home, bytes]:
+def _circuit(world: NatWorld, *, helpers: int) -> tuple[SimulatedHome, SimulatedHome, bytes]:
     public = [world.add("public") for _ in range(helpers)]
     a, b = world.add("symmetric"), world.add("symmetric")
     for home in (*public, a, b):

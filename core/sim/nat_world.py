@@ -9,6 +9,8 @@ from core.base.machine import Lost, Received, Send, Tick
 from core.nat.card import Card, Kind, Listed
 from core.nat.events import (
     Abandon,
+    AddressSeen,
+    AttemptFailed,
     CardFound,
     CircuitBytes,
     CircuitEnded,
@@ -16,14 +18,12 @@ from core.nat.events import (
     Dial,
     DialEnded,
     DialledOut,
-    Failed,
     FindCard,
     Know,
     LinkUp,
     Located,
     PublishCard,
     Punch,
-    Seen,
     SendAt,
     TryDialBack,
     Way,
@@ -31,7 +31,7 @@ from core.nat.events import (
 from core.nat.messages import Address
 from core.nat.relay import RelaySettings
 from core.sim.links import LinkSettings, chance
-from core.sim.nat_homes import PORT, TLS_ROUND_TRIPS, Home, Homes
+from core.sim.nat_homes import PORT, TLS_ROUND_TRIPS, Homes, SimulatedHome
 from core.sim.nat_punches import Punches
 
 CONNECT_S: Final = 3.0
@@ -66,7 +66,7 @@ class NatWorld(Homes):
         self.began: dict[tuple[PeerId, PeerId], float] = {}
         self.punches = Punches(self, success=field_success, tell=self.tell, linked=self._first_byte)
 
-    def start(self, home: Home) -> None:
+    def start(self, home: SimulatedHome) -> None:
         """The peer begins to live."""
         kind = Kind.PUBLIC if home.box.nature == "public" else Kind.LAN
         addresses: tuple[Listed, ...] = (Listed(kind, Address(home.inside, PORT)),)
@@ -74,20 +74,20 @@ class NatWorld(Homes):
             addresses += (Listed(Kind.IPV6, Address(home.ipv6.host, PORT)),)
         self.tell(home, Located(addresses=addresses, tcp_port=PORT, udp_port=PORT))
 
-    def introduce(self, home: Home, other: Home, *, relay: bool) -> None:
+    def introduce(self, home: SimulatedHome, other: SimulatedHome, *, relay: bool) -> None:
         """`home` hears of a public peer."""
         for box in (other.box, other.ipv6):
             if box is not None:
                 address = Address(box.host, PORT)
                 self._perform(home, home.machine.volunteer(other.peer, address, self.now, relay=relay))
 
-    def dial(self, home: Home, other: Home) -> None:
+    def dial(self, home: SimulatedHome, other: SimulatedHome) -> None:
         """`home` wants a link to `other`."""
         self.began[home.peer, other.peer] = self.now
         home.ended.pop(other.peer, None)
         self._perform(home, home.machine.dial(other.peer, self.now))
 
-    def part(self, home: Home, other: Home) -> None:
+    def part(self, home: SimulatedHome, other: SimulatedHome) -> None:
         """The two no longer need their link."""
         for one, two in ((home, other), (other, home)):
             for circuit in [c for c, (peer, _, _) in one.circuits.items() if peer == two.peer]:
@@ -95,11 +95,11 @@ class NatWorld(Homes):
             if one.links.pop(two.peer, None) is not None:
                 self.tell(one, Lost(two.peer, "no longer needed"))
 
-    def write(self, home: Home, circuit: bytes, data: bytes) -> None:
+    def write(self, home: SimulatedHome, circuit: bytes, data: bytes) -> None:
         """`home` sends bytes on a circuit."""
         self._perform(home, home.machine.write(circuit, data, self.now))
 
-    def kill(self, home: Home, *, loud: bool = True) -> None:
+    def kill(self, home: SimulatedHome, *, loud: bool = True) -> None:
         """The peer is gone at once; its links are noticed to have ended, if it goes loudly."""
         home.up = False
         if not loud:
@@ -113,14 +113,14 @@ class NatWorld(Homes):
         """Let time go on."""
         self.agenda.run(self.now + seconds)
 
-    def tell(self, home: Home, event: Any) -> None:
+    def tell(self, home: SimulatedHome, event: Any) -> None:
         """Give an event to the peer's machine and do what it says."""
         if home.up:
             self._perform(home, home.machine.handle(event, self.now))
 
     # --- doing what a machine asks -----------------------------------------------------------------------------------
 
-    def _perform(self, home: Home, outputs: Sequence[Any]) -> None:
+    def _perform(self, home: SimulatedHome, outputs: Sequence[Any]) -> None:
         for output in outputs:
             match output:
                 case Send() | SendAt():
@@ -137,7 +137,7 @@ class NatWorld(Homes):
                     self.cards[home.peer] = card
         self._schedule(home)
 
-    def _send(self, home: Home, output: Send[Any] | SendAt) -> None:
+    def _send(self, home: SimulatedHome, output: Send[Any] | SendAt) -> None:
         match output:
             case SendAt(address=address, message=message, fresh=fresh):
                 self._datagram(home, address, message, port=self.random.randrange(40_000, 60_000) if fresh else PORT)
@@ -148,7 +148,7 @@ class NatWorld(Homes):
             case Send(to=to, message=message):
                 self._stream(home, self.homes[to], message)
 
-    def _attempt(self, home: Home, output: Dial | Punch | Abandon | TryDialBack | DialEnded) -> None:
+    def _attempt(self, home: SimulatedHome, output: Dial | Punch | Abandon | TryDialBack | DialEnded) -> None:
         match output:
             case Dial(attempt=attempt, address=address, peer=peer, way=way):
                 home.attempts.add(attempt)
@@ -164,7 +164,7 @@ class NatWorld(Homes):
             case DialEnded(peer=peer):
                 home.ended[peer] = output
 
-    def _schedule(self, home: Home) -> None:
+    def _schedule(self, home: SimulatedHome) -> None:
         deadline = home.machine.deadline
         if deadline is None or not home.up:
             return
@@ -173,24 +173,26 @@ class NatWorld(Homes):
             home.wake_at = at
             self.agenda.at(at, self._wake, home, at)
 
-    def _wake(self, home: Home, planned_at: float) -> None:
+    def _wake(self, home: SimulatedHome, planned_at: float) -> None:
         if home.up and home.wake_at == planned_at:
             home.wake_at = None
             self.tell(home, Tick())
 
-    def _card(self, home: Home, peer: PeerId) -> None:
+    def _card(self, home: SimulatedHome, peer: PeerId) -> None:
         self.tell(home, CardFound(peer, self.cards.get(peer)))
 
     # --- datagrams ---------------------------------------------------------------------------------------------------
 
-    def _datagram(self, home: Home, to: Address, message: Any, *, port: int) -> None:
+    def _datagram(self, home: SimulatedHome, to: Address, message: Any, *, port: int) -> None:
         router = home.router(to)
         source = router.outward("udp", port, to, self.now) if router is not None else None
         target = self.at.get(to.host)
         if target is not None and source is not None:
             self.agenda.after(self.delay_s(home, target), self._datagram_arrives, home, target, source, to, message)
 
-    def _datagram_arrives(self, sender: Home, home: Home, source: Address, to: Address, message: Any) -> None:
+    def _datagram_arrives(
+        self, sender: SimulatedHome, home: SimulatedHome, source: Address, to: Address, message: Any
+    ) -> None:
         router = home.router(to)
         if not home.up or router is None or not router.lets_in("udp", to.port, source, self.now):
             return
@@ -199,12 +201,12 @@ class NatWorld(Homes):
         self.messages[type(message).__name__] += 1
         if home.sources.get(sender.peer) != source:
             home.sources[sender.peer] = source
-            self.tell(home, Seen(sender.peer, source))
+            self.tell(home, AddressSeen(sender.peer, source))
         self.tell(home, Received(sender.peer, message))
 
     # --- streams -----------------------------------------------------------------------------------------------------
 
-    def _stream(self, home: Home, other: Home, message: Any) -> None:
+    def _stream(self, home: SimulatedHome, other: SimulatedHome, message: Any) -> None:
         if other.peer in home.links:
             self.agenda.after(self.delay_s(home, other), self._stream_arrives, home, other, message)
             return
@@ -217,12 +219,12 @@ class NatWorld(Homes):
         else:
             self.agenda.after(0.0, self.tell, home, Lost(other.peer, "no address"))
 
-    def _stream_arrives(self, sender: Home, home: Home, message: Any) -> None:
+    def _stream_arrives(self, sender: SimulatedHome, home: SimulatedHome, message: Any) -> None:
         if home.up and sender.peer in home.links:
             self.messages[type(message).__name__] += 1
             self.tell(home, Received(sender.peer, message))
 
-    def _connect(self, home: Home, to: Address, *, attempt: int, peer: PeerId, way: Way) -> None:
+    def _connect(self, home: SimulatedHome, to: Address, *, attempt: int, peer: PeerId, way: Way) -> None:
         router, target = home.router(to), self.at.get(to.host)
         source = router.outward("tcp", PORT, to, self.now) if router is not None else None
         open_ = target is not None and target.up and to.port == PORT and target.peer == peer
@@ -233,11 +235,13 @@ class NatWorld(Homes):
         after_s = round_trip_s * (1 + TLS_ROUND_TRIPS)
         self.agenda.after(after_s, self._connected, home, target, way, attempt, to, source)
 
-    def _lets_in(self, target: Home, to: Address, source: Address) -> bool:
+    def _lets_in(self, target: SimulatedHome, to: Address, source: Address) -> bool:
         router = target.router(to)
         return router is not None and router.lets_in("tcp", to.port, source, self.now)
 
-    def _connected(self, home: Home, target: Home, way: Way, attempt: int, to: Address, source: Address) -> None:
+    def _connected(
+        self, home: SimulatedHome, target: SimulatedHome, way: Way, attempt: int, to: Address, source: Address
+    ) -> None:
         if attempt and attempt not in home.attempts:
             return
         if not target.up:
@@ -252,20 +256,20 @@ class NatWorld(Homes):
         for message in home.calling.pop(target.peer, []):
             self._stream(home, target, message)
 
-    def _not_connected(self, home: Home, attempt: int, peer: PeerId) -> None:
+    def _not_connected(self, home: SimulatedHome, attempt: int, peer: PeerId) -> None:
         if attempt:
             if attempt in home.attempts:
                 home.attempts.discard(attempt)
-                self.tell(home, Failed(attempt, "nobody answered"))
+                self.tell(home, AttemptFailed(attempt, "nobody answered"))
         elif home.calling.pop(peer, None) is not None:
             self.tell(home, Lost(peer, "nobody answered"))
 
-    def _first_byte(self, home: Home, other: Home, way: Way) -> None:
+    def _first_byte(self, home: SimulatedHome, other: SimulatedHome, way: Way) -> None:
         for pair in ((home.peer, other.peer), (other.peer, home.peer)):
             if pair in self.began and pair not in self.first_byte_s:
                 self.first_byte_s[pair] = (self.now - self.began[pair], way)
 
-    def _try(self, home: Home, nonce: bytes, to: Address) -> None:
+    def _try(self, home: SimulatedHome, nonce: bytes, to: Address) -> None:
         router = home.router(to) or home.box
         source = Address(router.host, self.random.randrange(40_000, 60_000))
         target = self.at.get(to.host)
@@ -274,7 +278,7 @@ class NatWorld(Homes):
 
     # --- circuits ----------------------------------------------------------------------------------------------------
 
-    def _circuit(self, home: Home, event: CircuitOpened | CircuitBytes | CircuitEnded) -> None:
+    def _circuit(self, home: SimulatedHome, event: CircuitOpened | CircuitBytes | CircuitEnded) -> None:
         match event:
             case CircuitOpened(circuit=circuit, peer=peer, called=called, attempt=attempt):
                 home.circuits[circuit] = (peer, called, attempt)
@@ -287,7 +291,7 @@ class NatWorld(Homes):
             case CircuitEnded(circuit=circuit):
                 home.circuits.pop(circuit, None)
 
-    def _heard(self, home: Home, circuit: bytes, data: bytes) -> None:
+    def _heard(self, home: SimulatedHome, circuit: bytes, data: bytes) -> None:
         peer, called, attempt = home.circuits[circuit]
         before = len(home.got[circuit])
         home.got[circuit] += data

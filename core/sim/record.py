@@ -8,7 +8,7 @@ from typing import Any
 from core.base.problems import BadInput
 
 
-class Record:
+class VerdictRecord:
     """Verdicts by seed, one JSON object a line; the first line says what they are of.
 
     Args:

@@ -12,9 +12,9 @@ from typing import Any
 
 from core.averaging.codecs import CODECS
 from core.base.problems import BadInput
-from core.sim.record import Record
+from core.sim.record import VerdictRecord
 from core.sim.rounds import deaths, fleets
-from core.sim.rounds.fleet_plan import Task
+from core.sim.rounds.fleet_plan import RoundTask
 from core.sim.rounds.summaries import death_report, death_summary, fleet_report, fleet_summary
 from core.system.progress_bar import Bar
 
@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
 def _shown(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """All verdicts; those of an earlier run first."""
     bar = Bar(json=args.json)
-    record = Record(args.record, _settings(args))
+    record = VerdictRecord(args.record, _settings(args))
     seeds = _seeds(args)
     done = 0
     try:
@@ -98,7 +98,7 @@ def _settings(args: argparse.Namespace) -> dict[str, Any]:
 def _verdict(args: argparse.Namespace, seed: int) -> dict[str, Any]:
     if args.deaths is not None:
         return deaths.death_round(seed, share=args.deaths).as_dict()
-    task = Task(numel=args.numel, chunk_numel=args.chunk, codec=args.codec, scale=min(SCALE, args.chunk))
+    task = RoundTask(numel=args.numel, chunk_numel=args.chunk, codec=args.codec, scale=min(SCALE, args.chunk))
     return fleets.fleet_round(seed, task).as_dict()
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from core.base.ids import PeerId
 from core.base.machine import Lost
 from core.sim.agenda import Agenda
-from core.sim.links import Links
+from core.sim.links import SimulatedLinks
 from core.sim.node import End, Node
 
 Arrived = Callable[[Node, Node, Any], None]
@@ -54,7 +54,7 @@ class Streams:
     def __init__(
         self,
         agenda: Agenda,
-        links: Links,
+        links: SimulatedLinks,
         *,
         current: Callable[[PeerId], Node | None],
         arrived: Arrived,

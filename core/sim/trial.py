@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass
 
 from core.sim.checkers import CheckFailed
-from core.sim.moments import Moment, Watch
+from core.sim.moments import Moment, MomentWatch
 from core.sim.sample_checkers import EachSampleOnce
 from core.sim.swarm import Swarm, SwarmSettings
 from core.sim.swarm_checkers import (
@@ -79,7 +79,9 @@ class Trial:
         self._ends = EpochsEnd(self.swarm)
         self._receipts = ReceiptsAgree()
         self._memory = BoundedMemory(self.swarm)
-        self._watch = Watch(self.swarm.world, lambda: best.epoch if (best := self.swarm.best()) is not None else 0)
+        self._watch = MomentWatch(
+            self.swarm.world, lambda: best.epoch if (best := self.swarm.best()) is not None else 0
+        )
         self.swarm.world.checkers += [
             NeverBack(),
             SameNameSameState(),

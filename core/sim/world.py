@@ -19,7 +19,7 @@ from core.sim.checkers import Checker, CheckFailed, Violation
 from core.sim.computing import Computing
 from core.sim.gauge import Gauge
 from core.sim.latency import Latency
-from core.sim.links import Links, LinkSettings, Router, chance
+from core.sim.links import LinkSettings, Router, SimulatedLinks, chance
 from core.sim.node import End, Machinery, Node, OnEvent, ignore
 from core.sim.streams import Streams
 
@@ -62,7 +62,7 @@ class World:
         self.seed = seed
         self.random = self.chance("world")
         self.agenda = Agenda(START)
-        self.links = Links(links or LinkSettings(), seed=seed, random=self.chance("links"), latency=latency)
+        self.links = SimulatedLinks(links or LinkSettings(), seed=seed, random=self.chance("links"), latency=latency)
         self.nodes: dict[PeerId, Node] = {}
         """The newest node of each peer, up or not."""
         self.checkers = list(checkers)

@@ -11,7 +11,7 @@ from core.dht.events import Found
 from core.dht.messages import Record
 from core.dht.node import DhtNode
 from core.swarm.membership import Membership
-from core.swarm.progress import Report, decode_report, encode_report, progress_key
+from core.swarm.progress import ProgressReport, decode_report, encode_report, progress_key
 
 PUBLISH_INTERVAL_S = 1.0
 REPORT_LIFETIME_S = 80.0
@@ -80,7 +80,7 @@ class Beacon:
         if self._read_at is not None:
             self._read_at = max(now, min(self._read_at, self._last_read + READ_INTERVAL_MIN_S))
 
-    def tick(self, report: Report, now: float) -> Sequence[object]:
+    def tick(self, report: ProgressReport, now: float) -> Sequence[object]:
         """Publish and read what is due."""
         outputs: list[object] = []
         if self._publish_at is not None and self._publish_at <= now:
@@ -100,11 +100,11 @@ class Beacon:
         """The interval that keeps the whole swarm's traffic per second about what `crowd` peers make."""
         return min(interval_s * max(1.0, len(self._membership) / crowd), CROWD_INTERVAL_MAX_S)
 
-    def found(self, found: Found, *, trace: Trace, now: float) -> dict[PeerId, Report] | None:
+    def found(self, found: Found, *, trace: Trace, now: float) -> dict[PeerId, ProgressReport] | None:
         """Take in what a read brought; returns the reports that were news, or None if it was another key's."""
         if found.key != self._key:
             return None
-        news: dict[PeerId, Report] = {}
+        news: dict[PeerId, ProgressReport] = {}
         for record in found.records:
             if record.owner == self._me or record.subkey != record.owner:
                 continue
@@ -123,7 +123,7 @@ class Beacon:
         self._membership.expire(now)
         return news
 
-    def _is_doubtful(self, record: Record, report: Report, now: float) -> bool:
+    def _is_doubtful(self, record: Record, report: ProgressReport, now: float) -> bool:
         """Whether a stranger's report may be what is left of somebody who has gone: the next one will tell.
 
         Its age by our clock is no proof, for the two clocks may differ; another report is.

@@ -8,7 +8,7 @@ from core.dht.events import Found, Learned
 from core.dht.messages import Contact
 from core.swarm.catch_up import Fetched, FetchFailed, Fetching
 from core.swarm.epoch import IN_STEP, Cue, Phase
-from core.swarm.membership import GOES_ON_S, Offer
+from core.swarm.membership import GOES_ON_S, NewerState
 from core.swarm.orders import (
     Absorb,
     Changed,
@@ -23,7 +23,7 @@ from core.swarm.orders import (
     Restart,
     RoundLost,
 )
-from core.swarm.parts import INFORMED_AFTER_S, Parts, Pending
+from core.swarm.parts import INFORMED_AFTER_S, ParticipantParts, Pending
 from core.swarm.rounds import Asked, Committed, Formed, Missed
 from core.swarm.states import StateName
 
@@ -36,7 +36,7 @@ STATE_SLACK_BYTES = 64 * 1024
 """All states of a collaboration have the same size, but for their names."""
 
 
-class Conduct(Parts):
+class Conduct(ParticipantParts):
     """Acts on the events of its own parts."""
 
     def _settled(self, now: float, *, samples: int = 0) -> Sequence[Any]:
@@ -176,7 +176,7 @@ class Conduct(Parts):
         helpers = [peer for peer in self.membership.helpers(now) if self.rounds.reputation.may_reduce(peer, now)]
         return list(self.rounds.position(mine, candidates, full=full, now=now, helpers=helpers))
 
-    def _fall_behind(self, offer: Offer, now: float) -> list[Any]:
+    def _fall_behind(self, offer: NewerState, now: float) -> list[Any]:
         donors = self._pursuit.begin(offer)
         self.epochs.advance(Cue.BEHIND)
         size_max = None if self.donor.size_bytes is None else self.donor.size_bytes + STATE_SLACK_BYTES

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from core.base.ids import PeerId
-from core.swarm.progress import Report
+from core.swarm.progress import ProgressReport
 from core.swarm.states import StateName
 
 PEERS_MAX = 2000
@@ -17,7 +17,7 @@ LAST_WORDS_S = 3.5
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class NewerState:
     """A state, and who promises to give the file with this digest for it."""
 
     name: StateName
@@ -27,7 +27,7 @@ class Offer:
 
 @dataclass(slots=True)
 class _Member:
-    report: Report
+    report: ProgressReport
     expires: float
     heard_at: float
     believed_after: float | None = None
@@ -44,7 +44,7 @@ class Membership:
     def __init__(self) -> None:
         self._members: dict[PeerId, _Member] = {}
 
-    def heard(self, peer: PeerId, report: Report, *, expires: float, now: float) -> bool:
+    def heard(self, peer: PeerId, report: ProgressReport, *, expires: float, now: float) -> bool:
         """Take in a report; False if an equal or newer one was known, or the table is full."""
         known = self._members.get(peer)
         if known is None and len(self._members) >= PEERS_MAX:
@@ -75,7 +75,7 @@ class Membership:
         """How many have reported lately, lost ones included."""
         return len(self._members)
 
-    def live(self) -> dict[PeerId, Report]:
+    def live(self) -> dict[PeerId, ProgressReport]:
         """Everybody who is here."""
         return {peer: member.report for peer, member in self._members.items() if member.believed_after is None}
 
@@ -132,13 +132,13 @@ class Membership:
             and member.report.state == state
         ]
 
-    def offers(self, above: StateName) -> list[Offer]:
+    def offers(self, above: StateName) -> list[NewerState]:
         """States greater than `above` that somebody promises to give: the greatest first, then what most promise."""
         promised: dict[tuple[StateName, bytes], list[PeerId]] = {}
         for peer, report in sorted(self.live().items()):
             if report.digest and report.state > above:
                 promised.setdefault((report.state, report.digest), []).append(peer)
-        found = [Offer(name, digest, tuple(peers)) for (name, digest), peers in promised.items()]
+        found = [NewerState(name, digest, tuple(peers)) for (name, digest), peers in promised.items()]
         found.sort(key=lambda offer: (len(offer.peers), offer.digest), reverse=True)
         return sorted(found, key=lambda offer: offer.name, reverse=True)
 

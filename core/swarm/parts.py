@@ -21,13 +21,13 @@ from core.swarm.epoch import IN_STEP, EpochMachine, Phase
 from core.swarm.line_news import SCHEMAS, LineNews
 from core.swarm.membership import GOES_ON_S, Membership
 from core.swarm.messages import ChunkAsk, ChunkGive, StateAsk, StateDenied, StateDone, StateOffer
-from core.swarm.progress import NAME_CHARACTERS_MAX, Report
+from core.swarm.progress import NAME_CHARACTERS_MAX, ProgressReport
 from core.swarm.pursuit import Pursuit
 from core.swarm.rounds import Rounds
 from core.swarm.standby import Standby
 from core.swarm.states import State, StateName
 from core.swarm.stragglers import Stragglers
-from core.swarm.watch import Watch
+from core.swarm.watch import TrainerWatch
 
 HELPING = "helping"
 """The activity of a helper, as it reports it."""
@@ -69,7 +69,7 @@ class Pending:
         return self.samples + self.samples_per_s * min(max(0.0, now - self.at), GOES_ON_S)
 
 
-class Parts:
+class ParticipantParts:
     """All of them, before anything happens.
 
     Args:
@@ -118,7 +118,7 @@ class Parts:
         self.donor = StateDonor(trace=self.trace)
         self._fetch = StateFetch(sink=sink, trace=self.trace)
         self._pursuit = Pursuit(self.membership, random)
-        self._watch = Watch(round_s=STAGES_MAX * settings.averaging.round_timeout_s)
+        self._watch = TrainerWatch(round_s=STAGES_MAX * settings.averaging.round_timeout_s)
         self.assisting = Assisting()
         self._stragglers = Stragglers(patience_s=settings.averaging.gather_timeout_s)
         self._parts = Composite(
@@ -157,13 +157,13 @@ class Parts:
 
     # --- what others see ---------------------------------------------------------------------------------------------
 
-    def _report(self, now: float) -> Report:
+    def _report(self, now: float) -> ProgressReport:
         state = self.epochs.state
         first = StateName(0, self.settings.run)
         name = state.name if state is not None else self.standby.name or first
         helps = self.standby.helping and self.rounds.reduces
         epoch, loss = self._heldout
-        return Report(
+        return ProgressReport(
             role=self.settings.role,
             name=self.settings.name[:NAME_CHARACTERS_MAX],
             activity=HELPING if helps else self.epochs.phase.value,

@@ -23,7 +23,7 @@ PROGRESS = "progress"
 """The class of the key under which reports stand."""
 
 
-class Report(msgspec.Struct, frozen=True, array_like=True):
+class ProgressReport(msgspec.Struct, frozen=True, array_like=True):
     """What a peer publishes of itself under the collaboration's progress key.  At most 512 bytes encoded."""
 
     role: Annotated[str, Meta(max_length=12)]
@@ -55,7 +55,7 @@ class Report(msgspec.Struct, frozen=True, array_like=True):
 
 
 _encoder = msgspec.msgpack.Encoder()
-_decoder = msgspec.msgpack.Decoder(Report)
+_decoder = msgspec.msgpack.Decoder(ProgressReport)
 
 
 def progress_key(manifest_id: bytes) -> Key:
@@ -63,12 +63,12 @@ def progress_key(manifest_id: bytes) -> Key:
     return classed_key(PROGRESS, manifest_id)
 
 
-def encode_report(report: Report) -> bytes:
+def encode_report(report: ProgressReport) -> bytes:
     """The report as the value of a DHT record."""
     return _encoder.encode(report)
 
 
-def decode_report(data: bytes) -> Report:
+def decode_report(data: bytes) -> ProgressReport:
     """The report in a DHT record's value; what cannot be printed in its texts is replaced, for people read them.
 
     Raises:

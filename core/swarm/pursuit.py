@@ -5,7 +5,7 @@ from random import Random
 from core.base.ids import PeerId
 from core.swarm.catch_up import DONORS_MAX
 from core.swarm.doubts import Doubts
-from core.swarm.membership import Membership, Offer
+from core.swarm.membership import Membership, NewerState
 from core.swarm.states import StateName
 
 RETRY_MIN_S = 0.5
@@ -26,7 +26,7 @@ class Pursuit:
         self._random = random
         self._states = Doubts(first_s=RETRY_MIN_S, longest_s=STATE_REST_MAX_S, random=random)
         self._peers = Doubts(first_s=RETRY_MIN_S, longest_s=PEER_REST_MAX_S, random=random)
-        self._wanted: Offer | None = None
+        self._wanted: NewerState | None = None
         self.retry_at: float | None = None
         """When to look again after a failure, unix seconds."""
 
@@ -41,18 +41,18 @@ class Pursuit:
         """Whether the last pursuit has failed a short while ago."""
         return self.retry_at is not None and self.retry_at > now
 
-    def best(self, mine: StateName, now: float) -> Offer | None:
+    def best(self, mine: StateName, now: float) -> NewerState | None:
         """The greatest state above `mine`, without the states and the peers that have disappointed lately."""
         for offer in self._membership.offers(mine):
             peers = tuple(peer for peer in offer.peers if not self._peers.resting(peer, now))
             if peers and not self._states.resting((offer.name, offer.digest), now):
-                return Offer(offer.name, offer.digest, peers)
+                return NewerState(offer.name, offer.digest, peers)
         return None
 
-    def begin(self, offer: Offer) -> list[PeerId]:
+    def begin(self, offer: NewerState) -> list[PeerId]:
         """Go after this state; returns the donors to ask, drawn among its peers."""
         donors = self._random.sample(offer.peers, min(len(offer.peers), DONORS_MAX))
-        self._wanted = Offer(offer.name, offer.digest, tuple(donors))
+        self._wanted = NewerState(offer.name, offer.digest, tuple(donors))
         return donors
 
     def doubt(self, now: float, *, times: int = 1) -> None:

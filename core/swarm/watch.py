@@ -13,7 +13,7 @@ _OWING: Final = frozenset({Phase.STEPPING, Phase.LOADING})
 _IN_ROUND: Final = frozenset({Phase.OFFERED, Phase.AVERAGING})
 
 
-class Watch:
+class TrainerWatch:
     """How long the trainer has owed an answer; also the last way out of a round that never ends.
 
     Args:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from core.base.problems import Damaged, WorkerProblem
-from core.training.round import Learner, State
+from core.training.round import Learner, TrainerState
 from core.workers.arena import Arena
 from core.workers.frames import (
     Absorb,
@@ -20,12 +20,12 @@ from core.workers.frames import (
     Load,
     Loaded,
     Progress,
-    Ready,
     Release,
     Start,
     Stepped,
     ToEngine,
     ToWorker,
+    WorkerReady,
 )
 
 PROGRESS_INTERVAL_S = 0.25
@@ -74,7 +74,7 @@ class Conversation:
     def begin(self) -> None:
         """Say that the model stands."""
         numel, layout = self._learner.numel, self._learner.layout
-        self._say(Ready(**_named(self._learner.state), numel=numel, parameters=numel, layout=layout))
+        self._say(WorkerReady(**_named(self._learner.state), numel=numel, parameters=numel, layout=layout))
 
     def run(self, inbox: "queue.Queue[ToWorker]") -> None:
         """Listen and train for ever; the process ends when its stdin closes."""
@@ -169,7 +169,7 @@ class Conversation:
             )
 
 
-def _named(state: State) -> "_Named":
+def _named(state: TrainerState) -> "_Named":
     return {
         "epoch": state.epoch,
         "lineage": state.lineage,

@@ -25,7 +25,7 @@ SPEED_MEMORY = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class State:
+class TrainerState:
     """What the worker has and where others may fetch it."""
 
     epoch: int
@@ -145,7 +145,7 @@ class Learner:
         """The round came to nothing: what was handed over counts again, with all that came meanwhile."""
         self._rule.take_back()
 
-    def absorb(self, mean_N: NDArray[np.float32], *, epoch: int, lineage: bytes) -> State:
+    def absorb(self, mean_N: NDArray[np.float32], *, epoch: int, lineage: bytes) -> TrainerState:
         """Take one optimiser step with the averaged gradient and save the state under its new name.
 
         What was accumulated since the contribution was handed over is kept: it is one step stale, and no more, for the
@@ -156,10 +156,10 @@ class Learner:
             NoSpace: the disk is full; the last saved state is untouched.
         """
         self._rule.absorb(torch.from_numpy(np.array(mean_N, dtype=np.float32)), epoch - 1)
-        self.state = State(epoch=epoch, lineage=lineage, saved=self._checkpoints.save(epoch, lineage))
+        self.state = TrainerState(epoch=epoch, lineage=lineage, saved=self._checkpoints.save(epoch, lineage))
         return self.state
 
-    def load(self, path: Path, *, epoch: int, lineage: bytes) -> State:
+    def load(self, path: Path, *, epoch: int, lineage: bytes) -> TrainerState:
         """Replace the state by that of a file, keep a copy among the checkpoints, forget what was accumulated.
 
         Raises:
@@ -168,7 +168,7 @@ class Learner:
         """
         self._checkpoints.load(path, wanted=(epoch, lineage))
         self._rule.clear()
-        self.state = State(epoch=epoch, lineage=lineage, saved=self._checkpoints.save(epoch, lineage))
+        self.state = TrainerState(epoch=epoch, lineage=lineage, saved=self._checkpoints.save(epoch, lineage))
         return self.state
 
     def evaluate(self) -> Evaluation:
@@ -179,13 +179,13 @@ class Learner:
         finally:
             self._model.train()
 
-    def _first_state(self, manifest_id: bytes) -> State:
+    def _first_state(self, manifest_id: bytes) -> TrainerState:
         """The newest state on disk, or the beginning: epoch 0, named like the manifest."""
         found = self._checkpoints.load_newest()
         if found is None:
-            return State(epoch=0, lineage=manifest_id, saved=self._checkpoints.save(0, manifest_id))
+            return TrainerState(epoch=0, lineage=manifest_id, saved=self._checkpoints.save(0, manifest_id))
         name, saved = found
-        return State(epoch=name.epoch, lineage=bytes.fromhex(name.lineage), saved=saved)
+        return TrainerState(epoch=name.epoch, lineage=bytes.fromhex(name.lineage), saved=saved)
 
     def _measure(self, samples: int, seconds: float) -> None:
         speed = samples / max(seconds, 1e-9)

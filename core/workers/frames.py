@@ -109,7 +109,7 @@ class StateFrame(Frame, frozen=True, kw_only=True):
     """Path of the checkpoint file; it stays for at least one more epoch."""
 
 
-class Ready(StateFrame, frozen=True, kw_only=True, tag="ready"):
+class WorkerReady(StateFrame, frozen=True, kw_only=True, tag="ready"):
     """The model stands, the arena exists."""
 
     numel: int
@@ -177,7 +177,7 @@ class Pong(Frame, frozen=True, kw_only=True, tag="pong"):
 
 ToWorker = Start | Collect | Absorb | Release | Load | Evaluate | Hold | Go
 """What the work is told; a Ping is answered before it gets there."""
-ToEngine = Ready | Progress | Collected | Stepped | Loaded | Evaluated | Failed | Pong
+ToEngine = WorkerReady | Progress | Collected | Stepped | Loaded | Evaluated | Failed | Pong
 
 
 def frame_decoder(direction: Any) -> msgspec.msgpack.Decoder[Any]:

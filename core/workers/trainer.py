@@ -252,7 +252,7 @@ class Trainer:
     async def _heard(self, frame: frames.ToEngine) -> Sequence[Any]:
         participant = self._participant
         match frame:
-            case frames.Ready():
+            case frames.WorkerReady():
                 return await self._became_ready(frame)
             case frames.Progress() if participant.epochs.state is not None:
                 if frame.epoch != participant.epochs.state.name.epoch:
@@ -276,7 +276,7 @@ class Trainer:
                 return self._evaluated(frame)
         return []
 
-    async def _became_ready(self, frame: frames.Ready) -> Sequence[Any]:
+    async def _became_ready(self, frame: frames.WorkerReady) -> Sequence[Any]:
         arena = self._arena = Arena(self._arena_path, frame.numel)
         state = await self._offered(frame)
         residuals = await self._kept_residuals(frame.numel)

@@ -18,10 +18,10 @@ from core.workers.frames import (
     Failed,
     Ping,
     Pong,
-    Ready,
     Start,
     ToEngine,
     ToWorker,
+    WorkerReady,
     encode_frame,
     frame_decoder,
     frame_length,
@@ -168,7 +168,7 @@ class Worker:
                 match frame:
                     case Pong():
                         continue
-                    case Ready():
+                    case WorkerReady():
                         self._ready.set()
                     case Failed():
                         self.failure = frame

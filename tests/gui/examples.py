@@ -13,12 +13,12 @@ from core.api.snapshot import (
     Activity,
     Collaboration,
     CurvePoint,
+    LeaderboardRow,
     Mine,
     PeerView,
     ProblemView,
     ReachView,
     Snapshot,
-    Standing,
 )
 
 TARGET = 2048
@@ -53,11 +53,11 @@ def peers(activity: Activity, epoch: int) -> list[PeerView]:
     return [*people, backbone]
 
 
-def standings(epoch: int) -> list[Standing]:
+def standings(epoch: int) -> list[LeaderboardRow]:
     """Of the three volunteers."""
     shares = (0.594, 0.352, 0.054)
     return [
-        Standing(
+        LeaderboardRow(
             rank=place + 1,
             peer=peer,
             name=name,

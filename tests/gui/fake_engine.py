@@ -20,7 +20,7 @@ from websockets.http11 import Request as HttpRequest
 from websockets.http11 import Response
 from websockets.sync.server import Server, ServerConnection, serve
 
-from core.api.commands import ERROR_METHOD, ERROR_PROBLEM, METHODS, EngineFile, Request
+from core.api.commands import ERROR_METHOD, ERROR_PROBLEM, METHODS, EngineFile, EngineRequest
 from core.api.places import engine_file
 from core.api.snapshot import PROTOCOL_VERSION, Activity, Notice, ProblemView, Snapshot
 
@@ -99,14 +99,14 @@ class FakeDoor:
             self._clients.add(client)
         try:
             for frame in client:
-                self._answer(client, msgspec.json.decode(frame, type=Request))
+                self._answer(client, msgspec.json.decode(frame, type=EngineRequest))
         except ConnectionClosed:
             pass
         finally:
             with self._lock:
                 self._clients.discard(client)
 
-    def _answer(self, client: ServerConnection, request: Request) -> None:
+    def _answer(self, client: ServerConnection, request: EngineRequest) -> None:
         self.calls.append(request.method)
         base = {"jsonrpc": "2.0", "id": request.id}
         if request.method not in METHODS:

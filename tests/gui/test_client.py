@@ -8,7 +8,7 @@ import pytest
 from app import text
 from app.client import Client
 from app.link import Link, LinkState
-from core.api.commands import EngineFile, Evaluation
+from core.api.commands import EngineFile, ModelEvaluation
 from core.api.places import engine_file
 from core.api.snapshot import Notice, ProblemView
 
@@ -61,7 +61,7 @@ def test_calls_are_answered(heard, fake_engine, tmp_path, until):
         heard.client.call("evaluate")
         until(lambda: len(heard.answers) == 2)
         assert door.calls == ["pause", "evaluate"]
-        assert heard.answers == [("pause", None), ("evaluate", Evaluation(epoch=40, loss=4.81, loss_unigram=6.31))]
+        assert heard.answers == [("pause", None), ("evaluate", ModelEvaluation(epoch=40, loss=4.81, loss_unigram=6.31))]
         until(lambda: heard.snapshots[-1].contributing is False)
         door.refuse = ProblemView("no_space", "The disk is full.", "Free some.")
         heard.client.call("resume")

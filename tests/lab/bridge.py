@@ -46,7 +46,7 @@ class Bridge:
     def handle(self, event: Any, now: float) -> list[Any]:
         match event:
             case Observed(peer=peer, host=host, port=port):
-                return list(self.traversal.handle(nat.Seen(peer, Address(host, port)), now))
+                return list(self.traversal.handle(nat.AddressSeen(peer, Address(host, port)), now))
             case Tick() | Lost():
                 if isinstance(event, Lost):
                     self.reasons.setdefault(event.peer, event.reason)

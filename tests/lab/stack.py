@@ -13,7 +13,7 @@ from core.base.trace import Trace
 from core.base.wire import Message, MessageCodec
 from core.nat import card as cards
 from core.nat.messages import NAT_MESSAGES
-from core.nat.reach import Standing
+from core.nat.reach import Reachability
 from core.nat.relay import RelaySettings
 from core.nat.traversal import NatSettings, Traversal
 from core.net.clock import Clock
@@ -95,7 +95,7 @@ class Stack:
 
     def _knows_itself(self) -> bool:
         reach = self.bridge.traversal.reach
-        return reach.standing is Standing.REACHABLE or reach.relays == cards.RELAYS_MAX
+        return reach.standing is Reachability.REACHABLE or reach.relays == cards.RELAYS_MAX
 
     def say(self, to: PeerId, *messages: Message) -> None:
         self.host.perform([Send(to, message) for message in messages])

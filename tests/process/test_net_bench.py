@@ -28,7 +28,7 @@ def test_a_stream_is_measured():
 
 @pytest.mark.skipif(lines.missing() is not None, reason=lines.missing() or "")
 def test_a_fleet_learns_its_lines_and_meets_its_limits():
-    job = averaging.Run(numel=60_000, codec="raw", rounds=1, warm=1)
+    job = averaging.AveragingJob(numel=60_000, codec="raw", rounds=1, warm=1)
     report = asyncio.run(averaging.measure_fleet(fleet_of("40*2,20/10c,80a"), job))
     assert report.peers == 4
     assert report.identical

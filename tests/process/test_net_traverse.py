@@ -5,7 +5,19 @@ from typing import Any
 import pytest
 
 from core.base.wire import MessageCodec
-from core.nat.events import Abandon, Dial, DialledOut, Failed, Know, LinkUp, Punch, SendAt, Spread, TryDialBack, Way
+from core.nat.events import (
+    Abandon,
+    AttemptFailed,
+    BirthdaySide,
+    Dial,
+    DialledOut,
+    Know,
+    LinkUp,
+    Punch,
+    SendAt,
+    TryDialBack,
+    Way,
+)
 from core.nat.messages import Address
 from core.net.traverse import Traverser
 from tests.process.net_people import Ask, Peer, Say, id_of
@@ -67,12 +79,12 @@ async def test_a_dial_that_fails_is_reported_and_one_that_is_abandoned_is_not():
         async with ben:
             nowhere = at(ben)
         ear.traverser.perform(Dial(8, ben.id, nowhere, Way.PUBLIC))
-        await eventually(lambda: ear.of(Failed))
-        assert ear.of(Failed)[0].attempt == 8
+        await eventually(lambda: ear.of(AttemptFailed))
+        assert ear.of(AttemptFailed)[0].attempt == 8
         ear.traverser.perform(Dial(9, ben.id, nowhere, Way.PUBLIC))
         ear.traverser.perform(Abandon(9))
         await eventually(lambda: not anna.host.links._all)
-        assert len(ear.of(Failed)) == 1
+        assert len(ear.of(AttemptFailed)) == 1
 
 
 @pytest.mark.parametrize("spread", [False, True])
@@ -83,8 +95,8 @@ def test_a_punch_makes_a_link(spread):
         async with anna, ben:
             now = anna.clock.now()
             for peer, ears, other, mine in (
-                (anna, ear, ben, Spread(4, ())),
-                (ben, bens, anna, Spread(0, tuple(range(40000, 40016)), 1000)),
+                (anna, ear, ben, BirthdaySide(4, ())),
+                (ben, bens, anna, BirthdaySide(0, tuple(range(40000, 40016)), 1000)),
             ):
                 ears.traverser.perform(
                     Punch(

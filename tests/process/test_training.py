@@ -79,7 +79,7 @@ def start(folder: Path, *, delayed: bool = False, **changes: object) -> frames.S
 def test_a_round_and_the_leash(tmp_path: Path) -> None:
     pipe = Pipe(tmp_path)
     pipe.say(start(tmp_path))
-    ready = pipe.hear(frames.Ready)
+    ready = pipe.hear(frames.WorkerReady)
     arena = Arena(tmp_path / "arena", ready.numel)
     assert pipe.hear(frames.Progress).samples > 0
     if sys.platform != "win32":
@@ -99,7 +99,7 @@ def test_a_round_and_the_leash(tmp_path: Path) -> None:
 def test_it_computes_on_while_its_contribution_is_out(tmp_path: Path) -> None:
     pipe = Pipe(tmp_path)
     pipe.say(start(tmp_path, delayed=True))
-    arena = Arena(tmp_path / "arena", pipe.hear(frames.Ready).numel)
+    arena = Arena(tmp_path / "arena", pipe.hear(frames.WorkerReady).numel)
     assert pipe.hear(frames.Progress).samples > 0
     pipe.say(frames.Collect(round=b"r"))
     collected = pipe.hear(frames.Collected)

@@ -7,7 +7,7 @@ import pytest
 from core.base.ids import PeerId, hashed_key
 from core.base.trace import Trace
 from core.base.wire import MessageCodec
-from core.dht.events import Found, Stored
+from core.dht.events import Found, RecordStored
 from core.dht.messages import DHT_MESSAGES, Contact
 from core.dht.node import DhtNode
 from core.dht.settings import DhtSettings
@@ -26,7 +26,7 @@ class Network:
         self.random = self.world.chance("test")
         self.signers = [SimSigner.numbered(seed, number) for number in range(COUNT)]
         self.found: dict[tuple[PeerId, bytes], Found] = {}
-        self.stored: list[Stored] = []
+        self.stored: list[RecordStored] = []
         for signer in self.signers:
             self.join(signer)
             self.world.run(0.2)
@@ -46,7 +46,7 @@ class Network:
             match event:
                 case Found():
                     self.found[signer.peer_id, event.key] = event
-                case Stored():
+                case RecordStored():
                     self.stored.append(event)
             return ()
 

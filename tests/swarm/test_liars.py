@@ -14,20 +14,20 @@ from core.sim.churn import ChurnSettings
 from core.sim.links import LOCAL
 from core.sim.swarm import Swarm, SwarmSettings, state_of
 from core.swarm.participant import Participant
-from core.swarm.progress import Report
+from core.swarm.progress import ProgressReport
 
 HONEST = 4
 EPOCHS = 3
 PATIENCE_S = 240.0
 """Without a liar these worlds take about a minute."""
-Lie = Callable[[Report, float], Report]
+Lie = Callable[[ProgressReport, float], ProgressReport]
 
 
 def lying(participant: Participant, lie: Lie) -> None:
     """From now on what it publishes is not true."""
     tell = participant._report
 
-    def report(now: float) -> Report:
+    def report(now: float) -> ProgressReport:
         return lie(tell(now), now)
 
     participant._report = report  # type: ignore[method-assign]
@@ -37,7 +37,7 @@ def changed(**fields: Any) -> Lie:
     return lambda report, now: msgspec.structs.replace(report, **fields)
 
 
-def another_each_second(report: Report, now: float) -> Report:
+def another_each_second(report: ProgressReport, now: float) -> ProgressReport:
     return msgspec.structs.replace(report, epoch=2**40 + int(now), lineage=b"\xff" * 32, digest=b"x" * 32)
 
 

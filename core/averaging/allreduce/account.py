@@ -3,12 +3,12 @@
 from core.averaging.allreduce.exchange import Exchange
 from core.averaging.allreduce.giving import Giving
 from core.averaging.outcome import Outcome
-from core.averaging.penalties.observed import Seen
+from core.averaging.penalties.observed import Observations
 from core.averaging.plan import Plan
 
 
 def outcome_of(
-    plan: Plan, giving: Giving, exchange: Exchange, *, me: int, bits: bytes, seconds: float, seen: Seen
+    plan: Plan, giving: Giving, exchange: Exchange, *, me: int, bits: bytes, seconds: float, seen: Observations
 ) -> Outcome:
     """A function of the plan and of what the means say about their contributors, but for what concerns me alone."""
     members = range(len(plan.members))

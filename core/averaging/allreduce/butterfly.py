@@ -41,7 +41,7 @@ from core.averaging.messages import (
     Tally,
 )
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
-from core.averaging.penalties.observed import NOTHING, Remembered, Seen
+from core.averaging.penalties.observed import NOTHING, Observations, Remembered
 from core.averaging.plan import Plan
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick, earliest
@@ -141,7 +141,7 @@ class Butterfly:
     def unheard(self) -> Outcome | None:
         """I have failed: what the others have come to, if what has not reached me is only the Commit."""
         word = self._steering.agreement.foreseen() if self._state == _FAILED else None
-        return None if word is None else self._outcome(word, seconds=0.0, seen=Seen())
+        return None if word is None else self._outcome(word, seconds=0.0, seen=Observations())
 
     def settle(self) -> None:
         """It was: what the codec has lost is carried on, as by all who have finished."""
@@ -295,7 +295,7 @@ class Butterfly:
         self._exchange.settle()
         return RoundFinished(self._outcome(steering.agreement.commit, seconds=now - self._started_at, seen=seen))
 
-    def _outcome(self, commit: Commit, *, seconds: float, seen: Seen) -> Outcome:
+    def _outcome(self, commit: Commit, *, seconds: float, seen: Observations) -> Outcome:
         return outcome_of(
             self.plan,
             self._giving,

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from core.averaging.bandwidth.demand import Demand, demand_of
 from core.averaging.bandwidth.estimate import LACKING, Estimate
-from core.averaging.bandwidth.known import Known, Sources, known_of
+from core.averaging.bandwidth.known import KnownLines, Sources, known_of
 from core.averaging.bandwidth.proven import Peer, sound_peers, unremarkable
 from core.averaging.bandwidth.records import LineFacts, facts_of
 from core.averaging.bandwidth.tempo import Tempo
@@ -233,7 +233,7 @@ class LineBook:
 
     # --- what is believed --------------------------------------------------------------------------------------------
 
-    def known(self, peers: Sequence[PeerId]) -> Known:
+    def known(self, peers: Sequence[PeerId]) -> KnownLines:
         """What a plan for these is to go by."""
         sources = Sources(
             me=self._me, own=self.own, shown=self._shown, facts=self._facts, proven=self._peers, held=self._held

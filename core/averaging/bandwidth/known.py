@@ -13,7 +13,7 @@ from core.base.ids import PeerId
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownLines:
     """What is known of a group, for its plan."""
 
     lines: Mapping[PeerId, Rates]
@@ -24,7 +24,7 @@ class Known:
     """Whether rounds at the plan's pace are the quicker ones."""
 
 
-UNKNOWN: Final = Known(MappingProxyType({}), MappingProxyType({}))
+UNKNOWN: Final = KnownLines(MappingProxyType({}), MappingProxyType({}))
 """Nothing at all."""
 
 
@@ -45,7 +45,7 @@ class Sources:
     """To whom its own bytes had to wait: bytes a second."""
 
 
-def known_of(peers: Sequence[PeerId], sources: Sources, *, paced: bool) -> Known:
+def known_of(peers: Sequence[PeerId], sources: Sources, *, paced: bool) -> KnownLines:
     """What a plan for these is to go by."""
     told = _told(sources.facts)
     (up, up_shown), (down, down_shown) = (_direction(peers, sources, told, up=up) for up in (True, False))
@@ -55,7 +55,7 @@ def known_of(peers: Sequence[PeerId], sources: Sources, *, paced: bool) -> Known
     )
     if not any(rate.up or rate.down for rate in lines.values()):
         return UNKNOWN
-    return Known(lines, _limits(peers, sources, lines), shown, paced)
+    return KnownLines(lines, _limits(peers, sources, lines), shown, paced)
 
 
 def _direction(

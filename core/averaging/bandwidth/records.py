@@ -31,7 +31,7 @@ HELD_BYTES: Final = _HELD.size
 TRIP_BYTES: Final = _TRIP.size
 
 
-class Seen(NamedTuple):
+class SeenLine(NamedTuple):
     """What the line of another peer has carried, in rounds with it."""
 
     peer: bytes
@@ -67,9 +67,9 @@ class LineFacts(msgspec.Struct, frozen=True, array_like=True):
     packed_trips: Annotated[bytes, Meta(max_length=TRIPS_MAX * TRIP_BYTES)] = b""
 
     @property
-    def seen(self) -> list[Seen]:
+    def seen(self) -> list[SeenLine]:
         """What this peer has seen of others."""
-        return [Seen(*fields) for fields in _SEEN.iter_unpack(self.packed_seen)]
+        return [SeenLine(*fields) for fields in _SEEN.iter_unpack(self.packed_seen)]
 
     @property
     def held(self) -> list[Held]:

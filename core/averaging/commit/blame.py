@@ -2,7 +2,7 @@
 
 from core.averaging.allreduce.exchange import Exchange
 from core.averaging.commit.leadership import Leadership
-from core.averaging.penalties.observed import Seen
+from core.averaging.penalties.observed import Observations
 from core.averaging.plan import Plan
 from core.base.ids import PeerId
 
@@ -55,7 +55,7 @@ class Blame:
             return ()
         return self._peers(found)
 
-    def seen(self, exchange: Exchange, leadership: Leadership | None) -> Seen:
+    def seen(self, exchange: Exchange, leadership: Leadership | None) -> Observations:
         """The round holds: what I have seen of the others."""
         seen = {
             "late": exchange.patience.blamed,
@@ -67,7 +67,7 @@ class Blame:
             said = leadership.said
             seen["slow"] |= leadership.overtime.slow
             seen |= {"differed": said.differed, "doubtful": said.doubtful}
-        return Seen(**{kind: self._peers(members) for kind, members in seen.items()})
+        return Observations(**{kind: self._peers(members) for kind, members in seen.items()})
 
     def _peers(self, members: int) -> tuple[PeerId, ...]:
         return tuple(peer for member, peer in enumerate(self._plan.peers) if members >> member & 1)

@@ -6,9 +6,9 @@ from typing import Final
 
 from core.averaging.grid.messages import (
     Arrived,
-    Entry,
     GridMessage,
     Holding,
+    StageMember,
     StagePlan,
     StandIn,
 )
@@ -139,7 +139,7 @@ class Convening:
             overdue = False
         return False
 
-    def settle(self, gone: int, now: float) -> tuple[To, tuple[Entry, ...] | None]:
+    def settle(self, gone: int, now: float) -> tuple[To, tuple[StageMember, ...] | None]:
         """Decide, if it is up to me and can be decided yet: who takes part; else None, and whom to ask.
 
         Args:
@@ -163,8 +163,8 @@ class Convening:
                 asks += ask
                 waiting = waiting or (stand_in is not None and not self._here(stand_in, gone))
                 here = here if stand_in is None else [stand_in, *here]
-            givers += [Entry(member, place, gives=True) for member in here[:1]]
-            spares += [Entry(member, place, gives=False) for member in here[1:]]
+            givers += [StageMember(member, place, gives=True) for member in here[:1]]
+            spares += [StageMember(member, place, gives=False) for member in here[1:]]
         return asks, None if waiting else (*givers, *spares)
 
     def holding_of(self, member: int) -> Holding:

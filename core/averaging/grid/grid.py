@@ -21,7 +21,7 @@ import numpy as np
 
 from core.averaging.allreduce.butterfly import Butterfly
 from core.averaging.feedback import Carry
-from core.averaging.grid.member import FAILED, FINISHED, RUNNING, WAITING, Standing, Vector, Words
+from core.averaging.grid.member import FAILED, FINISHED, RUNNING, WAITING, GridMember, Vector, Words
 from core.averaging.grid.messages import (
     ATTEMPTS_MAX,
     GRID_MESSAGES,
@@ -37,7 +37,7 @@ from core.averaging.grid.messages import (
 from core.averaging.grid.plans import first_plan, joined, later_plan, outcome_of
 from core.averaging.messages import Leaving, RoundMessage
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
-from core.averaging.penalties.observed import NOTHING, Remembered, Seen
+from core.averaging.penalties.observed import NOTHING, Observations, Remembered
 from core.averaging.plan import Plan
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick, earliest
@@ -89,9 +89,9 @@ class Grid:
         self._layout = tuple(layout)
         self._secret = secret
         self._remembered = remembered
-        self._seen = Seen()
+        self._seen = Observations()
         self._result = self._mean = result
-        self._standing = Standing(plan, self._index[me], contribution)
+        self._standing = GridMember(plan, self._index[me], contribution)
         self._started_at = 0.0
         self._rounds: dict[bytes, Butterfly] = {}
         self._mine = b""

@@ -26,7 +26,7 @@ WITNESSES: Final = 2
 STRANGE: Final = "a word about a group that is not as the grid has it"
 
 
-class Standing:
+class GridMember:
     """A member's stage and group, what it has brought to each stage, and the gathering that it is in.
 
     Args:

@@ -35,7 +35,7 @@ class Holding(msgspec.Struct, frozen=True, array_like=True):
     """Members of the block, by their places in the plan, whose contributions lack so many chunks."""
 
 
-class Entry(msgspec.Struct, frozen=True, array_like=True):
+class StageMember(msgspec.Struct, frozen=True, array_like=True):
     """A member of a group in one attempt."""
 
     member: Index
@@ -94,7 +94,7 @@ class StagePlan(Message, frozen=True, tag="averaging.stage.plan"):
     stage: Stage
     group: Index
     attempt: Attempt
-    entries: Annotated[tuple[Entry, ...], Meta(min_length=1, max_length=GROUP_MAX)]
+    entries: Annotated[tuple[StageMember, ...], Meta(min_length=1, max_length=GROUP_MAX)]
     """Those who give, in the order of their blocks, then the others."""
     holdings: Annotated[tuple[Holding, ...], Meta(min_length=1, max_length=GROUP_MAX)]
     """What those who give hold, in the same order."""

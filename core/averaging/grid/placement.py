@@ -38,7 +38,7 @@ Stage = tuple[Group, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class GridLayout:
     """All groups of all stages."""
 
     stages: tuple[Stage, ...]
@@ -48,7 +48,7 @@ class Grid:
         return next(index for index, group in enumerate(self.stages[stage]) if member in group.members)
 
 
-def lay_out(members: Sequence[int], stages: int) -> Grid:
+def lay_out(members: Sequence[int], stages: int) -> GridLayout:
     """The grid of these peers, in this order.
 
     Raises:
@@ -56,10 +56,10 @@ def lay_out(members: Sequence[int], stages: int) -> Grid:
     """
     if stages < 1 or (stages > 1 and len(members) < 1 << stages):
         raise ValueError(f"{len(members)} peers in {stages} stages")
-    return Grid(_build(tuple(members), stages))
+    return GridLayout(_build(tuple(members), stages))
 
 
-def grid_of(round_id: bytes, peers: Sequence[PeerId], stages: int) -> Grid:
+def grid_of(round_id: bytes, peers: Sequence[PeerId], stages: int) -> GridLayout:
     """The grid of a round: who sits where follows from the round's id, so that neighbours change."""
     order = sorted(range(len(peers)), key=lambda member: hashed_key(b"seat", round_id, peers[member]))
     return lay_out(order, stages)

@@ -9,7 +9,7 @@ from core.averaging.grid.messages import Holding, StagePlan, first_round, stage_
 from core.averaging.grid.placement import Group
 from core.averaging.matchmaking.division import divide, work_of
 from core.averaging.outcome import Outcome
-from core.averaging.penalties.observed import Seen
+from core.averaging.penalties.observed import Observations
 from core.averaging.plan import PairLimit, Plan
 from core.base.ids import PeerId, hashed_key
 from core.base.problems import RemoteProblem
@@ -132,7 +132,7 @@ def outcome_of(
     left_out: tuple[tuple[int, int], ...],
     seconds: float,
     payload_bytes: int,
-    seen: Seen,
+    seen: Observations,
 ) -> Outcome:
     """What a round on a grid came to, for those who hold this mean of all."""
     lacking = dict(holding.missing)

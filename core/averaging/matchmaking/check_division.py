@@ -8,7 +8,7 @@ from typing import Final
 
 from core.averaging.balance.fleet import Line
 from core.averaging.bandwidth.demand import whole_gifts
-from core.averaging.bandwidth.known import Known
+from core.averaging.bandwidth.known import KnownLines
 from core.averaging.grid.plans import butterflies
 from core.averaging.matchmaking.division import equal_shares, lines_of, pair_limits, work_of
 from core.averaging.plan import Plan, Rates
@@ -27,7 +27,7 @@ def check_division(
     plan: Plan,
     me: PeerId,
     *,
-    known: Known,
+    known: KnownLines,
     claimed: Rates,
     held: Mapping[PeerId, float],
     target_samples: int = 0,

@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 from core.averaging.penalties.back_off import Accounts
-from core.averaging.penalties.observed import Remembered, Seen
+from core.averaging.penalties.observed import Observations, Remembered
 from core.averaging.plan import Member, Plan, spared_most
 from core.base.ids import PeerId
 
@@ -76,7 +76,7 @@ class Reputation:
             self._leading.blame(leader, now, levels=GUESS)
 
     def committed(
-        self, plan: Plan, versions: Sequence[int], leader: PeerId, now: float, *, seen: Seen | None = None
+        self, plan: Plan, versions: Sequence[int], leader: PeerId, now: float, *, seen: Observations | None = None
     ) -> None:
         """A round came to its end.
 
@@ -111,7 +111,7 @@ class Reputation:
         """
         self._leading.blame(leader, now, levels=SURE if sure else GUESS)
 
-    def _remember(self, plan: Plan, anew: set[PeerId], seen: Seen) -> None:
+    def _remember(self, plan: Plan, anew: set[PeerId], seen: Observations) -> None:
         """After a round that held; `anew`: whose shares others had to make."""
         helpers = {PeerId(member.peer) for member in plan.members if not member.receives}
         failed = anew.intersection([*seen.late, *helpers.intersection(seen.gone)])

@@ -7,7 +7,7 @@ from core.base.ids import PeerId
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class Observations:
     """What one member has seen of the others in a round, with its own eyes: nobody's word is in it."""
 
     late: tuple[PeerId, ...] = ()
@@ -23,10 +23,10 @@ class Seen:
     doubtful: tuple[PeerId, ...] = ()
     """As the leader: whose means these are."""
 
-    def with_(self, other: "Seen") -> "Seen":
+    def with_(self, other: "Observations") -> "Observations":
         """Both together."""
         kinds = [field.name for field in fields(self)]
-        return Seen(**{kind: tuple(sorted({*getattr(self, kind), *getattr(other, kind)})) for kind in kinds})
+        return Observations(**{kind: tuple(sorted({*getattr(self, kind), *getattr(other, kind)})) for kind in kinds})
 
 
 @dataclass(frozen=True, slots=True)

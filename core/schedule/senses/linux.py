@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from core.schedule.senses.network import Ask, Medium, Network
+from core.schedule.senses.network import Ask, Medium, NetworkSense
 
 _NAME: Final = "org.freedesktop.NetworkManager"
 QUESTION: Final = (
@@ -23,10 +23,10 @@ _ROUTES: Final = Path("/proc/net/route")
 _IS_GATEWAY: Final = 2
 
 
-async def network(ask: Ask, *, routes: Path = _ROUTES) -> Network:
+async def network(ask: Ask, *, routes: Path = _ROUTES) -> NetworkSense:
     """What NetworkManager and the kernel tell."""
     answers = dict(line.split(" ", 1) for line in (await ask(QUESTION)).splitlines() if " " in line)
-    return Network(
+    return NetworkSense(
         metered=_METERED.get(answers.get("u", "")),
         medium=_MEDIA.get(answers.get("s", "").strip('"'), "unknown"),
         gateway=gateway(routes),

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from core.schedule.senses.network import Ask, Medium, Network
+from core.schedule.senses.network import Ask, Medium, NetworkSense
 
 ROUTE: Final = ("/sbin/route", "-n", "get", "default")
 PORTS: Final = ("/usr/sbin/networksetup", "-listallhardwareports")
@@ -17,14 +17,14 @@ def flags_question(interface: str) -> tuple[str, ...]:
     return ("/sbin/ifconfig", "-v", interface)
 
 
-async def network(ask: Ask) -> Network:
+async def network(ask: Ask) -> NetworkSense:
     """What the system's programs tell."""
     route = dict(re.findall(r"^\s*(\w+): (\S+)", await ask(ROUTE), re.MULTILINE))
     interface = route.get("interface", "")
     if not interface:
-        return Network()
+        return NetworkSense()
     flags = {flag for group in _FLAGS.findall(await ask(flags_question(interface))) for flag in group.split(",")}
-    return Network(
+    return NetworkSense(
         metered=bool(flags & _COSTLY) if flags else None,
         medium=_medium(await ask(PORTS), interface),
         gateway=route.get("gateway"),

@@ -16,7 +16,7 @@ Ask = Callable[[Sequence[str]], Awaitable[str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Network:
+class NetworkSense:
     """What is known."""
 
     metered: bool | None = None
@@ -26,7 +26,7 @@ class Network:
     """The default router's IPv4 address."""
 
 
-async def sense_network(ask: Ask | None = None, *, platform: str = sys.platform) -> Network:
+async def sense_network(ask: Ask | None = None, *, platform: str = sys.platform) -> NetworkSense:
     """Ask the system; takes some seconds at most, and never fails."""
     from core.schedule.senses import linux, macos, windows  # noqa: PLC0415 - they import this module
 
@@ -39,7 +39,7 @@ async def sense_network(ask: Ask | None = None, *, platform: str = sys.platform)
         case "win32":
             return await windows.network(ask)
         case _:
-            return Network()
+            return NetworkSense()
 
 
 async def ask_program(words: Sequence[str], *, timeout_s: float = ANSWER_S) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from core.schedule.senses.network import Ask, Medium, Network
+from core.schedule.senses.network import Ask, Medium, NetworkSense
 
 _SCRIPT: Final = (
     "$p = [Windows.Networking.Connectivity.NetworkInformation,Windows,ContentType=WindowsRuntime]"
@@ -23,10 +23,10 @@ _MEDIA: Final[Mapping[str, Medium]] = MappingProxyType({"6": "cable", "71": "wif
 """IANA's interface types."""
 
 
-async def network(ask: Ask) -> Network:
+async def network(ask: Ask) -> NetworkSense:
     """What the Windows Runtime tells."""
     answers = dict(line.strip().split("=", 1) for line in (await ask(QUESTION)).splitlines() if "=" in line)
-    return Network(
+    return NetworkSense(
         metered=_METERED.get(answers.get("cost", "")),
         medium=_MEDIA.get(answers.get("kind", ""), "unknown"),
         gateway=_address(answers.get("gateway", "")),

@@ -9,7 +9,7 @@ from dataclasses import replace
 from core.base.ids import Key, PeerId
 from core.dht.settings import DhtSettings
 from core.sim.attacks.liars import contacts_of, ground_ids, many_networks, one_network, says_nothing_of_values
-from core.sim.attacks.town import SETTLE_S, HostileTown, Outcome, Scale, share_true, slowest_s, some_keys
+from core.sim.attacks.town import SETTLE_S, AttackOutcome, HostileTown, Scale, share_true, slowest_s, some_keys
 
 CROWD = 12
 """Hostile peers next to each key: as many as an answer names, and more than a reader asks."""
@@ -17,7 +17,7 @@ LATE_CROWD = 50
 WAVE = 10
 
 
-def sybil(scale: Scale, *, on: bool) -> Outcome:
+def sybil(scale: Scale, *, on: bool) -> AttackOutcome:
     """Peers of one /24 stand around keys before anything is stored; against it, limits for each network prefix."""
     settings = DhtSettings(paths_store=1, paths_again=1)  # which would help too
     if not on:
@@ -28,7 +28,7 @@ def sybil(scale: Scale, *, on: bool) -> Outcome:
     town.join_and_invade(contacts, says_nothing_of_values(town.gang))
     written = town.write(keys)
     reads = town.read(keys, scale.lookups)
-    return Outcome(
+    return AttackOutcome(
         attack="Sybil ids in one /24",
         defence="limits for each network prefix",
         on=on,
@@ -40,7 +40,7 @@ def sybil(scale: Scale, *, on: bool) -> Outcome:
     )
 
 
-def eclipse(scale: Scale, *, on: bool) -> Outcome:
+def eclipse(scale: Scale, *, on: bool) -> AttackOutcome:
     """Peers of many networks stand around keys before anything is stored; against it, disjoint paths."""
     town = HostileTown(scale, _settings(on=on))
     keys = some_keys(max(1, scale.hostile_peers // CROWD))
@@ -49,7 +49,7 @@ def eclipse(scale: Scale, *, on: bool) -> Outcome:
     return _eclipsed(town, scale, written, attack="eclipse of empty keys", on=on)
 
 
-def late_eclipse(scale: Scale, *, on: bool) -> Outcome:
+def late_eclipse(scale: Scale, *, on: bool) -> AttackOutcome:
     """All hostile peers come to stand around few keys at which something is stored; against it, disjoint paths."""
     town = HostileTown(scale, _settings(on=on))
     keys = some_keys(max(1, scale.hostile_peers // LATE_CROWD))
@@ -68,9 +68,9 @@ def _settings(*, on: bool) -> DhtSettings:
     return DhtSettings() if on else DhtSettings(paths_store=1, paths_again=1)
 
 
-def _eclipsed(town: HostileTown, scale: Scale, written: dict[Key, bytes], *, attack: str, on: bool) -> Outcome:
+def _eclipsed(town: HostileTown, scale: Scale, written: dict[Key, bytes], *, attack: str, on: bool) -> AttackOutcome:
     reads = town.read(list(written), scale.lookups)
-    return Outcome(
+    return AttackOutcome(
         attack=attack,
         defence=f"stores on {DhtSettings().paths_store} disjoint paths, second reads on {DhtSettings().paths_again}",
         on=on,

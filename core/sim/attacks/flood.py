@@ -9,7 +9,7 @@ from core.base.machine import Send, Tick
 from core.dht.messages import PAD, Find
 from core.dht.settings import DhtSettings
 from core.sim.attacks.liars import contacts_of, one_network
-from core.sim.attacks.town import PATIENCE_S, HostileTown, Outcome, Scale, quick, share_true, slowest_s, some_keys
+from core.sim.attacks.town import PATIENCE_S, AttackOutcome, HostileTown, Scale, quick, share_true, slowest_s, some_keys
 from core.sim.links import LinkSettings
 
 RATE_PER_S = 600.0
@@ -47,7 +47,7 @@ class Flooder:
         return [Send(self._victim, Find(number, True, self._key, PAD)) for number in range(int(RATE_PER_S * TICK_S))]
 
 
-def flood(scale: Scale, *, on: bool) -> Outcome:
+def flood(scale: Scale, *, on: bool) -> AttackOutcome:
     """One peer asks another without end; against it, who asks too much is not answered."""
     settings = DhtSettings() if on else DhtSettings(requests_per_s=0.0)
     links = LinkSettings(uplink_bytes_per_s=(UPLINK_BYTES_PER_S, UPLINK_BYTES_PER_S))
@@ -67,7 +67,7 @@ def flood(scale: Scale, *, on: bool) -> Outcome:
     answered_per_s = machine.answers / (BEFORE_S + LOOKUPS * EVERY_S)
     machine.deadline = None
     town.world.run(PATIENCE_S)
-    return Outcome(
+    return AttackOutcome(
         attack="flood from one peer",
         defence=f"{DhtSettings().requests_per_s:.0f} requests a second of one peer",
         on=on,

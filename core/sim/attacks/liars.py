@@ -14,7 +14,6 @@ from core.dht.messages import (
     NODES_MAX,
     Answer,
     Answering,
-    Bundle,
     Bundled,
     Cache,
     Contact,
@@ -26,6 +25,7 @@ from core.dht.messages import (
     Record,
     Records,
     Request,
+    RequestBundle,
     Store,
     Stored,
     Values,
@@ -64,7 +64,7 @@ class Liar:
         if not isinstance(event, Received) or not isinstance(event.message, Request):
             return outputs
         message = event.message
-        asked = {one.query: one for one in (message.requests if isinstance(message, Bundle) else (message,))}
+        asked = {one.query: one for one in (message.requests if isinstance(message, RequestBundle) else (message,))}
         others: list[Output] = []
         answers: list[Answer] = []
         for output in outputs:

@@ -13,8 +13,8 @@ from core.base.ids import Key, PeerId, node_key
 from core.dht.messages import NODES_MAX, Answer, Contact, Find, Get, Nodes, Request, Values
 from core.dht.settings import DhtSettings
 from core.sim.attacks.liars import Gang, Lie, contacts_of, many_networks, says_nothing_of_values
-from core.sim.attacks.town import HostileTown, Outcome, Scale, quick, share_true, slowest_s, some_keys
-from core.sim.dht_town import Operation
+from core.sim.attacks.town import AttackOutcome, HostileTown, Scale, quick, share_true, slowest_s, some_keys
+from core.sim.dht_town import TimedOperation
 from core.sim.world import PORT
 
 GHOSTS = 20_000
@@ -66,11 +66,11 @@ def names_ghosts(ghosts: Ghosts, gang: Gang) -> Lie:
     return lie
 
 
-def doors(scale: Scale, *, on: bool) -> Outcome:
+def doors(scale: Scale, *, on: bool) -> AttackOutcome:
     """Hostile peers name contacts at private addresses; against it, answers are checked for what nobody can know."""
     town = HostileTown(scale, DhtSettings(check_replies=on, ghosts_max=0))
     reads, written = _poisoned(town, scale, names_ghosts(Ghosts(town.world.chance("doors"), private=True), town.gang))
-    return Outcome(
+    return AttackOutcome(
         attack="poison: doors",
         defence="answers are checked",
         on=on,
@@ -82,12 +82,12 @@ def doors(scale: Scale, *, on: bool) -> Outcome:
     )
 
 
-def ghosts(scale: Scale, *, on: bool) -> Outcome:
+def ghosts(scale: Scale, *, on: bool) -> AttackOutcome:
     """Hostile peers name contacts that do not exist; against it, whoever names too many of them is not believed."""
     town = HostileTown(scale, DhtSettings() if on else DhtSettings(ghosts_max=0))
     lie = names_ghosts(Ghosts(town.world.chance("ghosts"), private=False), town.gang)
     reads, written = _poisoned(town, scale, lie)
-    return Outcome(
+    return AttackOutcome(
         attack="poison: ghosts",
         defence=f"who names {DhtSettings().ghosts_max} silent peers is not believed",
         on=on,
@@ -99,14 +99,14 @@ def ghosts(scale: Scale, *, on: bool) -> Outcome:
     )
 
 
-def accomplices(scale: Scale, *, on: bool) -> Outcome:
+def accomplices(scale: Scale, *, on: bool) -> AttackOutcome:
     """Hostile peers name each other; against it, several holders of each record, of which several are asked."""
     town = HostileTown(
         scale,
         DhtSettings() if on else DhtSettings(replicas=1, replicas_brief=1, read_width=1, paths_store=1, paths_again=1),
     )
     reads, written = _poisoned(town, scale, says_nothing_of_values(town.gang))
-    return Outcome(
+    return AttackOutcome(
         attack="poison: accomplices",
         defence=f"{DhtSettings().replicas} holders of which {DhtSettings().read_width} are asked",
         on=on,
@@ -118,7 +118,7 @@ def accomplices(scale: Scale, *, on: bool) -> Outcome:
     )
 
 
-def _poisoned(town: HostileTown, scale: Scale, lie: Lie) -> tuple[Sequence[Operation], dict[Key, bytes]]:
+def _poisoned(town: HostileTown, scale: Scale, lie: Lie) -> tuple[Sequence[TimedOperation], dict[Key, bytes]]:
     random = town.world.chance("poison")
     peers = [PeerId(random.randbytes(32)) for _ in range(scale.hostile_peers)]
     town.join_and_invade(contacts_of(peers, many_networks), lie)

@@ -12,9 +12,9 @@ from core.sim.attacks.crowds import eclipse, late_eclipse, sybil
 from core.sim.attacks.flood import flood
 from core.sim.attacks.poison import accomplices, doors, ghosts
 from core.sim.attacks.records import forgery, promises, replay, stuffing
-from core.sim.attacks.town import Outcome, Scale
+from core.sim.attacks.town import AttackOutcome, Scale
 
-Attack = Callable[..., Outcome]
+Attack = Callable[..., AttackOutcome]
 
 ATTACKS: Final[Mapping[str, Attack]] = MappingProxyType(
     {
@@ -47,7 +47,7 @@ def main(arguments: list[str]) -> int:
     if args.peers < PEERS_LEAST or not 0 < args.hostile < 1 or args.lookups < 1:
         parser.error(f"at least {PEERS_LEAST} peers and one lookup, and a share of hostile peers between 0 and 1")
     scale = Scale(peers=args.peers, hostile=args.hostile, seed=args.seed, lookups=args.lookups)
-    outcomes: list[Outcome] = []
+    outcomes: list[AttackOutcome] = []
     for name in args.attack or ATTACKS:
         for on in (True,) if name in NOT_SWITCHED else (True, False):
             outcomes.append(ATTACKS[name](scale, on=on))
@@ -58,7 +58,7 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def table(outcomes: list[Outcome]) -> str:
+def table(outcomes: list[AttackOutcome]) -> str:
     """The outcomes in lines: what share of the lookups succeeded, and what harm was done."""
     lines = [f"{'attack':<22} {'defence':<54} {'on':<4} {'succeeded':>9} {'harm':>8}"]
     lines += [

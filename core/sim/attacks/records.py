@@ -30,8 +30,8 @@ from core.sim.attacks.liars import Lie, contacts_of, ground_ids, many_networks
 from core.sim.attacks.town import (
     LIFETIME_S,
     PATIENCE_S,
+    AttackOutcome,
     HostileTown,
-    Outcome,
     Scale,
     share_false,
     share_true,
@@ -60,14 +60,14 @@ class Gullible:
         return True
 
 
-def replay(scale: Scale, *, on: bool) -> Outcome:
+def replay(scale: Scale, *, on: bool) -> AttackOutcome:
     """Holders give an owner's earlier record; against it, all of the nearest are asked and not only the first."""
     town, keys = _besieged(scale, gives(first=True))
     owners = {key: town.random.choice(list(town.up)) for key in keys}
     _store(town, owners, b"old")
     written = _store(town, owners, b"new")
     reads = town.read(keys, scale.lookups, quorum=None if on else 1)
-    return Outcome(
+    return AttackOutcome(
         attack="replayed records",
         defence="several holders are asked, the later expiration wins",
         on=on,
@@ -79,12 +79,12 @@ def replay(scale: Scale, *, on: bool) -> Outcome:
     )
 
 
-def forgery(scale: Scale, *, on: bool) -> Outcome:
+def forgery(scale: Scale, *, on: bool) -> AttackOutcome:
     """Holders give records in the owner's name that it never made; against it, signatures are looked at."""
     town, keys = _besieged(scale, gives(first=False), gullible=not on)
     written = _store(town, {key: town.random.choice(list(town.up)) for key in keys}, b"true")
     reads = town.read(keys, scale.lookups)
-    return Outcome(
+    return AttackOutcome(
         attack="forged records",
         defence="records are signed by their owner",
         on=on,
@@ -96,7 +96,7 @@ def forgery(scale: Scale, *, on: bool) -> Outcome:
     )
 
 
-def stuffing(scale: Scale, *, on: bool) -> Outcome:
+def stuffing(scale: Scale, *, on: bool) -> AttackOutcome:
     """One peer fills the keys of others with the largest records there are; against it, limits for each owner."""
     limit = DhtSettings().records_per_owner_and_key
     settings = DhtSettings(
@@ -122,7 +122,7 @@ def stuffing(scale: Scale, *, on: bool) -> Outcome:
     reads = town.read(keys, scale.lookups)
     found = [any(record.value == written[one.key] for record in one.records) for one in reads]
     lengths = [sum(len(record.value) for record in one.records) for one in reads]
-    return Outcome(
+    return AttackOutcome(
         attack="stuffed keys",
         defence=f"{limit} records of an owner under a key, fair shares of a full one",
         on=on,
@@ -134,7 +134,7 @@ def stuffing(scale: Scale, *, on: bool) -> Outcome:
     )
 
 
-def promises(scale: Scale, *, on: bool) -> Outcome:
+def promises(scale: Scale, *, on: bool) -> AttackOutcome:
     """Holders claim records without end and deliver none; against it, a claim counts once its record is here.
 
     Raises:
@@ -145,7 +145,7 @@ def promises(scale: Scale, *, on: bool) -> Outcome:
     town, keys = _besieged(scale, _claims)
     written = _store(town, {key: town.random.choice(list(town.up)) for key in keys}, b"true")
     reads = town.read(keys, scale.lookups, quorum=1)
-    return Outcome(
+    return AttackOutcome(
         attack="promised records",
         defence="a claim counts once its record is here",
         on=on,

@@ -11,7 +11,7 @@ from core.dht.messages import Contact
 from core.dht.node import DhtNode
 from core.dht.settings import DhtSettings
 from core.sim.attacks.liars import Gang, Liar, Lie
-from core.sim.dht_town import Operation, Town
+from core.sim.dht_town import TimedOperation, Town
 from core.sim.links import LinkSettings
 from core.sim.signing import SimSigner, SimVerifier
 from core.sim.world import PORT
@@ -46,7 +46,7 @@ class Scale:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class AttackOutcome:
     """What an attack came to."""
 
     attack: str
@@ -123,7 +123,7 @@ class HostileTown(Town):
         self.world.run(PATIENCE_S)
         return written
 
-    def read(self, keys: Sequence[Key], count: int, *, quorum: int | None = None) -> list[Operation]:
+    def read(self, keys: Sequence[Key], count: int, *, quorum: int | None = None) -> list[TimedOperation]:
         """Honest peers chosen at random read keys in turn."""
         operations = []
         for number in range(count):
@@ -163,24 +163,24 @@ def some_keys(count: int) -> list[Key]:
     return [hashed_key(b"attacked", number.to_bytes(4, "big")) for number in range(count)]
 
 
-def share_true(operations: Sequence[Operation], written: Mapping[Key, bytes], *, of: int | None = None) -> float:
+def share_true(operations: Sequence[TimedOperation], written: Mapping[Key, bytes], *, of: int | None = None) -> float:
     """Share of the reads, or of so many, that ended with what was written, and nothing else."""
     good = sum([record.value for record in one.records] == [written[one.key]] for one in operations)
     return good / max(len(operations) if of is None else of, 1)
 
 
-def share_false(operations: Sequence[Operation], written: Mapping[Key, bytes]) -> float:
+def share_false(operations: Sequence[TimedOperation], written: Mapping[Key, bytes]) -> float:
     """Share of the reads that gave something that was not, or is no longer, written."""
     bad = sum(any(record.value != written[one.key] for record in one.records) for one in operations)
     return bad / max(len(operations), 1)
 
 
-def quick(operations: Sequence[Operation], seconds: float) -> list[Operation]:
+def quick(operations: Sequence[TimedOperation], seconds: float) -> list[TimedOperation]:
     """Those that ended within so long."""
     return [one for one in operations if one.seconds is not None and one.seconds <= seconds]
 
 
-def slowest_s(operations: Sequence[Operation], share: float = 0.95) -> float:
+def slowest_s(operations: Sequence[TimedOperation], share: float = 0.95) -> float:
     """So long took the slowest but for the rest of `share`, seconds; what never ended counts as the patience."""
     seconds = sorted(one.seconds if one.seconds is not None else PATIENCE_S for one in operations)
     return seconds[min(int(share * len(seconds)), len(seconds) - 1)] if seconds else 0.0

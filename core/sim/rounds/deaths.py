@@ -13,10 +13,10 @@ from core.averaging.balance.solver import balance, share_chunks
 from core.averaging.codecs import CODECS
 from core.averaging.outcome import Outcome
 from core.averaging.plan import Plan
-from core.sim.rounds.fleet_plan import Task, fleet_plan, vectors
+from core.sim.rounds.fleet_plan import RoundTask, fleet_plan, vectors
 from core.sim.rounds.fleets import log_uniform
 from core.sim.rounds.network import NetworkSettings
-from core.sim.rounds.run import Death, Round, RoundReport, Way, relative_error
+from core.sim.rounds.run import Death, DeathWay, Round, RoundReport, relative_error
 
 MEMBERS = (4, 16)
 GIFTS_SHARE = 1 / 3
@@ -62,7 +62,7 @@ class DeathVerdict:
         return asdict(self)
 
 
-def drawn_round(seed: int) -> tuple[Random, list[Line], Task]:
+def drawn_round(seed: int) -> tuple[Random, list[Line], RoundTask]:
     """The members' lines and what they average; the chance that is left is for the deaths."""
     random = Random(f"deaths {seed}")  # noqa: S311 - to be repeated from its seed
     lines = [
@@ -75,7 +75,7 @@ def drawn_round(seed: int) -> tuple[Random, list[Line], Task]:
         for index in range(random.randint(*MEMBERS))
     ]
     codec = random.choice(sorted(TOLERANCE))
-    task = Task(
+    task = RoundTask(
         numel=random.randint(6_000, 24_000),
         chunk_numel=random.choice([512, 1024]),
         codec=codec,
@@ -99,7 +99,7 @@ def drawn_deaths(random: Random, members: int, *, share: float, seconds: float) 
         Death(
             member=member,
             at_s=random.uniform(0.0, seconds),
-            way=random.choice([Way.CRASH, Way.POWER_CUT]),
+            way=random.choice([DeathWay.CRASH, DeathWay.POWER_CUT]),
             noticed_s=random.uniform(15.0, 18.0),
         )
         for member in random.sample(range(members), count)
@@ -122,7 +122,7 @@ def death_round(seed: int, *, share: float) -> DeathVerdict:
     return _verdict(seed, task, going, undisturbed)
 
 
-def _verdict(seed: int, task: Task, going: Round, undisturbed: RoundReport) -> DeathVerdict:
+def _verdict(seed: int, task: RoundTask, going: Round, undisturbed: RoundReport) -> DeathVerdict:
     report = going.report()
     alive = [member for member in range(len(going.machines)) if member not in report.dead]
     holders = [member for member in alive if report.outcomes[member] is not None]
@@ -133,7 +133,7 @@ def _verdict(seed: int, task: Task, going: Round, undisturbed: RoundReport) -> D
         seed=seed,
         members=len(going.machines),
         died=len(unfinished),
-        silent=sum(1 for member in unfinished if going.dead[member].way is Way.POWER_CUT),
+        silent=sum(1 for member in unfinished if going.dead[member].way is DeathWay.POWER_CUT),
         problem=problem,
         succeeded=len(holders) == len(alive),
         failed=len(alive) - len(holders),

@@ -14,7 +14,7 @@ from core.base.ids import PeerId, hashed_key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
+class RoundTask:
     """What a round averages."""
 
     numel: int
@@ -50,14 +50,14 @@ class Task:
         return [codec.wire_bytes(min(self.chunk_numel, self.numel - start), start) for start in starts]
 
 
-def shares(lines: Sequence[Line], task: Task, weights: Sequence[int] | None) -> tuple[int, ...]:
+def shares(lines: Sequence[Line], task: RoundTask, weights: Sequence[int] | None) -> tuple[int, ...]:
     """Chunks that each member reduces: by `weights`, or as many for each that reduces."""
     return apportion(task.chunk_total, weights or [int(line.reduces) for line in lines])
 
 
 def fleet_plan(
     lines: Sequence[Line],
-    task: Task,
+    task: RoundTask,
     *,
     seed: int,
     chunks: Sequence[int],

@@ -8,7 +8,7 @@ from random import Random
 from core.averaging.balance.fleet import Line, Work
 from core.averaging.balance.solver import balance, round_seconds, share_chunks
 from core.averaging.codecs import CODECS
-from core.sim.rounds.fleet_plan import Task
+from core.sim.rounds.fleet_plan import RoundTask
 from core.sim.rounds.network import NetworkSettings
 from core.sim.rounds.run import simulate_round
 
@@ -83,7 +83,7 @@ def drawn_fleet(seed: int) -> list[Line]:
     return lines
 
 
-def fleet_round(seed: int, task: Task, *, settings: NetworkSettings | None = None) -> FleetVerdict:
+def fleet_round(seed: int, task: RoundTask, *, settings: NetworkSettings | None = None) -> FleetVerdict:
     """A round of the balance's plan on the fleet `seed`."""
     lines = drawn_fleet(seed)
     codec = CODECS[task.codec]
@@ -110,7 +110,7 @@ def fleet_round(seed: int, task: Task, *, settings: NetworkSettings | None = Non
     )
 
 
-def with_time(task: Task, seconds: float) -> Task:
+def with_time(task: RoundTask, seconds: float) -> RoundTask:
     """The same task, with timeouts that a round of about `seconds` does not meet."""
     longest = min(3600.0, 60.0 + 20 * seconds)
     return replace(task, stall_timeout_s=longest, round_timeout_s=longest)

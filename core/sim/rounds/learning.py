@@ -18,7 +18,7 @@ from core.base.ids import Key, PeerId, hashed_key
 from core.base.manifest import AveragingNumbers
 from core.base.meter import LOOK_S
 from core.base.problems import RemoteProblem
-from core.sim.rounds.fleet_plan import Task, vectors
+from core.sim.rounds.fleet_plan import RoundTask, vectors
 from core.sim.rounds.run import Round
 
 Tongue = Callable[[PeerId, LineFacts], LineFacts]
@@ -65,7 +65,7 @@ class Learning:
     """
 
     def __init__(
-        self, lines: Sequence[Line], task: Task, *, seed: int, tongue: Tongue = honest, overrun: float = 1.0
+        self, lines: Sequence[Line], task: RoundTask, *, seed: int, tongue: Tongue = honest, overrun: float = 1.0
     ) -> None:
         self.lines = list(lines)
         self.peers = sorted(PeerId(hashed_key(b"learner", bytes([seed % 256, index]))) for index in range(len(lines)))

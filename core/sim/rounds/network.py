@@ -71,7 +71,7 @@ class _Link:
         """Whether a fragment of the first in the queue has left, and not the last."""
         self.in_flight = self.sent = self.taken = 0.0
         self.served = 0.0
-        """What it has had of its sender's line, counted as in `Network._served`."""
+        """What it has had of its sender's line, counted as in `SimulatedLines._served`."""
         self.listed = False
         """Whether it waits for its sender's line."""
 
@@ -101,7 +101,7 @@ class _Link:
         return self.fragment, None
 
 
-class Network:
+class SimulatedLines:
     """Carries messages between members, numbered from 0.
 
     Args:

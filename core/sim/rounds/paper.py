@@ -16,7 +16,7 @@ from core.averaging.balance.fleet import Line, Work
 from core.averaging.balance.solver import balance, round_seconds, share_chunks
 from core.averaging.codecs import CODECS
 from core.averaging.grid.placement import lay_out
-from core.sim.rounds.fleet_plan import Task, shares
+from core.sim.rounds.fleet_plan import RoundTask, shares
 from core.sim.rounds.fleets import with_time
 from core.sim.rounds.network import NetworkSettings
 from core.sim.rounds.run import simulate_round
@@ -120,7 +120,7 @@ def averaged(
 
 def _one(lines: Sequence[Line], numel: int, strategy: Strategy, *, seed: int, chunk: int | None) -> tuple[float, float]:
     numbers = chunk or chunk_numel(numel, len(lines))
-    task = Task(numel=numel, chunk_numel=numbers, codec=CODEC, scale=max(1, numbers // REAL_CHUNK))
+    task = RoundTask(numel=numel, chunk_numel=numbers, codec=CODEC, scale=max(1, numbers // REAL_CHUNK))
     number_bytes = CODECS[CODEC].wire_bytes(numel) / numel
     work = Work(numel=numel, part_bytes=number_bytes, mean_bytes=number_bytes)
     best = balance(lines, work)

@@ -17,14 +17,14 @@ from core.averaging.plan import Plan
 from core.base.machine import Lost, Received, Send, Tick
 from core.base.trace import Trace
 from core.sim.agenda import Agenda
-from core.sim.rounds.fleet_plan import Task, fleet_plan, shares, vectors
-from core.sim.rounds.network import Network, NetworkSettings
+from core.sim.rounds.fleet_plan import RoundTask, fleet_plan, shares, vectors
+from core.sim.rounds.network import NetworkSettings, SimulatedLines
 
 _SOOTHING = (Part,)
 """After this no deadline is earlier than before: a machine that will be woken is not asked again, which takes time."""
 
 
-class Way(StrEnum):
+class DeathWay(StrEnum):
     """How a member's part in a round ends before the round does."""
 
     CRASH = "crash"
@@ -41,7 +41,7 @@ class Death:
 
     member: int
     at_s: float
-    way: Way = Way.CRASH
+    way: DeathWay = DeathWay.CRASH
     noticed_s: float = 15.0
     """After so long a silence the others' links to it end."""
 
@@ -90,7 +90,7 @@ class Round:
         self,
         plan: Plan,
         lines: Sequence[Line],
-        task: Task,
+        task: RoundTask,
         *,
         contributions: NDArray[np.float32],
         settings: NetworkSettings | None = None,
@@ -105,7 +105,7 @@ class Round:
             Butterfly(peer, plan, contribution=contributions[i], result=self.results[i], trace=self.traces[i])
             for i, peer in enumerate(plan.peers)
         ]
-        self.network = Network(self.agenda, lines, deliver=self._deliver, settings=settings)
+        self.network = SimulatedLines(self.agenda, lines, deliver=self._deliver, settings=settings)
         self.ends: list[RoundFinished | RoundFailed | None] = [None] * members
         self.ended_s: list[float | None] = [None] * members
         self.dead: dict[int, Death] = {}
@@ -184,11 +184,11 @@ class Round:
         member = death.member
         if member in self.dead:
             return
-        if death.way is Way.LEAVE and self.ends[member] is None:
+        if death.way is DeathWay.LEAVE and self.ends[member] is None:
             self._apply(member, self.machines[member].leave(self.agenda.now))
         self.dead[member] = death
         self.network.stop(member)
-        after_s = death.noticed_s if death.way is Way.POWER_CUT else self.network.settings.delay_s
+        after_s = death.noticed_s if death.way is DeathWay.POWER_CUT else self.network.settings.delay_s
         for other in range(len(self.machines)):
             if other != member:
                 self.agenda.after(after_s, self._lose, member, other)
@@ -266,7 +266,7 @@ def relative_error(found: NDArray[Any], exact: NDArray[np.float64]) -> float:
 
 def simulate_round(  # noqa: PLR0913 - a round is what it is
     lines: Sequence[Line],
-    task: Task,
+    task: RoundTask,
     *,
     seed: int,
     weights: Sequence[int] | None = None,

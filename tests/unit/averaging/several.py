@@ -16,7 +16,7 @@ from core.averaging.penalties.ledger import Reputation
 from core.averaging.plan import Plan, Rates
 from core.base.ids import PeerId
 from core.base.machine import Send, earliest
-from core.sim.rounds.fleet_plan import Task, fleet_plan, vectors
+from core.sim.rounds.fleet_plan import RoundTask, fleet_plan, vectors
 from core.sim.rounds.run import Round
 from tests.unit.averaging.liars import Liar
 
@@ -43,7 +43,7 @@ class Several:
     lines: list[Line] = field(default_factory=list)
     rates: list[Rates] | None = None
     seed: int = 0
-    task: Task = field(default_factory=lambda: Task(**TASK))
+    task: RoundTask = field(default_factory=lambda: RoundTask(**TASK))
 
     def __post_init__(self) -> None:
         self.lines = self.lines or [Line(up_bytes_per_s=BYTES_PER_S, down_bytes_per_s=2 * BYTES_PER_S)] * self.count

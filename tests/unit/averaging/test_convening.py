@@ -3,7 +3,7 @@
 import pytest
 
 from core.averaging.grid.convening import DECIDES_IN, Convening
-from core.averaging.grid.messages import Arrived, Entry, Holding, StandIn
+from core.averaging.grid.messages import Arrived, Holding, StageMember, StandIn
 from core.averaging.grid.placement import Group
 
 ROUND = b"r" * 32
@@ -33,10 +33,10 @@ def test_everybody_is_told_and_the_first_decides_when_all_are_here() -> None:
     asks, entries = gathering.settle(0, 0.2)
     assert asks == []
     assert entries == (
-        Entry(0, 0, gives=True),
-        Entry(2, 1, gives=True),
-        Entry(4, 2, gives=True),
-        Entry(6, 0, gives=False),
+        StageMember(0, 0, gives=True),
+        StageMember(2, 1, gives=True),
+        StageMember(4, 2, gives=True),
+        StageMember(6, 0, gives=False),
     )
     assert gathering.holding_of(4) == HOLDINGS[4]
 

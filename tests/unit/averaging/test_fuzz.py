@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.averaging.commit.sealing import plan_name
-from core.averaging.grid.messages import GRID_MESSAGES, Entry, Holding
+from core.averaging.grid.messages import GRID_MESSAGES, Holding, StageMember
 from core.averaging.grid.placement import Group
 from core.averaging.matchmaking.matchmaker import Matchmaker
 from core.averaging.messages import ROUND_MESSAGES
@@ -38,14 +38,14 @@ holdings = st.builds(
     st.floats(allow_nan=True),
     st.lists(st.tuples(st.integers(0, 4), st.integers(1, 9)), max_size=2).map(tuple),
 )
-entries = st.lists(st.builds(Entry, st.integers(0, 4), st.integers(0, 2), st.booleans()), min_size=1, max_size=4).map(
-    tuple
-)
+entries = st.lists(
+    st.builds(StageMember, st.integers(0, 4), st.integers(0, 2), st.booleans()), min_size=1, max_size=4
+).map(tuple)
 
 
-def giving(group: Group) -> tuple[Entry, ...]:
+def giving(group: Group) -> tuple[StageMember, ...]:
     """As a group's first member would have it."""
-    return tuple(Entry(place[0], number, gives=True) for number, place in enumerate(group.places))
+    return tuple(StageMember(place[0], number, gives=True) for number, place in enumerate(group.places))
 
 
 FIELDS: dict[str, st.SearchStrategy[object]] = {

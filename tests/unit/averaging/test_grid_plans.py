@@ -8,12 +8,12 @@ import msgspec
 import pytest
 
 from core.averaging.grid.failure_rate import FailureRate
-from core.averaging.grid.messages import Entry, Holding, StagePlan, stage_round
+from core.averaging.grid.messages import Holding, StageMember, StagePlan, stage_round
 from core.averaging.grid.plans import butterflies, check_stage_plan, divided, joined, later_plan, outcome_of
 from core.averaging.matchmaking.events import GroupFormed
 from core.averaging.matchmaking.make_plan import make_plan as published
 from core.averaging.matchmaking.matchmaker import Matchmaker
-from core.averaging.penalties.observed import Seen
+from core.averaging.penalties.observed import Observations
 from core.averaging.plan import Member, Plan, Rates, Terms, check_plan
 from core.base.ids import Key
 from core.base.manifest import AveragingNumbers
@@ -32,7 +32,7 @@ def holding(place: int, **fields: Any) -> Holding:
 
 
 def word(**fields: Any) -> StagePlan:
-    entries = tuple(Entry(place[0], number, gives=True) for number, place in enumerate(GROUP.places))
+    entries = tuple(StageMember(place[0], number, gives=True) for number, place in enumerate(GROUP.places))
     plain = StagePlan(PLAN.round, 1, 0, 0, entries, tuple(holding(place) for place in range(3)), ())
     return msgspec.structs.replace(divided(PLAN, plain, GROUP), **fields)
 
@@ -56,13 +56,13 @@ BAD: dict[str, Callable[[StagePlan], StagePlan]] = {
     "somebody twice": lambda w: msgspec.structs.replace(w, entries=(w.entries[0], *w.entries[:2])),
     "not in order": lambda w: msgspec.structs.replace(w, entries=w.entries[::-1]),
     "gives for another block": lambda w: msgspec.structs.replace(
-        w, entries=(*w.entries[:2], Entry(w.entries[0].member, 2, gives=True))
+        w, entries=(*w.entries[:2], StageMember(w.entries[0].member, 2, gives=True))
     ),
     "a block that is none": lambda w: msgspec.structs.replace(
-        w, entries=(*w.entries[:2], Entry(w.entries[2].member, 7, gives=True))
+        w, entries=(*w.entries[:2], StageMember(w.entries[2].member, 7, gives=True))
     ),
     "a stranger as a spare": lambda w: msgspec.structs.replace(
-        w, entries=(*w.entries, Entry(STRANGER, 0, gives=False)), chunks=(*w.chunks, 0)
+        w, entries=(*w.entries, StageMember(STRANGER, 0, gives=False)), chunks=(*w.chunks, 0)
     ),
     "a giver without a holding": lambda w: msgspec.structs.replace(w, holdings=w.holdings[:2]),
     "more samples than there are": lambda w: msgspec.structs.replace(
@@ -91,7 +91,7 @@ def test_a_bad_stage_plan_is_refused(how: str) -> None:
 
 def test_who_gives_makes_no_difference_to_the_name_and_what_was_given_does() -> None:
     name = joined(PLAN, word(), GROUP).fingerprint
-    others = tuple(Entry(block[1], number, gives=True) for number, block in enumerate(GROUP.blocks))
+    others = tuple(StageMember(block[1], number, gives=True) for number, block in enumerate(GROUP.blocks))
     assert joined(PLAN, word(entries=others, group=1), GROUP).fingerprint == name
     lighter = (holding(0, samples=1), *word().holdings[1:])
     other = (holding(0, fingerprint=b"x" * 32), *word().holdings[1:])
@@ -103,7 +103,9 @@ def test_a_block_that_was_left_out_is_missing_in_the_outcome() -> None:
     first = GROUP.blocks[0]
     partly = holding(1, missing=((GROUP.blocks[1][0], 5),))
     left = word(entries=word().entries[1:], holdings=(partly, holding(2)))
-    outcome = outcome_of(PLAN, joined(PLAN, left, GROUP), left_out=(), seconds=1.0, payload_bytes=0, seen=Seen())
+    outcome = outcome_of(
+        PLAN, joined(PLAN, left, GROUP), left_out=(), seconds=1.0, payload_bytes=0, seen=Observations()
+    )
     lacking = {PLAN.peers.index(peer): chunks for peer, chunks in outcome.missing}
     assert lacking == {**dict.fromkeys(first, PLAN.chunk_total), GROUP.blocks[1][0]: 5}
     assert {PLAN.peers.index(peer) for peer, _ in outcome.contributors} == set(range(9)) - set(first)
@@ -222,7 +224,7 @@ def test_the_failure_rate_counts_those_whose_contribution_lacks_something() -> N
         left_out=(),
         seconds=1.0,
         payload_bytes=0,
-        seen=Seen(),
+        seen=Observations(),
     )
     counted, expected = FailureRate(), FailureRate()
     counted.finished(PLAN, outcome)

@@ -5,13 +5,13 @@ from random import Random
 import numpy as np
 import pytest
 
-from core.averaging.grid.placement import Grid, largest_group, lay_out
+from core.averaging.grid.placement import GridLayout, largest_group, lay_out
 from core.averaging.grid.stages import stages_for
 
 CASES = [(peers, stages) for stages in (1, 2, 3, 4) for peers in range(max(2, 1 << stages), 71)]
 
 
-def averaged(grid: Grid, values: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def averaged(grid: GridLayout, values: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Stage after stage, in float64: what each peer holds, and its weight."""
     held, weight = values.astype(np.float64), weights.astype(np.float64)
     for stage in grid.stages:

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from core.averaging.bandwidth.book import LineBook
-from core.averaging.bandwidth.known import Known
+from core.averaging.bandwidth.known import KnownLines
 from core.averaging.matchmaking.check_division import check_division
 from core.averaging.matchmaking.division import divide, lines_of, work_of
 from core.averaging.matchmaking.events import GroupFailed, GroupFormed, MemberRefused, PlanRefused
@@ -29,8 +29,8 @@ class Knowing(LineBook):
         super().__init__(me)
         self.lines = lines
 
-    def known(self, peers: Any) -> Known:
-        return Known({peer: self.lines[peer] for peer in peers if peer in self.lines}, {})
+    def known(self, peers: Any) -> KnownLines:
+        return KnownLines({peer: self.lines[peer] for peer in peers if peer in self.lines}, {})
 
     @property
     def claimed(self) -> Rates:
@@ -212,7 +212,7 @@ def good() -> Plan:
 
 def judge(plan: Plan, *, claimed: Rates = LINES[1], known: tuple[Rates, ...] = LINES, **held: Any) -> None:
     check_division(
-        plan, plan.peers[1], known=Known(dict(zip(plan.peers, known, strict=True)), {}), claimed=claimed, held=held
+        plan, plan.peers[1], known=KnownLines(dict(zip(plan.peers, known, strict=True)), {}), claimed=claimed, held=held
     )
 
 

@@ -4,7 +4,7 @@ import msgspec
 
 from core.averaging.penalties.back_off import PEERS_MAX
 from core.averaging.penalties.ledger import FADE_ROUNDS, FADE_S, LEVEL_MAX, REST_ROUNDS, Reputation, leader_of
-from core.averaging.penalties.observed import NOTHING, Remembered, Seen
+from core.averaging.penalties.observed import NOTHING, Observations, Remembered
 from core.averaging.plan import Member, Plan
 from core.base.ids import PeerId
 from tests.unit.averaging.pump import make_plan, peer_ids
@@ -108,7 +108,7 @@ def test_a_share_that_others_had_made_anew_is_held_against_nobody() -> None:
 def test_a_round_that_went_on_without_somebodys_work_is_held_against_it() -> None:
     held = reputation()
     versions = tuple(3 if peer == A else 0 for peer in PLAN.peers)
-    held.committed(PLAN, versions, B, 100.0, seen=Seen(late=(A,)))
+    held.committed(PLAN, versions, B, 100.0, seen=Observations(late=(A,)))
     assert not held.may_lead(LEADER, 100.0)
     assert held.may_lead(B, 100.0)
     for _ in range(REST_ROUNDS):
@@ -120,14 +120,14 @@ def test_a_round_that_went_on_without_somebodys_work_is_held_against_it() -> Non
 def test_whose_link_ended_is_let_be_unless_it_only_helps() -> None:
     held = reputation()
     versions = tuple(3 if peer == A else 0 for peer in PLAN.peers)
-    held.committed(PLAN, versions, LEADER, 100.0, seen=Seen(gone=(A,)))
+    held.committed(PLAN, versions, LEADER, 100.0, seen=Observations(gone=(A,)))
     assert held.may_reduce(A, 100.0)
     rows = tuple(msgspec.structs.replace(m, receives=m.peer != A) for m in PLAN.members)
     plan = msgspec.structs.replace(PLAN, members=rows)
-    held.committed(plan, WHOLE, LEADER, 100.0, seen=Seen(gone=(A,), late=(B,)))
+    held.committed(plan, WHOLE, LEADER, 100.0, seen=Observations(gone=(A,), late=(B,)))
     assert held.may_reduce(A, 100.0), "its share was not made anew"
     assert held.may_reduce(B, 100.0), "nor was this one's"
-    held.committed(plan, versions, LEADER, 100.0, seen=Seen(gone=(A,)))
+    held.committed(plan, versions, LEADER, 100.0, seen=Observations(gone=(A,)))
     assert not held.may_reduce(A, 100.0)
     held.committed(plan, versions, LEADER, 100.0)
     assert held.may_reduce(B, 100.0), "others' word counts for nothing"
@@ -135,10 +135,10 @@ def test_whose_link_ended_is_let_be_unless_it_only_helps() -> None:
 
 def test_who_is_late_is_remembered_from_the_second_time_on_and_in_rounds() -> None:
     held = reputation()
-    held.committed(PLAN, WHOLE, LEADER, 100.0, seen=Seen(slow=(A, ME), behind=(B, ME)))
+    held.committed(PLAN, WHOLE, LEADER, 100.0, seen=Observations(slow=(A, ME), behind=(B, ME)))
     assert not held.remembered(PLAN.peers).hurried
     assert held.may_reduce(B, 100.0)
-    held.committed(PLAN, WHOLE, LEADER, 100.0, seen=Seen(slow=(A, ME), behind=(B, ME)))
+    held.committed(PLAN, WHOLE, LEADER, 100.0, seen=Observations(slow=(A, ME), behind=(B, ME)))
     for _ in range(REST_ROUNDS):
         assert held.remembered(PLAN.peers) == Remembered(hurried=frozenset({A}))
         assert held.remembered([B]) == NOTHING
@@ -146,7 +146,7 @@ def test_who_is_late_is_remembered_from_the_second_time_on_and_in_rounds() -> No
         held.committed(PLAN, WHOLE, LEADER, 100.0)
     assert held.remembered(PLAN.peers) == NOTHING
     assert spared(held, 100.0) == set()
-    held.committed(PLAN, WHOLE, LEADER, 100.0, seen=Seen(slow=(A,)))
+    held.committed(PLAN, WHOLE, LEADER, 100.0, seen=Observations(slow=(A,)))
     for _ in range(2 * REST_ROUNDS):
         assert held.remembered(PLAN.peers).hurried == {A}
         held.committed(PLAN, WHOLE, LEADER, 100.0)
@@ -155,7 +155,7 @@ def test_who_is_late_is_remembered_from_the_second_time_on_and_in_rounds() -> No
 
 def test_who_differs_is_remembered_in_the_rounds_that_this_peer_leads() -> None:
     held = reputation()
-    held.committed(PLAN, WHOLE, ME, 100.0, seen=Seen(differed=(A,), doubtful=(B, ME)))
+    held.committed(PLAN, WHOLE, ME, 100.0, seen=Observations(differed=(A,), doubtful=(B, ME)))
     for _ in range(REST_ROUNDS):
         for _ in range(3):
             assert held.remembered(PLAN.peers).unheeded == {A}
@@ -169,15 +169,15 @@ def test_who_differs_is_remembered_in_the_rounds_that_this_peer_leads() -> None:
 def test_who_is_seldom_late_is_forgiven() -> None:
     held = reputation()
     for _ in range(5):
-        held.committed(PLAN, WHOLE, LEADER, 100.0, seen=Seen(slow=(A,)))
+        held.committed(PLAN, WHOLE, LEADER, 100.0, seen=Observations(slow=(A,)))
         for _ in range(FADE_ROUNDS):
             assert not held.remembered(PLAN.peers).hurried
             held.committed(PLAN, WHOLE, LEADER, 100.0)
 
 
 def test_what_was_seen_in_several_groups_is_put_together() -> None:
-    one = Seen(late=(A,), slow=(B,))
-    assert one.with_(Seen(late=(B,), slow=(B,), doubtful=(A,))) == Seen(
+    one = Observations(late=(A,), slow=(B,))
+    assert one.with_(Observations(late=(B,), slow=(B,), doubtful=(A,))) == Observations(
         late=tuple(sorted((A, B))), slow=(B,), doubtful=(A,)
     )
     assert Remembered(frozenset({A, B}), frozenset({A})).among([B]) == Remembered(frozenset({B}))
@@ -190,7 +190,7 @@ def test_this_peer_and_strangers_are_never_blamed() -> None:
     assert all(held.may_lead(peer, 100.0) for peer in [*PLAN.peers, PeerId(b"s" * 32)])
     own = Reputation(LEADER, round_timeout_s=ROUND_S)
     own.failed(PLAN, (), 100.0)
-    own.committed(PLAN, (1,) * 4, A, 100.0, seen=Seen(late=PLAN.peers))
+    own.committed(PLAN, (1,) * 4, A, 100.0, seen=Observations(late=PLAN.peers))
     assert own.may_lead(LEADER, 100.0)
     assert LEADER not in spared(own, 100.0)
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from core.averaging.allreduce.butterfly import Butterfly
+from core.averaging.commit import testimony
 from core.averaging.commit.sealing import Sealing, plan_name
 from core.averaging.messages import Commit, Mean, Open, Order, Status
 from core.averaging.outcome import RoundFailed, RoundFinished
 from core.averaging.plan import Plan
-from core.averaging.commit import testimony
 from core.base.ids import PeerId, hashed_key
 from core.base.machine import Received, Send, Tick
 from core.base.trace import Trace

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from core.averaging.grid.convening import DECIDES_IN, LEAP
-from core.averaging.grid.member import RUNNING, Standing
-from core.averaging.grid.messages import Arrived, Doubted, Entry, Holding, StagePlan, StandIn
+from core.averaging.grid.member import RUNNING, GridMember
+from core.averaging.grid.messages import Arrived, Doubted, Holding, StageMember, StagePlan, StandIn
 from core.averaging.grid.plans import divided
 from core.base.problems import RemoteProblem
 from tests.unit.averaging.pump import make_plan
@@ -30,15 +30,15 @@ def block_of(member: int) -> Sequence[int]:
     return GRID.stages[0][GRID.group_of(0, member)].members
 
 
-def standing(me: int = ME, *, now: float = 0.0) -> Standing:
+def standing(me: int = ME, *, now: float = 0.0) -> GridMember:
     """It has come to the end of the first stage."""
-    found = Standing(PLAN, me, VECTOR)
+    found = GridMember(PLAN, me, VECTOR)
     found.state = RUNNING
     found.rise(holding(block_of(me)), VECTOR, absent=(), now=now)
     return found
 
 
-def arrive(found: Standing, member: int, now: float, attempt: int = 0) -> None:
+def arrive(found: GridMember, member: int, now: float, attempt: int = 0) -> None:
     word = Arrived(PLAN.round, 1, NUMBER, attempt, holding(block_of(member)))
     found.on_arrived(member, word, now)
 
@@ -46,7 +46,7 @@ def arrive(found: Standing, member: int, now: float, attempt: int = 0) -> None:
 def stage_plan(attempt: int = 0, *, number: int = NUMBER, givers: Sequence[int] = GROUP.members) -> StagePlan:
     group = GRID.stages[1][number]
     entries = sorted(
-        (Entry(m, place, gives=True) for place, block in enumerate(group.blocks) for m in givers if m in block),
+        (StageMember(m, place, gives=True) for place, block in enumerate(group.blocks) for m in givers if m in block),
         key=lambda entry: entry.place,
     )
     chunks = [PLAN.chunk_total // len(entries)] * len(entries)
@@ -74,7 +74,7 @@ def test_where_two_were_in_a_group_the_other_one_is_enough() -> None:
     plan = make_plan([1] * 4, 640, stages=2)
     number, group = next(iter(enumerate(plan.grid.stages[1])))
     me, doubted = group.members
-    found = Standing(plan, me, VECTOR)
+    found = GridMember(plan, me, VECTOR)
     [witness] = [m for m in plan.grid.stages[0][plan.grid.group_of(0, doubted)].members if m != doubted]
     found.on_doubted(witness, Doubted(plan.round, doubted))
     assert number == plan.grid.group_of(1, me)

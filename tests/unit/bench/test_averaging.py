@@ -8,8 +8,8 @@ import pytest
 
 from core.base.problems import Problem
 from core.bench import averaging
-from core.bench.averaging import Report, Spread, _round
-from core.bench.words import Done, Ended, Go, Show
+from core.bench.averaging import AveragingReport, Spread, _round
+from core.bench.words import Ended, RoundDone, Show, StartRound
 
 
 class Told:
@@ -29,14 +29,14 @@ class Told:
         if kind is Ended:
             await self.may_end.wait()
             return Ended()
-        assert kind is Done
+        assert kind is RoundDone
         return self
 
 
 def test_no_mean_is_looked_at_before_everybody_has_ended():
     async def case():
         quick, slow = Told(ends=True), Told(ends=False)
-        go = Go(number=0, at=0.0)
+        go = StartRound(number=0, at=0.0)
         done = asyncio.create_task(_round([quick, slow], go))
         for _ in range(5):
             await asyncio.sleep(0)
@@ -53,7 +53,7 @@ def args(**more):
 
 
 def test_what_was_measured_is_printed_even_if_hivemind_cannot_be(monkeypatch, capsys, tmp_path):
-    report = Report(
+    report = AveragingReport(
         peers=2,
         numel=10,
         codec="raw",

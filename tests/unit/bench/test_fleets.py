@@ -7,7 +7,7 @@ from core.averaging.balance.solver import round_seconds
 from core.base.problems import BadInput
 from core.bench.fleets import FLEETS, Computer, fleet_of
 from core.bench.flows import sizes
-from core.bench.limits import TELLING_S, Limits, bytes_between
+from core.bench.limits import TELLING_S, FleetLimits, bytes_between
 
 
 def test_a_fleet_is_read():
@@ -71,7 +71,7 @@ def test_how_a_fleet_is_written_is_told():
 
 @pytest.mark.parametrize(("bound_s", "tells"), [(0.02, False), (TELLING_S, True)])
 def test_lines_that_need_next_to_nothing_say_nothing(bound_s, tells):
-    limits = Limits(bound_s=bound_s, planned_s=bound_s, tcp_s=0.2, over_tcp=1.5, over_bound=9.0)
+    limits = FleetLimits(bound_s=bound_s, planned_s=bound_s, tcp_s=0.2, over_tcp=1.5, over_bound=9.0)
     assert ("1.50 times what plain TCP takes" in limits.sentence) == tells
     assert ("too little" in limits.sentence) != tells
 

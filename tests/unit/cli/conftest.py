@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from core.api.commands import Evaluation
+from core.api.commands import ModelEvaluation
 from core.api.settings import PortTest, SettingsView
 from core.api.snapshot import (
     Activity,
     Collaboration,
     CurvePoint,
+    LeaderboardRow,
     Mine,
     PeerView,
     ProblemView,
     Snapshot,
-    Standing,
 )
 from core.base.problems import NoSpace, UserProblem
 from core.control.door import Door
@@ -54,10 +54,10 @@ def a_snapshot(**changes) -> Snapshot:
             )
         ],
         "leaderboard": [
-            Standing(
+            LeaderboardRow(
                 rank=1, peer="hijklmno", name="evil\x1b[31m\nname", is_me=False, samples=20_000, share=0.6, epochs=3
             ),
-            Standing(rank=2, peer="abcdefgh", name="laptop", is_me=True, samples=12_345, share=0.4, epochs=2),
+            LeaderboardRow(rank=2, peer="abcdefgh", name="laptop", is_me=True, samples=12_345, share=0.4, epochs=2),
         ],
         "curve": [CurvePoint(1, 9.0, 8.0), CurvePoint(2, 8.5)],
     }
@@ -86,8 +86,8 @@ class CardboardEngine:
     async def quit(self) -> None:
         pass
 
-    async def evaluate(self) -> Evaluation:
-        return Evaluation(epoch=1, loss=1.0, loss_unigram=2.0)
+    async def evaluate(self) -> ModelEvaluation:
+        return ModelEvaluation(epoch=1, loss=1.0, loss_unigram=2.0)
 
     def settings(self) -> SettingsView:
         return view(self.preferences.settings, month_used_bytes=1_200_000_000, port_now=22_222)

@@ -12,7 +12,7 @@ import pytest
 
 from core.cli import doctor
 from core.cli.doctor import Examined, Finding
-from core.schedule.senses.network import Network
+from core.schedule.senses.network import NetworkSense
 from core.storage.settings import Settings, save_settings
 
 NOW = 1_780_000_000.0
@@ -156,7 +156,7 @@ def test_the_window_says_what_it_lacks(examined, monkeypatch):
 
 @pytest.mark.parametrize(("metered", "level"), [(True, "note"), (False, "fine"), (None, "note")])
 def test_networks(metered, level):
-    known = Network(metered=metered, medium="wifi", gateway="10.0.0.1")
+    known = NetworkSense(metered=metered, medium="wifi", gateway="10.0.0.1")
     assert doctor.network_finding(known, allowed=False).level == level
 
 

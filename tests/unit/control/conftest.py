@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from core.api.commands import Evaluation
+from core.api.commands import ModelEvaluation
 from core.api.settings import PortTest, SettingsView
 from core.api.snapshot import Activity, Mine, Snapshot
 from core.engine.preferences import view
@@ -48,9 +48,9 @@ class CardboardEngine:
     async def quit(self) -> None:
         self._remember("quit")
 
-    async def evaluate(self) -> Evaluation:
+    async def evaluate(self) -> ModelEvaluation:
         self._remember("evaluate")
-        return Evaluation(epoch=3, loss=5.0, loss_unigram=6.5)
+        return ModelEvaluation(epoch=3, loss=5.0, loss_unigram=6.5)
 
     def settings(self) -> SettingsView:
         self._remember("settings")

@@ -11,18 +11,18 @@ from core.base.ids import Key, PeerId, distance, node_key
 from core.base.machine import Received, Send, Tick
 from core.base.trace import Trace
 from core.base.wire import MessageCodec
-from core.dht.events import Found, Learned, Stored
+from core.dht.events import Found, Learned, RecordStored
 from core.dht.messages import (
     AMPLIFICATION,
     DHT_MESSAGES,
     MESSAGE_BYTES_MAX,
     Answer,
-    Bundle,
     Bundled,
     Contact,
     Observed,
     Ping,
     Request,
+    RequestBundle,
     encoded_bytes,
 )
 from core.dht.node import DhtNode
@@ -149,11 +149,13 @@ class Network:
         self.do(node, node.get(key, self.now))
         return self.await_event(node, Found, before, patience_s)
 
-    def store(self, number: int, key: Key, value: bytes, *, lifetime_s: float = 600, suffix: bytes = b"") -> Stored:
+    def store(
+        self, number: int, key: Key, value: bytes, *, lifetime_s: float = 600, suffix: bytes = b""
+    ) -> RecordStored:
         node = self.nodes[peer_id(number)]
         before = len(self.events)
         self.do(node, node.store(key, value, lifetime_s=lifetime_s, now=self.now, subkey=bytes(node.me) + suffix))
-        return self.await_event(node, Stored, before, 12.0)
+        return self.await_event(node, RecordStored, before, 12.0)
 
     def await_event(self, node: DhtNode, kind: type, since: int, patience_s: float) -> Any:
         end = self.now + patience_s
@@ -172,7 +174,7 @@ class Network:
         return sum(trace[mark] for trace in self.traces.values())
 
     def _send(self, node: DhtNode, to: PeerId, message: Any) -> None:
-        inside = {Bundle: "requests", Bundled: "answers"}.get(type(message))
+        inside = {RequestBundle: "requests", Bundled: "answers"}.get(type(message))
         for one in (message,) if inside is None else getattr(message, inside):
             self.sent[type(one).__name__] += 1
         self.sent["Ping"] += isinstance(message, Bundled) and bool(message.ping)
@@ -197,7 +199,7 @@ class Network:
         data = self.codec.encode(message)
         assert len(data) <= MESSAGE_BYTES_MAX, (type(message).__name__, len(data))
         if isinstance(message, Request):
-            for one in message.requests if isinstance(message, Bundle) else (message,):
+            for one in message.requests if isinstance(message, RequestBundle) else (message,):
                 self._paid[sender, to, one.query] = encoded_bytes(one)
         if isinstance(message, Bundled) and message.ping:
             self._paid[sender, to, message.ping] = encoded_bytes(Ping(message.ping, client=False))

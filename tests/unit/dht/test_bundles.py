@@ -11,7 +11,6 @@ from core.dht.messages import (
     BUNDLE_MAX,
     MESSAGE_BYTES_MAX,
     PAD,
-    Bundle,
     Bundled,
     Find,
     Get,
@@ -20,6 +19,7 @@ from core.dht.messages import (
     Pong,
     Record,
     Records,
+    RequestBundle,
     Store,
     answer_room,
     encoded_bytes,
@@ -51,7 +51,7 @@ def test_every_request_goes_out_once_to_whom_it_should_in_datagrams_that_fit(ask
         assert encoded_bytes(send.message) <= MESSAGE_BYTES_MAX
     pairs = []
     for send in bundled:
-        inside = send.message.requests if isinstance(send.message, Bundle) else (send.message,)
+        inside = send.message.requests if isinstance(send.message, RequestBundle) else (send.message,)
         assert len(inside) <= BUNDLE_MAX
         pairs += [(send.to, one.query) for one in inside]
         for one in inside:
@@ -64,7 +64,7 @@ def test_every_request_goes_out_once_to_whom_it_should_in_datagrams_that_fit(ask
 def test_answers_are_never_longer_than_their_requests_paid_for(kinds):
     sent = [Send(peer_id(1), request(kind, 2**62 + query)) for query, kind in enumerate(kinds)]
     for send in bundle_requests(list(sent), client=False):
-        inside = send.message.requests if isinstance(send.message, Bundle) else (send.message,)
+        inside = send.message.requests if isinstance(send.message, RequestBundle) else (send.message,)
         answers = [
             nodes_answer(one, [contact(n) for n in range(12)]) if isinstance(one, Find) else Pong(one.query, 1)
             for one in inside

@@ -4,7 +4,7 @@ from core.base.ids import hashed_key
 from core.dht.classes import KeyClasses, class_mark, classed_key
 from core.dht.copies import COPIES_PER_KEY, Copies
 from core.dht.messages import Record
-from core.dht.records import Proofs, RecordStore, Verdict, sign_record, tag_of
+from core.dht.records import KeepResult, Proofs, RecordStore, sign_record, tag_of
 from tests.unit.dht.network import START, ToySigner, ToyVerifier, peer_id
 
 KEY = hashed_key(b"key")
@@ -50,30 +50,30 @@ def test_classes_say_what_may_stand_under_their_keys():
     short = classed_key("short", b"a")
     classes = KeyClasses({"short": lambda _, one: len(one.value) < 3})
     store = RecordStore(Proofs(ToyVerifier(), classes=classes), max_lifetime_s=1000)
-    assert store.put(short, record(1, b"long value", key=short), START) is Verdict.SCHEMA
-    assert store.put(short, record(1, b"ok", key=short), START) is Verdict.KEPT
-    assert store.put(KEY, record(1, b"long value"), START) is Verdict.KEPT
+    assert store.put(short, record(1, b"long value", key=short), START) is KeepResult.SCHEMA
+    assert store.put(short, record(1, b"ok", key=short), START) is KeepResult.KEPT
+    assert store.put(KEY, record(1, b"long value"), START) is KeepResult.KEPT
     assert short[-4:] == class_mark("short")
     assert classed_key("long", b"a")[:28] != short[:28]
     strict = RecordStore(Proofs(ToyVerifier(), classes=KeyClasses({}, unknown=False)), max_lifetime_s=1000)
-    assert strict.put(KEY, record(1), START) is Verdict.SCHEMA
+    assert strict.put(KEY, record(1), START) is KeepResult.SCHEMA
 
 
 def test_a_validator_that_cannot_read_a_value_says_no():
     key = classed_key("json", b"a")
     classes = KeyClasses({"json": lambda _, one: "x" in json.loads(one.value)})
     store = RecordStore(Proofs(ToyVerifier(), classes=classes), max_lifetime_s=1000)
-    assert store.put(key, record(1, b"\xff", key=key), START) is Verdict.SCHEMA
-    assert store.put(key, record(1, b"no json", key=key), START) is Verdict.SCHEMA
-    assert store.put(key, record(1, b'["x"]', key=key), START) is Verdict.KEPT
+    assert store.put(key, record(1, b"\xff", key=key), START) is KeepResult.SCHEMA
+    assert store.put(key, record(1, b"no json", key=key), START) is KeepResult.SCHEMA
+    assert store.put(key, record(1, b'["x"]', key=key), START) is KeepResult.KEPT
 
 
 def test_all_values_together_have_a_limit_that_what_goes_gives_back():
     store = RecordStore(Proofs(ToyVerifier()), max_lifetime_s=1000, bytes_max=1000)
-    assert store.put(KEY, record(1, bytes(500), expires=START + 10), START) is Verdict.KEPT
-    assert store.put(KEY, record(2, bytes(501)), START) is Verdict.FULL
-    assert store.put(KEY, record(2, bytes(400)), START) is Verdict.KEPT
-    assert store.put(KEY, record(2, bytes(501), expires=START + 601), START) is Verdict.FULL
-    assert store.put(KEY, record(2, bytes(500), expires=START + 601), START) is Verdict.KEPT
+    assert store.put(KEY, record(1, bytes(500), expires=START + 10), START) is KeepResult.KEPT
+    assert store.put(KEY, record(2, bytes(501)), START) is KeepResult.FULL
+    assert store.put(KEY, record(2, bytes(400)), START) is KeepResult.KEPT
+    assert store.put(KEY, record(2, bytes(501), expires=START + 601), START) is KeepResult.FULL
+    assert store.put(KEY, record(2, bytes(500), expires=START + 601), START) is KeepResult.KEPT
     assert store.expire(START + 11) == START + 601
-    assert store.put(KEY, record(3, bytes(500)), START + 11) is Verdict.KEPT
+    assert store.put(KEY, record(3, bytes(500)), START + 11) is KeepResult.KEPT

@@ -10,7 +10,7 @@ from core.base.problems import WireProblem
 from core.base.trace import Trace
 from core.base.wire import MessageCodec
 from core.dht.classes import classed_key
-from core.dht.events import ClockOff, Found, Stored
+from core.dht.events import ClockOff, Found, RecordStored
 from core.dht.messages import DHT_MESSAGES, PAD, Contact, Find, Get, Nodes, Ping, Pong, Record, Store, Values
 from core.dht.node import DhtNode, Put
 from core.dht.routing import PrefixLimits, RoutingTable
@@ -197,7 +197,7 @@ def test_many_values_travel_together_and_come_back_together():
     net.sent.clear()
     net.do(node, node.store_many([Put(key, b"value %d" % n, 600.0) for n, key in enumerate(keys)], net.now))
     net.run(5)
-    stored = [e for peer, e in net.events[before:] if peer == node.me and isinstance(e, Stored)]
+    stored = [e for peer, e in net.events[before:] if peer == node.me and isinstance(e, RecordStored)]
     assert {e.key: e.replicas for e in stored} == dict.fromkeys(keys, 8)
     assert net.datagrams < sum(net.sent.values()) / 2
     reader, before = net.nodes[peer_id(7)], len(net.events)

@@ -4,7 +4,7 @@ from core.base.ids import hashed_key
 from core.base.machine import Received, Tick
 from core.dht.events import Found
 from core.dht.lookup import Distrust, Walk
-from core.dht.messages import Bundle, Cache, Contact, Get, Record, Store, Values
+from core.dht.messages import Cache, Contact, Get, Record, RequestBundle, Store, Values
 from core.dht.paths import Paths
 from core.dht.records import Proofs, RecordStore, sign_record
 from core.dht.routing import PrefixLimits, RoutingTable
@@ -34,7 +34,7 @@ def test_owner_counters_shrink():
 def test_empty_bundles_cost():
     node, trace = make(requests_per_s=10, requests_burst=5)
     for _ in range(100):
-        node.handle(Received(peer_id(1), Bundle(1, False, ())), NOW)
+        node.handle(Received(peer_id(1), RequestBundle(1, False, ())), NOW)
     assert trace["dht.drop.flood"] > 0
 
 

@@ -11,7 +11,6 @@ from core.dht.messages import (
     MESSAGE_BYTES_MAX,
     PAD,
     TAG_BYTES,
-    Bundle,
     Bundled,
     Contact,
     Fetch,
@@ -22,6 +21,7 @@ from core.dht.messages import (
     Record,
     Records,
     Request,
+    RequestBundle,
     Store,
     Values,
     answer_room,
@@ -38,7 +38,7 @@ LARGEST = Record(peer_id(1) + bytes(16), bytes(512), 2**48 - 1, bytes(64))
 def test_all_are_datagrams_and_every_request_has_its_answer():
     assert all(kind.plane == "datagram" for kind in DHT_MESSAGES)
     requests = [kind for kind in DHT_MESSAGES if issubclass(kind, Request)]
-    assert set(ANSWER_TO) | {Bundle} == set(requests)
+    assert set(ANSWER_TO) | {RequestBundle} == set(requests)
     assert set(ANSWER_TO.values()) | set(requests) | {Bundled} == set(DHT_MESSAGES)
 
 

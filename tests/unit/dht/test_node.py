@@ -11,14 +11,13 @@ from core.base.ids import PeerId, distance, hashed_key, node_key
 from core.base.machine import Lost, Received, Send, Tick
 from core.base.trace import Trace
 from core.dht.errands import PROBES_MAX
-from core.dht.events import Found, Joined, Learned, Stored
+from core.dht.events import Found, Joined, Learned, RecordStored
 from core.dht.messages import (
     DHT_MESSAGES,
     PAD,
     Answer,
     Answering,
     Asking,
-    Bundle,
     Bundled,
     Contact,
     Find,
@@ -29,6 +28,7 @@ from core.dht.messages import (
     Pong,
     Record,
     Request,
+    RequestBundle,
     Store,
     Values,
 )
@@ -62,7 +62,7 @@ def record(owner, value=b"value", *, expires=NOW + 60, key=KEY):
 def sends(outputs, kind=object):
     """What goes to whom; bundles are opened."""
     pairs = [(o.to, o.message) for o in outputs if isinstance(o, Send)]
-    pairs = [(to, one) for to, m in pairs for one in (m.requests if isinstance(m, Bundle) else (m,))]
+    pairs = [(to, one) for to, m in pairs for one in (m.requests if isinstance(m, RequestBundle) else (m,))]
     return [(to, message) for to, message in pairs if isinstance(message, kind)]
 
 
@@ -76,7 +76,7 @@ def meet(node, *numbers, now=NOW):
 def test_alone_it_stores_for_itself_and_reads_it_back():
     node, _ = make()
     assert node.deadline is None
-    assert node.store(KEY, b"a", lifetime_s=60, now=NOW) == [Stored(KEY, bytes(node.me), 1)]
+    assert node.store(KEY, b"a", lifetime_s=60, now=NOW) == [RecordStored(KEY, bytes(node.me), 1)]
     [found] = node.get(KEY, NOW)
     assert isinstance(found, Found)
     assert [(r.owner, r.value, r.expiration) for r in found.records] == [(node.me, b"a", NOW + 60)]
@@ -153,7 +153,7 @@ def test_clients_ask_without_being_entered_and_answer_nobody():
     client, trace = make(client=True)
     assert client.handle(Received(peer_id(1), Find(7, False, KEY, PAD)), NOW) == []
     assert trace["dht.drop.asked_client"] == 1
-    assert client.store(KEY, b"", lifetime_s=1, now=NOW) == [Stored(KEY, bytes(client.me), 0)]
+    assert client.store(KEY, b"", lifetime_s=1, now=NOW) == [RecordStored(KEY, bytes(client.me), 0)]
     assert client.record_count == 0
     assert sends(client.learn(contact(1), NOW), Ping)[0][1].client
 
@@ -347,9 +347,9 @@ def arbitrary(kind):
         "accepted": st.booleans(),
         "time_ms": milliseconds,
     }
-    if kind is Bundle:
+    if kind is RequestBundle:
         inside = st.sampled_from(Asking.__args__).flatmap(arbitrary)
-        return st.builds(Bundle, fields["query"], fields["client"], st.lists(inside, max_size=12).map(tuple))
+        return st.builds(RequestBundle, fields["query"], fields["client"], st.lists(inside, max_size=12).map(tuple))
     if kind is Bundled:
         inside = st.sampled_from(Answering.__args__).flatmap(arbitrary)
         return st.builds(Bundled, fields["query"], st.lists(inside, max_size=12).map(tuple))
@@ -379,5 +379,5 @@ def test_nothing_that_strangers_say_raises(steps):
         outputs = list(node.handle(Observed(sender, "192.0.2.1", 1 + index), now))
         outputs += node.handle(Received(sender, message), now)
         outputs += node.handle(Tick(), now)
-        assert all(isinstance(o, Send | Found | Stored | Learned | Joined) for o in outputs)
+        assert all(isinstance(o, Send | Found | RecordStored | Learned | Joined) for o in outputs)
         assert node.deadline > now

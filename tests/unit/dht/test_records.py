@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from core.base.ids import Key, hashed_key
 from core.base.signing import Ed25519Verifier, KeyPair
 from core.dht.messages import SUBKEY_BYTES_MAX, VALUE_BYTES_MAX, Record
-from core.dht.records import Proofs, RecordStore, Verdict, sign_record, signed_bytes, tag_of
+from core.dht.records import KeepResult, Proofs, RecordStore, sign_record, signed_bytes, tag_of
 from tests.unit.dht.network import ToySigner, ToyVerifier, peer_id
 
 KEY = hashed_key(b"key")
@@ -71,13 +71,13 @@ class TestSigning:
 class TestStore:
     def test_verdicts(self):
         store = make_store()
-        assert store.put(KEY, record(alice, b"1", expires=50), now=10) is Verdict.KEPT
-        assert store.put(KEY, record(alice, b"1", expires=50), now=10) is Verdict.KNOWN
-        assert store.put(KEY, record(alice, b"0", expires=49), now=10) is Verdict.KNOWN
-        assert store.put(KEY, record(bob, b"", expires=10), now=10) is Verdict.EXPIRED
-        assert store.put(KEY, record(bob, b"", expires=111), now=10) is Verdict.TOO_LONG
+        assert store.put(KEY, record(alice, b"1", expires=50), now=10) is KeepResult.KEPT
+        assert store.put(KEY, record(alice, b"1", expires=50), now=10) is KeepResult.KNOWN
+        assert store.put(KEY, record(alice, b"0", expires=49), now=10) is KeepResult.KNOWN
+        assert store.put(KEY, record(bob, b"", expires=10), now=10) is KeepResult.EXPIRED
+        assert store.put(KEY, record(bob, b"", expires=111), now=10) is KeepResult.TOO_LONG
         forged = Record(bytes(alice.peer_id), b"x", 60_000, bob.sign(b""))
-        assert store.put(KEY, forged, now=10) is Verdict.SIGNATURE
+        assert store.put(KEY, forged, now=10) is KeepResult.SIGNATURE
         assert [r.value for r in store.get(KEY, now=10).values()] == [b"1"]
 
     def test_limits_in_total_per_key_and_per_owner(self):
@@ -94,10 +94,10 @@ class TestStore:
             store.put(other, record(bob, b"", expires=50, key=other), now=0),  # the fifth of all
             store.put(KEY, record(alice, b"new", expires=60), now=0),  # replaces
         ]
-        assert [verdict is Verdict.KEPT for verdict in verdicts] == [1, 1, 0, 1, 0, 1, 0, 1]
+        assert [verdict is KeepResult.KEPT for verdict in verdicts] == [1, 1, 0, 1, 0, 1, 0, 1]
         store.expire(now=30)
         assert len(store) == 3
-        assert store.put(KEY, record(bob, b"", expires=50), now=30) is Verdict.KEPT
+        assert store.put(KEY, record(bob, b"", expires=50), now=30) is KeepResult.KEPT
 
     @settings(max_examples=60, deadline=None)
     @given(

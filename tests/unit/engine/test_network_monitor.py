@@ -3,14 +3,14 @@
 import asyncio
 from random import Random
 
-from core import surroundings as module
 from core.base.ids import PeerId, hashed_key
 from core.base.trace import Trace
+from core.engine import network_monitor as module
 from core.engine.network_monitor import Surroundings
 from core.nat.messages import Address
 from core.net.portmap import Mapped
 from core.schedule.senses.changes import Sight
-from core.schedule.senses.network import Network
+from core.schedule.senses.network import NetworkSense
 
 ME, ANNA, BEN = (PeerId(hashed_key(name)) for name in (b"me", b"anna", b"ben"))
 
@@ -70,7 +70,7 @@ class Part:
 class Stage:
     def __init__(self, monkeypatch, *, lan=None, ports=None):
         self.reacher, self.host, self.trace = Reacher(), PretendedHost(), Trace()
-        self.seen = [Network(metered=True, gateway="10.0.0.1")]
+        self.seen = [NetworkSense(metered=True, gateway="10.0.0.1")]
         self.sensed, self.looks = [], 0
         monkeypatch.setattr(module, "LOOK_S", 0.0)
         monkeypatch.setattr(module, "sense_network", self._sense)
@@ -161,5 +161,5 @@ def test_only_a_mapped_port_that_the_internet_can_call_is_told(monkeypatch):
 def test_our_side_of_the_router_is_known_only_if_there_is_one(monkeypatch):
     stage = Stage(monkeypatch)
     assert stage.around._inside() is None
-    stage.around._network = Network(gateway="127.0.0.1")
+    stage.around._network = NetworkSense(gateway="127.0.0.1")
     assert stage.around._inside() is None

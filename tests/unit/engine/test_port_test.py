@@ -6,28 +6,36 @@ from types import SimpleNamespace
 
 import pytest
 
-from core import port_test
+from core.engine import port_test
 from core.engine.port_test import Tried, try_port, words
-from core.nat.reach import Reach, Standing
+from core.nat.reach import OwnReach, Reachability
 
 BEHIND = Tried(
-    port=24_000, tcp=False, udp=False, fresh=True, forwarded=False, reach=Reach(Standing.PUNCHABLE, udp="kept")
+    port=24_000, tcp=False, udp=False, fresh=True, forwarded=False, reach=OwnReach(Reachability.PUNCHABLE, udp="kept")
 )
 
 
 @pytest.mark.parametrize(
     ("changes", "sentence", "advice"),
     [
-        ({"tcp": True, "udp": True, "reach": Reach(Standing.REACHABLE)}, "got through, over TCP and UDP", ""),
+        ({"tcp": True, "udp": True, "reach": OwnReach(Reachability.REACHABLE)}, "got through, over TCP and UDP", ""),
         ({"tcp": True}, "over TCP, but not over UDP", "Let UDP through"),
         ({"udp": True}, "over UDP, but not over TCP", "Let TCP through"),
         ({}, "nobody got through. This computer is behind a router", "It works well as it is."),
-        ({"reach": Reach(Standing.RELAYED)}, "nobody got through. The router lets nobody in", "port 24000 forwarded"),
+        (
+            {"reach": OwnReach(Reachability.RELAYED)},
+            "nobody got through. The router lets nobody in",
+            "port 24000 forwarded",
+        ),
         ({"forwarded": True}, "nobody got through", "another one stands before it"),
-        ({"reach": Reach(Standing.PUNCHABLE, udp="none")}, "nobody got through", "firewall"),
+        ({"reach": OwnReach(Reachability.PUNCHABLE, udp="none")}, "nobody got through", "firewall"),
         ({"tcp": None}, "Nobody has called port 24000 yet", "Try again"),
-        ({"tcp": None, "reach": Reach(Standing.OFFLINE)}, "There is no connection to other volunteers", "Try again"),
-        ({"tcp": None, "reach": Reach(Standing.OFFLINE).hearing(others=True)}, "is not known yet", "Try again"),
+        (
+            {"tcp": None, "reach": OwnReach(Reachability.OFFLINE)},
+            "There is no connection to other volunteers",
+            "Try again",
+        ),
+        ({"tcp": None, "reach": OwnReach(Reachability.OFFLINE).hearing(others=True)}, "is not known yet", "Try again"),
         ({"fresh": False}, "some time ago", "UPnP"),
     ],
 )
@@ -50,7 +58,7 @@ def test_it_waits_for_answers_but_not_for_ever(monkeypatch, answers, tcp):
 
     class Outward:
         forwarded = False
-        traversal = SimpleNamespace(strangers=SimpleNamespace(usual=calls), reach=Reach(Standing.REACHABLE))
+        traversal = SimpleNamespace(strangers=SimpleNamespace(usual=calls), reach=OwnReach(Reachability.REACHABLE))
 
         def examine(self):
             type(calls).asking = property(self._asking)
@@ -74,7 +82,7 @@ def test_it_waits_for_answers_but_not_for_ever(monkeypatch, answers, tcp):
 
 def test_the_word_of_the_only_other_one_counts_where_there_is_nobody_else():
     calls = SimpleNamespace(tcp=None, udp=None, alone=True, alone_udp=False, concluded_at=9.0, asking=False)
-    traversal = SimpleNamespace(strangers=SimpleNamespace(usual=calls), reach=Reach(Standing.REACHABLE))
+    traversal = SimpleNamespace(strangers=SimpleNamespace(usual=calls), reach=OwnReach(Reachability.REACHABLE))
     outward = SimpleNamespace(forwarded=False, traversal=traversal, examine=lambda: None)
     told = asyncio.run(try_port(outward, port=24_000, now=lambda: 10.0, heard=lambda _: True))
     assert (told.tcp, told.udp) == (True, False)

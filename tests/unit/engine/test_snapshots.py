@@ -12,12 +12,12 @@ from core.base.manifest import AveragingNumbers, Manifest
 from core.base.problems import NoSpace
 from core.base.signing import Ed25519Verifier, KeyPair
 from core.engine.snapshots import Standpoint, clock_notice, take_snapshot
-from core.nat.reach import Reach, Standing
+from core.nat.reach import OwnReach, Reachability
 from core.swarm.assisting import REFUSED_MAX
 from core.swarm.epoch import Cue
 from core.swarm.membership import SILENT_S
 from core.swarm.participant import Participant, ParticipantSettings
-from core.swarm.progress import Report
+from core.swarm.progress import ProgressReport
 from core.swarm.states import State, StateName
 from core.workers.state_files import DiskStateSink
 
@@ -81,16 +81,16 @@ def test_a_network_that_is_left_alone_says_why_and_the_switch_stays_on(tmp_path)
 
 def test_how_others_reach_this_computer():
     assert take_snapshot(at()).reach is None
-    seen = take_snapshot(at(reach=Reach(Standing.RELAYED, relays=2))).reach
+    seen = take_snapshot(at(reach=OwnReach(Reachability.RELAYED, relays=2))).reach
     assert seen is not None
     assert (seen.standing, bool(seen.sentence), bool(seen.advice)) == ("relayed", True, True)
 
 
 def test_who_hears_others_is_not_offline(tmp_path):
     peer = participant(tmp_path)
-    offline = Reach(Standing.OFFLINE)
+    offline = OwnReach(Reachability.OFFLINE)
     assert take_snapshot(at(participant=peer, manifest=MANIFEST, reach=offline)).reach.standing == "offline"
-    report = Report(
+    report = ProgressReport(
         role="backbone", name="Backbone", activity="waiting", host="127.0.0.1", port=1, epoch=7, lineage=b"l" * 32,
         digest=b"", in_step=False, samples=0, samples_per_s=0.0, time=9.0,
     )  # fmt: skip
@@ -165,7 +165,7 @@ def test_who_has_stopped_has_no_speed(tmp_path):
     peer = trained(tmp_path, samples=40)
     snapshot = take_snapshot(at(participant=peer, manifest=MANIFEST, contributing=False))
     assert (snapshot.me.samples_per_s, snapshot.samples_per_s, snapshot.peers[0].samples_per_s) == (0.0, 0.0, 0.0)
-    left = Report(
+    left = ProgressReport(
         role="volunteer", name="Bea", activity="finished", host="127.0.0.1", port=1, epoch=7, lineage=b"l" * 32,
         digest=b"", in_step=False, samples=0, samples_per_s=61.8, time=9.0,
     )  # fmt: skip
@@ -176,7 +176,7 @@ def test_who_has_stopped_has_no_speed(tmp_path):
 
 def test_who_has_not_reported_lately_has_no_speed(tmp_path):
     peer = trained(tmp_path, samples=40)
-    report = Report(
+    report = ProgressReport(
         role="volunteer", name="Bea", activity="training", host="127.0.0.1", port=1, epoch=7, lineage=b"l" * 32,
         digest=b"", in_step=True, samples=3, samples_per_s=61.8, time=9.0,
     )  # fmt: skip
@@ -207,9 +207,9 @@ def test_a_helper_says_that_it_helps_and_where_the_others_stand(tmp_path):
     actor = participant(tmp_path, role="helper")
     actor.help(1 << 20, 10.0)
     other = PeerId(b"o" * 32)
-    report = Report("helper", "Hal", "helping", "", 0, 4, b"l" * 32, b"", False, 0, 0.0, 10.0, helps=True)
+    report = ProgressReport("helper", "Hal", "helping", "", 0, 4, b"l" * 32, b"", False, 0, 0.0, 10.0, helps=True)
     actor.membership.heard(other, report, expires=30.0, now=10.0)
-    training = Report("volunteer", "Bob", "training", "", 0, 7, b"m" * 32, b"d" * 32, True, 5, 2.0, 10.0)
+    training = ProgressReport("volunteer", "Bob", "training", "", 0, 7, b"m" * 32, b"d" * 32, True, 5, 2.0, 10.0)
     actor.membership.heard(PeerId(b"b" * 32), training, expires=30.0, now=10.0)
     actor.standby.look(10.0)
     snapshot = take_snapshot(at(participant=actor, manifest=MANIFEST))

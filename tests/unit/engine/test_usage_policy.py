@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from core import allowance as allowance_module
+from core.engine import usage_policy as allowance_module
 from core.engine.usage_policy import Allowance
 from core.storage.settings import Settings
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from core.base.ids import PeerId
 from core.ledger import contributions
-from core.ledger.contributions import Contribution, Ledger, Row, load_ledger
+from core.ledger.contributions import Contribution, Ledger, LedgerRow, load_ledger
 from core.ledger.credits import COUNT_MAX, Credit
 
 PEERS = [PeerId(bytes([number]) * 32) for number in range(6)]
@@ -131,7 +131,7 @@ def test_a_round_counts_once():
 
 
 def test_no_row_grows_beyond_what_can_be_read_again(tmp_path):
-    ledger = Ledger(rows={ME: Row(samples=COUNT_MAX - 1, rounds=COUNT_MAX)})
+    ledger = Ledger(rows={ME: LedgerRow(samples=COUNT_MAX - 1, rounds=COUNT_MAX)})
     ledger.record_round([Contribution(ME, "me", 10)], epoch=1, lineage=b"x")
     ledger.record_credits({ME: Credit(rounds=1, reduced=1 << 60, relayed_bytes=1 << 60)}, names={}, epoch=1)
     ledger.save(tmp_path / "ledger.json")

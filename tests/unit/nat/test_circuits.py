@@ -14,7 +14,7 @@ from core.base.machine import Send
 from core.base.trace import Trace
 from core.nat.circuits import DETACHED_S, CircuitEnd, RouteLost
 from core.nat.events import CircuitBytes, CircuitEnded, CircuitRoom
-from core.nat.messages import Carried, Carry, Shut
+from core.nat.messages import Carried, CircuitData, Shut
 from core.nat.pulse import SILENT_S
 from core.net.tls import SecureChannel
 from tests.unit.net.people import credentials
@@ -82,7 +82,7 @@ class Pair:
 
     def line_busy(self, message: Any) -> bool:
         """Whether a slow line still has to carry this message on its way to the called side."""
-        if not isinstance(message, Carry):
+        if not isinstance(message, CircuitData):
             return False
         if self.backlog < len(message.payload):
             return True
@@ -103,7 +103,7 @@ class Pair:
                 relay, message, due_at = queue.popleft()
                 # Control overtakes bulk that stands before a slow line, as it does on a link.
                 busy = busy or (due_at <= self.now and number == 1 and self.line_busy(message))
-                if due_at > self.now or (busy and isinstance(message, Carry)):
+                if due_at > self.now or (busy and isinstance(message, CircuitData)):
                     stays.append((relay, message, due_at))
                     continue
                 if self.random.random() < self.drop:
@@ -226,7 +226,7 @@ def test_after_too_much_nonsense_the_circuit_ends() -> None:
 
 def test_bytes_from_a_relay_that_is_not_ours_are_dropped() -> None:
     pair = Pair(1)
-    assert pair.ends[0].handle(RELAYS[2], Carry(CIRCUIT, 0, b"evil"), pair.now) == []
+    assert pair.ends[0].handle(RELAYS[2], CircuitData(CIRCUIT, 0, b"evil"), pair.now) == []
     assert pair.trace["nat.circuit.stale"] == 1
 
 
@@ -257,7 +257,7 @@ def test_more_than_the_window_is_dropped() -> None:
     pair = Pair(1)
     pair.reading[1] = False
     for offset in range(0, 2 << 20, 32768):
-        pair.perform(1, pair.ends[1].handle(RELAYS[0], Carry(CIRCUIT, offset, bytes(32768)), pair.now))
+        pair.perform(1, pair.ends[1].handle(RELAYS[0], CircuitData(CIRCUIT, offset, bytes(32768)), pair.now))
     assert len(pair.got[1]) == 1 << 20
     assert pair.trace["nat.circuit.flooded"]
 
@@ -305,7 +305,7 @@ def test_what_a_relay_drops_is_sent_again(lost: int) -> None:
     pair = Pair(1)
     data = Random(5).randbytes(200_000)
     pair.write(0, data)
-    carries = [entry for entry in pair.queues[1] if isinstance(entry[1], Carry)]
+    carries = [entry for entry in pair.queues[1] if isinstance(entry[1], CircuitData)]
     pair.queues[1].remove(carries[lost])
     pair.run(0.5 if lost > 0 else 3.5)
     assert pair.got[1] == data

@@ -8,10 +8,10 @@ from core.base.trace import Trace
 from core.nat.messages import (
     Accept,
     Accepted,
-    Carry,
-    Offer,
-    Open,
+    CircuitData,
+    OpenCircuit,
     Opening,
+    PunchOffer,
     Reserve,
     Reserved,
     Shut,
@@ -21,7 +21,7 @@ from core.nat.relay import RelayService, RelaySettings
 
 A, B, C = (PeerId(bytes([number]) * 32) for number in (1, 2, 3))
 NOW = 1000.0
-OFFER = Offer(bytes(16), (), (), "kept", "kept", quic=True, half_ms=20, relays=())
+OFFER = PunchOffer(bytes(16), (), (), "kept", "kept", quic=True, half_ms=20, relays=())
 
 
 def circuit_id(number: int) -> bytes:
@@ -35,7 +35,7 @@ def relay(**limits: Any) -> RelayService:
 
 
 def opened(service: RelayService, number: int = 1, *, sender: PeerId = A) -> list[Send[Any]]:
-    ask = Open(circuit_id(number), B, None, carry=True, resume=False, received=0)
+    ask = OpenCircuit(circuit_id(number), B, None, carry=True, resume=False, received=0)
     outputs = service.handle(Received(sender, ask), NOW)
     if any(isinstance(out.message, Opening) for out in outputs):
         outputs = service.handle(Received(B, Accept(circuit_id(number), None, 0)), NOW)
@@ -49,27 +49,27 @@ def refusals(outputs: list[Send[Any]]) -> list[str]:
 def test_it_connects_two_peers_and_carries_bytes_unchanged() -> None:
     service = relay()
     assert opened(service) == [Send(A, Accepted(circuit_id(1), None, 0, carried=True))]
-    carry = Carry(circuit_id(1), 0, b"bytes")
+    carry = CircuitData(circuit_id(1), 0, b"bytes")
     assert service.handle(Received(A, carry), NOW) == [Send(B, carry)]
     assert service.handle(Received(B, carry), NOW) == [Send(A, carry)]
 
 
 def test_without_reservation_nobody_is_reached() -> None:
     service = relay()
-    ask = Open(circuit_id(1), C, None, carry=True, resume=False, received=0)
+    ask = OpenCircuit(circuit_id(1), C, None, carry=True, resume=False, received=0)
     assert refusals(list(service.handle(Received(A, ask), NOW))) == ["no reservation"]
     late = NOW + service.settings.lifetime_s
     service.handle(Tick(), late)
-    ask = Open(circuit_id(1), B, None, carry=True, resume=False, received=0)
+    ask = OpenCircuit(circuit_id(1), B, None, carry=True, resume=False, received=0)
     assert refusals(list(service.handle(Received(A, ask), late))) == ["no reservation"]
 
 
 def test_a_stranger_cannot_speak_in_anothers_circuit() -> None:
     service = relay()
     opened(service)
-    assert service.handle(Received(C, Carry(circuit_id(1), 0, b"evil")), NOW) == []
+    assert service.handle(Received(C, CircuitData(circuit_id(1), 0, b"evil")), NOW) == []
     assert service.handle(Received(C, Shut(circuit_id(1), "", final=True)), NOW) == []
-    ask = Open(circuit_id(1), B, None, carry=True, resume=True, received=0)
+    ask = OpenCircuit(circuit_id(1), B, None, carry=True, resume=True, received=0)
     assert refusals(list(service.handle(Received(C, ask), NOW))) == ["refused"]
     assert service.circuits == 1
 
@@ -86,7 +86,7 @@ def test_limits_per_peer_and_in_all() -> None:
 def test_a_full_relay_still_introduces() -> None:
     service = relay(circuits=1)
     opened(service, 1)
-    ask = Open(circuit_id(2), B, OFFER, carry=True, resume=False, received=0)
+    ask = OpenCircuit(circuit_id(2), B, OFFER, carry=True, resume=False, received=0)
     (opening,) = service.handle(Received(C, ask), NOW)
     assert isinstance(opening.message, Opening)
     assert not opening.message.carried
@@ -102,7 +102,7 @@ def test_the_rate_holds_and_circuits_take_turns() -> None:
     sent: list[Send[Any]] = []
     for number in range(32):
         for sender, circuit in ((A, 1), (C, 2)):
-            carry = Carry(circuit_id(circuit), number * 10_000, bytes(10_000))
+            carry = CircuitData(circuit_id(circuit), number * 10_000, bytes(10_000))
             sent += service.handle(Received(sender, carry), NOW)
     now = NOW
     while service.deadline is not None and now < NOW + 3:
@@ -118,7 +118,7 @@ def test_what_it_holds_is_bounded() -> None:
     service = relay(rate_bytes_per_s=1.0, held_bytes=100_000)
     opened(service)
     for number in range(100):
-        service.handle(Received(A, Carry(circuit_id(1), number * 30_000, bytes(30_000))), NOW)
+        service.handle(Received(A, CircuitData(circuit_id(1), number * 30_000, bytes(30_000))), NOW)
     assert service._held_bytes <= 100_000
 
 
@@ -126,7 +126,7 @@ def test_used_up_bytes_end_the_circuit_so_that_another_relay_takes_over() -> Non
     service = relay(bytes_per_peer_and_hour=50_000)
     opened(service)
     outputs = [
-        out for n in range(6) for out in service.handle(Received(A, Carry(circuit_id(1), n, bytes(10_000))), NOW)
+        out for n in range(6) for out in service.handle(Received(A, CircuitData(circuit_id(1), n, bytes(10_000))), NOW)
     ]
     assert refusals(outputs)[:2] == ["used up", "used up"]
     assert not any(out.message.final for out in outputs if isinstance(out.message, Shut))
@@ -172,7 +172,7 @@ def test_stop_tells_all() -> None:
 def test_idle_circuits_and_unanswered_ones_end() -> None:
     service = relay(lifetime_s=10_000)
     opened(service, 1)
-    ask = Open(circuit_id(2), B, None, carry=True, resume=False, received=0)
+    ask = OpenCircuit(circuit_id(2), B, None, carry=True, resume=False, received=0)
     service.handle(Received(A, ask), NOW)
     assert service.deadline == NOW + 10
     assert len(service.handle(Tick(), NOW + 10)) == 2

@@ -12,15 +12,15 @@ from core.base.machine import Lost, Received, Send, Tick
 from core.base.trace import Trace
 from core.nat.card import Kind, Listed
 from core.nat.events import (
+    AddressSeen,
+    AttemptFailed,
     CardFound,
     DialledOut,
     Examine,
-    Failed,
     LinkUp,
     Located,
     PublishCard,
     ReachChanged,
-    Seen,
     Way,
 )
 from core.nat.messages import (
@@ -29,7 +29,7 @@ from core.nat.messages import (
     Accepted,
     Address,
     Carried,
-    Carry,
+    CircuitData,
     DialBack,
     DialledBack,
     Knock,
@@ -37,20 +37,20 @@ from core.nat.messages import (
     Looked,
     Mirror,
     Mirrored,
-    Offer,
-    Open,
+    OpenCircuit,
     Opening,
+    PunchOffer,
     Relay,
     Reserve,
     Reserved,
     Shut,
     Unreserved,
 )
-from core.nat.reach import Standing
+from core.nat.reach import Reachability
 from core.nat.relay import RelaySettings
 from core.nat.traversal import Traversal
 from core.sim.nat_boxes import Nature
-from core.sim.nat_homes import Home
+from core.sim.nat_homes import SimulatedHome
 from core.sim.nat_world import NatWorld
 
 NATURES: tuple[Nature, ...] = ("public", "kept", "moved", "symmetric")
@@ -58,7 +58,7 @@ NATURES: tuple[Nature, ...] = ("public", "kept", "moved", "symmetric")
 
 def world_of(
     *natures: Nature, public: int = 4, relay: RelaySettings | None = None, field_success: float = 1.0
-) -> tuple[NatWorld, list[Home], list[Home]]:
+) -> tuple[NatWorld, list[SimulatedHome], list[SimulatedHome]]:
     """Some public peers, and the peers in question; all know the public ones and have found out about themselves."""
     world = NatWorld(1, relay=relay, field_success=field_success)
     helpers = [world.add("public") for _ in range(public)]
@@ -75,13 +75,13 @@ def world_of(
 @pytest.mark.parametrize(
     ("nature", "standing", "tcp"),
     [
-        ("public", Standing.REACHABLE, "none"),
-        ("kept", Standing.PUNCHABLE, "kept"),
-        ("moved", Standing.PUNCHABLE, "moved"),
-        ("symmetric", Standing.RELAYED, "symmetric"),
+        ("public", Reachability.REACHABLE, "none"),
+        ("kept", Reachability.PUNCHABLE, "kept"),
+        ("moved", Reachability.PUNCHABLE, "moved"),
+        ("symmetric", Reachability.RELAYED, "symmetric"),
     ],
 )
-def test_a_peer_gets_to_know_itself(nature: Nature, standing: Standing, tcp: str) -> None:
+def test_a_peer_gets_to_know_itself(nature: Nature, standing: Reachability, tcp: str) -> None:
     _, _, (home,) = world_of(nature)
     reach = home.machine.reach
     assert (reach.standing, reach.tcp, reach.udp) == (standing, tcp, tcp)
@@ -122,11 +122,11 @@ def test_two_behind_symmetric_routers_meet_over_ipv6(guard: Nature) -> None:
                 world.introduce(home, other, relay=True)
     world.run(40)
     reach = a.machine.reach
-    assert (reach.standing, reach.udp, reach.relays) == (Standing.RELAYED, "symmetric", 2)
+    assert (reach.standing, reach.udp, reach.relays) == (Reachability.RELAYED, "symmetric", 2)
     assert reach.ipv6 == (guard == "public")
     assert reach.sentence.endswith(" Those who have IPv6 reach it directly.") == (guard == "public")
     assert world.cards[a.peer].reachable_ipv6 == (guard == "public")
-    assert helpers[0].machine.reach.standing is Standing.REACHABLE
+    assert helpers[0].machine.reach.standing is Reachability.REACHABLE
     world.dial(a, b)
     world.run(15)
     assert a.ended[b.peer].way is (Way.IPV6 if guard == "public" else Way.TCP_PUNCH)
@@ -212,11 +212,11 @@ def test_a_circuit_whose_other_end_is_gone_asks_now_and_then_not_all_the_time() 
     world, _, (a, b) = world_of("symmetric", "symmetric", public=1)
     world.dial(a, b)
     world.run(10)
-    asked: list[Open] = []
+    asked: list[OpenCircuit] = []
     perform = world._perform
 
-    def watching(home: Home, outputs: Any) -> None:
-        asked.extend(out.message for out in outputs if isinstance(out, Send) and isinstance(out.message, Open))
+    def watching(home: SimulatedHome, outputs: Any) -> None:
+        asked.extend(out.message for out in outputs if isinstance(out, Send) and isinstance(out.message, OpenCircuit))
         perform(home, outputs)
 
     world._perform = watching  # type: ignore[method-assign]
@@ -268,7 +268,7 @@ def test_a_new_network_is_found_out_about() -> None:
             world.tell(a, Lost(home.peer, "network changed"))
             world.tell(home, Lost(a.peer, "network changed"))
     world.run(90)
-    assert a.machine.reach.standing is Standing.PUNCHABLE
+    assert a.machine.reach.standing is Reachability.PUNCHABLE
     assert a.machine.reach.relays == 2
 
 
@@ -277,7 +277,7 @@ def test_what_is_known_of_ourselves_does_not_flap() -> None:
     changes: list[ReachChanged] = []
     perform = world._perform
 
-    def watching(home: Home, outputs: Any) -> None:
+    def watching(home: SimulatedHome, outputs: Any) -> None:
         changes.extend(out for out in outputs if isinstance(out, ReachChanged) and home.peer in {a.peer, b.peer})
         perform(home, outputs)
 
@@ -291,11 +291,11 @@ def test_what_is_known_of_ourselves_does_not_flap() -> None:
 
 def test_a_router_is_not_another_one_because_helpers_go() -> None:
     world, (one, _), (home,) = world_of("kept", public=2)
-    assert home.machine.reach.standing is Standing.PUNCHABLE
+    assert home.machine.reach.standing is Reachability.PUNCHABLE
     world.kill(one)
     world.run(300)
     assert home.machine.reach.udp == "unknown"
-    assert home.machine.reach.standing is Standing.PUNCHABLE
+    assert home.machine.reach.standing is Reachability.PUNCHABLE
 
 
 def test_nobody_there_is_offline() -> None:
@@ -303,13 +303,13 @@ def test_nobody_there_is_offline() -> None:
     home = world.add("kept")
     world.start(home)
     world.run(20)
-    assert home.machine.reach.standing is Standing.OFFLINE
+    assert home.machine.reach.standing is Reachability.OFFLINE
     assert home.machine.reach.advice
 
 
 def test_a_public_peer_that_too_few_can_call_back_is_not_woken_all_the_time() -> None:
     world, _, (home,) = world_of("public", public=1)
-    assert home.machine.reach.standing is Standing.UNKNOWN
+    assert home.machine.reach.standing is Reachability.UNKNOWN
     assert home.machine.deadline is not None
     assert home.machine.deadline > world.now
 
@@ -318,7 +318,7 @@ def test_one_helper_is_enough_to_be_found_behind_a_router_of_which_no_more_is_kn
     world, (helper,), (a, b) = world_of("kept", "symmetric", public=1)
     for home in (a, b):
         assert home.machine.reach.udp == "unknown"
-        assert home.machine.reach.standing is Standing.RELAYED
+        assert home.machine.reach.standing is Reachability.RELAYED
         assert [relay.peer for relay in home.machine.reservations.held] == [helper.peer]
     world.dial(a, b)
     world.run(10)
@@ -336,7 +336,7 @@ def test_a_public_peer_with_one_helper_in_the_whole_swarm_is_known_to_be_reachab
     address = Address(helper.box.host, 31337)
     world._perform(home, home.machine.volunteer(helper.peer, address, world.now, relay=True, trusted=trusted))
     world.run(within_s)
-    assert home.machine.reach.standing is Standing.REACHABLE
+    assert home.machine.reach.standing is Reachability.REACHABLE
     assert world.cards[home.peer].relay
 
 
@@ -352,7 +352,7 @@ def test_a_router_that_lets_in_whom_we_have_called_does_not_make_us_reachable() 
     home.machine.strangers.ipv4.alone = True
     world.tell(home, Tick())
     assert home.machine.strangers.ipv4.alone
-    assert home.machine.reach.standing is Standing.RELAYED
+    assert home.machine.reach.standing is Reachability.RELAYED
 
 
 def test_another_address_beside_changes_the_card_and_nothing_else() -> None:
@@ -401,7 +401,7 @@ def test_a_stranger_cannot_take_a_circuit_over() -> None:
 def test_a_relay_cannot_make_us_punch_without_end() -> None:
     world, _, (a,) = world_of("kept")
     relay = PeerId(a.machine.reservations.held[0].peer)
-    offer = Offer(bytes(16), (Address("66.6.6.6", 80),), (), "kept", "kept", quic=True, half_ms=0, relays=())
+    offer = PunchOffer(bytes(16), (Address("66.6.6.6", 80),), (), "kept", "kept", quic=True, half_ms=0, relays=())
     for number in range(500):
         opening = Opening(
             number.to_bytes(16, "big"), number.to_bytes(32, "big"), offer, resume=False, received=0, carried=True
@@ -418,7 +418,7 @@ RELAYS = st.lists(st.builds(Relay, st.sampled_from(PEERS), ADDRESS), max_size=2)
 MAPPINGS = st.sampled_from(["none", "kept", "moved", "symmetric", "unknown"])
 ADDRESSES = st.lists(ADDRESS, max_size=4).map(tuple)
 OFFERS: Any = st.builds(
-    Offer, NONCE, ADDRESSES, ADDRESSES, MAPPINGS, MAPPINGS, st.booleans(), st.integers(0, 60000), RELAYS
+    PunchOffer, NONCE, ADDRESSES, ADDRESSES, MAPPINGS, MAPPINGS, st.booleans(), st.integers(0, 60000), RELAYS
 )
 NUMBER = st.sampled_from([0, 1, 100, 2**40])
 FLAG = st.booleans()
@@ -429,17 +429,17 @@ MESSAGES: Any = st.one_of(
     st.builds(DialBack, NONCE, st.integers(0, 65535), st.integers(0, 65535)), st.builds(Knock, NONCE),
     st.builds(DialledBack, NONCE, FLAG, FLAG), st.just(Look()), st.builds(Looked, ADDRESS), st.just(Reserve()),
     st.builds(Reserved, st.integers(10, 86400), st.none() | ADDRESS, st.integers(0, 100)), st.builds(Unreserved, TEXT),
-    st.builds(Open, NONCE, PEER, st.none() | OFFERS, FLAG, FLAG, NUMBER),
+    st.builds(OpenCircuit, NONCE, PEER, st.none() | OFFERS, FLAG, FLAG, NUMBER),
     st.builds(Opening, NONCE, PEER, st.none() | OFFERS, FLAG, NUMBER, FLAG),
     st.builds(Accept, NONCE, st.none() | OFFERS, NUMBER), st.builds(Accepted, NONCE, st.none() | OFFERS, NUMBER, FLAG),
-    st.builds(Carry, NONCE, NUMBER, st.just(b"x" * 1000)),
+    st.builds(CircuitData, NONCE, NUMBER, st.just(b"x" * 1000)),
     st.builds(Carried, NONCE, NUMBER, st.integers(0, 2**22), FLAG, FLAG), st.builds(Shut, NONCE, TEXT, FLAG),
 )  # fmt: skip
 EVENTS: Any = st.one_of(
     st.builds(Received, PEER, MESSAGES), st.builds(Received, PEER, MESSAGES), st.builds(Received, PEER, MESSAGES),
-    st.just(Tick()), st.builds(Lost, PEER, TEXT), st.builds(Seen, PEER, ADDRESS),
+    st.just(Tick()), st.builds(Lost, PEER, TEXT), st.builds(AddressSeen, PEER, ADDRESS),
     st.builds(LinkUp, PEER, st.sampled_from(Way), st.none() | ADDRESS, FLAG, st.integers(0, 5)),
-    st.builds(Failed, st.integers(0, 5), TEXT), st.builds(CardFound, PEER, st.none()),
+    st.builds(AttemptFailed, st.integers(0, 5), TEXT), st.builds(CardFound, PEER, st.none()),
     st.builds(DialledOut, NONCE, FLAG), st.sampled_from(PEERS),
 )  # fmt: skip
 
@@ -447,7 +447,7 @@ EVENTS: Any = st.one_of(
 def test_one_peer_has_one_punch_of_ours_at_a_time() -> None:
     world, _, (a,) = world_of("kept")
     relay = PeerId(a.machine.reservations.held[0].peer)
-    offer = Offer(bytes(16), (Address("66.6.6.6", 80),), (), "kept", "kept", quic=True, half_ms=0, relays=())
+    offer = PunchOffer(bytes(16), (Address("66.6.6.6", 80),), (), "kept", "kept", quic=True, half_ms=0, relays=())
     for number in range(20):
         opening = Opening(number.to_bytes(16, "big"), PEERS[1], offer, resume=False, received=0, carried=number == 0)
         world.tell(a, Received(relay, opening))
@@ -514,7 +514,7 @@ def test_whoever_names_us_as_its_own_relay_does_not_make_us_ask_ourselves() -> N
     world, _, (a,) = world_of("kept")
     relays = [PeerId(held.peer) for held in a.machine.reservations.held]
     named = (Relay(a.peer, Address("30.1.0.1", 1)),)
-    offer = Offer(bytes(16), (), (), "kept", "kept", quic=True, half_ms=0, relays=named)
+    offer = PunchOffer(bytes(16), (), (), "kept", "kept", quic=True, half_ms=0, relays=named)
     opening = Opening(bytes(16), PEERS[1], offer, resume=False, received=0, carried=True)
     sent = list(a.machine.handle(Received(relays[0], opening), world.now))
     for relay in relays:

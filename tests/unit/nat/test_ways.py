@@ -7,15 +7,17 @@ from msgspec.structs import replace
 
 from core.nat.card import Card, Kind, Listed
 from core.nat.events import Way
-from core.nat.messages import Address, Mapping, Offer
+from core.nat.messages import Address, Mapping, PunchOffer
 from core.nat.ways import punch_plan, relay_after_s, tries
 
 MINE, THEIRS = Address("20.0.0.1", 1), Address("20.0.0.2", 2)
 
 
-def offer(mapping: Mapping, address: Address, *, quic: bool = True, lan: str = "") -> Offer:
+def offer(mapping: Mapping, address: Address, *, quic: bool = True, lan: str = "") -> PunchOffer:
     inside = (Address(lan, 9),) if lan else ()
-    return Offer(bytes(16), (address, *inside), (address, *inside), mapping, mapping, quic=quic, half_ms=0, relays=())
+    return PunchOffer(
+        bytes(16), (address, *inside), (address, *inside), mapping, mapping, quic=quic, half_ms=0, relays=()
+    )
 
 
 @pytest.mark.parametrize("theirs", ["kept", "moved", "symmetric", "unknown", "none"])
@@ -140,7 +142,7 @@ def test_an_offer_cannot_send_us_to_our_own_computer_or_our_neighbours() -> None
     bad = ["127.0.0.1", "224.0.0.1", "255.255.255.255", "0.0.0.0", "example.org", "169.254.1.1", "192.168.1.1"]
     addresses = tuple(Address(host, 80) for host in bad[:4])
     for some in (addresses, tuple(Address(host, 80) for host in bad[3:])):
-        theirs = Offer(bytes(16), (*some, THEIRS), some, "kept", "kept", quic=True, half_ms=0, relays=())
+        theirs = PunchOffer(bytes(16), (*some, THEIRS), some, "kept", "kept", quic=True, half_ms=0, relays=())
         plan = punch_plan(mine, theirs, random=Random(1))
         assert plan.tcp == (THEIRS,)
         assert plan.udp == ()

@@ -1,7 +1,7 @@
 from random import Random
 
 import core.net.book as module
-from core.net.book import AddressBook, Backoff
+from core.net.book import AddressBook, CallBackoff
 from tests.unit.net.people import id_of
 
 ANNA, BEN = id_of("anna"), id_of("ben")
@@ -45,7 +45,7 @@ def test_it_forgets_whom_it_heard_of_longest_ago(monkeypatch):
 
 
 def test_rests_double_up_to_a_limit_with_jitter():
-    backoff, now, rests = Backoff(first_s=1.0, longest_s=8.0), 0.0, []
+    backoff, now, rests = CallBackoff(first_s=1.0, longest_s=8.0), 0.0, []
     assert backoff.wait_s(now) == 0.0
     random = Random(7)
     for _ in range(40):
@@ -60,7 +60,7 @@ def test_rests_double_up_to_a_limit_with_jitter():
 
 
 def test_success_ends_the_rests():
-    backoff = Backoff(first_s=1.0, longest_s=8.0)
+    backoff = CallBackoff(first_s=1.0, longest_s=8.0)
     backoff.failed(0.0, Random(1))
     backoff.failed(0.0, Random(1))
     backoff.succeeded()

@@ -12,8 +12,8 @@ from core.net.envelope import (
     ENVELOPE,
     NEED_PASS,
     Letter,
+    PassWanted,
     Unknown,
-    Wanted,
     _Fields,
 )
 from core.net.passes import pass_request
@@ -144,7 +144,7 @@ def test_whoever_lost_our_pass_asks_for_it_and_gets_everything():
     unknown = envelopes("ben").open(one(anna.seal(BEN, b"what I say", now=NOW)), now=NOW)
     assert isinstance(unknown, Unknown)
     wanted = anna.open(unknown.answer, now=NOW + 1)
-    assert isinstance(wanted, Wanted)
+    assert isinstance(wanted, PassWanted)
     assert wanted.peer == BEN
     ben = envelopes("ben")
     assert [letter(datagram, ben, NOW + 1).body for datagram in wanted.datagrams] == [b"", b"what I say"]

@@ -13,12 +13,23 @@ import pytest
 from core.base.ids import PeerId, hashed_key
 from core.base.machine import Lost, Received, Send, Tick
 from core.base.trace import Trace
-from core.dht.events import Found, Learned, Stored
+from core.dht.events import Found, Learned, RecordStored
 from core.dht.messages import Contact, Observed, Ping, Record
 from core.nat.card import NOBODY, Card, Kind, Listed, card_key, decode, encode
-from core.nat.events import CardFound, DialEnded, Examine, FindCard, Know, Located, PublishCard, ReachChanged, Seen, Way
+from core.nat.events import (
+    AddressSeen,
+    CardFound,
+    DialEnded,
+    Examine,
+    FindCard,
+    Know,
+    Located,
+    PublishCard,
+    ReachChanged,
+    Way,
+)
 from core.nat.messages import Address, Knock, Mirror
-from core.nat.reach import Reach, Standing
+from core.nat.reach import OwnReach, Reachability
 from core.nat.relay import RelaySettings
 from core.nat.traversal import Traversal
 from core.net import interfaces as interfaces_module
@@ -158,7 +169,7 @@ async def test_each_event_goes_to_whom_it_concerns():
     assert stage.traversal.heard == [
         Received(ANNA, Knock(bytes(16))),
         Lost(ANNA, "gone"),
-        Seen(ANNA, Address("11.1.1.1", 7)),
+        AddressSeen(ANNA, Address("11.1.1.1", 7)),
     ]
 
 
@@ -298,11 +309,11 @@ async def test_our_card_is_stored_until_somebody_else_holds_it():
     stage.outward.act(PublishCard(NOBODY), stage.now)
     ((key, value, subkey),) = stage.directory.stored
     assert (key, decode(value), subkey) == (card_key(ME), NOBODY, ME)
-    stage.outward.act(Stored(card_key(ME), ME, 1), stage.now)
+    stage.outward.act(RecordStored(card_key(ME), ME, 1), stage.now)
     stage.now += SCOUT_FIRST_S
     stage.outward.handle(Tick(), stage.now)
     assert len(stage.directory.stored) == 2
-    stage.outward.act(Stored(card_key(ME), ME, 2), stage.now)
+    stage.outward.act(RecordStored(card_key(ME), ME, 2), stage.now)
     stage.now += 60
     stage.outward.handle(Tick(), stage.now)
     assert len(stage.directory.stored) == 2
@@ -341,7 +352,7 @@ async def test_the_questions_that_are_open_are_bounded(monkeypatch):
 @in_loop
 async def test_what_traversal_asks_of_the_host_is_done_and_the_rest_goes_on():
     stage = Stage()
-    learned, changed = Learned(Contact(BEN, "11.0.0.1", 1)), ReachChanged(Reach(Standing.REACHABLE))
+    learned, changed = Learned(Contact(BEN, "11.0.0.1", 1)), ReachChanged(OwnReach(Reachability.REACHABLE))
     for event in (Know(ANNA, PLACE), learned, changed):
         stage.outward.act(event, stage.now)
     assert stage.host.known == {ANNA: PLACE}

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.net.pace import BURST_S, DEBT_S, Bucket, Flow, Lane, Limits, MonthUse, Pace
+from core.net.pace import BURST_S, DEBT_S, Bucket, Flow, Limits, MonthUse, Pace, SharedBucket
 
 RATE = 250_000.0
 """2 Mbit/s."""
@@ -37,7 +37,7 @@ class Time:
 class Greedy:
     """A link that always has bulk to send."""
 
-    def __init__(self, lane: Lane, time: Time, passed: list[tuple[float, "Greedy", int]]) -> None:
+    def __init__(self, lane: SharedBucket, time: Time, passed: list[tuple[float, "Greedy", int]]) -> None:
         self.time, self.passed, self.lane = time, passed, lane
         self.flow: Flow = lane.flow(self.send)
 

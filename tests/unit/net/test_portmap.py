@@ -9,7 +9,7 @@ from typing import Any, Self
 import pytest
 
 from core.net import igd, natpmp, portmap
-from core.net.natpmp import Exchange, NoMapping, OtherVersion, Wish
+from core.net.natpmp import GatewayQueries, NoMapping, OtherVersion, Wish
 from core.net.portmap import Mapped, PortMap, known_searches
 from tests.unit.net.gateway import OUTSIDE, Gateway, Router
 
@@ -97,7 +97,7 @@ async def test_another_number_is_found_when_ours_is_taken(taken):
 async def test_a_lost_question_is_asked_again_and_a_refusal_ends_it():
     gateway = Gateway()
     async with gateway.open() as port:
-        exchange = await Exchange.open("127.0.0.1", port)
+        exchange = await GatewayQueries.open("127.0.0.1", port)
         gateway.deaf = 1
         request = natpmp.pcp_request(WISH, exchange.own_host)
         assert (await exchange.ask(request, lambda data: natpmp.pcp_answer(data, WISH))).external_port == PORT

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PACKAGING = ROOT / "packaging"
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from core.schedule.senses import linux, macos, windows
 from core.schedule.senses.changes import SLEPT_S, Change, Changes, Sight, addresses, sight
-from core.schedule.senses.network import Ask, Network, ask_program, sense_network
+from core.schedule.senses.network import Ask, NetworkSense, ask_program, sense_network
 
 ROUTES = (
     "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\n"
@@ -41,7 +41,7 @@ def test_linux(tmp_path, answer, metered, medium):
     routes = tmp_path / "route"
     routes.write_text(ROUTES)
     told = asyncio.run(linux.network(asking({linux.QUESTION: answer}), routes=routes))
-    assert told == Network(metered=metered, medium=medium, gateway="192.168.0.1")
+    assert told == NetworkSense(metered=metered, medium=medium, gateway="192.168.0.1")
 
 
 def test_linux_without_a_router(tmp_path):
@@ -53,10 +53,13 @@ def test_linux_without_a_router(tmp_path):
 @pytest.mark.parametrize(
     ("answer", "told"),
     [
-        ("cost=Fixed\r\nkind=71\r\ngateway=10.0.0.1\r\n", Network(metered=True, medium="wifi", gateway="10.0.0.1")),
-        ("cost=Unrestricted\r\nkind=6\r\n", Network(metered=False, medium="cable")),
-        ("cost=Unknown\r\nkind=244\r\ngateway=0.0.0.0", Network(medium="mobile")),
-        ("gateway=nonsense", Network()),
+        (
+            "cost=Fixed\r\nkind=71\r\ngateway=10.0.0.1\r\n",
+            NetworkSense(metered=True, medium="wifi", gateway="10.0.0.1"),
+        ),
+        ("cost=Unrestricted\r\nkind=6\r\n", NetworkSense(metered=False, medium="cable")),
+        ("cost=Unknown\r\nkind=244\r\ngateway=0.0.0.0", NetworkSense(medium="mobile")),
+        ("gateway=nonsense", NetworkSense()),
     ],
 )
 def test_windows(answer, told):
@@ -75,12 +78,12 @@ def test_windows(answer, told):
 def test_macos(flags, metered):
     answers = {macos.ROUTE: MAC_ROUTE, macos.PORTS: MAC_PORTS, macos.flags_question("en0"): flags}
     told = asyncio.run(sense_network(asking(answers), platform="darwin"))
-    assert told == Network(metered=metered, medium="wifi", gateway="192.168.0.1")
-    assert asyncio.run(sense_network(asking({}), platform="darwin")) == Network()
+    assert told == NetworkSense(metered=metered, medium="wifi", gateway="192.168.0.1")
+    assert asyncio.run(sense_network(asking({}), platform="darwin")) == NetworkSense()
 
 
 def test_other_systems_tell_nothing():
-    assert asyncio.run(sense_network(asking({}), platform="plan9")) == Network()
+    assert asyncio.run(sense_network(asking({}), platform="plan9")) == NetworkSense()
 
 
 def test_a_program_that_is_not_there_or_fails_says_nothing():

@@ -9,11 +9,11 @@ from core.averaging.bandwidth.demand import demand_of
 from core.averaging.bandwidth.records import LineFacts, mark_of, to_level
 from core.averaging.plan import Rates
 from core.base.ids import PeerId
-from core.sim.rounds.fleet_plan import Task
+from core.sim.rounds.fleet_plan import RoundTask
 from core.sim.rounds.learning import Learning, Lesson, Tongue, honest
 
 MBIT = 1e6 / 8
-TASK = Task(numel=400_000, chunk_numel=2048)
+TASK = RoundTask(numel=400_000, chunk_numel=2048)
 
 
 def line(up: float, down: float | None = None, **flags: bool) -> Line:
@@ -132,7 +132,7 @@ def test_a_leader_that_was_not_there_goes_by_what_most_have_seen() -> None:
 @pytest.mark.parametrize(("up", "down"), [(0.8, 8), (0.8, 0.8)])
 def test_a_line_that_falls_to_a_tenth_makes_one_round_fail_and_not_all(up: float, down: float) -> None:
     """What it asks of the others' patience is 16 s; at its old rate it would always be taken for one of 2 s."""
-    task = Task(numel=400_000, chunk_numel=2048, stall_timeout_s=3.0, round_timeout_s=20.0)
+    task = RoundTask(numel=400_000, chunk_numel=2048, stall_timeout_s=3.0, round_timeout_s=20.0)
     learning = Learning([line(16), *[line(8)] * 4], task, seed=4)
     assert not any(lesson.failed for lesson in learning.rounds(6))
     before = [learning.books[peer].own for peer in learning.peers]

@@ -1,9 +1,9 @@
-from core.sim.links import Links, LinkSettings, chance
+from core.sim.links import LinkSettings, SimulatedLinks, chance
 from tests.unit.sim.toys import peer
 
 
-def links(**numbers: float) -> Links:
-    return Links(LinkSettings(**numbers), seed=5, random=chance(5, "test"))  # type: ignore[arg-type]
+def links(**numbers: float) -> SimulatedLinks:
+    return SimulatedLinks(LinkSettings(**numbers), seed=5, random=chance(5, "test"))  # type: ignore[arg-type]
 
 
 def test_delays_are_those_of_the_paper_and_symmetric() -> None:
@@ -29,7 +29,7 @@ def test_places_depend_on_the_seed_and_the_peer_alone() -> None:
     other.place(peer(9))
     assert one.place(peer(3)) == other.place(peer(3))
     assert one.place(peer(3)) is one.place(peer(3))
-    assert Links(LinkSettings(), seed=6, random=chance(6, "test")).place(peer(3)) != one.place(peer(3))
+    assert SimulatedLinks(LinkSettings(), seed=6, random=chance(6, "test")).place(peer(3)) != one.place(peer(3))
 
 
 def test_loss_comes_as_often_as_asked_for() -> None:

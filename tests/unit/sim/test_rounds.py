@@ -5,9 +5,9 @@ import pytest
 
 from core.averaging.balance.fleet import Line
 from core.sim.agenda import Agenda
-from core.sim.rounds.fleet_plan import Task, fleet_plan, shares, vectors
-from core.sim.rounds.network import Network, NetworkSettings
-from core.sim.rounds.run import Death, Round, Way, simulate_round
+from core.sim.rounds.fleet_plan import RoundTask, fleet_plan, shares, vectors
+from core.sim.rounds.network import NetworkSettings, SimulatedLines
+from core.sim.rounds.run import Death, DeathWay, Round, simulate_round
 
 MB = 1e6
 NO_OVERHEAD = NetworkSettings(overhead_bytes=0, delay_s=1e-6)
@@ -23,7 +23,7 @@ class Flows:
     def __init__(self, lines: list[Line], settings: NetworkSettings = NO_OVERHEAD) -> None:
         self.agenda = Agenda(0.0)
         self.arrived: dict[object, float] = {}
-        self.network = Network(self.agenda, lines, deliver=self._deliver, settings=settings)
+        self.network = SimulatedLines(self.agenda, lines, deliver=self._deliver, settings=settings)
 
     def _deliver(self, sender: int, receiver: int, message: object) -> None:
         self.arrived[message] = self.agenda.now
@@ -97,7 +97,7 @@ def test_who_stops_sends_and_takes_nothing_more() -> None:
 
 @pytest.mark.parametrize("members", [2, 4, 9])
 def test_equal_peers_take_what_the_formula_says(members: int) -> None:
-    task = Task(numel=members * 64 * 1024, chunk_numel=1024, scale=16)
+    task = RoundTask(numel=members * 64 * 1024, chunk_numel=1024, scale=16)
     report = simulate_round([line(MB)] * members, task, seed=1, settings=NO_OVERHEAD)
     expected = 2 * (members - 1) / members * 4 * task.numel / MB
     assert report.finished == members
@@ -109,7 +109,7 @@ def test_equal_peers_take_what_the_formula_says(members: int) -> None:
 
 def test_a_round_is_exact_and_repeatable() -> None:
     lines = [line(MB), line(2 * MB, 5 * MB), line(0.5 * MB, gives=False), line(MB, reduces=False)]
-    task = Task(numel=100_000, chunk_numel=1000, scale=10)
+    task = RoundTask(numel=100_000, chunk_numel=1000, scale=10)
     first, again = (simulate_round(lines, task, seed=3, weights=[3, 4, 1, 0]) for _ in range(2))
     assert first == again
     assert first.same
@@ -122,16 +122,16 @@ def test_a_round_is_exact_and_repeatable() -> None:
 def test_fewer_real_numbers_do_not_change_the_time() -> None:
     lines = [line(MB), line(3 * MB, 2 * MB), line(0.7 * MB)]
     whole, scaled = (
-        simulate_round(lines, Task(numel=99_000, chunk_numel=1024, codec="fp16", scale=scale), seed=5)
+        simulate_round(lines, RoundTask(numel=99_000, chunk_numel=1024, codec="fp16", scale=scale), seed=5)
         for scale in (1, 64)
     )
     assert whole.seconds == pytest.approx(scaled.seconds)
     assert whole.sent_bytes == pytest.approx(scaled.sent_bytes)
 
 
-@pytest.mark.parametrize("way", list(Way))
-def test_the_survivors_of_a_death_agree_on_an_exact_mean(way: Way) -> None:
-    task = Task(numel=60_000, chunk_numel=1000, stall_timeout_s=2.0, round_timeout_s=60.0)
+@pytest.mark.parametrize("way", list(DeathWay))
+def test_the_survivors_of_a_death_agree_on_an_exact_mean(way: DeathWay) -> None:
+    task = RoundTask(numel=60_000, chunk_numel=1000, stall_timeout_s=2.0, round_timeout_s=60.0)
     death = Death(member=2, at_s=0.2, way=way, noticed_s=5.0)
     report = simulate_round([line(MB)] * 5, task, seed=6, deaths=[death])
     assert report.dead == (2,)
@@ -147,7 +147,7 @@ def test_the_survivors_of_a_death_agree_on_an_exact_mean(way: Way) -> None:
 
 
 def test_the_exact_mean_is_that_of_the_contributors() -> None:
-    task = Task(numel=4_000, chunk_numel=500)
+    task = RoundTask(numel=4_000, chunk_numel=500)
     lines = [line(MB)] * 3
     plan = fleet_plan(lines, task, seed=9, chunks=shares(lines, task, None), samples=[1, 2, 0])
     drawn = vectors(plan, 9)

@@ -5,7 +5,7 @@ from statistics import median
 
 from core.averaging.balance.fleet import Line
 from core.sim.agenda import Agenda
-from core.sim.rounds.network import Network, NetworkSettings
+from core.sim.rounds.network import NetworkSettings, SimulatedLines
 
 Flow = tuple[int, int, float]
 """Sender, receiver, bytes."""
@@ -48,7 +48,7 @@ def fluid(flows: list[Flow], up: list[float], down: list[float]) -> list[float]:
 def in_the_network(flows: list[Flow], up: list[float], down: list[float]) -> list[float]:
     agenda = Agenda(0.0)
     ends: dict[int, float] = {}
-    network = Network(
+    network = SimulatedLines(
         agenda,
         [Line(up_bytes_per_s=u, down_bytes_per_s=d) for u, d in zip(up, down, strict=True)],
         deliver=lambda sender, receiver, message: ends.__setitem__(message, agenda.now),

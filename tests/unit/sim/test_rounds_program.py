@@ -13,9 +13,9 @@ from core.averaging.balance.solver import balance
 from core.base.problems import BadInput
 from core.cli.program import run as potluck
 from core.sim import rounds_program
-from core.sim.record import Record
+from core.sim.record import VerdictRecord
 from core.sim.rounds.deaths import death_round, drawn_gifts, drawn_round
-from core.sim.rounds.fleet_plan import Task
+from core.sim.rounds.fleet_plan import RoundTask
 from core.sim.rounds.fleets import drawn_fleet, fleet_round
 from core.sim.rounds.summaries import death_report, death_summary, fleet_summary, spread
 
@@ -44,7 +44,7 @@ def test_fleets_are_repeatable_and_can_average() -> None:
 
 
 def test_a_fleets_round_is_held_against_the_optimum() -> None:
-    verdict = fleet_round(5, Task(numel=40_000, chunk_numel=512))
+    verdict = fleet_round(5, RoundTask(numel=40_000, chunk_numel=512))
     best = balance(drawn_fleet(5), Work(numel=40_000, part_bytes=4.0, mean_bytes=4.0))
     assert verdict.bound_s == round(best.seconds, 3)
     assert verdict.ratio == pytest.approx(verdict.round_s / best.seconds, rel=0.01)
@@ -141,12 +141,12 @@ def test_a_record_goes_on_where_it_was_interrupted(capsys: pytest.CaptureFixture
 
 def test_a_record_of_something_else_is_refused(tmp_path: Path) -> None:
     record = tmp_path / "record.jsonl"
-    Record(record, {"kind": "fleets"}).close()
+    VerdictRecord(record, {"kind": "fleets"}).close()
     with pytest.raises(BadInput, match="other rounds"):
-        Record(record, {"kind": "deaths"})
+        VerdictRecord(record, {"kind": "deaths"})
     record.write_text("no record\n")
     with pytest.raises(BadInput, match="no record"):
-        Record(record, {"kind": "deaths"})
+        VerdictRecord(record, {"kind": "deaths"})
 
 
 def test_a_failing_round_is_named_with_the_way_to_repeat_it(

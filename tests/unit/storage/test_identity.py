@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from core import keys as keys_module
 from core.base.problems import Damaged, UserProblem
+from core.storage import identity as keys_module
 from core.storage.identity import SERVICE, load_identity, system_keyring
 
 

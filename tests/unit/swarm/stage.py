@@ -16,7 +16,7 @@ from core.sim.signing import SimSigner, SimVerifier
 from core.swarm import orders
 from core.swarm.beacon import REPORT_LIFETIME_S
 from core.swarm.participant import INFORMED_AFTER_S, Participant, ParticipantSettings
-from core.swarm.progress import Report, encode_report, progress_key
+from core.swarm.progress import ProgressReport, encode_report, progress_key
 from core.swarm.states import State, StateName, first_state
 from tests.unit.swarm.test_catch_up import MemorySink
 
@@ -33,7 +33,7 @@ def peer(number: int) -> PeerId:
     return signer(number).peer_id
 
 
-def report_of(state: StateName = FIRST, /, *, time: float, **changes: Any) -> Report:
+def report_of(state: StateName = FIRST, /, *, time: float, **changes: Any) -> ProgressReport:
     fields: dict[str, Any] = {
         "role": "volunteer",
         "name": "n",
@@ -48,7 +48,7 @@ def report_of(state: StateName = FIRST, /, *, time: float, **changes: Any) -> Re
         "samples_per_s": 1.0,
         "time": time,
     }
-    return Report(**(fields | changes))
+    return ProgressReport(**(fields | changes))
 
 
 class Stage:
@@ -105,7 +105,7 @@ class Stage:
         self.now = until
         return self.said[before:]
 
-    def read(self, **reports: Report) -> list[Any]:
+    def read(self, **reports: ProgressReport) -> list[Any]:
         """A read of the DHT brings these reports, by the number of their peers: p1=..., p2=..."""
         records = []
         for name, report in reports.items():

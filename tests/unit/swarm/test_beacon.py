@@ -13,7 +13,7 @@ from core.dht.records import sign_record
 from core.dht.settings import DhtSettings
 from core.swarm.beacon import BELIEVED_S, READ_INTERVAL_MIN_S, REPORT_LIFETIME_S, Beacon
 from core.swarm.membership import Membership
-from core.swarm.progress import SCHEMAS, Report, encode_report, is_report, progress_key
+from core.swarm.progress import SCHEMAS, ProgressReport, encode_report, is_report, progress_key
 
 NOW = 1_700_000_000.0
 RUN = b"r" * 32
@@ -23,7 +23,7 @@ ME = KeyPair(b"m" * 32)
 
 
 def report(time):
-    return Report(
+    return ProgressReport(
         role="volunteer", name="Bea", activity="training", host="127.0.0.1", port=1, epoch=0, lineage=b"l" * 32,
         digest=b"", in_step=True, samples=3, samples_per_s=1.0, time=time,
     )  # fmt: skip

@@ -1,6 +1,6 @@
 from core.base.ids import PeerId
-from core.swarm.membership import GOES_ON_S, LAST_WORDS_S, PEERS_MAX, SILENT_S, Membership, Offer
-from core.swarm.progress import Report
+from core.swarm.membership import GOES_ON_S, LAST_WORDS_S, PEERS_MAX, SILENT_S, Membership, NewerState
+from core.swarm.progress import ProgressReport
 from core.swarm.states import StateName
 
 NEW, OLD = b"\x01" * 32, b"\x00" * 32
@@ -10,7 +10,7 @@ def peer(number: int) -> PeerId:
     return PeerId(number.to_bytes(32, "big"))
 
 
-def report(**changes: object) -> Report:
+def report(**changes: object) -> ProgressReport:
     fields: dict[str, object] = {
         "role": "volunteer",
         "name": "n",
@@ -25,7 +25,7 @@ def report(**changes: object) -> Report:
         "samples_per_s": 2.0,
         "time": 100.0,
     }
-    return Report(**(fields | changes))  # type: ignore[arg-type]
+    return ProgressReport(**(fields | changes))  # type: ignore[arg-type]
 
 
 def test_samples_of_the_same_state_add_up_and_others_do_not_count() -> None:
@@ -99,8 +99,8 @@ def test_donors_with_the_most_common_digest_come_first() -> None:
     for number, digest in ((1, b"x"), (2, b"y"), (3, b"y")):
         members.heard(peer(number), report(digest=digest * 32), expires=200, now=100)
     assert members.offers(StateName(2, NEW)) == [
-        Offer(StateName(3, NEW), b"y" * 32, (peer(2), peer(3))),
-        Offer(StateName(3, NEW), b"x" * 32, (peer(1),)),
+        NewerState(StateName(3, NEW), b"y" * 32, (peer(2), peer(3))),
+        NewerState(StateName(3, NEW), b"x" * 32, (peer(1),)),
     ]
 
 

@@ -5,7 +5,7 @@ import pytest
 from core.averaging.matchmaking.make_plan import attempt_key, make_plan
 from core.averaging.messages import Call, Declined, Ready, Refused
 from core.averaging.penalties.ledger import REST_ROUNDS
-from core.averaging.penalties.observed import Seen
+from core.averaging.penalties.observed import Observations
 from core.averaging.plan import Member
 from core.base.ids import hashed_key
 from core.swarm.membership import SILENT_S, Membership
@@ -169,7 +169,7 @@ def test_a_helper_that_leaves_its_share_to_others_is_not_called_for_a_while():
         called = stage.actor.rounds._matchmaker.helpers
         return [peer(3) in called, peer(4) in called]
 
-    def ended(*, seen: Seen) -> None:
+    def ended(*, seen: Observations) -> None:
         """A round in which the shares of both helpers were made anew, as the others say."""
         plan = make_plan(
             [Member(peer(n), 0 if n > 1 else 4, 0.0, receives=n < 2) for n in (0, 1, 3, 4)],
@@ -185,16 +185,16 @@ def test_a_helper_that_leaves_its_share_to_others_is_not_called_for_a_while():
         stage.actor.rounds.reputation.committed(plan, anew, peer(1), stage.now, seen=seen)
 
     assert helpers() == [True, True]
-    ended(seen=Seen())
+    ended(seen=Observations())
     assert helpers() == [True, True], "nobody is benched by others' word"
-    ended(seen=Seen(late=(peer(4),)))
+    ended(seen=Observations(late=(peer(4),)))
     for _ in range(REST_ROUNDS):
         stage.now += 1.0
         assert helpers() == [True, False]
-        ended(seen=Seen())
+        ended(seen=Observations())
     stage.now += 1.0
     assert helpers() == [True, True]
-    ended(seen=Seen(gone=(peer(3),)))
+    ended(seen=Observations(gone=(peer(3),)))
     stage.now += 1.0
     assert helpers() == [False, True], "it has hung up"
 

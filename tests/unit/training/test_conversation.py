@@ -53,7 +53,7 @@ def test_ready_names_the_first_state(tmp_path: Path) -> None:
     t = talk(tmp_path)
     t.conversation.begin()
     (ready,) = t.said
-    assert isinstance(ready, frames.Ready)
+    assert isinstance(ready, frames.WorkerReady)
     assert (ready.epoch, ready.lineage, ready.numel) == (0, MANIFEST.id, t.peer.numel)
     assert ready.digest == root_digest(chunk_digests(file_chunks(Path(ready.checkpoint))))
 
