@@ -39,7 +39,7 @@ from core.swarm.participant import Participant, ParticipantSettings
 from core.swarm.rounds import Rounds
 from core.system.atomic_files import read_bounded, set_aside, write_atomic
 from core.system.file_lock import held
-from core.system.parent_watch import hold_leash, stop_on_signals
+from core.system.parent_watch import stop_on_signals, watch_parent
 from core.workers.state_files import DiskStateSink
 
 _LOG = logging.getLogger(__name__)
@@ -275,7 +275,7 @@ async def serve_backbone(
     charter: Charter,
     bind: str,
     host: str,
-    leash: bool,
+    with_parent: bool,
     ports: Ports = ANY_PORTS,
     help_bytes: int = HELP_BYTES,
 ) -> None:
@@ -285,7 +285,7 @@ async def serve_backbone(
         charter: The collaboration.
         bind: Address to listen on.
         host: Address that others are told.
-        leash: End also when stdin closes.  Without it a backbone outlives the terminal that started it.
+        with_parent: End also when stdin closes.  Without it a backbone outlives the terminal that started it.
         ports: The ones to listen at; 0: those of the last time, or any.
         help_bytes: Memory for averaging what others have trained; 0: do not.
 
@@ -293,8 +293,8 @@ async def serve_backbone(
         Busy: a backbone runs on this charter, or another program has a port that was asked for.
     """
     stop = asyncio.Event()
-    if leash:
-        hold_leash(stop.set)
+    if with_parent:
+        watch_parent(stop.set)
     stop_on_signals(stop.set)
     taken = Busy("A backbone runs on this charter already.", hint="Hand out its link, or stop it and start again.")
     async with held(charter.folder / LOCK, patience_s=LEAVING_S, otherwise=taken):

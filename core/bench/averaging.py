@@ -26,7 +26,7 @@ from core.bench.limits import FleetLimits, flown
 from core.bench.lines import Lines
 from core.bench.words import Ended, Meet, Met, PeerListening, RoundDone, Setup, Show, StartRound
 from core.net.clock import Clock
-from core.system.progress_bar import Bar
+from core.system.progress_bar import ProgressBar
 
 START_S = 180.0
 ROUND_S = 300.0
@@ -98,7 +98,7 @@ def run(args: argparse.Namespace) -> int:
         Problem: hivemind could not be measured; what was measured before is printed all the same.
     """
     check(args)
-    bar = Bar(json=args.json)
+    bar = ProgressBar(json=args.json)
     problem: Problem | None = None
     try:
         report = asyncio.run(_measured(args, bar))
@@ -118,28 +118,32 @@ def run(args: argparse.Namespace) -> int:
     return 0 if report.identical and not report.truncated_rounds and not report.failed_rounds else 1
 
 
-async def measure(peers: int, *, numel: int, codec: str, rounds: int, bar: Bar | None = None) -> AveragingReport:
+async def measure(
+    peers: int, *, numel: int, codec: str, rounds: int, bar: ProgressBar | None = None
+) -> AveragingReport:
     """Run `rounds` rounds between `peers` processes on loopback.
 
     Raises:
         Problem: a process ended or hangs.
     """
     job = AveragingJob(numel=numel, codec=codec, rounds=rounds)
-    bar = bar or Bar(stream=io.StringIO())
+    bar = bar or ProgressBar(stream=io.StringIO())
     bar.show(0.0, f"starting {peers} peers")
     async with children("core.bench.peer", peers) as group:
         setups = [Setup(index=index, peers=peers, numel=numel, codec=codec) for index in range(peers)]
         return _report(await _rounds(group, setups, job, bar), job)
 
 
-async def measure_fleet(fleet: Sequence[Computer], job: AveragingJob, *, bar: Bar | None = None) -> AveragingReport:
+async def measure_fleet(
+    fleet: Sequence[Computer], job: AveragingJob, *, bar: ProgressBar | None = None
+) -> AveragingReport:
     """Run rounds between processes on lines of their own, which they are not told; as root.
 
     Raises:
         UserProblem: there can be no such lines here.
         Problem: a process ended or hangs.
     """
-    bar = bar or Bar(stream=io.StringIO())
+    bar = bar or ProgressBar(stream=io.StringIO())
     bar.show(0.0, f"starting {len(fleet)} peers on lines of their own")
     with Lines(fleet) as lines:
         setups = [
@@ -188,7 +192,7 @@ def check(args: argparse.Namespace) -> None:
         rivals.check(Path(args.hivemind), Path(args.peers_scripts), on_lines=args.fleet is not None)
 
 
-async def _measured(args: argparse.Namespace, bar: Bar) -> AveragingReport:
+async def _measured(args: argparse.Namespace, bar: ProgressBar) -> AveragingReport:
     if args.fleet is not None:
         warm = WARM if args.warm is None else args.warm
         job = AveragingJob(numel=args.numel, codec=args.codec, rounds=args.rounds, warm=warm)
@@ -221,7 +225,7 @@ async def _beside(report: AveragingReport, args: argparse.Namespace, python: Pat
 
 
 async def _rounds(
-    group: Sequence[Child], setups: Sequence[Setup], job: AveragingJob, bar: Bar
+    group: Sequence[Child], setups: Sequence[Setup], job: AveragingJob, bar: ProgressBar
 ) -> list[list[RoundDone]]:
     for child, setup in zip(group, setups, strict=True):
         child.tell(setup)

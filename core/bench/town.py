@@ -150,12 +150,12 @@ async def town(
 
 @asynccontextmanager
 async def _process(words: list[str], log: Path) -> AsyncIterator[asyncio.subprocess.Process]:
-    """One of our own programs, on a leash."""
+    """One of our own programs that ends with this one."""
     with log.open("wb") as file:
         process = await asyncio.create_subprocess_exec(
             *own_command("", "core"),
             *words,
-            "--leash",
+            "--with-parent",
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE if words[0] == "backbone" else subprocess.DEVNULL,
             stderr=file,

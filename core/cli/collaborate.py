@@ -123,4 +123,4 @@ def _add_address(command: argparse.ArgumentParser, *, told: str) -> None:
     )
     meaning = f"default: {told}" if told else "default: the one that they see"
     command.add_argument("--host", default=told, metavar="ADDRESS", help=f"address that others are told ({meaning})")
-    command.add_argument("--leash", action="store_true", help="end when standard input closes")
+    command.add_argument("--with-parent", action="store_true", help="end when standard input closes")

@@ -130,12 +130,12 @@ def _running_elsewhere(home: Home) -> bool:
 
 
 async def _start(run: DemoRun) -> asyncio.subprocess.Process:
-    """The engine, on our leash, in a session of its own so that Ctrl-C reaches us alone."""
+    """The engine, which ends with us, in a session of its own so that Ctrl-C reaches us alone."""
     with open_log(run.home.logs / "engine.log") as log:
         return await asyncio.create_subprocess_exec(
             *own_command("", "core"),
             *engine_arguments(run.home, run.options),
-            "--leash",
+            "--with-parent",
             "--json",
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
@@ -145,7 +145,7 @@ async def _start(run: DemoRun) -> asyncio.subprocess.Process:
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """Let go of the leash; the engine says goodbye and ends, with all that it started."""
+    """Close its stdin; the engine says goodbye and ends, with all that it started."""
     assert process.stdin is not None
     process.stdin.close()
     try:

@@ -22,7 +22,7 @@ from core.net.clock import Clock
 from core.net.interfaces import is_loopback
 from core.net.names import is_literal, is_name
 from core.storage.paths import Home
-from core.system.parent_watch import hold_leash, stop_on_signals
+from core.system.parent_watch import stop_on_signals, watch_parent
 
 EXIT_PROBLEM = 2
 MIB = 1024 * 1024
@@ -53,7 +53,9 @@ def run_backbone(args: argparse.Namespace) -> int:
     ports = Ports(args.port, args.desk_port)
     help_bytes = args.averaging_memory * MIB
     asyncio.run(
-        serve_backbone(charter=charter, bind=bind, host=host, leash=args.leash, ports=ports, help_bytes=help_bytes)
+        serve_backbone(
+            charter=charter, bind=bind, host=host, with_parent=args.with_parent, ports=ports, help_bytes=help_bytes
+        )
     )
     return 0
 
@@ -80,8 +82,8 @@ async def _run_engine(args: argparse.Namespace) -> int:
     engine = Engine(engine_options, clock)
     await engine.open()
     stop_on_signals(engine.stop)
-    if args.leash:
-        hold_leash(engine.stop)
+    if args.with_parent:
+        watch_parent(engine.stop)
     try:
         return await _until_quit(_work(engine, embedded, args), engine)
     except Problem as problem:

@@ -10,22 +10,22 @@ from core.base.signing import Signer, Verifier
 from core.base.trace import Trace
 from core.dht.bundles import asking_back, bundle_answers, bundle_requests
 from core.dht.classes import KeyClasses, Validator
+from core.dht.client_mode import ClientMode
+from core.dht.context import DhtContext
 from core.dht.copies import Copies
-from core.dht.errands import Errands
 from core.dht.events import Output
 from core.dht.guard import Guard
 from core.dht.memory import Memory
 from core.dht.messages import Answer, Bundled, Contact, Observed, Ping, Record, Request, RequestBundle
 from core.dht.neighbours import Neighbours
 from core.dht.operations import Operation
-from core.dht.parts import DhtContext
+from core.dht.query_runner import QueryRunner
 from core.dht.readwrite import Put, ReadWrite
 from core.dht.records import Proofs, RecordStore
 from core.dht.republish import Republish
 from core.dht.responder import Responder
 from core.dht.settings import DhtSettings
 from core.dht.skew import Skew
-from core.dht.stance import Stance
 from core.dht.upkeep import Upkeep
 
 __all__ = ["DhtNode", "Put"]
@@ -58,7 +58,7 @@ class DhtNode:
     ) -> None:
         self.me = signer.peer_id
         self._settings = settings
-        self._stance = Stance(settings.client)
+        self._client_mode = ClientMode(settings.client)
         self._trace = trace
         lifetime_s = settings.max_lifetime_s + settings.clock_slack_s
         proofs = Proofs(verifier, classes=KeyClasses(validators or {}, unknown=settings.unknown_classes))
@@ -79,12 +79,12 @@ class DhtNode:
         self._responder = Responder(self._neighbours.table, self._records, copies, trace=trace)
         self._guard = Guard(rate_per_s=settings.requests_per_s, burst=settings.requests_burst)
         self._skew = Skew(warn_s=settings.clock_warn_s, keep_s=4 * settings.clock_s)
-        self._errands = Errands(
+        self._query_runner = QueryRunner(
             self._neighbours,
             self._skew,
             self._concluded,
             settings=settings,
-            stance=self._stance,
+            client_mode=self._client_mode,
             random=random,
             trace=trace,
         )
@@ -95,11 +95,11 @@ class DhtNode:
             copies=copies,
             memory=self._memory,
             neighbours=self._neighbours,
-            errands=self._errands,
+            query_runner=self._query_runner,
             republish=self._republish,
             skew=self._skew,
             settings=settings,
-            stance=self._stance,
+            client_mode=self._client_mode,
             random=random,
             trace=trace,
         )
@@ -109,7 +109,7 @@ class DhtNode:
     @property
     def deadline(self) -> float | None:
         """When to be woken, unix seconds."""
-        at = self._errands.deadline
+        at = self._query_runner.deadline
         for other in (self._upkeep.deadline, self._republish.deadline):
             if other is not None and (at is None or other < at):
                 at = other
@@ -123,11 +123,11 @@ class DhtNode:
     @property
     def client(self) -> bool:
         """Whether we cannot be reached: then we read and write, answer nobody and store nothing for others."""
-        return self._stance.client
+        return self._client_mode.client
 
     @client.setter
     def client(self, client: bool) -> None:
-        self._stance.client = client
+        self._client_mode.client = client
 
     @property
     def ipv6(self) -> bool:
@@ -161,7 +161,7 @@ class DhtNode:
         """A peer was met in some other way: if there is a place for it, ask it whether it is there."""
         self._wake(now)
         wanted = contact.peer != self.me and self._neighbours.table.wants(contact)
-        return self._errands.probe(contact, now) if wanted else []
+        return self._query_runner.probe(contact, now) if wanted else []
 
     def get(
         self,
@@ -247,7 +247,7 @@ class DhtNode:
         return []
 
     def _on_request(self, sender: PeerId, request: Request, now: float) -> list[Output]:
-        if self._stance.client:
+        if self._client_mode.client:
             self._trace.mark("dht.drop.asked_client")
             return []
         requests = request.requests if isinstance(request, RequestBundle) else (request,)
@@ -271,7 +271,7 @@ class DhtNode:
             self._neighbours.table.withdrew(sender)
             return outputs
         contact = self._neighbours.to_probe(sender, now)
-        return outputs if contact is None else asking_back(outputs, self._errands.probe(contact, now))
+        return outputs if contact is None else asking_back(outputs, self._query_runner.probe(contact, now))
 
     def _on_answers(self, sender: PeerId, answer: Answer, now: float) -> list[Output]:
         if not isinstance(answer, Bundled):
@@ -280,7 +280,7 @@ class DhtNode:
         return outputs + self._on_request(sender, Ping(answer.ping, client=False), now) if answer.ping else outputs
 
     def _on_answer(self, sender: PeerId, answer: Answer, now: float) -> list[Output]:
-        heard = self._errands.answered(sender, answer, now)
+        heard = self._query_runner.answered(sender, answer, now)
         if heard is None:
             return []
         outputs, contact, change = heard
@@ -291,7 +291,7 @@ class DhtNode:
         return outputs
 
     def _on_tick(self, now: float) -> list[Output]:
-        outputs = self._errands.tick(now) + self._upkeep.tick(now)
+        outputs = self._query_runner.tick(now) + self._upkeep.tick(now)
         while (due := self._republish.due(now, self._settings.forwards_max)) is not None:
             key, tags = due
             outputs += self._readwrite.store_again(key, tags, now)
@@ -302,7 +302,7 @@ class DhtNode:
 
     def _bundled(self, outputs: list[Output]) -> list[Output]:
         if len(outputs) > 1 and self._settings.bundle:
-            return bundle_requests(outputs, client=self._stance.client)
+            return bundle_requests(outputs, client=self._client_mode.client)
         return outputs
 
     def _wake(self, now: float) -> None:

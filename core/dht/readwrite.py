@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.base.ids import Key, PeerId
+from core.dht.context import DhtContext
 from core.dht.events import Found, Output, RecordStored
 from core.dht.gather import Gather
 from core.dht.getting import Getting
 from core.dht.lookup import Walk
 from core.dht.messages import Cache, Contact, Record, Store
 from core.dht.operations import FindNode, Operation
-from core.dht.parts import DhtContext
 from core.dht.paths import Paths
 from core.dht.records import Tag, sign_record
 from core.dht.responder import due_to_newcomer
@@ -48,10 +48,10 @@ class ReadWrite:
         self._records = parts.records
         self._memory = parts.memory
         self._neighbours = parts.neighbours
-        self._errands = parts.errands
+        self._query_runner = parts.query_runner
         self._republish = parts.republish
         self._settings = parts.settings
-        self._stance = parts.stance
+        self._client_mode = parts.client_mode
         self._trace = parts.trace
         self._gets: dict[Key, Getting] = {}
 
@@ -81,11 +81,11 @@ class ReadWrite:
             proofs=self._proofs,
             trace=self._trace,
         )
-        walk = self._errands.walk(key, now, width=settings.read_width, quick=quorum is not None)
-        patience = self._errands.patience(now)
-        getting = Getting(walk, gather, quorum=quorum, owner=owner, client=self._stance.client, deadline=patience)
+        walk = self._query_runner.walk(key, now, width=settings.read_width, quick=quorum is not None)
+        patience = self._query_runner.patience(now)
+        getting = Getting(walk, gather, quorum=quorum, owner=owner, client=self._client_mode.client, deadline=patience)
         self._gets[key] = getting
-        return self._errands.begin(getting, now)
+        return self._query_runner.begin(getting, now)
 
     def store(self, puts: Sequence[Put], now: float) -> list[Output]:
         """Sign and store values; those of one key go together.
@@ -118,7 +118,7 @@ class ReadWrite:
 
     def welcome(self, newcomer: Contact, now: float) -> list[Output]:
         """A contact is new in the table: hand it the records that it should hold."""
-        if self._stance.client or not len(self._records) or self._errands.count(Handing) >= HANDINGS_MAX:
+        if self._client_mode.client or not len(self._records) or self._query_runner.count(Handing) >= HANDINGS_MAX:
             return []
         due = due_to_newcomer(
             newcomer.peer_id,
@@ -173,47 +173,55 @@ class ReadWrite:
         """
         settings, key = self._settings, getting.walk.key
         deaf = getting.walk.silent >= DEAF_LEAST and not getting.walk.found(1)
-        walk = self._errands.walk(key, now, width=settings.read_width, paths=settings.paths_again, resting=deaf)
-        patience = self._errands.patience(now)
+        walk = self._query_runner.walk(key, now, width=settings.read_width, paths=settings.paths_again, resting=deaf)
+        patience = self._query_runner.patience(now)
         again = Getting(
             walk,
             getting.gather,
             quorum=getting.quorum,
             owner=getting.owner,
-            client=self._stance.client,
+            client=self._client_mode.client,
             deadline=patience,
         )
         again.again = True
         self._gets[key] = again
-        return self._errands.begin(again, now)
+        return self._query_runner.begin(again, now)
 
     def _leave_copies(self, getting: Getting, records: Sequence[Record], now: float) -> list[Output]:
         """Leave a copy with the nearest peer on the way that has none, for those who come by it."""
         settings = self._settings
-        if not settings.cache_s or not 0 < len(records) <= COPIED_MAX or self._errands.count(Handing) >= HANDINGS_MAX:
+        if (
+            not settings.cache_s
+            or not 0 < len(records) <= COPIED_MAX
+            or self._query_runner.count(Handing) >= HANDINGS_MAX
+        ):
             return []
         lasting = [record for record in records if record.expiration - now > settings.brief_s]
         lacking = getting.lacking()
         if not lasting or lacking is None:
             return []
-        return self._hand(lacking, [Cache(0, self._stance.client, getting.walk.key, record) for record in lasting], now)
+        return self._hand(
+            lacking, [Cache(0, self._client_mode.client, getting.walk.key, record) for record in lasting], now
+        )
 
     def _hand(self, to: Contact, requests: Sequence[Store | Cache], now: float) -> list[Output]:
-        handing = Handing(to, requests, client=self._stance.client, deadline=self._errands.patience(now))
-        return self._errands.begin(handing, now)
+        handing = Handing(to, requests, client=self._client_mode.client, deadline=self._query_runner.patience(now))
+        return self._query_runner.begin(handing, now)
 
     def _begin_store(
         self, kind: type[Storing], key: Key, records: Sequence[Record], *, replicas: int, now: float
     ) -> list[Output]:
         storing = kind(
-            self._errands.find(key, now, width=replicas, paths=max(self._settings.paths, self._settings.paths_store)),
+            self._query_runner.find(
+                key, now, width=replicas, paths=max(self._settings.paths, self._settings.paths_store)
+            ),
             records,
             me=self._me,
             route=self._memory.route(key, now),
-            keep=None if self._stance.client else lambda record: self._keep(key, record, now),
+            keep=None if self._client_mode.client else lambda record: self._keep(key, record, now),
             replicas=replicas,
         )
-        return self._errands.begin(storing, now)
+        return self._query_runner.begin(storing, now)
 
     def _keep(self, key: Key, record: Record, now: float) -> bool:
         held = self._records.put(key, record, now).held

@@ -2,9 +2,9 @@
 
 from core.base.ids import node_key
 from core.base.machine import earliest
+from core.dht.context import DhtContext
 from core.dht.events import ClockOff, Joined, Output
 from core.dht.operations import FindNode, Operation
-from core.dht.parts import DhtContext
 
 STALE_TOGETHER = 0.3
 """Neighbours that will be silent for long within this part of that time are asked with the one that is."""
@@ -17,7 +17,7 @@ class Upkeep:
 
     def __init__(self, parts: DhtContext) -> None:
         self._place = node_key(parts.me)
-        self._errands = parts.errands
+        self._query_runner = parts.query_runner
         self._neighbours = parts.neighbours
         self._records = parts.records
         self._copies = parts.copies
@@ -67,8 +67,8 @@ class Upkeep:
         if self._joining is not None:
             return []
         self._join_at = None
-        self._joining = self._errands.find(self._place, now)
-        return self._errands.begin(self._joining, now)
+        self._joining = self._query_runner.find(self._place, now)
+        return self._query_runner.begin(self._joining, now)
 
     def join_soon(self, now: float) -> None:
         """A seed has come into reach: the rest of the network may be behind it."""
@@ -93,7 +93,7 @@ class Upkeep:
         table = self._neighbours.table
         key = table.refresh_key(now - self._settings.refresh_s, now, self._random)
         if key is not None:
-            outputs += self._errands.begin(self._errands.refresh(key, now), now)
+            outputs += self._query_runner.begin(self._query_runner.refresh(key, now), now)
         self._sweep(now)
         self._plan(now)
         return outputs
@@ -132,7 +132,7 @@ class Upkeep:
         self._seeds_rest_s = min(2 * self._seeds_rest_s, longest_s)
         self._seeds_at = now + self._seeds_rest_s * self._random.uniform(0.75, 1.0)
         asked = self._random.sample(silent, min(SEEDS_AT_ONCE, len(silent)))
-        return [output for contact in asked for output in self._errands.probe(contact, now)]
+        return [output for contact in asked for output in self._query_runner.probe(contact, now)]
 
     def _stale(self, now: float) -> list[Output]:
         """Ask the neighbours that are silent, and with them those that will be before long."""
@@ -141,7 +141,7 @@ class Upkeep:
         if all(seen > before for _, seen in near):
             return []
         soon = before + STALE_TOGETHER * self._settings.stale_after_s
-        return [output for contact, seen in near if seen <= soon for output in self._errands.probe(contact, now)]
+        return [output for contact, seen in near if seen <= soon for output in self._query_runner.probe(contact, now)]
 
     def _ask_time(self, now: float) -> list[Output]:
         """Ask a few peers for the time, and say what the last answers came to."""
@@ -156,7 +156,7 @@ class Upkeep:
             self._news_at = now + 2 * self._settings.query_timeout_s
             contacts = self._neighbours.table.contacts()
             for contact in self._random.sample(contacts, min(self._settings.clock_peers, len(contacts))):
-                outputs += self._errands.probe(contact, now)
+                outputs += self._query_runner.probe(contact, now)
         return outputs
 
     def _rejoin(self, now: float) -> list[Output]:

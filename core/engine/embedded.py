@@ -144,7 +144,7 @@ class Embedded:
                 source,
                 "--out",
                 str(out),
-                "--leash",
+                "--with-parent",
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=log,
@@ -225,7 +225,7 @@ class Embedded:
             return await asyncio.create_subprocess_exec(
                 *own_command("", "core"),
                 *arguments,
-                "--leash",
+                "--with-parent",
                 stdin=asyncio.subprocess.PIPE,
                 stdout=stdout,
                 stderr=log,
@@ -285,7 +285,7 @@ def _problem_of(said: dict[str, str]) -> Problem:
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """Let go of the leash, and make sure."""
+    """Close its stdin, and make sure that it ends."""
     if process.stdin is not None:
         process.stdin.close()
     if process.returncode is None:

@@ -24,9 +24,9 @@ from core.base.signing import KeyPair
 from core.control.door import Door
 from core.control.notices import NoticeRing
 from core.dht.events import ClockOff, Learned
-from core.engine.entry import Ears, Entry
+from core.engine.entry import SessionEntry, SessionListener
 from core.engine.options import EngineOptions
-from core.engine.parts import SessionParts, surroundings_of
+from core.engine.parts import SessionParts, network_monitor_of
 from core.engine.port_test import try_port
 from core.engine.preferences import Preferences, view
 from core.engine.snapshots import Standpoint, clock_notice, take_snapshot
@@ -94,15 +94,15 @@ class Engine:
                 me=life.key.peer_id,
                 manifest=parts.membership.manifest if parts is not None else None,
                 participant=parts.participant if parts is not None else None,
-                ledger=parts.chronicle.ledger if parts is not None else None,
+                ledger=parts.journal.ledger if parts is not None else None,
                 worker_pid=trainer.pid if trainer is not None else None,
                 loss_unigram=trainer.loss_unigram if trainer is not None else None,
                 bytes_sent=stats.bytes_sent if stats is not None else 0,
                 bytes_received=stats.bytes_received if stats is not None else 0,
-                contributing_s=parts.chronicle.contributed_s if parts is not None else 0.0,
+                contributing_s=parts.journal.contributed_s if parts is not None else 0.0,
                 problem=life.problem or (trainer.problem if trainer is not None else None),
                 reach=parts.outward.traversal.reach if parts is not None and parts.outward is not None else None,
-                resting=parts.allowance.reason if parts is not None else "",
+                resting=parts.usage_policy.reason if parts is not None else "",
                 notice_last=self.notices.last,
             )
         )
@@ -118,7 +118,7 @@ class Engine:
     async def resume(self) -> None:
         """The person's switch: on."""
         self._switch(contributing=True)
-        if self._parts is not None and not self._parts.allowance.reason:
+        if self._parts is not None and not self._parts.usage_policy.reason:
             self._parts.trainer.resume()
         self.notices.add("info", "Contributing again.")
         self._door.announce()
@@ -138,7 +138,7 @@ class Engine:
         if parts is None:
             return view(chosen)
         port_now = parts.port if self._options.port is None else 0
-        return view(chosen, month_used_bytes=parts.allowance.pace.used.used_bytes, port_now=port_now)
+        return view(chosen, month_used_bytes=parts.usage_policy.pace.used.used_bytes, port_now=port_now)
 
     def configure(self, wish: Mapping[str, object]) -> SettingsView:
         """Change some of it; it holds at once."""
@@ -214,26 +214,26 @@ class Engine:
                 tasks = [
                     group.create_task(parts.host.run()),
                     group.create_task(parts.trainer.run()),
-                    group.create_task(parts.chronicle.keep(lambda: parts.participant.dht.contacts)),
+                    group.create_task(parts.journal.keep(lambda: parts.participant.dht.contacts)),
                     group.create_task(entry.keep_pass(parts)),
-                    group.create_task(parts.allowance.keep()),
+                    group.create_task(parts.usage_policy.keep()),
                     group.create_task(self._heed_allowance(parts)),
                 ]
                 if parts.outward is not None:
                     bind, me = self._options.bind, self._life.key.peer_id
-                    surroundings = surroundings_of(parts, parts.outward, me=me, bind=bind, now=self._clock.now)
-                    tasks.append(group.create_task(surroundings.run()))
+                    network_monitor = network_monitor_of(parts, parts.outward, me=me, bind=bind, now=self._clock.now)
+                    tasks.append(group.create_task(network_monitor.run()))
                 if self._preferences.settings.contributing:
                     self._switch(contributing=True)
-                    if not parts.allowance.reason:
+                    if not parts.usage_policy.reason:
                         parts.trainer.resume()
                 await self._quit.wait()
                 await parts.trainer.pause()
                 for task in tasks:
                     task.cancel()
         finally:
-            parts.chronicle.contributing(on=False)
-            parts.chronicle.save(parts.participant.dht.contacts)
+            parts.journal.contributing(on=False)
+            parts.journal.save(parts.participant.dht.contacts)
             await parts.host.close()
         if self._fatal is not None:
             raise self._fatal
@@ -242,8 +242,8 @@ class Engine:
         """Say goodbye to clients and give the home back."""
         await self._door.close()
 
-    def _entry(self) -> Entry:
-        return Entry(
+    def _entry(self) -> SessionEntry:
+        return SessionEntry(
             options=self._options,
             home=self._home,
             key=self._life.key,
@@ -251,12 +251,12 @@ class Engine:
             preferences=self._preferences,
             notices=self.notices,
             name=self._name,
-            hears=Ears(
+            hears=SessionListener(
                 stage=self.stage,
                 event=self._on_event,
                 outward=self._on_outward,
                 trainer=self._trainer_changed,
-                allowance=self._allowance_changed.set,
+                usage_policy=self._allowance_changed.set,
             ),
         )
 
@@ -273,13 +273,13 @@ class Engine:
             case orders.RoundRecord():
                 self._record(parts, event)
             case Receipted(receipt=receipt):
-                parts.chronicle.receipt(receipt, self._names(parts))
+                parts.journal.receipt(receipt, self._names(parts))
             case orders.RoundLost(reason=reason):
                 self.notices.add("warning", f"A round of averaging came to nothing ({reason}); it is tried again.")
             case orders.HeldoutLearned(epoch=epoch, loss=loss):
-                parts.chronicle.heldout(epoch, loss)
+                parts.journal.heldout(epoch, loss)
             case orders.LedgerLearned(ledger=data, epoch=epoch):
-                parts.chronicle.merge(data, epoch_max=epoch, trace=parts.participant.trace)
+                parts.journal.merge(data, epoch_max=epoch, trace=parts.participant.trace)
             case orders.Changed():
                 pass
             case _:
@@ -302,7 +302,7 @@ class Engine:
                 self._on_event(event, now)
 
     def _record(self, parts: SessionParts, record: orders.RoundRecord) -> None:
-        parts.chronicle.round(record, self._names(parts))
+        parts.journal.round(record, self._names(parts))
         if record.missing:
             self.notices.add(
                 "warning", f"Epoch {record.name.epoch}: {len(record.missing)} contribution(s) arrived only in part."
@@ -320,8 +320,8 @@ class Engine:
         while True:
             await self._allowance_changed.wait()
             self._allowance_changed.clear()
-            reason, wanted = parts.allowance.reason, self._preferences.settings.contributing
-            parts.chronicle.contributing(on=wanted and not reason)
+            reason, wanted = parts.usage_policy.reason, self._preferences.settings.contributing
+            parts.journal.contributing(on=wanted and not reason)
             if reason:
                 self.notices.add("warning", reason)
                 await parts.trainer.pause()
@@ -343,7 +343,7 @@ class Engine:
     def _switch(self, *, contributing: bool) -> None:
         """Keep the person's choice, and count the time contributed."""
         if self._parts is not None:
-            self._parts.chronicle.contributing(on=contributing)
+            self._parts.journal.contributing(on=contributing)
         try:
             self._preferences.contribute(on=contributing)
         except Problem as problem:

@@ -16,12 +16,12 @@ from core.base.signing import Ed25519Verifier, KeyPair
 from core.base.wire import MessageCodec
 from core.control.notices import NoticeRing
 from core.dht.messages import DHT_MESSAGES, Contact
-from core.engine.journal import Chronicle
+from core.engine.journal import Journal
 from core.engine.options import EngineOptions
 from core.engine.parts import SessionParts, carrying, participant_settings, trainer_place
 from core.engine.preferences import Preferences
 from core.engine.snapshots import clock_notice
-from core.engine.usage_policy import Allowance
+from core.engine.usage_policy import UsagePolicy
 from core.ledger.contributions import Ledger
 from core.nat.messages import NAT_MESSAGES
 from core.net.clock import Clock
@@ -33,7 +33,7 @@ from core.swarm.messages import CATCH_UP_MESSAGES
 from core.swarm.participant import Participant
 from core.swarm.rounds import Rounds
 from core.system.atomic_files import make_directory
-from core.workers.helper import Helping
+from core.workers.helper import Helper
 from core.workers.state_files import DiskStateSink
 from core.workers.trainer import Trainer
 
@@ -45,7 +45,7 @@ _LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ears:
+class SessionListener:
     """Whom the parts tell what happens."""
 
     stage: Callable[[str], None]
@@ -56,11 +56,11 @@ class Ears:
     """The same, where there may be routers between us and others."""
     trainer: Callable[[], None]
     """It has something to show."""
-    allowance: Callable[[], None]
+    usage_policy: Callable[[], None]
     """Whether the network may be used is another than before."""
 
 
-class Entry:
+class SessionEntry:
     """See the module's docstring.
 
     Args:
@@ -84,7 +84,7 @@ class Entry:
         preferences: Preferences,
         notices: NoticeRing,
         name: Callable[[], str],
-        hears: Ears,
+        hears: SessionListener,
     ) -> None:
         self._options = options
         self._home = home
@@ -115,7 +115,7 @@ class Entry:
             check_source(membership.manifest, self._options.text)
         if abs(membership.clock_ahead_s) > CLOCK_SKEW_MAX_S:
             self._notices.add(*clock_notice(membership.clock_ahead_s))
-        chronicle = Chronicle(
+        journal = Journal(
             folder=folder,
             ledger=self._home.ledger(link.manifest_id.hex()),
             receipts=self._home.receipts(link.manifest_id.hex()),
@@ -130,14 +130,14 @@ class Entry:
             sink=DiskStateSink(folder / "incoming"),
         )
         outward = None if is_loopback(self._options.bind) else self._outward_of(participant)
-        allowance = Allowance(
+        usage_policy = UsagePolicy(
             self._preferences.settings,
             path=self._home.usage_file,
             now=self._clock.now,
-            changed=self._hears.allowance,
+            changed=self._hears.usage_policy,
             alone=outward is None,
         )
-        self._preferences.follow(allowance.apply)
+        self._preferences.follow(usage_policy.apply)
         if outward is not None:
             self._preferences.follow(lambda chosen: outward.carry(carrying(chosen)))
         host = Host(
@@ -152,11 +152,11 @@ class Entry:
             on_event=self._hears.event if outward is None else outward.act,
             wanted=None if outward is None else outward.wanted,
             opened=None if outward is None else outward.opened,
-            pace=None if outward is None else allowance.pace,
+            pace=None if outward is None else usage_policy.pace,
             meter=participant.rounds.lines.meter,
         )
-        trainer = self._make_trainer(membership, participant, host, chronicle.ledger)
-        return SessionParts(membership, participant, outward, allowance, host, trainer, chronicle, joining)
+        trainer = self._make_trainer(membership, participant, host, journal.ledger)
+        return SessionParts(membership, participant, outward, usage_policy, host, trainer, journal, joining)
 
     async def begin(self, parts: SessionParts) -> None:
         """Open the ports and meet the swarm.
@@ -179,7 +179,7 @@ class Entry:
         given = [Contact(known.peer, known.host, known.port) for known in parts.membership.contacts]
         # What the backbone says now beats what we remember: it may have another port than last time.
         fresh = {contact.peer_id for contact in given}
-        contacts = [*given, *(contact for contact in parts.chronicle.contacts if contact.peer_id not in fresh)]
+        contacts = [*given, *(contact for contact in parts.journal.contacts if contact.peer_id not in fresh)]
         for contact in contacts:
             parts.host.learn(contact.peer_id, contact.host, contact.port)
         if parts.outward is not None:
@@ -210,9 +210,9 @@ class Entry:
 
     def _make_trainer(
         self, membership: JoinedCollaboration, participant: Participant, host: Host, ledger: Ledger
-    ) -> Trainer | Helping:
+    ) -> Trainer | Helper:
         if self._options.help_bytes:
-            return Helping(
+            return Helper(
                 participant=participant,
                 room_bytes=self._options.help_bytes,
                 perform=host.perform,

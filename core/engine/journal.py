@@ -34,7 +34,7 @@ class _Memory(msgspec.Struct, frozen=True, kw_only=True):
     contacts: Annotated[list[Contact], Meta(max_length=CONTACTS_MAX)] = []
 
 
-class Chronicle:
+class Journal:
     """See the module's docstring.
 
     Args:

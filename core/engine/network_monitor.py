@@ -42,7 +42,7 @@ class Reacher(Protocol):
         """The router forwards this address to us; None: none."""
 
 
-class Surroundings:
+class NetworkMonitor:
     """See the module's docstring.
 
     Args:

@@ -7,10 +7,10 @@ from random import SystemRandom
 from core.api.snapshot import HELPER, VOLUNTEER
 from core.backbone.join import JoinedCollaboration, Joining
 from core.base.ids import PeerId
-from core.engine.journal import Chronicle
-from core.engine.network_monitor import Surroundings
+from core.engine.journal import Journal
+from core.engine.network_monitor import NetworkMonitor
 from core.engine.options import EngineOptions
-from core.engine.usage_policy import Allowance
+from core.engine.usage_policy import UsagePolicy
 from core.nat.relay import RelaySettings
 from core.net.host import Host
 from core.net.outward import Outward
@@ -18,7 +18,7 @@ from core.storage.paths import Home
 from core.storage.settings import Settings
 from core.swarm.participant import Participant, ParticipantSettings
 from core.system.atomic_files import make_directory
-from core.workers.helper import Helping
+from core.workers.helper import Helper
 from core.workers.trainer import Trainer, TrainerPlace
 
 
@@ -30,10 +30,10 @@ class SessionParts:
     participant: Participant
     outward: Outward | None
     """None: others are on this computer."""
-    allowance: Allowance
+    usage_policy: UsagePolicy
     host: Host
-    trainer: Trainer | Helping
-    chronicle: Chronicle
+    trainer: Trainer | Helper
+    journal: Journal
     joining: Joining
     port: int = 0
     """At which others are heard; 0 until then."""
@@ -79,11 +79,11 @@ def trainer_place(
     )
 
 
-def surroundings_of(
+def network_monitor_of(
     parts: SessionParts, outward: Outward, *, me: PeerId, bind: str, now: Callable[[], float]
-) -> Surroundings:
+) -> NetworkMonitor:
     """What sees to the router, the neighbours and changes of the network."""
-    return Surroundings(
+    return NetworkMonitor(
         reacher=outward,
         host=parts.host,
         me=me,
@@ -91,7 +91,7 @@ def surroundings_of(
         bind=bind,
         port=parts.host.port,
         peers=lambda: list(parts.participant.membership.live()),
-        sensed=lambda network: parts.allowance.metered(network.metered),
+        sensed=lambda network: parts.usage_policy.metered(network.metered),
         now=now,
         random=SystemRandom(),
         trace=parts.participant.trace,

@@ -26,7 +26,7 @@ class _Use(msgspec.Struct, frozen=True):
     used_bytes: Annotated[int, Meta(ge=0)] = 0
 
 
-class Allowance:
+class UsagePolicy:
     """See the module's docstring.
 
     Args:

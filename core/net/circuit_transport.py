@@ -2,7 +2,7 @@
 
 from typing import Any, Protocol
 
-from core.net.carried import CarriedTransport
+from core.net.carrier_transport import CarriedTransport
 
 
 class Circuit(Protocol):

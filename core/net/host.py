@@ -24,13 +24,13 @@ from core.net.envelope import NONCE_BYTES, Envelopes
 from core.net.links import LinkOwner, Links
 from core.net.listening import Listening, listen, listen_beside
 from core.net.metering import Metering
+from core.net.mirror_port import MirrorPort
 from core.net.names import Names, is_literal, is_name
 from core.net.pace import Pace
 from core.net.passes import Pass, authority_id_of, verify_pass
 from core.net.planes import Planes
 from core.net.punch import Meeting
 from core.net.runner import Runner
-from core.net.second import SecondPort
 from core.net.stats import HostStats, LinkStats
 from core.net.streams import PeerStream
 from core.net.tls import Credentials
@@ -106,7 +106,7 @@ class Host:
             counted=self._count,
             stray=self._planes.is_stray,
         )
-        self._second: SecondPort | None = None
+        self._second: MirrorPort | None = None
         self._links: Links | None = None
         self._listening: Listening | None = None
         self._names: Names | None = None
@@ -160,7 +160,7 @@ class Host:
 
     async def open_second(self, bind: str) -> int:
         """Tell others at another UDP port too where they are seen; returns it, 0 if there is none to be had."""
-        second = SecondPort(envelopes=self._envelopes, now=self._clock.now, trace=self._trace, counted=self._count)
+        second = MirrorPort(envelopes=self._envelopes, now=self._clock.now, trace=self._trace, counted=self._count)
         port = await listen_beside(bind, (self.port + 1, 0), datagrams=lambda: second)
         if port is not None:
             self._second = second

@@ -11,12 +11,12 @@ from typing import Any
 from core.base.ids import PeerId
 from core.base.trace import Trace
 from core.net.book import Address, AddressBook, CallBackoff
+from core.net.liveness import HEARTBEAT_S, SILENCE_S
 from core.net.outbox import BULK_QUEUE_BYTES_MAX, MESSAGE_COST_BYTES
 from core.net.pace import Pace
 from core.net.passes import Pass
 from core.net.ports import has_address
 from core.net.punch import Meeting, Put
-from core.net.rhythm import HEARTBEAT_S, SILENCE_S
 from core.net.streams import CLOSE_S, PeerStream, Way
 from core.net.terms import StreamTerms
 from core.net.tls import Credentials

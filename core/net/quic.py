@@ -25,9 +25,9 @@ from qh3.quic.events import (
 )
 
 from core.net.book import Address
-from core.net.carried import CarriedTransport
-from core.net.flight import Flight
+from core.net.carrier_transport import CarriedTransport
 from core.net.quic_terms import CID_BYTES, called_terms, caller_terms
+from core.net.quic_window import QuicWindow
 
 WINDOW_BYTES: Final = 4 * 1024 * 1024
 """What the other side may send before we have read it."""
@@ -187,7 +187,7 @@ class QuicTransport(CarriedTransport):
         self._written = self._read_there = 0
         self._taken = self._read_here = self._told = 0
         self._count = bytearray()
-        self._flight = Flight()
+        self._flight = QuicWindow()
         self._unsent_bytes_max = UNSENT_BYTES_MIN
         self._measured_at = self._loop.time()
         self._left_then = 0

@@ -4,10 +4,10 @@ import asyncio
 import socket
 from collections.abc import Callable
 
-from core.net.courtesy import Pacing, Uplink
+from core.net.delay_pacing import Pacing, Uplink
+from core.net.liveness import FRAGMENT_S, DrainRate
 from core.net.outbox import Outbox
 from core.net.pace import SharedBucket
-from core.net.rhythm import FRAGMENT_S, DrainRate
 from core.net.tls import SecureChannel
 
 TURN_BYTES = 1024 * 1024

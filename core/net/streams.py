@@ -8,10 +8,10 @@ from typing import Any, Literal
 from core.base.ids import PeerId
 from core.base.problems import ProofProblem, WireProblem
 from core.base.wire import FrameDecoder
-from core.net.crossing import Crossing
+from core.net.liveness import HEARTBEAT_S, Liveness
 from core.net.passes import Pass
-from core.net.rhythm import HEARTBEAT_S, Liveness
 from core.net.sender import Sender
+from core.net.simultaneous_open import SimultaneousOpen
 from core.net.terms import StreamTerms
 from core.net.tls import SecureChannel
 from core.net.udp import source_of
@@ -61,7 +61,9 @@ class PeerStream(asyncio.BufferedProtocol):
         """Whether we are the caller."""
         self._asked_at = self._trip_s = 0.0
         """When our part of the handshake left, and how long it took until the other side's came."""
-        self._crossing = None if expected is None else Crossing(stays_caller=terms.credentials.peer_id < expected)
+        self._crossing = (
+            None if expected is None else SimultaneousOpen(stays_caller=terms.credentials.peer_id < expected)
+        )
         self._channel = SecureChannel(terms.credentials, server_side=expected is None)
         self._decoder = FrameDecoder()
         self._arrived: deque[bytearray] = deque()

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from core.base.trace import Trace
-from core.net.courtesy import Uplink
+from core.net.delay_pacing import Uplink
 from core.net.pace import Pace
 from core.net.passes import Pass
 from core.net.tls import Credentials

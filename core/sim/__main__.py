@@ -16,7 +16,7 @@ from core.cli import program
 from core.sim.moments import epoch_charts
 from core.sim.picture import check_name, draw, save
 from core.sim.trial import Trial
-from core.system.progress_bar import Bar
+from core.system.progress_bar import ProgressBar
 
 SEEDS_PER_PROCESS = 4
 EXIT_FAILED = 1
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
             raise BadInput("A picture shows one world.", hint="Leave --seeds out.")
     began = time.perf_counter()
     verdicts: list[dict[str, Any]] = []
-    bar = Bar(json=args.json)
+    bar = ProgressBar(json=args.json)
     pictures: list[str] = []
     try:
         for verdict in _verdicts(args, pictures):

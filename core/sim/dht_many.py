@@ -11,7 +11,7 @@ from typing import Any
 
 from core.api.numbers import amount
 from core.sim.dht_worlds import SmallWorld
-from core.system.progress_bar import Bar
+from core.system.progress_bar import ProgressBar
 
 SEEDS_PER_PROCESS = 50
 EXIT_FAILED = 1
@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
     began = time.perf_counter()
     total = {"worlds": 0, "stored": 0, "read": 0, "found_at_the_end": 0, "lost": 0, "messages": 0}
     failed: list[int] = []
-    bar = Bar(json=args.json)
+    bar = ProgressBar(json=args.json)
     try:
         for verdict in _verdicts(args):
             total["worlds"] += 1

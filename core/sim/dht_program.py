@@ -16,7 +16,7 @@ from core.sim.latency import Latency, read_matrix, synthetic
 from core.sim.moments import lookup_charts
 from core.sim.picture import check_name, draw, save
 from core.sim.stays import S000, S000_DEVICES, S003, TENTH_AN_HOUR, Pattern, read_pattern
-from core.system.progress_bar import Bar
+from core.system.progress_bar import ProgressBar
 
 FOUND_LEAST = 0.999
 LIMITS = DhtSettings()
@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     distance = args.latency
     if distance is None:
         distance = "circle" if settings.churn is S003 else "synthetic"
-    bar = Bar(json=args.json)
+    bar = ProgressBar(json=args.json)
 
     parts: set[str] = set()
 

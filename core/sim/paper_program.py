@@ -10,7 +10,7 @@ from typing import Any
 
 from core.sim.rounds import paper
 from core.sim.rounds.paper import Figure4Row, StepModel
-from core.system.progress_bar import Bar
+from core.system.progress_bar import ProgressBar
 
 NODES = (2, 4, 8, 16, 32, 64, 128, 256, 512)
 PARTS = ("table1", "figure4", "figure5")
@@ -44,7 +44,7 @@ class _Teller:
 
     def __init__(self, *, json_too: bool) -> None:
         self._json = json_too
-        self.bar = Bar(json=json_too)
+        self.bar = ProgressBar(json=json_too)
 
     def row(self, event: str, fields: dict[str, Any], sentence: str) -> None:
         self.bar.clear()

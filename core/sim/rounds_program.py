@@ -16,7 +16,7 @@ from core.sim.record import VerdictRecord
 from core.sim.rounds import deaths, fleets
 from core.sim.rounds.fleet_plan import RoundTask
 from core.sim.rounds.summaries import death_report, death_summary, fleet_report, fleet_summary
-from core.system.progress_bar import Bar
+from core.system.progress_bar import ProgressBar
 
 ROUNDS_PER_PROCESS = 50
 FLEETS_PER_PROCESS = 4
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _shown(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """All verdicts; those of an earlier run first."""
-    bar = Bar(json=args.json)
+    bar = ProgressBar(json=args.json)
     record = VerdictRecord(args.record, _settings(args))
     seeds = _seeds(args)
     done = 0

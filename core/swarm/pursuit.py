@@ -3,8 +3,8 @@
 from random import Random
 
 from core.base.ids import PeerId
+from core.swarm.back_off import BackOff
 from core.swarm.catch_up import DONORS_MAX
-from core.swarm.doubts import Doubts
 from core.swarm.membership import Membership, NewerState
 from core.swarm.states import StateName
 
@@ -24,8 +24,8 @@ class Pursuit:
     def __init__(self, membership: Membership, random: Random) -> None:
         self._membership = membership
         self._random = random
-        self._states = Doubts(first_s=RETRY_MIN_S, longest_s=STATE_REST_MAX_S, random=random)
-        self._peers = Doubts(first_s=RETRY_MIN_S, longest_s=PEER_REST_MAX_S, random=random)
+        self._states = BackOff(first_s=RETRY_MIN_S, longest_s=STATE_REST_MAX_S, random=random)
+        self._peers = BackOff(first_s=RETRY_MIN_S, longest_s=PEER_REST_MAX_S, random=random)
         self._wanted: NewerState | None = None
         self.retry_at: float | None = None
         """When to look again after a failure, unix seconds."""

@@ -27,9 +27,9 @@ from core.base.machine import Lost, Received, Send, Tick, earliest
 from core.base.manifest import AveragingNumbers
 from core.base.signing import Signer, Verifier
 from core.base.trace import Trace
+from core.swarm.in_doubt import InDoubtRound, state_after
 from core.swarm.orders import RoundRecord
 from core.swarm.states import StateName
-from core.swarm.unheard import Unheard, state_after
 
 SECRET_BYTES: Final = 32
 _IN_ROUND: Final = (*ROUND_MESSAGES, *GRID_MESSAGES)
@@ -109,7 +109,7 @@ class Rounds:
         self._round: Topology | None = None
         self._standing: tuple[int, float] | None = None
         self._early: list[Received[Any]] = []
-        self._unheard = Unheard()
+        self._unheard = InDoubtRound()
         self.attesting = Attesting(signer=signer, verifier=verifier, trace=trace)
         """Its `Receipted` goes on to the owner."""
         self.reduces = True

@@ -1,4 +1,4 @@
-"""The leash: a child of ours ends when its stdin closes, so that nothing runs on after its owner's crash."""
+"""The parent watch: a child of ours ends when its stdin closes, so that nothing runs on after its owner's crash."""
 
 import asyncio
 import contextlib
@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable
 
 
-def hold_leash(stop: Callable[[], None]) -> None:
+def watch_parent(stop: Callable[[], None]) -> None:
     """Call `stop` in this loop when stdin reaches its end."""
     loop = asyncio.get_running_loop()
 
@@ -20,7 +20,7 @@ def hold_leash(stop: Callable[[], None]) -> None:
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(stop)
 
-    threading.Thread(target=watch, name="leash", daemon=True).start()
+    threading.Thread(target=watch, name="parent watch", daemon=True).start()
 
 
 def stop_on_signals(stop: Callable[[], None]) -> None:

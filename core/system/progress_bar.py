@@ -12,7 +12,7 @@ COLUMNS = 80
 """Of a terminal that does not say how wide it is."""
 
 
-class Bar:
+class ProgressBar:
     """Draws on `stream` what share is done and about how long the rest takes; on anything but a terminal nothing.
 
     Args:

@@ -1,6 +1,6 @@
 """The worker process.
 
-Frames of `core.workers.frames` come in on fd 0 and go out on fd 1.  The pipe is the leash: when stdin closes, the
+Frames of `core.workers.frames` come in on fd 0 and go out on fd 1.  The pipe watches the parent: when stdin closes, the
 process ends at once, whatever it is doing, so no orphan trains on after a crash.
 """
 
@@ -45,7 +45,7 @@ def main() -> int:
     say = _speaker(sink)
     inbox: queue.Queue[ToWorker] = queue.Queue(INBOX_MAX)
     threading.Thread(
-        target=listen, args=(source, answering(say, inbox.put), os._exit), name="leash", daemon=True
+        target=listen, args=(source, answering(say, inbox.put), os._exit), name="parent watch", daemon=True
     ).start()
     _step_back()
     try:
@@ -112,7 +112,7 @@ def open_conversation(start: Start, say: Callable[[ToEngine], None], clock: Call
         NotTrusted: the manifest's signature is wrong.
         NoSpace: the disk is full.
     """
-    from core.data.sources import offline  # noqa: PLC0415 - the leash is watched before anything slow is imported
+    from core.data.sources import offline  # noqa: PLC0415 - the parent is watched before anything slow is imported
 
     states = Path(start.state_dir)
     offline(states.parent / "datasets")

@@ -10,7 +10,7 @@ from core.swarm.participant import Participant
 from core.workers import frames
 
 
-class Helping:
+class Helper:
     """Has the face of `core.workers.trainer.Trainer`, and no process.
 
     Args:

@@ -62,7 +62,7 @@ def open_log(path: Path) -> BinaryIO:
 class Worker:
     """One run of the worker process.
 
-    The pipe is the leash: when this process ends, for whatever reason, the worker's stdin closes and it ends too.
+    The pipe watches the parent: when this process ends, for whatever reason, the worker's stdin closes and it ends too.
 
     Args:
         log: Where the worker's stderr goes; begun anew when it has grown beyond 4 MiB.

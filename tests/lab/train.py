@@ -116,7 +116,7 @@ async def train(ground: Ground, a: Kind, b: Kind) -> Trained:
 @contextlib.contextmanager
 def _backbone(ground: Ground, folder: Path) -> Iterator[str]:
     place = PUBLIC[0]
-    words = ["backbone", "--charter", str(folder / "charter"), "--host", ground.address(place), "--leash"]
+    words = ["backbone", "--charter", str(folder / "charter"), "--host", ground.address(place), "--with-parent"]
     with (folder / "backbone.log").open("wb") as log:
         process = _start(ground.inside(place, [*CORE, *words]), log)
     try:
@@ -131,7 +131,7 @@ def _engine(ground: Ground, folder: Path, name: str, *, link: str, text: str) ->
     home = Home(folder / name)
     home.create()
     words = ["engine", "--home", str(home.directory), "--join", link, "--name", name, "--text", text]
-    words += ["--last-epoch", str(EPOCHS), "--leash"]
+    words += ["--last-epoch", str(EPOCHS), "--with-parent"]
     with (folder / f"{name}.log").open("wb") as log:
         process = _start(ground.inside(name, [*CORE, *words]), log)
     try:

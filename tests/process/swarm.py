@@ -77,7 +77,7 @@ class Collaboration:
         return "--text", str(self.charter.manifest.numbers["source"])
 
     def start_backbone(self) -> None:
-        words = ["backbone", "--charter", str(self.charter.folder), *LOOPBACK, "--leash"]
+        words = ["backbone", "--charter", str(self.charter.folder), *LOOPBACK, "--with-parent"]
         self.backbone = start(words, self.folder / "backbone.log", stdout=subprocess.PIPE)
         assert self.backbone.stdout is not None
         self.link = json.loads(self.backbone.stdout.readline())["link"]
@@ -86,7 +86,7 @@ class Collaboration:
         """Start an engine, or start it again, on the home of that name."""
         home = Home(self.folder / name)
         home.create()
-        where = [*LOOPBACK, "--port", "0", "--leash", *self.allowed, *extra]
+        where = [*LOOPBACK, "--port", "0", "--with-parent", *self.allowed, *extra]
         words = ["engine", "--home", str(home.directory), "--join", self.link, "--name", name, *where]
         volunteer = Volunteer(home, start(words, self.folder / f"{name}.log"))
         self.volunteers.append(volunteer)
@@ -96,7 +96,7 @@ class Collaboration:
         return volunteer.home.state(self.charter.manifest.id.hex()) / "states"
 
     def close(self) -> None:
-        """Let go of every leash; whoever does not end by itself is a failure of the test."""
+        """Close the stdin of each; one that does not end by itself is a failure of the test."""
         for process in [*(volunteer.process for volunteer in self.volunteers), self.backbone]:
             if process is not None:
                 end(process)
@@ -105,14 +105,14 @@ class Collaboration:
 def start(
     words: list[str], log: Path, *, stdout: int = subprocess.DEVNULL, more: Mapping[str, str] | None = None
 ) -> "subprocess.Popen[bytes]":
-    """One of our own programs, on a leash; `more` environment."""
+    """One of our own programs that ends with this one; `more` environment."""
     env = {**ENVIRONMENT, **(more or {})}
     with log.open("ab") as file:
         return subprocess.Popen([*CORE, *words], stdin=subprocess.PIPE, stdout=stdout, stderr=file, env=env)
 
 
 def end(process: "subprocess.Popen[bytes]") -> None:
-    """Let go of the leash; not to end by itself is a failure of the test."""
+    """Close its stdin; not to end by itself is a failure of the test."""
     assert process.stdin is not None
     with contextlib.suppress(BrokenPipeError):
         process.stdin.close()

@@ -87,7 +87,7 @@ def test_an_unreadable_text_folder(tmp_path: Path) -> None:
 # --- a backbone ------------------------------------------------------------------------------------------------------
 
 
-def test_a_backbone_without_a_leash_outlives_its_input_and_says_how_far_its_link_reaches(tmp_path: Path) -> None:
+def test_backbone_outlives_its_input_and_tells_its_reach(tmp_path: Path) -> None:
     charter = found(tmp_path, target_samples=64)
     backbone = subprocess.Popen(
         [*CORE, "backbone", "--charter", str(charter.folder)],
@@ -131,7 +131,7 @@ def test_a_second_backbone_on_one_charter_is_refused(tmp_path: Path) -> None:
 
 def test_a_backbone_at_chosen_ports_and_where_these_are_taken(tmp_path: Path) -> None:
     charter = found(tmp_path, target_samples=64)
-    words = ["backbone", "--charter", str(charter.folder), *LOOPBACK, "--leash"]
+    words = ["backbone", "--charter", str(charter.folder), *LOOPBACK, "--with-parent"]
 
     def first_link(*more: str, log: str) -> int:
         process = start([*words, *more], tmp_path / log, stdout=subprocess.PIPE)
@@ -190,7 +190,7 @@ def test_the_usual_port_is_taken_by_another_program(tmp_path: Path) -> None:
                     "--join",
                     swarm.link,
                     *swarm.allowed,
-                    "--leash",
+                    "--with-parent",
                     *LOOPBACK,
                 ]
                 ada = Volunteer(home, start(words, tmp_path / "ada.log"))
@@ -214,7 +214,7 @@ def test_a_clock_that_is_an_hour_off_is_told_to_the_person(tmp_path: Path, ahead
 
     async def run() -> str:
         async with collaboration(found(tmp_path, target_samples=64), tmp_path) as swarm:
-            where = ["--home", str(home.directory), "--join", swarm.link, *swarm.allowed, "--leash", *LOOPBACK]
+            where = ["--home", str(home.directory), "--join", swarm.link, *swarm.allowed, "--with-parent", *LOOPBACK]
             more = {"PYTHONPATH": str(wrong)}
             ada = Volunteer(home, start(["engine", *where, "--port", "0"], tmp_path / "ada.log", more=more))
             swarm.volunteers.append(ada)
@@ -230,7 +230,7 @@ def test_a_clock_that_is_an_hour_off_is_told_to_the_person(tmp_path: Path, ahead
 def test_a_second_start_on_one_home(tmp_path: Path) -> None:
     home = Home(tmp_path / "ada")
     home.create()
-    words = ["engine", "--home", str(home.directory), "--join", NOWHERE, "--leash", *LOOPBACK]
+    words = ["engine", "--home", str(home.directory), "--join", NOWHERE, "--with-parent", *LOOPBACK]
     ada = Volunteer(home, start(words, tmp_path / "ada.log"))
 
     async def run() -> None:
@@ -404,7 +404,7 @@ def test_any_name_is_made_usable(tmp_path: Path) -> None:
                     *swarm.allowed,
                     "--name",
                     name,
-                    "--leash",
+                    "--with-parent",
                 ]
                 one = Volunteer(home, start([*words, *LOOPBACK, "--port", "0"], tmp_path / "log"))
                 swarm.volunteers.append(one)
@@ -446,7 +446,7 @@ def test_a_full_disk_ends_the_engine_and_space_lets_it_go_on(tmp_path: Path, sma
                 *LOOPBACK,
                 "--port",
                 "0",
-                "--leash",
+                "--with-parent",
             ]
             ada = Volunteer(home, start(words, tmp_path / "ada.log"))
             swarm.volunteers.append(ada)

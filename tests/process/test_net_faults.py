@@ -10,7 +10,7 @@ import tracemalloc
 import pytest
 
 import core.net.links as links_module
-import core.net.rhythm as rhythm_module
+import core.net.liveness as rhythm_module
 import core.net.streams as streams_module
 from tests.process.between import records
 from tests.process.net_people import Ask, Load, Peer, Say, id_of

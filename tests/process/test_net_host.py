@@ -16,7 +16,7 @@ from core.base.ids import hashed_key
 from core.base.machine import Send
 from core.base.problems import BadInput, Busy
 from core.base.signing import KeyPair
-from core.net.courtesy import Uplink
+from core.net.delay_pacing import Uplink
 from core.net.streams import PeerStream
 from tests.process.net_people import RUN, Answer, Ask, Gift, Load, Peer, Say, id_of, keys
 

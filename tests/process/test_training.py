@@ -76,14 +76,14 @@ def start(folder: Path, *, delayed: bool = False, **changes: object) -> frames.S
     return frames.Start(**(fields | changes))
 
 
-def test_a_round_and_the_leash(tmp_path: Path) -> None:
+def test_worker_takes_a_round_and_ends_with_its_parent(tmp_path: Path) -> None:
     pipe = Pipe(tmp_path)
     pipe.say(start(tmp_path))
     ready = pipe.hear(frames.WorkerReady)
     arena = Arena(tmp_path / "arena", ready.numel)
     assert pipe.hear(frames.Progress).samples > 0
     if sys.platform != "win32":
-        os.kill(pipe.process.pid, signal.SIGINT)  # Ctrl-C reaches the whole group; the engine owns the leash
+        os.kill(pipe.process.pid, signal.SIGINT)  # Ctrl-C reaches the whole group; the engine watches over it
     pipe.say(frames.Collect(round=b"r"))
     assert pipe.hear(frames.Collected).samples > 0
     arena.slot("mean")[:] = arena.slot("contribution")

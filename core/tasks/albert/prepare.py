@@ -86,10 +86,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="prepare", description="Prepare text for a collaboration.")
     parser.add_argument("--source", default=PYTHON_DOCS, help="python-docs, or a folder of text files")
     parser.add_argument("--out", type=Path, required=True, help="where the files go")
-    parser.add_argument("--leash", action="store_true", help="end when standard input closes")
+    parser.add_argument("--with-parent", action="store_true", help="end when standard input closes")
     chosen = parser.parse_args(arguments)
-    if chosen.leash:
-        threading.Thread(target=_hold_leash, daemon=True).start()
+    if chosen.with_parent:
+        threading.Thread(target=_watch_parent, daemon=True).start()
     try:
         with tempfile.TemporaryDirectory(prefix="potluck-") as cache:
             offline(Path(cache))
@@ -110,7 +110,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _hold_leash() -> None:
+def _watch_parent() -> None:
     """End with whoever started this program."""
     while os.read(0, 4096):
         pass

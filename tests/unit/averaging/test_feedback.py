@@ -17,7 +17,7 @@ from core.averaging.topologies import Butterfly
 from core.base.ids import PeerId, hashed_key
 from core.base.machine import Received
 from core.base.trace import Trace
-from core.swarm.unheard import Unheard, state_after
+from core.swarm.in_doubt import InDoubtRound, state_after
 from tests.unit.averaging.pump import Pump, make_plan
 
 CHUNK = 256
@@ -160,7 +160,7 @@ def test_whoever_misses_only_the_commit_sends_nothing_twice(miss: int, *, meets:
     swarm = Swarm(5, seed=miss)
     for _ in range(3):
         assert swarm.round()
-    unheard = Unheard()
+    unheard = InDoubtRound()
     assert swarm.round(miss=miss, meets=meets)
     if not meets:
         assert swarm.imbalance() > 1e-2
@@ -179,7 +179,7 @@ def test_a_round_that_nobody_has_committed_is_settled_by_no_name_of_another() ->
     swarm = Swarm(5, seed=1)
     assert swarm.round()
     assert swarm.round(miss=1)
-    unheard = Unheard()
+    unheard = InDoubtRound()
     unheard.failed(swarm.missed)
     before = residual(swarm.stores[1])
     unheard.begun()

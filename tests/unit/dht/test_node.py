@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from core.base.ids import PeerId, distance, hashed_key, node_key
 from core.base.machine import Lost, Received, Send, Tick
 from core.base.trace import Trace
-from core.dht.errands import PROBES_MAX
 from core.dht.events import Found, Joined, Learned, RecordStored
 from core.dht.messages import (
     DHT_MESSAGES,
@@ -34,6 +33,7 @@ from core.dht.messages import (
 )
 from core.dht.messages import Stored as StoredAnswer
 from core.dht.node import DhtNode
+from core.dht.query_runner import PROBES_MAX
 from core.dht.records import sign_record
 from core.dht.settings import DhtSettings
 from tests.unit.dht.network import START, ToySigner, ToyVerifier, contact, peer_id

@@ -4,26 +4,26 @@ from pathlib import Path
 
 from core.base.problems import NoSpace
 from core.control.notices import NoticeRing
-from core.engine.journal import Chronicle
+from core.engine.journal import Journal
 from core.ledger import receipts
 from tests.unit.ledger.examples import PEERS, RELAY, receipt
 
 
-def chronicle(folder: Path, notices: NoticeRing) -> Chronicle:
-    return Chronicle(
+def journal(folder: Path, notices: NoticeRing) -> Journal:
+    return Journal(
         folder=folder, ledger=folder / "ledger.json", receipts=folder / "receipts", notices=notices, now=lambda: 5.0
     )
 
 
 def test_a_receipt_gives_credit_once_and_is_there_next_time(tmp_path):
     notices = NoticeRing(lambda: 5.0)
-    first = chronicle(tmp_path, notices)
+    first = journal(tmp_path, notices)
     for _ in range(3):
         first.receipt(receipt(1, relayed_bytes=7), {PEERS[2]: "Helper", RELAY: "Backbone"})
     assert (first.ledger.row(PEERS[2]).reduced, first.ledger.row(PEERS[2]).name) == (700, "Helper")
     assert first.ledger.row(PEERS[1]).samples == 0  # samples come with the round itself
     first.save([])
-    again = chronicle(tmp_path, notices)
+    again = journal(tmp_path, notices)
     assert again.ledger.rows() == first.ledger.rows()
     again.receipt(receipt(1, relayed_bytes=7), {})
     assert again.ledger.row(RELAY).relayed_bytes == 14
@@ -32,16 +32,16 @@ def test_a_receipt_gives_credit_once_and_is_there_next_time(tmp_path):
 
 def test_receipts_make_good_for_a_ledger_that_was_not_saved(tmp_path):
     notices = NoticeRing(lambda: 5.0)
-    first = chronicle(tmp_path, notices)
+    first = journal(tmp_path, notices)
     first.save([])
     first.receipt(receipt(1), {})
-    again = chronicle(tmp_path, notices)
+    again = journal(tmp_path, notices)
     assert again.ledger.row(PEERS[2]).reduced == 700
 
 
 def test_a_full_disk_is_told_once_and_gives_no_credit(tmp_path, monkeypatch):
     notices = NoticeRing(lambda: 5.0)
-    first = chronicle(tmp_path, notices)
+    first = journal(tmp_path, notices)
 
     def full(*_):
         raise NoSpace("The disk is full.")

@@ -6,7 +6,7 @@ from random import Random
 from core.base.ids import PeerId, hashed_key
 from core.base.trace import Trace
 from core.engine import network_monitor as module
-from core.engine.network_monitor import Surroundings
+from core.engine.network_monitor import NetworkMonitor
 from core.nat.messages import Address
 from core.net.portmap import Mapped
 from core.schedule.senses.changes import Sight
@@ -74,7 +74,7 @@ class Stage:
         self.sensed, self.looks = [], 0
         monkeypatch.setattr(module, "LOOK_S", 0.0)
         monkeypatch.setattr(module, "sense_network", self._sense)
-        self.around = Surroundings(
+        self.around = NetworkMonitor(
             reacher=self.reacher, host=self.host, me=ME, manifest_id=bytes(32), bind="0.0.0.0", port=4000,
             peers=lambda: [ANNA, BEN], sensed=self.sensed.append, now=lambda: 1000.0, random=Random(1),
             trace=self.trace,

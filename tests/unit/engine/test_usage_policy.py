@@ -6,7 +6,7 @@ import time
 import pytest
 
 from core.engine import usage_policy as allowance_module
-from core.engine.usage_policy import Allowance
+from core.engine.usage_policy import UsagePolicy
 from core.storage.settings import Settings
 
 NOVEMBER = 1_795_000_000.0
@@ -19,7 +19,7 @@ class Kept:
         self.now = NOVEMBER
         self.changes = 0
         self.path = folder / "usage.json"
-        self.allowance = Allowance(
+        self.usage_policy = UsagePolicy(
             settings or Settings(),
             path=self.path,
             now=lambda: self.now,
@@ -33,11 +33,11 @@ class Kept:
 
 
 def use(kept, count):
-    kept.allowance.pace.upload.spent(count, 0.0)
+    kept.usage_policy.pace.upload.spent(count, 0.0)
 
 
 def test_limits_reach_the_pace(tmp_path):
-    pace = Kept(tmp_path, Settings(upload_bytes_s=50_000.0)).allowance.pace
+    pace = Kept(tmp_path, Settings(upload_bytes_s=50_000.0)).usage_policy.pace
     assert pace.upload.limited
     assert not pace.download.limited
 
@@ -45,71 +45,71 @@ def test_limits_reach_the_pace(tmp_path):
 def test_a_connection_that_costs_is_left_alone_unless_the_person_says_otherwise(tmp_path):
     kept = Kept(tmp_path)
     for costs, changes in ((None, 0), (True, 1), (True, 1), (False, 2)):
-        kept.allowance.metered(costs)
+        kept.usage_policy.metered(costs)
         assert kept.changes == changes
-        assert bool(kept.allowance.reason) is bool(costs)
+        assert bool(kept.usage_policy.reason) is bool(costs)
     kept = Kept(tmp_path, Settings(use_metered=True))
-    kept.allowance.metered(True)
-    assert kept.allowance.reason == ""
+    kept.usage_policy.metered(True)
+    assert kept.usage_policy.reason == ""
 
 
 def test_outside_the_hours_it_rests_and_says_until_when(tmp_path):
     kept = Kept(tmp_path, NIGHTS)
-    assert kept.allowance.pace.hindrance == "schedule"
-    assert kept.allowance.reason.endswith("outside the hours that you chose. It continues at 20:00.")
+    assert kept.usage_policy.pace.hindrance == "schedule"
+    assert kept.usage_policy.reason.endswith("outside the hours that you chose. It continues at 20:00.")
     assert kept.changes == 1
     kept.now += 8 * 3600
-    kept.allowance._look()
-    assert kept.allowance.pace.hindrance is None
-    assert kept.allowance.reason == ""
+    kept.usage_policy._look()
+    assert kept.usage_policy.pace.hindrance is None
+    assert kept.usage_policy.reason == ""
     kept.now += 2.5 * 86_400
-    kept.allowance._look()
-    assert kept.allowance.reason.endswith("It continues on Monday at 20:00.")
+    kept.usage_policy._look()
+    assert kept.usage_policy.reason.endswith("It continues on Monday at 20:00.")
     assert kept.changes == 3
 
 
 def test_it_rests_until_both_the_hour_and_the_connection_are_right(tmp_path):
     kept = Kept(tmp_path, NIGHTS)
-    kept.allowance.metered(True)
-    assert "another one, at 20:00 at the earliest" in kept.allowance.reason
+    kept.usage_policy.metered(True)
+    assert "another one, at 20:00 at the earliest" in kept.usage_policy.reason
     kept.now += 8 * 3600
-    kept.allowance._look()
-    assert kept.allowance.pace.hindrance == "metered"
+    kept.usage_policy._look()
+    assert kept.usage_policy.pace.hindrance == "metered"
     kept.now += 12 * 3600
-    kept.allowance.metered(False)
-    assert kept.allowance.pace.hindrance == "schedule"
-    kept.allowance.metered(True)
+    kept.usage_policy.metered(False)
+    assert kept.usage_policy.pace.hindrance == "schedule"
+    kept.usage_policy.metered(True)
     kept.now += 12 * 3600
-    kept.allowance.metered(False)
-    assert kept.allowance.pace.hindrance is None
+    kept.usage_policy.metered(False)
+    assert kept.usage_policy.pace.hindrance is None
     assert kept.changes == 6
 
 
 def test_other_choices_hold_at_once(tmp_path):
     kept = Kept(tmp_path)
     use(kept, 2_000_000)
-    kept.allowance.metered(True)
-    kept.allowance.apply(Settings(use_metered=True, upload_bytes_s=50_000.0))
-    assert kept.allowance.reason == ""
-    assert kept.allowance.pace.upload.limited
-    kept.allowance.apply(Settings(use_metered=True, month_bytes=1_000_000))
-    assert "month" in kept.allowance.reason
-    assert kept.allowance.pace.hindrance == "month"
-    kept.allowance.apply(NIGHTS)
-    assert kept.allowance.pace.hindrance == "schedule"
-    kept.allowance.apply(Settings())
-    assert kept.allowance.pace.hindrance == "metered"
-    assert not kept.allowance.pace.upload.limited or kept.allowance.pace.upload._shut
+    kept.usage_policy.metered(True)
+    kept.usage_policy.apply(Settings(use_metered=True, upload_bytes_s=50_000.0))
+    assert kept.usage_policy.reason == ""
+    assert kept.usage_policy.pace.upload.limited
+    kept.usage_policy.apply(Settings(use_metered=True, month_bytes=1_000_000))
+    assert "month" in kept.usage_policy.reason
+    assert kept.usage_policy.pace.hindrance == "month"
+    kept.usage_policy.apply(NIGHTS)
+    assert kept.usage_policy.pace.hindrance == "schedule"
+    kept.usage_policy.apply(Settings())
+    assert kept.usage_policy.pace.hindrance == "metered"
+    assert not kept.usage_policy.pace.upload.limited or kept.usage_policy.pace.upload._shut
 
 
 def test_alone_on_this_computer_only_the_hours_count(tmp_path):
     settings = Settings(month_bytes=1000, upload_bytes_s=50_000.0)
     kept = Kept(tmp_path, settings, alone=True)
     use(kept, 5000)
-    assert kept.allowance.reason == ""
-    assert not kept.allowance.pace.upload.limited
-    kept.allowance.apply(NIGHTS)
-    assert "hours" in kept.allowance.reason
+    assert kept.usage_policy.reason == ""
+    assert not kept.usage_policy.pace.upload.limited
+    kept.usage_policy.apply(NIGHTS)
+    assert "hours" in kept.usage_policy.reason
 
 
 @pytest.mark.skipif(not hasattr(time, "tzset"), reason="this system keeps one time zone for a process")
@@ -117,8 +117,8 @@ def test_alone_on_this_computer_only_the_hours_count(tmp_path):
 def test_this_computers_own_clock(tmp_path, monkeypatch, zone, resting):
     monkeypatch.setenv("TZ", zone)
     try:
-        allowance = Allowance(NIGHTS, path=tmp_path / "usage.json", now=lambda: NOVEMBER, changed=lambda: None)
-        assert bool(allowance.reason) is resting
+        usage_policy = UsagePolicy(NIGHTS, path=tmp_path / "usage.json", now=lambda: NOVEMBER, changed=lambda: None)
+        assert bool(usage_policy.reason) is resting
     finally:
         monkeypatch.undo()
         time.tzset()
@@ -128,13 +128,13 @@ def test_a_month_is_remembered_and_ends(tmp_path):
     settings = Settings(month_bytes=1000)
     kept = Kept(tmp_path, settings)
     use(kept, 600)
-    kept.allowance.save()
+    kept.usage_policy.save()
     again = Kept(tmp_path, settings)
-    assert again.allowance.reason == ""
+    assert again.usage_policy.reason == ""
     use(again, 600)
-    assert "month" in again.allowance.reason
+    assert "month" in again.usage_policy.reason
     again.now += 31 * 86_400
-    assert again.allowance.reason == ""
+    assert again.usage_policy.reason == ""
 
 
 def test_keeping_saves_at_the_end_and_tells_of_changes(tmp_path, monkeypatch):
@@ -142,7 +142,7 @@ def test_keeping_saves_at_the_end_and_tells_of_changes(tmp_path, monkeypatch):
     kept = Kept(tmp_path, Settings(month_bytes=1000))
 
     async def run():
-        task = asyncio.ensure_future(kept.allowance.keep())
+        task = asyncio.ensure_future(kept.usage_policy.keep())
         use(kept, 2000)
         while not kept.changes:  # noqa: ASYNC110 - a look in each turn of the loop; there is no event
             await asyncio.sleep(0)
@@ -156,11 +156,11 @@ def test_keeping_saves_at_the_end_and_tells_of_changes(tmp_path, monkeypatch):
 @pytest.mark.parametrize("content", [b"", b"{", b'{"used_bytes": -1}', b"x" * 5000])
 def test_a_damaged_file_is_kept_aside(tmp_path, content):
     (tmp_path / "usage.json").write_bytes(content)
-    assert Kept(tmp_path).allowance.reason == ""
+    assert Kept(tmp_path).usage_policy.reason == ""
     (aside,) = tmp_path.iterdir()
     assert aside.name != "usage.json"
 
 
 def test_a_disk_that_is_full_is_no_reason_to_stop(tmp_path):
     kept = Kept(tmp_path / "missing" / "folder")
-    kept.allowance.save()
+    kept.usage_policy.save()

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from core.net.courtesy import (
+from core.net.delay_pacing import (
     CEILING_BYTES_S,
     FLOOR_BYTES_S,
     FRESH_S,
@@ -16,7 +16,7 @@ from core.net.courtesy import (
     SEGMENTS_LEAST,
     TARGET_S,
     TOGETHER_S,
-    Courtesy,
+    DelayPacing,
     Pacing,
     Uplink,
 )
@@ -30,7 +30,7 @@ class Line:
     def __init__(self, speed: float, *, least_s: float = 0.02, room_s: float = 0.3) -> None:
         self.speed, self.least_s, self.room_s = speed, least_s, room_s
         self.now, self.queue_s, self.acked = 100.0, 0.0, 0.0
-        self.courtesy = Courtesy()
+        self.courtesy = DelayPacing()
 
     def run(self, seconds: float) -> list[float]:
         """Every `LOOK_S`: how long a byte waits in the queue."""
@@ -91,7 +91,7 @@ def test_a_pause_is_forgotten():
 
 
 def test_it_never_stops_altogether():
-    courtesy = Courtesy()
+    courtesy = DelayPacing()
     for step in range(200):
         courtesy.seen(100.0 + step * LOOK_S, rtt_s=3.0, least_s=0.02, acked_bytes=step)
     assert courtesy.rate_bytes_s == FLOOR_BYTES_S

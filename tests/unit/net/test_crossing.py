@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from core.net.crossing import Crossing
+from core.net.simultaneous_open import SimultaneousOpen
 from tests.unit.net.people import credentials, id_of
 from tests.unit.net.test_streams import in_loop
 from tests.unit.net.wires import Side, connect
@@ -41,7 +41,7 @@ async def test_an_impostor_does_not_pass_by_calling_back():
 @pytest.mark.parametrize("size", [1, 3, 5, 6, 7, 100])
 @pytest.mark.parametrize("stays", [True, False])
 def test_a_greeting_is_recognised_however_it_is_cut(size, stays):
-    crossing = Crossing(stays_caller=stays)
+    crossing = SimultaneousOpen(stays_caller=stays)
     data = HELLO + ANSWER
     told = b"".join(bytes(crossing.look(data[at : at + size])) for at in range(0, len(data), size))
     assert crossing.crossed
@@ -51,7 +51,7 @@ def test_a_greeting_is_recognised_however_it_is_cut(size, stays):
 @pytest.mark.parametrize("data", [ANSWER + HELLO, b"HTTP/1.1 400", b"\x15\x03\x03\x00\x02\x02\x28", b"\x00"])
 @pytest.mark.parametrize("size", [1, 100])
 def test_anything_else_is_passed_on(data, size):
-    crossing = Crossing(stays_caller=True)
+    crossing = SimultaneousOpen(stays_caller=True)
     told = b"".join(bytes(crossing.look(data[at : at + size])) for at in range(0, len(data), size))
     assert not crossing.crossed
     assert told == data

@@ -4,7 +4,7 @@ import heapq
 
 import pytest
 
-from core.net.flight import QUEUE_S, WINDOW_BYTES_MAX, WINDOW_BYTES_MIN, Flight
+from core.net.quic_window import QUEUE_S, WINDOW_BYTES_MAX, WINDOW_BYTES_MIN, QuicWindow
 
 PACKET_BYTES = 1400
 
@@ -17,7 +17,7 @@ class Line:
         self.now = self.free_at = 100.0
         self.flight = self.delivered = 0
         self.waits: list[float] = []
-        self.window = Flight()
+        self.window = QuicWindow()
         self._acks: list[tuple[float, float]] = []
 
     def run(self, seconds: float, *, wanted: float = float("inf")) -> None:
@@ -96,7 +96,7 @@ def test_single_late_acknowledgements_change_nothing():
 
 
 def test_a_clock_that_stands_still_harms_nothing():
-    flight = Flight()
+    flight = QuicWindow()
     for number in range(100):
         flight.seen(number * 0.016, rtt_s=0.0, flight_bytes=int(flight.window_bytes))
         flight.starting = number < 50

@@ -3,7 +3,7 @@ import os
 
 import pytest
 
-from core.system.progress_bar import Bar
+from core.system.progress_bar import ProgressBar
 
 
 class Terminal(io.StringIO):
@@ -21,7 +21,7 @@ class Clock:
 
 def test_it_says_what_is_done_and_how_long_the_rest_takes() -> None:
     terminal, clock = Terminal(), Clock()
-    bar = Bar(stream=terminal, clock=clock)
+    bar = ProgressBar(stream=terminal, clock=clock)
     bar.show(0.0, "stores")
     clock.now += 30
     bar.show(0.25, "stores")
@@ -32,7 +32,7 @@ def test_it_says_what_is_done_and_how_long_the_rest_takes() -> None:
 
 def test_a_new_part_is_reckoned_afresh_and_the_terminal_is_spared() -> None:
     terminal, clock = Terminal(), Clock()
-    bar = Bar(stream=terminal, clock=clock)
+    bar = ProgressBar(stream=terminal, clock=clock)
     bar.show(0.5, "joining", part="joining")
     drawn = terminal.getvalue()
     clock.now += 0.01
@@ -46,19 +46,19 @@ def test_a_new_part_is_reckoned_afresh_and_the_terminal_is_spared() -> None:
 
 def test_there_is_none_where_nobody_sees_it(monkeypatch: pytest.MonkeyPatch) -> None:
     file = io.StringIO()
-    Bar(stream=file).show(0.5, "stores")
+    ProgressBar(stream=file).show(0.5, "stores")
     monkeypatch.setattr("sys.stdout", Terminal())
     terminal = Terminal()
-    Bar(json=True, stream=terminal).show(0.5, "stores")
+    ProgressBar(json=True, stream=terminal).show(0.5, "stores")
     assert file.getvalue() == terminal.getvalue() == ""
     monkeypatch.setattr("sys.stdout", io.StringIO())
-    Bar(json=True, stream=terminal).show(0.5, "stores")
+    ProgressBar(json=True, stream=terminal).show(0.5, "stores")
     assert terminal.getvalue()
 
 
 def test_there_is_none_where_stderr_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stderr", None)
-    bar = Bar()
+    bar = ProgressBar()
     bar.show(0.5, "stores")
     bar.clear()
 
@@ -67,5 +67,5 @@ def test_it_is_no_longer_than_a_line_of_the_terminal(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(Terminal, "fileno", lambda _: 2)
     monkeypatch.setattr("os.get_terminal_size", lambda _: os.terminal_size((40, 24)))
     terminal = Terminal()
-    Bar(stream=terminal).show(0.5, "measuring hivemind, which takes minutes")
+    ProgressBar(stream=terminal).show(0.5, "measuring hivemind, which takes minutes")
     assert len(terminal.getvalue().removeprefix("\r\x1b[K")) == 39

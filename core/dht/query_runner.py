@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from core.base.ids import Key, PeerId
 from core.base.machine import Send
 from core.base.trace import Trace
+from core.dht.client_mode import ClientMode
 from core.dht.events import Learned, Output
 from core.dht.lookup import Distrust, Walk
 from core.dht.messages import Answer, Contact, Find, Get, Nodes, Ping, Pong, Request, Values
@@ -18,14 +19,13 @@ from core.dht.queries import Queries, Query
 from core.dht.routing import Heard
 from core.dht.settings import DhtSettings
 from core.dht.skew import Skew
-from core.dht.stance import Stance
 
 PROBES_MAX = 64
 PARALLEL_ON_A_PATH = 3
 """One silent peer is not to hold up its path."""
 
 
-class Errands:
+class QueryRunner:
     """Runs operations: sends what they ask, tells them what came of it, and concludes them.
 
     Args:
@@ -41,7 +41,7 @@ class Errands:
         conclude: Callable[[Operation, float], list[Output]],
         *,
         settings: DhtSettings,
-        stance: Stance,
+        client_mode: ClientMode,
         random: Random,
         trace: Trace,
     ) -> None:
@@ -49,7 +49,7 @@ class Errands:
         self._skew = skew
         self._conclude = conclude
         self._settings = settings
-        self._stance = stance
+        self._client_mode = client_mode
         self._trace = trace
         self._queries = Queries(random, timeout_s=settings.query_timeout_s)
         self._operations: dict[Operation, None] = {}
@@ -120,7 +120,7 @@ class Errands:
     def find(self, key: Key, now: float, *, width: int | None = None, paths: int | None = None) -> FindNode:
         """An operation that finds the nearest peers of a key."""
         walk = self.walk(key, now, width=self._settings.replicas if width is None else width, paths=paths)
-        return FindNode(walk, client=self._stance.client, deadline=self.patience(now))
+        return FindNode(walk, client=self._client_mode.client, deadline=self.patience(now))
 
     def refresh(self, key: Key, now: float) -> FindNode:
         """An operation that looks up a key without haste, to hear who is there."""
@@ -128,7 +128,7 @@ class Errands:
         sparse = self._neighbours.table.is_far_and_sparse(key)
         width = settings.refresh_width_sparse if sparse else settings.refresh_width
         walk = Walk(key, self._neighbours.start(key, now), width=width, parallel=width)
-        return FindNode(walk, client=self._stance.client, deadline=self.patience(now))
+        return FindNode(walk, client=self._client_mode.client, deadline=self.patience(now))
 
     def walk(
         self,
@@ -203,7 +203,7 @@ class Errands:
         if contact.peer_id in self._probing:
             return []
         self._probing.add(contact.peer_id)
-        return self._ask(contact, Ping(0, self._stance.client), None, now)
+        return self._ask(contact, Ping(0, self._client_mode.client), None, now)
 
     def _ask(self, contact: Contact, request: Request, operation: Operation | None, now: float) -> list[Output]:
         return self._sends(contact, self._queries.open(contact, request, operation, now))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(slots=True)
-class Stance:
+class ClientMode:
     """All parts of a node look at the same one."""
 
     client: bool

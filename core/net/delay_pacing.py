@@ -54,7 +54,7 @@ if sys.platform == "linux":
     from fcntl import ioctl as _ioctl
 
 
-class Courtesy:
+class DelayPacing:
     """How fast bulk may leave; without a clock of its own.  Times in seconds."""
 
     def __init__(self) -> None:
@@ -137,7 +137,7 @@ class Pacing:
         supported = sys.platform == "linux" and own_socket is not None and own_socket.type == socket.SOCK_STREAM
         self._socket = own_socket if supported else None
         self._uplink = uplink
-        self._courtesy = Courtesy()
+        self._courtesy = DelayPacing()
         self._looked_at = 0.0
         self._own_least_s: float | None = None
         self.least_s: float | None = None

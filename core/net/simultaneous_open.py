@@ -11,7 +11,7 @@ _HANDSHAKE: Final = 22
 _CLIENT_HELLO: Final = 1
 
 
-class Crossing:
+class SimultaneousOpen:
     """Looks at the first bytes that a caller receives.
 
     Args:

@@ -16,7 +16,7 @@ ANSWERS_PER_S: Final = 50
 _CODEC: Final = MessageCodec(NAT_MESSAGES)
 
 
-class SecondPort(asyncio.DatagramProtocol):
+class MirrorPort(asyncio.DatagramProtocol):
     """Answers `Mirror` and nothing else; what it hears teaches nobody where the sender is.
 
     Args:

@@ -9,7 +9,7 @@ from collections import deque
 from typing import Final
 
 QUEUE_S: Final = 0.015
-"""Of waiting in queues, as in `core.net.courtesy`."""
+"""Of waiting in queues, as in `core.net.delay_pacing`."""
 RTT_S_MIN: Final = 1e-4
 """Where the clock stands still for 16 ms (Windows), a round trip may seem to take no time."""
 WINDOW_BYTES_MIN: Final = 32 * 1024
@@ -25,7 +25,7 @@ SAMPLES: Final = 8
 """The shortest of so many last round trips counts: others were lengthened by what is not the line."""
 
 
-class Flight:
+class QuicWindow:
     """See the module's docstring.  Without a clock of its own; times in seconds."""
 
     def __init__(self) -> None:

@@ -12,7 +12,7 @@ def state_after(plan: Plan, outcome: Outcome) -> StateName:
     return before.next(round_id=outcome.round, samples=outcome.samples, outcome=outcome.fingerprint)
 
 
-class Unheard:
+class InDoubtRound:
     """Remembers the last round of which the Commit may be all that was missed, until the next one begins.
 
     Whoever has sealed its means knows what state the round leads to if it is committed.  When anybody stands there, it

@@ -8,7 +8,7 @@ from typing import Final
 DOUBTS_MAX: Final = 1024
 
 
-class Doubts:
+class BackOff:
     """Rests after failures: each twice as long as the one before, with jitter.
 
     A peer can promise a state that it never gives.  Whoever promised it in vain rests, so that a liar cannot keep
