@@ -14,7 +14,6 @@ from core.averaging.codecs.codec import Codec
 from core.averaging.codecs.fp16 import Fp16
 from core.averaging.codecs.q4 import Uniform4
 from core.averaging.codecs.raw import Raw
-from core.averaging.codecs.relative import Relative
 from core.averaging.codecs.u8 import Uniform8
 from core.base.problems import BadInput
 
@@ -36,7 +35,6 @@ __all__ = [
     "CODEC_NAMES",
     "FEEDBACK",
     "Codec",
-    "Relative",
     "check_codec",
     "codec_of",
     "number_bytes",
