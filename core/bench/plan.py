@@ -10,7 +10,6 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from core.averaging.balance.cadence import Between, best_cadence, cadences
 from core.averaging.balance.fleet import Line, Work
 from core.averaging.balance.givers import best_givers
 from core.averaging.balance.merit import merit
@@ -18,6 +17,7 @@ from core.averaging.balance.partial import best_gifts
 from core.averaging.balance.solver import balance, check_balance, share_chunks
 from core.averaging.balance.traffic import fleet, pairs
 from core.bench import plan_exact, plan_fleets
+from core.bench.cadence import Between, best_cadence, cadences
 
 SIZES = (4, 8, 16, 32, 64, 128, 256)
 EXACT_LIMITED_MAX = 64

@@ -1,8 +1,8 @@
 import pytest
 
-from core.averaging.balance.cadence import Between, best_cadence, cadences
 from core.averaging.balance.fleet import Work
 from core.averaging.balance.solver import balance
+from core.bench.cadence import Between, best_cadence, cadences
 from tests.unit.averaging.test_balance import MEGA, line
 
 FAST = [line(100, samples_per_s=100)] * 3
