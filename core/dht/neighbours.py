@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 
+from core.base.back_off import BackOff
 from core.base.ids import Key, PeerId
 from core.base.trace import Trace
 from core.dht.addresses import MetAddresses
-from core.dht.backoff import Backoff
 from core.dht.messages import Contact
 from core.dht.prefixes import may_name, reach
 from core.dht.routing import Heard, PrefixLimits, RoutingTable
@@ -38,7 +38,7 @@ class Neighbours:
         self.book = MetAddresses(limit=settings.addresses_max)
         self.ipv6 = True
         """Whether there is a way to IPv6 addresses; otherwise nobody is asked there."""
-        self._backoff = Backoff(settings.silence_s, settings.silence_max_s)
+        self._backoff: BackOff[Contact] = BackOff(first=settings.silence_s, longest=settings.silence_max_s)
         self._seeds: dict[PeerId, Contact] = {}
         self._seeds_heard: dict[PeerId, float] = {}
 
@@ -67,16 +67,16 @@ class Neighbours:
     def alive(self, contact: Contact, now: float, *, trip_s: float | None = None) -> tuple[Contact, Heard]:
         """A contact has answered, after `trip_s` if that is known; returns it with its best address."""
         peer = contact.peer_id
-        self._backoff.cleared(contact)
+        self._backoff.clear(contact)
         contact = self.book.answered(peer) or contact
-        self._backoff.cleared(contact)
+        self._backoff.clear(contact)
         if peer in self._seeds:
             self._seeds_heard[peer] = now
         return contact, self.table.heard(contact, now, trip_s=trip_s)
 
     def silent(self, contact: Contact, now: float) -> None:
         """A contact has not answered."""
-        self._backoff.failed(contact, now)
+        self._backoff.fail(contact, now)
         self.book.silent(contact.peer_id)
         self.table.failed(contact.peer_id)
 
@@ -104,7 +104,7 @@ class Neighbours:
                 contact.peer: contact for contact in (*self.table.contacts(), *self._seeds.values(), *contacts)
             }
             contacts = list(everybody.values())
-        return [contact for contact in contacts if resting or not self._backoff.resting(contact, now)]
+        return [contact for contact in contacts if resting or not self._backoff.is_excluded(contact, now)]
 
     def acceptable(self, contacts: Sequence[Contact], *, key: Key, by: Contact, now: float) -> tuple[Contact, ...]:
         """Those contacts, named by `by` as near to `key`, which are worth asking, with the best known address of each.
@@ -116,7 +116,7 @@ class Neighbours:
             return ()
         chosen: dict[PeerId, Contact] = {}
         checked, from_afar = self._settings.check_replies, reach(by.host)
-        known_there, resting = self.table.get, self._backoff.resting
+        known_there, resting = self.table.get, self._backoff.is_excluded
         for contact in contacts:
             peer = contact.peer_id
             if peer == self._me or peer in chosen:

@@ -1,7 +1,6 @@
-"""Where peers are to be reached, and how long a peer that could not be reached is left alone."""
+"""Where peers are to be reached."""
 
 from collections import OrderedDict
-from random import Random
 
 from core.base.ids import PeerId
 
@@ -48,33 +47,3 @@ class AddressBook:
 
 def _is_ipv6(address: Address) -> bool:
     return ":" in address[0]
-
-
-class CallBackoff:
-    """Rests between attempts to reach one peer: each twice as long as the one before, with jitter.
-
-    Args:
-        first_s: The first rest.
-        longest_s: No rest is longer, jitter apart.
-    """
-
-    def __init__(self, *, first_s: float = 0.25, longest_s: float = 30.0) -> None:
-        self._first_s = first_s
-        self._longest_s = longest_s
-        self._failures = 0
-        self._until = 0.0
-
-    def failed(self, now: float, random: Random) -> None:
-        """It did not work."""
-        rest_s = min(self._first_s * 2 ** min(self._failures, 30), self._longest_s)
-        self._failures += 1
-        self._until = now + rest_s * random.uniform(0.5, 1.5)
-
-    def succeeded(self) -> None:
-        """It worked, and lasted."""
-        self._failures = 0
-        self._until = 0.0
-
-    def wait_s(self, now: float) -> float:
-        """How long to wait before the next attempt."""
-        return max(0.0, self._until - now)

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
+from core.base.back_off import BackOff
 from core.base.ids import PeerId
 from core.base.trace import Trace
-from core.net.book import Address, AddressBook, CallBackoff
+from core.net.book import Address, AddressBook
 from core.net.liveness import HEARTBEAT_S, SILENCE_S
 from core.net.outbox import BULK_QUEUE_BYTES_MAX, MESSAGE_COST_BYTES
 from core.net.pace import Pace
@@ -31,6 +32,9 @@ LINKS_PER_PEER_MAX = 4
 STEADY_S = 5.0
 """A link that lived this long was a success; a duplicate that nobody used for this long is closed."""
 CIRCLES_MAX = 4096
+CALL_AGAIN_S = 0.25
+"""A peer that could not be called is called again after so long, then after twice as long each time."""
+CALL_AGAIN_MAX_S = 30.0
 DIRECT_FIRST_S = 0.3
 """Known addresses have so long before the owner is asked for other ways."""
 OTHER_WAYS_S = 10.0
@@ -43,7 +47,6 @@ class _Circle:
     """What there is with one peer."""
 
     streams: list[PeerStream] = field(default_factory=list)
-    backoff: CallBackoff = field(default_factory=CallBackoff)
     waiting: deque[tuple[bytes, bool, bool]] = field(default_factory=deque)
     waiting_bytes: int = 0
     calling: bool = False
@@ -108,6 +111,9 @@ class Links:
         self._loop = asyncio.get_running_loop()
         self._terms = StreamTerms(owner=self, credentials=credentials, verify=verify, now=now, trace=trace, pace=pace)
         self._circles: dict[PeerId, _Circle] = {}
+        self._failed: BackOff[PeerId] = BackOff(
+            first=CALL_AGAIN_S, longest=CALL_AGAIN_MAX_S, random=random, things_max=CIRCLES_MAX
+        )
         self._all: set[PeerStream] = set()
         self._strangers: dict[PeerStream, float] = {}
         """Oldest first, with the time of their arrival."""
@@ -166,8 +172,8 @@ class Links:
 
     def moved(self) -> None:
         """The computer has another network: links from addresses that are gone are over, and nobody rests longer."""
-        for circle in self._circles.values():
-            circle.backoff.succeeded()
+        for peer, circle in self._circles.items():
+            self._failed.clear(peer)
             for stream in list(circle.streams):
                 if stream.own_host is not None and not has_address(stream.own_host):
                     stream.abort("has another address now")
@@ -237,9 +243,9 @@ class Links:
         circle = self._circle(stream.peer)
         circle.streams.remove(stream)
         if self._terms.now() - stream.opened_at >= STEADY_S:
-            circle.backoff.succeeded()
+            self._failed.clear(stream.peer)
         elif stream.initiated:
-            circle.backoff.failed(self._loop.time(), self._random)
+            self._failed.fail(stream.peer, self._loop.time())
         if not circle.streams:
             circle.opened.clear()
             self._lose(stream.peer, reason)
@@ -296,10 +302,10 @@ class Links:
         """Make a link, after the rest that earlier failures demand, as long as something waits for one."""
         try:
             while circle.waiting and not circle.streams:
-                await asyncio.sleep(circle.backoff.wait_s(self._loop.time()))
+                await asyncio.sleep(self._failed.wait(peer, self._loop.time()))
                 reason = None if circle.streams else await self._try_addresses(peer, circle)
                 if reason is not None and not circle.streams:
-                    circle.backoff.failed(self._loop.time(), self._random)
+                    self._failed.fail(peer, self._loop.time())
                     self._trace.mark("net.call.failed")
                     self._give_up(peer, circle, reason)
         finally:
@@ -342,11 +348,8 @@ class Links:
 
     def _prune(self) -> None:
         """Forget peers with whom there is nothing."""
-        now = self._loop.time()
         self._circles = {
-            peer: circle
-            for peer, circle in self._circles.items()
-            if circle.streams or circle.waiting or circle.calling or circle.backoff.wait_s(now)
+            peer: circle for peer, circle in self._circles.items() if circle.streams or circle.waiting or circle.calling
         }
 
 

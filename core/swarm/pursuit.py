@@ -2,8 +2,8 @@
 
 from random import Random
 
+from core.base.back_off import BackOff
 from core.base.ids import PeerId
-from core.swarm.back_off import BackOff
 from core.swarm.catch_up import DONORS_MAX
 from core.swarm.membership import Membership, NewerState
 from core.swarm.states import StateName
@@ -24,8 +24,8 @@ class Pursuit:
     def __init__(self, membership: Membership, random: Random) -> None:
         self._membership = membership
         self._random = random
-        self._states = BackOff(first_s=RETRY_MIN_S, longest_s=STATE_REST_MAX_S, random=random)
-        self._peers = BackOff(first_s=RETRY_MIN_S, longest_s=PEER_REST_MAX_S, random=random)
+        self._states = BackOff[tuple[StateName, bytes]](first=RETRY_MIN_S, longest=STATE_REST_MAX_S, random=random)
+        self._peers = BackOff[PeerId](first=RETRY_MIN_S, longest=PEER_REST_MAX_S, random=random)
         self._wanted: NewerState | None = None
         self.retry_at: float | None = None
         """When to look again after a failure, unix seconds."""
@@ -44,8 +44,8 @@ class Pursuit:
     def best(self, mine: StateName, now: float) -> NewerState | None:
         """The greatest state above `mine`, without the states and the peers that have disappointed lately."""
         for offer in self._membership.offers(mine):
-            peers = tuple(peer for peer in offer.peers if not self._peers.resting(peer, now))
-            if peers and not self._states.resting((offer.name, offer.digest), now):
+            peers = tuple(peer for peer in offer.peers if not self._peers.is_excluded(peer, now))
+            if peers and not self._states.is_excluded((offer.name, offer.digest), now):
                 return NewerState(offer.name, offer.digest, peers)
         return None
 
@@ -60,8 +60,8 @@ class Pursuit:
         wanted = self._wanted
         if wanted is None:
             return
-        ends = [self._states.failed((wanted.name, wanted.digest), now, times=times)]
-        ends += [self._peers.failed(peer, now, times=times) for peer in wanted.peers]
+        ends = [self._states.fail((wanted.name, wanted.digest), now, times=times)]
+        ends += [self._peers.fail(peer, now, times=times) for peer in wanted.peers]
         self._wanted, self.retry_at = None, min(ends)
 
     def arrived(self, name: StateName) -> bool:
@@ -70,6 +70,6 @@ class Pursuit:
         if wanted is None or name != wanted.name:
             return False
         for peer in wanted.peers:
-            self._peers.cleared(peer)
+            self._peers.clear(peer)
         self._wanted = None
         return True

@@ -77,12 +77,12 @@ class Answers:
             return []
         if setting.numel is None and not 0 < call.numel <= setting.numel_max:
             return [Send(sender, Declined(call.epoch, call.lineage, call.attempt, "away"))]
-        tired = fruitless.resting(sender, now) or not setting.reputation.may_lead(sender, now)
+        tired = fruitless.is_excluded(sender, now) or not setting.reputation.may_lead(sender, now)
         tired = tired or self._quest.search.shuns(sender, now)
         if tired or self._quest.formed or not self._quest.wins(call.attempt, sender):
             return [Send(sender, Declined(call.epoch, call.lineage, call.attempt, "busy"))]
         if promise is not None and promise.leader == sender:
-            fruitless.blame(sender, now)
+            fruitless.fail(sender, now)
         self._quest.search.pause()
         if sender in self._quest.candidates:
             self._quest.search.heard(call.attempt)

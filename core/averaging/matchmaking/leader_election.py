@@ -5,7 +5,8 @@ from random import Random
 
 from core.averaging.matchmaking.make_plan import by_distance
 from core.averaging.messages import ATTEMPT_MAX
-from core.averaging.penalties.back_off import Accounts, fruitless_calls
+from core.averaging.penalties.back_off import fruitless_calls
+from core.base.back_off import BackOff
 from core.base.ids import Key, PeerId
 
 CALL_PATIENCE = 0.5
@@ -15,8 +16,8 @@ ATTEMPT_LEAP = 16
 PLAIN_AFTER = 4
 """After so many plans that were refused, or rounds that failed, in one state a peer makes plans that take nobody's line
 for anything: equal shares, which nobody refuses.  It counts what it has seen itself: others may say what they like."""
-BAD_PLANS_MOST = 16
-"""So many times the rest of a leader whose plans are bad is doubled, in one state."""
+BAD_PLANS_LONGEST = 1 << 15
+"""The longest exclusion of a leader whose plans are bad, in first ones, in one state."""
 POOR_MAX = 3
 """Rests after calls of ours that came to nothing are doubled so often: somebody says it has samples, and has not."""
 
@@ -132,11 +133,11 @@ class Search:
 
         For two who refuse each other's plans see only so that nothing but plain ones helps.
         """
-        self._bad_plans.blame(leader, now)
+        self._bad_plans.fail(leader, now)
 
     def shuns(self, leader: PeerId, now: float) -> bool:
         """Whether `leader` is not followed since its plans were bad; when ours are plain, its are so too, or soon."""
-        return self._bad_plans.resting(leader, now) and not self.plain
+        return self._bad_plans.is_excluded(leader, now) and not self.plain
 
     def leader(self, candidates: Sequence[PeerId], key: Key, *, now: float) -> PeerId:
         """Who is to call: the nearest to the attempt's key among those that may be relied on, perhaps this peer."""
@@ -144,7 +145,7 @@ class Search:
         fit = [
             peer
             for peer in candidates
-            if peer not in shunned and not self.shuns(peer, now) and not self.fruitless.resting(peer, now)
+            if peer not in shunned and not self.shuns(peer, now) and not self.fruitless.is_excluded(peer, now)
         ]
         others = [peer for peer in fit if peer != self._me]
         return by_distance(others if others and now < self._yields_until else fit, key)[0]
@@ -154,8 +155,9 @@ class Search:
         self.asked = leader
         self.again_at = now + self._patience_s
 
-    def _no_bad_plans(self) -> Accounts:
-        return Accounts(first=2 * self._gather_timeout_s, most=BAD_PLANS_MOST)
+    def _no_bad_plans(self) -> BackOff[PeerId]:
+        first_s = 2 * self._gather_timeout_s
+        return BackOff(first=first_s, longest=BAD_PLANS_LONGEST * first_s)
 
     @property
     def _patience_s(self) -> float:

@@ -31,7 +31,7 @@ class Refusals:
             refusers = self._by.pop(other)
             if few(refusers, members):
                 for lonely in refusers:
-                    self._lonely.blame(lonely, now)
+                    self._lonely.fail(lonely, now)
         refusers = self._by.setdefault(round_, set())
         if len(refusers) < REFUSERS_MAX:
             refusers.add(peer)
@@ -42,7 +42,7 @@ class Refusals:
 
     def heeded(self, round_: bytes, now: float) -> set[PeerId]:
         """Who has refused it and is heeded."""
-        return {peer for peer in self.by(round_) if not self._lonely.resting(peer, now)}
+        return {peer for peer in self.by(round_) if not self._lonely.is_excluded(peer, now)}
 
 
 def few(refusers: Collection[PeerId], members: int) -> bool:

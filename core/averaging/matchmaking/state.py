@@ -211,7 +211,7 @@ class Quest:
         """
         promise = self.follower.end()
         if cost:
-            self.search.fruitless.blame(promise.leader, now, levels=cost)
+            self.search.fruitless.fail(promise.leader, now, times=cost)
         self.again = False
         if promise.leader in self.candidates:  # nobody else's count is believed
             self.search.reached(promise.attempt)

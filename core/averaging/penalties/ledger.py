@@ -5,22 +5,23 @@ from typing import Final
 
 import msgspec
 
-from core.averaging.penalties.back_off import Accounts
 from core.averaging.penalties.observed import Observations, Remembered
 from core.averaging.plan import Member, Plan, spared_most
+from core.base.back_off import BackOff
 from core.base.ids import PeerId
 
 SURE: Final = 2
 """Levels for a failed round, to whom it is put down."""
 GUESS: Final = 1
 """Levels where it is not sure: nobody is named, or a round that held was led to its end by another."""
-LEVEL_MAX: Final = 6
+LONGEST: Final = 32
+"""The longest exclusion, in first ones."""
 FADE_S: Final = 600.0
 """Each such time without a new reason makes good for a level."""
 REST_ROUNDS: Final = 4
 """The first rest of whoever costs rounds time without making them fail; such rests are counted in rounds."""
 FADE_ROUNDS: Final = 64
-LATE_LEVEL_MAX: Final = 4
+LATE_LONGEST: Final = 4
 """Of reducers that are late.  Maybe a sender made them so, so their rests are shorter than such a sender's."""
 
 
@@ -49,16 +50,17 @@ class Reputation:
 
     def __init__(self, me: PeerId, *, round_timeout_s: float) -> None:
         self._me = me
+        first_s = round_timeout_s / 2
         self._leading, self._reducing = (
-            Accounts(first=round_timeout_s / 2, most=LEVEL_MAX, fade=FADE_S) for _ in range(2)
+            BackOff[PeerId](first=first_s, longest=LONGEST * first_s, decay=FADE_S) for _ in range(2)
         )
         self._rounds = 0
         self._led = 0
-        self._late = Accounts(first=REST_ROUNDS, most=LATE_LEVEL_MAX, free=1, fade=FADE_ROUNDS)
-        self._slow = Accounts(first=REST_ROUNDS, most=LEVEL_MAX, free=1, fade=FADE_ROUNDS)
+        self._late = BackOff[PeerId](first=REST_ROUNDS, longest=LATE_LONGEST * REST_ROUNDS, free=1, decay=FADE_ROUNDS)
+        self._slow = BackOff[PeerId](first=REST_ROUNDS, longest=LONGEST // 2 * REST_ROUNDS, free=1, decay=FADE_ROUNDS)
         """Both by `_rounds`."""
         self._differing, self._doubtful = (
-            Accounts(first=REST_ROUNDS, most=LEVEL_MAX, fade=FADE_ROUNDS) for _ in range(2)
+            BackOff[PeerId](first=REST_ROUNDS, longest=LONGEST * REST_ROUNDS, decay=FADE_ROUNDS) for _ in range(2)
         )
         """By `_led`: only a leader hears what others hold."""
 
@@ -69,11 +71,11 @@ class Reputation:
         named = set(suspects).intersection(plan.peers) - {self._me}
         for peer in named:
             if peer == leader or not chunks[peer]:
-                self._leading.blame(peer, now, levels=SURE)
+                self._leading.fail(peer, now, times=SURE)
             if chunks[peer]:
-                self._reducing.blame(peer, now, levels=SURE)
+                self._reducing.fail(peer, now, times=SURE)
         if not suspects and leader != self._me:
-            self._leading.blame(leader, now, levels=GUESS)
+            self._leading.fail(leader, now, times=GUESS)
 
     def committed(
         self, plan: Plan, versions: Sequence[int], leader: PeerId, now: float, *, seen: Observations | None = None
@@ -92,12 +94,12 @@ class Reputation:
         """
         first = leader_of(plan)
         if leader == first:
-            self._leading.praise(first, now)
+            self._leading.succeed(first, now)
         elif first != self._me:
-            self._leading.blame(first, now, levels=GUESS)
+            self._leading.fail(first, now, times=GUESS)
         for peer, chunks, version in zip(plan.peers, plan.chunks, versions, strict=False):
             if not version and chunks:
-                self._reducing.praise(peer, now)
+                self._reducing.succeed(peer, now)
         self._rounds += 1
         self._led += leader == self._me
         if seen is not None:
@@ -109,7 +111,7 @@ class Reputation:
         Where it is not `sure`, members may have lied about an honest leader: then it is as much as the round's end has
         made good for, or few liars would in time let no other lead than themselves.
         """
-        self._leading.blame(leader, now, levels=SURE if sure else GUESS)
+        self._leading.fail(leader, now, times=SURE if sure else GUESS)
 
     def _remember(self, plan: Plan, anew: set[PeerId], seen: Observations) -> None:
         """After a round that held; `anew`: whose shares others had to make."""
@@ -123,16 +125,16 @@ class Reputation:
             (self._doubtful, {*seen.doubtful}, self._led, GUESS),
         ):
             for peer in peers - {self._me}:
-                accounts.blame(peer, number, levels=levels)
+                accounts.fail(peer, number, times=levels)
 
     def may_lead(self, peer: PeerId, now: float) -> bool:
         """Whether `peer` is to be asked for a call, and followed."""
-        return not self._leading.resting(peer, now)
+        return not self._leading.is_excluded(peer, now)
 
     def may_reduce(self, peer: PeerId, now: float) -> bool:
         """Whether `peer` is to be given a share, or called where it would only reduce."""
-        rests = self._reducing.resting(peer, now), self._late.resting(peer, self._rounds)
-        return not (any(rests) or self._doubtful.resting(peer, self._led))
+        rests = self._reducing.is_excluded(peer, now), self._late.is_excluded(peer, self._rounds)
+        return not (any(rests) or self._doubtful.is_excluded(peer, self._led))
 
     def spare(self, members: Sequence[Member], now: float) -> list[Member]:
         """The same, but that those who rest get no share; only so many as a plan may spare, the worst of them first."""
@@ -152,8 +154,8 @@ class Reputation:
     def remembered(self, peers: Iterable[PeerId], *, usual: float = 1.0) -> Remembered:
         """What to go by in a round with these; `usual`: see there."""
         return Remembered(
-            hurried=frozenset(peer for peer in peers if self._slow.resting(peer, self._rounds)),
-            unheeded=frozenset(peer for peer in peers if self._differing.resting(peer, self._led)),
+            hurried=frozenset(peer for peer in peers if self._slow.is_excluded(peer, self._rounds)),
+            unheeded=frozenset(peer for peer in peers if self._differing.is_excluded(peer, self._led)),
             usual=usual,
         )
 

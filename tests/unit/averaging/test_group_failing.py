@@ -179,7 +179,7 @@ def test_a_suspected_reducer_gets_no_share_and_succeeds_last() -> None:
     suspects = [peer for peer in group.peers if peer not in {leader, leader_of(first)}][:2]
     for peer in group.peers:
         group.machines[peer].failed(first, [suspects[0]], group.pump.now)
-        group.machines[peer]._setting.reputation._leading.blame(suspects[1], group.pump.now, levels=2)
+        group.machines[peer]._setting.reputation._leading.fail(suspects[1], group.pump.now, times=2)
     group.look(*group.peers)
     group.pump.run()
     plans = {peer: group.plans()[peer][-1] for peer in group.peers}

@@ -2,10 +2,10 @@
 
 import msgspec
 
-from core.averaging.penalties.back_off import PEERS_MAX
-from core.averaging.penalties.ledger import FADE_ROUNDS, FADE_S, LEVEL_MAX, REST_ROUNDS, Reputation, leader_of
+from core.averaging.penalties.ledger import FADE_ROUNDS, FADE_S, REST_ROUNDS, Reputation, leader_of
 from core.averaging.penalties.observed import NOTHING, Observations, Remembered
 from core.averaging.plan import Member, Plan
+from core.base.back_off import THINGS_MAX as PEERS_MAX
 from core.base.ids import PeerId
 from tests.unit.averaging.pump import make_plan, peer_ids
 
@@ -62,12 +62,12 @@ def test_a_reducer_that_is_named_reduces_nothing_for_a_while_and_may_still_lead(
 
 def test_rests_double_up_to_a_limit_and_fade_with_time() -> None:
     held, now, rests = reputation(), 100.0, []
-    for _ in range(LEVEL_MAX):
+    for _ in range(6):
         held.failed(PLAN, (LEADER,), now)
         rests.append(round(rest_s(held, LEADER, now), 3))
     assert rests == [20.0, 80.0, 320.0, 320.0, 320.0, 320.0]
-    held.failed(PLAN, (LEADER,), now + LEVEL_MAX * FADE_S)
-    assert round(rest_s(held, LEADER, now + LEVEL_MAX * FADE_S), 3) == 20.0
+    held.failed(PLAN, (LEADER,), now + 6 * FADE_S)
+    assert round(rest_s(held, LEADER, now + 6 * FADE_S), 3) == 20.0
 
 
 def test_who_fails_every_second_time_rests_longer_and_longer_who_failed_once_is_soon_as_before() -> None:

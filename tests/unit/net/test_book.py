@@ -1,7 +1,5 @@
-from random import Random
-
 import core.net.book as module
-from core.net.book import AddressBook, CallBackoff
+from core.net.book import AddressBook
 from tests.unit.net.people import id_of
 
 ANNA, BEN = id_of("anna"), id_of("ben")
@@ -42,31 +40,6 @@ def test_it_forgets_whom_it_heard_of_longest_ago(monkeypatch):
     for name in ("anna", "ben", "anna", "carl"):
         book.learn(id_of(name), ("10.0.0.1", 1))
     assert [bool(book.addresses(id_of(name))) for name in ("anna", "ben", "carl")] == [True, False, True]
-
-
-def test_rests_double_up_to_a_limit_with_jitter():
-    backoff, now, rests = CallBackoff(first_s=1.0, longest_s=8.0), 0.0, []
-    assert backoff.wait_s(now) == 0.0
-    random = Random(7)
-    for _ in range(40):
-        backoff.failed(now, random)
-        rests.append(backoff.wait_s(now))
-        now += rests[-1]
-        assert backoff.wait_s(now) == 0.0
-    for rest, ideal in zip(rests, [1, 2, 4, 8, 8, 8], strict=False):
-        assert 0.5 * ideal <= rest <= 1.5 * ideal
-    assert max(rests) <= 12.0
-    assert len(set(rests)) == len(rests)
-
-
-def test_success_ends_the_rests():
-    backoff = CallBackoff(first_s=1.0, longest_s=8.0)
-    backoff.failed(0.0, Random(1))
-    backoff.failed(0.0, Random(1))
-    backoff.succeeded()
-    assert backoff.wait_s(0.0) == 0.0
-    backoff.failed(0.0, Random(1))
-    assert backoff.wait_s(0.0) <= 1.5
 
 
 def test_what_a_third_peer_says_takes_no_known_addresss_place():
