@@ -1,6 +1,7 @@
-"""A manifest names a task and its numbers.  It is signed, content-addressed data and never carries code."""
+"""A manifest names a task and an optimiser, with their numbers: signed, content-addressed data that carries no code."""
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Final, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -18,21 +19,25 @@ HexDigest = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 Positive = Annotated[int, Meta(gt=0)]
 Seconds = Annotated[float, Meta(gt=0, le=3600)]
 Number = int | float | str | bool
+Numbers = dict[Name, Number]
+"""The numbers of a task or of an optimiser.  Each documents its own, and checks them with `checked`."""
+T = TypeVar("T")
 
-
-class OptimizerNumbers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the optimiser needs.  One optimiser step is one epoch, so the schedule counts epochs."""
-
-    name: Name = "lamb"
-    learning_rate: Annotated[float, Meta(gt=0, le=10)] = 0.00176
-    beta1: Annotated[float, Meta(ge=0, lt=1)] = 0.9
-    beta2: Annotated[float, Meta(ge=0, lt=1)] = 0.999
-    epsilon: Annotated[float, Meta(gt=0)] = 1e-6
-    weight_decay: Annotated[float, Meta(ge=0)] = 0.01
-    clamp: Annotated[float, Meta(gt=0)] = 10_000.0
-    max_grad_norm: Annotated[float, Meta(gt=0)] = 1.0
-    warmup_epochs: Annotated[int, Meta(ge=0)] = 5000
-    total_epochs: Positive = 125_000
+PAPER_LAMB: Final[Numbers] = {
+    "name": "lamb",
+    "learning_rate": 0.00176,
+    "beta1": 0.9,
+    "beta2": 0.999,
+    "epsilon": 1e-6,
+    "weight_decay": 0.01,
+    "clamp": 10_000.0,
+    "max_grad_norm": 1.0,
+    "warmup_epochs": 5000,
+    "total_epochs": 125_000,
+}
+"""LAMB with the numbers of S000, section 4.2.  A canonical text has an optimiser's numbers in this order, then all
+others by name."""
+_PLACES: Final = {name: place for place, name in enumerate(PAPER_LAMB)}
 
 
 class AveragingNumbers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -69,11 +74,12 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     summary: Text = ""
     organiser: Name
     task: Name
-    numbers: dict[Name, Number] = {}
-    """The task's own numbers: model sizes, sequence length, data source.  The task documents and checks them."""
+    numbers: Numbers = {}
+    """The task's own numbers: model sizes, sequence length, data source."""
     blobs: dict[Name, HexDigest] = {}
     """Files that every peer needs (a tokenizer, held-out text), by name; fetched by digest."""
-    optimizer: OptimizerNumbers = OptimizerNumbers()
+    optimizer: Numbers = msgspec.field(default_factory=lambda: dict(PAPER_LAMB))
+    """The optimiser's `name` and its own numbers."""
     averaging: AveragingNumbers = AveragingNumbers()
     target_samples: Positive = 4096
     """Samples that the whole collaboration accumulates for one optimiser step."""
@@ -88,13 +94,35 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         return PeerId(bytes.fromhex(self.authority))
 
     def canonical(self) -> bytes:
-        """The one JSON text of this manifest: sorted keys, no spaces."""
-        return msgspec.json.encode(self, order="deterministic")
+        """The one JSON text of this manifest, without spaces: fields as they stand above, keys of mappings sorted.
+
+        The optimiser's keys are sorted as in `PAPER_LAMB`: a manifest made when these were the only ones keeps its id.
+        """
+        names = sorted(self.optimizer, key=lambda name: (_PLACES.get(name, len(_PLACES)), name))
+        optimizer = msgspec.Raw(msgspec.json.encode({name: self.optimizer[name] for name in names}))
+        return msgspec.json.encode(msgspec.structs.replace(self, optimizer=optimizer), order="deterministic")
 
     @property
     def id(self) -> bytes:
         """The collaboration's name among machines: the digest of the canonical text, 32 bytes."""
         return digest(self.canonical())
+
+
+def checked(numbers: Mapping[str, object], kind: type[T], *, of: str) -> T:
+    """Numbers of a manifest as a struct that states their bounds.
+
+    Args:
+        numbers: As they stand in the manifest, which may come from a stranger.
+        kind: A frozen `msgspec.Struct` that forbids unknown fields.
+        of: What they belong to, for the sentence.
+
+    Raises:
+        BadInput: a number is unknown, missing, or out of its range.
+    """
+    try:
+        return msgspec.convert(numbers, kind)
+    except msgspec.ValidationError as error:
+        raise BadInput(f"The manifest's numbers do not fit the {of}: {error}.", hint="Update Potluck.") from error
 
 
 class _SignedFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -25,7 +25,7 @@ import msgspec
 from core.backbone import charter as charters
 from core.backbone.charter import Charter
 from core.backbone.link import Link, parse_link
-from core.base.manifest import AveragingNumbers, Manifest, OptimizerNumbers
+from core.base.manifest import AveragingNumbers, Manifest, Numbers
 from core.base.problems import BadInput, NoSpace, Problem, UserProblem, WorkerProblem
 from core.storage.paths import Home
 from core.system.atomic_files import make_directory, set_aside
@@ -56,9 +56,9 @@ class EmbeddedOptions:
 class Prepared:
     """What the task's own preparation found out."""
 
-    numbers: dict[str, int | float | str | bool]
+    numbers: Numbers
     blobs: dict[str, Path]
-    optimizer: OptimizerNumbers
+    optimizer: Numbers
     target_samples: int
 
 
@@ -172,7 +172,7 @@ class Embedded:
                     return Prepared(
                         said["numbers"],
                         {name: Path(path) for name, path in said["blobs"].items()},
-                        msgspec.convert(said["optimizer"], OptimizerNumbers),
+                        said["optimizer"],
                         said["target_samples"],
                     )
         raise WorkerProblem("Preparing the text ended without a result.", hint="The log embedded.log says more.")

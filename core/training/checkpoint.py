@@ -1,10 +1,9 @@
 """States on disk, as safetensors files whose bytes are equal on peers whose states are.
 
-A file is whole or absent: it is written beside its place, synced, renamed, and the folder synced.  It holds, for each
-parameter P, float32 tensors `parameters/P`, `m/P` and `v/P`, and one line of metadata.
+A file is whole or absent: it is written beside its place, synced, renamed, and the folder synced.  It holds one line of
+metadata, a float32 tensor `parameters/P` for each parameter P, and what the optimiser remembers, by name: of a vector
+with a number for each parameter's number the tensors `NAME/P`, of any other tensor all of it as `NAME`.
 """
-
-# ruff: noqa: N806 - names of arrays end in their shapes
 
 import contextlib
 import json
@@ -54,16 +53,16 @@ class Checkpoints:
         folder: Nobody else writes in it.
         manifest: The collaboration's id; a state of another is refused.
         parameters: The layout, and the parameters' own numbers.
-        statistics: The optimiser's vectors by name, each of shape (N,).
+        state: The optimiser's tensors by name (`core.training.optimizers.optimizer`).
     """
 
     def __init__(
-        self, folder: Path, *, manifest: bytes, parameters: FlatParameters, statistics: Mapping[str, torch.Tensor]
+        self, folder: Path, *, manifest: bytes, parameters: FlatParameters, state: Mapping[str, torch.Tensor]
     ) -> None:
         self._folder = folder
         self._manifest = manifest.hex()
         self._parameters = parameters
-        self._vectors = {"parameters": parameters.values_N, **statistics}
+        self._named = {"parameters": parameters.values_N, **state}
         self.damaged: list[Path] = []
         """Files that `load_newest` could not read, where they are now."""
 
@@ -89,7 +88,7 @@ class Checkpoints:
         return _saved(path)
 
     def load(self, path: Path, *, wanted: tuple[int, bytes] | None = None) -> StateName:
-        """Replace parameters and statistics by those of a file.
+        """Replace the parameters and what the optimiser remembers by those of a file.
 
         Args:
             path: The file.
@@ -110,7 +109,7 @@ class Checkpoints:
                     raise Damaged(f"The checkpoint {path.name} is of another model.")
                 for key, tensor in expected.items():
                     read = found[key] = file.get_tensor(key)
-                    if read.shape != tensor.shape or read.dtype != torch.float32 or not torch.isfinite(read).all():
+                    if read.shape != tensor.shape or read.dtype != tensor.dtype or not torch.isfinite(read).all():
                         raise Damaged(f"The checkpoint {path.name} holds something else than this model's state.")
         except (SafetensorError, msgspec.MsgspecError, OSError, ValueError) as error:
             raise Damaged(f"The checkpoint {path.name} cannot be read: {error}.") from error
@@ -144,9 +143,12 @@ class Checkpoints:
         return sorted(found, key=lambda path: (_epoch(path), path.stat().st_mtime_ns), reverse=True)
 
     def _tensors(self) -> Iterator[tuple[str, torch.Tensor]]:
-        for kind, vector_N in self._vectors.items():
-            for span in self._parameters.spans:
-                yield f"{kind}/{span.name}", span.of(vector_N)
+        for name, tensor in self._named.items():
+            if tensor.shape == self._parameters.values_N.shape:
+                for span in self._parameters.spans:
+                    yield f"{name}/{span.name}", span.of(tensor)
+            else:
+                yield name, tensor
 
 
 def _saved(path: Path) -> Saved:

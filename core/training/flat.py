@@ -23,6 +23,11 @@ class Span:
         """How many numbers."""
         return torch.Size(self.shape).numel()
 
+    @property
+    def decays(self) -> bool:
+        """Whether weight decay applies: to matrices, not to biases and layer norms."""
+        return len(self.shape) > 1
+
     def of(self, vector_N: torch.Tensor) -> torch.Tensor:
         """This parameter's numbers as a view of the vector, in the parameter's shape."""
         return vector_N[self.start : self.start + self.numel].view(self.shape)

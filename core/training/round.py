@@ -68,7 +68,7 @@ class Learner:
             states,
             manifest=manifest.id,
             parameters=self._parameters,
-            statistics={"m": optimizer.m_N, "v": optimizer.v_N},
+            state=optimizer.state,
         )
         self._seed = seed
         self._batches: Iterator[Any] | None = None

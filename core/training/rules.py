@@ -124,7 +124,7 @@ class Gradients:
                 "The averaged gradient holds numbers that are not finite, so it was refused.",
                 hint="The last saved state is untouched; training goes on from there.",
             )
-        self._optimizer.step(mean_N.to(self._parameters.values_N.device), epoch)
+        self._optimizer.step(mean_N.to(self._parameters.values_N.device), taken=epoch, epoch=epoch)
         if self._aside is None:
             self.clear()
         else:

@@ -15,7 +15,7 @@ import psutil
 from core.api.snapshot import Snapshot
 from core.backbone import charter as charters
 from core.backbone.charter import Charter
-from core.base.manifest import AveragingNumbers, Manifest, OptimizerNumbers
+from core.base.manifest import PAPER_LAMB, AveragingNumbers, Manifest
 from core.control.client import ControlClient, NotRunning
 from core.storage.paths import Home
 from tests.small_task import small_task
@@ -143,7 +143,7 @@ def found(
         task="albert",
         numbers=task.numbers,
         blobs=charters.keep_blobs(folder / "charter", task.blobs),
-        optimizer=OptimizerNumbers(learning_rate=0.01, warmup_epochs=2, total_epochs=1000),
+        optimizer={**PAPER_LAMB, "learning_rate": 0.01, "warmup_epochs": 2, "total_epochs": 1000},
         averaging=averaging or AveragingNumbers(),
         target_samples=target_samples,
         evaluate_every=3,

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta
 
-from core.base.manifest import Number, OptimizerNumbers
+from core.base.manifest import PAPER_LAMB, Numbers, checked
 from core.base.problems import BadInput
 from core.data.sources import PYTHON_DOCS
 
@@ -45,21 +45,18 @@ class AlbertNumbers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """Samples in the shuffle buffer."""
 
 
-def albert_numbers(numbers: dict[str, Number]) -> AlbertNumbers:
+def albert_numbers(numbers: Numbers) -> AlbertNumbers:
     """The numbers of a manifest, checked.
 
     Raises:
         BadInput: a number is unknown, missing, or out of its range.
     """
-    try:
-        checked = msgspec.convert(numbers, AlbertNumbers)
-    except msgspec.ValidationError as error:
-        raise BadInput(f"The manifest's numbers do not fit the task: {error}.", hint="Update Potluck.") from error
-    if checked.hidden_size % checked.heads or checked.hidden_size < checked.embedding_size:
+    read = checked(numbers, AlbertNumbers, of="task")
+    if read.hidden_size % read.heads or read.hidden_size < read.embedding_size:
         raise BadInput(
             "The manifest's model cannot be built: its sizes do not fit each other.", hint="Ask the organiser."
         )
-    return checked
+    return read
 
 
 def default_numbers(source: str = PYTHON_DOCS) -> dict[str, Any]:
@@ -67,18 +64,13 @@ def default_numbers(source: str = PYTHON_DOCS) -> dict[str, Any]:
     return msgspec.to_builtins(AlbertNumbers(source=source))  # type: ignore[no-any-return]
 
 
-def default_optimizer() -> OptimizerNumbers:
+def default_optimizer() -> Numbers:
     """LAMB for the default numbers and the default target.
 
     A step is rare here (an epoch takes seconds), so it is larger than the papers', and gradients are forgotten sooner.
     """
-    return OptimizerNumbers(
-        learning_rate=0.02,
-        beta1=0.8,
-        beta2=0.95,
-        warmup_epochs=3,
-        total_epochs=20_000,
-    )
+    chosen = {"learning_rate": 0.02, "beta1": 0.8, "beta2": 0.95, "warmup_epochs": 3, "total_epochs": 20_000}
+    return {**PAPER_LAMB, **chosen}
 
 
 def default_target_samples() -> int:

@@ -18,9 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import msgspec
-
-from core.base.manifest import Number
+from core.base.manifest import Numbers
 from core.base.problems import BadInput, UserProblem
 from core.data.sources import PYTHON_DOCS, Document, Part, offline, parted
 from core.system.atomic_files import make_directory, write_atomic
@@ -43,7 +41,7 @@ ORDER_SEED: Final = 0
 class PreparedTask:
     """The part of a manifest that belongs to the task."""
 
-    numbers: dict[str, Number]
+    numbers: Numbers
     blobs: dict[str, Path]
     """Files by the names that the task knows them by."""
 
@@ -104,7 +102,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "prepared",
         numbers=done.numbers,
         blobs={name: str(path.absolute()) for name, path in done.blobs.items()},
-        optimizer=msgspec.to_builtins(default_optimizer()),
+        optimizer=default_optimizer(),
         target_samples=default_target_samples(),
     )
     return 0

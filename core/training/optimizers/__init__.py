@@ -1,24 +1,42 @@
-"""Optimisers on flat vectors: a plain dict from the name that stands in a manifest."""
+"""Optimisers on flat vectors: a plain dict from the name that stands in a manifest.
 
-from collections.abc import Callable, Mapping
+A new optimiser is a module with a class that satisfies `Optimizer`, and one line in `OPTIMIZERS`; it gets its tests
+from `tests/contracts/test_optimizers.py`.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
-from core.base.manifest import OptimizerNumbers
+from core.base.manifest import checked
 from core.base.problems import BadInput
 from core.training.flat import FlatParameters
+from core.training.optimizers.adamw import AdamW
 from core.training.optimizers.lamb import Lamb
+from core.training.optimizers.optimizer import Optimizer
+from core.training.optimizers.sgd import Sgd
 
-Optimizer = Lamb
+OPTIMIZERS: Final[Mapping[str, type[Optimizer]]] = MappingProxyType({"lamb": Lamb, "adamw": AdamW, "sgd": Sgd})
+"""Every optimiser by name."""
 
-OPTIMIZERS: Final[Mapping[str, Callable[[OptimizerNumbers, FlatParameters], Optimizer]]] = {"lamb": Lamb}
+__all__ = ["OPTIMIZERS", "Optimizer", "optimizer_of"]
 
 
-def optimizer_of(numbers: OptimizerNumbers, parameters: FlatParameters) -> Optimizer:
+def optimizer_of(numbers: Mapping[str, object], parameters: FlatParameters) -> Optimizer:
     """The optimiser that a manifest names.
 
+    Args:
+        numbers: Its `name` and its own numbers.
+        parameters: What it changes.
+
     Raises:
-        BadInput: this release does not know it.
+        BadInput: this release does not know it, or a number is unknown or out of its range.
     """
-    if numbers.name not in OPTIMIZERS:
-        raise BadInput(f"This version of Potluck does not know the optimiser {numbers.name!r}.", hint="Update Potluck.")
-    return OPTIMIZERS[numbers.name](numbers, parameters)
+    name = str(numbers.get("name"))
+    if name not in OPTIMIZERS:
+        raise BadInput(
+            f"This version of Potluck does not know the optimiser {name[:80]!r}.",
+            hint=f"Update Potluck. This version knows: {', '.join(OPTIMIZERS)}.",
+        )
+    kind = OPTIMIZERS[name]
+    return kind(checked(numbers, kind.Numbers, of="optimiser"), parameters)

@@ -1,68 +1,63 @@
-"""LAMB (You et al. 2019, algorithm 2), as the papers ran it (S000, section 4.2).
+"""LAMB (You et al. 2019, algorithm 2), with the numbers of S000, section 4.2.
 
-Moments are freed from their bias towards zero, the norm of a parameter is clamped, biases and layer norms do not decay,
-and the mean gradient is scaled down when its norm exceeds a limit.  One step is one epoch of the collaboration.
+Moments are freed from their bias towards zero, the norm of a parameter is clamped, biases and layer norms do not decay.
 """
 
 # ruff: noqa: N803, N806 - names of arrays end in their shapes
 
 import math
+from typing import Annotated, ClassVar
 
 import torch
+from msgspec import Meta
 
-from core.base.manifest import OptimizerNumbers
 from core.training.flat import FlatParameters
+from core.training.optimizers.optimizer import Decay, Epsilon, OptimizerNumbers, WeightDecay, clip, learning_rate
+
+
+class LambNumbers(OptimizerNumbers, frozen=True, kw_only=True):
+    """What a manifest says about LAMB."""
+
+    beta1: Decay = 0.9
+    beta2: Decay = 0.999
+    epsilon: Epsilon = 1e-6
+    weight_decay: WeightDecay = 0.01
+    clamp: Annotated[float, Meta(gt=0, le=1e12)] = 10_000.0
+    """The norm of a parameter counts as at most this."""
 
 
 class Lamb:
-    """Takes steps; owns the two moments as vectors of shape (N,).
+    """Owns the two moments, `m` and `v`, vectors of shape (N,)."""
 
-    Args:
-        numbers: From the manifest.
-        parameters: What it changes.
-    """
+    Numbers: ClassVar[type[OptimizerNumbers]] = LambNumbers
 
-    def __init__(self, numbers: OptimizerNumbers, parameters: FlatParameters) -> None:
+    def __init__(self, numbers: LambNumbers, parameters: FlatParameters) -> None:
         self._numbers = numbers
         self._parameters = parameters
-        self.m_N = torch.zeros_like(parameters.values_N)
-        self.v_N = torch.zeros_like(parameters.values_N)
+        self.state = {name: torch.zeros_like(parameters.values_N) for name in ("m", "v")}
 
-    def step(self, gradient_N: torch.Tensor, epoch: int) -> None:
-        """One step with the mean gradient.
+    def step(self, gradient_N: torch.Tensor, *, taken: int, epoch: int) -> None:
+        """Move each parameter by a step of the length of the parameter itself, times the learning rate.
 
         Args:
-            gradient_N: The collaboration's mean, finite; it is changed.
-            epoch: Steps taken before this one.
+            gradient_N: The mean gradient; it is overwritten.
+            taken: Steps that the moments have taken before.
+            epoch: Steps that the collaboration has taken before.
         """
-        numbers = self._numbers
-        norm = torch.linalg.vector_norm(gradient_N, dtype=torch.float64).item()
-        if norm > numbers.max_grad_norm:
-            gradient_N *= numbers.max_grad_norm / norm
-        self.m_N.lerp_(gradient_N, 1 - numbers.beta1)
-        self.v_N.mul_(numbers.beta2).addcmul_(gradient_N, gradient_N, value=1 - numbers.beta2)
-        first = 1 - numbers.beta1 ** (epoch + 1)
-        second = 1 - numbers.beta2 ** (epoch + 1)
-        update_N = gradient_N.copy_(self.v_N).div_(second).sqrt_().add_(numbers.epsilon)
-        torch.div(self.m_N / first, update_N, out=update_N)
+        numbers, m_N, v_N = self._numbers, self.state["m"], self.state["v"]
+        clip(gradient_N, numbers.max_grad_norm)
+        m_N.lerp_(gradient_N, 1 - numbers.beta1)
+        v_N.mul_(numbers.beta2).addcmul_(gradient_N, gradient_N, value=1 - numbers.beta2)
+        first = 1 - numbers.beta1 ** (taken + 1)
+        second = 1 - numbers.beta2 ** (taken + 1)
+        update_N = gradient_N.copy_(v_N).div_(second).sqrt_().add_(numbers.epsilon)
+        torch.div(m_N / first, update_N, out=update_N)
         rate = learning_rate(numbers, epoch)
         for span in self._parameters.spans:
             value, update = span.of(self._parameters.values_N), span.of(update_N)
-            if len(span.shape) > 1:
+            if span.decays:
                 update.add_(value, alpha=numbers.weight_decay)
             value.add_(update, alpha=-rate * _trust(value, update, numbers.clamp))
-
-
-def learning_rate(numbers: OptimizerNumbers, epoch: int) -> float:
-    """Linear warm-up to the full rate, then linear decay to zero at `total_epochs`.
-
-    Args:
-        numbers: From the manifest.
-        epoch: Steps taken before this one.
-    """
-    warm = min(1.0, (epoch + 1) / max(numbers.warmup_epochs, 1))
-    left = (numbers.total_epochs - epoch) / max(numbers.total_epochs - numbers.warmup_epochs, 1)
-    return numbers.learning_rate * min(warm, max(left, 0.0))
 
 
 def _trust(value: torch.Tensor, update: torch.Tensor, clamp: float) -> float:

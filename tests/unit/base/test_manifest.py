@@ -3,11 +3,33 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.base.manifest import MANIFEST_BYTES_MAX, AveragingNumbers, Manifest, read_manifest, sign_manifest
+from core.base.manifest import (
+    MANIFEST_BYTES_MAX,
+    PAPER_LAMB,
+    AveragingNumbers,
+    Manifest,
+    read_manifest,
+    sign_manifest,
+)
 from core.base.problems import BadInput, NotTrusted
 from core.base.signing import Ed25519Verifier, KeyPair
 
 KEY = KeyPair(b"k" * 32)
+
+
+FOUNDED_EARLIER = (
+    '{"format":1,"name":"n","summary":"","organiser":"o","task":"albert","numbers":{"a":2.5,"b":1},"blobs":{},'
+    '"optimizer":{"name":"lamb","learning_rate":0.02,"beta1":0.8,"beta2":0.999,"epsilon":1e-6,"weight_decay":0.01,'
+    '"clamp":10000.0,"max_grad_norm":1.0,"warmup_epochs":5000,"total_epochs":125000},"averaging":{"codec":"u8",'
+    '"chunk_numel":65536,"gather_timeout_s":3.0,"stall_timeout_s":6.0,"round_timeout_s":30.0},"target_samples":4096,'
+    '"evaluate_every":5,"authority":"8320a51977d8c38ca8a4927c670df5821e449761945e15e9efb26a1509d230ea"}'
+)
+"""The canonical text of a manifest as version 0.1.0 made it, when LAMB was the only optimiser; its id and signature."""
+FOUNDED_EARLIER_ID = "76d9f5b5ecb906a1a0c0b36402ff91b5de8cf63f6dd21aac4a9b968a671b5198"
+FOUNDED_EARLIER_SIGNATURE = (
+    "505f2660c237f029137e1a488dcdc9b40a3af33eebffe91b001d579e6ec45617"
+    "d651ba99b7ee1a8018910c60d775716c9cb6da701c03a3c1a38ab9cd0b821b0d"
+)
 
 
 def manifest(**changes: object) -> Manifest:
@@ -71,3 +93,22 @@ def test_a_manifest_says_nothing_of_what_it_does_not_use() -> None:
     assert read == delayed
     assert read.averaging.overlaps
     assert not AveragingNumbers(delayed=False).overlaps
+
+
+def test_a_manifest_founded_earlier_keeps_its_id_and_signature() -> None:
+    data = f'{{"manifest":{FOUNDED_EARLIER},"signature":"{FOUNDED_EARLIER_SIGNATURE}"}}'.encode()
+    read = read_manifest(data, Ed25519Verifier())
+    assert read.id.hex() == FOUNDED_EARLIER_ID
+    assert read.canonical().decode() == FOUNDED_EARLIER
+    assert read_manifest(sign_manifest(read, KEY), Ed25519Verifier()) == read
+
+
+def test_the_id_does_not_follow_the_order_of_an_optimizer_s_numbers() -> None:
+    numbers = dict(PAPER_LAMB)
+    backwards = dict(reversed(numbers.items()))
+    assert (
+        manifest(optimizer=backwards).canonical() == manifest(optimizer=numbers).canonical() == manifest().canonical()
+    )
+    assert manifest(optimizer=numbers | {"beta1": 0.8}).id != manifest().id
+    more = {"zeta": 1, "alpha": 2, "name": "new"}
+    assert b'"optimizer":{"name":"new","alpha":2,"zeta":1}' in manifest(optimizer=more).canonical()

@@ -6,13 +6,20 @@ from pathlib import Path
 
 import torch
 
-from core.base.manifest import Manifest, OptimizerNumbers
+from core.base.manifest import PAPER_LAMB, Manifest
 from core.tasks.task import Evaluation, Losses
+from core.training.optimizers.lamb import LambNumbers
 from core.training.round import Learner
 
-OPTIMIZER = OptimizerNumbers(
-    learning_rate=0.05, beta1=0.9, beta2=0.98, weight_decay=0.02, warmup_epochs=3, total_epochs=50, max_grad_norm=0.5
-)
+OPTIMIZER = PAPER_LAMB | {
+    "learning_rate": 0.05,
+    "beta2": 0.98,
+    "weight_decay": 0.02,
+    "max_grad_norm": 0.5,
+    "warmup_epochs": 3,
+    "total_epochs": 50,
+}
+LAMB = LambNumbers(**OPTIMIZER)
 MANIFEST = Manifest(name="t", organiser="t", task="small", optimizer=OPTIMIZER, authority="00" * 32)
 
 
@@ -70,7 +77,7 @@ def learner(states: Path, *, seed: int = 0, task: SmallTask | None = None, manif
 class PlainLamb:
     """LAMB tensor by tensor in double precision, as the paper's algorithm 2 reads."""
 
-    def __init__(self, parameters: list[torch.nn.Parameter], numbers: OptimizerNumbers) -> None:
+    def __init__(self, parameters: list[torch.nn.Parameter], numbers: LambNumbers = LAMB) -> None:
         self.parameters = parameters
         self.numbers = numbers
         self.m = [torch.zeros_like(p, dtype=torch.float64) for p in parameters]

@@ -23,8 +23,8 @@ class Place:
         self.flat = FlatParameters(SmallTask().model(seed))
         self.m = torch.rand(self.flat.numel)
         self.v = torch.rand(self.flat.numel)
-        statistics = {"m": self.m, "v": self.v}
-        self.files = Checkpoints(folder, manifest=manifest, parameters=self.flat, statistics=statistics)
+        state = {"m": self.m, "v": self.v}
+        self.files = Checkpoints(folder, manifest=manifest, parameters=self.flat, state=state)
 
     def numbers(self) -> torch.Tensor:
         return torch.stack([self.flat.values_N, self.m, self.v]).clone()
@@ -49,6 +49,19 @@ def test_the_file_is_plain_safetensors_with_parameters_by_name(tmp_path: Path) -
     tensors = load(place.files.save(1, LINEAGES[1]).path.read_bytes())
     assert torch.equal(tensors["parameters/0.weight"].flatten(), place.flat.values_N[:96])
     assert {key.split("/")[0] for key in tensors} == {"parameters", "m", "v"}
+
+
+def test_tensors_of_any_shape_and_type_round_trip_by_name(tmp_path: Path) -> None:
+    """As an optimiser with eight bits a number would keep them: codes for each number, a scale for each block."""
+    flat = FlatParameters(SmallTask().model(0))
+    codes, scales = torch.randint(256, (flat.numel,), dtype=torch.uint8), torch.rand(3)
+    kept = Checkpoints(tmp_path, manifest=MANIFEST, parameters=flat, state={"m": codes, "m_scale": scales})
+    path = kept.save(1, LINEAGES[1]).path
+    assert {"m_scale", "m/0.weight", "m/0.bias"} <= load(path.read_bytes()).keys()
+    state = {"m": torch.zeros_like(codes), "m_scale": torch.zeros_like(scales)}
+    Checkpoints(tmp_path / "other", manifest=MANIFEST, parameters=flat, state=state).load(path)
+    assert torch.equal(state["m"], codes)
+    assert torch.equal(state["m_scale"], scales)
 
 
 def test_the_newest_two_are_kept(tmp_path: Path) -> None:

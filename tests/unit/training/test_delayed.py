@@ -12,7 +12,7 @@ from core.base.manifest import AveragingNumbers
 from core.tasks.task import Losses
 from core.training.round import Learner
 from core.workers import frames
-from tests.unit.training.small import MANIFEST, OPTIMIZER, PlainLamb, Points, SmallTask, learner
+from tests.unit.training.small import MANIFEST, PlainLamb, Points, SmallTask, learner
 from tests.unit.training.test_conversation import LINEAGE, Talk, talk
 
 DELAYED = msgspec.structs.replace(MANIFEST, averaging=AveragingNumbers(delayed=True))
@@ -36,7 +36,7 @@ class Reference:
 
     def __init__(self) -> None:
         self._model = SmallTask().model(int.from_bytes(DELAYED.id[:8], "big"))
-        self._lamb = PlainLamb(list(self._model.parameters()), OPTIMIZER)
+        self._lamb = PlainLamb(list(self._model.parameters()))
         self.states = [self._now()]
 
     def _now(self) -> list[torch.Tensor]:

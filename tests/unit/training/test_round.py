@@ -7,7 +7,7 @@ import torch
 from core.base.content import digest
 from core.base.problems import Damaged, WorkerProblem
 from core.tasks.task import Losses
-from tests.unit.training.small import MANIFEST, OPTIMIZER, PlainLamb, Points, SmallTask, learner
+from tests.unit.training.small import MANIFEST, PlainLamb, Points, SmallTask, learner
 
 LINEAGES = [digest(bytes([n])) for n in range(6)]
 
@@ -27,7 +27,7 @@ def test_three_peers_of_unequal_speed_are_one_process_on_the_union_of_their_batc
     peers = [learner(tmp_path / str(peer), seed=peer, task=Recorded(peer)) for peer in taken]
     alone = SmallTask().model(int.from_bytes(MANIFEST.id[:8], "big"))
     parameters = list(alone.parameters())
-    lamb = PlainLamb(parameters, OPTIMIZER)
+    lamb = PlainLamb(parameters)
     for epoch in range(1, 6):
         for peer, batches in zip(peers, (1, 4, 9), strict=True):
             for _ in range(batches):

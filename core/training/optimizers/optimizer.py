@@ -1,0 +1,76 @@
+"""What every optimiser can do, and the numbers and the schedule that all of them share."""
+
+# ruff: noqa: N803, N806 - names of arrays end in their shapes
+
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Protocol
+
+import msgspec
+import torch
+from msgspec import Meta
+
+from core.training.flat import FlatParameters
+
+Decay = Annotated[float, Meta(ge=0, lt=1)]
+"""The share of a running mean that one step keeps."""
+Epsilon = Annotated[float, Meta(gt=0, le=1)]
+WeightDecay = Annotated[float, Meta(ge=0, le=100)]
+
+
+class OptimizerNumbers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The numbers of every optimiser.  One step with the collaboration's mean is one epoch: schedules count epochs."""
+
+    name: Annotated[str, Meta(max_length=80)]
+    learning_rate: Annotated[float, Meta(gt=0, le=10)] = 0.00176
+    max_grad_norm: Annotated[float, Meta(gt=0, le=1e12)] = 1.0
+    """A gradient of a larger norm is scaled down to it."""
+    warmup_epochs: Annotated[int, Meta(ge=0, le=10**9)] = 5000
+    total_epochs: Annotated[int, Meta(gt=0, le=10**9)] = 125_000
+
+
+class Optimizer(Protocol):
+    """Changes parameters by a gradient, and remembers what it needs for the next step.
+
+    Args:
+        numbers: Its `Numbers`, from a manifest.
+        parameters: What it changes.
+    """
+
+    Numbers: ClassVar[type[OptimizerNumbers]]
+
+    def __init__(self, numbers: OptimizerNumbers, parameters: FlatParameters) -> None: ...
+
+    @property
+    def state(self) -> Mapping[str, torch.Tensor]:
+        """What it remembers, always the same tensors, by the names that they have in a checkpoint.
+
+        A tensor of shape (N,) is kept parameter by parameter, any other as a whole; a name holds no slash.
+        """
+
+    def step(self, gradient_N: torch.Tensor, *, taken: int, epoch: int) -> None:
+        """Change the parameters once.
+
+        Args:
+            gradient_N: Finite, float32, on the parameters' device; it may be overwritten.
+            taken: Steps that this state has taken before.
+            epoch: Steps that the collaboration has taken before, for the schedule.
+        """
+
+
+def learning_rate(numbers: OptimizerNumbers, epoch: int) -> float:
+    """Linear warm-up to the full rate, then linear decay to zero at `total_epochs` (S000, section 4.2).
+
+    Args:
+        numbers: From the manifest.
+        epoch: Steps that the collaboration has taken before.
+    """
+    warm = min(1.0, (epoch + 1) / max(numbers.warmup_epochs, 1))
+    left = (numbers.total_epochs - epoch) / max(numbers.total_epochs - numbers.warmup_epochs, 1)
+    return numbers.learning_rate * min(warm, max(left, 0.0))
+
+
+def clip(gradient_N: torch.Tensor, norm_max: float) -> None:
+    """Scale a gradient down, in place, where its Euclidean norm exceeds `norm_max`."""
+    norm = torch.linalg.vector_norm(gradient_N, dtype=torch.float64).item()
+    if norm > norm_max:
+        gradient_N *= norm_max / norm

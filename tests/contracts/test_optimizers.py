@@ -1,0 +1,186 @@
+"""What every optimiser must do.  A new optimiser: one line in `OPTIMIZERS`, and one in `REFERENCES`."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from core.base.content import digest
+from core.base.problems import BadInput
+from core.training.checkpoint import Checkpoints
+from core.training.flat import FlatParameters
+from core.training.optimizers import OPTIMIZERS, Optimizer, optimizer_of
+from core.training.optimizers.lamb import LambNumbers
+from core.training.optimizers.optimizer import learning_rate
+from tests.contracts.bounds import unbounded
+from tests.unit.training.small import PlainLamb, SmallTask
+
+NAMES = tuple(OPTIMIZERS)
+STEPS = 9
+SCHEDULE = {"learning_rate": 0.03, "warmup_epochs": 3, "total_epochs": 12, "max_grad_norm": 2.0}
+MANIFEST = digest(b"manifest")
+Reference = Callable[[list[torch.nn.Parameter], dict], Callable[[list[torch.Tensor]], None]]
+
+
+def numbers_of(name: str, **changes: object) -> dict[str, object]:
+    return {"name": name, **SCHEDULE, **changes}
+
+
+def of_torch(make: Callable[[list[torch.nn.Parameter], dict], torch.optim.Optimizer]) -> Reference:
+    """An optimiser of torch, with torch's own clipping, and the schedule set from outside."""
+
+    def reference(parameters: list[torch.nn.Parameter], numbers: dict) -> Callable[[list[torch.Tensor]], None]:
+        optimizer, epochs = make(parameters, numbers), iter(range(1000))
+        kind = OPTIMIZERS[numbers["name"]].Numbers
+
+        def step(gradients: list[torch.Tensor]) -> None:
+            for parameter, gradient in zip(parameters, gradients, strict=True):
+                parameter.grad = gradient
+            torch.nn.utils.clip_grad_norm_(parameters, numbers["max_grad_norm"])
+            rate = learning_rate(kind(**numbers), next(epochs))
+            for group in optimizer.param_groups:
+                group["lr"] = rate
+            optimizer.step()
+
+        return step
+
+    return reference
+
+
+def adamw(parameters: list[torch.nn.Parameter], numbers: dict) -> torch.optim.Optimizer:
+    groups = [
+        {"params": [p for p in parameters if p.ndim > 1], "weight_decay": 0.01},
+        {"params": [p for p in parameters if p.ndim < 2], "weight_decay": 0.0},
+    ]
+    return torch.optim.AdamW(groups, lr=numbers["learning_rate"], betas=(0.9, 0.999), eps=1e-8)
+
+
+REFERENCES: dict[str, Reference] = {
+    "lamb": lambda parameters, numbers: PlainLamb(parameters, LambNumbers(**numbers)).step,
+    "adamw": of_torch(adamw),
+    "sgd": of_torch(lambda p, numbers: torch.optim.SGD(p, lr=numbers["learning_rate"], momentum=0.9, nesterov=True)),
+}
+"""An independent implementation of each, with the numbers that `Numbers` has by default."""
+
+
+def made(name: str, **changes: object) -> tuple[Optimizer, FlatParameters]:
+    flat = FlatParameters(SmallTask().model(1))
+    return optimizer_of(numbers_of(name, **changes), flat), flat
+
+
+def gradients(numel: int, *, scale: float = 1.0, seed: int = 3) -> Iterator[torch.Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    while True:
+        yield scale * torch.randn(numel, generator=generator)
+
+
+def take(optimizer: Optimizer, flat: FlatParameters, steps: range) -> None:
+    """Steps with gradients that follow from their numbers."""
+    stream = gradients(flat.numel)
+    for epoch, gradient_N in zip(range(steps.stop), stream, strict=False):
+        if epoch in steps:
+            optimizer.step(gradient_N, taken=epoch, epoch=epoch)
+
+
+def checkpoints(folder: Path, optimizer: Optimizer, flat: FlatParameters) -> Checkpoints:
+    return Checkpoints(folder, manifest=MANIFEST, parameters=flat, state=optimizer.state)
+
+
+def test_every_optimizer_has_a_reference() -> None:
+    assert tuple(REFERENCES) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("scale", [0.01, 1.0, 100.0])
+def test_steps_equal_those_of_the_reference(name: str, scale: float) -> None:
+    optimizer, flat = made(name)
+    theirs = list(SmallTask().model(1).parameters())
+    reference = REFERENCES[name](theirs, numbers_of(name))
+    for epoch, gradient_N in zip(range(STEPS), gradients(flat.numel, scale=scale), strict=False):
+        reference([span.of(gradient_N.clone()) for span in flat.spans])
+        optimizer.step(gradient_N, taken=epoch, epoch=epoch)
+        expected = torch.cat([parameter.detach().flatten() for parameter in theirs])
+        assert torch.allclose(flat.values_N, expected, rtol=1e-5, atol=1e-6), epoch
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_equal_gradients_give_equal_bits(name: str) -> None:
+    (one, flat_one), (two, flat_two) = made(name), made(name)
+    for optimizer, flat in ((one, flat_one), (two, flat_two)):
+        take(optimizer, flat, range(STEPS))
+    assert torch.equal(flat_one.values_N, flat_two.values_N)
+    assert one.state.keys() == two.state.keys()
+    assert all(torch.equal(one.state[key], two.state[key]) for key in one.state)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_state_begins_at_zero_and_keeps_its_tensors(name: str) -> None:
+    optimizer, flat = made(name)
+    before = dict(optimizer.state)
+    assert not any(tensor.any() for tensor in before.values())
+    assert all("/" not in key and key != "parameters" for key in before)
+    take(optimizer, flat, range(2))
+    assert all(optimizer.state[key] is before[key] for key in optimizer.state)
+    assert all(tensor.any() for tensor in optimizer.state.values())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_checkpoint_holds_the_state_by_name(name: str, tmp_path: Path) -> None:
+    optimizer, flat = made(name)
+    take(optimizer, flat, range(2))
+    kept = load_file(checkpoints(tmp_path, optimizer, flat).save(2, MANIFEST).path)
+    spans = {f"{key}/{span.name}": span.of(vector) for key, vector in optimizer.state.items() for span in flat.spans}
+    assert kept.keys() == spans.keys() | {f"parameters/{span.name}" for span in flat.spans}
+    assert all(torch.equal(kept[key], tensor) for key, tensor in spans.items())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_latecomer_with_the_checkpoint_steps_like_the_others(name: str, tmp_path: Path) -> None:
+    (old, flat_old), (new, flat_new) = made(name), made(name)
+    take(old, flat_old, range(4))
+    path = checkpoints(tmp_path / "old", old, flat_old).save(4, MANIFEST).path
+    checkpoints(tmp_path / "new", new, flat_new).load(path)
+    for optimizer, flat in ((old, flat_old), (new, flat_new)):
+        take(optimizer, flat, range(4, STEPS))
+    assert torch.equal(flat_old.values_N, flat_new.values_N)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_moves_once_the_schedule_has_ended(name: str) -> None:
+    optimizer, flat = made(name)
+    before = flat.values_N.clone()
+    optimizer.step(next(gradients(flat.numel)), taken=0, epoch=SCHEDULE["total_epochs"])
+    assert torch.equal(flat.values_N, before)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_steps_go_down_a_slope(name: str) -> None:
+    """Half the squared distance to a point: its gradient is the way to that point."""
+    optimizer, flat = made(name, learning_rate=0.01, max_grad_norm=1e9)
+    goal_N = next(gradients(flat.numel, seed=8))
+    before = torch.dist(flat.values_N, goal_N)
+    for epoch in range(10):
+        optimizer.step(flat.values_N - goal_N, taken=epoch, epoch=epoch)
+    assert torch.dist(flat.values_N, goal_N) < before
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_number_has_both_bounds(name: str) -> None:
+    assert not unbounded(OPTIMIZERS[name].Numbers)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "change", [{"learning_rate": 0}, {"learning_rate": 1e9}, {"learning_rate": "x"}, {"total_epochs": 0}, {"trick": 1}]
+)
+def test_numbers_out_of_bounds_are_refused(name: str, change: dict[str, object]) -> None:
+    with pytest.raises(BadInput, match="do not fit the optimiser"):
+        made(name, **change)
+
+
+@pytest.mark.parametrize("numbers", [{"name": "magic"}, {}, {"name": 7}])
+def test_names_that_no_optimizer_has_are_refused(numbers: dict[str, object]) -> None:
+    with pytest.raises(BadInput, match="does not know the optimiser"):
+        optimizer_of(numbers, FlatParameters(SmallTask().model(0)))
