@@ -18,7 +18,7 @@ from core.tasks.task import Evaluation, Task
 from core.training.checkpoint import Checkpoints, Saved
 from core.training.flat import FlatParameters
 from core.training.optimizers import optimizer_of
-from core.training.rules import Gradients
+from core.training.rules.gradients import Gradients
 
 SPEED_MEMORY = 0.1
 """Weight of the newest batch in the smoothed speed."""
