@@ -81,6 +81,9 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     optimizer: Numbers = msgspec.field(default_factory=lambda: dict(PAPER_LAMB))
     """The optimiser's `name` and its own numbers."""
     averaging: AveragingNumbers = AveragingNumbers()
+    rule: dict[Name, Number | Numbers] | msgspec.UnsetType = msgspec.UNSET
+    """What peers contribute, and what the mean is used for: the rule's `name` and its own numbers.  Absent means
+    gradients, in the signed text too."""
     target_samples: Positive = 4096
     """Samples that the whole collaboration accumulates for one optimiser step."""
     evaluate_every: Positive = 5

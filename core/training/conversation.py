@@ -162,7 +162,7 @@ class Conversation:
                 Progress(
                     epoch=learner.state.epoch,
                     samples=learner.samples,
-                    ahead=learner.samples_ahead,
+                    ahead=learner.rule.ahead,
                     samples_per_s=learner.samples_per_s,
                     loss=learner.loss,
                 )

@@ -1,6 +1,6 @@
 """The worker's part in a round: accumulate, contribute, absorb."""
 
-# ruff: noqa: N802, N803 - names of arrays end in their shapes
+# ruff: noqa: N803 - names of arrays end in their shapes
 
 import math
 from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ from core.tasks.task import Evaluation, Task
 from core.training.checkpoint import Checkpoints, Saved
 from core.training.flat import FlatParameters
 from core.training.optimizers import optimizer_of
-from core.training.rules.gradients import Gradients
+from core.training.rules import rule_of
 
 SPEED_MEMORY = 0.1
 """Weight of the newest batch in the smoothed speed."""
@@ -34,7 +34,7 @@ class TrainerState:
 
 
 class Learner:
-    """A model, its optimiser and its data: everything that trains, and nothing that talks.
+    """A model, its optimiser, its rule and its data: everything that trains, and nothing that talks.
 
     Args:
         task: What to learn.
@@ -59,46 +59,37 @@ class Learner:
         self._clock = clock
         self._model = task.model(int.from_bytes(manifest.id[:8], "big")).to(device)
         self._model.train()
-        self._parameters = FlatParameters(self._model)
-        optimizer = optimizer_of(manifest.optimizer, self._parameters)
-        self._rule = Gradients(self._parameters, optimizer)
+        self.parameters = FlatParameters(self._model)
+        optimizer = optimizer_of(manifest.optimizer, self.parameters)
+        self.rule = rule_of(manifest, self.parameters, optimizer)
         self.overlaps = manifest.averaging.overlaps
         """Whether it computes on while a round is averaged."""
         self._checkpoints = Checkpoints(
             states,
             manifest=manifest.id,
-            parameters=self._parameters,
+            parameters=self.parameters,
             state=optimizer.state,
         )
         self._seed = seed
         self._batches: Iterator[Any] | None = None
         self.samples_per_s = 0.0
         self.state = self._first_state(manifest.id)
+        self.rule.begin(self.state.epoch)
 
     @property
     def numel(self) -> int:
         """Length N of the vectors that are averaged."""
-        return self._parameters.numel
+        return self.parameters.numel
 
     @property
     def layout(self) -> tuple[int, ...]:
         """Sizes of the tensors in them, in order."""
-        return tuple(span.numel for span in self._parameters.spans)
+        return tuple(span.numel for span in self.parameters.spans)
 
     @property
     def samples(self) -> int:
         """Samples accumulated and not averaged yet, those of a contribution that is being averaged included."""
-        return self._rule.samples
-
-    @property
-    def samples_ahead(self) -> int:
-        """Those of them that are for the step after the one that is being averaged."""
-        return self._rule.ahead
-
-    @property
-    def dropped(self) -> int:
-        """Batches dropped because their gradient was not finite, since the start."""
-        return self._rule.dropped
+        return self.rule.samples
 
     @property
     def damaged(self) -> list[Path]:
@@ -107,11 +98,11 @@ class Learner:
 
     @property
     def loss(self) -> float:
-        """Mean training loss of `samples`, nats."""
-        return self._rule.loss
+        """Mean training loss of `samples`, in the task's unit."""
+        return self.rule.loss
 
     def accumulate(self) -> bool:
-        """Compute one batch's gradient and add it up.
+        """Compute one batch's gradient and give it to the rule.
 
         Returns:
             Whether it counted; a gradient that is not finite does not.
@@ -126,27 +117,21 @@ class Learner:
         batch = next(self._batches)
         losses = self._task.loss(self._model, batch)
         losses.objective.backward()  # type: ignore[no-untyped-call]
-        counted = self._rule.add(samples=batch.samples, loss=losses.reported.item())
+        counted = self.rule.add(samples=batch.samples, loss=losses.reported.item())
         self._measure(batch.samples, self._clock() - began)
         return counted
 
-    def contribution_N(self) -> NDArray[np.float32]:
-        """The mean gradient over the accumulated samples, shape (N,)."""
-        contribution: NDArray[np.float32] = self._rule.contribution_N().numpy()
-        return contribution
-
     def hand_over(self) -> NDArray[np.float32]:
         """The contribution to a round that begins, shape (N,); where computing goes on, it is for the step after."""
-        if self.overlaps:
-            self._rule.set_aside()
-        return self.contribution_N()
+        contribution: NDArray[np.float32] = self.rule.hand_over().numpy()
+        return contribution
 
     def take_back(self) -> None:
-        """The round came to nothing: what was handed over counts again, with all that came meanwhile."""
-        self._rule.take_back()
+        """The round was aborted: what was handed over counts again, with all that came meanwhile."""
+        self.rule.take_back()
 
     def absorb(self, mean_N: NDArray[np.float32], *, epoch: int, lineage: bytes) -> TrainerState:
-        """Take one optimiser step with the averaged gradient and save the state under its new name.
+        """Take the collaboration's step with the averaged contribution and save the state under its new name.
 
         What was accumulated since the contribution was handed over is kept: it is one step stale, and no more, for the
         next contribution takes it along.
@@ -155,7 +140,7 @@ class Learner:
             WorkerProblem: the mean is not finite; nothing has changed.
             NoSpace: the disk is full; the last saved state is untouched.
         """
-        self._rule.absorb(torch.from_numpy(np.array(mean_N, dtype=np.float32)), epoch - 1)
+        self.rule.absorb(torch.from_numpy(np.array(mean_N, dtype=np.float32)))
         self.state = TrainerState(epoch=epoch, lineage=lineage, saved=self._checkpoints.save(epoch, lineage))
         return self.state
 
@@ -167,15 +152,16 @@ class Learner:
             NoSpace: the disk is full.
         """
         self._checkpoints.load(path, wanted=(epoch, lineage))
-        self._rule.clear()
+        self.rule.begin(epoch)
         self.state = TrainerState(epoch=epoch, lineage=lineage, saved=self._checkpoints.save(epoch, lineage))
         return self.state
 
     def evaluate(self) -> Evaluation:
-        """Measure on the held-out text."""
+        """Measure the shared state on the held-out text."""
         self._model.eval()
         try:
-            return self._task.evaluate(self._model)
+            with self.rule.shared():
+                return self._task.evaluate(self._model)
         finally:
             self._model.train()
 

@@ -10,7 +10,9 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
 import psutil
+from safetensors.numpy import load_file
 
 from core.api.snapshot import Snapshot
 from core.backbone import charter as charters
@@ -95,6 +97,15 @@ class Collaboration:
     def states(self, volunteer: Volunteer) -> Path:
         return volunteer.home.state(self.charter.manifest.id.hex()) / "states"
 
+    def assert_same_model(self, one: Volunteer, other: Volunteer) -> None:
+        """Two volunteers that paused have checkpoints in common, and these are equal."""
+        files = [{path.name for path in self.states(each).glob("state-*")} for each in (one, other)]
+        assert files[0] & files[1]
+        for name in files[0] & files[1]:
+            mine, theirs = (load_file(self.states(each) / name) for each in (one, other))
+            assert mine.keys() == theirs.keys()
+            assert all((mine[key] == theirs[key]).all() for key in mine)
+
     def close(self) -> None:
         """Close the stdin of each; one that does not end by itself is a failure of the test."""
         for process in [*(volunteer.process for volunteer in self.volunteers), self.backbone]:
@@ -133,8 +144,9 @@ def found(
     target_samples: int,
     averaging: AveragingNumbers | None = None,
     numbers: Mapping[str, int] | None = None,
+    **changes: object,
 ) -> Charter:
-    """A charter for the small task; `numbers` change the model's sizes."""
+    """A charter for the small task; `numbers` change the model's sizes, `changes` other fields of the manifest."""
     task = small_task(folder / "prepared", numbers)
     authority = charters.new_authority()
     manifest = Manifest(
@@ -149,6 +161,7 @@ def found(
         evaluate_every=3,
         authority=authority.peer_id.hex(),
     )
+    manifest = msgspec.structs.replace(manifest, **changes)
     return charters.found(folder / "charter", manifest, authority)
 
 

@@ -63,12 +63,7 @@ def test_volunteers_that_compute_on_while_they_average_hold_the_same_model(tmp_p
             last = await ada.until(lambda news: news.epoch >= 4)
             await bob.until(lambda news: news.epoch >= last.epoch)
             await asyncio.gather(*(call_pause(one.home) for one in (ada, bob)))
-            states = [sorted(swarm.states(one).glob("state-*")) for one in (ada, bob)]
-            both = {path.name for path in states[0]} & {path.name for path in states[1]}
-            assert both
-            for name in both:
-                one, other = (load_file(swarm.states(peer) / name) for peer in (ada, bob))
-                assert all((one[key] == other[key]).all() for key in one)
+            swarm.assert_same_model(ada, bob)
 
     asyncio.run(run())
 

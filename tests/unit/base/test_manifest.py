@@ -88,6 +88,7 @@ def test_a_manifest_says_nothing_of_what_it_does_not_use() -> None:
     """A word that came later must not rename the collaborations that were founded before it."""
     plain, delayed = manifest(), manifest(averaging=AveragingNumbers(delayed=True))
     assert b"delayed" not in plain.canonical()
+    assert b"rule" not in plain.canonical()
     assert not plain.averaging.overlaps
     read = read_manifest(sign_manifest(delayed, KEY), Ed25519Verifier())
     assert read == delayed
@@ -112,3 +113,10 @@ def test_the_id_does_not_follow_the_order_of_an_optimizer_s_numbers() -> None:
     assert manifest(optimizer=numbers | {"beta1": 0.8}).id != manifest().id
     more = {"zeta": 1, "alpha": 2, "name": "new"}
     assert b'"optimizer":{"name":"new","alpha":2,"zeta":1}' in manifest(optimizer=more).canonical()
+
+
+def test_a_rule_is_read_as_it_was_signed_whatever_its_order() -> None:
+    numbers = {"name": "local", "steps": 3, "optimizer": {"name": "sgd", "momentum": 0.5}}
+    one, other = manifest(rule=numbers), manifest(rule=dict(reversed(numbers.items())))
+    assert one.id == other.id != manifest().id
+    assert read_manifest(sign_manifest(other, KEY), Ed25519Verifier()) == one

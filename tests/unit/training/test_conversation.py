@@ -73,7 +73,7 @@ def test_a_round_from_collect_to_the_step(tmp_path: Path) -> None:
     t.train(3)
     (collected,) = t.hear(frames.Collect(round=b"r"))
     assert collected == frames.Collected(round=b"r", epoch=0, samples=t.peer.samples, loss=t.peer.loss)
-    assert np.array_equal(t.arena.slot("contribution"), t.peer.contribution_N())
+    assert np.array_equal(t.arena.slot("contribution"), t.peer.hand_over())
     assert not t.conversation.training
     t.arena.slot("mean")[:] = t.arena.slot("contribution")
     (stepped,) = t.hear(frames.Absorb(round=b"r", epoch=1, lineage=LINEAGE))
@@ -135,7 +135,7 @@ def test_it_stops_before_the_epoch_it_was_told(tmp_path: Path) -> None:
 def test_load_takes_over_a_state_and_forgets_the_round(tmp_path: Path) -> None:
     other = learner(tmp_path / "other", seed=3)
     other.accumulate()
-    state = other.absorb(other.contribution_N(), epoch=1, lineage=LINEAGE)
+    state = other.absorb(other.hand_over(), epoch=1, lineage=LINEAGE)
     t = talk(tmp_path)
     t.train(2)
     t.hear(frames.Collect(round=b"r"))
@@ -151,7 +151,7 @@ def test_load_takes_over_a_state_and_forgets_the_round(tmp_path: Path) -> None:
 def test_what_a_stranger_gave_instead_changes_nothing(tmp_path: Path, how: str) -> None:
     other = learner(tmp_path / "other", seed=3)
     other.accumulate()
-    path = other.absorb(other.contribution_N(), epoch=1, lineage=LINEAGE).saved.path
+    path = other.absorb(other.hand_over(), epoch=1, lineage=LINEAGE).saved.path
     if how == "garbage":
         path.write_bytes(b"garbage")
     t = talk(tmp_path)
