@@ -86,6 +86,8 @@ async def _require_dead(home: Home) -> None:
             f"Potluck is already running, as process {file.pid}, but does not answer.", hint="End that process."
         ) from None
     except UserProblem as problem:
+        if _younger(file):
+            return
         raise AlreadyRunning(f"Potluck is already running. {problem.message}", hint=hint) from None
     raise AlreadyRunning("Potluck is already running.", hint=hint)
 

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from core.api.commands import EngineFile
+from core.api.snapshot import PROTOCOL_VERSION
 from core.control import claim as claim_module
 from core.control import server
 from core.control.claim import AlreadyRunning, claim, new_token, release
@@ -19,8 +20,8 @@ from core.control.notices import NoticeRing
 from core.storage.paths import Home
 
 
-def file_of(pid: int, port: int, started: float = 4e9) -> EngineFile:
-    return EngineFile(pid=pid, port=port, token=new_token(), protocol=1, started=started)
+def file_of(pid: int, port: int, started: float = 4e9, *, protocol: int = PROTOCOL_VERSION) -> EngineFile:
+    return EngineFile(pid=pid, port=port, token=new_token(), protocol=protocol, started=started)
 
 
 def free_port() -> int:
@@ -63,6 +64,14 @@ def test_the_file_of_a_process_that_took_the_number_is_replaced(home, monkeypatc
         listener.listen()
         write(home, file_of(os.getppid(), listener.getsockname()[1], started=1000.0))
         asyncio.run(claim(home, file_of(os.getpid(), 1)))
+
+
+def test_the_file_of_another_version_binds_only_its_own_process(home):
+    write(home, file_of(os.getppid(), free_port(), protocol=PROTOCOL_VERSION + 1))
+    with pytest.raises(AlreadyRunning, match="another version"):
+        asyncio.run(claim(home, file_of(os.getpid(), 1)))
+    write(home, file_of(os.getppid(), free_port(), started=1000.0, protocol=PROTOCOL_VERSION - 1))
+    asyncio.run(claim(home, file_of(os.getpid(), 1)))
 
 
 def test_the_door_of_another_home_is_no_sign_of_life(home, engine, tmp_path):
