@@ -158,7 +158,7 @@ class Ledger:
         self._trim()
 
     def record_loss(self, epoch: int, *, training: float | None = None, heldout: float | None = None) -> None:
-        """Note the loss at an epoch, in nats; what is None leaves what was known."""
+        """Note the loss at an epoch; what is None leaves what was known."""
         self._curve.record(CurvePoint(epoch, training, heldout))
 
     def merge(self, other: "Ledger") -> None:

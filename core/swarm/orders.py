@@ -70,7 +70,7 @@ class RoundRecord:
     members: tuple[tuple[PeerId, int], ...]
     """Peer and samples, of each that is in the mean at least in part."""
     loss: float
-    """Mean training loss over all samples, nats."""
+    """Mean training loss over all samples."""
     missing: tuple[tuple[PeerId, int], ...]
     """Peers whose contribution arrived only in part, and how many chunks of it are missing."""
     seconds: float

@@ -44,7 +44,7 @@ class ProgressReport(msgspec.Struct, frozen=True, array_like=True):
     """Unix seconds at which this was true."""
     heldout_epoch: Count = 0
     heldout_loss: Loss | None = None
-    """The newest look at the held-out text, nats."""
+    """The newest look at the held-out text."""
     helps: bool = False
     """It trains nothing, and reduces for the others."""
 

@@ -222,7 +222,7 @@ class Rounds:
         return self._follow(self._round.leave(now), now, ours=True) if self._round is not None else []
 
     def offer(self, *, samples: int, loss: float, now: float) -> Sequence[Any]:
-        """The contribution is written down: so many samples, their mean loss in nats."""
+        """The contribution is written down: so many samples, their mean loss."""
         self._standing = (samples, loss)
         if self._matchmaker is None or self.current is None:
             return []
