@@ -1,6 +1,7 @@
 """The whole state of an engine as people see it.  Always sent whole, at most four times a second."""
 
 from enum import StrEnum
+from operator import itemgetter
 
 import msgspec
 
@@ -34,6 +35,23 @@ class ProblemView(msgspec.Struct, frozen=True):
     code: str
     message: str
     hint: str = ""
+
+
+class LossView(msgspec.Struct, frozen=True):
+    """What the losses of a collaboration mean, in its task's own words."""
+
+    name: str = ""
+    """What is measured, such as "masked-word loss"; empty until a trainer has said it."""
+    unit: str = ""
+    """Such as "nats"; empty: none."""
+    baselines: dict[str, float] = {}
+    """Held-out losses of models that know only one thing, by that thing, such as "word frequencies"; empty until
+    measured."""
+
+    @property
+    def lowest(self) -> tuple[str, float] | None:
+        """The baseline that is hardest to get below, name and loss; None until measured."""
+        return min(self.baselines.items(), key=itemgetter(1), default=None)
 
 
 class Collaboration(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,7 +6,7 @@ The whole of it follows from the manifest, so it is equal on all peers; only the
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from core.base.content import digest
 from core.base.problems import BadInput
@@ -32,20 +32,26 @@ class Losses:
     objective: "torch.Tensor"
     """To be differentiated; a mean over the samples of the batch."""
     reported: "torch.Tensor"
-    """What people are shown, nats; without a gradient."""
+    """What people are shown, in the task's unit; without a gradient."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """How well a model does on text that it never learns from, nats per masked word."""
+    """How well a model does on what it never learns from."""
 
     loss: float
-    loss_unigram: float
-    """That of a model which knows only how frequent each word is, at the same places."""
+    """In the task's unit."""
+    baselines: Mapping[str, float]
+    """The losses of models that know only one thing, at the same places, by that thing: "word frequencies"."""
 
 
 class Task(Protocol):
     """Something to learn."""
+
+    loss_name: ClassVar[str]
+    """What a loss measures, in two or three words that people are shown: "masked-word loss"."""
+    loss_unit: ClassVar[str]
+    """Its unit, such as "nats"; empty: it has none."""
 
     def model(self, seed: int) -> "torch.nn.Module":
         """A new model on the CPU in float32; the same seed gives the same bits on every computer."""

@@ -73,8 +73,11 @@ class Conversation:
 
     def begin(self) -> None:
         """Say that the model stands."""
-        numel, layout = self._learner.numel, self._learner.layout
-        self._say(WorkerReady(**_named(self._learner.state), numel=numel, parameters=numel, layout=layout))
+        learner = self._learner
+        name, unit = learner.task.loss_name, learner.task.loss_unit
+        sizes = {"numel": learner.numel, "parameters": learner.numel}
+        ready = WorkerReady(**_named(learner.state), **sizes, layout=learner.layout, loss_name=name, loss_unit=unit)
+        self._say(ready)
 
     def run(self, inbox: "queue.Queue[ToWorker]") -> None:
         """Listen and train for ever; the process ends when its stdin closes."""
@@ -114,7 +117,7 @@ class Conversation:
             case Evaluate():
                 found = self._learner.evaluate()
                 epoch = self._learner.state.epoch
-                self._say(Evaluated(epoch=epoch, loss=found.loss, loss_unigram=found.loss_unigram))
+                self._say(Evaluated(epoch=epoch, loss=found.loss, baselines=dict(found.baselines)))
             case Hold():
                 self._held = True
             case Go():

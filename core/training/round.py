@@ -55,7 +55,7 @@ class Learner:
         device: str,
         clock: Callable[[], float],
     ) -> None:
-        self._task = task
+        self.task = task
         self._clock = clock
         self._model = task.model(int.from_bytes(manifest.id[:8], "big")).to(device)
         self._model.train()
@@ -112,10 +112,10 @@ class Learner:
         """
         if self._batches is None:
             chance = digest(f"{self._seed} {self.state.epoch}".encode())
-            self._batches = self._task.batches(int.from_bytes(chance[:8], "big"))
+            self._batches = self.task.batches(int.from_bytes(chance[:8], "big"))
         began = self._clock()
         batch = next(self._batches)
-        losses = self._task.loss(self._model, batch)
+        losses = self.task.loss(self._model, batch)
         losses.objective.backward()  # type: ignore[no-untyped-call]
         counted = self.rule.add(samples=batch.samples, loss=losses.reported.item())
         self._measure(batch.samples, self._clock() - began)
@@ -157,11 +157,11 @@ class Learner:
         return self.state
 
     def evaluate(self) -> Evaluation:
-        """Measure the shared state on the held-out text."""
+        """Measure the shared state on what is never learned from."""
         self._model.eval()
         try:
             with self.rule.shared():
-                return self._task.evaluate(self._model)
+                return self.task.evaluate(self._model)
         finally:
             self._model.train()
 

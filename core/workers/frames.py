@@ -40,7 +40,7 @@ class Start(Frame, frozen=True, kw_only=True, tag="start"):
 
 
 class Collect(Frame, frozen=True, kw_only=True, tag="collect"):
-    """Finish the step in hand, write the mean gradient to the slot `contribution`, answer Collected, stand still.
+    """Finish the step in hand, write the contribution to its slot, answer Collected, stand still.
 
     With delayed parameter updates compute on, for the step after; the slot is the engine's all the same.
     """
@@ -49,7 +49,7 @@ class Collect(Frame, frozen=True, kw_only=True, tag="collect"):
 
 
 class Absorb(Frame, frozen=True, kw_only=True, tag="absorb"):
-    """The slot `mean` holds the averaged gradient: take one optimiser step, checkpoint, answer Stepped, go on.
+    """The slot `mean` holds the averaged contribution: take one optimiser step, checkpoint, answer Stepped, go on.
 
     What was accumulated since Collected is kept.
     """
@@ -80,7 +80,7 @@ class Load(Frame, frozen=True, kw_only=True, tag="load"):
 
 
 class Evaluate(Frame, frozen=True, kw_only=True, tag="evaluate"):
-    """Measure the masked-word loss on the held-out text with the parameters now; answer Evaluated."""
+    """Measure the shared state on what it never learns from; answer Evaluated."""
 
 
 class Hold(Frame, frozen=True, kw_only=True, tag="hold"):
@@ -116,6 +116,9 @@ class WorkerReady(StateFrame, frozen=True, kw_only=True, tag="ready"):
     parameters: int
     layout: tuple[int, ...] = ()
     """Sizes of the tensors in the vectors, in order: `numel` in all."""
+    loss_name: str = ""
+    """What the task's loss measures, in words that people are shown."""
+    loss_unit: str = ""
 
 
 class Progress(Frame, frozen=True, kw_only=True, tag="progress"):
@@ -127,7 +130,7 @@ class Progress(Frame, frozen=True, kw_only=True, tag="progress"):
     samples_per_s: float
     """Smoothed speed while training."""
     loss: float
-    """Mean training loss of these samples, nats."""
+    """Mean training loss of these samples."""
     ahead: int = 0
     """Those of the samples that came after a contribution that is out: they are for the step after."""
 
@@ -148,7 +151,7 @@ class Stepped(StateFrame, frozen=True, kw_only=True, tag="stepped"):
     samples: int = 0
     """What was accumulated while the round was averaged, and counts for the next step already."""
     loss: float = 0.0
-    """Its mean training loss, nats."""
+    """Their mean training loss."""
 
 
 class Loaded(StateFrame, frozen=True, kw_only=True, tag="loaded"):
@@ -156,11 +159,12 @@ class Loaded(StateFrame, frozen=True, kw_only=True, tag="loaded"):
 
 
 class Evaluated(Frame, frozen=True, kw_only=True, tag="evaluated"):
-    """The held-out masked-word loss, nats."""
+    """The loss on what the model never learns from."""
 
     epoch: int
     loss: float
-    loss_unigram: float
+    baselines: dict[str, float]
+    """Losses of models that know only one thing, by its name."""
 
 
 class Failed(Frame, frozen=True, kw_only=True, tag="failed"):

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from core.api.snapshot import LossView
 from core.base.problems import Problem, WorkerProblem
 from core.swarm import orders
 from core.swarm.participant import Participant
@@ -23,7 +24,7 @@ class Helper:
 
     pid: int | None = None
     ready = False
-    loss_unigram: float | None = None
+    loss = LossView()
 
     def __init__(
         self,

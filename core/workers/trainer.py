@@ -13,6 +13,9 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import msgspec
+
+from core.api.snapshot import LossView
 from core.averaging.codecs import FEEDBACK
 from core.base.problems import Problem, WorkerProblem
 from core.swarm import orders
@@ -91,7 +94,8 @@ class Trainer:
         self._asking: list[asyncio.Future[frames.Evaluated]] = []
         self._ready = False
         self.problem: Problem | None = None
-        self.loss_unigram: float | None = None
+        self.loss = LossView()
+        """What the task's losses mean, and the newest baselines."""
 
     @property
     def pid(self) -> int | None:
@@ -281,6 +285,7 @@ class Trainer:
         state = await self._offered(frame)
         residuals = await self._kept_residuals(frame.numel)
         self._ready = True
+        self.loss = LossView(frame.loss_name, frame.loss_unit, self.loss.baselines)
         self._changed()
         return self._participant.trainer_ready(
             state,
@@ -303,7 +308,7 @@ class Trainer:
         return self._residuals
 
     def _evaluated(self, frame: frames.Evaluated) -> Sequence[Any]:
-        self.loss_unigram = frame.loss_unigram
+        self.loss = msgspec.structs.replace(self.loss, baselines=frame.baselines)
         for future in self._asking:
             if not future.done():
                 future.set_result(frame)

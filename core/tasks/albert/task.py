@@ -6,6 +6,7 @@ import json
 import random
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -37,6 +38,9 @@ class Albert:
         held_out: Documents to measure with.
         counts: How often each piece stands in the text for training, of length `vocab_size`.
     """
+
+    loss_name: ClassVar = "masked-word loss"
+    loss_unit: ClassVar = "nats"
 
     def __init__(
         self, numbers: AlbertNumbers, *, tokenizer: Tokenizer, held_out: list[Document], counts: list[int]
@@ -103,7 +107,7 @@ class Albert:
                 words += error.item()
                 reference -= self.log_frequencies_V[torch.from_numpy(batch.words_M)].sum(dtype=torch.float64).item()
                 places += guessed
-        return Evaluation(loss=words / places, loss_unigram=reference / places)
+        return Evaluation(loss=words / places, baselines={"word frequencies": reference / places})
 
     def _errors(self, model: torch.nn.Module, batch: MaskedBatch) -> tuple[torch.Tensor, torch.Tensor, int]:
         """Summed cross-entropies of the words and of the orders, and the number of words."""

@@ -36,6 +36,9 @@ class Points:
 class SmallTask:
     """Regression by a small network; seeds give batches of different sizes."""
 
+    loss_name = "squared error"
+    loss_unit = ""
+
     def model(self, seed: int) -> torch.nn.Module:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed % 2**31)
@@ -56,7 +59,8 @@ class SmallTask:
 
     def evaluate(self, model: torch.nn.Module) -> Evaluation:
         with torch.no_grad():
-            return Evaluation(loss=self.loss(model, next(self.batches(99))).reported.item(), loss_unigram=1.5)
+            loss = self.loss(model, next(self.batches(99))).reported.item()
+            return Evaluation(loss=loss, baselines={"zeros": 1.5})
 
 
 def ticking(step_s: float = 0.1):

@@ -55,6 +55,7 @@ def test_ready_names_the_first_state(tmp_path: Path) -> None:
     (ready,) = t.said
     assert isinstance(ready, frames.WorkerReady)
     assert (ready.epoch, ready.lineage, ready.numel) == (0, MANIFEST.id, t.peer.numel)
+    assert (ready.loss_name, ready.loss_unit) == ("squared error", "")
     assert ready.digest == root_digest(chunk_digests(file_chunks(Path(ready.checkpoint))))
 
 
@@ -168,7 +169,7 @@ def test_evaluate(tmp_path: Path) -> None:
     t = talk(tmp_path, hold=True)
     (found,) = t.hear(frames.Evaluate())
     assert isinstance(found, frames.Evaluated)
-    assert (found.epoch, found.loss_unigram) == (0, 1.5)
+    assert (found.epoch, found.baselines) == (0, {"zeros": 1.5})
 
 
 @pytest.mark.parametrize(

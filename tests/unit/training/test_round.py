@@ -142,4 +142,4 @@ def test_speed_and_evaluation(tmp_path: Path) -> None:
     peer = learner(tmp_path)
     peer.accumulate()
     assert peer.samples_per_s == pytest.approx(peer.samples / 0.1)  # the clock ticks once between its two readings
-    assert peer.evaluate().loss_unigram == 1.5
+    assert peer.evaluate().baselines == {"zeros": 1.5}
