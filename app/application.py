@@ -129,7 +129,7 @@ class Application(QObject):
         elif method in settings.METHODS:
             self.window.settings.show_answer(method, result)
         elif isinstance(result, ModelEvaluation):
-            self.window.status.tell(text.evaluated(result.epoch, result.loss, result.loss_unigram))
+            self.window.status.tell(text.evaluated(result))
 
     def _failed(self, method: str, problem: ProblemView) -> None:
         if self._leaving:

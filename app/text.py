@@ -9,8 +9,9 @@ import math
 from PySide6.QtCore import QCoreApplication
 
 from app.link import LinkState
+from core.api.commands import ModelEvaluation
 from core.api.numbers import amount
-from core.api.snapshot import BACKBONE, HELPER, VOLUNTEER, Activity, CurvePoint, ProblemView, Snapshot
+from core.api.snapshot import BACKBONE, HELPER, VOLUNTEER, Activity, CurvePoint, LossView, ProblemView, Snapshot
 
 NOTHING = "–"  # noqa: RUF001 - the dash of an empty cell
 NOTHING_TO_START = frozenset(("version", "full", "absent"))
@@ -68,9 +69,9 @@ def duration(seconds: float) -> str:
     return f"{hours} h {minutes % 60:02} min" if days == 0 else f"{days} d {hours % 24} h"
 
 
-def loss(value: float) -> str:
-    """Nats, as people compare them."""
-    return f"{value:.2f}"
+def loss(value: float, unit: str = "") -> str:
+    """A loss as people compare them, in a unit of its task: 6.31 nats."""
+    return f"{value:.2f} {tr(unit)}" if unit else f"{value:.2f}"
 
 
 # What is happening
@@ -221,8 +222,19 @@ def traffic(snapshot: Snapshot) -> str:
     return sentence.format(sent=size(snapshot.me.bytes_sent), received=size(snapshot.me.bytes_received))
 
 
-def chart(points: list[CurvePoint], loss_unigram: float | None) -> str:
-    """The curve as a sentence, for who cannot see it."""
+def loss_axis(meaning: LossView) -> str:
+    """Beside the chart."""
+    return tr("Loss ({unit})").format(unit=tr(meaning.unit)) if meaning.unit else tr("Loss")
+
+
+def baseline(name: str, value: float, unit: str = "") -> str:
+    """What a model reaches that knows only one thing."""
+    known = tr(name)
+    return tr("{name} alone: {loss}").format(name=known[:1].upper() + known[1:], loss=loss(value, unit))
+
+
+def chart(points: list[CurvePoint], meaning: LossView) -> str:
+    """The curve as sentences, for people who cannot see it."""
     training = [(point.epoch, point.loss_training) for point in points if point.loss_training is not None]
     heldout = [(point.epoch, point.loss_heldout) for point in points if point.loss_heldout is not None]
     if not training and not heldout:
@@ -231,21 +243,19 @@ def chart(points: list[CurvePoint], loss_unigram: float | None) -> str:
     for title, series in ((tr("Training loss"), training), (tr("Held-out loss"), heldout)):
         if series:
             (first_epoch, first), (last_epoch, last) = series[0], series[-1]
-            sentence = tr("{title}: {first} nats at epoch {first_epoch}, {last} nats at epoch {last_epoch}.")
-            said.append(
-                sentence.format(
-                    title=title, first=loss(first), first_epoch=first_epoch, last=loss(last), last_epoch=last_epoch
-                )
-            )
-    if loss_unigram is not None:
-        said.append(tr("Word frequencies alone: {loss} nats.").format(loss=loss(loss_unigram)))
+            ends = {"first": loss(first, meaning.unit), "last": loss(last, meaning.unit)}
+            sentence = tr("{title}: {first} at epoch {first_epoch}, {last} at epoch {last_epoch}.")
+            said.append(sentence.format(title=title, first_epoch=first_epoch, last_epoch=last_epoch, **ends))
+    said += [f"{baseline(name, value, meaning.unit)}." for name, value in meaning.baselines.items()]
     return " ".join(said)
 
 
-def evaluated(epoch: int, loss_now: float, loss_unigram: float) -> str:
+def evaluated(seen: ModelEvaluation) -> str:
     """The answer to a look at the held-out text."""
-    sentence = tr("Held-out loss at epoch {epoch}: {loss} nats. Word frequencies alone: {unigram} nats.")
-    return sentence.format(epoch=count(epoch), loss=loss(loss_now), unigram=loss(loss_unigram))
+    unit = seen.meaning.unit
+    said = [tr("Held-out loss at epoch {epoch}: {loss}.").format(epoch=count(seen.epoch), loss=loss(seen.loss, unit))]
+    said += [f"{baseline(name, value, unit)}." for name, value in seen.meaning.baselines.items()]
+    return " ".join(said)
 
 
 # Problems of the window itself

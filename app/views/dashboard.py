@@ -11,7 +11,7 @@ from app.views.header import Header
 from app.views.people import People
 from app.widgets.labels import Elided, card, label
 from app.widgets.loss_curve import LossCurve
-from core.api.snapshot import Snapshot
+from core.api.snapshot import LossView, Snapshot
 
 
 class Dashboard(QWidget):
@@ -33,7 +33,7 @@ class Dashboard(QWidget):
         self.figures.show_snapshot(snapshot)
         self.epoch_bar.show_snapshot(snapshot)
         collaboration = snapshot.collaboration
-        self.curve.show_points(snapshot.curve, collaboration.loss_unigram if collaboration else None)
+        self.curve.show_points(snapshot.curve, collaboration.loss if collaboration else LossView())
         self.people.show_snapshot(snapshot)
         self._collaboration.setText(text.collaboration(snapshot))
 

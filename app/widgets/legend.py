@@ -24,14 +24,13 @@ class Legend(QWidget):
         self._entries["line"].say(text.tr("Training"))
         self._entries["points"].say(text.tr("Held-out"))
 
-    def show_series(self, *, training: bool, heldout: bool, loss_unigram: float | None) -> None:
-        """Name what is drawn; the unigram loss in nats."""
+    def show_series(self, *, training: bool, heldout: bool, lowest: tuple[str, float] | None) -> None:
+        """Name what is drawn, and what the lowest baseline is."""
         self._entries["line"].setVisible(training)
         self._entries["points"].setVisible(heldout)
-        shown = loss_unigram is not None and (training or heldout)
-        self._entries["dashes"].setVisible(shown)
-        if loss_unigram is not None:
-            self._entries["dashes"].say(text.tr("Word frequencies alone: {loss}").format(loss=text.loss(loss_unigram)))
+        self._entries["dashes"].setVisible(lowest is not None and (training or heldout))
+        if lowest is not None:
+            self._entries["dashes"].say(text.baseline(*lowest))
 
 
 class _Entry(QWidget):

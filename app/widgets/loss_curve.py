@@ -10,51 +10,55 @@ from app import text
 from app.theme import Theme
 from app.widgets.labels import label
 from app.widgets.legend import Legend
-from core.api.snapshot import CurvePoint
+from core.api.snapshot import CurvePoint, LossView
 
 HEADROOM = 0.08
 """Of the span of losses, above and below."""
 
 
 class LossCurve(QWidget):
-    """Training loss as a line, held-out loss as points, the word frequencies' loss as a dashed line.
+    """Training loss as a line, held-out loss as points, the lowest baseline as a dashed line.
 
-    For who cannot see it, its accessible description says first and last loss.
+    For people who cannot see it, its accessible description says first and last loss.
     """
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._shown: tuple[list[CurvePoint], float | None] = ([], None)
         self._plot = pyqtgraph.PlotWidget(enableMenu=False)
         self._empty = label(text.tr("The curve begins with the first epoch."), tone="muted")
         self._legend = Legend(theme)
         self._training = self._plot.plot([], [], antialias=True)
         self._heldout = self._plot.plot([], [], antialias=True)
-        self._unigram = pyqtgraph.InfiniteLine(angle=0)
-        self._plot.addItem(self._unigram)
+        self._baseline = pyqtgraph.InfiniteLine(angle=0)
+        self._plot.addItem(self._baseline)
+        self._meaning = LossView()
         self._build()
         self._paint()
         theme.changed.connect(self._paint)
-        self.show_points([], None)
+        self.show_points([], self._meaning)
 
-    def show_points(self, points: list[CurvePoint], loss_unigram: float | None) -> None:
-        """Draw the curve of an engine's snapshot, losses in nats."""
+    def show_points(self, points: list[CurvePoint], meaning: LossView) -> None:
+        """Draw the curve of an engine's snapshot."""
         training = [(point.epoch, point.loss_training) for point in points if point.loss_training is not None]
         heldout = [(point.epoch, point.loss_heldout) for point in points if point.loss_heldout is not None]
         self._training.setData([x for x, _ in training], [y for _, y in training])
         self._training.setSymbol("s" if len(training) == 1 else None)  # a line needs two points to be seen
         self._heldout.setData([x for x, _ in heldout], [y for _, y in heldout])
         has_curve = bool(training or heldout)
-        self._unigram.setVisible(has_curve and loss_unigram is not None)
-        if loss_unigram is not None:
-            self._unigram.setValue(loss_unigram)
-        self._legend.show_series(training=bool(training), heldout=bool(heldout), loss_unigram=loss_unigram)
+        lowest = meaning.lowest
+        self._baseline.setVisible(has_curve and lowest is not None)
+        if lowest is not None:
+            self._baseline.setValue(lowest[1])
+        if meaning.unit != self._meaning.unit:
+            self._meaning = meaning
+            self._paint()
+        self._legend.show_series(training=bool(training), heldout=bool(heldout), lowest=lowest)
         self._empty.setVisible(not has_curve)
-        losses = [y for _, y in training + heldout] + ([loss_unigram] if loss_unigram is not None else [])
+        losses = [y for _, y in training + heldout] + ([lowest[1]] if lowest is not None else [])
         self._frame([point.epoch for point in points], losses if has_curve else [])
-        self.setAccessibleDescription(text.chart(points, loss_unigram))
-        self.setToolTip(text.chart(points, loss_unigram))
+        self.setAccessibleDescription(text.chart(points, meaning))
+        self.setToolTip(text.chart(points, meaning))
 
     def changeEvent(self, event: QEvent) -> None:
         """Of Qt."""
@@ -98,7 +102,7 @@ class LossCurve(QWidget):
         """In the colours and the font of now."""
         colours, pixels = self._theme.colours, self.devicePixelRatioF()  # pyqtgraph's pens are as wide on any screen
         self._plot.setBackground(colours.card)
-        for side, title in (("left", text.tr("Loss (nats)")), ("bottom", text.tr("Epoch"))):
+        for side, title in (("left", text.loss_axis(self._meaning)), ("bottom", text.tr("Epoch"))):
             axis = self._plot.getAxis(side)
             axis.setPen(pyqtgraph.mkPen(colours.line))
             axis.setTextPen(pyqtgraph.mkPen(colours.muted))
@@ -117,7 +121,7 @@ class LossCurve(QWidget):
         self._heldout.setSymbolSize(7)
         self._heldout.setSymbolPen(pyqtgraph.mkPen(colours.card, width=pixels))
         self._heldout.setSymbolBrush(pyqtgraph.mkBrush(colours.warm))
-        self._unigram.setPen(pyqtgraph.mkPen(colours.muted, width=1.5 * pixels, style=Qt.PenStyle.DashLine))
+        self._baseline.setPen(pyqtgraph.mkPen(colours.muted, width=1.5 * pixels, style=Qt.PenStyle.DashLine))
 
 
 def _whole_step(span: int) -> int:

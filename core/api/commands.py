@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from core.api.snapshot import ProblemView
+from core.api.snapshot import LossView, ProblemView
 
 METHODS = (
     "snapshot", "pause", "resume", "quit", "show", "notices", "evaluate", "settings", "configure", "test_port",
@@ -62,11 +62,12 @@ class EngineMessage(msgspec.Struct, frozen=True):
 
 
 class ModelEvaluation(msgspec.Struct, frozen=True, kw_only=True):
-    """What a look at the held-out text showed: masked-word losses in nats."""
+    """What a look at the held-out text showed."""
 
     epoch: int
     loss: float
-    loss_unigram: float
+    meaning: LossView
+    """What is measured, in which unit, and what simpler models reach."""
 
 
 class EngineFile(msgspec.Struct, frozen=True):

@@ -5,7 +5,7 @@ from operator import itemgetter
 
 import msgspec
 
-PROTOCOL_VERSION = 1
+PROTOCOL_VERSION = 2
 VOLUNTEER = "volunteer"
 """The role of a peer that trains."""
 BACKBONE = "backbone"
@@ -63,8 +63,7 @@ class Collaboration(msgspec.Struct, frozen=True, kw_only=True):
     summary: str
     organiser: str
     target_samples: int
-    loss_unigram: float | None = None
-    """Held-out loss of a model that only knows how frequent words are, in nats; None until measured."""
+    loss: LossView = LossView()
 
 
 class Mine(msgspec.Struct, frozen=True, kw_only=True):
@@ -137,13 +136,13 @@ class LeaderboardRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CurvePoint(msgspec.Struct, frozen=True):
-    """The collaboration's loss at one epoch, in nats."""
+    """The collaboration's loss at one epoch."""
 
     epoch: int
     loss_training: float | None
-    """Mean over all contributions of that epoch: masked words and sentence order together."""
+    """Mean over all contributions of that epoch."""
     loss_heldout: float | None = None
-    """Masked-word loss on held-out text, where a peer looked."""
+    """On what is never learned from, where a peer looked."""
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):

@@ -33,10 +33,13 @@ class DemoDone(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag
     """Steps of the collaboration in all its runs."""
     peers: int
     """Volunteers that hold the last state."""
+    loss_name: str
+    """What is measured on held-out text, such as "masked-word loss"."""
+    loss_unit: str
     loss_first: float
     loss_last: float
-    loss_unigram: float
-    """Masked-word losses on held-out text, nats."""
+    baselines: dict[str, float]
+    """The losses of models that know only one thing, by that thing."""
     parameters_max_difference: float
     """Largest absolute difference of any parameter between any two volunteers, after the last epoch."""
     samples: int
@@ -113,9 +116,11 @@ async def conclude(run: DemoRun, client: ControlClient, first: Snapshot) -> Demo
         epochs=last.epoch - begin,
         epoch=last.epoch,
         peers=len(files),
+        loss_name=seen.meaning.name,
+        loss_unit=seen.meaning.unit,
         loss_first=losses.get(earliest, seen.loss),
         loss_last=seen.loss,
-        loss_unigram=seen.loss_unigram,
+        baselines=seen.meaning.baselines,
         parameters_max_difference=parameters_max_difference(files),
         samples=sum(row.samples for row in last.leaderboard) - sum(row.samples for row in first.leaderboard),
         seconds=round(time.monotonic() - run.started, 2),
@@ -164,10 +169,11 @@ def say_done(run: DemoRun, done: DemoDone) -> None:
         say_line(done)
         return
     epochs = "1 epoch" if done.epochs == 1 else f"{amount(done.epochs)} epochs"
+    simpler = ", ".join(f"{name} alone: {loss:.3f}" for name, loss in done.baselines.items())
     print(
         f"Done: {epochs} by {done.peers} volunteers, {amount(done.samples)} samples in {done.seconds:.0f} s.\n"
-        f"Masked-word loss on held-out text: {done.loss_first:.3f} before, {done.loss_last:.3f} after "
-        f"(a model of word frequencies alone: {done.loss_unigram:.3f}).\n"
+        f"{done.loss_name.capitalize()} on held-out text: {done.loss_first:.3f} before, {done.loss_last:.3f} after "
+        f"({simpler}).\n"
         f"Largest difference between the volunteers' parameters: {done.parameters_max_difference:.2g}."
     )
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from core.api.numbers import amount, company, gathered, volume
-from core.api.snapshot import CurvePoint, LeaderboardRow, Notice, Snapshot
+from core.api.snapshot import CurvePoint, LeaderboardRow, LossView, Notice, Snapshot
 
 
 def clean(text: str) -> str:
@@ -18,7 +18,7 @@ def rate(samples_per_s: float) -> str:
 
 
 def newest_loss(curve: Sequence[CurvePoint]) -> tuple[float | None, float | None]:
-    """The newest known training loss and held-out loss, in nats."""
+    """The newest known training loss and held-out loss."""
     training = next((point.loss_training for point in reversed(curve) if point.loss_training is not None), None)
     heldout = next((point.loss_heldout for point in reversed(curve) if point.loss_heldout is not None), None)
     return training, heldout
@@ -38,9 +38,9 @@ def status_text(snapshot: Snapshot) -> str:
     if training is not None or heldout is not None:
         losses = [(training, "in training"), (heldout, "on held-out text")]
         known = [f"{loss:.3f} {where}" for loss, where in losses if loss is not None]
-        if collaboration is not None and collaboration.loss_unigram is not None:
-            known.append(f"{collaboration.loss_unigram:.3f} for word frequencies alone")
-        rows.append(("Loss", ", ".join(known) + " (nats)"))
+        meaning = collaboration.loss if collaboration is not None else LossView()
+        known += [f"{loss:.3f} for {name} alone" for name, loss in meaning.baselines.items()]
+        rows.append(("Loss", clean(", ".join(known) + (f" ({meaning.unit})" if meaning.unit else ""))))
     here = company(snapshot.volunteers, snapshot.always_on)
     rows += [
         ("Here", f"{here}, {rate(snapshot.samples_per_s)} samples/s together"),

@@ -96,7 +96,7 @@ class Engine:
                 participant=parts.participant if parts is not None else None,
                 ledger=parts.journal.ledger if parts is not None else None,
                 worker_pid=trainer.pid if trainer is not None else None,
-                loss_unigram=trainer.loss.baselines.get("word frequencies") if trainer is not None else None,
+                loss=trainer.loss if trainer is not None else None,
                 bytes_sent=stats.bytes_sent if stats is not None else 0,
                 bytes_received=stats.bytes_received if stats is not None else 0,
                 contributing_s=parts.journal.contributed_s if parts is not None else 0.0,
@@ -130,7 +130,7 @@ class Engine:
     async def evaluate(self) -> ModelEvaluation:
         """Look at the held-out text."""
         seen = await self._joined().trainer.evaluate()
-        return ModelEvaluation(epoch=seen.epoch, loss=seen.loss, loss_unigram=min(seen.baselines.values()))
+        return ModelEvaluation(epoch=seen.epoch, loss=seen.loss, meaning=self._joined().trainer.loss)
 
     def settings(self) -> SettingsView:
         """What the person chose about the network."""

@@ -10,6 +10,7 @@ from core.api.snapshot import (
     HELPER,
     Activity,
     Collaboration,
+    LossView,
     Mine,
     PeerView,
     ProblemView,
@@ -64,7 +65,7 @@ class Standpoint:
     participant: Participant | None = None
     ledger: Ledger | None = None
     worker_pid: int | None = None
-    loss_unigram: float | None = None
+    loss: LossView | None = None
     bytes_sent: int = 0
     bytes_received: int = 0
     contributing_s: float = 0.0
@@ -167,7 +168,7 @@ def _collaboration(at: Standpoint) -> Collaboration | None:
         summary=at.manifest.summary,
         organiser=at.manifest.organiser,
         target_samples=at.manifest.target_samples,
-        loss_unigram=at.loss_unigram,
+        loss=at.loss or LossView(),
     )
 
 

@@ -14,6 +14,7 @@ from core.api.snapshot import (
     Collaboration,
     CurvePoint,
     LeaderboardRow,
+    LossView,
     Mine,
     PeerView,
     ProblemView,
@@ -104,7 +105,7 @@ def snapshot(
             summary="Masked words and sentence order.",
             organiser="this computer",
             target_samples=TARGET,
-            loss_unigram=6.31,
+            loss=LossView("masked-word loss", "nats", {"word frequencies": 6.31}),
         ),
         me=Mine(
             peer="maple2xk",

@@ -119,7 +119,11 @@ class FakeDoor:
         results = {
             "snapshot": self.snapshot,
             "notices": [],
-            "evaluate": {"epoch": 40, "loss": 4.81, "loss_unigram": 6.31},
+            "evaluate": {
+                "epoch": 40,
+                "loss": 4.81,
+                "meaning": {"name": "masked-word loss", "unit": "nats", "baselines": {"word frequencies": 6.31}},
+            },
             "show": {"clients": len(self.clients)},
             "settings": self.settings,
             "test_port": {"port": 24_000, "sentence": "Others have called and got through."},

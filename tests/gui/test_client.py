@@ -10,7 +10,7 @@ from app.client import Client
 from app.link import Link, LinkState
 from core.api.commands import EngineFile, ModelEvaluation
 from core.api.places import engine_file
-from core.api.snapshot import Notice, ProblemView
+from core.api.snapshot import PROTOCOL_VERSION, LossView, Notice, ProblemView
 
 
 @pytest.fixture
@@ -61,7 +61,15 @@ def test_calls_are_answered(heard, fake_engine, tmp_path, until):
         heard.client.call("evaluate")
         until(lambda: len(heard.answers) == 2)
         assert door.calls == ["pause", "evaluate"]
-        assert heard.answers == [("pause", None), ("evaluate", ModelEvaluation(epoch=40, loss=4.81, loss_unigram=6.31))]
+        assert heard.answers == [
+            ("pause", None),
+            (
+                "evaluate",
+                ModelEvaluation(
+                    epoch=40, loss=4.81, meaning=LossView("masked-word loss", "nats", {"word frequencies": 6.31})
+                ),
+            ),
+        ]
         until(lambda: heard.snapshots[-1].contributing is False)
         door.refuse = ProblemView("no_space", "The disk is full.", "Free some.")
         heard.client.call("resume")
@@ -111,7 +119,7 @@ def test_engines_that_cannot_be_used(heard, fake_engine, tmp_path, until):
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"x" * 10_000, None])
 def test_bad_engine_files(heard, tmp_path, until, content):
     if content is None:  # well-formed, but nobody is there and the token is no header
-        file = EngineFile(pid=1, port=1, token="a\r\nb", protocol=1, started=0.0)
+        file = EngineFile(pid=1, port=1, token="a\r\nb", protocol=PROTOCOL_VERSION, started=0.0)
         content = msgspec.json.encode(file)
     engine_file(tmp_path).write_bytes(content)
     heard.client.start()

@@ -3,7 +3,8 @@
 import pytest
 
 from app import text
-from core.api.snapshot import CurvePoint
+from core.api.commands import ModelEvaluation
+from core.api.snapshot import CurvePoint, LossView
 
 
 @pytest.mark.parametrize(
@@ -34,13 +35,22 @@ def test_numbers(shown, expected):
 
 
 def test_the_chart_in_words():
-    assert text.chart([], None).startswith("The loss curve is empty")
+    assert text.chart([], LossView()).startswith("The loss curve is empty")
     points = [CurvePoint(1, 8.2, 7.9), CurvePoint(2, 7.0)]
-    assert text.chart(points, 6.3) == (
+    assert text.chart(points, LossView("masked-word loss", "nats", {"word frequencies": 6.3, "bigrams": 5.1})) == (
         "Training loss: 8.20 nats at epoch 1, 7.00 nats at epoch 2. "
         "Held-out loss: 7.90 nats at epoch 1, 7.90 nats at epoch 1. "
-        "Word frequencies alone: 6.30 nats."
+        "Word frequencies alone: 6.30 nats. Bigrams alone: 5.10 nats."
     )
+    assert text.chart(points[1:], LossView("error")) == "Training loss: 7.00 at epoch 2, 7.00 at epoch 2."
+
+
+def test_an_evaluation_in_words_has_the_task_s_unit():
+    meaning = LossView("masked-word loss", "nats", {"word frequencies": 6.31})
+    said = text.evaluated(ModelEvaluation(epoch=40, loss=4.81, meaning=meaning))
+    assert said == "Held-out loss at epoch 40: 4.81 nats. Word frequencies alone: 6.31 nats."
+    assert text.evaluated(ModelEvaluation(epoch=1, loss=2.0, meaning=LossView())) == "Held-out loss at epoch 1: 2.00."
+    assert (text.loss_axis(meaning), text.loss_axis(LossView())) == ("Loss (nats)", "Loss")
 
 
 def test_how_an_engine_died():

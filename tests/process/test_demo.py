@@ -39,7 +39,8 @@ def test_three_volunteers_train_one_model_and_the_next_run_goes_on(tmp_path: Pat
     assert (first["epochs"], first["epoch"], first["peers"]) == (2, 2, 3)
     assert first["parameters_max_difference"] <= 1e-5
     assert first["loss_last"] < first["loss_first"]
-    assert first["loss_unigram"] > 0
+    assert (first["loss_name"], first["loss_unit"]) == ("masked-word loss", "nats")
+    assert first["baselines"]["word frequencies"] > 0
     assert first["samples"] >= 2 * 2048
     assert first["seconds"] > 0
 

@@ -13,6 +13,7 @@ from core.api.snapshot import (
     Collaboration,
     CurvePoint,
     LeaderboardRow,
+    LossView,
     Mine,
     PeerView,
     ProblemView,
@@ -25,6 +26,8 @@ from core.engine.preferences import Preferences, view
 from core.storage.paths import Home
 from core.storage.settings import Settings
 
+LOSS = LossView("masked-word loss", "nats", {"word frequencies": 6.5})
+
 
 def a_snapshot(**changes) -> Snapshot:
     fields = {
@@ -35,7 +38,7 @@ def a_snapshot(**changes) -> Snapshot:
         "sentence": "Training epoch 3 with two others.",
         "contributing": True,
         "collaboration": Collaboration(
-            name="Python's words", id="00", summary="", organiser="you", target_samples=1000, loss_unigram=6.5
+            name="Python's words", id="00", summary="", organiser="you", target_samples=1000, loss=LOSS
         ),
         "me": Mine(peer="abcdefgh", name="laptop", samples=12_345, epochs=2, samples_per_s=12.34),
         "epoch": 3,
@@ -87,7 +90,7 @@ class CardboardEngine:
         pass
 
     async def evaluate(self) -> ModelEvaluation:
-        return ModelEvaluation(epoch=1, loss=1.0, loss_unigram=2.0)
+        return ModelEvaluation(epoch=1, loss=1.0, meaning=LOSS)
 
     def settings(self) -> SettingsView:
         return view(self.preferences.settings, month_used_bytes=1_200_000_000, port_now=22_222)

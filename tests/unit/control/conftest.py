@@ -7,7 +7,7 @@ import pytest
 
 from core.api.commands import ModelEvaluation
 from core.api.settings import PortTest, SettingsView
-from core.api.snapshot import Activity, Mine, Snapshot
+from core.api.snapshot import Activity, LossView, Mine, Snapshot
 from core.engine.preferences import view
 from core.storage.paths import Home
 from core.storage.settings import Settings
@@ -50,7 +50,7 @@ class CardboardEngine:
 
     async def evaluate(self) -> ModelEvaluation:
         self._remember("evaluate")
-        return ModelEvaluation(epoch=3, loss=5.0, loss_unigram=6.5)
+        return ModelEvaluation(epoch=3, loss=5.0, meaning=LossView("loss", "nats", {"word frequencies": 6.5}))
 
     def settings(self) -> SettingsView:
         self._remember("settings")
