@@ -1,10 +1,12 @@
 """A task small enough for tests, prepared by the real preparation from text made on the spot."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
-from core.tasks.albert.prepare import PreparedTask, prepare
+from core.tasks.albert.prepare import prepare
+from core.tasks.task import PreparedTask
 
 SENTENCE = (
     "the swarm shares work and every peer gives what it can while others sleep a round ends when all have answered "
@@ -43,5 +45,5 @@ def text_folder(folder: Path, *, characters: int = 150_000, seed: int = 1) -> Pa
 
 def small_task(folder: Path, numbers: Mapping[str, int] | None = None) -> PreparedTask:
     """The prepared task; `numbers` change the small model's sizes."""
-    task = prepare(text_folder(folder / "text"), folder, progress=lambda *_: None)
-    return PreparedTask(task.numbers | SMALL | dict(numbers or {}), task.blobs)
+    task = prepare(str(text_folder(folder / "text")), folder, progress=lambda *_: None)
+    return replace(task, numbers=task.numbers | SMALL | dict(numbers or {}))

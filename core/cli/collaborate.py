@@ -7,6 +7,7 @@ imports, is of the standard library.
 import argparse
 from pathlib import Path
 
+from core.base.tasks import DEFAULT_TASK, TASKS
 from core.cli.options import Commands, add_home, add_json, calling, whole
 
 
@@ -38,6 +39,7 @@ def add_demo_options(demo: argparse.ArgumentParser) -> None:
     demo.add_argument(
         "--text", type=Path, metavar="DIR", help="text to learn (default: the documentation that Python comes with)"
     )
+    _add_task(demo, words="what is learned")
     _add_delayed(demo)
     demo.add_argument("--headless", action="store_true", help="show progress in the terminal, without a window")
 
@@ -72,6 +74,7 @@ def _add_engine(commands: Commands) -> None:
         help="train nothing; average what the others have trained (any computer with a good line can)",
     )
     _add_averaging_memory(engine, words="of a helper")
+    _add_task(engine, words="what an embedded collaboration learns")
     _add_delayed(engine)
     engine.add_argument("--last-epoch", type=whole(0, 2**53), metavar="N", help="stop after this epoch")
     engine.add_argument("--name", metavar="NAME", help="how the leaderboard calls this computer")
@@ -106,6 +109,12 @@ def _add_averaging_memory(command: argparse.ArgumentParser, *, words: str) -> No
         default=512,
         metavar="MIB",
         help=f"memory for averaging what others have trained, ten bytes a parameter; {words} (default: 512)",
+    )
+
+
+def _add_task(command: argparse.ArgumentParser, *, words: str) -> None:
+    command.add_argument(
+        "--task", choices=TASKS, default=DEFAULT_TASK, metavar="NAME", help=f"{words}: {', '.join(TASKS)} (the first)"
     )
 
 

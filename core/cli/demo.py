@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
     home = Home.find(args.home)
     home.create()
     text = text_folder(args.text)
-    options = EmbeddedOptions(peers=args.peers, text=text, epochs=args.epochs, delayed=args.delayed)
+    options = EmbeddedOptions(peers=args.peers, text=text, epochs=args.epochs, delayed=args.delayed, task=args.task)
     if not args.headless and _has_window():
         return _open_window(home, options)
     return asyncio.run(_in_terminal(DemoRun(home, options, args.json, time.monotonic())))
@@ -44,6 +44,7 @@ def run(args: argparse.Namespace) -> int:
 def engine_arguments(home: Home, options: EmbeddedOptions) -> list[str]:
     """The command line of the engine that brings the embedded collaboration along."""
     words = ["engine", "--home", str(home.directory), "--embedded", "--peers", str(options.peers)]
+    words += ["--task", options.task]
     if options.text is not None:
         words += ["--text", str(options.text)]
     if options.epochs is not None:

@@ -17,7 +17,7 @@ EXIT_PROBLEM = 2
 EXIT_INTERRUPTED = 130
 
 PARTS: Mapping[str, str] = MappingProxyType(
-    {"app": "app.__main__", "prepare": "core.tasks.albert.prepare", "worker": "core.training.__main__"}
+    {"app": "app.__main__", "prepare": "core.tasks.prepare", "worker": "core.training.__main__"}
 )
 """Processes of Potluck that only Potluck starts: in a frozen build all are this one program.  Their modules have a
 `main(argv: list[str]) -> int | None`."""

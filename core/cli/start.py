@@ -136,7 +136,7 @@ async def _until_quit(work: Coroutine[None, None, None], engine: Engine) -> int:
 def _embedded(args: argparse.Namespace, home: Home, text: Path | None) -> Embedded | None:
     if not args.embedded:
         return None
-    options = EmbeddedOptions(peers=args.peers, text=text, epochs=args.epochs, delayed=args.delayed)
+    options = EmbeddedOptions(peers=args.peers, text=text, epochs=args.epochs, delayed=args.delayed, task=args.task)
     return Embedded(home=home, options=options, random=SystemRandom())
 
 

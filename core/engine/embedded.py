@@ -27,6 +27,7 @@ from core.backbone.charter import Charter
 from core.backbone.link import Link, parse_link
 from core.base.manifest import AveragingNumbers, Manifest, Numbers
 from core.base.problems import BadInput, NoSpace, Problem, UserProblem, WorkerProblem
+from core.base.tasks import DEFAULT_TASK
 from core.storage.paths import Home
 from core.system.atomic_files import make_directory, set_aside
 from core.workers.worker import open_log
@@ -50,6 +51,18 @@ class EmbeddedOptions:
     """How many more epochs to train; None: without end."""
     delayed: bool = False
     """Compute on while contributions are averaged: a collaboration of its own, for a manifest does not change."""
+    task: str = DEFAULT_TASK
+    """What is learned: a collaboration of its own, too."""
+
+    @property
+    def folder_name(self) -> str:
+        """Where the collaboration is kept, in the engine's home."""
+        if self.text is None:
+            source = f"python-{platform.python_version()}"
+        else:
+            source = f"text-{hashlib.sha256(os.fsencode(self.text.absolute())).hexdigest()[:12]}"
+        task = "" if self.task == DEFAULT_TASK else f"-{self.task}"
+        return f"{source}-{FORMAT}{task}{'-delayed' if self.delayed else ''}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +73,7 @@ class Prepared:
     blobs: dict[str, Path]
     optimizer: Numbers
     target_samples: int
+    summary: str
 
 
 class Embedded:
@@ -76,11 +90,11 @@ class Embedded:
         """Told in a sentence what is being prepared."""
         self._random = random
         self._home = home
-        self._folder = home.directory / "embedded" / source_name(options.text, delayed=options.delayed)
+        self._folder = home.directory / "embedded" / options.folder_name
         self._children: list[asyncio.subprocess.Process] = []
 
     async def found(self) -> Charter:
-        """The collaboration's charter, made at the first start: text is read, a tokenizer is trained.
+        """The collaboration's charter, made at the first start: text is read, and the task prepared.
 
         Raises:
             BadInput: the text folder cannot be used.
@@ -95,15 +109,15 @@ class Embedded:
                 aside = set_aside(folder)
                 problem.hint = f"It was kept as {aside.name}. Start Potluck again to begin a new collaboration."
                 raise
-        self.stage("Reading text and training a tokenizer.")
+        self.stage("Reading text and preparing what is to be learned.")
         prepared = await self._prepare()
         authority = charters.new_authority()
         blobs = charters.keep_blobs(folder, prepared.blobs)
         manifest = Manifest(
             name="Potluck at home",
-            summary=_summary(self._options.text),
+            summary=prepared.summary,
             organiser="this computer",
-            task="albert",
+            task=self._options.task,
             numbers=prepared.numbers,
             blobs=blobs,
             optimizer=prepared.optimizer,
@@ -139,7 +153,9 @@ class Embedded:
         source = str(self._options.text.absolute()) if self._options.text is not None else "python-docs"
         with self._open_log() as log:
             process = await asyncio.create_subprocess_exec(
-                *own_command("prepare", "core.tasks.albert.prepare"),
+                *own_command("prepare", "core.tasks.prepare"),
+                "--task",
+                self._options.task,
                 "--source",
                 source,
                 "--out",
@@ -174,6 +190,7 @@ class Embedded:
                         {name: Path(path) for name, path in said["blobs"].items()},
                         said["optimizer"],
                         said["target_samples"],
+                        said["summary"],
                     )
         raise WorkerProblem("Preparing the text ended without a result.", hint="The log embedded.log says more.")
 
@@ -248,16 +265,8 @@ def own_command(frozen: str, module: str) -> list[str]:
 
 def volunteer_homes(home: Home, options: EmbeddedOptions) -> list[Home]:
     """The homes of all volunteers of an embedded collaboration, its owner's first."""
-    folder = home.directory / "embedded" / source_name(options.text, delayed=options.delayed)
+    folder = home.directory / "embedded" / options.folder_name
     return [home, *(Home(folder / f"companion-{number}") for number in range(1, options.peers))]
-
-
-def source_name(text: Path | None, *, delayed: bool = False) -> str:
-    """A folder name for a text source."""
-    mode = "-delayed" if delayed else ""
-    if text is None:
-        return f"python-{platform.python_version()}-{FORMAT}{mode}"
-    return f"text-{hashlib.sha256(os.fsencode(text.absolute())).hexdigest()[:12]}-{FORMAT}{mode}"
 
 
 def newest_epoch(states: Path) -> int:
@@ -271,12 +280,6 @@ def _companion(home: Home, link: Link, name: str, last_epoch: int | None, *, tex
     stop += ["--text", str(text.absolute())] if text is not None else []
     where = ["--bind", LOOPBACK, "--host", LOOPBACK, "--port", "0"]
     return ["engine", "--home", str(home.directory), "--join", str(link), "--name", name, *where, *stop]
-
-
-def _summary(text: Path | None) -> str:
-    if text is None:
-        return "A small language model learns to fill in missing words in the documentation that came with Python."
-    return f"A small language model learns to fill in missing words in the texts in {text.name}."
 
 
 def _problem_of(said: dict[str, str]) -> Problem:

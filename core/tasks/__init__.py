@@ -1,23 +1,29 @@
-"""What a swarm can learn: a plain dict from the name that stands in a manifest to what makes the task.
+"""What a swarm can learn: each task is a module that satisfies `TaskModule`.
 
-To add a task, write a class with the methods of `core.tasks.task.Task` and add a line to TASKS.
+A new task is a module here, and one line in `core.base.tasks`; it gets its tests from `tests/contracts/test_tasks.py`.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Final
+from importlib import import_module
+from typing import cast
 
 from core.base.manifest import Manifest
 from core.base.problems import BadInput
-from core.tasks.task import Blobs, Task
+from core.base.tasks import TASKS
+from core.tasks.task import Blobs, Task, TaskModule
 
 
-def _albert(manifest: Manifest, blobs: Blobs) -> Task:
-    from core.tasks.albert.task import Albert  # noqa: PLC0415 - brings torch, which preparing does not need
+def module_of(name: str) -> TaskModule:
+    """The task of that name, not yet any one collaboration's.
 
-    return Albert.from_manifest(manifest, blobs)
-
-
-TASKS: Final[Mapping[str, Callable[[Manifest, Blobs], Task]]] = {"albert": _albert}
+    Raises:
+        BadInput: this release does not know it.
+    """
+    if name not in TASKS:
+        raise BadInput(
+            f"This version of Potluck does not know the task {name[:80]!r}.",
+            hint=f"Update Potluck. This version knows: {', '.join(TASKS)}.",
+        )
+    return cast("TaskModule", import_module(TASKS[name]))
 
 
 def task_of(manifest: Manifest, blobs: Blobs) -> Task:
@@ -30,6 +36,4 @@ def task_of(manifest: Manifest, blobs: Blobs) -> Task:
     Raises:
         BadInput: this release does not know the task, or its numbers or blobs cannot be used.
     """
-    if manifest.task not in TASKS:
-        raise BadInput(f"This version of Potluck does not know the task {manifest.task!r}.", hint="Update Potluck.")
-    return TASKS[manifest.task](manifest, blobs)
+    return module_of(manifest.task).open_task(manifest, blobs)

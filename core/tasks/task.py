@@ -3,17 +3,22 @@
 The whole of it follows from the manifest, so it is equal on all peers; only the order of the batches is a peer's own.
 """
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
+
+import msgspec
 
 from core.base.content import digest
+from core.base.manifest import Manifest, Numbers
 from core.base.problems import BadInput
 
 if TYPE_CHECKING:
     import torch
 
+T = TypeVar("T")
 BLOB_BYTES_MAX = 64 * 1024 * 1024
 
 
@@ -43,6 +48,51 @@ class Evaluation:
     """In the task's unit."""
     baselines: Mapping[str, float]
     """The losses of models that know only one thing, at the same places, by that thing: "word frequencies"."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedTask:
+    """The part of a manifest that belongs to the task."""
+
+    numbers: Numbers
+    """Of these only `source` may name something on a volunteer's computer (`core.backbone.source`)."""
+    blobs: dict[str, Path]
+    """Files by the names that the task knows them by."""
+    optimizer: Numbers
+    """The optimiser's name and numbers that suit the task's."""
+    target_samples: int
+
+
+class TaskModule(Protocol):
+    """A module that is a task."""
+
+    @property
+    def SUMMARY(self) -> str:  # noqa: N802 - a constant of the module
+        """What is learned, in a sentence that goes on with the name of a text: "A model learns to ... in"."""
+
+    def prepare(self, source: str, out_dir: Path, *, progress: Callable[[str, float], None]) -> PreparedTask:
+        """Make what a manifest needs, with defaults that a few computers learn something with in minutes.
+
+        Args:
+            source: "python-docs" or the absolute path of a folder.
+            out_dir: Where the files go.
+            progress: Told what happens, and the share that is done.
+
+        Raises:
+            BadInput: the source cannot be used.
+            NoSpace: the disk is full.
+        """
+
+    def open_task(self, manifest: Manifest, blobs: "Blobs") -> "Task":
+        """The task of one collaboration.
+
+        Args:
+            manifest: Verified, but its numbers are a stranger's.
+            blobs: Reads the manifest's blobs, which are a stranger's too.
+
+        Raises:
+            BadInput: numbers or blobs cannot be used.
+        """
 
 
 class Task(Protocol):
@@ -101,3 +151,16 @@ class Blobs:
         if len(data) > BLOB_BYTES_MAX or digest(data).hex() != self.digests[name]:
             raise BadInput(f"The collaboration's file {name!r} is damaged.", hint="Join again to fetch it anew.")
         return data
+
+    def decode(self, name: str, kind: type[T]) -> T:
+        """One blob of JSON as a value of a type that msgspec knows.
+
+        Raises:
+            BadInput: as in `read`, or it is not a value of that type.
+        """
+        try:
+            return msgspec.convert(json.loads(self.read(name)), kind)
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+            raise BadInput(
+                f"The collaboration's file {name!r} cannot be read: {error}.", hint="Ask the organiser for a new one."
+            ) from error

@@ -18,7 +18,7 @@ import pytest
 from core.api.snapshot import Activity, Snapshot
 from core.backbone.link import parse_link
 from core.control.client import ControlClient, read_engine_file
-from core.engine.embedded import source_name
+from core.engine.embedded import EmbeddedOptions
 from core.storage.paths import Home
 from core.storage.settings import Settings, save_settings
 from tests.process.swarm import CORE, ENVIRONMENT, LOOPBACK, Volunteer, collaboration, end, found, start
@@ -296,7 +296,7 @@ def test_a_damaged_key_is_kept_aside_and_the_next_start_makes_a_new_one(tmp_path
 def test_a_damaged_charter_is_kept_aside_and_the_next_start_begins_anew(tmp_path: Path, kind: str) -> None:
     home, text = Home(tmp_path / "home"), tmp_path / "text"
     text.mkdir()
-    embedded = home.directory / "embedded" / source_name(text)
+    embedded = home.directory / "embedded" / EmbeddedOptions(text=text).folder_name
     charter = found(embedded, target_samples=64)
     match kind:
         case "changed":

@@ -2,14 +2,14 @@
 
 # ruff: noqa: N806 - names of arrays end in their shapes
 
-import json
 import random
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import torch
+from msgspec import Meta
 from tokenizers import Tokenizer
 from torch.nn.functional import cross_entropy
 
@@ -60,7 +60,8 @@ class Albert:
         """
         numbers = albert_numbers(manifest.numbers)
         tokenizer = read_unigram(blobs.read(TOKENIZER))
-        held_out, counts = _texts(blobs.read(HELD_OUT)), _counts(blobs.read(UNIGRAM))
+        held_out = blobs.decode(HELD_OUT, list[Document])
+        counts = blobs.decode(UNIGRAM, list[Annotated[int, Meta(ge=0, le=2**53)]])
         if tokenizer.get_vocab_size() != numbers.vocab_size or len(counts) != numbers.vocab_size:
             raise BadInput(
                 "The tokenizer does not fit the manifest's numbers.", hint="Ask the organiser for a new one."
@@ -151,25 +152,3 @@ class Albert:
         if not sum(len(batch.words_M) for batch in batches):
             raise BadInput("The held-out text is too short to measure with.", hint="Give more text.")
         return batches
-
-
-def _texts(data: bytes) -> list[Document]:
-    found = _json(data)
-    if isinstance(found, list) and all(isinstance(d, list) and all(isinstance(s, str) for s in d) for d in found):
-        return found
-    raise BadInput("The held-out text cannot be read.", hint="Ask the organiser for a new one.")
-
-
-def _counts(data: bytes) -> list[int]:
-    found = _json(data)
-    if isinstance(found, list) and all(isinstance(n, int) and n >= 0 for n in found):
-        return found
-    raise BadInput("The word counts cannot be read.", hint="Ask the organiser for new ones.")
-
-
-def _json(data: bytes) -> object:
-    try:
-        found: object = json.loads(data)
-    except (ValueError, RecursionError):
-        return None
-    return found

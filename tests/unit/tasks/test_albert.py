@@ -12,13 +12,13 @@ import torch
 from core.base.content import digest
 from core.base.manifest import Manifest
 from core.base.problems import BadInput
-from core.tasks import TASKS, task_of
+from core.base.tasks import TASKS
+from core.tasks import task_of
 from core.tasks.albert.model import OFFSETS, PretrainedAlbert
 from core.tasks.albert.numbers import AlbertNumbers, albert_numbers, default_numbers
-from core.tasks.albert.prepare import PreparedTask
-from core.tasks.albert.prepare import main as prepare_main
 from core.tasks.albert.task import Albert
-from core.tasks.task import Blobs
+from core.tasks.prepare import main as prepare_main
+from core.tasks.task import Blobs, PreparedTask
 from tests.small_task import small_task, text_folder
 
 

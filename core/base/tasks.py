@@ -1,0 +1,9 @@
+"""The names of what a collaboration can learn, for manifests and for the command line.  Needs the standard library."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+TASKS: Final[Mapping[str, str]] = MappingProxyType({"albert": "core.tasks.albert"})
+"""Every task: its module, which `core.tasks` imports where torch may be imported."""
+DEFAULT_TASK: Final = "albert"
