@@ -42,6 +42,20 @@ def documents(source: str, *, part: Part, seed: int | None = None) -> Iterator[D
     return (document for found, document in parted(source, seed=seed) if found == part)
 
 
+def endless(source: str, random: Random) -> Iterator[Document]:
+    """The documents for training, pass after pass, with the files of each pass in another order.
+
+    Raises:
+        BadInput: there are none, or they cannot be read.
+    """
+    while True:
+        document: Document | None = None
+        for document in documents(source, part="train", seed=random.getrandbits(63)):
+            yield document
+        if document is None:
+            raise BadInput("There is too little text to learn from.", hint="Give more text.")
+
+
 def parted(source: str, *, seed: int | None = None) -> Iterator[tuple[Part, Document]]:
     """One pass over all documents of a source, each with the part that it belongs to.
 

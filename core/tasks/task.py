@@ -31,6 +31,18 @@ class Batch(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Rows:
+    """A batch that is one tensor, with a row for each sample."""
+
+    rows: "torch.Tensor"
+
+    @property
+    def samples(self) -> int:
+        """How many rows."""
+        return len(self.rows)
+
+
+@dataclass(frozen=True, slots=True)
 class Losses:
     """What one batch gave, as tensors of no dimension."""
 
@@ -102,6 +114,10 @@ class Task(Protocol):
     """What a loss measures, in two or three words that people are shown: "masked-word loss"."""
     loss_unit: ClassVar[str]
     """Its unit, such as "nats"; empty: it has none."""
+
+    @property
+    def numbers(self) -> msgspec.Struct:
+        """The manifest's numbers, in a struct that bounds each of them."""
 
     def model(self, seed: int) -> "torch.nn.Module":
         """A new model on the CPU in float32; the same seed gives the same bits on every computer."""

@@ -19,6 +19,7 @@ from transformers.models.albert.configuration_albert import AlbertConfig
 from transformers.models.albert.modeling_albert import AlbertForPreTraining
 
 from core.tasks.albert.numbers import AlbertNumbers
+from core.tasks.start import start_evenly
 from core.tasks.tokenizers.unigram import BEGIN_ID, END_ID, PAD_ID
 
 OFFSETS: Final = (1, -1, 2, -2, 3, -3)
@@ -69,7 +70,7 @@ def build(numbers: AlbertNumbers, log_frequencies_V: torch.Tensor, *, seed: int)
     body.embeddings.token_type_ids = torch.zeros(1, numbers.sequence_length, dtype=torch.long)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
-            _start(name, parameter, numbers, generator)
+            start_evenly(name, parameter, spread=_spread(name, numbers), generator=generator)
         look_at_neighbours(model, numbers)
     return model
 
@@ -113,17 +114,6 @@ def _config(numbers: AlbertNumbers) -> AlbertConfig:
         eos_token_id=END_ID,
         attn_implementation="sdpa",
     )
-
-
-def _start(name: str, parameter: nn.Parameter, numbers: AlbertNumbers, generator: np.random.Generator) -> None:
-    """Zeros for biases, ones for the scales of layer norms, evenly spread numbers of a given deviation for all else."""
-    if parameter.ndim < 2:
-        parameter.fill_(0.0 if name.endswith("bias") else 1.0)
-        return
-    spread = _spread(name, numbers)
-    steps = generator.integers(-(2**23), 2**23, tuple(parameter.shape), dtype=np.int32)
-    factor = np.float32(spread * math.sqrt(3.0) / 2**23)
-    parameter.copy_(torch.from_numpy(steps.astype(np.float32) * factor))
 
 
 def _spread(name: str, numbers: AlbertNumbers) -> float:

@@ -1,5 +1,7 @@
 import os
+from itertools import islice
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -8,6 +10,7 @@ from core.data.sources import (
     DOCUMENT_CHARS_MAX,
     HELD_OUT_PER_MILLE,
     documents,
+    endless,
     is_held_out,
     offline,
     parted,
@@ -115,3 +118,20 @@ def test_an_unreadable_folder_gets_a_sentence(tmp_path: Path, monkeypatch: pytes
 def test_python_brings_its_documentation_along() -> None:
     names = {path.name for path in shards("python-docs")}
     assert {"topics.py", "argparse.py"} <= names
+
+
+def test_passes_go_on_for_ever_each_in_another_order(tmp_path: Path) -> None:
+    for number in range(20):
+        (tmp_path / f"{number}.txt").write_text(f"Text number {number}.")
+    once = list(documents(str(tmp_path), part="train"))
+    found = list(islice(endless(str(tmp_path), Random(1)), 3 * len(once)))
+    passes = [found[start : start + len(once)] for start in range(0, len(found), len(once))]
+    assert all(sorted(each) == sorted(once) for each in passes)
+    assert passes[0] != passes[1]
+
+
+def test_a_pass_without_a_document_is_bad_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.txt").write_text("Text.")
+    monkeypatch.setattr("core.data.sources.is_held_out", lambda document: True)
+    with pytest.raises(BadInput, match="too little text"):
+        next(endless(str(tmp_path), Random(1)))

@@ -1,0 +1,120 @@
+"""A character-level GPT, which learns the next letter of any text (Radford et al. 2018, in miniature).
+
+Letters of shapes: B samples of T letters each, V letters in the alphabet; the first stands for all that are not in it.
+"""
+
+# ruff: noqa: N803, N806 - names of arrays end in their shapes
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from random import Random
+from typing import Annotated, ClassVar, Final
+
+import msgspec
+import torch
+from msgspec import Meta
+from torch import nn
+
+from core.base.manifest import Manifest, Numbers, checked
+from core.base.problems import BadInput
+from core.data.shuffle import shuffled
+from core.data.sources import PYTHON_DOCS, Document, endless
+from core.tasks.start import log_shares, started
+from core.tasks.task import Blobs, Evaluation, Losses, PreparedTask, Rows
+from core.tasks.text import Progress, read_text, windows, write_blobs
+
+SUMMARY: Final = "A small GPT learns to write, letter by letter, as in"
+
+
+class GptNumbers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Sizes of the model and of what it is fed."""
+
+    source: Annotated[str, Meta(min_length=1, max_length=4096)] = PYTHON_DOCS
+    alphabet: Annotated[int, Meta(ge=2, le=4096)] = 96
+    length: Annotated[int, Meta(ge=8, le=1024)] = 64
+    heads: Annotated[int, Meta(ge=1, le=32)] = 4
+    head_width: Annotated[int, Meta(ge=2, le=128)] = 16
+    layers: Annotated[int, Meta(ge=1, le=48)] = 2
+    micro_batch: Annotated[int, Meta(ge=1, le=1024)] = 32
+    held_out: Annotated[int, Meta(ge=1, le=16_384)] = 256
+
+
+class Gpt(nn.Module):
+    """Scores (B, T, V) of the letter after each."""
+
+    def __init__(self, numbers: GptNumbers) -> None:
+        super().__init__()
+        width, heads = numbers.heads * numbers.head_width, numbers.heads
+        self.letters, self.places = nn.Embedding(numbers.alphabet, width), nn.Embedding(numbers.length, width)
+        block = nn.TransformerEncoderLayer(width, heads, 4 * width, 0.0, "gelu", batch_first=True, norm_first=True)
+        self.body = nn.TransformerEncoder(block, numbers.layers, nn.LayerNorm(width), enable_nested_tensor=False)
+        self.head = nn.Linear(width, numbers.alphabet)
+
+    def forward(self, letters_BT: torch.Tensor) -> torch.Tensor:  # noqa: D102 - torch's
+        mask_TT = nn.Transformer.generate_square_subsequent_mask(letters_BT.shape[1], device=letters_BT.device)
+        x = self.body(self.letters(letters_BT) + self.places.weight, mask_TT, is_causal=True)
+        return self.head(x)  # type: ignore[no-any-return]
+
+
+class CharacterGpt:
+    """The task of one collaboration; `counts` says of each letter how often it stands in the text for training."""
+
+    loss_name: ClassVar = "next-letter loss"
+    loss_unit: ClassVar = "nats"
+
+    def __init__(self, numbers: GptNumbers, *, counts: dict[str, int], held_out: list[Document]) -> None:
+        self.numbers = numbers
+        self._places = {letter: place for place, letter in enumerate(counts)}
+        self._logs_V = log_shares(list(counts.values()))
+        found = list(islice(windows(held_out, self._places, numbers.length), numbers.held_out))
+        if len(counts) != numbers.alphabet or not found:
+            raise BadInput("The alphabet or the held-out text does not fit the numbers.", hint="Ask the organiser.")
+        self._held_out = torch.tensor(found)
+
+    def model(self, seed: int) -> Gpt:
+        """A new model, which knows how frequent each letter is."""
+        model = started(Gpt(self.numbers), spread=0.05, seed=seed)
+        model.head.bias.data.copy_(self._logs_V)
+        return model
+
+    def batches(self, seed: int) -> Iterator[Rows]:
+        """Micro-batches without end."""
+        random = Random(seed)  # noqa: S311 - the order of the data is no secret
+        stream = shuffled(windows(endless(self.numbers.source, random), self._places, self.numbers.length), random)
+        while chosen := list(islice(stream, self.numbers.micro_batch)):
+            yield Rows(torch.tensor(chosen))
+
+    def loss(self, model: nn.Module, batch: Rows) -> Losses:
+        """The mean over all letters but each sample's first."""
+        letters = batch.rows.to(next(model.parameters()).device)
+        loss = nn.functional.cross_entropy(model(letters[:, :-1]).flatten(0, 1).float(), letters[:, 1:].flatten())
+        return Losses(objective=loss, reported=loss.detach())
+
+    def evaluate(self, model: nn.Module) -> Evaluation:
+        """The same on the held-out text."""
+        parts = map(Rows, torch.split(self._held_out, self.numbers.micro_batch))
+        with torch.no_grad():
+            loss = sum(part.samples * self.loss(model, part).reported.item() for part in parts) / len(self._held_out)
+        baseline = -self._logs_V[self._held_out[:, 1:]].mean(dtype=torch.float64).item()
+        return Evaluation(loss=loss, baselines={"letter frequencies": baseline})
+
+
+def prepare(source: str, out_dir: Path, *, progress: Progress) -> PreparedTask:
+    """Count letters."""
+    train, held_out = read_text(source, progress)
+    counted = Counter(letter for document in train for sentence in document for letter in sentence)
+    known = dict(counted.most_common(GptNumbers().alphabet - 1))
+    counts = {"": counted.total() - sum(known.values()), **known}
+    numbers = msgspec.to_builtins(GptNumbers(source=source, alphabet=len(counts)))
+    blobs = write_blobs(out_dir, {"counts": counts, "held_out": held_out})
+    optimizer: Numbers = {"name": "adamw", "learning_rate": 0.005, "beta2": 0.98, "warmup_epochs": 5}
+    return PreparedTask(numbers=numbers, blobs=blobs, optimizer=optimizer, target_samples=512)
+
+
+def open_task(manifest: Manifest, blobs: Blobs) -> CharacterGpt:
+    """Read what `prepare` has made."""
+    counts = blobs.decode("counts", dict[str, Annotated[int, Meta(ge=0, le=2**53)]])
+    numbers = checked(manifest.numbers, GptNumbers, of="task")
+    return CharacterGpt(numbers, counts=counts, held_out=blobs.decode("held_out", list[Document]))

@@ -1,0 +1,243 @@
+"""What every task must do, with what it prepares itself from a folder of text.  A new task: one line in `TASKS`."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import msgspec
+import pytest
+import torch
+
+from core.base.content import digest
+from core.base.manifest import Manifest, read_manifest, sign_manifest
+from core.base.problems import BadInput
+from core.base.signing import Ed25519Verifier, KeyPair
+from core.base.tasks import DEFAULT_TASK, TASKS
+from core.tasks import module_of, task_of
+from core.tasks.prepare import main as prepare_main
+from core.tasks.task import Blobs, PreparedTask, Task
+from core.training.optimizers import optimizer_of
+from core.training.round import Learner
+from tests.contracts.bounds import unbounded
+from tests.small_task import text_folder
+from tests.unit.training.small import ticking
+
+NAMES = tuple(TASKS)
+KEY = KeyPair(b"k" * 32)
+SAMPLES = 96
+"""Of one step in these tests."""
+
+
+@dataclass(frozen=True)
+class Founded:
+    """A task as an organiser has prepared it."""
+
+    name: str
+    source: Path
+    prepared: PreparedTask
+    folder: Path
+    """Of the blobs, named by their digests."""
+
+    @property
+    def manifest(self) -> Manifest:
+        blobs = {name: digest(path.read_bytes()).hex() for name, path in self.prepared.blobs.items()}
+        return Manifest(
+            name="test",
+            organiser="test",
+            task=self.name,
+            numbers=self.prepared.numbers,
+            blobs=blobs,
+            optimizer=self.prepared.optimizer,
+            authority=KEY.peer_id.hex(),
+        )
+
+    def open(self, **numbers: object) -> Task:
+        manifest = msgspec.structs.replace(self.manifest, numbers=self.prepared.numbers | numbers)
+        return task_of(manifest, Blobs(self.folder, manifest.blobs))
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def founded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Founded:
+    folder = tmp_path_factory.mktemp(request.param)
+    source = text_folder(folder / "text")
+    prepared = module_of(request.param).prepare(str(source), folder / "out", progress=lambda *_: None)
+    for path in prepared.blobs.values():
+        (folder / digest(path.read_bytes()).hex()).write_bytes(path.read_bytes())
+    return Founded(request.param, source, prepared, folder)
+
+
+@pytest.fixture(scope="module")
+def task(founded: Founded) -> Task:
+    return founded.open()
+
+
+def losses(task: Task, model: torch.nn.Module, seed: int, count: int = 3) -> Iterator[float]:
+    with torch.no_grad():
+        for batch in islice(task.batches(seed), count):
+            yield task.loss(model, batch).objective.item()
+
+
+def values(model: torch.nn.Module) -> torch.Tensor:
+    return torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
+
+
+def test_a_manifest_can_hold_what_was_prepared(founded: Founded) -> None:
+    manifest = founded.manifest
+    assert read_manifest(sign_manifest(manifest, KEY), Ed25519Verifier()) == manifest
+    assert founded.prepared.target_samples > 0
+
+
+def test_only_the_source_names_something_on_a_computer(founded: Founded) -> None:
+    """A volunteer's engine asks before a manifest reads a folder, and looks at this number only."""
+    texts = {name for name, number in founded.prepared.numbers.items() if isinstance(number, str)}
+    assert texts == {"source"}
+    assert founded.prepared.numbers["source"] == str(founded.source)
+
+
+def test_a_model_follows_from_its_seed_alone(task: Task) -> None:
+    torch.manual_seed(1)
+    one = values(task.model(1))
+    torch.manual_seed(2)
+    assert torch.equal(one, values(task.model(1)))
+    assert not torch.equal(one, values(task.model(2)))
+    assert one.dtype == torch.float32
+    assert torch.isfinite(one).all()
+
+
+def test_batches_follow_from_the_seed(task: Task) -> None:
+    model = task.model(0)
+    first = list(losses(task, model, 5))
+    assert first == list(losses(task, model, 5))
+    assert not set(first) & set(losses(task, model, 6))
+
+
+def test_batches_go_on_after_a_pass(founded: Founded) -> None:
+    small = founded.open(micro_batch=256)
+    letters = sum(len(path.read_text()) for path in founded.source.iterdir())
+    samples = 0
+    for batch in small.batches(3):
+        assert batch.samples > 0
+        samples += batch.samples
+        if samples > letters // 16:  # a sample takes more than sixteen letters
+            return
+    raise AssertionError("the batches ended")
+
+
+def test_the_objective_reaches_every_parameter(task: Task) -> None:
+    model = task.model(0)
+    found = task.loss(model, next(task.batches(0)))
+    assert found.objective.shape == found.reported.shape == ()
+    assert not found.reported.requires_grad
+    found.objective.backward()
+    assert all(parameter.grad is not None for parameter in model.parameters())
+    gradients = torch.cat([parameter.grad.flatten() for parameter in model.parameters()])
+    assert torch.isfinite(gradients).all()
+    assert gradients.any()
+
+
+def test_evaluation_is_the_same_for_everybody(founded: Founded, task: Task) -> None:
+    model, other = task.model(7), founded.open()
+    torch.manual_seed(1)
+    found = task.evaluate(model)
+    torch.manual_seed(2)
+    assert task.evaluate(model) == found == other.evaluate(other.model(7))
+    assert found.baselines
+    assert all(0 < loss < 100 for loss in (found.loss, *found.baselines.values()))
+    assert other.evaluate(other.model(8)).baselines == found.baselines
+
+
+def test_evaluation_leaves_the_model_as_it_was(task: Task) -> None:
+    model = task.model(7)
+    before = values(model)
+    task.evaluate(model)
+    assert torch.equal(values(model), before)
+    assert all(parameter.grad is None for parameter in model.parameters())
+
+
+def test_a_task_names_its_loss_and_its_baselines(task: Task) -> None:
+    for words in (task.loss_name, task.loss_unit, *task.evaluate(task.model(0)).baselines):
+        assert words.isprintable()
+        assert len(words) <= 30
+    assert task.loss_name
+
+
+def test_the_recipe_of_the_task_teaches_it(founded: Founded, tmp_path: Path) -> None:
+    learner = Learner(
+        task=founded.open(), manifest=founded.manifest, states=tmp_path, seed=0, device="cpu", clock=ticking()
+    )
+    before = learner.evaluate().loss
+    for epoch in range(1, 6):
+        while learner.samples < SAMPLES:
+            assert learner.accumulate()
+        learner.absorb(learner.hand_over(), epoch=epoch, lineage=digest(bytes([epoch])))
+    assert learner.evaluate().loss < before - 0.05
+
+
+def test_the_optimizer_of_the_task_is_known(founded: Founded, task: Task) -> None:
+    from core.training.flat import FlatParameters
+
+    optimizer_of(founded.prepared.optimizer, FlatParameters(task.model(0)))
+
+
+def test_every_number_has_both_bounds(task: Task) -> None:
+    assert not unbounded(type(task.numbers))
+
+
+@pytest.mark.parametrize("change", [{"tricks": 1}, {"micro_batch": 0}, {"micro_batch": 10**9}, {"source": 3}])
+def test_numbers_out_of_bounds_are_refused(founded: Founded, change: dict[str, object]) -> None:
+    with pytest.raises(BadInput, match="do not fit the task"):
+        founded.open(**change)
+
+
+def test_missing_and_strange_blobs_are_refused(founded: Founded, tmp_path: Path) -> None:
+    manifest = founded.manifest
+    with pytest.raises(BadInput, match="cannot be read"):
+        task_of(manifest, Blobs(tmp_path, manifest.blobs))
+    with pytest.raises(BadInput, match="lacks"):
+        task_of(manifest, Blobs(founded.folder, {}))
+    for name in manifest.blobs:
+        for data in (b'{"not": "ours"}', b"[[[", b"\xff", b"[1e999]", b"[-1]", b'{"a": -1}'):
+            (tmp_path / digest(data).hex()).write_bytes(data)
+            for path in manifest.blobs.values():
+                (tmp_path / path).write_bytes((founded.folder / path).read_bytes())
+            changed = msgspec.structs.replace(manifest, blobs=manifest.blobs | {name: digest(data).hex()})
+            with pytest.raises(BadInput):
+                task_of(changed, Blobs(tmp_path, changed.blobs))
+
+
+def test_a_damaged_blob_is_refused(founded: Founded, tmp_path: Path) -> None:
+    name, hexed = next(iter(founded.manifest.blobs.items()))
+    (tmp_path / hexed).write_bytes(b"{}")
+    with pytest.raises(BadInput, match="damaged"):
+        Blobs(tmp_path, {name: hexed}).read(name)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_program_says_what_it_prepares(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = text_folder(tmp_path / "my text")
+    assert prepare_main(["--task", name, "--source", str(source), "--out", str(tmp_path / "out")]) == 0
+    *progress, last = map(json.loads, capsys.readouterr().out.splitlines())
+    assert progress
+    assert all(line["event"] == "progress" and 0 <= line["fraction"] <= 1 for line in progress)
+    assert last["event"] == "prepared"
+    assert last["numbers"]["source"] == str(source)
+    assert all(Path(path).is_file() for path in last["blobs"].values())
+    assert last["summary"].endswith("in the texts in my text.")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_too_little_text_is_a_sentence(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.txt").write_text("Not much.")
+    assert prepare_main(["--task", name, "--source", str(tmp_path), "--out", str(tmp_path / "out")]) == 2
+    last = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert (last["event"], last["code"]) == ("problem", "bad_input")
+    assert "too little text" in last["message"]
+
+
+def test_names_that_no_task_has_are_refused() -> None:
+    manifest = Manifest(name="t", organiser="t", task="chess", authority="00" * 32)
+    with pytest.raises(BadInput, match="'chess'"):
+        task_of(manifest, Blobs(Path(), {}))
+    assert DEFAULT_TASK in TASKS

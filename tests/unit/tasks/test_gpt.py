@@ -1,0 +1,90 @@
+"""The character-level GPT, against plain computations."""
+
+import math
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import torch
+
+from core.base.manifest import Manifest
+from core.base.problems import BadInput
+from core.data.sources import documents
+from core.tasks.gpt import CharacterGpt, GptNumbers, prepare
+from core.tasks.start import log_shares
+from core.tasks.text import windows
+from tests.small_task import text_folder
+
+COUNTS = {"": 3, "e": 40, "t": 20, "a": 10, "\n": 7}
+NUMBERS = GptNumbers(alphabet=len(COUNTS), length=8, head_width=4, heads=2, micro_batch=5, held_out=11)
+HELD_OUT = [["tea eat", "ate a tea"], ["a tee at eta", "eat eat eat a tea"]] * 6
+
+
+def task(**changes: object) -> CharacterGpt:
+    return CharacterGpt(NUMBERS, **({"counts": COUNTS, "held_out": HELD_OUT} | changes))
+
+
+def test_windows_cover_the_text_and_share_one_letter() -> None:
+    found = list(windows([["abc", "de"], ["fgh"]], {letter: ord(letter) for letter in "abcdefgh"}, 3))
+    assert ["".join(map(chr, window)) for window in found] == ["abc\0", "\0de\0", "\0fgh"]
+
+
+def test_a_letter_knows_nothing_of_those_after_it() -> None:
+    model = task().model(0)
+    letters = torch.randint(len(COUNTS), (3, 8), generator=torch.Generator().manual_seed(1))
+    changed = letters.clone()
+    changed[:, 5:] = (changed[:, 5:] + 1) % len(COUNTS)
+    with torch.no_grad():
+        one, other = model(letters), model(changed)
+    torch.testing.assert_close(one[:, :5], other[:, :5])
+    assert not torch.allclose(one[:, 5:], other[:, 5:])
+
+
+@pytest.mark.parametrize("mode", ["train", "eval"])
+def test_the_loss_is_the_cross_entropy_of_each_next_letter(mode: str) -> None:
+    learned = task()
+    model = learned.model(3).train(mode == "train")
+    held = list(windows(HELD_OUT, {letter: n for n, letter in enumerate(COUNTS)}, 8))[: NUMBERS.held_out]
+    rows = torch.tensor(held)
+    with torch.no_grad():
+        scores = model(rows[:, :-1]).log_softmax(-1)
+    total = sum(-scores[r, t, rows[r, t + 1]].item() for r in range(len(rows)) for t in range(8))
+    assert learned.evaluate(model).loss == pytest.approx(total / (8 * len(rows)), rel=1e-5)
+
+
+def test_the_baseline_is_what_letter_frequencies_reach() -> None:
+    letters = [window[1:] for window in windows(HELD_OUT, {letter: n for n, letter in enumerate(COUNTS)}, 8)]
+    met = Counter(letter for window in letters[: NUMBERS.held_out] for letter in window)
+    smoothed = [count + 1 for count in COUNTS.values()]
+    expected = -sum(times * math.log(smoothed[letter] / sum(smoothed)) for letter, times in met.items()) / met.total()
+    found = task()
+    assert found.evaluate(found.model(0)).baselines["letter frequencies"] == pytest.approx(expected, abs=1e-3)
+
+
+def test_a_new_model_knows_little_more_than_the_frequencies() -> None:
+    found = task()
+    model = found.model(0)
+    assert torch.equal(model.head.bias, log_shares(list(COUNTS.values())))
+    evaluation = found.evaluate(model)
+    assert evaluation.loss == pytest.approx(evaluation.baselines["letter frequencies"], abs=0.3)
+
+
+def test_the_alphabet_holds_the_most_frequent_letters(tmp_path: Path) -> None:
+    source = text_folder(tmp_path / "text")
+    prepared = prepare(str(source), tmp_path / "out", progress=lambda *_: None)
+    manifest = Manifest(name="t", organiser="t", task="gpt", numbers=prepared.numbers, authority="00" * 32)
+    letters = Counter("".join(sentence for document in documents(str(source), part="train") for sentence in document))
+    assert manifest.numbers["alphabet"] == 1 + len(letters)
+
+
+@pytest.mark.parametrize("change", [{"counts": COUNTS | {"b": 1}}, {"counts": {"": 1}}, {"held_out": [["tea"]]}])
+def test_an_alphabet_or_text_that_does_not_fit_is_refused(change: dict[str, object]) -> None:
+    with pytest.raises(BadInput, match="does not fit"):
+        task(**change)
+
+
+def test_a_source_without_text_ends_the_batches_with_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(" \n \nx")
+    numbers = GptNumbers(source=str(tmp_path / "absent"), alphabet=len(COUNTS), length=8)
+    with pytest.raises(BadInput, match="no folder"):
+        next(CharacterGpt(numbers, counts=COUNTS, held_out=HELD_OUT).batches(0))
