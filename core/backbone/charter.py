@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.averaging.codecs import check_codec
+from core.backbone.support import check_averaging
 from core.base.content import digest
 from core.base.manifest import Manifest, read_manifest, sign_manifest
 from core.base.problems import BadInput, Damaged, Problem
@@ -71,10 +71,10 @@ def found(folder: Path, manifest: Manifest, authority: KeyPair) -> Charter:
     """Write a charter; the manifest comes last, so a charter that has one is whole.
 
     Raises:
-        BadInput: the manifest names a codec that there is not.
+        BadInput: the manifest names a codec or an aggregator that there is not.
         NoSpace: the disk is full; nothing is left of the charter but its blobs.
     """
-    check_codec(manifest.averaging.codec)
+    check_averaging(manifest.averaging)
     invite = secrets.token_urlsafe(24)
     try:
         write_atomic(folder / AUTHORITY, authority.seed)
@@ -113,7 +113,7 @@ def load_charter(folder: Path) -> Charter:
     if len(seed) != SEED_BYTES or not invite:
         raise Damaged(f"The collaboration in {folder} has a damaged key or invitation.")
     manifest = read_manifest(data, Ed25519Verifier())
-    check_codec(manifest.averaging.codec)
+    check_averaging(manifest.averaging)
     for name, hexed in manifest.blobs.items():
         try:
             whole = digest((folder / BLOBS / hexed).read_bytes()).hex() == hexed

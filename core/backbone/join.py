@@ -10,8 +10,8 @@ from random import Random
 import aiohttp
 import msgspec
 
-from core.averaging.codecs import check_codec
 from core.backbone.link import Link
+from core.backbone.support import check_averaging
 from core.backbone.welcome import JoinRefusal, KnownPeer, PassGrant, PassRequest
 from core.base.content import digest
 from core.base.manifest import MANIFEST_BYTES_MAX, Manifest, read_manifest
@@ -112,7 +112,7 @@ class Joining:
             raise NotTrusted(
                 "The backbone offers another collaboration than the link names.", hint="Ask the organiser for the link."
             )
-        check_codec(manifest.averaging.codec)
+        check_averaging(manifest.averaging)
         verify_authority(authority, manifest.authority_id)
         write_atomic(self._folder / "manifest.json", manifest_data)
         async with self._session(_trusting(authority)) as session:

@@ -60,10 +60,20 @@ class AveragingNumbers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     """Whether a plan may ask a member with a slow line for less than its whole contribution (c_i of S000 3.2), where
     steps then follow faster.  Only together with `delayed`; absent means no."""
 
+    aggregator: Name | msgspec.UnsetType = msgspec.UNSET
+    """How the parts of a round become one (`core.averaging.aggregators`).  Absent means the weighted mean."""
+    trimmed_share: Annotated[float, Meta(ge=0, lt=0.5)] | msgspec.UnsetType = msgspec.UNSET
+    """The share of the members whose numbers a trimmed mean leaves out at each end, coordinate by coordinate."""
+
     @property
     def overlaps(self) -> bool:
         """Whether computing goes on while a round is averaged: gradients may then be one step stale, never more."""
         return self.delayed is True
+
+    @property
+    def aggregator_name(self) -> str:
+        """The aggregator, also where the manifest names none."""
+        return "mean" if isinstance(self.aggregator, msgspec.UnsetType) else self.aggregator
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -58,6 +58,15 @@ class Founded:
         return task_of(manifest, Blobs(self.folder, manifest.blobs))
 
 
+@pytest.fixture(scope="module", autouse=True)
+def one_thread() -> Iterator[None]:
+    """As the worker has it; several threads only wait for each other where models are small."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
 @pytest.fixture(scope="module", params=NAMES)
 def founded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Founded:
     folder = tmp_path_factory.mktemp(request.param)

@@ -44,16 +44,20 @@ def test_a_changed_manifest_is_not_trusted(tmp_path: Path) -> None:
         charters.load_charter(made.folder)
 
 
-def test_a_codec_that_there_is_not_is_refused_when_founded_and_when_loaded(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("averaging", "known"),
+    [(AveragingNumbers(codec="morse"), "adaptive"), (AveragingNumbers(aggregator="morse"), "mean")],
+)
+def test_an_unknown_codec_or_aggregator_is_refused(tmp_path: Path, averaging: AveragingNumbers, known: str) -> None:
     made = make(tmp_path)
-    other = msgspec.structs.replace(made.manifest, averaging=AveragingNumbers(codec="morse"))
+    other = msgspec.structs.replace(made.manifest, averaging=averaging)
     with pytest.raises(BadInput, match="'morse'"):
         charters.found(tmp_path / "other", other, made.authority)
     assert not (tmp_path / "other").exists()
     made.manifest_path.write_bytes(sign_manifest(other, made.authority))
     with pytest.raises(BadInput, match="'morse'") as caught:
         charters.load_charter(made.folder)
-    assert "adaptive" in caught.value.hint
+    assert known in caught.value.hint
 
 
 def test_garbage_is_no_manifest(tmp_path: Path) -> None:

@@ -89,6 +89,9 @@ def test_a_manifest_says_nothing_of_what_it_does_not_use() -> None:
     plain, delayed = manifest(), manifest(averaging=AveragingNumbers(delayed=True))
     assert b"delayed" not in plain.canonical()
     assert b"rule" not in plain.canonical()
+    assert b"aggregator" not in plain.canonical()
+    assert b"trimmed_share" not in plain.canonical()
+    assert plain.averaging.aggregator_name == "mean"
     assert not plain.averaging.overlaps
     read = read_manifest(sign_manifest(delayed, KEY), Ed25519Verifier())
     assert read == delayed
@@ -120,3 +123,12 @@ def test_a_rule_is_read_as_it_was_signed_whatever_its_order() -> None:
     one, other = manifest(rule=numbers), manifest(rule=dict(reversed(numbers.items())))
     assert one.id == other.id != manifest().id
     assert read_manifest(sign_manifest(other, KEY), Ed25519Verifier()) == one
+
+
+@pytest.mark.parametrize("share", [-0.1, 0.5, 2])
+def test_a_trimmed_share_out_of_bounds_is_refused(share: float) -> None:
+    good = manifest(averaging=AveragingNumbers(aggregator="trimmed", trimmed_share=0.25))
+    text = sign_manifest(good, KEY)
+    assert read_manifest(text, Ed25519Verifier()).averaging.trimmed_share == 0.25
+    with pytest.raises(BadInput, match="not a manifest"):
+        read_manifest(text.replace(b"0.25", str(share).encode()), Ed25519Verifier())

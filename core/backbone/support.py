@@ -1,0 +1,21 @@
+"""Whether this version of Potluck can average as a manifest wants."""
+
+from core.averaging.aggregators import AGGREGATORS
+from core.averaging.codecs import check_codec
+from core.base.manifest import AveragingNumbers
+from core.base.problems import BadInput
+
+
+def check_averaging(averaging: AveragingNumbers) -> None:
+    """Refuse what this version does not have.
+
+    Raises:
+        BadInput: the manifest names an unknown codec or aggregator.
+    """
+    check_codec(averaging.codec)
+    name = averaging.aggregator_name
+    if name not in AGGREGATORS:
+        raise BadInput(
+            f"The collaboration combines contributions as {name[:80]!r}, which this version of Potluck does not know.",
+            hint=f"Update Potluck. This version knows: {', '.join(AGGREGATORS)}.",
+        )
