@@ -54,6 +54,16 @@ def test_three_volunteers_train_one_model_and_the_next_run_goes_on(tmp_path: Pat
     assert not (home / "engine.json").exists()
 
 
+def test_the_second_task_falls_below_its_baseline(tmp_path: Path) -> None:
+    text = text_folder(tmp_path / "text")
+    code, lines, errors = demo(tmp_path / "home", "--task", "gpt", "--epochs", "5", "--peers", "2", "--text", str(text))
+    assert code == 0, errors
+    done = lines[-1]
+    assert (done["event"], done["peers"], done["loss_name"]) == ("done", 2, "next-letter loss")
+    assert done["parameters_max_difference"] <= 1e-5
+    assert done["loss_last"] < done["baselines"]["letter frequencies"]
+
+
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [

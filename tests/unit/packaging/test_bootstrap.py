@@ -334,6 +334,7 @@ def bare(checkout: Path, *words: str) -> "subprocess.CompletedProcess[str]":
     [
         ("--epochs x", "--epochs: 'x' is no whole number"),
         ("--peers 99", "--peers: 99 is not between 1 and 16"),
+        ("--task chess", "invalid choice: 'chess'"),
         ("--torch cpu --headles --nothing", "--nothing"),
         ("--headless --torch cpu", "--torch"),
         ("--text nowhere", "There is no folder"),
