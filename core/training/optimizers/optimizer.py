@@ -18,7 +18,10 @@ WeightDecay = Annotated[float, Meta(ge=0, le=100)]
 
 
 class OptimizerNumbers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The numbers of every optimiser.  One step with the collaboration's mean is one epoch: schedules count epochs."""
+    """The numbers of every optimiser.  One step with the collaboration's mean is one epoch: schedules count epochs.
+
+    A default is part of every manifest that leaves the number out, so it never changes.
+    """
 
     name: Annotated[str, Meta(max_length=80)]
     learning_rate: Annotated[float, Meta(gt=0, le=10)] = 0.00176
