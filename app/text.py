@@ -223,7 +223,7 @@ def traffic(snapshot: Snapshot) -> str:
 
 
 def loss_axis(meaning: LossView) -> str:
-    """Beside the chart."""
+    """The title of the chart's vertical axis, with the task's unit where it has one."""
     return tr("Loss ({unit})").format(unit=tr(meaning.unit)) if meaning.unit else tr("Loss")
 
 

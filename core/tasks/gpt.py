@@ -80,7 +80,7 @@ class CharacterGpt:
         return model
 
     def batches(self, seed: int) -> Iterator[Rows]:
-        """Micro-batches without end."""
+        """Micro-batches without end, pass after pass, in an order that follows from the seed."""
         random = Random(seed)  # noqa: S311 - the order of the data is no secret
         stream = shuffled(windows(endless(self.numbers.source, random), self._places, self.numbers.length), random)
         while chosen := list(islice(stream, self.numbers.micro_batch)):
@@ -93,7 +93,7 @@ class CharacterGpt:
         return Losses(objective=loss, reported=loss.detach())
 
     def evaluate(self, model: nn.Module) -> Evaluation:
-        """The same on the held-out text."""
+        """The same loss on the held-out text, and that of the letters' frequencies at the same places."""
         parts = map(Rows, torch.split(self._held_out, self.numbers.micro_batch))
         with torch.no_grad():
             loss = sum(part.samples * self.loss(model, part).reported.item() for part in parts) / len(self._held_out)
@@ -102,7 +102,7 @@ class CharacterGpt:
 
 
 def prepare(source: str, out_dir: Path, *, progress: Progress) -> PreparedTask:
-    """Count letters."""
+    """Count the letters of the training text, the most frequent of which become the alphabet."""
     train, held_out = read_text(source, progress)
     counted = Counter(letter for document in train for sentence in document for letter in sentence)
     known = dict(counted.most_common(GptNumbers().alphabet - 1))
@@ -114,7 +114,7 @@ def prepare(source: str, out_dir: Path, *, progress: Progress) -> PreparedTask:
 
 
 def open_task(manifest: Manifest, blobs: Blobs) -> CharacterGpt:
-    """Read what `prepare` has made."""
+    """The task of numbers and blobs as `prepare` has made them; a stranger may have changed them."""
     counts = blobs.decode("counts", dict[str, Annotated[int, Meta(ge=0, le=2**53)]])
     numbers = checked(manifest.numbers, GptNumbers, of="task")
     return CharacterGpt(numbers, counts=counts, held_out=blobs.decode("held_out", list[Document]))

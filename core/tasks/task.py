@@ -27,7 +27,7 @@ class Batch(Protocol):
 
     @property
     def samples(self) -> int:
-        """How many examples."""
+        """The number of examples in this batch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Rows:
 
     @property
     def samples(self) -> int:
-        """How many rows."""
+        """The number of rows, one for each sample."""
         return len(self.rows)
 
 
@@ -133,7 +133,7 @@ class Task(Protocol):
         """The loss of one batch, wherever the model's parameters are."""
 
     def evaluate(self, model: "torch.nn.Module") -> Evaluation:
-        """Measure on the held-out text."""
+        """Measure a model on what nobody learns from, the same for everybody; the model stays as it is."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,7 @@ class Albert:
         return cls(numbers, tokenizer=tokenizer, held_out=held_out, counts=counts)
 
     def model(self, seed: int) -> PretrainedAlbert:
-        """A new model; see `core.tasks.albert.model`."""
+        """A new model whose start is described in `core.tasks.albert.model`."""
         return build(self.numbers, self.log_frequencies_V, seed=seed)
 
     def batches(self, seed: int) -> Iterator[MaskedBatch]:

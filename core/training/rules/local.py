@@ -73,7 +73,7 @@ class LocalSteps:
 
     @property
     def samples(self) -> int:
-        """Samples since the shared state."""
+        """Samples added since the shared state, those of local steps included."""
         return self._stepped + self._batch.samples
 
     @property

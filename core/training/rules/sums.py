@@ -47,6 +47,6 @@ class GradientSum:
         other.clear()
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Start anew at zero gradients and no samples."""
         self.gradients_N.zero_()
         self.loss, self.samples = 0.0, 0
