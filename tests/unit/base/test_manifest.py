@@ -107,7 +107,7 @@ def test_a_manifest_founded_earlier_keeps_its_id_and_signature() -> None:
     assert read_manifest(sign_manifest(read, KEY), Ed25519Verifier()) == read
 
 
-def test_the_id_does_not_follow_the_order_of_an_optimizer_s_numbers() -> None:
+def test_the_id_ignores_the_order_of_an_optimizer_s_numbers() -> None:
     numbers = dict(PAPER_LAMB)
     backwards = dict(reversed(numbers.items()))
     assert (
@@ -118,7 +118,7 @@ def test_the_id_does_not_follow_the_order_of_an_optimizer_s_numbers() -> None:
     assert b'"optimizer":{"name":"new","alpha":2,"zeta":1}' in manifest(optimizer=more).canonical()
 
 
-def test_a_rule_is_read_as_it_was_signed_whatever_its_order() -> None:
+def test_the_id_ignores_the_order_of_a_rule_s_numbers() -> None:
     numbers = {"name": "local", "steps": 3, "optimizer": {"name": "sgd", "momentum": 0.5}}
     one, other = manifest(rule=numbers), manifest(rule=dict(reversed(numbers.items())))
     assert one.id == other.id != manifest().id

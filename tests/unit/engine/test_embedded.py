@@ -34,7 +34,7 @@ def test_each_collaboration_has_a_folder_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_the_engine_of_a_demo_is_told_what_the_person_said(task: str, tmp_path: Path) -> None:
+def test_the_engine_of_a_demo_gets_every_option(task: str, tmp_path: Path) -> None:
     options = EmbeddedOptions(peers=2, text=tmp_path, epochs=4, delayed=True, task=task)
     told = parser().parse_args(engine_arguments(Home(tmp_path / "home"), options))
     assert (told.peers, told.text, told.epochs, told.delayed, told.task) == (2, tmp_path, 4, True, task)
