@@ -1,8 +1,9 @@
 """What peers say to find a group (`GROUP_MESSAGES`) and inside a round (`ROUND_MESSAGES`).
 
-A round's words carry its id, and a set of members is a row of bits in the plan's order: a few bytes name any set.
+A round's messages carry its id.  A set of members travels as a row of bits in the plan's order.
 """
 
+from functools import lru_cache
 from typing import Annotated, ClassVar, Final, Literal
 
 from msgspec import Meta
@@ -15,8 +16,8 @@ GROUP_MAX: Final = 256
 NONCE_BITS: Final = 62
 ATTEMPT_MAX: Final = 10_000
 SHARE_CHUNKS_MAX: Final = 1 << 24
-SALT_BYTES: Final = 8
-SEAL_BYTES: Final = 16
+NONCE_BYTES: Final = 8
+FINGERPRINT_BYTES: Final = 16
 SAMPLES_MAX: Final = 1 << 40
 VERSION_MAX: Final = 1 << 31
 
@@ -38,21 +39,28 @@ Bits = Annotated[bytes, Meta(max_length=GROUP_MAX // 8)]
 Versions = Annotated[tuple[Version, ...], Meta(max_length=GROUP_MAX)]
 Reducers = Annotated[tuple[Index, ...], Meta(max_length=GROUP_MAX)]
 Digest = Annotated[bytes, Meta(min_length=KEY_BYTES, max_length=KEY_BYTES)]
-Salt = Annotated[bytes, Meta(max_length=SALT_BYTES)]
-Salts = Annotated[tuple[Salt, ...], Meta(max_length=GROUP_MAX)]
-"""One for each member, empty for those who gave none; no entry at all: the round is not that far."""
-Seals = Annotated[tuple[Annotated[bytes, Meta(max_length=SEAL_BYTES)], ...], Meta(max_length=GROUP_MAX)]
+Nonce = Annotated[bytes, Meta(max_length=NONCE_BYTES)]
+Nonces = Annotated[tuple[Nonce, ...], Meta(max_length=GROUP_MAX)]
+"""One for each member, empty for those that gave none; no entry at all: the round is not that far."""
+Fingerprints = Annotated[tuple[Annotated[bytes, Meta(max_length=FINGERPRINT_BYTES)], ...], Meta(max_length=GROUP_MAX)]
 """One for each share, empty for a share of which no means are held."""
 
 
-def to_bits(members: int) -> bytes:
-    """A set of members, held as the bits of an integer, for the wire."""
-    return members.to_bytes((members.bit_length() + 7) // 8, "little")
+Members = frozenset[int]
+"""A set of members, by their places in the plan."""
 
 
-def from_bits(bits: bytes) -> int:
-    """The integer again."""
-    return int.from_bytes(bits, "little")
+@lru_cache(maxsize=4096)
+def to_bits(members: Members) -> bytes:
+    """A set of members as it goes over the wire."""
+    return sum(1 << member for member in members).to_bytes((max(members, default=-1) + 8) // 8, "little")
+
+
+@lru_cache(maxsize=4096)
+def from_bits(bits: bytes) -> Members:
+    """The set of members again; of unused bits nothing is said."""
+    number = int.from_bytes(bits, "little")
+    return frozenset(member for member in range(number.bit_length()) if number >> member & 1)
 
 
 # --- finding a group -------------------------------------------------------------------------------------------------
@@ -126,18 +134,18 @@ class Refused(Message, frozen=True, tag="averaging.refused"):
 
 
 class Open(Message, frozen=True, tag="averaging.open"):
-    """I am here, and reduce these versions of these shares; their parts are welcome."""
+    """From a member that has begun: it reduces these versions of these shares, and waits for their parts."""
 
     round: RoundId
     plan: Digest
-    """Of the plan that I go by."""
+    """Of the plan that the member goes by."""
     shares: Annotated[tuple[tuple[Index, Version], ...], Meta(max_length=GROUP_MAX)]
 
 
 class Part(Message, frozen=True, tag="averaging.part"):
-    """A chunk of my contribution, for the share's reducer; at the same time the request for that chunk's mean.
+    """A chunk of the sender's contribution, for the share's reducer; at the same time the request for its mean.
 
-    The payload is empty when the contribution has no samples.
+    The payload is empty when the sender contributes nothing to the chunk, or asks another holder of the mean.
     """
 
     bulk: ClassVar[bool] = True
@@ -151,7 +159,7 @@ class Part(Message, frozen=True, tag="averaging.part"):
 
 
 class Mean(Message, frozen=True, tag="averaging.mean"):
-    """The mean of a chunk, from the share's reducer."""
+    """The mean of a chunk, from the share's reducer or from another member that holds it."""
 
     bulk: ClassVar[bool] = True
     together: ClassVar[bool] = True
@@ -161,86 +169,74 @@ class Mean(Message, frozen=True, tag="averaging.mean"):
     version: Version
     chunk: Chunk
     contributors: Bits
-    """Whose parts are in it."""
+    """Members whose parts are in it."""
     payload: memoryview
 
 
-class Tally(Message, frozen=True, tag="averaging.tally"):
-    """To a member that needs no mean, from the share's reducer: all its means are made."""
-
-    round: RoundId
-    share: Index
-    version: Version
-    present: Annotated[tuple[Chunk, ...], Meta(max_length=GROUP_MAX)]
-    """For each member how many of the means hold a part of it."""
-
-
-class Stalled(Message, frozen=True, tag="averaging.stalled"):
-    """To the leader: I get no means of this version of the share."""
-
-    round: RoundId
-    share: Index
-    version: Version
-
-
 class Order(Message, frozen=True, tag="averaging.order"):
-    """From the leader, on every change and as its heartbeat: who reduces what now, and who is still in."""
+    """From the coordinator, on every change and as its heartbeat: the round as it stands."""
 
     round: RoundId
     rank: Index
-    """The leader's place in the plan's order of leaders; a higher one takes precedence."""
+    """The coordinator's place in the plan's order; a higher rank has taken over from a lower one."""
     number: Annotated[int, Meta(ge=0, le=VERSION_MAX)]
-    """Counts this leader's orders, so that an old one cannot undo a new one."""
+    """Counts this coordinator's orders, so that an old one cannot undo a new one."""
     settled: bool
-    """False: I have just taken over and do not know the versions yet; tell me your Status."""
+    """False: the coordinator has just taken over, and asks where everybody stands."""
     versions: Versions
     reducers: Reducers
     live: Bits
-    salts: Salts = ()
-    """Everybody is complete: these make the key, now tell me your seals."""
-    urged: Bits = b""
-    """Most are complete: these are to say now of whom they lack means, and get them from others."""
+    """Members that are in."""
+    nonces: Nonces = ()
+    """Prepare: all means are there, these make the key, now vote.  Empty before."""
+    holders: Bits = b""
+    """Members that hold all means: others that lack some ask them for retransmission."""
 
 
 class Status(Message, frozen=True, tag="averaging.status"):
-    """To the leader: where I stand.  Answer to each Order, and sent unasked when my result is complete."""
+    """To the coordinator: where a member stands.  Answer to each Order, and sent unasked when that changes."""
 
     round: RoundId
     rank: Index
-    """Of the leader that I follow."""
+    """Of the coordinator that the member follows."""
     versions: Versions
     reducers: Reducers
     live: Bits
-    """Who is in, by the orders that I have followed."""
+    """Members that are in, by the orders that the sender has followed."""
     complete: bool
+    """All means of these versions are here; of a helper: all that it makes are made."""
     committed: bool
-    """I hold a Commit for these versions."""
+    """The sender holds a Commit for these versions."""
     lacking: Annotated[int, Meta(ge=0, lt=1 << 40)] = 0
-    """How many means have not come yet."""
-    salt: Salt = b""
-    """Mine for these versions, told no sooner than they are complete."""
-    salts: Salts = ()
-    """Under which these seals were made."""
-    seals: Seals = ()
-    """Of the means that I hold: see `topologies.sealing`."""
+    """Number of means that have not come yet."""
+    stalled: Bits = b""
+    """Shares of these versions whose reducer is gone, or gives the sender no means."""
+    nonce: Nonce = b""
+    """Of the sender for these versions, told no sooner than they are complete."""
+    nonces: Nonces = ()
+    """Under which the sender has voted."""
+    fingerprints: Fingerprints = ()
+    """The vote: what the sender's means are (`commit.fingerprints`)."""
 
 
 class Commit(Message, frozen=True, tag="averaging.commit"):
-    """From the leader: everybody who is in holds the same means, complete; the round is done."""
+    """From the coordinator: all members that are in hold the same means; the round is done."""
 
     round: RoundId
     rank: Index
     versions: Versions
-    salts: Salts = ()
-    seals: Seals = ()
-    """What everybody has said its means to be."""
+    nonces: Nonces
+    fingerprints: Fingerprints
+    """The vote of all members."""
+    present: Annotated[tuple[Annotated[int, Meta(ge=0, lt=1 << 40)], ...], Meta(max_length=GROUP_MAX)]
+    """For each member the number of chunks of the mean that hold its part: helpers cannot count them."""
 
 
 class Leaving(Message, frozen=True, tag="averaging.leaving"):
-    """To all members: go on without me."""
+    """To all members: the sender has left the round."""
 
     round: RoundId
 
 
-ROUND_MESSAGES: Final = (Open, Part, Mean, Tally, Stalled, Order, Status, Commit, Leaving)
-RoundMessage = Open | Part | Mean | Tally | Stalled | Order | Status | Commit | Leaving
+ROUND_MESSAGES: Final = (Open, Part, Mean, Order, Status, Commit, Leaving)
+RoundMessage = Open | Part | Mean | Order | Status | Commit | Leaving

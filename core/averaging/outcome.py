@@ -1,7 +1,9 @@
 """How a round ends."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from core.averaging.allreduce.share_map import ShareMap
 from core.averaging.penalties.observed import Observations
 from core.base.ids import PeerId, hashed_key
 
@@ -27,17 +29,17 @@ class Outcome:
     """Sum over the contributors, each with the part of its contribution that is in the mean; rounded up."""
     loss: float
     """Mean training loss over these samples; 0 without any."""
-    left_out: tuple[tuple[int, int], ...]
+    left_out: tuple[tuple[int, int], ...] = ()
     """Where this member's own contribution is not in the mean, as planned or not: begin and end of each stretch of the
     vector."""
-    seconds: float
+    seconds: float = 0.0
     """From this member's start to its end."""
-    payload_bytes: int
+    payload_bytes: int = 0
     """Payload this member sent and received."""
     seen: Observations = field(default_factory=Observations)
     """What this member has seen of the others."""
     bits: bytes = b""
-    """Binds the plan, the bits of all means and who is in which: what the members' seals came to."""
+    """Binds the plan, the bits of all means and who is in which: what the members' votes came to."""
     content: bytes = b""
     """Names the mean where versions do not: on a grid, whose groups have versions of their own."""
 
@@ -57,6 +59,43 @@ class Outcome:
         return hashed_key(b"outcome", self.round, self.bits, *(version.to_bytes(4, "big") for version in self.versions))
 
 
+def outcome_of(
+    shares: ShareMap,
+    *,
+    present: Sequence[int],
+    versions: tuple[int, ...],
+    makers: tuple[int, ...],
+    bits: bytes,
+) -> Outcome:
+    """The outcome of a committed round, as far as it is the same on all members.
+
+    Args:
+        shares: The plan's division.
+        present: For each member the number of chunks of the mean that hold its part.
+        versions: Of each share.
+        makers: The member that made each share's means.
+        bits: Binds the plan, the bits of all means and who is in which.
+    """
+    plan, peers = shares.plan, shares.plan.peers
+    planned = [shares.planned(member) for member in range(len(peers))]
+    givers = [member for member, samples in enumerate(shares.samples) if samples and present[member]]
+    weights = [shares.samples[member] * present[member] for member in givers]
+    whole = sum(weights)
+    losses = sum(plan.members[member].loss * weight for member, weight in zip(givers, weights, strict=True))
+    return Outcome(
+        round=plan.round,
+        versions=versions,
+        makers=makers,
+        contributors=tuple((peers[member], shares.samples[member]) for member in givers),
+        present=tuple(present[member] for member in givers),
+        missing=tuple((peers[m], planned[m] - present[m]) for m in range(len(peers)) if present[m] < planned[m]),
+        chunk_total=shares.chunk_total,
+        samples=-(-whole // shares.chunk_total),
+        loss=losses / whole if whole else 0.0,
+        bits=bits,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class RoundFinished:
     """The result holds the group's mean; it may be absorbed."""
@@ -66,10 +105,10 @@ class RoundFinished:
 
 @dataclass(frozen=True, slots=True)
 class RoundFailed:
-    """This member goes home without a mean; its contribution is untouched, the result is worthless."""
+    """This member leaves the round without a mean; its contribution is untouched, the result is worthless."""
 
     round: bytes
     reason: str
     suspects: tuple[PeerId, ...] = ()
-    """Whom it blames, each once, as its own eyes have seen it: leaders that fell silent or did not commit, reducers
-    whose means did not come.  Nobody when it does not know; a hint, never a proof."""
+    """Members that made it fail, as this one has observed itself: coordinators that fell silent or did not commit,
+    reducers whose means did not come.  Empty when it does not know; a hint, never a proof."""

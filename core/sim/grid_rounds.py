@@ -13,12 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.averaging.allreduce.vectors import RoundInput
+from core.averaging.codecs import codec_of
+from core.averaging.grid.grid import Grid
 from core.averaging.grid.messages import GRID_MESSAGES
 from core.averaging.matchmaking.make_plan import make_plan
 from core.averaging.messages import ROUND_MESSAGES
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
 from core.averaging.plan import Member, Plan
-from core.averaging.topologies import TOPOLOGIES, Grid, Topology
+from core.averaging.topologies import TOPOLOGIES, Topology
 from core.base.ids import Key, PeerId
 from core.base.manifest import AveragingNumbers
 from core.base.trace import Trace
@@ -88,7 +91,10 @@ class GridRound:
 
     def _add(self, index: int, peer: PeerId) -> None:
         machine = TOPOLOGIES[self.plan.topology](
-            peer, self.plan, contribution=self.given[index], result=self.means[index], trace=Trace()
+            peer,
+            self.plan,
+            RoundInput(self.given[index], self.means[index], codec_of(self.plan.codec)),
+            trace=Trace(),
         )
 
         def on_event(event: Any, now: float) -> tuple[()]:

@@ -1,8 +1,9 @@
 """A round that failed here, and that the others may have committed all the same."""
 
+from core.averaging.butterfly import Butterfly
 from core.averaging.outcome import Outcome
 from core.averaging.plan import Plan
-from core.averaging.topologies import Butterfly, Topology
+from core.averaging.topologies import Topology
 from core.swarm.states import StateName
 
 
@@ -25,7 +26,7 @@ class InDoubtRound:
 
     def failed(self, round_: Topology | None) -> None:
         """A round came to nothing for this peer."""
-        outcome = round_.unheard() if isinstance(round_, Butterfly) else None
+        outcome = round_.in_doubt() if isinstance(round_, Butterfly) else None
         if isinstance(round_, Butterfly) and outcome is not None:
             self._round, self._name = round_, state_after(round_.plan, outcome)
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.bandwidth.book import LineBook
 from core.averaging.codecs import FEEDBACK, codec_of
 from core.averaging.feedback import Carry, MemoryStore, ResidualStore
@@ -320,11 +321,8 @@ class Rounds:
             begun = TOPOLOGIES[plan.topology](
                 self._me,
                 plan,
-                contribution=contribution,
-                result=mean,
+                RoundInput(contribution, mean, codec_of(plan.codec, self._layout), self._carry(plan)),
                 trace=self._trace,
-                layout=self._layout,
-                carry=self._carry(plan),
                 secret=self._secret,
                 remembered=self.reputation.remembered(plan.peers, usual=self.lines.usual(paced=plan.paced)),
             )

@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from core.averaging.allreduce.vectors import RoundInput
+from core.averaging.codecs import codec_of
 from core.averaging.matchmaking.make_plan import make_plan
 from core.averaging.messages import ROUND_MESSAGES
 from core.averaging.outcome import Outcome, RoundFinished
@@ -49,7 +51,10 @@ class Round:
         self.ended_s: dict[int, float] = {}
         for index, peer in enumerate(self.plan.peers):
             machine = Butterfly(
-                peer, self.plan, contribution=self.given[index], result=self.means[index], trace=Trace()
+                peer,
+                self.plan,
+                RoundInput(self.given[index], self.means[index], codec_of(self.plan.codec)),
+                trace=Trace(),
             )
 
             def on_event(event: Any, now: float, index: int = index) -> tuple[()]:

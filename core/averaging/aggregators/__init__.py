@@ -1,13 +1,19 @@
-"""How many contributions become one.  A new aggregator is a module and one line in `AGGREGATORS`."""
+"""How many contributions become one: one registry, one contract test suite.
 
-from collections.abc import Mapping
+A new aggregator is a module with a class that satisfies `Aggregator`, and one line in `AGGREGATORS`.
+"""
+
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from core.averaging.aggregators.aggregator import Aggregator
-from core.averaging.aggregators.mean import WeightedMean, all_finite
+from core.averaging.aggregators.aggregator import Aggregator, Parts, all_finite
+from core.averaging.aggregators.mean import WeightedMean
+from core.averaging.aggregators.trimmed_mean import TrimmedMean
 
-AGGREGATORS: Final[Mapping[str, type[Aggregator]]] = MappingProxyType({"mean": WeightedMean})
-"""Every aggregator by name."""
+AGGREGATORS: Final[Mapping[str, Callable[..., Aggregator]]] = MappingProxyType(
+    {"mean": WeightedMean, "trimmed_mean": TrimmedMean}
+)
+"""Every aggregator, by the name that a manifest gives it; its numbers are its arguments."""
 
-__all__ = ["AGGREGATORS", "Aggregator", "WeightedMean", "all_finite"]
+__all__ = ["AGGREGATORS", "Aggregator", "Parts", "TrimmedMean", "WeightedMean", "all_finite"]

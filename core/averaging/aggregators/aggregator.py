@@ -1,26 +1,39 @@
 """What every aggregator can do."""
 
+from collections.abc import Iterator
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+Vector = NDArray[np.float32]
+
+
+class Parts(Protocol):
+    """All parts of one chunk, in the order of the plan's members, as often as they are asked for."""
+
+    def __len__(self) -> int:
+        """Number of parts."""
+
+    def __iter__(self) -> Iterator[tuple[float, Vector]]:
+        """Each part's weight, above 0 and all together 1, and its numbers, shape (numel,).
+
+        The numbers are valid until the next part is asked for, and may be overwritten.
+        """
+
 
 class Aggregator(Protocol):
-    """Makes one vector of several, which come in the order of the plan's members; so equal parts give equal bits.
+    """Makes one vector of several; equal parts in the same order give equal bits."""
 
-    Args:
-        out: Shape (numel,), float32: where the result goes, whatever stands there before.
-    """
+    def aggregate(self, parts: Parts, out: Vector) -> None:
+        """Write what the parts become.
 
-    def __init__(self, out: NDArray[np.float32]) -> None: ...
-
-    def add(self, values: NDArray[np.float32], weight: float) -> None:
-        """Take a part of shape (numel,), which is overwritten.  `weight` is more than 0; all of them sum to 1."""
-
-    def finish(self) -> bool:
-        """Complete the result: zeros when no part was taken.  Call once.
-
-        Returns:
-            False: it is not finite, so some part was not.
+        Args:
+            parts: At least one.  A number of them may be infinite or none; then so may be the result.
+            out: Shape (numel,), float32.
         """
+
+
+def all_finite(values: Vector) -> bool:
+    """Whether a vector holds neither an infinity nor something that is not a number."""
+    return not values.size or bool(np.isfinite(values.max()) and np.isfinite(values.min()))

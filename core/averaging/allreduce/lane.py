@@ -1,128 +1,153 @@
-"""One share as one member sees it: its parts go out within a window, means come back."""
+"""One share as one member sees it: parts go out within a window, means come back."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator
 from typing import Final
 
+from core.averaging.messages import Members
+
 AHEAD_FIRST: Final = 2
-"""Parts that leave before the first mean has come, as long as not all reducers are ready: none is to wait for its
-first part behind many of others'."""
+"""Number of parts of a share that leave before its first mean has come, until all reducers are ready."""
 
 
 class Lane:
-    """Bookkeeping of one version of one share at one member.
+    """One version of one share at one member.
 
     Args:
-        count: Chunks in the share.
-        reducer: Index of the member that reduces it.
-        window: Parts that may be ahead of the first mean that is missing, once the lane has warmed up.
-        now: When the version began, unix seconds.
+        count: Number of chunks in the share.
+        reducer: Place in the plan of the member that reduces it.
+        window: Number of parts that may be ahead of the first missing mean, once the lane has warmed up.
+        now: When the round begins, unix seconds.
     """
 
     def __init__(self, count: int, *, reducer: int, window: int, now: float) -> None:
         self.count = count
-        self.reducer = reducer
-        self.maker = reducer
-        """Who made this version's means; after its death another may repeat them, and is the reducer then."""
-        self.version = 0
-        self.progress_at = now
-        """When the last mean arrived, or the version began."""
-        self._window_max = window
-        self._window = min(window, AHEAD_FIRST)
-        self._begin()
+        self.window = window
+        self.open_window = min(window, AHEAD_FIRST)
+        """Number of parts that may be ahead now."""
+        self.restart(0, reducer, now)
 
-    def restart(self, *, version: int, reducer: int, now: float) -> int:
-        """Forget all means: another version begins.  Returns how many parts nobody will answer."""
+    def restart(self, version: int, reducer: int, now: float) -> None:
+        """Begin another version: what came of the last one is void."""
         self.version = version
-        self.reducer = self.maker = reducer
-        self.progress_at = now
-        lapsed = self.give_up()
-        self._begin()
-        return lapsed
-
-    def _begin(self) -> None:
+        self.reducer = reducer
         self.ready = False
         """Whether parts may leave: the reducer waits for them."""
-        self._unanswered = 0
-        self._next = 0
-        self._first_missing = 0
-        self._contributors: list[int | None] = [None] * self.count
+        self.gone = False
+        """Whether the reducer can be reached no more."""
+        self.stalled = False
+        """Whether the reducer is gone, or late with its means."""
+        self.source: int | None = None
+        """Another member, which is asked for means that the reducer does not give."""
+        self.moved_at = now
+        """When the reducer gave a mean last, or the version began; unix seconds."""
+        self.asked_at = now
+        """When the source was asked first, or gave a mean last; unix seconds."""
+        self.unanswered = 0
+        """Number of parts that have left, and whose means have not come."""
         self.left = self.count
-        """Means that are missing."""
-        self._tally: tuple[int, ...] | None = None
+        """Number of means that are missing."""
+        self._next = self._asked = self._first_missing = 0
+        self._contributors: list[Members | None] = [None] * self.count
 
-    def warm_up(self) -> None:
-        """Allow the whole window at once."""
-        self._window = self._window_max
+    def lose_reducer(self) -> None:
+        """The reducer can be reached no more: parts for it are lost."""
+        self.gone = self.stalled = True
+        self.ready, self.unanswered = False, 0
 
-    def redirect(self, reducer: int, now: float) -> int:
-        """The means that are missing will come from another member; returns how many parts nobody will answer."""
-        self.reducer = reducer
-        self.progress_at = now
-        self._next = self._first_missing
-        return self.give_up()
-
-    def give_up(self) -> int:
-        """Do not count on answers to the parts that have left; returns how many those are."""
-        lapsed, self._unanswered = self._unanswered, 0
-        return lapsed
-
-    @property
-    def complete(self) -> bool:
-        """Whether every mean is here, or is known to be made where none are wanted."""
-        return self._first_missing >= self.count
+    # --- means ---
 
     def has(self, chunk: int) -> bool:
         """Whether the mean of `chunk` is here."""
         return self._contributors[chunk] is not None
 
-    def arrive(self, chunk: int, contributors: int, now: float) -> int:
-        """The mean of `chunk`, which was missing, is here; it is made of the parts of `contributors` (bits).
+    def contributors(self, chunk: int) -> Members:
+        """Members whose parts are in the mean of `chunk`; empty while it is missing."""
+        return self._contributors[chunk] or frozenset()
 
-        Returns how many parts are thereby answered: 1 or 0.
-        """
+    def arrive(self, chunk: int, contributors: Members, now: float, *, by: int) -> None:
+        """Take in the mean of `chunk`, which was missing, from a member."""
         self._contributors[chunk] = contributors
         self.left -= 1
-        self.progress_at = now
-        while not self.complete and self.has(self._first_missing):
+        if by == self.reducer:
+            self.moved_at = now
+        if by == self.source:
+            self.asked_at = now
+        while self._first_missing < self.count and self.has(self._first_missing):
             self._first_missing += 1
-        self._window = min(self._window + 1, self._window_max)
-        answered = int(chunk < self._next and self._unanswered > 0)
-        self._unanswered -= answered
-        return answered
+        self.open_window = min(self.open_window + 1, self.window)
+        if chunk < self._next and self.unanswered:
+            self.unanswered -= 1
 
-    def told(self, tally: Sequence[int], now: float) -> None:
-        """All means are made, though not for me; `tally`: how many of them hold a part of each member."""
-        self._tally = tuple(tally)
-        self.left = 0
-        self.progress_at = now
-        self._first_missing = self.count
-
-    def contributors(self, chunk: int) -> int:
-        """Whose parts are in the mean of `chunk` (bits); 0 while it is missing."""
-        return self._contributors[chunk] or 0
+    # --- parts, and requests for means ---
 
     @property
-    def due(self) -> int | None:
-        """The part that may leave next; None: the reducer or the window does not allow one, or all have left."""
-        if not self.ready:
-            return None
-        end = min(self.count, self._first_missing + self._window)
+    def due(self) -> bool:
+        """Whether a part may leave: the reducer is ready, and the window is open."""
+        if not self.ready or not self.left:
+            return False
+        end = min(self.count, self._first_missing + self.open_window)
         while self._next < end and self.has(self._next):
             self._next += 1
-        return self._next if self._next < end else None
+        return self._next < end
 
     @property
     def progress(self) -> float:
         """How far in the share the middle of the next part lies, 0 to 1."""
         return (self._next + 0.5) / self.count
 
-    def sent(self) -> None:
-        """The part that was due has left."""
-        self._next += 1
-        self._unanswered += 1
+    def send(self) -> int:
+        """Let the part that is due leave.
 
-    def present(self, member: int) -> int:
-        """In how many means `member` has a part."""
-        if self._tally is not None:
-            return self._tally[member]
-        return sum(1 for bits in self._contributors if bits is not None and bits >> member & 1)
+        Returns:
+            Its chunk.
+        """
+        self._next += 1
+        self.unanswered += 1
+        return self._next - 1
+
+    def ask(self, source: int, now: float) -> None:
+        """Ask another member for the means that are missing, from the first one on."""
+        self.source, self.asked_at, self._asked = source, now, self._first_missing
+
+    def requests(self) -> list[int]:
+        """The chunks to ask the source for now: as many as the window, of those whose parts have left."""
+        if self.source is None or not self.left:
+            return []
+        end = min(self.count if self.gone else self._next, self._first_missing + self.window)
+        chunks = [chunk for chunk in range(max(self._asked, self._first_missing), end) if not self.has(chunk)]
+        self._asked = max(self._asked, end)
+        return chunks
+
+
+class Lanes(tuple[Lane, ...]):
+    """One lane for each share of a plan, at one member."""
+
+    __slots__ = ()
+
+    @property
+    def versions(self) -> tuple[int, ...]:
+        """The version of each share."""
+        return tuple(lane.version for lane in self)
+
+    @property
+    def reducers(self) -> tuple[int, ...]:
+        """The member that reduces each share."""
+        return tuple(lane.reducer for lane in self)
+
+    @property
+    def left(self) -> int:
+        """Number of means that are missing."""
+        return sum(lane.left for lane in self)
+
+    def contributors(self) -> Iterator[Members]:
+        """Of each chunk of the vector, the members whose parts are in its mean; empty while it is missing."""
+        return (lane.contributors(chunk) for lane in self for chunk in range(lane.count))
+
+    def present(self, members: int) -> tuple[int, ...]:
+        """For each of so many members the number of chunks that hold its part, of the means that are here."""
+        counts = [0] * members
+        for contributors, count in Counter(self.contributors()).items():
+            for member in contributors:
+                counts[member] += count
+        return tuple(counts)

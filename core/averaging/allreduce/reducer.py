@@ -1,300 +1,243 @@
-"""One version of one share at the member that reduces it."""
+"""One version of one share at the member that reduces it: parts come in, means go out."""
 
-from collections import Counter, OrderedDict
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.averaging.aggregators import WeightedMean, all_finite
-from core.averaging.allreduce.giving import Giving
-from core.averaging.allreduce.overtime import Overtime
-from core.averaging.allreduce.vectors import Vectors
-from core.averaging.plan import Plan
-from core.base.machine import earliest
+from core.averaging.aggregators.aggregator import all_finite
+from core.averaging.allreduce.vectors import RoundContext
+from core.averaging.messages import Members
 from core.base.problems import RemoteProblem
-from core.base.trace import Trace
-
-LAST_IN: Final = 0.3
-"""Whoever's part was the last one in so many chunks holds up the others."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """The encoded mean of a chunk, and who is to get it (bits)."""
+class MeanReply:
+    """The encoded mean of a chunk, and the members that are to get it."""
 
     chunk: int
-    contributors: int
+    contributors: Members
     payload: memoryview
-    to: int
+    to: Members
 
 
 @dataclass(slots=True)
 class _Pending:
     """A chunk that still lacks parts."""
 
-    expected: int
-    """Who gives a part of it, by the plan; without me."""
-    heard: int = 0
-    """Who has asked for the mean, with a part or without."""
+    missing: set[int]
+    """Members whose parts are waited for."""
+    heard: set[int] = field(default_factory=set)
+    """Members that have asked for the mean, with a part or without."""
     parts: dict[int, memoryview] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Payloads:
+    """The parts of a chunk as an aggregator takes them: decoded one after the other into the same memory."""
+
+    reducer: "Reducer"
+    chunk: int
+    payloads: Mapping[int, memoryview]
+
+    def __len__(self) -> int:
+        return len(self.payloads)
+
+    def __iter__(self) -> Iterator[tuple[float, NDArray[np.float32]]]:
+        for member, weight in self.reducer.shares.weights(self.payloads):
+            yield weight, self.reducer.read(member, self.chunk, self.payloads[member])
 
 
 class Reducer:
     """Collects parts, makes means, answers each member that asks.
 
-    A chunk is reduced as soon as all expected parts are in, in the order of the plan's members and with one's own part
-    encoded like the others': so the mean depends on who is in it, and on nothing else.  Whoever is dropped is no longer
-    expected: chunks already reduced keep its part, later ones go without, and it gets means when it asks for them.  No
-    more than `window` chunks are open at a time.
+    A chunk is reduced as soon as all expected parts are in, in the order of the plan's members and with this member's
+    own part encoded like the others': so the mean depends on who is in it, and on nothing else.  Members that are
+    dropped are no longer expected: chunks already reduced keep their parts, later ones go without.
 
     Args:
-        plan: The round's plan.
-        share: Which share; `vectors` hold its means.
-        me: My index.
-        live: The members that are in (bits).
-        giving: Who gives what.
-        vectors: Contribution, result and codec.
-        window: Chunks that a sender may be ahead of the first one not reduced.
-        patience_s: How long a sender may let the share wait.
-        overtime: Counts for whom the share waits.
-        trace: Where misuse is marked.
-        now: Unix seconds.
+        context: What the round works on.
+        share: The share.
+        live: Members that are in.
+        window: Number of chunks that a sender may be ahead of the first one that is not reduced.
     """
 
-    def __init__(  # noqa: PLR0913 - all of it is the round's own context, fixed at birth
-        self,
-        *,
-        plan: Plan,
-        share: int,
-        me: int,
-        live: int,
-        giving: Giving,
-        vectors: Vectors,
-        window: int,
-        patience_s: float,
-        overtime: Overtime,
-        trace: Trace,
-        now: float,
-    ) -> None:
-        self.count = plan.chunks[share]
+    def __init__(self, context: RoundContext, share: int, *, live: Members, window: int) -> None:
+        shares, me = context.shares, context.me
+        self.shares = shares
         self._share = share
         self._me = me
-        self._giving = giving
-        self._vectors = vectors
+        self._vectors = context.vectors
+        self._aggregator = context.aggregator
         self._window = window
-        self._patience_s = patience_s
-        self._overtime = overtime
-        self._trace = trace
-        self._audience = live & giving.receivers & ~(1 << me)
-        self._senders = live & giving.givers & ~(1 << me)
+        self._trace = context.trace
+        self._audience = set((live & shares.receivers) - {me})
+        self.senders = set((live & shares.givers) - {me})
+        """Members whose parts are waited for."""
         self._first = 0
-        self._first_since = now
-        self._heard_at = [now] * len(plan.members)
         self._pending: dict[int, _Pending] = {}
-        self._last: Counter[int] = Counter()
-        self._contributors: list[int | None] = [None] * self.count
-        self._unanswered: dict[int, int] = {}
+        self._contributors: list[Members | None] = [None] * shares.counts[share]
+        self._unanswered: dict[int, set[int]] = {}
         self._recent: OrderedDict[int, memoryview] = OrderedDict()
-        """Payloads for those who ask late: the newest ones, of chunks that somebody has not asked for."""
-        self._scratch = np.empty(min(plan.chunk_numel, plan.numel), dtype=np.float32)
+        """Payloads for those that ask late: the newest ones, of chunks for which some member has not asked."""
+        self._scratch = np.empty(min(shares.plan.chunk_numel, shares.plan.numel), dtype=np.float32)
 
     @property
     def open_chunks(self) -> int:
-        """Chunks that wait for parts."""
+        """Number of chunks that wait for parts; bounded by the window."""
         return len(self._pending)
 
     @property
     def held_bytes(self) -> int:
-        """Payloads that are kept: parts of open chunks, and means that somebody has not asked for."""
+        """Payloads kept here: parts of open chunks, and means for which some member has not asked."""
         parts = sum(part.nbytes for pending in self._pending.values() for part in pending.parts.values())
         return parts + sum(payload.nbytes for payload in self._recent.values())
 
     @property
     def complete(self) -> bool:
         """Whether all means are made."""
-        return self._first >= self.count
+        return self._first >= len(self._contributors)
 
-    def begin(self, now: float) -> list[Answer]:
-        """Reduce what needs nobody else."""
-        return self._go_on(now)
+    @property
+    def awaited(self) -> Members:
+        """Members whose part of the first open chunk is missing."""
+        if self.complete:
+            return frozenset()
+        pending = self._pending.get(self._first)
+        givers = self.shares.givers_of(self.shares.number(self._share, self._first))
+        return frozenset(pending.missing if pending is not None else givers & self.senders)
 
-    def take(self, member: int, chunk: int, payload: memoryview, *, now: float) -> list[Answer]:
-        """A part arrived from `member`; say what can be sent now.  `chunk` is within the share."""
-        self._count(now)
-        bit = 1 << member
+    def take(self, member: int, chunk: int, payload: memoryview) -> list[MeanReply]:
+        """Take in a part.
+
+        Args:
+            member: Its sender.
+            chunk: Within the share.
+            payload: Empty where the member gives nothing to this chunk.
+
+        Returns:
+            Means that can be sent now.
+
+        Raises:
+            RemoteProblem: the payload has another length than the chunk; nothing of this member counts any more.
+        """
         if self._contributors[chunk] is not None:
-            return self._answer_late(chunk, bit)
+            return self._answer_late(member, chunk)
         if chunk >= self._first + self._window:
             self._trace.mark("averaging.drop.window")
             return []
         pending = self._pending.get(chunk) or self._open(chunk)
-        if pending.heard & bit:
+        if member in pending.heard:
             self._trace.mark("averaging.drop.duplicate")
             return []
-        pending.heard |= bit
-        if self._senders & bit:
-            self._heard_at[member] = now
-        if pending.expected & self._senders & bit:
-            if payload.nbytes != self._wire_bytes(chunk):
-                self._trace.mark("averaging.drop.payload")
-                return self.drop(member, now)
+        pending.heard.add(member)
+        if member in pending.missing:
+            if payload.nbytes != self._vectors.wire_bytes(self._share, chunk):
+                raise RemoteProblem("a part of another length than its chunk")
+            pending.missing.discard(member)
             pending.parts[member] = payload
         elif payload.nbytes:
             self._trace.mark("averaging.drop.late")
-        if not self._is_ready(pending):
+        return [] if pending.missing else self.advance()
+
+    def drop(self, member: int) -> list[MeanReply]:
+        """Wait no longer for the parts of a member; it gets means when it asks for them."""
+        if member not in self.senders:
             return []
-        self._last[member] += 1
-        return self._go_on(now)
+        self.senders.discard(member)
+        for pending in self._pending.values():
+            pending.missing.discard(member)
+        return self.advance()
 
-    def drop(self, member: int, now: float) -> list[Answer]:
-        """Do not wait for `member` any longer."""
-        bit = 1 << member
-        if not self._senders & bit:
-            return []
-        self._count(now)
-        self._senders &= ~bit
-        return self._go_on(now)
+    def forget(self, member: int) -> list[MeanReply]:
+        """Wait no longer for a member that is out of the round, and answer it no more."""
+        self._audience.discard(member)
+        for chunk in [*self._unanswered]:
+            self._answered(chunk, member)
+        return self.drop(member)
 
-    def forget(self, member: int, now: float) -> list[Answer]:
-        """`member` is out of the round: neither wait for it nor answer it."""
-        self._audience &= ~(1 << member)
-        for chunk in [chunk for chunk, unanswered in self._unanswered.items() if not unanswered & self._audience]:
-            self._all_answered(chunk)
-        return self.drop(member, now)
+    def read(self, member: int, chunk: int, payload: memoryview) -> NDArray[np.float32]:
+        """The numbers of a member's part, in memory that the next call overwrites; NaN where none can be read."""
+        span = self.shares.span(self._share, chunk)
+        out = self._scratch[: span.stop - span.start]
+        try:
+            self._vectors.read(member, self._share, chunk, payload, out)
+        except RemoteProblem:
+            out.fill(np.nan)
+        return out
 
-    def overdue(self, now: float) -> list[int]:
-        """Senders whose part of the first open chunk has been missing for too long."""
-        self._count(now)
-        awaited = self._awaited()
-        left = self._overtime.to_leave(awaited, now, of=self._senders.bit_count())
-        return sorted({*left, *(member for member in awaited if self._due_at(member) <= now)})
-
-    def hold_ups(self) -> list[int]:
-        """Whose part came last in many of the chunks since this was asked before; never more than half of the members.
-
-        Not who is awaited right now: a sender may wait itself for the means of a share that another holds up.
-        """
-        last, self._last = self._last, Counter()
-        most = (self._senders.bit_count() + 1) // 2
-        return [m for m, chunks in last.most_common(most) if chunks >= LAST_IN * last.total()]
-
-    @property
-    def deadline(self) -> float | None:
-        """When the next sender will be overdue."""
-        awaited = self._awaited()
-        due_at = min((self._due_at(member) for member in awaited), default=None)
-        return earliest(due_at, self._overtime.left_at(awaited, of=self._senders.bit_count()))
+    def advance(self) -> list[MeanReply]:
+        """Reduce every open chunk that lacks nothing, and those after them that wait for no member."""
+        ready = [chunk for chunk, pending in self._pending.items() if not pending.missing]
+        replies = [self._reduce(chunk) for chunk in sorted(ready)]
+        while not self.complete and self._first not in self._pending and not self.awaited:
+            self._open(self._first)
+            replies.append(self._reduce(self._first))
+        return replies
 
     # --- inside ---
 
-    def _count(self, now: float) -> None:
-        """Before it changes for whom the share waits."""
-        if self._overtime.over(now):
-            self._overtime.count(self._awaited(), now, of=self._senders.bit_count())
-
-    def _awaited(self) -> list[int]:
-        if self.complete:
-            return []
-        pending = self._pending.get(self._first)
-        missing = self._senders & (pending.expected & ~pending.heard if pending else self._expected(self._first))
-        return [member for member in range(len(self._heard_at)) if missing >> member & 1]
-
-    def _due_at(self, member: int) -> float:
-        return max(self._heard_at[member], self._first_since) + self._patience_s
-
-    def _expected(self, chunk: int) -> int:
-        return self._giving.givers_of(self._vectors.number(self._share, chunk)) & ~(1 << self._me)
-
     def _open(self, chunk: int) -> _Pending:
-        pending = self._pending[chunk] = _Pending(self._expected(chunk))
+        givers = self.shares.givers_of(self.shares.number(self._share, chunk))
+        pending = self._pending[chunk] = _Pending(set(givers & self.senders))
         return pending
 
-    def _is_ready(self, pending: _Pending) -> bool:
-        return not pending.expected & self._senders & ~pending.heard
-
-    def _wire_bytes(self, chunk: int) -> int:
-        span = self._vectors.span(self._share, chunk)
-        return self._vectors.codec.wire_bytes(span.stop - span.start, span.start)
-
-    def _go_on(self, now: float) -> list[Answer]:
-        """Reduce every open chunk that lacks nothing, and those after them that wait for nobody."""
-        answers = [self._reduce(chunk, now) for chunk in sorted(self._pending) if self._is_ready(self._pending[chunk])]
-        while not self.complete and self._first not in self._pending:
-            if self._expected(self._first) & self._senders:
-                break
-            self._open(self._first)
-            answers.append(self._reduce(self._first, now))
-        return answers
-
-    def _reduce(self, chunk: int, now: float) -> Answer:
+    def _reduce(self, chunk: int) -> MeanReply:
         pending = self._pending.pop(chunk)
-        mean = self._vectors.mean(self._share, chunk)
-        contributors = self._add_up(chunk, pending.parts, mean)
-        own = bool(contributors >> self._me & 1)
-        payload = self._vectors.seal(self._share, chunk, samples=self._giving.together(contributors), own=own)
+        contributors = self._aggregate(chunk, pending.parts)
+        payload = self._vectors.seal(self._share, chunk, contributors)
         self._contributors[chunk] = contributors
         while not self.complete and self._contributors[self._first] is not None:
             self._first += 1
-            self._first_since = now
-        if unanswered := self._audience & ~pending.heard:
+        if unanswered := self._audience - pending.heard:
             self._unanswered[chunk] = unanswered
             self._recent[chunk] = payload
             if len(self._recent) > self._window:
                 self._recent.popitem(last=False)
-        return Answer(chunk, contributors, payload, pending.heard & self._audience)
+        return MeanReply(chunk, contributors, payload, frozenset(pending.heard & self._audience))
 
-    def _add_up(self, chunk: int, parts: dict[int, memoryview], mean: NDArray[np.float32]) -> int:
-        """Write the mean of all parts, mine among them, that are finite; returns whose they are."""
-        if self._giving.gives(self._me, self._vectors.number(self._share, chunk)):
+    def _aggregate(self, chunk: int, parts: dict[int, memoryview]) -> Members:
+        """Write what becomes of all parts, this member's among them, that are finite.
+
+        Returns:
+            The members whose parts they are.
+        """
+        if self.shares.gives(self._me, self.shares.number(self._share, chunk)):
             parts = {**parts, self._me: memoryview(b"")}
-        scratch = self._scratch[: mean.size]
+        mean = self._vectors.mean(self._share, chunk)
         while True:
-            contributors = sum(1 << member for member in parts)
-            aggregate = WeightedMean(mean)
-            for member, weight in self._giving.weights(contributors):
-                self._read(member, chunk, parts, scratch)
-                aggregate.add(scratch, weight)
-            if aggregate.finish():
-                return contributors
-            finite = {m: part for m, part in parts.items() if self._is_finite(m, chunk, parts, scratch)}
+            if not parts:
+                mean.fill(0)
+                return frozenset()
+            self._aggregator.aggregate(_Payloads(self, chunk, parts), mean)
+            if all_finite(mean):
+                return frozenset(parts)
+            finite = {member: part for member, part in parts.items() if self._is_finite(member, chunk, part)}
             if len(finite) == len(parts):  # so large that the last rounding went beyond the largest number
                 np.nan_to_num(mean, copy=False)
-                return contributors
+                return frozenset(parts)
             parts = finite
 
-    def _is_finite(self, member: int, chunk: int, parts: dict[int, memoryview], scratch: NDArray[np.float32]) -> bool:
-        self._read(member, chunk, parts, scratch)
-        finite = all_finite(scratch)
+    def _is_finite(self, member: int, chunk: int, payload: memoryview) -> bool:
+        finite = all_finite(self.read(member, chunk, payload))
         if not finite:
             self._trace.mark("averaging.own_not_finite" if member == self._me else "averaging.drop.not_finite")
         return finite
 
-    def _read(self, member: int, chunk: int, parts: dict[int, memoryview], out: NDArray[np.float32]) -> None:
-        """Write the numbers of a member's part, mine as the others would read it; none where none can be read."""
-        if member == self._me:
-            self._vectors.own(self._share, chunk, out)
-            return
-        try:
-            self._vectors.codec.decode_into(parts[member], out, self._vectors.span(self._share, chunk).start)
-        except RemoteProblem:
-            out.fill(np.nan)
-
-    def _answer_late(self, chunk: int, bit: int) -> list[Answer]:
-        unanswered = self._unanswered.get(chunk, 0)
-        if not unanswered & bit:
+    def _answer_late(self, member: int, chunk: int) -> list[MeanReply]:
+        unanswered = self._unanswered.get(chunk)
+        if unanswered is None or member not in unanswered:
             self._trace.mark("averaging.drop.duplicate")
             return []
-        payload = self._recent.get(chunk)
-        if payload is None:  # a mean that has been decoded is encoded to the same bytes again
-            start = self._vectors.span(self._share, chunk).start
-            payload = self._vectors.codec.encode(self._vectors.mean(self._share, chunk), start)
-        self._unanswered[chunk] = unanswered & ~bit
-        if not self._unanswered[chunk] & self._audience:
-            self._all_answered(chunk)
-        return [Answer(chunk, self._contributors[chunk] or 0, payload, bit)]
+        payload = self._recent.get(chunk) or self._vectors.encoded(self._share, chunk)
+        self._answered(chunk, member)
+        return [MeanReply(chunk, self._contributors[chunk] or frozenset(), payload, frozenset({member}))]
 
-    def _all_answered(self, chunk: int) -> None:
-        self._unanswered.pop(chunk, None)
-        self._recent.pop(chunk, None)
+    def _answered(self, chunk: int, member: int) -> None:
+        """Once all have asked, or are out, the payload of a mean is kept no longer."""
+        self._unanswered[chunk].discard(member)
+        if not self._unanswered[chunk]:
+            del self._unanswered[chunk]
+            self._recent.pop(chunk, None)

@@ -1,129 +1,183 @@
-"""What a round works on at one member."""
+"""What one member brings to a round, and the means that it holds."""
 
-from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.averaging.codecs import Codec
-from core.averaging.feedback import Carry
-from core.averaging.plan import Plan
-from core.base.ids import PeerId
+from core.averaging.aggregators.aggregator import Aggregator
+from core.averaging.aggregators.mean import WeightedMean
+from core.averaging.allreduce.share_map import ShareMap
+from core.averaging.codecs.codec import Codec
+from core.averaging.messages import Members
+from core.base.machine import Send
+from core.base.trace import Trace
+from core.base.wire import Message
+
+Vector = NDArray[np.float32]
 
 
-def check_vectors(
-    plan: Plan, me: PeerId, *, contribution: NDArray[np.float32] | None, result: NDArray[np.float32] | None
-) -> None:
-    """Make sure that these are what the plan has a member bring.
+class Feedback(Protocol):
+    """Carries what the codec loses to the next round (`core.averaging.feedback`)."""
 
-    Raises:
-        ValueError: a vector that is missing or of the wrong shape or type, or a plan without me.
-    """
-    mine = next((member for member in plan.members if member.peer == me), None)
-    if mine is None:
-        raise ValueError("the plan is one without me")
-    for vector in (contribution, result):
-        if vector is not None and (vector.shape != (plan.numel,) or vector.dtype != np.float32):
-            raise ValueError(f"a vector of shape {vector.shape} and type {vector.dtype} for {plan.numel} float32")
-    if contribution is None and mine.samples and plan.gift(plan.members.index(mine)):
-        raise ValueError("the plan has me with a contribution, and there is none")
-    if result is None and mine.receives:
-        raise ValueError("the plan has me as one that needs the mean, and there is nowhere to put it")
+    def own(self, chunk: int, values: Vector) -> Vector:
+        """What this member contributes to a chunk, with what it still owes."""
+
+    def part(self, chunk: int, values: Vector, start: int) -> memoryview:
+        """The payload of a chunk of this member's, which lies at `start`."""
+
+    def mean(self, chunk: int, mean: Vector, start: int, *, samples: int, own: bool) -> memoryview:
+        """The payload of a mean that this member has made, maybe with its `own` part."""
+
+    def forget(self, chunks: range) -> None:
+        """What was lost of these chunks has not been lost."""
+
+    def commit(self, given: Sequence[bool]) -> None:
+        """The round is committed; `given`: of each chunk, whether this member's part is in its mean."""
+
+
+@dataclass(frozen=True, slots=True)
+class RoundInput:
+    """A member's vectors, and how numbers travel and are averaged: the same for all members of a plan."""
+
+    contribution: Vector | None
+    """Shape (numel,), float32; only read, and not to be changed before the end.  None: the member brings no samples."""
+    result: Vector | None
+    """Shape (numel,), float32; written all along, the mean once `RoundFinished` is out.  None: a helper, which holds
+    only the shares that it reduces."""
+    codec: Codec
+    """Turns numbers into payloads; what the plan names, for the layout of these vectors."""
+    carry: Feedback | None = None
+    aggregator: Aggregator = field(default_factory=WeightedMean)
+    """Makes one vector of several."""
 
 
 class Vectors:
-    """The member's contribution and its result, as far as it has them, by share and chunk of the share.
+    """One member's contribution and result, by share and chunk.
 
     Args:
-        plan: The round's plan.
-        contribution: Shape (numel,), float32; None: there is nothing to give.
-        result: Shape (numel,), float32; None: only the shares that are reduced here are held.
-        codec: How numbers look on the wire.
-        carry: Where the codec's errors are carried to the next round.
+        shares: The plan's division.
+        me: This member's place in the plan.
+        work: The vectors, their codec, and what carries its errors.
+
+    Raises:
+        ValueError: a vector that the plan has this member bring is missing, or has another shape or type.
     """
 
-    def __init__(
-        self,
-        plan: Plan,
-        *,
-        contribution: NDArray[np.float32] | None,
-        result: NDArray[np.float32] | None,
-        codec: Codec,
-        carry: Carry | None = None,
-    ) -> None:
-        self.carry = carry
-        self.codec = codec
-        self._plan = plan
-        self._first_chunks = [plan.first_chunk(share) for share in range(len(plan.chunks))]
+    def __init__(self, shares: ShareMap, me: int, work: RoundInput) -> None:
+        contribution, result = work.contribution, work.result
+        numel = shares.plan.numel
+        for vector in (contribution, result):
+            if vector is not None and (vector.shape != (numel,) or vector.dtype != np.float32):
+                raise ValueError(f"a vector of shape {vector.shape} and type {vector.dtype} for {numel} float32")
+        if contribution is None and me in shares.givers:
+            raise ValueError("the plan has this member with a contribution, and there is none")
+        if result is None and me in shares.receivers:
+            raise ValueError("the plan has this member as one that needs the mean, and there is nowhere to put it")
+        self.codec = work.codec
+        self.carry = work.carry
+        self._shares = shares
+        self._me = me
         self._contribution = contribution
         self._result = result
-        self._held: dict[int, NDArray[np.float32]] = {}
+        self._held: dict[int, Vector] = {}
 
-    def number(self, share: int, chunk: int) -> int:
-        """The chunk's number in the whole vector."""
-        return self._first_chunks[share] + chunk
+    def part(self, share: int, chunk: int) -> memoryview:
+        """The payload of this member's part, for the share's reducer."""
+        number, span = self._shares.number(share, chunk), self._shares.span(share, chunk)
+        values = self._own(span)
+        return (
+            self.codec.encode(values, span.start) if self.carry is None else self.carry.part(number, values, span.start)
+        )
 
-    def share_of(self, chunk: int) -> int:
-        """Which share a chunk of the whole vector belongs to."""
-        return bisect_right(self._first_chunks, chunk) - 1  # the last of those that begin there: others are empty
+    def read(self, member: int, share: int, chunk: int, payload: memoryview, out: Vector) -> None:
+        """Write the numbers of a member's part to `out`, this member's own as the others would read it.
 
-    def span(self, share: int, chunk: int) -> slice:
-        """Where the chunk lies in the whole vector."""
-        return self._plan.span(self._first_chunks[share] + chunk)
-
-    def part(self, share: int, chunk: int) -> NDArray[np.float32]:
-        """My numbers of the chunk; read only."""
-        assert self._contribution is not None
-        return self._contribution[self.span(share, chunk)]
-
-    def payload(self, share: int, chunk: int) -> memoryview:
-        """The same, encoded for the member that reduces it."""
-        start = self.span(share, chunk).start
-        if self.carry is None:
-            return self.codec.encode(self.part(share, chunk), start)
-        return self.carry.part(self.number(share, chunk), self.part(share, chunk), start)
-
-    def own(self, share: int, chunk: int, out: NDArray[np.float32]) -> None:
-        """Write to `out` what I contribute to a chunk that I reduce myself: as another would read it, or with carry."""
-        if self.carry is not None:
-            out[:] = self.carry.own(self.number(share, chunk), self.part(share, chunk))
-            return
-        start = self.span(share, chunk).start
-        self.codec.decode_into(self.codec.encode(self.part(share, chunk), start), out, start)
-
-    def seal(self, share: int, chunk: int, *, samples: int, own: bool) -> memoryview:
-        """Encode the mean that lies there now, which becomes what the others read.
-
-        Args:
-            share: Whose.
-            chunk: Of the share.
-            samples: Whose mean it is, in all.
-            own: Mine are among them.
+        Raises:
+            RemoteProblem: the payload has another length than the chunk.
         """
-        mean, start = self.mean(share, chunk), self.span(share, chunk).start
+        span = self._shares.span(share, chunk)
+        if member != self._me:
+            self.codec.decode_into(payload, out, span.start)
+        elif self.carry is None:
+            self.codec.decode_into(self.codec.encode(self._own(span), span.start), out, span.start)
+        else:
+            out[:] = self.carry.own(self._shares.number(share, chunk), self._own(span))
+
+    def mean(self, share: int, chunk: int) -> Vector:
+        """Where the mean of a chunk lies; of a share that is held."""
+        span = self._shares.span(share, chunk)
+        if self._result is not None:
+            return self._result[span]
+        start = self._shares.span(share, 0).start
+        return self._held[share][span.start - start : span.stop - start]
+
+    def seal(self, share: int, chunk: int, contributors: frozenset[int]) -> memoryview:
+        """Encode the mean that lies there now, which becomes what all members read.
+
+        Returns:
+            Its payload.
+        """
+        mean, start = self.mean(share, chunk), self._shares.span(share, chunk).start
         if self.carry is None:
             payload = self.codec.encode(mean, start)
         else:
-            payload = self.carry.mean(self.number(share, chunk), mean, start, samples=samples, own=own)
+            samples = self._shares.samples_of(contributors)
+            number = self._shares.number(share, chunk)
+            payload = self.carry.mean(number, mean, start, samples=samples, own=self._me in contributors)
         if not np.may_share_memory(np.frombuffer(payload, np.uint8), mean):
             self.codec.decode_into(payload, mean, start)
         return payload
 
-    def mean(self, share: int, chunk: int) -> NDArray[np.float32]:
-        """Where the mean of the chunk lies; of a share that is held."""
-        span = self.span(share, chunk)
-        if self._result is not None:
-            return self._result[span]
-        start = self.span(share, 0).start
-        return self._held[share][span.start - start : span.stop - start]
+    def encoded(self, share: int, chunk: int) -> memoryview:
+        """The payload of a mean again: encoding what was decoded gives the same bytes."""
+        return self.codec.encode(self.mean(share, chunk), self._shares.span(share, chunk).start)
+
+    def wire_bytes(self, share: int, chunk: int) -> int:
+        """Length of the payload of a chunk."""
+        span = self._shares.span(share, chunk)
+        return self.codec.wire_bytes(span.stop - span.start, span.start)
 
     def hold(self, share: int) -> None:
-        """Make room for the means of a share; in all no more than the vector, whose length is known before the plan."""
-        if self._result is not None or share in self._held or not self._plan.chunks[share]:
-            return
-        numel = self.span(share, self._plan.chunks[share] - 1).stop - self.span(share, 0).start
-        self._held[share] = np.empty(numel, dtype=np.float32)
+        """Make room for the means of a share; all together take no more than the vector."""
+        if self._result is None and share not in self._held and self._shares.counts[share]:
+            last = self._shares.span(share, self._shares.counts[share] - 1)
+            self._held[share] = np.empty(last.stop - self._shares.span(share, 0).start, dtype=np.float32)
 
     def drop(self, share: int) -> None:
-        """The means of a share are held no longer."""
+        """Another member makes the means of a share: what is held of it, and what the codec lost of it, is void."""
         self._held.pop(share, None)
+        if self.carry is not None:
+            first = self._shares.first[share]
+            self.carry.forget(range(first, first + self._shares.counts[share]))
+
+    def commit(self, contributors: Iterable[Members]) -> None:
+        """The round is committed, with these contributors of each chunk: what its codec has lost is carried on."""
+        if self.carry is not None:
+            self.carry.commit([self._me in members for members in contributors])
+
+    def holds(self, share: int) -> bool:
+        """Whether there is room for the means of a share."""
+        return bool(self._shares.counts[share]) and (self._result is not None or share in self._held)
+
+    def _own(self, span: slice) -> Vector:
+        assert self._contribution is not None
+        return self._contribution[span]
+
+
+@dataclass(frozen=True, slots=True)
+class RoundContext:
+    """What all parts of one member's side of a round work on."""
+
+    shares: ShareMap
+    me: int
+    """This member's place in the plan."""
+    vectors: Vectors
+    aggregator: Aggregator
+    trace: Trace
+
+    def send(self, members: Iterable[int], message: Message) -> list[Send[Message]]:
+        """Send one message to several members."""
+        return [Send(self.shares.peers[member], message) for member in sorted(members)]

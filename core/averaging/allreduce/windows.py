@@ -21,6 +21,8 @@ AHEAD_NUMEL_MAX: Final = 4 << 20
 FLOAT_BYTES: Final = 4
 AHEAD_MIN: Final = 2
 """Chunks of a share: while one is on its way, the next is made."""
+TURNS_PART: Final = 1 / 10
+"""Members take turns within no more than this part of the round, however long a part's length is."""
 PACED_FROM_S: Final = 0.25
 """Rounds that take no longer are not paced: there the lines' delays count more than how they are shared."""
 PACE_ROOM: Final = 1.02
@@ -35,6 +37,8 @@ class Windows:
     """For each share how many chunks a sender may be ahead of the first mean that is missing."""
     parts: int
     """Parts of one member that may be unanswered, over all shares."""
+    seconds: float
+    """Over which a member's parts leave evenly; 0: as soon as they can."""
 
 
 def windows_of(plan: Plan, codec: Codec) -> Windows:
@@ -53,6 +57,7 @@ def windows_of(plan: Plan, codec: Codec) -> Windows:
             for count, most in zip(plan.chunks, held, strict=True)
         ),
         parts=max(AHEAD_MIN * others, ahead),
+        seconds=schedule_s(plan, codec),
     )
 
 
@@ -63,15 +68,6 @@ def schedule_s(plan: Plan, codec: Codec) -> float:
     """
     seconds = planned_s(plan, codec)
     return PACE_ROOM * seconds if plan.paced and seconds >= PACED_FROM_S else 0.0
-
-
-def pace_s(plan: Plan, codec: Codec) -> tuple[float, ...]:
-    """For each share how long a chunk of it takes, on average, where nothing but the plan's lines counts; seconds.
-
-    0 where no lines are known.
-    """
-    seconds = planned_s(plan, codec)
-    return tuple(seconds / max(1, count) for count in plan.chunks)
 
 
 def planned_s(plan: Plan, codec: Codec) -> float:

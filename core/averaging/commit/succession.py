@@ -1,83 +1,116 @@
-"""Whose orders a member follows."""
+"""Which coordinator a member follows, and which one is next when that falls silent."""
 
-from core.averaging.messages import Order
-from core.averaging.plan import Plan
+from typing import Final
+
+import msgspec
+
+from core.averaging.allreduce.vectors import RoundContext
+from core.averaging.commit.coordinator import Coordinator, coordinators
+from core.averaging.failure_detector import Timetable
+from core.averaging.messages import Members, Order, Status, to_bits
+
+QUIET_PART: Final = 2
+"""A coordinator is quiet, so that others are heard in its place, after one part in so many of the stall timeout."""
 
 
 class Succession:
-    """The leader as one member sees it: followed, suspected, succeeded.
+    """The ranked coordinators of a round as one member sees them: followed, awaited, lost.
 
     Args:
-        plan: The round's plan, which orders the leaders.
+        context: What the round works on.
+        timetable: Of the round.
+        vote_ignored: Members for whose vote alone no share is made anew.
     """
 
-    def __init__(self, plan: Plan) -> None:
-        self._plan = plan
+    def __init__(self, context: RoundContext, timetable: Timetable, vote_ignored: Members) -> None:
+        self._context = context
+        self._timetable = timetable
+        self._ignored = vote_ignored
+        self.order = coordinators(context.shares)
+        """Members in the order in which they coordinate."""
         self.rank = 0
-        """Of the newest leader that has given an order."""
-        self.heard_at = 0.0
-        """When the leader was last heard, or began to be awaited."""
-        self._number = 0
-        self._awaited = 0
+        """Of the coordinator that is followed."""
+        self.lost: Members = frozenset()
+        """Members to which the link has ended."""
+        self.given_up: Members = frozenset()
+        """Coordinators that fell silent."""
+        self.mine: Coordinator | None = None
+        """While this member coordinates."""
+        self._heard_at = timetable.began_at
+        self._awaited = self._number = 0
 
     @property
     def leader(self) -> int:
-        """Index of the member whose orders count now."""
-        return self._plan.leaders[self.rank]
+        """The coordinator that is followed."""
+        return self.order[self.rank]
 
     @property
     def awaited(self) -> int:
-        """Index of the member who should be leading: the leader, or after its failure its successor."""
-        return self._plan.leaders[self._awaited]
+        """The member that should coordinate: the one that is followed, or after its failure a later one."""
+        return self.order[self._awaited]
 
     @property
-    def deadline(self) -> float:
-        """When the awaited leader has been silent for too long."""
-        return self.heard_at + self._plan.stall_timeout_s
+    def silent_at(self) -> float:
+        """When the awaited coordinator has been silent for too long, unix seconds."""
+        return self._heard_at + self._timetable.stall_s
 
-    def accepts(self, member: int, order: Order) -> bool:
-        """Whether this order is well formed, from its rank's leader, and not older than the newest."""
-        members = len(self._plan.members)
-        return (
-            self.leads(member, order.rank)
-            and (order.rank, order.number) >= (self.rank, self._number)
-            and len(order.versions) == members
-            and len(order.reducers) == members
-            and max(order.reducers) < members
-        )
+    def heard(self, member: int, now: float) -> None:
+        """Some message came from a member."""
+        if self.mine is not None:
+            self.mine.heard(member, now)
+        elif member == self.awaited:
+            self._heard_at = now
 
-    def leads(self, member: int, rank: int) -> bool:
-        """Whether a leader of this rank is that member."""
-        return rank < len(self._plan.leaders) and self._plan.leaders[rank] == member
+    def is_ranked(self, member: int, rank: int) -> bool:
+        """Whether a coordinator of this rank is that member."""
+        return rank < len(self.order) and self.order[rank] == member
 
-    def usurps(self, rank: int, lost: int, now: float) -> bool:
-        """Whether a leader of this rank takes the place of one that nothing is known against."""
-        return rank > self.rank and not self.quiet(lost, now)
+    def is_news(self, member: int, order: Order) -> bool:
+        """Whether an order is from its rank's coordinator, and not older than the newest."""
+        return self.is_ranked(member, order.rank) and (order.rank, order.number) >= (self.rank, self._number)
 
-    def quiet(self, lost: int, now: float) -> bool:
-        """Whether the leader is among `lost` (bits), given up, or silent for longer than its orders are apart."""
-        gone = self._awaited != self.rank or bool(lost >> self.leader & 1)
-        return gone or now >= self.heard_at + self._plan.stall_timeout_s / 2
+    def is_quiet(self, now: float) -> bool:
+        """Whether the coordinator is lost, given up, or silent for longer than its orders are apart."""
+        if self.mine is not None:
+            return self.mine.overslept(now)
+        gone = self._awaited != self.rank or self.leader in self.lost
+        return gone or now >= self._heard_at + self._timetable.stall_s / QUIET_PART
 
     def follow(self, order: Order, now: float) -> None:
-        """An accepted order came: its leader is mine, whatever was suspected."""
+        """Follow the coordinator of an order, whatever was suspected of it."""
         self.rank = self._awaited = order.rank
-        self._number = order.number
-        self.heard_at = now
+        self._number, self._heard_at, self.mine = order.number, now, None
 
-    def lead(self, now: float) -> None:
-        """I am the one awaited."""
-        self.rank = self._awaited
-        self._number = 0
-        self.heard_at = now
+    def give_up(self, now: float) -> bool:
+        """Give the awaited coordinator up, and await the next that can be reached.
 
-    def give_up(self, lost: int, now: float) -> bool:
-        """Await the next leader who is not among `lost` (bits); False when there is none."""
-        self.heard_at = now
-        self._awaited += 1
-        while self._awaited < len(self._plan.leaders) and lost >> self.awaited & 1:
-            self._awaited += 1
-        if self._awaited < len(self._plan.leaders):
-            return True
-        self._awaited = self.rank
-        return False
+        Returns:
+            Whether there is one.
+        """
+        self.given_up |= {self.awaited}
+        left = [rank for rank in range(self._awaited + 1, len(self.order)) if self.order[rank] not in self.lost]
+        if left:
+            self._awaited, self._heard_at = left[0], now
+        return bool(left)
+
+    def lead(self) -> None:
+        """This member is the one that is awaited."""
+        self.rank, self._number = self._awaited, 0
+
+    def take_over(self, status: Status, now: float) -> None:
+        """Begin to coordinate.
+
+        Args:
+            status: Where this member stands.
+            now: Unix seconds.
+        """
+        live = self._context.shares.everybody - self.lost - self.given_up
+        start = msgspec.structs.replace(status, live=to_bits(live))
+        self.mine = Coordinator(
+            self._context.shares,
+            start,
+            timetable=self._timetable,
+            vote_ignored=self._ignored,
+            trace=self._context.trace,
+            now=now,
+        )

@@ -15,12 +15,13 @@ then, and the swarm moves to the greater one (`core.swarm.states`).
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
-from core.averaging.allreduce.butterfly import Butterfly
-from core.averaging.feedback import Carry
+from core.averaging.allreduce.vectors import RoundInput
+from core.averaging.butterfly import Butterfly
 from core.averaging.grid.member import FAILED, FINISHED, RUNNING, WAITING, GridMember, Vector, Words
 from core.averaging.grid.messages import (
     ATTEMPTS_MAX,
@@ -43,12 +44,12 @@ from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick, earliest
 from core.base.problems import RemoteProblem
 from core.base.trace import Trace
+from core.base.wire import Message
 
 STAND_INS_MAX: Final = 2
 """Groups for which one peer stands in at a time; each takes room for another vector."""
 
-Outputs = list[Send[RoundMessage | GridMessage] | RoundFinished | RoundFailed]
-ButterflyOutputs = Sequence[Send[RoundMessage] | RoundFinished | RoundFailed]
+Outputs = list[Send[Message] | RoundFinished | RoundFailed]
 
 
 class Grid:
@@ -61,20 +62,18 @@ class Grid:
         ValueError: a vector of the wrong shape or type, or a plan without me or of one stage.
     """
 
-    def __init__(  # noqa: PLR0913 - a round and all that it works on
+    def __init__(
         self,
         me: PeerId,
         plan: Plan,
+        work: RoundInput,
         *,
-        contribution: Vector | None,
-        result: Vector | None,
         trace: Trace,
-        layout: Sequence[int] = (),
-        carry: Carry | None = None,
         secret: bytes = b"",
         remembered: Remembered = NOTHING,
     ) -> None:
-        if contribution is None or result is None or carry is not None:
+        contribution, result = work.contribution, work.result
+        if contribution is None or result is None or work.carry is not None:
             raise ValueError("a grid is for peers that have vectors, and for codecs that need no feedback")
         if me not in plan.peers or plan.stages < 2:
             raise ValueError("the plan is one without me, or no grid")
@@ -86,7 +85,7 @@ class Grid:
         self._peers = plan.peers
         self._index = {peer: index for index, peer in enumerate(plan.peers)}
         self._trace = trace
-        self._layout = tuple(layout)
+        self._work = work
         self._secret = secret
         self._remembered = remembered
         self._seen = Observations()
@@ -223,10 +222,8 @@ class Grid:
         butterfly = Butterfly(
             self._me,
             plan,
-            contribution=contribution,
-            result=result,
+            replace(self._work, contribution=contribution, result=result),
             trace=self._trace,
-            layout=self._layout,
             secret=self._secret,
             remembered=self._remembered.among(plan.peers),
         )
@@ -237,7 +234,7 @@ class Grid:
                 outputs += self._take(butterfly, butterfly.handle(Lost(peer, "lost before"), now), now)
         return outputs
 
-    def _take(self, butterfly: Butterfly, outputs: ButterflyOutputs, now: float) -> Outputs:
+    def _take(self, butterfly: Butterfly, outputs: Outputs, now: float) -> Outputs:
         """Pass on what a butterfly sends; its end is the end of a stage, or of a visit."""
         followed: Outputs = []
         round_id = butterfly.plan.round

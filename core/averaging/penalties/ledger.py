@@ -119,10 +119,10 @@ class Reputation:
         failed = anew.intersection([*seen.late, *helpers.intersection(seen.gone)])
         for accounts, peers, number, levels in (
             (self._late, failed, self._rounds, SURE),
-            (self._late, {*seen.behind} - failed, self._rounds, GUESS),
+            (self._late, {*seen.late} - failed, self._rounds, GUESS),
             (self._slow, {*seen.slow}, self._rounds, GUESS),
             (self._differing, {*seen.differed}, self._led, GUESS),
-            (self._doubtful, {*seen.doubtful}, self._led, GUESS),
+            (self._doubtful, {*seen.doubted}, self._led, GUESS),
         ):
             for peer in peers - {self._me}:
                 accounts.fail(peer, number, times=levels)
@@ -154,8 +154,8 @@ class Reputation:
     def remembered(self, peers: Iterable[PeerId], *, usual: float = 1.0) -> Remembered:
         """What to go by in a round with these; `usual`: see there."""
         return Remembered(
-            hurried=frozenset(peer for peer in peers if self._slow.is_excluded(peer, self._rounds)),
-            unheeded=frozenset(peer for peer in peers if self._differing.is_excluded(peer, self._led)),
+            on_probation=frozenset(peer for peer in peers if self._slow.is_excluded(peer, self._rounds)),
+            vote_ignored=frozenset(peer for peer in peers if self._differing.is_excluded(peer, self._led)),
             usual=usual,
         )
 

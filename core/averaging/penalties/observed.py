@@ -8,20 +8,18 @@ from core.base.ids import PeerId
 
 @dataclass(frozen=True, slots=True)
 class Observations:
-    """What one member has seen of the others in a round, with its own eyes: nobody's word is in it."""
+    """What one member has observed of the others in a round, itself: nobody's word is in it."""
 
     late: tuple[PeerId, ...] = ()
-    """Reducers of which it has complained, since their means did not come."""
+    """Reducers whose means did not come in time."""
     gone: tuple[PeerId, ...] = ()
     """Reducers whose link ended before all of their means were here."""
-    behind: tuple[PeerId, ...] = ()
-    """Reducers for whose means alone it has waited beyond the time that the plan's lines say."""
     slow: tuple[PeerId, ...] = ()
-    """Who kept what it reduces, or the round that it led, waiting beyond that time."""
+    """Members that were left behind: as senders, or by the coordinator, if this member was that."""
     differed: tuple[PeerId, ...] = ()
-    """As the leader: who told it that it holds other means than the others."""
-    doubtful: tuple[PeerId, ...] = ()
-    """As the leader: whose means these are."""
+    """As the coordinator: members that voted, with few others, for other means."""
+    doubted: tuple[PeerId, ...] = ()
+    """As the coordinator: members that made these means."""
 
     def with_(self, other: "Observations") -> "Observations":
         """Both together."""
@@ -31,18 +29,18 @@ class Observations:
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """With whom a member has less patience, because of rounds before; they lose it nothing but that."""
+    """With which members a member has less patience, because of rounds before."""
 
-    hurried: frozenset[PeerId] = frozenset()
-    """Who is left behind as soon as it keeps others waiting beyond the time that the plan's lines say."""
-    unheeded: frozenset[PeerId] = frozenset()
-    """Whose word that it holds other means makes nobody begin anew: it is excluded at once."""
+    on_probation: frozenset[PeerId] = frozenset()
+    """Members that have less time."""
+    vote_ignored: frozenset[PeerId] = frozenset()
+    """Members for whose vote alone no share is made anew: they are excluded at once."""
     usual: float = 1.0
     """How many times what their plans say rounds take of late, at the least: for that nobody is to blame."""
 
     def among(self, peers: Collection[PeerId]) -> "Remembered":
-        """Of it what concerns these."""
-        return Remembered(self.hurried.intersection(peers), self.unheeded.intersection(peers), self.usual)
+        """What concerns these."""
+        return Remembered(self.on_probation.intersection(peers), self.vote_ignored.intersection(peers), self.usual)
 
 
 NOTHING = Remembered()

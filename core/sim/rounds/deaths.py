@@ -16,7 +16,8 @@ from core.averaging.plan import Plan
 from core.sim.rounds.fleet_plan import RoundTask, fleet_plan, vectors
 from core.sim.rounds.fleets import log_uniform
 from core.sim.rounds.network import NetworkSettings
-from core.sim.rounds.run import Death, DeathWay, Round, RoundReport, relative_error
+from core.sim.rounds.report import RoundReport, relative_error, report_of
+from core.sim.rounds.run import Death, DeathWay, Round
 
 MEMBERS = (4, 16)
 GIFTS_SHARE = 1 / 3
@@ -116,14 +117,14 @@ def death_round(seed: int, *, share: float) -> DeathVerdict:
     plan = fleet_plan(lines, task, seed=seed, chunks=chunks, gifts=drawn_gifts(seed, lines), samples=samples)
     calm = Round(plan, lines, task, contributions=vectors(plan, seed), settings=NETWORK)
     calm.run()
-    undisturbed = calm.report()
+    undisturbed = report_of(calm)
     going = Round(plan, lines, task, contributions=calm.contributions, settings=NETWORK)
     going.run(drawn_deaths(random, len(lines), share=share, seconds=undisturbed.seconds))
     return _verdict(seed, task, going, undisturbed)
 
 
 def _verdict(seed: int, task: RoundTask, going: Round, undisturbed: RoundReport) -> DeathVerdict:
-    report = going.report()
+    report = report_of(going)
     alive = [member for member in range(len(going.machines)) if member not in report.dead]
     holders = [member for member in alive if report.outcomes[member] is not None]
     unfinished = [member for member in report.dead if report.ended_s[member] is None]

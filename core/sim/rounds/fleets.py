@@ -10,7 +10,7 @@ from core.averaging.balance.solver import balance, round_seconds, share_chunks
 from core.averaging.codecs import CODECS
 from core.sim.rounds.fleet_plan import RoundTask
 from core.sim.rounds.network import NetworkSettings
-from core.sim.rounds.run import simulate_round
+from core.sim.rounds.report import simulate_round
 
 MEMBERS = (4, 64)
 SLOWEST_BYTES_PER_S = 2.5e6 / 8

@@ -19,6 +19,7 @@ from core.base.manifest import AveragingNumbers
 from core.base.meter import LOOK_S
 from core.base.problems import RemoteProblem
 from core.sim.rounds.fleet_plan import RoundTask, vectors
+from core.sim.rounds.report import report_of
 from core.sim.rounds.run import Round
 
 Tongue = Callable[[PeerId, LineFacts], LineFacts]
@@ -88,7 +89,7 @@ class Learning:
             book.begun(plan, 0.0)
         going.agenda.at(0.0, self._look, going)
         going.run()
-        report = going.report()
+        report = report_of(going)
         for peer, outcome, ended_s in zip(self.peers, report.outcomes, report.ended_s, strict=True):
             if outcome is not None:
                 seen = replace(outcome, seconds=outcome.seconds * self._overrun)

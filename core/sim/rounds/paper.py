@@ -19,7 +19,7 @@ from core.averaging.grid.placement import lay_out
 from core.sim.rounds.fleet_plan import RoundTask, shares
 from core.sim.rounds.fleets import with_time
 from core.sim.rounds.network import NetworkSettings
-from core.sim.rounds.run import simulate_round
+from core.sim.rounds.report import simulate_round
 
 MBIT: Final = 1e6 / 8
 RESNET50_NUMEL: Final = 25_600_000

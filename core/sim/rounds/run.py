@@ -1,7 +1,6 @@
 """A round of Butterfly machines in a pretended network, from its start to its last end."""
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -9,15 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.averaging.allreduce.butterfly import Butterfly
+from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.balance.fleet import Line
+from core.averaging.butterfly import Butterfly
+from core.averaging.codecs import codec_of
 from core.averaging.messages import Mean, Part
-from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
+from core.averaging.outcome import RoundFailed, RoundFinished
 from core.averaging.plan import Plan
 from core.base.machine import Lost, Received, Send, Tick
 from core.base.trace import Trace
 from core.sim.agenda import Agenda
-from core.sim.rounds.fleet_plan import RoundTask, fleet_plan, shares, vectors
+from core.sim.rounds.fleet_plan import RoundTask
 from core.sim.rounds.network import NetworkSettings, SimulatedLines
 
 _SOOTHING = (Part,)
@@ -47,34 +48,31 @@ class Death:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RoundReport:
-    """What became of a round.  Seconds are simulated, and count from the round's start."""
+class Freeze:
+    """One member hears nothing for a while, and then all at once: its computer sleeps."""
 
+    member: int
+    at_s: float
     seconds: float
-    """Until the last member that lived had ended the round."""
-    outcomes: tuple[Outcome | None, ...]
-    """Of each member that finished."""
-    reasons: tuple[str, ...]
-    """Why each member failed; empty for those that finished or died."""
-    ended_s: tuple[float | None, ...]
-    """When each member ended the round; None: it never did."""
-    dead: tuple[int, ...]
-    sent_bytes: tuple[float, ...]
-    """What each member's line carried of bulk."""
-    received_bytes: tuple[float, ...]
-    messages: int
-    same: bool
-    """Whether all who finished, the dead among them, hold the same mean, bit for bit, under the same name."""
-    relative_error: float
-    """Of the mean against the exact one, in float64, of those whose parts each chunk is said to hold: norm of the
-    difference over the norm of the exact mean, at the first survivor that finished; the others' is the `same`."""
-    marks: dict[str, int]
-    """What the machines marked: misuse and incidents, over all of them."""
 
-    @property
-    def finished(self) -> int:
-        """Members that hold the mean."""
-        return sum(1 for outcome in self.outcomes if outcome is not None)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cut:
+    """The link between two members ends, and both are told."""
+
+    first: int
+    second: int
+    at_s: float
+
+
+Mishap = Death | Freeze | Cut
+MakeMachine = Callable[[Plan, int, "Round"], Butterfly]
+
+
+def honest_machine(plan: Plan, member: int, round_: "Round") -> Butterfly:
+    """A member's machine, without memory of other rounds."""
+    work = RoundInput(round_.contributions[member], round_.results[member], codec_of(plan.codec))
+    return Butterfly(plan.peers[member], plan, work, trace=round_.traces[member])
 
 
 class Round:
@@ -84,6 +82,8 @@ class Round:
         plan: The round's plan; member i has `lines[i]`.
         task: What it averages.
         contributions: Shape (members, numel), float32.
+        settings: The network's; None: its defaults.
+        machine: Makes each member's machine.
     """
 
     def __init__(
@@ -94,6 +94,7 @@ class Round:
         *,
         contributions: NDArray[np.float32],
         settings: NetworkSettings | None = None,
+        machine: MakeMachine = honest_machine,
     ) -> None:
         members = len(plan.members)
         self.plan = plan
@@ -101,32 +102,38 @@ class Round:
         self.contributions = contributions
         self.results = np.full((members, plan.numel), np.nan, dtype=np.float32)
         self.traces = [Trace() for _ in range(members)]
-        self.machines = [
-            Butterfly(peer, plan, contribution=contributions[i], result=self.results[i], trace=self.traces[i])
-            for i, peer in enumerate(plan.peers)
-        ]
+        self.machines = [machine(plan, member, self) for member in range(members)]
+        self.late_s: Callable[[], float] = lambda: 0.0
+        """How late the next message is."""
         self.network = SimulatedLines(self.agenda, lines, deliver=self._deliver, settings=settings)
         self.ends: list[RoundFinished | RoundFailed | None] = [None] * members
         self.ended_s: list[float | None] = [None] * members
         self.dead: dict[int, Death] = {}
         self._lost: set[tuple[int, int]] = set()
+        self._frozen: dict[int, list[Received[Any] | Lost]] = {}
         self._peers = plan.peers
         self._index = {peer: index for index, peer in enumerate(self._peers)}
         self._chunk_bytes = task.chunk_bytes()
         self._first_chunks = [plan.first_chunk(share) for share in range(members)]
         self._wakes: list[float | None] = [None] * members
 
-    def run(self, deaths: Sequence[Death] = (), *, starts: Sequence[float] | None = None) -> None:
+    def run(self, mishaps: Sequence[Mishap] = (), *, starts: Sequence[float] | None = None) -> None:
         """Let the whole round happen.
 
         Args:
-            deaths: Who dies when.
+            mishaps: What goes wrong when.
             starts: When each member begins; None: all at once.
         """
         for member in range(len(self.machines)):
             self.agenda.at(starts[member] if starts else 0.0, self._start, member)
-        for death in deaths:
-            self.agenda.at(death.at_s, self._die, death)
+        for mishap in mishaps:
+            match mishap:
+                case Death():
+                    self.agenda.at(mishap.at_s, self._die, mishap)
+                case Freeze():
+                    self.agenda.at(mishap.at_s, self._freeze, mishap)
+                case Cut():
+                    self.agenda.at(mishap.at_s, self._cut, mishap)
         latest = max(starts) if starts else 0.0
         self.agenda.run(latest + self.plan.round_timeout_s + 1.0)
 
@@ -138,12 +145,24 @@ class Round:
             self._plan_wake(member)
 
     def _deliver(self, sender: int, receiver: int, message: Any) -> None:
-        if (sender, receiver) in self._lost:
+        late_s = self.late_s()
+        if late_s:
+            self.agenda.after(late_s, self._arrive, sender, receiver, message)
+        else:
+            self._arrive(sender, receiver, message)
+
+    def _arrive(self, sender: int, receiver: int, message: Any) -> None:
+        if (sender, receiver) not in self._lost:
+            self._handle(receiver, Received(self._peers[sender], message))
+
+    def _handle(self, member: int, event: Received[Any] | Lost) -> None:
+        if member in self._frozen:
+            self._frozen[member].append(event)
             return
-        machine = self.machines[receiver]
-        self._apply(receiver, machine.handle(Received(self._peers[sender], message), self.agenda.now))
-        if self._wakes[receiver] is None or not isinstance(message, _SOOTHING):
-            self._plan_wake(receiver)
+        self._apply(member, self.machines[member].handle(event, self.agenda.now))
+        soothing = isinstance(event, Received) and isinstance(event.message, _SOOTHING)
+        if self._wakes[member] is None or not soothing:
+            self._plan_wake(member)
 
     def _plan_wake(self, member: int) -> None:
         at = self.machines[member].deadline
@@ -153,7 +172,7 @@ class Round:
             self.agenda.at(at, self._wake, member, at)
 
     def _wake(self, member: int, at: float) -> None:
-        if self._wakes[member] != at or member in self.dead:
+        if self._wakes[member] != at or member in self.dead or member in self._frozen:
             return
         self._wakes[member] = None
         deadline = self.machines[member].deadline
@@ -178,7 +197,7 @@ class Round:
         else:
             self.network.say(sender, receiver, message)
 
-    # --- deaths ---
+    # --- mishaps ---
 
     def _die(self, death: Death) -> None:
         member = death.member
@@ -196,101 +215,19 @@ class Round:
     def _lose(self, member: int, other: int) -> None:
         self._lost.add((member, other))
         self.network.forget(other, member)
-        if other in self.dead:
-            return
-        lost = Lost(self._peers[member], self.dead[member].way.value)
-        self._apply(other, self.machines[other].handle(lost, self.agenda.now))
-        self._plan_wake(other)
+        if other not in self.dead:
+            self._handle(other, Lost(self._peers[member], "gone"))
 
-    # --- what became of it ---
+    def _cut(self, cut: Cut) -> None:
+        self._lose(cut.first, cut.second)
+        self._lose(cut.second, cut.first)
 
-    def report(self) -> RoundReport:
-        """What became of the round."""
-        alive = [member for member in range(len(self.machines)) if member not in self.dead]
-        outcomes = [end.outcome if isinstance(end, RoundFinished) else None for end in self.ends]
-        holders = [member for member in alive if outcomes[member] is not None]
-        marks: Counter[str] = Counter()
-        for trace in self.traces:
-            marks.update(trace.counts())
-        return RoundReport(
-            seconds=max((self.ended_s[member] or self.agenda.now for member in alive), default=0.0),
-            outcomes=tuple(outcomes),
-            reasons=tuple(end.reason if isinstance(end, RoundFailed) else "" for end in self.ends),
-            ended_s=tuple(self.ended_s),
-            dead=tuple(sorted(self.dead)),
-            sent_bytes=tuple(self.network.sent_bytes),
-            received_bytes=tuple(self.network.received_bytes),
-            messages=self.network.messages,
-            same=self._same([member for member, outcome in enumerate(outcomes) if outcome is not None]),
-            relative_error=max((self._error(member) for member in holders[:1]), default=0.0),
-            marks=dict(sorted(marks.items())),
-        )
+    def _freeze(self, freeze: Freeze) -> None:
+        self._frozen[freeze.member] = []
+        self.agenda.after(freeze.seconds, self._thaw, freeze.member)
 
-    def _same(self, holders: Sequence[int]) -> bool:
-        if not holders:
-            return True
-        first = holders[0]
-        fingerprint = self._fingerprint(first)
-        return all(
-            self._fingerprint(member) == fingerprint and np.array_equal(self.results[member], self.results[first])
-            for member in holders
-        )
-
-    def _fingerprint(self, member: int) -> bytes:
-        end = self.ends[member]
-        return end.outcome.fingerprint if isinstance(end, RoundFinished) else b""
-
-    def _error(self, member: int) -> float:
-        exact = self.exact(member)
-        return relative_error(self.results[member], exact)
-
-    def exact(self, member: int) -> NDArray[np.float64]:
-        """The mean in float64 of what `member` says is in each chunk of its result."""
-        exact = np.zeros(self.plan.numel)
-        samples = [m.samples for m in self.plan.members]
-        for chunk in range(self.plan.chunk_total):
-            bits = self.machines[member].contributors(chunk)
-            givers = [m for m, weight in enumerate(samples) if weight and bits >> m & 1]
-            span = self.plan.span(chunk)
-            whole = sum(samples[m] for m in givers)
-            for giver in givers:
-                exact[span] += samples[giver] / whole * self.contributions[giver, span].astype(np.float64)
-        return exact
-
-
-def relative_error(found: NDArray[Any], exact: NDArray[np.float64]) -> float:
-    """Norm of the difference over the norm of `exact`; without the threads that `numpy.linalg.norm` would start."""
-    scale = float(np.square(exact).sum())
-    return float((np.square(found - exact).sum() / scale) ** 0.5) if scale else 0.0
-
-
-def simulate_round(  # noqa: PLR0913 - a round is what it is
-    lines: Sequence[Line],
-    task: RoundTask,
-    *,
-    seed: int,
-    weights: Sequence[int] | None = None,
-    chunks: Sequence[int] | None = None,
-    gifts: Sequence[int] | None = None,
-    samples: Sequence[int] | None = None,
-    deaths: Sequence[Death] = (),
-    settings: NetworkSettings | None = None,
-) -> RoundReport:
-    """One round among members with these lines.
-
-    Args:
-        lines: The members'.
-        task: What is averaged.
-        seed: Decides the vectors, the leaders and everybody's name.
-        weights: Shares of the reducing (`Balance.weights`); None: equal ones for those who reduce.
-        chunks: How many chunks each member reduces, instead of `weights`.
-        gifts: How many 256ths of its chunks each member gives (`Balance.gifts`); None: all.
-        samples: Each member's weight; None: 1 where its line gives, else 0.
-        deaths: Who dies when.
-        settings: The network's; None: its defaults.
-    """
-    given = chunks or shares(lines, task, weights)
-    plan = fleet_plan(lines, task, seed=seed, chunks=given, gifts=gifts, samples=samples)
-    going = Round(plan, lines, task, contributions=vectors(plan, seed), settings=settings)
-    going.run(deaths)
-    return going.report()
+    def _thaw(self, member: int) -> None:
+        self._wakes[member] = None
+        for event in self._frozen.pop(member):
+            self._handle(member, event)
+        self._plan_wake(member)

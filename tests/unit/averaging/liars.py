@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from core.averaging.allreduce.butterfly import Butterfly
+from core.averaging.butterfly import Butterfly
 from core.averaging.outcome import RoundFailed, RoundFinished
 from core.base.ids import PeerId
 from core.base.machine import Received, Send

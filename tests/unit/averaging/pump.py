@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from core.averaging.allreduce.vectors import RoundInput
+from core.averaging.codecs import codec_of
 from core.averaging.grid.messages import GRID_MESSAGES
 from core.averaging.grid.placement import grid_of
 from core.averaging.matchmaking.division import divide_groups, work_of
@@ -188,10 +190,8 @@ class Round:
             peer: kind(
                 peer,
                 plan,
-                contribution=self.vectors[i],
-                result=self.results[i],
+                RoundInput(self.vectors[i], self.results[i], codec_of(plan.codec, (plan.numel,))),
                 trace=self.traces[i],
-                layout=(plan.numel,),
             )
             for i, peer in enumerate(plan.peers)
         }

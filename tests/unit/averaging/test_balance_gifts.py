@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.averaging.balance.gifts import gives_chunk
+from core.averaging.allreduce.share_map import gives_chunk
 
 ROUNDS = st.binary(min_size=0, max_size=32)
 

@@ -7,13 +7,16 @@ import msgspec
 import numpy as np
 import pytest
 
-from core.averaging.allreduce.butterfly import Butterfly
-from core.averaging.messages import Commit, Message, Order, Stalled, Status
+from core.averaging.allreduce.vectors import RoundInput
+from core.averaging.butterfly import Butterfly
+from core.averaging.codecs import codec_of
+from core.averaging.messages import Commit, Order, Status
 from core.averaging.outcome import RoundFinished
 from core.averaging.plan import Plan
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Tick
 from core.base.trace import Trace
+from core.base.wire import Message
 from tests.unit.averaging.liars import ends
 from tests.unit.averaging.pump import Pump, Round, make_plan
 
@@ -29,9 +32,9 @@ def junk_status(plan: Plan, *, committed: bool) -> Status:
 FORGED: dict[str, Callable[[Plan], Message]] = {
     "committed": lambda plan: junk_status(plan, committed=True),
     "newer": lambda plan: junk_status(plan, committed=False),
-    "commit": lambda plan: Commit(plan.round, 0, JUNK),
-    "commit of what is there": lambda plan: Commit(plan.round, 0, (0, 0, 0, 0)),
-    "own commit": lambda plan: Commit(plan.round, 1, JUNK),
+    "commit": lambda plan: Commit(plan.round, 0, JUNK, (), (), (40,) * 4),
+    "commit of what is there": lambda plan: Commit(plan.round, 0, (0, 0, 0, 0), (), (), (40,) * 4),
+    "own commit": lambda plan: Commit(plan.round, 1, JUNK, (), (), (40,) * 4),
     "order": lambda plan: Order(plan.round, 1, 0, True, JUNK, (SECOND,) * 4, b"\x0f"),
     "order without others": lambda plan: Order(plan.round, 1, 0, True, (0,) * 4, (SECOND,) * 4, b"\x00"),
 }
@@ -67,7 +70,7 @@ def test_one_word_of_one_member_ends_no_round(word: str, at: int) -> None:
 
 def machine_of(plan: Plan, member: int, trace: Trace) -> Butterfly:
     zeros = np.zeros(plan.numel, dtype=np.float32)
-    machine = Butterfly(plan.peers[member], plan, contribution=zeros, result=zeros.copy(), trace=trace)
+    machine = Butterfly(plan.peers[member], plan, RoundInput(zeros, zeros.copy(), codec_of("raw")), trace=trace)
     machine.start(0.0)
     return machine
 
@@ -84,7 +87,7 @@ def test_the_next_leader_is_followed_when_the_first_is_lost_or_silent(reason: st
     order = Order(PLAN.round, 1, 0, True, (0, 0, 0, 0), (0, 1, 2, 3), b"\x0f")
     machine.handle(Received(PLAN.peers[SECOND], order), now)
     assert (machine.leader == PLAN.peers[SECOND]) == (reason != "nothing")
-    assert trace["averaging.drop.usurper"] == (reason == "nothing")
+    assert trace["averaging.drop.order"] == (reason == "nothing")
 
 
 def test_a_leader_that_has_slept_lets_its_successor_lead_and_one_that_has_not_does_not() -> None:
@@ -122,7 +125,7 @@ def test_a_commit_that_is_passed_on_counts_once_the_leader_is_gone_and_only_for_
     round_, commit = deaf_to_the_commit()
     machine = round_.machines[PLAN.peers[THIRD]]
     fourth, now = PLAN.peers[FOURTH], round_.pump.now
-    junk = msgspec.structs.replace(commit, seals=(b"x" * 16,) * 4)
+    junk = msgspec.structs.replace(commit, fingerprints=(b"x" * 16,) * 4)
     assert not finishes(machine, fourth, commit, round_.began + 0.01), "the leader is there, as far as is known"
     machine.handle(Lost(PLAN.peers[LEADER], "x"), now)
     assert not finishes(machine, fourth, junk, now)
@@ -137,13 +140,13 @@ def test_who_asks_again_and_again_uses_up_nobody_else_s_seals(kind: type) -> Non
     now = round_.pump.now
     for number in range(100):
         junk = number.to_bytes(8, "big")
-        salts = tuple(salt if member == THIRD else junk for member, salt in enumerate(commit.salts))
+        nonces = tuple(nonce if member == THIRD else junk for member, nonce in enumerate(commit.nonces))
         if kind is Commit:
             machine.handle(Lost(PLAN.peers[LEADER], "x"), now)
-            word: Message = msgspec.structs.replace(commit, salts=salts)
+            word: Message = msgspec.structs.replace(commit, nonces=nonces)
             assert not finishes(machine, PLAN.peers[SECOND], word, now)
         else:
-            word = Order(PLAN.round, 0, number + 5, True, commit.versions, (0, 1, 2, 3), b"\x0f", salts)
+            word = Order(PLAN.round, 0, number + 5, True, commit.versions, (0, 1, 2, 3), b"\x0f", nonces)
             assert not finishes(machine, PLAN.peers[LEADER], word, round_.began)
     machine.handle(Lost(PLAN.peers[LEADER], "x"), now)
     assert finishes(machine, PLAN.peers[FOURTH], commit, now)
@@ -155,12 +158,12 @@ def test_what_others_make_up_does_not_change_what_i_say_of_my_means() -> None:
     now = round_.pump.now
     said = [s.message for s in machine.handle(Lost(PLAN.peers[LEADER], "x"), now) if not isinstance(s, RoundFinished)]
     before = next(word for word in said if isinstance(word, Status))
-    salts = tuple(salt if member == THIRD else b"junk" for member, salt in enumerate(commit.salts))
-    finishes(machine, PLAN.peers[FOURTH], msgspec.structs.replace(commit, salts=salts), now)
+    nonces = tuple(nonce if member == THIRD else b"junk" for member, nonce in enumerate(commit.nonces))
+    finishes(machine, PLAN.peers[FOURTH], msgspec.structs.replace(commit, nonces=nonces), now)
     order = Order(PLAN.round, 1, 0, False, commit.versions, (0, 1, 2, 3), b"\x0f")
     [after] = [s.message for s in machine.handle(Received(PLAN.peers[SECOND], order), now)]
-    assert (after.salts, after.seals) == (before.salts, before.seals)
-    assert after.seals
+    assert (after.nonces, after.fingerprints) == (before.nonces, before.fingerprints)
+    assert after.fingerprints
 
 
 def finishes(machine: Butterfly, sender: PeerId, word: Message, now: float) -> bool:
@@ -171,9 +174,11 @@ def test_shares_without_chunks_are_nobodys_concern() -> None:
     plan = msgspec.structs.replace(PLAN, chunks=(20, 0, 10, 10))
     round_ = Round(plan)
     liar = plan.peers[plan.leaders[1]]
+    status = junk_status(plan, committed=False)
+    stalled = msgspec.structs.replace(status, versions=(0,) * 4, complete=False, lacking=1, stalled=b"\x02")
     for other in plan.peers:
         if other != liar:
-            round_.pump.push(round_.began + 0.01, other, Received(liar, Stalled(plan.round, 1, 0)))
+            round_.pump.push(round_.began + 0.01, other, Received(liar, stalled))
     round_.run()
     outcomes = [end.outcome for end in ends(round_).values() if isinstance(end, RoundFinished)]
     assert [outcome.versions for outcome in outcomes] == [(0, 0, 0, 0)] * 4

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.codecs import codec_of
 from core.averaging.feedback import RESIDUAL_CODEC, Carry, MemoryStore
 from core.averaging.messages import Commit, Mean, Open, Part
@@ -73,10 +74,8 @@ class Swarm:
             peer: Butterfly(
                 peer,
                 plan,
-                contribution=gradients[i],
-                result=result[i],
+                RoundInput(gradients[i], result[i], codec_of(self.codec), self.carry(i, samples[i])),
                 trace=Trace(),
-                carry=self.carry(i, samples[i]),
             )
             for i, peer in enumerate(plan.peers)
         }
@@ -101,7 +100,8 @@ class Swarm:
         if finished:
             self.count(plan, machines[plan.peers[finished[0]]], gradients, result[finished[0]])
             if helper not in finished:
-                self.mask(plan, machines[plan.peers[finished[0]]], helper)
+                ends = pump.events[plan.peers[finished[0]]]
+                self.mask(plan, next(e.outcome for e in ends if isinstance(e, RoundFinished)), helper)
         return bool(finished)
 
     def miss(self, pump: Pump, peer: PeerId) -> None:
@@ -129,22 +129,18 @@ class Swarm:
     def count(
         self, plan: Plan, machine: Butterfly, gradients: NDArray[np.float32], result: NDArray[np.float32]
     ) -> None:
-        place = 0
-        for lane in machine._exchange.lanes:
-            for chunk in range(lane.count):
-                span = plan.span(place)
-                place += 1
-                bits = lane.contributors(chunk)
-                weights = [m.samples * (bits >> i & 1) for i, m in enumerate(plan.members)]
-                self.got[span] += sum(weights) * result[span].astype(np.float64)
-                for weight, gradient in zip(weights, gradients, strict=True):
-                    self.given[span] += weight * gradient[span].astype(np.float64)
+        for number in range(plan.chunk_total):
+            span, contributors = plan.span(number), machine.contributors(number)
+            weights = [m.samples * (i in contributors) for i, m in enumerate(plan.members)]
+            self.got[span] += sum(weights) * result[span].astype(np.float64)
+            for weight, gradient in zip(weights, gradients, strict=True):
+                self.given[span] += weight * gradient[span].astype(np.float64)
 
-    def mask(self, plan: Plan, machine: Butterfly, helper: int) -> None:
+    def mask(self, plan: Plan, outcome: Outcome, helper: int) -> None:
         """The helper died with its draft; where its means were kept, what they owed is gone."""
-        first, lane = plan.first_chunk(helper), machine._exchange.lanes[helper]
-        if lane.version == 0:
-            self.sound[first * CHUNK : (first + lane.count) * CHUNK] = False
+        first = plan.first_chunk(helper)
+        if outcome.versions[helper] == 0:
+            self.sound[first * CHUNK : (first + plan.chunks[helper]) * CHUNK] = False
 
     def imbalance(self) -> float:
         """What is missing after all rounds, of what went in; relative, in norms."""
@@ -228,10 +224,8 @@ def test_a_round_that_fails_changes_nothing() -> None:
         peer: Butterfly(
             peer,
             plan,
-            contribution=gradients[i],
-            result=np.empty(NUMEL, dtype=np.float32),
+            RoundInput(gradients[i], np.empty(NUMEL, dtype=np.float32), codec_of("q4"), swarm.carry(i, 3 + i)),
             trace=Trace(),
-            carry=swarm.carry(i, 3 + i),
         )
         for i, peer in enumerate(plan.peers)
     }

@@ -4,8 +4,9 @@ import msgspec
 import numpy as np
 import pytest
 
-from core.averaging.allreduce.butterfly import Butterfly
-from core.averaging.allreduce.giving import Giving
+from core.averaging.allreduce.share_map import ShareMap
+from core.averaging.allreduce.vectors import RoundInput
+from core.averaging.butterfly import Butterfly
 from core.averaging.codecs import CODECS
 from core.averaging.outcome import Outcome, RoundFinished
 from core.base.trace import Trace
@@ -19,7 +20,7 @@ def outcomes(round_: Round) -> list[Outcome]:
 def test_a_gift_is_a_part_of_the_contribution_and_no_loss() -> None:
     plan = msgspec.structs.replace(make_plan([3, 5, 2], 16 * 300), gifts=(256, 100, 0))
     round_ = Round(plan).run()
-    giving = Giving(plan)
+    giving = ShareMap(plan)
     first, *rest = outcomes(round_)
     assert len(rest) == 2
     assert not first.missing
@@ -37,7 +38,7 @@ def test_a_gift_is_a_part_of_the_contribution_and_no_loss() -> None:
 
 
 @pytest.mark.parametrize("helper", [0, 1, 2, 3])
-def test_a_helper_reduces_and_may_lead_without_vectors(helper: int) -> None:
+def test_helper_reduces_without_vectors(helper: int) -> None:
     samples = [4, 5, 6, 7]
     samples[helper] = 0
     plan = make_plan(samples, 16 * 40)
@@ -46,7 +47,7 @@ def test_a_helper_reduces_and_may_lead_without_vectors(helper: int) -> None:
     plan = msgspec.structs.replace(plan, members=tuple(members))
     round_ = Round(plan)
     me = plan.peers[helper]
-    machine = Butterfly(me, plan, contribution=None, result=None, trace=Trace())
+    machine = Butterfly(me, plan, RoundInput(None, None, CODECS[plan.codec]), trace=Trace())
     round_.machines[me] = machine
     round_.pump.run()
     ended = outcomes(round_)

@@ -7,7 +7,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.averaging.commit.sealing import plan_name
+from core.averaging.allreduce.vectors import RoundInput
+from core.averaging.codecs import CODECS
+from core.averaging.commit.fingerprints import plan_name
 from core.averaging.grid.messages import GRID_MESSAGES, Holding, StageMember
 from core.averaging.grid.placement import Group
 from core.averaging.matchmaking.matchmaker import Matchmaker
@@ -60,16 +62,17 @@ FIELDS: dict[str, st.SearchStrategy[object]] = {
     "reason": st.sampled_from(["elsewhere", "busy", "away"]),
     "plan": st.sampled_from([plan_name(PLAN), plan_name(PLAN), bytes(32)]),
     "lacking": st.integers(0, 40),
-    "salt": st.binary(max_size=8),
-    "salts": st.lists(st.binary(max_size=2), max_size=5).map(tuple),
-    "seals": st.lists(st.binary(max_size=2), max_size=5).map(tuple),
+    "stalled": bits,
+    "holders": bits,
+    "repair": bits,
+    "nonces": st.lists(st.binary(max_size=2), max_size=5).map(tuple),
+    "fingerprints": st.lists(st.binary(max_size=2), max_size=5).map(tuple),
     "shares": st.lists(st.tuples(st.integers(0, 255), st.integers(0, 3)), max_size=5).map(tuple),
     "share": st.one_of(st.integers(0, 3), st.integers(0, 255)),
     "version": st.one_of(st.integers(0, 2), st.integers(0, 1 << 31)),
     "chunk": st.one_of(st.integers(0, 3), st.integers(0, (1 << 24) - 1)),
     "contributors": bits,
     "live": bits,
-    "urged": bits,
     "payload": payloads,
     "rank": st.one_of(st.integers(0, 3), st.integers(0, 255)),
     "number": st.integers(0, 3),
@@ -126,7 +129,7 @@ def events(kinds: tuple[type[Message], ...]) -> st.SearchStrategy[list[object]]:
 def test_round_survives_anything(happenings: list[object], me: int, step_s: float) -> None:
     contribution = np.arange(PLAN.numel, dtype=np.float32)
     result = np.zeros_like(contribution)
-    machine = Butterfly(PEERS[me], PLAN, contribution=contribution, result=result, trace=Trace())
+    machine = Butterfly(PEERS[me], PLAN, RoundInput(contribution, result, CODECS["raw"]), trace=Trace())
     machine.start(0.0)
     now = 0.0
     for event in happenings:
@@ -151,7 +154,7 @@ def test_round_survives_anything(happenings: list[object], me: int, step_s: floa
 def test_grid_survives_anything(happenings: list[object], me: int, step_s: float, neighbour: str) -> None:
     contribution = np.arange(PLAN.numel, dtype=np.float32)
     result = np.zeros_like(contribution)
-    machine = Grid(PEERS[me], GRID_PLAN, contribution=contribution, result=result, trace=Trace())
+    machine = Grid(PEERS[me], GRID_PLAN, RoundInput(contribution, result, CODECS["raw"]), trace=Trace())
     machine.start(0.0)
     now = 0.0
     if neighbour == "far":  # the neighbour of the first stage is gone; whoever leads goes on alone

@@ -135,12 +135,12 @@ def test_whose_link_ended_is_let_be_unless_it_only_helps() -> None:
 
 def test_who_is_late_is_remembered_from_the_second_time_on_and_in_rounds() -> None:
     held = reputation()
-    held.committed(PLAN, WHOLE, LEADER, 100.0, seen=Observations(slow=(A, ME), behind=(B, ME)))
-    assert not held.remembered(PLAN.peers).hurried
+    held.committed(PLAN, WHOLE, LEADER, 100.0, seen=Observations(slow=(A, ME), late=(B, ME)))
+    assert not held.remembered(PLAN.peers).on_probation
     assert held.may_reduce(B, 100.0)
-    held.committed(PLAN, WHOLE, LEADER, 100.0, seen=Observations(slow=(A, ME), behind=(B, ME)))
+    held.committed(PLAN, WHOLE, LEADER, 100.0, seen=Observations(slow=(A, ME), late=(B, ME)))
     for _ in range(REST_ROUNDS):
-        assert held.remembered(PLAN.peers) == Remembered(hurried=frozenset({A}))
+        assert held.remembered(PLAN.peers) == Remembered(on_probation=frozenset({A}))
         assert held.remembered([B]) == NOTHING
         assert spared(held, 100.0 + 10 * FADE_S) == {B}
         held.committed(PLAN, WHOLE, LEADER, 100.0)
@@ -148,17 +148,17 @@ def test_who_is_late_is_remembered_from_the_second_time_on_and_in_rounds() -> No
     assert spared(held, 100.0) == set()
     held.committed(PLAN, WHOLE, LEADER, 100.0, seen=Observations(slow=(A,)))
     for _ in range(2 * REST_ROUNDS):
-        assert held.remembered(PLAN.peers).hurried == {A}
+        assert held.remembered(PLAN.peers).on_probation == {A}
         held.committed(PLAN, WHOLE, LEADER, 100.0)
-    assert not held.remembered(PLAN.peers).hurried
+    assert not held.remembered(PLAN.peers).on_probation
 
 
 def test_who_differs_is_remembered_in_the_rounds_that_this_peer_leads() -> None:
     held = reputation()
-    held.committed(PLAN, WHOLE, ME, 100.0, seen=Observations(differed=(A,), doubtful=(B, ME)))
+    held.committed(PLAN, WHOLE, ME, 100.0, seen=Observations(differed=(A,), doubted=(B, ME)))
     for _ in range(REST_ROUNDS):
         for _ in range(3):
-            assert held.remembered(PLAN.peers).unheeded == {A}
+            assert held.remembered(PLAN.peers).vote_ignored == {A}
             assert spared(held, 100.0) == {B}
             held.committed(PLAN, WHOLE, LEADER, 100.0)
         held.committed(PLAN, WHOLE, ME, 100.0)
@@ -171,14 +171,14 @@ def test_who_is_seldom_late_is_forgiven() -> None:
     for _ in range(5):
         held.committed(PLAN, WHOLE, LEADER, 100.0, seen=Observations(slow=(A,)))
         for _ in range(FADE_ROUNDS):
-            assert not held.remembered(PLAN.peers).hurried
+            assert not held.remembered(PLAN.peers).on_probation
             held.committed(PLAN, WHOLE, LEADER, 100.0)
 
 
 def test_what_was_seen_in_several_groups_is_put_together() -> None:
     one = Observations(late=(A,), slow=(B,))
-    assert one.with_(Observations(late=(B,), slow=(B,), doubtful=(A,))) == Observations(
-        late=tuple(sorted((A, B))), slow=(B,), doubtful=(A,)
+    assert one.with_(Observations(late=(B,), slow=(B,), doubted=(A,))) == Observations(
+        late=tuple(sorted((A, B))), slow=(B,), doubted=(A,)
     )
     assert Remembered(frozenset({A, B}), frozenset({A})).among([B]) == Remembered(frozenset({B}))
 

@@ -7,7 +7,8 @@ from core.averaging.balance.fleet import Line
 from core.sim.agenda import Agenda
 from core.sim.rounds.fleet_plan import RoundTask, fleet_plan, shares, vectors
 from core.sim.rounds.network import NetworkSettings, SimulatedLines
-from core.sim.rounds.run import Death, DeathWay, Round, simulate_round
+from core.sim.rounds.report import exact_mean, simulate_round
+from core.sim.rounds.run import Death, DeathWay, Round
 
 MB = 1e6
 NO_OVERHEAD = NetworkSettings(overhead_bytes=0, delay_s=1e-6)
@@ -154,5 +155,5 @@ def test_the_exact_mean_is_that_of_the_contributors() -> None:
     going = Round(plan, lines, task, contributions=drawn)
     going.run()
     expected = (drawn[0].astype(np.float64) + 2 * drawn[1].astype(np.float64)) / 3
-    assert np.allclose(going.exact(2), expected, rtol=1e-12, atol=0)
+    assert np.allclose(exact_mean(going, 2), expected, rtol=1e-12, atol=0)
     assert np.allclose(going.results[2], expected, atol=1e-6)

@@ -5,8 +5,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
+from core.averaging.aggregators.aggregator import Parts, Vector
 from core.averaging.aggregators.mean import WeightedMean
 from core.averaging.balance.fleet import Work
 from core.averaging.balance.solver import balance
@@ -78,8 +80,13 @@ def test_without_deaths_nothing_is_lost() -> None:
 
 
 def test_a_wrong_mean_trips_a_checker(monkeypatch: pytest.MonkeyPatch) -> None:
-    add = WeightedMean.add
-    monkeypatch.setattr(WeightedMean, "add", lambda self, values, weight: add(self, values, 1.01 * weight))
+    aggregate = WeightedMean.aggregate
+
+    def wrong(self: WeightedMean, parts: Parts, out: Vector) -> None:
+        aggregate(self, parts, out)
+        out *= np.float32(1.01)
+
+    monkeypatch.setattr(WeightedMean, "aggregate", wrong)
     assert "mean" in death_round(3, share=0.1).problem
 
 

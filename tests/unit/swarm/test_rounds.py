@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from core.averaging import topologies
-from core.averaging.allreduce.patience import Patience
+from core.averaging.allreduce.reducers import Reducers
 from core.averaging.bandwidth.proven import Peer, Proven
 from core.averaging.codecs import codec_of
-from core.averaging.commit.sealing import plan_name
+from core.averaging.commit.fingerprints import plan_name
 from core.averaging.matchmaking.make_plan import attempt_key, make_plan
 from core.averaging.messages import Call, Cancelled, Commit, Declined, Mean, Open, Order, Part, Ready, Refused, Status
 from core.averaging.penalties.observed import NOTHING, Remembered
@@ -69,11 +69,18 @@ def finish(stage: Stage, leader: int, plan: Plan, *, commits: bool = True) -> No
         span = plan.span(plan.first_chunk(its) + chunk)
         payload = encode(np.ones(span.stop - span.start, dtype=np.float32), span.start)
         stage.tell(leader, Mean(plan.round, its, 0, chunk, b"\x03", payload))
-    salt = stage.heard_by(leader, Status)[-1].salt
-    salts = tuple(salt if member == mine else b"of its" for member in range(2))
-    stage.tell(leader, Order(plan.round, 0, 1, True, (0, 0), (0, 1), b"\x03", salts))
+    nonce = stage.heard_by(leader, Status)[-1].nonce
+    nonces = tuple(nonce if member == mine else b"of its" for member in range(2))
+    stage.tell(leader, Order(plan.round, 0, 1, True, (0, 0), (0, 1), b"\x03", nonces))
     if commits:
-        stage.tell(leader, Commit(plan.round, 0, (0, 0), salts, stage.heard_by(leader, Status)[-1].seals))
+        vote = stage.heard_by(leader, Status)[-1].fingerprints
+        stage.tell(leader, Commit(plan.round, 0, (0, 0), nonces, vote, (plan.chunk_total,) * 2))
+
+
+class SlowSenders(Reducers):
+    """Says of every sender that it was left behind."""
+
+    slow = property(lambda _: frozenset(range(2)), lambda _, members: None)  # type: ignore[assignment]
 
 
 def test_a_round_ends_in_a_step() -> None:
@@ -181,13 +188,13 @@ def test_what_a_round_has_shown_of_a_member_counts_in_the_next_ones(monkeypatch:
         return topologies.Butterfly(*args, remembered=remembered, **kwargs)
 
     monkeypatch.setattr("core.swarm.rounds.TOPOLOGIES", {**topologies.TOPOLOGIES, "butterfly": butterfly})
-    monkeypatch.setattr(Patience, "slow", property(lambda patience: 0b11))
+    monkeypatch.setattr("core.averaging.allreduce.all_reduce.Reducers", SlowSenders)
     stage = Stage()
     for nonce in range(3):  # with the same state again and again
         stage.ready()
         finish(stage, 1, join(stage, 1, nonce=nonce))
         stage.hear(stage.actor.trainer_gone(stage.now))
-    assert begun == [NOTHING, NOTHING, Remembered(hurried=frozenset({peer(1)}))]
+    assert begun == [NOTHING, NOTHING, Remembered(on_probation=frozenset({peer(1)}))]
 
 
 def test_after_a_round_that_failed_lines_may_be_lower_and_that_is_told() -> None:

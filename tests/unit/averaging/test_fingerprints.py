@@ -6,12 +6,17 @@ import msgspec
 import numpy as np
 import pytest
 
-from core.averaging.allreduce.butterfly import Butterfly
-from core.averaging.commit import testimony
-from core.averaging.commit.sealing import Sealing, plan_name
-from core.averaging.messages import Commit, Mean, Open, Order, Status
+from core.averaging.allreduce.share_map import ShareMap
+from core.averaging.allreduce.vectors import RoundInput
+from core.averaging.butterfly import Butterfly
+from core.averaging.codecs import CODECS
+from core.averaging.commit.assignment import Assignment, Verdict, judge
+from core.averaging.commit.coordinator import Coordinator
+from core.averaging.commit.fingerprints import Fingerprints, plan_name
+from core.averaging.commit.reports import Reports
+from core.averaging.failure_detector import Timetable
+from core.averaging.messages import Commit, Mean, Members, Open, Order, Status, to_bits
 from core.averaging.outcome import RoundFailed, RoundFinished
-from core.averaging.plan import Plan
 from core.base.ids import PeerId, hashed_key
 from core.base.machine import Received, Send, Tick
 from core.base.trace import Trace
@@ -38,7 +43,7 @@ def other_contributors(mean: Mean) -> Mean:
     return msgspec.structs.replace(mean, contributors=b"\x01")
 
 
-def test_a_seal_is_the_tag_of_the_means_under_the_key_of_all_salts() -> None:
+def test_fingerprint_is_the_tag_under_the_key_of_nonces() -> None:
     plan = make_plan([3, 4, 5], 16 * 9 + 5)
     round_ = Round(plan)
     words: list[Any] = []
@@ -52,18 +57,18 @@ def test_a_seal_is_the_tag_of_the_means_under_the_key_of_all_salts() -> None:
     round_.pump.before = listen
     round_.run()
     [commit, *_] = [e.message for e in words if isinstance(e, Received) and isinstance(e.message, Commit)]
-    key = hashed_key(b"seal key", plan_name(plan), *[bytes(4)] * 3, *commit.salts)
+    key = hashed_key(b"key", plan_name(plan), bytes(12), *commit.nonces)
     for share in range(3):
         first = plan.first_chunk(share)
         data = round_.results[0][plan.span(first).start : plan.span(first + plan.chunks[share] - 1).stop].tobytes()
         tag = poly1305(hashed_key(b"share", key, share.to_bytes(2, "big")), data)
-        assert commit.seals[share] == hashed_key(b"seal", tag, b"\x07" * plan.chunks[share])[:16]
-    assert len(set(commit.salts)) == 3
+        assert commit.fingerprints[share] == hashed_key(b"fingerprint", tag, b"\x07" * plan.chunks[share])[:16]
+    assert len(set(commit.nonces)) == 3
 
 
 @pytest.mark.parametrize("twist", [other_payload, other_contributors])
 @pytest.mark.parametrize("liar", [0, 1, 2, 3])
-def test_a_reducer_that_gives_one_member_another_mean_loses_its_share(twist: Any, liar: int) -> None:
+def test_reducer_that_lies_to_one_member_loses_its_share(twist: Any, liar: int) -> None:
     """All but one chunk of one share of one member are right: nobody commits to that."""
     round_ = Round(make_plan([3, 4, 5, 6], 16 * 24))
     victim = round_.plan.peers[(liar + 1) % 4]
@@ -87,16 +92,16 @@ def test_a_reducer_that_gives_one_member_another_mean_loses_its_share(twist: Any
 
 @pytest.mark.parametrize("liar", [0, 1, 2])
 @pytest.mark.parametrize(("differs", "anew"), [(range(4), 0), (range(1), 1), (range(3, 4), 1)])
-def test_who_says_that_means_are_others_costs_the_rest_a_share_at_most(liar: int, differs: range, anew: int) -> None:
+def test_false_vote_costs_one_share_at_most(liar: int, differs: range, anew: int) -> None:
     round_ = Round(make_plan([3, 4, 5, 6], 16 * 24))
     leader = round_.plan.leaders[0]
     liar = [m for m in range(4) if m != leader][liar]
 
     def says(send: Send[Any], now: float) -> list[Any]:
         word = send.message
-        if isinstance(word, Status) and word.seals:
-            seals = tuple(b"x" * 16 if share in differs else seal for share, seal in enumerate(word.seals))
-            send = Send(send.to, msgspec.structs.replace(word, seals=seals))
+        if isinstance(word, Status) and word.fingerprints:
+            fingerprints = tuple(b"x" * 16 if share in differs else one for share, one in enumerate(word.fingerprints))
+            send = Send(send.to, msgspec.structs.replace(word, fingerprints=fingerprints))
         return [send]
 
     name = corrupt(round_, liar, says)
@@ -108,7 +113,7 @@ def test_who_says_that_means_are_others_costs_the_rest_a_share_at_most(liar: int
     assert round_.pump.now - round_.began < round_.plan.stall_timeout_s
 
 
-def test_a_member_does_not_follow_a_leader_that_commits_what_it_does_not_hold() -> None:
+def test_member_rejects_a_commit_of_other_means() -> None:
     """The leader gives one member another mean, and hides from its own machine what that member says of it."""
     round_ = Round(make_plan([3, 4, 5], 16 * 24))
     leader = round_.plan.leaders[0]
@@ -121,11 +126,11 @@ def test_a_member_does_not_follow_a_leader_that_commits_what_it_does_not_hold() 
 
     def hears(event: Received[Any]) -> Received[Any]:
         word = event.message
-        if isinstance(word, Status) and event.sender != victim and word.seals:
+        if isinstance(word, Status) and event.sender != victim and word.fingerprints:
             honest.append(word)
-        if isinstance(word, Status) and event.sender == victim and word.seals:
-            seals = honest[-1].seals if honest else ()
-            return Received(event.sender, msgspec.structs.replace(word, seals=seals))
+        if isinstance(word, Status) and event.sender == victim and word.fingerprints:
+            fingerprints = honest[-1].fingerprints if honest else ()
+            return Received(event.sender, msgspec.structs.replace(word, fingerprints=fingerprints))
         return event
 
     name = corrupt(round_, leader, says, hears=hears)
@@ -136,7 +141,7 @@ def test_a_member_does_not_follow_a_leader_that_commits_what_it_does_not_hold() 
     assert sum(isinstance(end, RoundFinished) for end in ends(round_).values()) == 2
 
 
-def test_the_name_of_a_round_holds_its_plan() -> None:
+def test_name_of_a_round_binds_its_plan() -> None:
     plan = make_plan([3, 4, 5], 160)
     other = msgspec.structs.replace(plan, members=tuple(msgspec.structs.replace(m, loss=9.0) for m in plan.members))
     names = set()
@@ -148,15 +153,15 @@ def test_the_name_of_a_round_holds_its_plan() -> None:
 
 
 @pytest.mark.parametrize("member", [0, 1, 2, 3])
-def test_whoever_was_given_another_plan_is_out_at_once(member: int) -> None:
+def test_member_with_another_plan_is_out_at_once(member: int) -> None:
     plan = make_plan([3, 4, 5, 6], 16 * 24)
     round_ = Round(plan)
     if member == plan.leaders[0]:
         return
     peer = plan.peers[member]
     other = msgspec.structs.replace(plan, members=tuple(msgspec.structs.replace(m, loss=9.0) for m in plan.members))
-    vectors = {"contribution": round_.vectors[member], "result": round_.results[member]}
-    round_.machines[peer] = Butterfly(peer, other, trace=round_.traces[member], **vectors)
+    work = RoundInput(round_.vectors[member], round_.results[member], CODECS["raw"])
+    round_.machines[peer] = Butterfly(peer, other, work, trace=round_.traces[member])
     round_.run()
     end = ends(round_)[peer]
     assert isinstance(end, RoundFailed)
@@ -180,15 +185,15 @@ def complete(machine: Butterfly, plan: Any) -> list[Any]:
     return said
 
 
-def test_a_mean_holds_only_who_gives() -> None:
+def test_mean_holds_only_members_that_give() -> None:
     plan = make_plan([3, 4, 0], 48)
     result = np.zeros(48, dtype=np.float32)
-    machine = Butterfly(plan.peers[0], plan, contribution=np.ones_like(result), result=result, trace=Trace())
+    machine = Butterfly(plan.peers[0], plan, RoundInput(np.ones_like(result), result, CODECS["raw"]), trace=Trace())
     complete(machine, plan)
-    assert machine.contributors(1) == 0b011
+    assert machine.contributors(1) == {0, 1}
 
 
-def test_nobody_is_asked_for_seals_before_all_are_complete_nor_tells_its_salt() -> None:
+def test_votes_and_nonces_wait_until_all_are_complete() -> None:
     """A key that is known while means travel would let their reducer choose two of one name."""
     round_ = Round(make_plan([3, 4, 5, 6], 16 * 24), delay_s=(0.1, 0.4))
     told: list[int] = []
@@ -200,10 +205,10 @@ def test_nobody_is_asked_for_seals_before_all_are_complete_nor_tells_its_salt() 
             word = event.message
             if isinstance(word, Status) and not word.complete:
                 early.append(word)
-            if isinstance(word, Status) and (word.salt or word.salts):
+            if isinstance(word, Status) and (word.nonce or word.nonces):
                 assert word.complete
                 told.append(round_.plan.peers.index(event.sender))
-            if isinstance(word, Order) and word.salts:
+            if isinstance(word, Order) and word.nonces:
                 leader = round_.plan.leaders[0]
                 assert set(told) | {leader} == {0, 1, 2, 3}
 
@@ -215,25 +220,25 @@ def test_nobody_is_asked_for_seals_before_all_are_complete_nor_tells_its_salt() 
     assert early
 
 
-def test_the_leader_makes_its_seals_while_others_make_theirs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_coordinator_votes_while_others_vote(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither before it has asked them, nor only when all have answered."""
     round_ = Round(make_plan([3, 4, 5, 6], 16 * 24))
     leader = round_.plan.leaders[0]
     said: set[int] = set()
     known: list[int] = []
-    make = Sealing._seal
+    make = Fingerprints.make
 
-    def made(sealing: Sealing, key: bytes) -> tuple[bytes, ...]:
-        if sealing._me == leader:
+    def made(votes: Fingerprints, nonces: Any, *, by: int) -> Any:
+        if by == leader and nonces[leader] == votes.nonce and votes.vote is None:  # the coordinator's own
             known.append(len(said))
-        return make(sealing, key)
+        return make(votes, nonces, by=by)
 
     def watch(pump: Any, peer: Any, event: Any) -> None:
         inner(pump, peer, event)
-        if isinstance(event, Received) and isinstance(event.message, Status) and event.message.seals:
+        if isinstance(event, Received) and isinstance(event.message, Status) and event.message.fingerprints:
             said.add(round_.plan.peers.index(event.sender))
 
-    monkeypatch.setattr(Sealing, "_seal", made)
+    monkeypatch.setattr(Fingerprints, "make", made)
     inner = round_.pump.before
     assert inner is not None
     round_.pump.before = watch
@@ -241,7 +246,7 @@ def test_the_leader_makes_its_seals_while_others_make_theirs(monkeypatch: pytest
     assert known == [1]
 
 
-def test_a_leader_that_leaves_out_my_salt_gets_no_seals() -> None:
+def test_coordinator_without_my_nonce_gets_no_vote() -> None:
     plan = make_plan([3, 4, 5], 48)
     me = next(m for m in range(3) if m != plan.leaders[0])
     leader = plan.peers[plan.leaders[0]]
@@ -251,9 +256,9 @@ def test_a_leader_that_leaves_out_my_salt_gets_no_seals() -> None:
 
     def hears(event: Received[Any]) -> Received[Any]:
         word = event.message
-        if isinstance(word, Order) and word.salts:
-            forged = tuple(b"12345678" for _ in word.salts)
-            said = machine.handle(Received(leader, msgspec.structs.replace(word, salts=forged)), round_.pump.now)
+        if isinstance(word, Order) and word.nonces:
+            forged = tuple(b"12345678" for _ in word.nonces)
+            said = machine.handle(Received(leader, msgspec.structs.replace(word, nonces=forged)), round_.pump.now)
             seen.extend(send.message for send in said if isinstance(send.message, Status))
             assert machine.handle(Tick(), round_.pump.now) == []
         return event
@@ -261,11 +266,11 @@ def test_a_leader_that_leaves_out_my_salt_gets_no_seals() -> None:
     corrupt(round_, me, hears=hears)
     round_.run()
     assert seen
-    assert not any(status.seals for status in seen)
+    assert not any(status.fingerprints for status in seen)
 
 
 @pytest.mark.parametrize("member", [0, 2])
-def test_a_share_without_chunks_has_no_seal_so_that_no_leader_chooses_the_name(member: int) -> None:
+def test_empty_share_lets_no_coordinator_choose_the_name(member: int) -> None:
     """One mean under two names: the leader commits to one member what says something of a share that is empty."""
     plan = msgspec.structs.replace(make_plan([3, 4, 5, 0], 16 * 24), chunks=(12, 0, 12, 0))
     round_ = Round(plan)
@@ -275,7 +280,7 @@ def test_a_share_without_chunks_has_no_seal_so_that_no_leader_chooses_the_name(m
     def says(send: Send[Any], now: float) -> list[Any]:
         word = send.message
         if isinstance(word, Commit) and send.to == victim:
-            word = msgspec.structs.replace(word, seals=(word.seals[0], b"x" * 16, *word.seals[2:]))
+            word = msgspec.structs.replace(word, fingerprints=(word.fingerprints[0], b"x" * 16, *word.fingerprints[2:]))
         return [Send(send.to, word)]
 
     corrupt(round_, plan.leaders[0], says)
@@ -286,14 +291,14 @@ def test_a_share_without_chunks_has_no_seal_so_that_no_leader_chooses_the_name(m
     assert len({o.fingerprint for o in finished(round_, but=victim)}) == 1
 
 
-def test_who_says_something_of_a_share_without_chunks_changes_nothing() -> None:
+def test_fingerprint_of_an_empty_share_changes_nothing() -> None:
     plan = msgspec.structs.replace(make_plan([3, 4, 5, 0], 16 * 24), chunks=(12, 0, 12, 0))
     round_ = Round(plan)
 
     def says(send: Send[Any], now: float) -> list[Any]:
         word = send.message
-        if isinstance(word, Status) and word.seals:
-            word = msgspec.structs.replace(word, seals=(word.seals[0], b"x" * 16, *word.seals[2:]))
+        if isinstance(word, Status) and word.fingerprints:
+            word = msgspec.structs.replace(word, fingerprints=(word.fingerprints[0], b"x" * 16, *word.fingerprints[2:]))
         return [Send(send.to, word)]
 
     name = corrupt(round_, plan.leaders[1], says)
@@ -303,7 +308,7 @@ def test_who_says_something_of_a_share_without_chunks_changes_nothing() -> None:
     assert len({end.outcome.fingerprint for end in ends(round_).values() if isinstance(end, RoundFinished)}) == 1
 
 
-def test_who_needs_no_means_has_no_salt_in_the_key() -> None:
+def test_helper_with_a_nonce_gets_the_coordinator_no_vote() -> None:
     """Nobody could tell whether it is what the helper said: a leader could give one mean many names."""
     plan = make_plan([3, 4, 5, 0], 16 * 24)
     helper = 3 if plan.leaders[0] != 3 else 2
@@ -326,119 +331,142 @@ def test_who_needs_no_means_has_no_salt_in_the_key() -> None:
 
     def says(send: Send[Any], now: float) -> list[Any]:
         word = send.message
-        if isinstance(word, Order) and word.salts and send.to == victim:
+        if isinstance(word, Order) and word.nonces and send.to == victim:
             word = msgspec.structs.replace(
-                word, salts=tuple(b"12345678" if m == helper else salt for m, salt in enumerate(word.salts))
+                word, nonces=tuple(b"12345678" if m == helper else nonce for m, nonce in enumerate(word.nonces))
             )
         return [Send(send.to, word)]
 
     corrupt(round_, plan.leaders[0], says)
     round_.run()
-    assert any(status.salt for status in seen)
-    assert not any(status.seals and b"12345678" in status.salts for status in seen)
+    assert any(status.nonce for status in seen)
+    assert not any(status.fingerprints and b"12345678" in status.nonces for status in seen)
 
 
-def test_the_key_has_no_salt_that_a_helper_tells() -> None:
+HELPER = 2
+
+
+def told(rank: int = 0) -> tuple[Reports, Status]:
+    """What a coordinator of three knows, of which the last is a helper, and a Status with a nonce."""
     plan = make_plan([3, 4, 5], 48)
-    helper = next(m for m in range(3) if m != plan.leaders[0])
-    plan = msgspec.structs.replace(
-        plan, members=tuple(msgspec.structs.replace(m, receives=i != helper) for i, m in enumerate(plan.members))
-    )
-    said = testimony.Testimony(plan, plan.leaders[0])
+    members = tuple(msgspec.structs.replace(m, receives=i != HELPER) for i, m in enumerate(plan.members))
+    shares = ShareMap(msgspec.structs.replace(plan, members=members))
+    start = Status(plan.round, rank, (0,) * 3, (0, 1, 2), b"\x07", complete=True, committed=False, nonce=b"s" * 8)
+    return Reports(shares, Assignment(shares, rank, start.versions, start.reducers), start, 0), start
+
+
+def test_key_has_no_nonce_of_a_helper() -> None:
+    reports, start = told()
     for member in range(3):
-        status = Status(plan.round, 0, (0,) * 3, (0, 1, 2), b"\x07", complete=True, committed=False, salt=b"s" * 8)
-        said.note(member, msgspec.structs.replace(status, salts=(b"s" * 8,) * 3), current=True)
-    told = tuple(b"" if m == helper else b"s" * 8 for m in range(3))
-    assert said.all_salts() == told
-    assert said.earlier(0b111, range(3)) == ()
-    said.note(0, msgspec.structs.replace(status, salts=told), current=True)
-    assert said.earlier(0b111, range(3)) == told
+        reports.note(member, start)
+    assert reports.new_key() == (b"s" * 8, b"s" * 8, b"")
 
 
-def opinions(plan: Plan, **seals: tuple[bytes, ...]) -> testimony.Testimony:
-    """A leader (member 0) and what members say their means are."""
-    said = testimony.Testimony(plan, 0, unheeded=0b10 if "m1" in seals and len(plan.members) > 3 else 0)
-    salts = tuple(b"s" * 8 for _ in plan.members)
-    said.ask(salts)
-    for name, word in seals.items():
-        count = len(plan.members)
-        status = Status(plan.round, 0, (0,) * count, tuple(range(count)), b"\x0f", complete=True, committed=False)
-        status = msgspec.structs.replace(status, salt=b"s" * 8, salts=salts, seals=word)
-        said.note(int(name[1:]), status, current=True)
-    return said
+def test_successor_keeps_only_keys_with_every_nonce() -> None:
+    reports, start = told(rank=1)
+    foreign = (b"x" * 8, b"s" * 8, b"")
+    reports.note(0, msgspec.structs.replace(start, nonces=foreign))
+    reports.note(1, start)
+    assert reports.earlier_key() == ({0}, ())
+    key = (b"s" * 8, b"s" * 8, b"")
+    reports.note(1, msgspec.structs.replace(start, nonces=key))
+    assert reports.earlier_key() == ({0, 1}, key)
+    assert reports.not_voted(frozenset({1})) == {0}
 
 
-def test_a_slanderer_among_two_who_need_the_mean_is_remembered_by_the_one_that_leads() -> None:
-    plan = make_plan([3, 4, 5], 48)
-    members = tuple(msgspec.structs.replace(m, receives=i != 2) for i, m in enumerate(plan.members))
-    plan = msgspec.structs.replace(plan, members=members)
-    said = opinions(plan, m0=(b"a", b"b", b"c"), m1=(b"a", b"b", b"x"))
-    liars, anew = said.judge(0b111, [1 << m for m in range(3)], pinned=False)
-    assert (liars, anew) == ([], [2])
-    assert said.differed == 0b10
+def verdict(*votes: str, ignored: Members = frozenset(), pinned: bool = False, twice: Members = frozenset()) -> Verdict:
+    """Of votes of which each letter is a share's fingerprint; the coordinator's is the first."""
+    said = {member: tuple(letter.encode() for letter in vote) for member, vote in enumerate(votes)}
+    return judge(said, range(len(votes[0])), twice=twice, ignored=ignored, pinned=pinned)
 
 
-def test_a_reducer_of_which_one_that_is_not_heeded_speaks_is_doubted_all_the_same() -> None:
-    plan = make_plan([3, 4, 5, 6], 64)
-    same = (b"a", b"b", b"c", b"d")
-    said = opinions(plan, m0=same, m1=(b"a", b"b", b"c", b"x"), m2=same, m3=same)
-    liars, anew = said.judge(0b1111, [1 << m for m in range(4)], pinned=False)
-    assert (liars, anew) == ([1], []), "excluded, and nothing is made anew"
-    assert said.doubtful == 0b1000
-    assert said.differed == 0
+def test_share_is_remade_where_one_vote_differs() -> None:
+    found = verdict("aaaa", "aaax", "aaaa", "aaaa")
+    assert found == Verdict(excluded=frozenset(), remade=(3,), apart=frozenset({1}), doubted=frozenset({3}))
 
 
-def told_apart(*words: bytes) -> int:
-    """Who is remembered of members that say these of the last share, the leader first."""
-    plan = make_plan([1] * len(words), 16 * len(words))
-    same = (b"a",) * (len(words) - 1)
-    said = opinions(plan, **{f"m{m}": (*same, word) for m, word in enumerate(words)})
-    said._unheeded = 0
-    said.judge((1 << len(words)) - 1, [1 << m for m in range(len(words))], pinned=False)
-    return said.differed
+def test_member_is_excluded_that_differs_twice() -> None:
+    found = verdict("aaaa", "aaax", "aaaa", "aaaa", twice=frozenset({1}))
+    assert found == Verdict(excluded=frozenset({1}), remade=(), apart=frozenset({1}), doubted=frozenset())
 
 
-def test_a_reducer_of_whose_means_half_of_the_members_say_that_they_are_others_has_lied() -> None:
-    """And nothing is held against these; of two halves the leader's is right."""
-    assert told_apart(b"a", b"a", b"x", b"a", b"a") == 0b100
-    assert told_apart(b"a", b"a", b"x", b"y", b"a") == 0b1100, "two of five"
-    assert told_apart(b"a", b"a", b"x", b"y", b"z") == 0, "three of five"
-    assert told_apart(b"a", b"a", b"x", b"x") == 0b1100, "two of four, and the leader not among them"
-    assert told_apart(b"x", b"a", b"a", b"y") == 0, "two of four, and the leader among them"
+def test_member_is_excluded_that_several_reducers_would_lie_to() -> None:
+    assert verdict("aaaa", "axax", "aaaa", "aaaa").excluded == {1}
 
 
-def test_a_leader_that_orders_two_keys_gives_one_mean_two_names_and_no_more() -> None:
-    """Nobody knows the others' salts.  Every member holds the same bits, and its name is that of a half of them."""
+def test_member_is_excluded_that_differs_from_a_possible_commit() -> None:
+    found = verdict("aaaa", "aaax", "aaaa", "aaaa", pinned=True)
+    assert (found.excluded, found.remade) == ({1}, ())
+
+
+def test_ignored_vote_excludes_its_member_and_doubts_the_maker() -> None:
+    found = verdict("aaaa", "aaax", "aaaa", "aaaa", ignored=frozenset({1}))
+    assert found == Verdict(excluded=frozenset({1}), remade=(), apart=frozenset({1}), doubted=frozenset({3}))
+
+
+@pytest.mark.parametrize(
+    ("votes", "differed"),
+    [
+        ("aaxaa", {2}),
+        ("aaxya", {2, 3}),
+        ("aaxyz", set()),  # three of five: the reducer has lied
+        ("aaxx", {2, 3}),  # two of four, the coordinator not among them
+        ("xaay", set()),  # two of four, and the coordinator is one of them
+    ],
+)
+def test_minority_of_votes_is_remembered_as_differing(votes: str, differed: set[int]) -> None:
+    plan = make_plan([1] * len(votes), 16 * len(votes))
+    shares = ShareMap(plan)
+    order = tuple(range(len(votes)))
+    shares = ShareMap(msgspec.structs.replace(plan, leaders=order))
+    live = to_bits(frozenset(order))
+    start = Status(plan.round, 0, (0,) * len(votes), order, live, complete=True, committed=False)
+    timetable = Timetable(0.0, 1.0, 2.0, 20.0)
+    coordinator = Coordinator(shares, start, timetable=timetable, vote_ignored=frozenset(), trace=Trace(), now=0.0)
+    for member in order:
+        coordinator.note(member, msgspec.structs.replace(start, nonce=bytes([member]) * 8), 0.0)
+    coordinator.step(0.0)
+    key = coordinator.reports.key
+    for member, vote in enumerate(votes):
+        fingerprints = (*[b"same"] * (len(votes) - 1), vote.encode())
+        word = msgspec.structs.replace(start, nonce=bytes([member]) * 8, nonces=key, fingerprints=fingerprints)
+        coordinator.note(member, word, 0.0)
+    coordinator.step(0.0)
+    assert coordinator.differed == differed
+
+
+def test_coordinator_with_two_keys_gives_one_mean_two_names() -> None:
+    """Nobody knows the others' nonces.  Every member holds the same bits, and its name is that of a half of them."""
     round_ = Round(make_plan([3, 4, 5, 6, 7], 16 * 30))
     plan = round_.plan
     leader = plan.leaders[0]
     apart = {peer for m, peer in enumerate(plan.peers) if m != leader and m % 2}
-    machine = round_.machines[plan.peers[leader]]
     ordered: tuple[bytes, ...] = ()
-    other_seals: tuple[bytes, ...] = ()
+    true_vote: tuple[bytes, ...] = ()
+    other_vote: tuple[bytes, ...] = ()
 
-    def others(salts: tuple[bytes, ...]) -> tuple[bytes, ...]:
-        return tuple(salt if plan.peers[m] in apart else b"false" for m, salt in enumerate(salts))
+    def others(nonces: tuple[bytes, ...]) -> tuple[bytes, ...]:
+        return tuple(nonce if plan.peers[m] in apart else b"false" for m, nonce in enumerate(nonces))
 
     def says(send: Send[Any], now: float) -> list[Any]:
         nonlocal ordered
         word = send.message
-        if isinstance(word, Order | Commit) and word.salts:
-            ordered = word.salts
+        if isinstance(word, Order | Commit) and word.nonces:
+            ordered = word.nonces
             if send.to in apart:
-                word = msgspec.structs.replace(word, salts=others(word.salts))
+                word = msgspec.structs.replace(word, nonces=others(word.nonces))
             if send.to in apart and isinstance(word, Commit):
-                word = msgspec.structs.replace(word, seals=other_seals)
+                word = msgspec.structs.replace(word, fingerprints=other_vote)
         return [Send(send.to, word)]
 
     def hears(event: Received[Any]) -> Received[Any]:
-        nonlocal other_seals
+        nonlocal other_vote, true_vote
         word = event.message
-        if isinstance(word, Status) and word.seals and event.sender in apart:
-            other_seals = word.seals
-            made = machine._sealing._made_of(ordered, leader)
-            assert made is not None
-            word = msgspec.structs.replace(word, salts=ordered, seals=made[2])
+        if isinstance(word, Status) and word.fingerprints and event.sender not in apart:
+            true_vote = word.fingerprints
+        if isinstance(word, Status) and word.fingerprints and event.sender in apart:
+            other_vote = word.fingerprints
+            word = msgspec.structs.replace(word, nonces=ordered, fingerprints=true_vote)
         return Received(event.sender, word)
 
     corrupt(round_, leader, says, hears=hears)

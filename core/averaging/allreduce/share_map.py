@@ -1,0 +1,130 @@
+"""Which chunks make up each share, where they lie in the vector, and which members contribute to them."""
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from functools import lru_cache
+from itertools import accumulate
+from typing import Final
+
+from core.averaging.balance.fleet import WHOLE_GIFT
+from core.averaging.messages import Members
+from core.averaging.plan import Plan
+from core.base.ids import PeerId
+
+STRIDE: Final = 159
+"""Odd, so that 256 chunks in a row meet every number once; near 256 / 1.618, so that few in a row are spread too."""
+MEMBER_STRIDE: Final = 99
+"""Odd likewise, and near 256 / 1.618 ** 2: members with equal gifts leave every chunk about equally many givers."""
+_PRIME: Final = 65_521
+
+
+class ShareMap:
+    """The division of a plan's vector, for all members alike.
+
+    Args:
+        plan: The round's plan.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.peers = plan.peers
+        """The members' keys, in order."""
+        self._place = {peer: place for place, peer in enumerate(plan.peers)}
+        self.counts = plan.chunks
+        """Number of chunks of each share."""
+        self.chunk_total = plan.chunk_total
+        self.first = tuple(accumulate(plan.chunks, initial=0))[:-1]
+        """Number, in the whole vector, of each share's first chunk."""
+        members = range(len(plan.members))
+        self.everybody: Members = frozenset(members)
+        self.receivers: Members = frozenset(m for m in members if plan.members[m].receives)
+        """Members that need the mean; the others are helpers."""
+        self.samples = tuple(member.samples for member in plan.members)
+        self._partial = tuple(m for m in members if self.samples[m] and 0 < plan.gift(m) < WHOLE_GIFT)
+        self._always: Members = frozenset(m for m in members if self.samples[m] and plan.gift(m) == WHOLE_GIFT)
+        self.givers: Members = self._always | frozenset(self._partial)
+        """Members that contribute to any chunk."""
+        self._sets: dict[tuple[bool, ...], Members] = {}
+
+    def place(self, peer: PeerId) -> int:
+        """A member's place in the plan.
+
+        Raises:
+            ValueError: the peer is no member.
+        """
+        if peer not in self._place:
+            raise ValueError("the plan is one without this member")
+        return self._place[peer]
+
+    def places(self, peers: Iterable[PeerId]) -> Members:
+        """The places of those peers that are members."""
+        return frozenset(self._place[peer] for peer in peers if peer in self._place)
+
+    def number(self, share: int, chunk: int) -> int:
+        """Number, in the whole vector, of a share's chunk."""
+        return self.first[share] + chunk
+
+    def share_of(self, number: int) -> int:
+        """The share to which a chunk of the whole vector belongs."""
+        return bisect_right(self.first, number) - 1  # the last of those that begin there: others are empty
+
+    def span(self, share: int, chunk: int) -> slice:
+        """Where a share's chunk lies in the vector."""
+        return self.plan.span(self.first[share] + chunk)
+
+    def gives(self, member: int, number: int) -> bool:
+        """Whether a member contributes to chunk `number` of the whole vector."""
+        return member in self._always or (member in self._partial and self._in_turn(member, number))
+
+    def givers_of(self, number: int) -> Members:
+        """Members that contribute to chunk `number` of the whole vector."""
+        if not self._partial:
+            return self._always
+        turns = tuple(self._in_turn(member, number) for member in self._partial)
+        found = self._sets.get(turns)
+        if found is None:
+            found = self._always.union(m for m, turn in zip(self._partial, turns, strict=True) if turn)
+            self._sets[turns] = found
+        return found
+
+    def planned(self, member: int) -> int:
+        """Number of chunks to which a member is to contribute."""
+        if member in self._always:
+            return self.chunk_total
+        if member not in self.givers:
+            return 0
+        whole, rest = divmod(self.chunk_total, WHOLE_GIFT)
+        return whole * self.plan.gift(member) + sum(self._in_turn(member, number) for number in range(rest))
+
+    def weights(self, contributors: Iterable[int]) -> list[tuple[int, float]]:
+        """Each contributor to a chunk, in the plan's order, with its part of all their samples."""
+        members = sorted(contributors)
+        total = self.samples_of(members)
+        return [(member, self.samples[member] / total) for member in members]
+
+    def samples_of(self, members: Iterable[int]) -> int:
+        """Samples of several members together."""
+        return sum(self.samples[member] for member in members)
+
+    def _in_turn(self, member: int, number: int) -> bool:
+        return gives_chunk(self.plan.round, member, number, self.plan.gift(member))
+
+
+@lru_cache(maxsize=8)
+def _start(round_id: bytes) -> int:
+    return int.from_bytes(round_id) % _PRIME
+
+
+def gives_chunk(round_id: bytes, member: int, number: int, gift: int) -> bool:
+    """Whether a member that gives a part of its contribution gives its numbers of one chunk.
+
+    Of 256 chunks in a row it gives exactly `gift`, evenly spread.  Where they begin depends on the round's id, so that
+    over the rounds every chunk gets its turn.
+
+    Args:
+        round_id: The round's id.
+        member: The giver's place in the plan.
+        number: The chunk's number in the whole vector.
+        gift: Number of 256ths that it gives: 0 never, 256 always.
+    """
+    return (number * STRIDE + _start(round_id) + member * MEMBER_STRIDE) % WHOLE_GIFT < gift

@@ -1,0 +1,313 @@
+"""A round of butterfly all-reduce with a coordinator that can be succeeded (Diskin et al. 2021, section 3.2).
+
+A round is an all-reduce (`core.averaging.allreduce`), which is committed in two phases when all members hold all means
+(`core.averaging.commit`).  What fails, and what follows:
+
+- a sender: its part of the mean ends there; the means say whose parts they hold, so everybody knows what is missing;
+- a reducer: a member that lacks its means asks others for them, or the coordinator gives the share to another member
+  as a new version, and all parts of that share are sent again;
+- the coordinator: the next in the plan's order takes over; what may be committed stays as it is;
+- too many (see `commit.coordinator.quorum`): the rest leaves the round, contributions are untouched;
+- the time: a round without a Commit by its deadline has failed.
+
+So all who finish hold the same mean bit for bit, whichever member dies, whatever link breaks, and whichever lies.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from core.averaging.allreduce.all_reduce import AllReduce
+from core.averaging.allreduce.lane import Lanes
+from core.averaging.allreduce.share_map import ShareMap
+from core.averaging.allreduce.vectors import RoundContext, RoundInput, Vectors
+from core.averaging.allreduce.windows import planned_s
+from core.averaging.commit.fingerprints import Fingerprints, Vote, plan_name
+from core.averaging.commit.participant import RoundParticipant
+from core.averaging.commit.phases import Phase
+from core.averaging.failure_detector import Timetable
+from core.averaging.messages import Commit, Leaving, Mean, Members, Open, Part, RoundMessage
+from core.averaging.outcome import Outcome, RoundFailed, RoundFinished, outcome_of
+from core.averaging.penalties.observed import NOTHING, Observations, Remembered
+from core.averaging.plan import Plan
+from core.base.ids import PeerId
+from core.base.machine import Lost, Received, Send, Tick, earliest
+from core.base.trace import Trace
+from core.base.wire import Message
+
+Outputs = list[Send[Message] | RoundFinished | RoundFailed]
+
+
+class Butterfly:
+    """One member's side of one round.  After its end it still answers: keep it until the next round begins.
+
+    Args:
+        me: This member.
+        plan: A plan that has been checked (`check_plan`).
+        work: What this member brings, and how numbers travel and are averaged.
+        trace: Counts misuse and incidents.
+        secret: Bytes that nobody can guess: they make this member's nonces.
+        remembered: With which members this one has less patience.
+
+    Raises:
+        ValueError: the plan is one without this member, or a vector is missing or of the wrong shape or type.
+    """
+
+    def __init__(
+        self,
+        me: PeerId,
+        plan: Plan,
+        work: RoundInput,
+        *,
+        trace: Trace,
+        secret: bytes = b"",
+        remembered: Remembered = NOTHING,
+    ) -> None:
+        self.plan = plan
+        shares = ShareMap(plan)
+        vectors = Vectors(shares, shares.place(me), work)
+        self._context = RoundContext(shares, shares.place(me), vectors, work.aggregator, trace)
+        self._secret = secret
+        self._remembered = remembered
+        self._running: RunningRound | None = None
+
+    def start(self, now: float) -> Outputs:
+        """Begin.  Call once."""
+        self._running = RunningRound(self._context, self._secret, self._remembered, now)
+        return self._running.begin(now)
+
+    def leave(self, now: float) -> Outputs:  # noqa: ARG002 - as every topology does
+        """End the round for this member, and tell the others at once."""
+        return [] if self._running is None else self._running.leave()
+
+    def handle(self, event: Received[RoundMessage] | Tick | Lost, now: float) -> Outputs:
+        """Advance by one event."""
+        if self._running is None:
+            self._context.trace.mark("averaging.drop.early")
+            return []
+        match event:
+            case Received(sender=sender, message=message):
+                return self._running.receive(sender, message, now)
+            case Tick():
+                return self._running.tick(now)
+            case Lost(peer=peer):
+                return self._running.lose(peer, now)
+
+    @property
+    def deadline(self) -> float | None:
+        """When to be woken with a Tick, unix seconds."""
+        return None if self._running is None else self._running.deadline
+
+    @property
+    def leader(self) -> PeerId:
+        """The coordinator that this member follows."""
+        return self.plan.peers[self.plan.leaders[0] if self._running is None else self._running.end.succession.leader]
+
+    def concerns(self, round_id: bytes) -> bool:
+        """Whether messages of the round with this id are for this machine."""
+        return round_id == self.plan.round
+
+    def in_doubt(self) -> Outcome | None:
+        """What the others have come to, if all that this member missed is the Commit; None: it is not in doubt."""
+        return None if self._running is None else self._running.in_doubt()
+
+    def settle(self) -> None:
+        """They have: what the codec has lost is carried on, as by all who have finished."""
+        if self._running is not None:
+            self._running.settle()
+
+    def contributors(self, number: int) -> Members:
+        """Members whose parts are in the mean of chunk `number` of the whole vector; empty while it is missing."""
+        share, shares = self._context.shares.share_of(number), self._context.shares
+        lane = None if self._running is None else self._running.data.lanes[share]
+        return frozenset() if lane is None else lane.contributors(number - shares.first[share])
+
+    @property
+    def open_chunks(self) -> int:
+        """Number of chunks that wait for parts here; bounded by the windows."""
+        return 0 if self._running is None else self._running.data.reducers.open_chunks
+
+    @property
+    def held_bytes(self) -> int:
+        """Payloads kept here, besides the vectors."""
+        return 0 if self._running is None else self._running.data.reducers.held_bytes
+
+
+class RunningRound:
+    """A round that has begun.
+
+    Args:
+        context: What it works on.
+        secret: See `Butterfly`.
+        remembered: See `Butterfly`.
+        now: When it begins, unix seconds.
+    """
+
+    def __init__(self, context: RoundContext, secret: bytes, remembered: Remembered, now: float) -> None:
+        self._context = context
+        self._plan = plan = context.shares.plan
+        self._name = plan_name(plan)
+        self._began_at = now
+        on_probation, ignored = (
+            context.shares.places(peers) for peers in (remembered.on_probation, remembered.vote_ignored)
+        )
+        usual_s = remembered.usual * planned_s(plan, context.vectors.codec)
+        timetable = Timetable(now, usual_s, plan.stall_timeout_s, plan.round_timeout_s, on_probation)
+        self.data = AllReduce(context, name=self._name, timetable=timetable)
+        self._votes = Fingerprints(context, self._name, self.data.lanes, secret=secret)
+        self.end = RoundParticipant(context, self.data, self._votes, timetable=timetable, vote_ignored=ignored)
+        self._astray: Members = frozenset()
+        self._ended = False
+
+    @property
+    def deadline(self) -> float | None:
+        """When to be woken with a Tick, unix seconds."""
+        if self._ended:
+            return None
+        return earliest(self._began_at + self._plan.round_timeout_s, self.end.deadline, self.data.deadline)
+
+    # --- events ---
+
+    def begin(self, now: float) -> Outputs:
+        """Tell everybody, and send what can leave."""
+        return self._advance([*self.data.start(now)], now)
+
+    def leave(self) -> Outputs:
+        """This member's owner ends the round."""
+        return [] if self._ended else self._abort("this computer left the round", named=False)
+
+    def receive(self, sender: PeerId, message: RoundMessage, now: float) -> Outputs:
+        """A message came."""
+        shares, end = self._context.shares, self.end
+        member = shares.place(sender) if sender in shares.peers else self._context.me
+        if message.round != self._plan.round or member == self._context.me:
+            self._context.trace.mark("averaging.drop.foreign")
+            return []
+        if self._ended and end.standing.phase is not Phase.COMMITTED:
+            if isinstance(message, Commit):  # what this member held may have been committed all the same
+                end.take(member, message, now)
+                if end.standing.phase is Phase.SETTLED:
+                    self.settle()
+            return []
+        end.succession.heard(member, now)
+        match message:
+            case Part():
+                return self._progress(self.data.on_part(member, message, now), now)
+            case Mean():
+                return self._progress(self.data.on_mean(member, message, now), now)
+            case Open() if message.plan != self._name:
+                return self._meet_astray(member, now)
+            case Open():
+                return [*self.data.on_open(member, message, now)]
+            case Leaving():
+                owed = self._ended and end.commit is not None and member not in end.succession.lost
+                told = self._context.send([member], end.commit) if owed and end.commit is not None else []
+                return [*self.lose(sender, now), *told]
+            case _:
+                return self._advance([*end.take(member, message, now)], now)
+
+    def tick(self, now: float) -> Outputs:
+        """Time has passed."""
+        if self._ended:
+            return []
+        if now >= self._began_at + self._plan.round_timeout_s:
+            return self._abort("the round's time is over", late=True)
+        return self._advance([*self.data.tick(now)], now)
+
+    def lose(self, peer: PeerId, now: float) -> Outputs:
+        """The link to a peer has ended, or it has left the round."""
+        if peer not in self._context.shares.peers:
+            return []
+        member = self._context.shares.place(peer)
+        if self._ended:
+            return [*self.end.lose(member, now)]
+        self._context.trace.mark("averaging.member_lost")
+        return self._advance([*self.data.lose(member, now), *self.end.lose(member, now)], now)
+
+    def in_doubt(self) -> Outcome | None:
+        """See `Butterfly.in_doubt`."""
+        vote = self._votes.vote if self.end.standing.phase is Phase.IN_DOUBT else None
+        return None if vote is None else self._outcome(vote, self.data.lanes.present(len(self._plan.members)))
+
+    def settle(self) -> None:
+        """The round is committed: what its codec has lost is carried on."""
+        self._context.vectors.commit(self.data.lanes.contributors())
+
+    # --- what follows ---
+
+    def _meet_astray(self, member: int, now: float) -> Outputs:
+        """A member goes by another plan: the two have nothing to do with each other."""
+        self._context.trace.mark("averaging.drop.plan")
+        if member in self._astray:
+            return []
+        self._astray |= {member}
+        return self.lose(self._plan.peers[member], now)
+
+    def _progress(self, outputs: Sequence[Send[Message]], now: float) -> Outputs:
+        """Data moved: the commit is concerned only once everything is here."""
+        done = self.end.standing.phase is Phase.COLLECTING and not self.data.lacking
+        return self._advance([*outputs], now) if done else [*outputs]
+
+    def _advance(self, outputs: Outputs, now: float) -> Outputs:
+        if self._ended:
+            return outputs
+        standing = self.end.standing
+        if not standing.over:
+            outputs += self.end.advance(now)
+        commit = self.end.commit
+        if standing.phase is Phase.COMMITTED and commit is not None:
+            self._ended = True
+            self.settle()
+            same = self._outcome(Vote.of(commit), commit.present)
+            seconds = now - self._began_at
+            return [*outputs, RoundFinished(replace(same, seconds=seconds, seen=self._observations()))]
+        return outputs + self._abort(self.end.reason) if standing.over else outputs
+
+    def _abort(self, reason: str, *, late: bool = False, named: bool = True) -> Outputs:
+        """Leave the round; `named`: say which members made it fail."""
+        self._ended = True
+        self.end.abort(reason, late=late)
+        peers = tuple(self._plan.peers[member] for member in sorted(self._suspects() if named else ()))
+        return [
+            *self._context.send(self.end.others, Leaving(self._plan.round)),
+            RoundFailed(self._plan.round, reason, peers),
+        ]
+
+    def _suspects(self) -> Members:
+        """Members that made the round fail, as far as this one has observed.
+
+        None whose link ended: that can happen to anybody, and costs little; except reducers that were late before: they
+        would else be done with it by hanging up.  A member that would name more than half of the others, and more than
+        one, is itself the reason.
+        """
+        others = len(self._plan.members) - 1
+        found = (self.end.suspects - self.end.succession.lost) | self.data.gather.late
+        if 2 * len(self._astray) >= max(others, 1):  # nobody else can have made two plans
+            found |= {self._plan.leaders[0]}
+        found -= {self._context.me}
+        return found if len(found) <= max(1, others // 2) else frozenset()
+
+    def _observations(self) -> Observations:
+        coordinator, slow = self.end.succession.mine, self.data.reducers.slow
+        differed = doubted = frozenset[int]()
+        if coordinator is not None:
+            slow, differed, doubted = slow | coordinator.slow, coordinator.differed, coordinator.doubted
+        kinds = (self.data.gather.late, self.data.gather.gone, slow, differed, doubted)
+        return Observations(*(tuple(self._plan.peers[member] for member in sorted(kind)) for kind in kinds))
+
+    def _outcome(self, vote: Vote, present: Sequence[int]) -> Outcome:
+        shares, lanes, me = self._context.shares, self.data.lanes, self._context.me
+        bits = self._votes.bits(vote)
+        same = outcome_of(shares, present=present, versions=vote.versions, makers=lanes.reducers, bits=bits)
+        left_out = _left_out(self._plan, lanes, me) if me in shares.givers else ()
+        return replace(same, left_out=left_out, payload_bytes=self.data.payload_bytes)
+
+
+def _left_out(plan: Plan, lanes: Lanes, member: int) -> tuple[tuple[int, int], ...]:
+    """Begin and end of each stretch of the vector whose mean lacks a member's contribution."""
+    stretches: list[tuple[int, int]] = []
+    for number, contributors in enumerate(lanes.contributors()):
+        if member not in contributors:
+            span = plan.span(number)
+            begin = stretches.pop()[0] if stretches and stretches[-1][1] == span.start else span.start
+            stretches.append((begin, span.stop))
+    return tuple(stretches)

@@ -1,0 +1,144 @@
+"""What a member says its means to be, so that a round is committed only where all members hold the same.
+
+The *fingerprint* of a share is a Poly1305 tag over the bytes of its means, hashed with the contributors of each chunk.
+Its key is made of a *nonce* of every member, each told only when its teller holds all means: so nobody knew the key
+while the means travelled, and two vectors that differ have the same tag with a probability below (bytes / 2 + 8)/2^106
+(Bernstein 2005, "The Poly1305-AES message-authentication code").  With a key that is known beforehand, or with a CRC, a
+reducer could choose two means of one name; a cryptographic hash costs ten times as much.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+import numpy as np
+from cryptography.hazmat.primitives.poly1305 import Poly1305
+
+from core.averaging.allreduce.lane import Lanes
+from core.averaging.allreduce.vectors import RoundContext
+from core.averaging.messages import FINGERPRINT_BYTES, NONCE_BYTES, Commit, to_bits
+from core.averaging.plan import Plan
+from core.base.ids import hashed_key
+
+VERSION_BYTES: Final = 4
+VOTES_MAX: Final = 16
+"""Number of votes that one other member can have made in a round: computing one takes time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """A member's word on the means that it holds."""
+
+    versions: tuple[int, ...]
+    nonces: tuple[bytes, ...]
+    """One for each member, empty for those that have none."""
+    fingerprints: tuple[bytes, ...]
+    """One for each share, empty for shares of which the member holds no means."""
+
+    @staticmethod
+    def of(commit: Commit) -> "Vote":
+        """What all members have voted."""
+        return Vote(commit.versions, commit.nonces, commit.fingerprints)
+
+
+def plan_name(plan: Plan) -> bytes:
+    """32 bytes that only this plan has."""
+    return hashed_key(b"plan", msgspec.msgpack.encode(plan))
+
+
+class Fingerprints:
+    """One member's nonces and votes in one round.
+
+    Args:
+        context: What the round works on.
+        name: Of the plan.
+        lanes: Where the means are.
+        secret: Makes the nonces; known to no other member.
+    """
+
+    def __init__(self, context: RoundContext, name: bytes, lanes: Lanes, *, secret: bytes) -> None:
+        self._context = context
+        self._name = name
+        self._lanes = lanes
+        self._secret = secret
+        self._made: Counter[int] = Counter()
+        self._vote: Vote | None = None
+        self._last: Vote | None = None
+
+    @property
+    def nonce(self) -> bytes:
+        """This member's, for the versions that it holds."""
+        me = self._context.me.to_bytes(2, "big")
+        return hashed_key(b"nonce", self._secret, self._name, me, _packed(self._lanes.versions))[:NONCE_BYTES]
+
+    @property
+    def vote(self) -> Vote | None:
+        """The last one that was made, as long as its versions are those that are held."""
+        return self._vote if self._vote is not None and self._vote.versions == self._lanes.versions else None
+
+    def make(self, nonces: Sequence[bytes], *, by: int) -> Vote | None:
+        """Vote on the means that are here, all of them.
+
+        Args:
+            nonces: One for each member.
+            by: The member that asks for the vote.
+
+        Returns:
+            The vote; None where this member's nonce is not among these, so that it trusts none, where a helper has
+            one, or where `by` has asked too often.
+        """
+        vote = self._on_what_is_here(nonces, by=by)
+        self._vote = vote or self._vote
+        return vote
+
+    def agrees(self, vote: Vote, *, by: int) -> bool:
+        """Whether a vote is one on the same means, as far as this member holds them; it casts none by that."""
+        if vote.versions != self._lanes.versions:
+            return False
+        mine = self._on_what_is_here(vote.nonces, by=by)
+        if mine is None or len(vote.fingerprints) != len(mine.fingerprints):
+            return False
+        pairs = zip(mine.fingerprints, vote.fingerprints, self._context.shares.counts, strict=True)
+        helps = self._context.me not in self._context.shares.receivers
+        return all(one == other or (helps and not one and count) for one, other, count in pairs)
+
+    def bits(self, vote: Vote) -> bytes:
+        """32 bytes that bind the plan, the bits of all means and who is in which."""
+        return hashed_key(b"bits", self._name, *vote.nonces, *vote.fingerprints)
+
+    def _on_what_is_here(self, nonces: Sequence[bytes], *, by: int) -> Vote | None:
+        shares, me = self._context.shares, self._context.me
+        if len(nonces) != len(shares.samples) or any(nonces[m] for m in shares.everybody - shares.receivers):
+            return None
+        if me in shares.receivers and nonces[me] != self.nonce:
+            return None
+        versions = self._lanes.versions
+        for known in (self._vote, self._last):
+            if known is not None and (known.versions, known.nonces) == (versions, tuple(nonces)):
+                return known
+        if self._made[by] >= VOTES_MAX:
+            return None
+        self._made[by] += 1
+        key = hashed_key(b"key", self._name, _packed(versions), *nonces)
+        self._last = Vote(versions, tuple(nonces), tuple(self._of(s, key) for s in range(len(self._lanes))))
+        return self._last
+
+    def _of(self, share: int, key: bytes) -> bytes:
+        """The fingerprint of a share; empty where this member holds none of its means."""
+        lane, vectors = self._lanes[share], self._context.vectors
+        if not vectors.holds(share):
+            return b""
+        tag = Poly1305(hashed_key(b"share", key, share.to_bytes(2, "big")))
+        for chunk in range(lane.count):
+            tag.update(np.ascontiguousarray(vectors.mean(share, chunk), dtype="<f4").view(np.uint8).data)
+        width = (len(self._context.shares.samples) + 7) // 8
+        contributors = b"".join(
+            to_bits(members).ljust(width, b"\0") for members in map(lane.contributors, range(lane.count))
+        )
+        return hashed_key(b"fingerprint", tag.finalize(), contributors)[:FINGERPRINT_BYTES]
+
+
+def _packed(versions: Sequence[int]) -> bytes:
+    return b"".join(version.to_bytes(VERSION_BYTES, "big") for version in versions)

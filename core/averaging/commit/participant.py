@@ -1,0 +1,261 @@
+"""One member's side of the commit: which coordinator it follows, what it votes, and when it takes over."""
+
+import msgspec
+
+from core.averaging.allreduce.all_reduce import AllReduce
+from core.averaging.allreduce.vectors import RoundContext
+from core.averaging.commit.coordinator import Coordinator
+from core.averaging.commit.fingerprints import Fingerprints, Vote
+from core.averaging.commit.phases import MEMBER, Cue, Phase, Standing
+from core.averaging.commit.succession import Succession
+from core.averaging.failure_detector import Timetable
+from core.averaging.messages import Commit, Leaving, Members, Order, Status, from_bits, to_bits
+from core.base.machine import Send, earliest
+from core.base.wire import Message
+
+Sends = list[Send[Message]]
+
+
+class RoundParticipant:
+    """One member of a round that a ranked coordinator commits; maybe that coordinator itself.
+
+    Args:
+        context: What the round works on.
+        data: This member's side of the all-reduce.
+        votes: Makes its votes.
+        timetable: When members are late.
+        vote_ignored: Members for whose vote alone no share is made anew.
+    """
+
+    def __init__(
+        self,
+        context: RoundContext,
+        data: AllReduce,
+        votes: Fingerprints,
+        *,
+        timetable: Timetable,
+        vote_ignored: Members,
+    ) -> None:
+        self._context = context
+        self._me = context.me
+        self._data = data
+        self._votes = votes
+        self._stall_s = timetable.stall_s
+        self._told: tuple[int, tuple[int, ...], bool, Members] | None = None
+        self._commit_at = 0.0
+        self._commit_by = self._me
+        self.standing = Standing(MEMBER, Phase.COLLECTING)
+        self.succession = Succession(context, timetable, vote_ignored)
+        self.suspects: Members = frozenset()
+        """Members that let the round fail."""
+        self.commit: Commit | None = None
+        self.reason = ""
+        """Why the round was aborted for this member."""
+
+    @property
+    def others(self) -> Members:
+        """All that can be reached."""
+        return self._context.shares.everybody - self.succession.lost - {self._me}
+
+    @property
+    def deadline(self) -> float | None:
+        """When an order is due, or the coordinator's is overdue; unix seconds."""
+        mine = self.succession.mine
+        late_at = None if self.commit is None else self._commit_at + self._stall_s
+        return earliest(self.succession.silent_at if mine is None else mine.deadline, late_at)
+
+    # --- what happens ---
+
+    def take(self, member: int, message: Order | Status | Commit, now: float) -> Sends:
+        """A message of the commit."""
+        mine = self.succession.mine
+        match message:
+            case Order():
+                return self._on_order(member, message, now)
+            case Commit():
+                return self._on_commit(member, message, now)
+            case Status() if self.standing.phase is Phase.COMMITTED and self.commit is not None:
+                return [] if message.committed else self._context.send([member], self.commit)
+            case Status() if mine is not None:
+                mine.note(member, message, now)
+            case Status() if member not in self._data.live:  # it was excluded, and looks for a successor
+                return self._context.send([member], Leaving(message.round))
+        return []
+
+    def lose(self, member: int, now: float) -> Sends:
+        """The link to a member has ended, or it has left."""
+        succession = self.succession
+        succession.lost |= {member}
+        if self.commit is not None and self.standing.phase is Phase.COMMITTED:
+            return self._context.send(self.others, self.commit) if succession.leader == member else []
+        if succession.mine is not None:
+            succession.mine.exclude(frozenset({member}))
+        elif succession.awaited == member and not self.standing.over:
+            return self._succeed(now)
+        return []
+
+    def advance(self, now: float) -> Sends:
+        """Say and do what follows from what this member holds and knows, and from the time."""
+        succession, outputs = self.succession, Sends()
+        if succession.mine is None and now >= succession.silent_at:
+            outputs += self._succeed(now)
+        self._look()
+        if succession.mine is None and succession.leader == self._me:
+            succession.take_over(self._status(succession.rank), now)
+        mine = succession.mine
+        outputs += self._report() if mine is None else self._coordinate(mine, now)
+        if self.commit is not None and not self.standing.over:
+            self._conclude(self.commit, now)
+        return outputs
+
+    def abort(self, reason: str, *, late: bool = False) -> None:
+        """The round is over for this member, without a mean; `late`: because its time is."""
+        mine = self.succession.mine
+        if late and mine is not None:
+            self.suspects |= mine.reports.undone
+        elif late and not self._data.lacking:
+            self.suspects |= {self.succession.leader}
+        if mine is not None:
+            self.suspects |= mine.slow | mine.differed | mine.doubted
+        self.suspects |= self.succession.given_up
+        if self.standing.advance(Cue.ABORT):
+            self.reason = reason
+
+    # --- following ---
+
+    def _on_order(self, member: int, order: Order, now: float) -> Sends:
+        """Follow the order, if it is the newest of the coordinator that counts, and answer it."""
+        context, succession, members = self._context, self.succession, len(self._context.shares.peers)
+        fits = len(order.versions) == len(order.reducers) == members and max(order.reducers) < members
+        usurps = order.rank > succession.rank and not succession.is_quiet(now)
+        if not succession.is_news(member, order) or not fits or (usurps and not self.standing.over):
+            context.trace.mark("averaging.drop.order")
+            return []
+        if self.standing.over:
+            told = [] if self.commit is None else context.send([member], self.commit)
+            return [*context.send([member], self._status(order.rank)), *told]
+        if member not in self._data.live:  # it was excluded, and does not know yet
+            return context.send([member], Leaving(order.round))
+        succession.follow(order, now)
+        live = from_bits(order.live)
+        if self._me not in live:
+            self.abort("the others went on without this computer")
+            return []
+        outputs: Sends = []
+        if order.settled:
+            outputs += self._data.assign(order.versions, order.reducers, live, now)
+            self._data.gather.holders = from_bits(order.holders) & live
+            self._look()
+            if order.nonces and order.versions == self._data.lanes.versions and not self._data.lacking:
+                self._votes.make(order.nonces, by=member)
+                self._look()
+        return [*outputs, *self._report(asked=True)]
+
+    def _on_commit(self, member: int, commit: Commit, now: float) -> Sends:
+        """Accept a Commit from the coordinator; from others only once that is down, and if it is what is held here."""
+        succession = self.succession
+        leads = succession.mine is not None
+        official = succession.is_ranked(member, commit.rank) and not leads
+        accepted = official and commit.rank == succession.rank
+        if not accepted and (succession.is_quiet(now) or (leads and succession.rank)):
+            expected = official and member == succession.awaited
+            accepted = expected or (not self._data.lacking and self._votes.agrees(Vote.of(commit), by=member))
+        known = self.standing.phase is Phase.COMMITTED
+        if known or len(commit.versions) != len(self._context.shares.peers) or not accepted:
+            self._context.trace.mark("averaging.drop.commit")
+            return []
+        if leads:  # a predecessor's, in whose name nobody listens to this member
+            commit = msgspec.structs.replace(commit, rank=succession.rank)
+        self.commit, self._commit_at, self._commit_by = commit, now, member
+        if self.standing.phase is Phase.IN_DOUBT:
+            self._conclude(commit, now)
+        return self._context.send(self.others, commit) if leads else []
+
+    def _conclude(self, commit: Commit, now: float) -> None:
+        """Commit what is held here, if it is what the coordinator has committed."""
+        same = commit.versions == self._data.lanes.versions and not self._data.lacking
+        if same and self._votes.agrees(Vote.of(commit), by=self._commit_by):
+            self.standing.advance(Cue.COMMIT)
+        elif same:
+            self.suspects |= {self.succession.leader}
+            self.abort("the coordinator has committed another mean than this computer holds")
+        elif now >= self._commit_at + self._stall_s:
+            self.abort("the others finished the round without this computer")
+
+    def _succeed(self, now: float) -> Sends:
+        """Give the coordinator up, and wait for the next one; or coordinate, as the next that can be reached."""
+        succession = self.succession
+        self._context.trace.mark("averaging.coordinator_lost")
+        if not succession.give_up(now):
+            self.abort("no member is left to coordinate the round")
+            return []
+        if succession.awaited == self._me:
+            succession.lead()
+            return []
+        # It may have finished already, and then answers with the Commit.
+        return self._context.send([succession.awaited], self._status(succession.rank))
+
+    def _report(self, *, asked: bool = False) -> Sends:
+        """Tell the coordinator, unasked once for each state, that all means are here, or of which shares none come."""
+        data, succession = self._data, self.succession
+        told = succession.rank, data.lanes.versions, not data.lacking, data.gather.stalled
+        news = told != self._told and (not data.lacking or data.gather.stalled)
+        if not asked and (not news or succession.leader in succession.lost):
+            return []
+        self._told = told
+        return self._context.send([succession.leader], self._status(succession.rank))
+
+    # --- coordinating ---
+
+    def _coordinate(self, mine: Coordinator, now: float) -> Sends:
+        """Act on what has been learned, and tell the others."""
+        outputs: Sends = []
+        changes = -1
+        while mine.changes != changes:
+            changes = mine.changes
+            mine.note(self._me, self._status(self.succession.rank), now)
+            mine.step(now)
+            if mine.standing.phase is not Phase.TAKING_OVER and mine.changes != changes:
+                assignment = mine.assignment
+                outputs += self._data.assign(assignment.versions, assignment.reducers, mine.reports.live, now)
+            voted = mine.reports.votes.keys()
+            turn = voted or mine.reports.undone == {self._me}  # the others are busy with their votes, or have voted
+            if mine.reports.key and turn and self._me not in voted and self._votes.make(mine.reports.key, by=self._me):
+                changes = -1
+            self._look()
+        if mine.standing.phase is Phase.ABORTED:
+            self.abort("too few members are left")
+            return outputs
+        self._data.gather.holders = mine.reports.holders
+        order = mine.order(now)
+        outputs += [] if order is None else self._context.send(self.others, order)
+        if mine.standing.phase is Phase.COMMITTED and self.commit is None:
+            self.commit, self._commit_at = mine.commit(self._data.lanes.present(len(self._context.shares.peers))), now
+            outputs += self._context.send(self.others, self.commit)
+        return outputs
+
+    # --- inside ---
+
+    def _look(self) -> None:
+        """Move on by what is held here, and by what was voted."""
+        self.standing.advance(Cue.REMADE if self._data.lacking else Cue.COMPLETE)
+        if self._votes.vote is not None:
+            self.standing.advance(Cue.PREPARE)
+
+    def _status(self, rank: int) -> Status:
+        data, lanes, vote = self._data, self._data.lanes, self._votes.vote
+        ready = not data.lacking and self._me in self._context.shares.receivers
+        return Status(
+            self._context.shares.plan.round,
+            rank,
+            lanes.versions,
+            lanes.reducers,
+            to_bits(data.live),
+            not data.lacking,
+            self.standing.phase is Phase.COMMITTED,
+            data.lacking,
+            to_bits(data.gather.stalled),
+            self._votes.nonce if ready else b"",
+            vote.nonces if ready and vote else (),
+            vote.fingerprints if ready and vote else (),
+        )

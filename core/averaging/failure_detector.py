@@ -1,0 +1,161 @@
+"""Which members of a round are waited for in vain: one rule and one timetable for all that wait.
+
+A member that owes something is overdue when nothing has come of it for its patience.  It is also overdue when the time
+of its stage is over and few owe anything: where many do, a single member is not the reason.  A member on probation,
+because it was overdue in rounds before, has a shorter time.
+
+The timetable follows from P, the time that the plan's lines say the round takes, as rounds usually go, and from S, the
+stall timeout.  Reducers may have waited for senders, so they have more time:
+
+    parts      a reducer waits for senders            2 P + S / 2        at most 0.4 of the round's time
+    means      a member waits for reducers            3 P + 2 S / 2      at most 0.6
+    complete   the coordinator waits for members      2 P + S / 2, and P since most members hold all means
+
+Where the plan knows no lines, P is a fifth of the round's time.  No deadline is earlier than 1.5 P.
+"""
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Final
+
+from core.averaging.messages import Members
+from core.base.machine import earliest
+
+PROBATION: Final = 1.25
+"""Number of times P that a member on probation has."""
+ASKED_AT: Final = 1.5
+"""After so many times P means that few reducers have not given are asked for elsewhere."""
+STAGES: Final = 5
+"""The round's time has so many parts: parts have two of them, means three, so that time is left to mend what fails."""
+SLACK_PART: Final = 2
+"""One part in so many of the stall timeout is added to each stage."""
+LAG_PART: Final = 4
+"""One part in so many of the stall timeout: means that a reducer does not give for so long are asked for elsewhere."""
+EXACT_S: Final = 1e-3
+"""Clocks count no finer, in seconds."""
+
+
+class Stage(IntEnum):
+    """For what a member waits."""
+
+    PARTS = 1
+    MEANS = 2
+    COMPLETE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Timetable:
+    """When the stages of one round are over.
+
+    Args:
+        began_at: When the round began, unix seconds.
+        planned_s: P, as the plan says; 0: it knows no lines.
+        stall_s: S.
+        round_s: The round's time.
+        on_probation: Members that have less time.
+    """
+
+    began_at: float
+    planned_s: float
+    stall_s: float
+    round_s: float
+    on_probation: Members = frozenset()
+
+    @property
+    def usual_s(self) -> float:
+        """P; where the plan knows no lines, a part of the round's time."""
+        return self.planned_s or self.round_s / STAGES
+
+    @property
+    def lag_s(self) -> float:
+        """How long a member that was asked for means may give none before another is asked."""
+        return self.stall_s / LAG_PART
+
+    @property
+    def lags_at(self) -> float:
+        """When means that few reducers have not given are asked for elsewhere, unix seconds."""
+        return self.began_at + ASKED_AT * self.usual_s
+
+    def chunk_s(self, chunks: int) -> float:
+        """How long one of a share's chunks may take: twice what the plan says."""
+        return 2 * self.planned_s / max(1, chunks)
+
+    def due_at(self, stage: Stage, member: int, since: float) -> float:
+        """When a member is overdue.
+
+        Args:
+            stage: For what it is waited.
+            member: Its place in the plan.
+            since: When it began to be one of few that are waited for, unix seconds.
+        """
+        slack_s, fetch_s = self.stall_s / SLACK_PART, self.usual_s if stage is Stage.COMPLETE else 0.0
+        if member in self.on_probation:
+            return max(self.began_at + PROBATION * self.usual_s + slack_s / 2, since + self.lag_s)
+        stages = 2 if stage is Stage.MEANS else 1
+        usual_s = (1 + stages) * self.usual_s + stages * slack_s
+        due_s = max(ASKED_AT * self.planned_s, min(usual_s, (1 + stages) * self.round_s / STAGES))
+        return max(self.began_at + due_s, since + self.lag_s + fetch_s)
+
+
+class FailureDetector:
+    """What one waiter knows of the members that owe it something.
+
+    Args:
+        timetable: Of the round.
+        stage: For what it waits.
+        patience_s: How long nothing may come of a member.
+    """
+
+    def __init__(self, timetable: Timetable, stage: Stage, *, patience_s: float) -> None:
+        self._timetable = timetable
+        self._stage = stage
+        self._patience_s = patience_s
+        self._moved_at: dict[int, float] = {}
+        self._few_since: dict[int, float] = {}
+        self._owing: Members = frozenset()
+        self._granted_until = 0.0
+
+    def moved(self, member: int, now: float) -> None:
+        """Something came of a member."""
+        self._moved_at[member] = now
+
+    def owe(self, members: Members, now: float, *, few: bool) -> None:
+        """Say which members owe something now.
+
+        Args:
+            members: These; the patience with a member begins when it begins to owe.
+            now: Unix seconds.
+            few: They are so few that the timetable applies to them.
+        """
+        for member in members - self._owing:
+            self._moved_at[member] = now
+        self._owing = members
+        self._few_since = {member: self._few_since.get(member, now) for member in members} if few else {}
+
+    def grant(self, now: float) -> None:
+        """A member was left behind: the others, which may have waited for it as well, have P from now on."""
+        self._granted_until = now + self._timetable.usual_s
+
+    def overdue(self, now: float) -> list[int]:
+        """Members that are waited for in vain."""
+        return [member for member in sorted(self._owing) if self._overdue_at(member) <= now + EXACT_S]
+
+    @property
+    def deadline(self) -> float | None:
+        """When the next member is overdue, unix seconds."""
+        return earliest(*(self._overdue_at(member) for member in self._owing))
+
+    def _overdue_at(self, member: int) -> float:
+        since = self._few_since.get(member)
+        if since is None:
+            return self._silent_at(member)
+        due_at = self._timetable.due_at(self._stage, member, max(since, self._granted_until))
+        return min(self._silent_at(member), due_at)
+
+    def _silent_at(self, member: int) -> float:
+        return self._moved_at[member] + self._patience_s
+
+
+def is_few(members: Members, *, of: int) -> bool:
+    """Whether these are the smaller part of so many others, or a single one."""
+    return 0 < len(members) <= max(1, (of - 1) // 2)

@@ -1,0 +1,107 @@
+"""Which members are waited for in vain, by the rule and the timetable of the module's docstring."""
+
+import pytest
+
+from core.averaging.failure_detector import (
+    ASKED_AT,
+    LAG_PART,
+    PROBATION,
+    SLACK_PART,
+    STAGES,
+    FailureDetector,
+    Stage,
+    Timetable,
+    is_few,
+)
+
+BEGAN_AT = 100.0
+PLANNED_S, STALL_S, ROUND_S = 4.0, 6.0, 60.0
+TIMETABLE = Timetable(BEGAN_AT, PLANNED_S, STALL_S, ROUND_S, on_probation=frozenset({9}))
+PATIENCE_S = 5.0
+LATER = BEGAN_AT + 1.0
+
+
+def detector(stage: Stage = Stage.PARTS, *, patience_s: float = PATIENCE_S) -> FailureDetector:
+    return FailureDetector(TIMETABLE, stage, patience_s=patience_s)
+
+
+def test_the_timetable_gives_each_stage_its_time() -> None:
+    slack_s = STALL_S / SLACK_PART
+    due = {stage: TIMETABLE.due_at(stage, 1, BEGAN_AT) - BEGAN_AT for stage in Stage}
+    assert due[Stage.PARTS] == due[Stage.COMPLETE] == 2 * PLANNED_S + slack_s
+    assert due[Stage.MEANS] == 3 * PLANNED_S + 2 * slack_s
+    assert TIMETABLE.due_at(Stage.PARTS, 9, BEGAN_AT) - BEGAN_AT == PROBATION * PLANNED_S + slack_s / 2
+
+
+@pytest.mark.parametrize("planned_s", [0.0, 1.0, 4.0, 12.0])
+@pytest.mark.parametrize("stall_s", [0.5, 6.0, 30.0])
+def test_stages_end_in_order_and_leave_time_to_mend(planned_s: float, stall_s: float) -> None:
+    timetable = Timetable(BEGAN_AT, planned_s, stall_s, ROUND_S)
+    parts, means = (timetable.due_at(stage, 1, 0.0) - BEGAN_AT for stage in (Stage.PARTS, Stage.MEANS))
+    assert parts < means
+    assert parts <= 2 / STAGES * ROUND_S
+    assert means <= 3 / STAGES * ROUND_S
+
+
+@pytest.mark.parametrize("stage", Stage)
+@pytest.mark.parametrize("planned_s", [4.0, ROUND_S, 1e9])
+def test_no_deadline_is_earlier_than_the_plan(stage: Stage, planned_s: float) -> None:
+    timetable = Timetable(BEGAN_AT, planned_s, STALL_S, ROUND_S)
+    assert timetable.due_at(stage, 1, BEGAN_AT) >= BEGAN_AT + ASKED_AT * planned_s
+    assert timetable.lags_at >= BEGAN_AT + planned_s
+
+
+def test_a_member_that_fell_behind_late_has_time_to_be_asked_for() -> None:
+    since = BEGAN_AT + 50.0
+    assert TIMETABLE.due_at(Stage.PARTS, 1, since) == since + STALL_S / LAG_PART
+    assert TIMETABLE.due_at(Stage.COMPLETE, 1, since) == since + STALL_S / LAG_PART + PLANNED_S
+
+
+def test_a_member_is_overdue_when_nothing_came_for_its_patience() -> None:
+    waiting = detector()
+    waiting.owe(frozenset({1, 2}), LATER, few=False)
+    waiting.moved(2, LATER + 3.0)
+    assert waiting.deadline == LATER + PATIENCE_S
+    assert waiting.overdue(LATER + PATIENCE_S - 0.1) == []
+    assert waiting.overdue(LATER + PATIENCE_S) == [1]
+    assert waiting.overdue(LATER + 3.0 + PATIENCE_S) == [1, 2]
+
+
+def test_patience_begins_anew_with_each_debt() -> None:
+    waiting = detector()
+    waiting.owe(frozenset({1}), LATER, few=False)
+    waiting.owe(frozenset(), LATER + 1.0, few=False)
+    waiting.owe(frozenset({1}), LATER + 100.0, few=False)
+    assert waiting.overdue(LATER + 100.0 + PATIENCE_S - 0.1) == []
+    assert waiting.overdue(LATER + 100.0 + PATIENCE_S) == [1]
+
+
+def test_moving_members_are_overdue_by_the_timetable_only_if_few() -> None:
+    for few, expected in ((True, [1]), (False, [])):
+        waiting = detector(patience_s=1e9)
+        waiting.owe(frozenset({1}), LATER, few=few)
+        assert waiting.overdue(TIMETABLE.due_at(Stage.PARTS, 1, LATER)) == expected
+
+
+def test_a_member_that_became_few_late_is_counted_from_then() -> None:
+    waiting = detector(patience_s=1e9)
+    waiting.owe(frozenset({1, 2}), LATER, few=False)
+    since = BEGAN_AT + 40.0
+    waiting.owe(frozenset({1}), since, few=True)
+    waiting.owe(frozenset({1}), since + 1.0, few=True)
+    assert waiting.deadline == since + STALL_S / LAG_PART
+
+
+def test_after_a_member_was_left_behind_others_have_the_planned_time() -> None:
+    waiting = detector(patience_s=1e9)
+    at = BEGAN_AT + 40.0
+    waiting.owe(frozenset({2}), at, few=True)
+    waiting.grant(at)
+    assert waiting.deadline == at + PLANNED_S + STALL_S / LAG_PART
+
+
+@pytest.mark.parametrize(
+    ("members", "of", "few"), [(0, 4, False), (1, 1, True), (1, 2, True), (2, 4, False), (2, 5, True), (3, 5, False)]
+)
+def test_few_is_one_or_less_than_half(members: int, of: int, *, few: bool) -> None:
+    assert is_few(frozenset(range(members)), of=of) is few
