@@ -39,6 +39,12 @@ def add(commands: Commands) -> None:
         "figure 4 and figure 5.  What is compared, and why it differs, is in docs/papers.md."
     )
     _paper_options(kinds.add_parser("paper", help="the averaging experiments of the paper", description=about))
+    about = (
+        "Series of rounds in which one member holds up the others, out of malice or bad luck, with memory from round "
+        "to round; and the same without some of the mechanisms against that.  Ends with 1 if two honest members held "
+        "different means."
+    )
+    _stragglers_options(kinds.add_parser("stragglers", help="members that hold up the others", description=about))
     _others(kinds, "nat", help_text="peers behind routers that call each other")
     _others(kinds, "attacks", help_text="hostile peers against the DHT, with each defence and without it")
 
@@ -121,6 +127,14 @@ def _rounds_options(rounds: argparse.ArgumentParser) -> None:
     rounds.add_argument("--record", type=Path, metavar="FILE", help="keep what is done there, and go on from it")
     rounds.add_argument("--each", action="store_true", help=argparse.SUPPRESS)
     rounds.set_defaults(run=calling("core.sim.rounds_program:run"))
+
+
+def _stragglers_options(stragglers: argparse.ArgumentParser) -> None:
+    add_json(stragglers)
+    stragglers.add_argument("--seeds", type=whole(1, 1000), default=1, metavar="N", help="how many (default: 1)")
+    stragglers.add_argument("--seed", type=whole(0, 2**63), default=0, metavar="N", help="the first (default: 0)")
+    stragglers.add_argument("--without", action="append", default=[], metavar="NAME", help="switch a mechanism off")
+    stragglers.set_defaults(run=calling("core.sim.stragglers_program:run"))
 
 
 def _paper_options(paper: argparse.ArgumentParser) -> None:

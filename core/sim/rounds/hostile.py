@@ -1,0 +1,216 @@
+"""Members that do all that a round asks of them except for one thing; each by a member's machine and its series."""
+
+from collections.abc import Callable, Iterable
+from random import Random
+from typing import Any, Protocol
+
+import msgspec
+
+from core.averaging.butterfly import Butterfly
+from core.averaging.messages import Commit, Mean, Members, Part, Status, to_bits
+from core.base.ids import PeerId
+from core.base.machine import Lost, Received, Send, Tick, earliest
+
+Alter = Callable[[Send[Any], float], Iterable[Send[Any]]]
+Hears = Callable[[Received[Any]], Received[Any]]
+
+
+class Group(Protocol):
+    """What a hostile member knows of its group."""
+
+    peers: tuple[PeerId, ...]
+    place: int
+    """Its own."""
+
+
+class Hostile:
+    """A machine whose messages are altered on their way out, or in.
+
+    Args:
+        machine: An honest one.
+        alter: What leaves in place of each message.
+        hears: What arrives in place of each message.
+    """
+
+    def __init__(self, machine: Butterfly, alter: Alter | None = None, *, hears: Hears | None = None) -> None:
+        self.machine = machine
+        self._alter = alter
+        self._hears = hears
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.machine, name)
+
+    def start(self, now: float) -> list[Any]:
+        """Begin."""
+        return self._altered(self.machine.start(now), now)
+
+    def handle(self, event: Received[Any] | Tick | Lost, now: float) -> list[Any]:
+        """Advance by one event."""
+        if self._hears is not None and isinstance(event, Received):
+            event = self._hears(event)
+        return self._altered(self.machine.handle(event, now), now)
+
+    def _altered(self, outputs: Iterable[Any], now: float) -> list[Any]:
+        if self._alter is None:
+            return [*outputs]
+        said: list[Any] = []
+        for output in outputs:
+            said += self._alter(output, now) if isinstance(output, Send) else [output]
+        return said
+
+
+class Trickle(Hostile):
+    """Some messages leave one by one.
+
+    Args:
+        machine: An honest one.
+        held: Whether a message is one of these.
+        each_s: The time between two of them, in seconds.
+    """
+
+    def __init__(self, machine: Butterfly, held: Callable[[Send[Any]], bool], *, each_s: float) -> None:
+        super().__init__(machine)
+        self._held = held
+        self._each_s = each_s
+        self._kept: list[Send[Any]] = []
+        self._next_at = 0.0
+
+    @property
+    def deadline(self) -> float | None:
+        """When the next one leaves, or the machine's own."""
+        return earliest(self.machine.deadline, self._next_at if self._kept else None)
+
+    def _altered(self, outputs: Iterable[Any], now: float) -> list[Any]:
+        said: list[Any] = []
+        for output in outputs:
+            kept = isinstance(output, Send) and self._held(output)
+            (self._kept if kept else said).append(output)
+        while self._kept and now >= self._next_at:
+            said.append(self._kept.pop(0))
+            self._next_at = max(self._next_at, now - self._each_s) + self._each_s
+        return said
+
+
+Kind = Callable[[Butterfly, Group], Hostile]
+
+
+def slow_parts(seconds: float) -> Kind:
+    """Its parts take so long."""
+
+    def kind(machine: Butterfly, group: Group) -> Hostile:
+        parts = machine.plan.chunk_total - machine.plan.chunks[group.place]
+        return Trickle(machine, lambda send: isinstance(send.message, Part), each_s=seconds / max(1, parts))
+
+    return kind
+
+
+def slow_means(seconds: float) -> Kind:
+    """Its means take so long."""
+
+    def kind(machine: Butterfly, group: Group) -> Hostile:
+        means = machine.plan.chunks[group.place] * (len(group.peers) - 1)
+        return Trickle(machine, lambda send: isinstance(send.message, Mean), each_s=seconds / max(1, means))
+
+    return kind
+
+
+def starves(victim: int, *, seconds: float, last: float) -> Kind:
+    """To one member the last part of its means takes so long; requests of others it serves."""
+
+    def kind(machine: Butterfly, group: Group) -> Hostile:
+        own = machine.plan.chunks[group.place]
+
+        def held(send: Send[Any]) -> bool:
+            mean = send.message
+            its = isinstance(mean, Mean) and mean.share == group.place and send.to == group.peers[victim]
+            return its and mean.chunk >= int(own * (1 - last))
+
+        return Trickle(machine, held, each_s=seconds / max(1, own))
+
+    return kind
+
+
+def always_lacks(*, fewer: bool = False) -> Kind:
+    """Says that it lacks means of all, or ever fewer of them."""
+
+    def kind(machine: Butterfly, group: Group) -> Hostile:
+        lacking = 1000
+        all_stalled = to_bits(frozenset(range(len(group.peers))))
+
+        def alter(send: Send[Any], _: float) -> list[Send[Any]]:
+            nonlocal lacking
+            status = send.message
+            if not isinstance(status, Status):
+                return [send]
+            lacking -= fewer
+            told = msgspec.structs.replace(
+                status, complete=False, lacking=lacking, nonce=b"", nonces=(), fingerprints=(), stalled=all_stalled
+            )
+            return [Send(send.to, told)]
+
+        return Hostile(machine, alter)
+
+    return kind
+
+
+def complains(machine: Butterfly, group: Group) -> Hostile:
+    """Says of all others that they give it no means."""
+    others: Members = frozenset(range(len(group.peers))) - {group.place}
+
+    def alter(send: Send[Any], _: float) -> list[Send[Any]]:
+        status = send.message
+        if isinstance(status, Status):
+            return [Send(send.to, msgspec.structs.replace(status, stalled=to_bits(others)))]
+        return [send]
+
+    return Hostile(machine, alter)
+
+
+def slanders(random: Random) -> Kind:
+    """Votes as if the means of one member, each round another's, were other ones."""
+
+    def kind(machine: Butterfly, group: Group) -> Hostile:
+        of = random.choice([m for m, count in enumerate(machine.plan.chunks) if count and m != group.place])
+
+        def alter(send: Send[Any], _: float) -> list[Send[Any]]:
+            status = send.message
+            if not isinstance(status, Status) or not status.fingerprints:
+                return [send]
+            votes = tuple(b"x" * 16 if share == of else vote for share, vote in enumerate(status.fingerprints))
+            return [Send(send.to, msgspec.structs.replace(status, fingerprints=votes))]
+
+        return Hostile(machine, alter)
+
+    return kind
+
+
+def cheats(random: Random) -> Kind:
+    """Gives one of the others, each round another one, another mean of a chunk."""
+
+    def kind(machine: Butterfly, group: Group) -> Hostile:
+        victim = random.choice([peer for place, peer in enumerate(group.peers) if place != group.place])
+
+        def alter(send: Send[Any], _: float) -> list[Send[Any]]:
+            split = isinstance(send.message, Mean) and send.to == victim and send.message.chunk == CHEATED_CHUNK
+            return [Send(send.to, other_mean(send.message)) if split else send]
+
+        return Hostile(machine, alter)
+
+    return kind
+
+
+CHEATED_CHUNK = 2
+"""Of its share, the one of which `cheats` gives two means."""
+
+
+def other_mean(mean: Mean) -> Mean:
+    """The same with one bit of its payload turned over."""
+    payload = bytearray(mean.payload)
+    if payload:
+        payload[min(3, len(payload) - 1)] ^= 1
+    return msgspec.structs.replace(mean, payload=memoryview(payload))
+
+
+def never_commits(machine: Butterfly, _: Group) -> Hostile:
+    """Coordinates, and says no Commit."""
+    return Hostile(machine, lambda send, _now: [] if isinstance(send.message, Commit) else [send])

@@ -1,0 +1,166 @@
+"""Members that hold up the others: what they cost is bounded by the timetable, and memory makes them cheap."""
+
+from random import Random
+from statistics import median
+
+import pytest
+
+from core.averaging.failure_detector import Stage, Timetable
+from core.averaging.penalties.ledger import REST_ROUNDS
+from core.averaging.plan import Rates
+from core.sim.rounds import hostile
+from core.sim.rounds.hostile import Kind
+from core.sim.rounds.stragglers import (
+    BYTES_PER_S,
+    MEMBERS,
+    SCENARIOS,
+    TASK,
+    Mechanism,
+    Scenario,
+    Series,
+    line,
+    run_scenario,
+    switched_off,
+)
+
+HONEST_S = {count: median(Series(count).rounds(1)) for count in (2, 3, 5)}
+RATE = Rates(int(BYTES_PER_S), int(2 * BYTES_PER_S))
+
+
+def due_s(stage: Stage, count: int) -> float:
+    """When a stage is over, in seconds; what the lines plan is what an undisturbed round takes, at most."""
+    return Timetable(0.0, HONEST_S[count], TASK.stall_timeout_s, TASK.round_timeout_s).due_at(stage, 0, 0.0)
+
+
+def series_with(kind: Kind, count: int) -> Series:
+    return Series(count, kind, place=count - 1)
+
+
+def all_finish(series: Series) -> bool:
+    return all(result.same and not result.reasons for result in series.results)
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
+def test_honest_members_never_hold_different_means(scenario: Scenario) -> None:
+    report = run_scenario(scenario, seed=1)
+    assert report.split == 0
+    if scenario.kind is not None:
+        assert report.failed == 0
+
+
+@pytest.mark.parametrize("count", [2, 3, 5])
+@pytest.mark.parametrize("seconds", [20.0, 40.0, 100.0])
+def test_slow_parts_cost_the_deadline_twice_and_then_little(count: int, seconds: float) -> None:
+    series = series_with(hostile.slow_parts(seconds), count)
+    took = series.rounds(2 + REST_ROUNDS)
+    assert all_finish(series)
+    assert max(took) < due_s(Stage.PARTS, count) + 2 * HONEST_S[count]
+    assert max(took[2:]) < min(took[:2])
+    liar = series.peers[series.place]
+    assert dict(series.results[-1].outcomes[0].missing)[liar] > 0
+    for member in series.honest:
+        assert series.ledgers[series.peers[member]].remembered(series.peers).on_probation == {liar}
+
+
+@pytest.mark.parametrize("count", [2, 3, 5])
+@pytest.mark.parametrize("seconds", [20.0, 100.0])
+def test_a_slow_reducer_costs_two_rounds_and_gets_no_share(count: int, seconds: float) -> None:
+    series = series_with(hostile.slow_means(seconds), count)
+    took = series.rounds(2 + REST_ROUNDS)
+    assert all_finish(series)
+    assert max(took) < due_s(Stage.MEANS, count) + 2 * HONEST_S[count]
+    assert series.results[2].plan.chunks[series.place] == 0
+    assert max(took[2 : 1 + REST_ROUNDS]) < 1.3 * HONEST_S[count]
+
+
+@pytest.mark.parametrize("count", [3, 5])
+@pytest.mark.parametrize(("seconds", "last"), [(12.0, 1.0), (40.0, 0.4), (1e4, 0.4), (1e4, 0.1)])
+def test_a_starved_member_gets_its_means_from_others(count: int, seconds: float, last: float) -> None:
+    series = series_with(hostile.starves(0, seconds=seconds, last=last), count)
+    took = series.rounds(2 * count)
+    assert all_finish(series)
+    assert max(took) < 3 * HONEST_S[count]
+    for member in series.honest:
+        remembered = series.ledgers[series.peers[member]].remembered(series.peers)
+        assert not remembered.on_probation, "the starved member is not to blame"
+
+
+@pytest.mark.parametrize("fewer", [False, True])
+def test_a_member_that_says_it_lacks_means_gains_no_time(*, fewer: bool) -> None:
+    series = series_with(hostile.always_lacks(fewer=fewer), 3)
+    took = series.rounds(8)
+    assert all_finish(series)
+    assert max(took) < due_s(Stage.COMPLETE, 3) + 2 * HONEST_S[3]
+    assert max(took[6:]) < max(took[:2])
+
+
+@pytest.mark.parametrize("count", [3, 5])
+def test_complaints_of_one_member_cost_nothing(count: int) -> None:
+    series = series_with(hostile.complains, count)
+    took = series.rounds(count)
+    assert all_finish(series)
+    assert all(outcome.versions == (0,) * count for result in series.results for outcome in result.outcomes)
+    assert max(took) < 1.1 * HONEST_S[count]
+
+
+@pytest.mark.parametrize("count", [3, 5])
+@pytest.mark.parametrize("kind", [hostile.slanders, hostile.cheats])
+def test_a_liar_about_means_costs_each_leader_one_round(count: int, kind: type) -> None:
+    series = series_with(kind(Random(1)), count)
+    leaders = count - 1
+    took = series.rounds((REST_ROUNDS + 2) * leaders)
+    assert all_finish(series)
+    assert min(took[:leaders]) > 1.3 * HONEST_S[count], "the share is made anew"
+    assert max(took[leaders : REST_ROUNDS * leaders]) < 1.2 * HONEST_S[count]
+    assert max(took[(REST_ROUNDS + 1) * leaders :]) > 1.3 * HONEST_S[count], "it may come back, and is tried again"
+
+
+def test_a_member_lied_about_once_reduces_again_and_may_vote() -> None:
+    series = series_with(hostile.cheats(Random(1)), 4)
+    series.round(0)
+    assert [member.spared for member in series.plan(0).members] == [False, False, False, True]
+    series.kind = None
+    for _ in range(REST_ROUNDS):
+        series.round(0)
+    assert series.plan(0).chunks[3] > 0
+    assert not series.ledgers[series.peers[0]].remembered(series.peers).vote_ignored
+
+
+def test_a_slow_line_that_plans_know_is_no_offence() -> None:
+    series = Series(4, lines=[line(), line(), line(), line(0.2)])
+    series.rounds(4)
+    assert all_finish(series)
+    assert not any(ledger.remembered(series.peers).on_probation for ledger in series.ledgers.values())
+    assert not any(outcome.missing for result in series.results for outcome in result.outcomes)
+
+
+def test_a_slow_line_that_plans_do_not_know_is_left_behind() -> None:
+    series = Series(MEMBERS, lines=[*[line()] * (MEMBERS - 1), line(0.1)], rates=[RATE] * MEMBERS)
+    series.rounds(2)
+    slow = series.peers[MEMBERS - 1]
+    assert series.ledgers[series.peers[0]].remembered(series.peers).on_probation == {slow}
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "scenario"),
+    [
+        (Mechanism.DEADLINES, "parts in 100 s"),
+        (Mechanism.REPAIR, "starves one for ever"),
+        (Mechanism.WITNESSES, "complains of all"),
+        (Mechanism.PROBATION, "always lacks means"),
+        (Mechanism.NO_SHARES, "means in 100 s"),
+        (Mechanism.IGNORED_VOTES, "slanders a reducer"),
+    ],
+)
+def test_each_mechanism_saves_time_in_its_scenario(mechanism: Mechanism, scenario: str) -> None:
+    [found] = [known for known in SCENARIOS if known.name == scenario]
+    with_it = run_scenario(found, seed=2)
+    without_it = run_scenario(found, seed=2, without=frozenset({mechanism}))
+    assert without_it.seconds > 1.05 * with_it.seconds or without_it.failed > with_it.failed
+
+
+def test_what_is_switched_off_is_on_again_afterwards() -> None:
+    before = Timetable(0.0, 1.0, 1.0, 10.0).due_at(Stage.PARTS, 0, 0.0)
+    with switched_off(frozenset(Mechanism)):
+        assert Timetable(0.0, 1.0, 1.0, 10.0).due_at(Stage.PARTS, 0, 0.0) > 1e9
+    assert Timetable(0.0, 1.0, 1.0, 10.0).due_at(Stage.PARTS, 0, 0.0) == before
