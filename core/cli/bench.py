@@ -8,7 +8,7 @@ from types import FrameType
 
 from core.cli.options import Commands, add_json, calling, share, whole
 
-CODECS = ("raw", "fp16", "bf16", "u8", "b8", "q4", "adaptive")
+CODECS = ("raw", "fp16", "bf16", "u8", "b8", "q4", "topk", "adaptive")
 """Those of core.averaging.codecs, which would take as long to import as most commands take in all."""
 
 

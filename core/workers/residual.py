@@ -59,7 +59,7 @@ class ResidualShape:
     def span(self, chunk: int) -> tuple[int, int]:
         """Where the payload of a chunk begins and ends in a version, in bytes."""
         ends = (min(k * self.chunk_numel, self.numel) for k in (chunk, chunk + 1))
-        begin, end = (RESIDUAL_CODEC.wire_bytes(numel) for numel in ends)
+        begin, end = (RESIDUAL_CODEC.max_bytes(numel) for numel in ends)
         return begin, end
 
 
@@ -153,7 +153,7 @@ class ResidualFile:
 
     @property
     def _version_bytes(self) -> int:
-        return self._shape.chunks * _SUM_BYTES + RESIDUAL_CODEC.wire_bytes(self._shape.numel)
+        return self._shape.chunks * _SUM_BYTES + RESIDUAL_CODEC.max_bytes(self._shape.numel)
 
     def _table(self, version: int) -> int:
         return 2 * _RECORD_ROOM + version * self._version_bytes

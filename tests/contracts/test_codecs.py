@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from core.averaging.codecs import CODEC_NAMES, Codec, check_codec, codec_of, number_bytes
 from core.averaging.codecs.adaptive import SMALL_NUMEL_MAX
+from core.averaging.codecs.topk import KEPT_PART
 from core.base.problems import BadInput, RemoteProblem
 
 Vector = NDArray[np.float32]
@@ -39,6 +40,11 @@ def u8_bound(x: Vector) -> Errors:
     return np.maximum(peaks(x, BLOCKS["u8"]) / 127 * (1 + 2.0**-10), 2.0**-126) * (0.5 + 2.0**-15)
 
 
+def smallest_kept(x: Vector) -> float:
+    """The smallest magnitude of those that a top-k codec must send."""
+    return float(np.sort(np.abs(x))[x.size - (x.size + KEPT_PART - 1) // KEPT_PART]) if x.size else 0.0
+
+
 def adaptive_bound(x: Vector) -> Errors:
     return np.concatenate([fp16_bound(x[:150]), u8_bound(x[150:])])
 
@@ -50,12 +56,17 @@ BOUNDS: dict[str, Callable[[Vector], Errors]] = {
     "u8": u8_bound,
     "b8": lambda x: np.maximum(peaks(x, BLOCKS["b8"]) * 0.009, 2.0**-126),
     "q4": lambda x: np.maximum(peaks(x, BLOCKS["q4"]) / 7 * (1 + 2.0**-8), 2.0**-126) * (0.5 + 2.0**-15),
+    "topk": lambda x: np.maximum(np.where(np.abs(x) > smallest_kept(x), np.abs(x) * 2.0**-8, np.abs(x)), 2.0**-126),
     "adaptive": adaptive_bound,
 }
 """Largest error of each number, for numbers of at most 60,000 at the beginning of a vector."""
 
 vectors = hnp.arrays(np.float32, st.integers(0, 300), elements=st.floats(-60_000, 60_000, width=32, allow_nan=False))
 seeds = st.integers(0, 2**32 - 1)
+
+
+SHORTER = {"topk"}
+"""Codecs whose payloads may be shorter than the longest."""
 
 
 def codec(name: str) -> Codec:
@@ -66,6 +77,16 @@ def decoded(name: str, payload: memoryview, numel: int, start: int = 0) -> Vecto
     out = np.full(numel, np.nan, dtype=np.float32)
     codec(name).decode_into(payload, out, start)
     return out
+
+
+def decoded_or_refused(name: str, payload: memoryview, numel: int) -> None:
+    """Bytes of a stranger."""
+    out = np.full(numel, 7.0, dtype=np.float32)
+    try:
+        codec(name).decode_into(payload, out)
+    except RemoteProblem:
+        assert name in SHORTER
+        assert np.all(out == 7.0)
 
 
 def wild(seed: int, numel: int) -> Vector:
@@ -125,14 +146,17 @@ def test_wild_numbers_that_were_decoded_survive_too(name: str, seed: int, numel:
 @pytest.mark.parametrize("numel", [0, 1, 2, 255, 256, 4095, 4097, 65_536, 65_537])
 def test_length_is_as_announced(name: str, numel: int) -> None:
     payload = codec(name).encode(np.ones(numel, dtype=np.float32))
-    assert payload.nbytes == len(payload) == codec(name).wire_bytes(numel)
+    assert payload.nbytes == len(payload) <= codec(name).max_bytes(numel)
+    assert name in SHORTER or payload.nbytes == codec(name).max_bytes(numel)
     assert payload.format == "B"
 
 
 @pytest.mark.parametrize("name", CODEC_NAMES)
 @pytest.mark.parametrize("change", [-1, 1, 7, None])
 def test_another_length_is_refused_and_nothing_written(name: str, change: int | None) -> None:
-    length = 0 if change is None else codec(name).wire_bytes(64) + change
+    length = 0 if change is None else codec(name).max_bytes(64) + change
+    if change is None and name in SHORTER:
+        length = 1
     out = np.full(64, 7.0, dtype=np.float32)
     with pytest.raises(RemoteProblem):
         codec(name).decode_into(memoryview(bytes(length)), out)
@@ -143,17 +167,17 @@ def test_another_length_is_refused_and_nothing_written(name: str, change: int | 
 @settings(max_examples=50, deadline=None)
 @given(data=st.data(), numel=st.sampled_from([0, 15, 16, 200]))
 def test_any_bytes_of_the_right_length_decode(name: str, data: st.DataObject, numel: int) -> None:
-    length = codec(name).wire_bytes(numel)
-    decoded(name, memoryview(data.draw(st.binary(min_size=length, max_size=length))), numel)
+    length = codec(name).max_bytes(numel)
+    decoded_or_refused(name, memoryview(data.draw(st.binary(min_size=length, max_size=length))), numel)
 
 
 @pytest.mark.parametrize("name", CODEC_NAMES)
 @pytest.mark.parametrize("fill", [0x00, 0x7F, 0x80, 0xFF])
 def test_hostile_scales_decode_without_a_warning(name: str, fill: int) -> None:
-    length = codec(name).wire_bytes(5000)
+    length = codec(name).max_bytes(5000)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        decoded(name, memoryview(bytes([fill]) * length), 5000)
+        decoded_or_refused(name, memoryview(bytes([fill]) * length), 5000)
 
 
 @pytest.mark.parametrize("name", CODEC_NAMES)
@@ -254,6 +278,7 @@ PART_MAX = {"raw": (0, 0), "fp16": (2.5e-4, 2.5e-4), "bf16": (2e-3, 2e-3)} | {
     "u8": (0.0085, 0.04),
     "b8": (0.014, 0.023),
     "q4": (0.115, 0.23),
+    "topk": (0.9, 0.75),
     "adaptive": (0.0085, 0.04),
 }
 """Largest relative error of a part, normal and heavy-tailed."""
@@ -280,7 +305,7 @@ def test_relative_error_of_a_mean(name: str, peers: int) -> None:
 @pytest.mark.parametrize("name", CODEC_NAMES)
 def test_what_a_number_takes_is_known_without_the_tensors(name: str) -> None:
     numel = 16 * LARGE
-    assert number_bytes(name) == pytest.approx(codec_of(name, (numel,)).wire_bytes(numel) / numel, rel=1e-3)
+    assert number_bytes(name) == pytest.approx(codec_of(name, (numel,)).max_bytes(numel) / numel, rel=1e-3)
 
 
 def test_the_bench_offers_every_codec() -> None:

@@ -121,7 +121,7 @@ class Reducer:
             Means that can be sent now.
 
         Raises:
-            RemoteProblem: the payload has another length than the chunk; nothing of this member counts any more.
+            RemoteProblem: the payload is longer than any of the chunk; nothing of this member counts any more.
         """
         if self._contributors[chunk] is not None:
             return self._answer_late(member, chunk)
@@ -134,8 +134,8 @@ class Reducer:
             return []
         pending.heard.add(member)
         if member in pending.missing:
-            if payload.nbytes != self._vectors.wire_bytes(self._share, chunk):
-                raise RemoteProblem("a part of another length than its chunk")
+            if payload.nbytes > self._vectors.max_bytes(self._share, chunk):
+                raise RemoteProblem("a part that is longer than any of its chunk")
             pending.missing.discard(member)
             pending.parts[member] = payload
         elif payload.nbytes:

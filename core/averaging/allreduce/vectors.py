@@ -96,7 +96,7 @@ class Vectors:
         """Write the numbers of a member's part to `out`, this member's own as the others would read it.
 
         Raises:
-            RemoteProblem: the payload has another length than the chunk.
+            RemoteProblem: the payload is none of the chunk.
         """
         span = self._shares.span(share, chunk)
         if member != self._me:
@@ -135,10 +135,10 @@ class Vectors:
         """The payload of a mean again: encoding what was decoded gives the same bytes."""
         return self.codec.encode(self.mean(share, chunk), self._shares.span(share, chunk).start)
 
-    def wire_bytes(self, share: int, chunk: int) -> int:
-        """Length of the payload of a chunk."""
+    def max_bytes(self, share: int, chunk: int) -> int:
+        """Length of the longest payload of a chunk."""
         span = self._shares.span(share, chunk)
-        return self.codec.wire_bytes(span.stop - span.start, span.start)
+        return self.codec.max_bytes(span.stop - span.start, span.start)
 
     def hold(self, share: int) -> None:
         """Make room for the means of a share; all together take no more than the vector."""

@@ -47,7 +47,7 @@ def windows_of(plan: Plan, codec: Codec) -> Windows:
     What waits is encoded, so that of a codec's smaller parts more may wait.
     """
     total, others = plan.chunk_total, max(1, len(plan.members) - 1)
-    small = max(1.0, FLOAT_BYTES * plan.numel / max(1, codec.wire_bytes(plan.numel)))
+    small = max(1.0, FLOAT_BYTES * plan.numel / max(1, codec.max_bytes(plan.numel)))
     ahead = int(small * min(total // AHEAD_PART, AHEAD_NUMEL_MAX // plan.chunk_numel))
     bare = [HELPERS_MORE * (not member.samples and not member.receives) or 1 for member in plan.members]
     held = [int(small * more * total / (HELD_PART * others)) for more in bare]
@@ -75,7 +75,7 @@ def planned_s(plan: Plan, codec: Codec) -> float:
     if not plan.lines:
         return 0.0
     numel, total = min(plan.numel, plan.chunk_numel), plan.chunk_total
-    chunk_bytes = codec.wire_bytes(numel)
+    chunk_bytes = codec.max_bytes(numel)
     gifts = [plan.gift(m) / WHOLE_GIFT * bool(member.samples) for m, member in enumerate(plan.members)]
     receivers = sum(member.receives for member in plan.members)
     longest = 0.0

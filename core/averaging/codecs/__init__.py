@@ -14,11 +14,12 @@ from core.averaging.codecs.codec import Codec
 from core.averaging.codecs.fp16 import Fp16
 from core.averaging.codecs.q4 import Uniform4
 from core.averaging.codecs.raw import Raw
+from core.averaging.codecs.topk import TopK
 from core.averaging.codecs.u8 import Uniform8
 from core.base.problems import BadInput
 
 CODECS: Final[Mapping[str, Codec]] = MappingProxyType(
-    {"raw": Raw(), "fp16": Fp16(), "bf16": Bf16(), "u8": Uniform8(), "b8": Dynamic8(), "q4": Uniform4()}
+    {"raw": Raw(), "fp16": Fp16(), "bf16": Bf16(), "u8": Uniform8(), "b8": Dynamic8(), "q4": Uniform4(), "topk": TopK()}
 )
 """Every codec that treats all numbers alike, by the name that a manifest gives it."""
 ADAPTIVE: Final = "adaptive"
@@ -26,7 +27,7 @@ ADAPTIVE: Final = "adaptive"
 CODEC_NAMES: Final = (*CODECS, ADAPTIVE)
 """Every name that a manifest may give."""
 _MANY: Final = 1 << 20
-FEEDBACK: Final = frozenset({"q4"})
+FEEDBACK: Final = frozenset({"q4", "topk"})
 """Codecs so coarse that what a round loses is carried on to the next (`core.averaging.feedback`)."""
 
 __all__ = [
@@ -55,12 +56,12 @@ def codec_of(name: str, layout: Sequence[int] = ()) -> Codec:
 
 
 def number_bytes(name: str) -> float:
-    """About how many bytes a number takes in the codec of that name, in tensors of more than 2^16 numbers.
+    """About how many bytes a number takes at most in the codec of that name, in tensors of more than 2^16 numbers.
 
     Raises:
         ValueError: there is no such codec.
     """
-    return codec_of(name, (_MANY,)).wire_bytes(_MANY) / _MANY
+    return codec_of(name, (_MANY,)).max_bytes(_MANY) / _MANY
 
 
 def check_codec(name: str) -> None:

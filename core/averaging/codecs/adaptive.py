@@ -49,13 +49,13 @@ class Adaptive:
                 self._ends.append(end)
                 self._codecs.append(codec)
 
-    def wire_bytes(self, numel: int, start: int = 0) -> int:
+    def max_bytes(self, numel: int, start: int = 0) -> int:
         """Length of the payload of the `numel` numbers from `start` on.
 
         Raises:
             ValueError: they reach beyond the vector.
         """
-        return sum(codec.wire_bytes(end - begin) for codec, begin, end in self._parts(numel, start))
+        return sum(codec.max_bytes(end - begin) for codec, begin, end in self._parts(numel, start))
 
     def encode(self, values: NDArray[np.float32], start: int = 0) -> memoryview:
         """One region's payload after the other."""
@@ -71,10 +71,10 @@ class Adaptive:
         Raises:
             RemoteProblem: the payload has another length.
         """
-        check_length(payload, self.wire_bytes(out.size, start))
+        check_length(payload, self.max_bytes(out.size, start))
         place = 0
         for codec, begin, end in self._parts(out.size, start):
-            length = codec.wire_bytes(end - begin)
+            length = codec.max_bytes(end - begin)
             codec.decode_into(payload[place : place + length], out[begin:end])
             place += length
 

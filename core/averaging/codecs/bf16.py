@@ -18,7 +18,7 @@ _NAN: Final = 0x7FC0
 class Bf16:
     """Two bytes a number, with float32's range; relative error at most 2^-8, absolute error at most 2^-134 near 0."""
 
-    def wire_bytes(self, numel: int, start: int = 0) -> int:  # noqa: ARG002 - the same everywhere
+    def max_bytes(self, numel: int, start: int = 0) -> int:  # noqa: ARG002 - the same everywhere
         """Length of the payload of `numel` numbers."""
         return numel * _WIRE.itemsize
 
@@ -36,7 +36,7 @@ class Bf16:
         Raises:
             RemoteProblem: the payload has another length.
         """
-        check_length(payload, self.wire_bytes(out.size))
+        check_length(payload, self.max_bytes(out.size))
         np.left_shift(np.frombuffer(payload, dtype=_WIRE), 16, out=out.view(np.uint32), dtype=np.uint32)
 
 

@@ -50,14 +50,14 @@ class Blockwise(ABC):
     def _scales_from_wire(self, wire: NDArray[np.generic]) -> Scales:
         return wire.astype(np.float32)
 
-    def wire_bytes(self, numel: int, start: int = 0) -> int:  # noqa: ARG002 - the same everywhere
+    def max_bytes(self, numel: int, start: int = 0) -> int:  # noqa: ARG002 - the same everywhere
         """Length of the payload of `numel` numbers."""
         return self._blocks(numel) * self.SCALE.itemsize + self._code_bytes(numel)
 
     def encode(self, values: NDArray[np.float32], start: int = 0) -> memoryview:  # noqa: ARG002 - the same everywhere
         """Scales and codes of `values`."""
         head = self._blocks(values.size) * self.SCALE.itemsize
-        payload = np.empty(self.wire_bytes(values.size), dtype=np.uint8)
+        payload = np.empty(self.max_bytes(values.size), dtype=np.uint8)
         scales = np.empty(self._blocks(values.size), dtype=np.float32)
         with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
             for first, begin, end in self._pieces(values.size):
@@ -73,7 +73,7 @@ class Blockwise(ABC):
         Raises:
             RemoteProblem: the payload has another length.
         """
-        check_length(payload, self.wire_bytes(out.size))
+        check_length(payload, self.max_bytes(out.size))
         count = self._blocks(out.size)
         whole = np.frombuffer(payload, dtype=np.uint8)
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):

@@ -11,11 +11,12 @@ from core.base.problems import RemoteProblem
 class Codec(Protocol):
     """Turns vectors of float32 into bytes and back.  A codec keeps no state between calls.
 
-    `start` is where in the whole vector the numbers lie: a codec may treat its regions differently.
+    `start` is where in the whole vector the numbers lie: a codec may treat its regions differently.  Payloads may
+    differ in length, so a plan counts on the longest.
     """
 
-    def wire_bytes(self, numel: int, start: int = 0) -> int:
-        """Length of the payload of `numel` numbers."""
+    def max_bytes(self, numel: int, start: int = 0) -> int:
+        """Length of the longest payload of `numel` numbers."""
 
     def encode(self, values: NDArray[np.float32], start: int = 0) -> memoryview:
         """The payload of `values`, shape (numel,).
@@ -27,7 +28,7 @@ class Codec(Protocol):
         """Write the numbers of `payload` to `out`, shape (numel,).
 
         Raises:
-            RemoteProblem: the payload does not hold exactly as many numbers as `out`.
+            RemoteProblem: the payload is none of as many numbers as `out` has; nothing was written.
         """
 
 

@@ -34,7 +34,7 @@ _KEPT: Final = -0x7000_2000
 class Fp16:
     """Two bytes a number; relative error at most 2^-11, absolute error at most 2^-25 + 2^-38 below 2^-14."""
 
-    def wire_bytes(self, numel: int, start: int = 0) -> int:  # noqa: ARG002 - the same everywhere
+    def max_bytes(self, numel: int, start: int = 0) -> int:  # noqa: ARG002 - the same everywhere
         """Length of the payload of `numel` numbers."""
         return numel * _WIRE.itemsize
 
@@ -59,7 +59,7 @@ class Fp16:
         Raises:
             RemoteProblem: the payload has another length.
         """
-        check_length(payload, self.wire_bytes(out.size))
+        check_length(payload, self.max_bytes(out.size))
         halves = np.frombuffer(payload, dtype="<u2")
         if not halves.size or (halves & _MAGNITUDE).max() >= _INFINITE:
             out[:] = halves.view(_WIRE)

@@ -11,7 +11,7 @@ _WIRE = np.dtype("<f4")
 class Raw:
     """Four bytes a number; exact.  On little-endian machines encoding copies nothing."""
 
-    def wire_bytes(self, numel: int, start: int = 0) -> int:  # noqa: ARG002 - the same everywhere
+    def max_bytes(self, numel: int, start: int = 0) -> int:  # noqa: ARG002 - the same everywhere
         """Length of the payload of `numel` numbers."""
         return numel * _WIRE.itemsize
 
@@ -25,7 +25,7 @@ class Raw:
         Raises:
             RemoteProblem: the payload has another length.
         """
-        check_length(payload, self.wire_bytes(out.size))
+        check_length(payload, self.max_bytes(out.size))
         if out.dtype == _WIRE and out.flags.c_contiguous:
             out.view(np.uint8)[:] = np.frombuffer(payload, dtype=np.uint8)  # a plain copy, however it is aligned
         else:

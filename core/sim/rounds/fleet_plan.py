@@ -47,7 +47,7 @@ class RoundTask:
         """What the payload of each chunk takes on a line."""
         codec = CODECS[self.codec]
         starts = range(0, self.numel, self.chunk_numel)
-        return [codec.wire_bytes(min(self.chunk_numel, self.numel - start), start) for start in starts]
+        return [codec.max_bytes(min(self.chunk_numel, self.numel - start), start) for start in starts]
 
 
 def shares(lines: Sequence[Line], task: RoundTask, weights: Sequence[int] | None) -> tuple[int, ...]:

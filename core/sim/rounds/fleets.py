@@ -87,7 +87,7 @@ def fleet_round(seed: int, task: RoundTask, *, settings: NetworkSettings | None 
     """A round of the balance's plan on the fleet `seed`."""
     lines = drawn_fleet(seed)
     codec = CODECS[task.codec]
-    number_bytes = codec.wire_bytes(task.numel) / task.numel
+    number_bytes = codec.max_bytes(task.numel) / task.numel
     work = Work(numel=task.numel, part_bytes=number_bytes, mean_bytes=number_bytes)
     best = balance(lines, work)
     chunks = share_chunks(lines, work, best, total=task.chunk_total)

@@ -121,7 +121,7 @@ def averaged(
 def _one(lines: Sequence[Line], numel: int, strategy: Strategy, *, seed: int, chunk: int | None) -> tuple[float, float]:
     numbers = chunk or chunk_numel(numel, len(lines))
     task = RoundTask(numel=numel, chunk_numel=numbers, codec=CODEC, scale=max(1, numbers // REAL_CHUNK))
-    number_bytes = CODECS[CODEC].wire_bytes(numel) / numel
+    number_bytes = CODECS[CODEC].max_bytes(numel) / numel
     work = Work(numel=numel, part_bytes=number_bytes, mean_bytes=number_bytes)
     best = balance(lines, work)
     if strategy is Strategy.ADAPTIVE:

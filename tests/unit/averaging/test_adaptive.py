@@ -22,7 +22,7 @@ def test_each_tensor_is_sent_as_its_size_demands(start: int, numel: int, seed: i
     numel = min(numel, int(ENDS[-1]) - start)
     x = np.random.default_rng(seed).standard_normal(numel, dtype=np.float32)
     payload = codec.encode(x, start)
-    assert payload.nbytes == codec.wire_bytes(numel, start)
+    assert payload.nbytes == codec.max_bytes(numel, start)
     out = np.empty_like(x)
     codec.decode_into(payload, out, start)
     tensor = np.searchsorted(ENDS, np.arange(start, start + numel), side="right")

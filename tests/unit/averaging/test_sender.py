@@ -17,7 +17,7 @@ def test_more_parts_wait_where_there_is_no_vector(name: str, *, helps: bool) -> 
     helper = msgspec.structs.replace(plan.members[8], receives=not helps)
     plan = msgspec.structs.replace(plan, members=(*plan.members[:8], helper), chunks=(0,) * 8 + (69,))
     *_, window = windows_of(plan, codec).shares
-    part = 8 * codec.wire_bytes(1600) / (4 * plan.numel)
+    part = 8 * codec.max_bytes(1600) / (4 * plan.numel)
     most = (HELPERS_MORE if helps else 1) / HELD_PART
     assert most - part < window * part <= 1.01 * most  # parts of blocks have a little more head than the whole has
 
