@@ -60,7 +60,7 @@ def flip(place: int) -> Callable[[bytes], bytes]:
 
 
 @in_loop
-async def test_somebody_who_only_looks_is_not_noticed():
+async def test_passive_observer_on_the_wire_is_not_noticed():
     async with Peer("anna") as anna, Peer("ben") as ben:
         async with datagrams(ben.port) as tap:
             at(anna, ben, tap.port)
@@ -200,7 +200,7 @@ async def _said(change: Change, *texts: str) -> tuple[Peer, Peer, list[tuple[byt
 
 
 @in_loop
-async def test_a_record_sent_again_is_not_heard_again_and_ends_the_link():
+async def test_replayed_tls_record_is_dropped_and_ends_the_link():
     _, ben, _ = await _said(lambda record, outward: [record, record] if outward else [record], "second")
     assert ben.texts() in ([], ["second"])
     assert ben.book.lost[0].reason.startswith("broke")
@@ -300,7 +300,7 @@ def set_wrong(peer: Peer, ahead_s: float) -> None:
 
 
 @pytest.mark.parametrize("ahead_s", [HOUR_S, -HOUR_S])
-def test_datagrams_of_one_whose_clock_is_an_hour_off_are_not_heard(ahead_s):
+def test_datagrams_with_a_clock_an_hour_off_are_dropped(ahead_s):
     @in_loop
     async def run():
         async with Peer("anna") as anna, Peer("ben") as ben:

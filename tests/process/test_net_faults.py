@@ -48,7 +48,7 @@ async def test_half_open_connections_make_way(monkeypatch):
 
 
 @in_loop
-async def test_one_that_sends_its_greeting_byte_by_byte_is_given_up(monkeypatch):
+async def test_handshake_sent_byte_by_byte_times_out(monkeypatch):
     monkeypatch.setattr(streams_module, "HANDSHAKE_S", 0.3)
     async with Peer("ben") as ben:
         _, writer = await asyncio.open_connection("127.0.0.1", ben.port)
@@ -161,7 +161,7 @@ async def test_an_hour_without_network_ends_by_itself(monkeypatch):
 
 
 @in_loop
-async def test_a_cable_pulled_in_mid_chunk_is_noticed_and_half_a_chunk_is_none(monkeypatch):
+async def test_unplugged_cable_is_noticed_and_half_a_chunk_dropped(monkeypatch):
     """Nothing is said any more, and no socket ends: both sides find out by themselves.  Then the cable is back."""
     monkeypatch.setattr(rhythm_module, "HEARTBEAT_S", 0.25)
     monkeypatch.setattr(streams_module, "HEARTBEAT_S", 0.25)

@@ -67,7 +67,7 @@ async def test_small_messages_leave_at_once():
 
 
 @in_loop
-async def test_a_datagrams_source_is_observed_before_its_message_and_when_it_changes():
+async def test_datagram_source_is_observed_before_its_message_and_on_change():
     async with Peer("ben") as ben:
         ports = []
         for _ in range(2):
@@ -113,7 +113,7 @@ async def test_bulk_arrives_whole_and_in_order():
 
 
 @in_loop
-async def test_what_everybody_sends_at_once_makes_no_way_for_others(monkeypatch):
+async def test_round_traffic_does_not_yield_to_other_links(monkeypatch):
     joined: list[float] = []
     monkeypatch.setattr(Uplink, "join", lambda _, now: joined.append(now))
     async with Peer("anna") as anna, Peer("ben") as ben:
@@ -218,7 +218,7 @@ async def test_one_peer_cannot_have_many_links():
 
 
 @in_loop
-async def test_a_second_computer_with_the_same_key_is_not_talked_to():
+async def test_second_computer_with_the_same_key_gets_no_link():
     async with Peer("anna") as anna, Peer("anna") as twin, Peer("ben") as ben:
         twin.host._book.learn(anna.id, ("127.0.0.1", anna.port))
         stream = PeerStream(twin.host._links._terms, expected=anna.id)
@@ -230,7 +230,7 @@ async def test_a_second_computer_with_the_same_key_is_not_talked_to():
 
 
 @pytest.mark.parametrize("authority", [Authority(keys("authority"), hashed_key(b"other")), Authority(keys("x"), RUN)])
-def test_whoever_has_no_pass_of_ours_is_not_heard(authority):
+def test_peers_without_our_pass_are_not_heard(authority):
     @in_loop
     async def run():
         async with Peer("ben") as ben, Peer("eve", authority=authority) as eve:
@@ -260,7 +260,7 @@ async def test_an_expired_pass_is_not_heard():
 
 
 @in_loop
-async def test_a_peer_without_an_address_or_behind_a_closed_port_is_lost():
+async def test_peer_without_address_or_with_closed_port_is_lost():
     async with Peer("anna") as anna:
         anna.say(id_of("nobody"), Say("hello"))
         await anna.book.until(lambda book: book.lost)

@@ -146,7 +146,7 @@ def initials() -> list[bytes]:
 
 
 @in_loop
-async def test_nobody_begins_a_connection_who_was_not_met():
+async def test_connection_from_an_unmet_address_is_refused():
     async with Peer("ben") as ben:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
             udp.setblocking(False)
@@ -161,7 +161,7 @@ async def test_nobody_begins_a_connection_who_was_not_met():
 
 
 @in_loop
-async def test_first_packets_that_cannot_be_read_hold_no_place_for_long(monkeypatch):
+async def test_unreadable_first_packets_hold_no_place_for_long(monkeypatch):
     monkeypatch.setattr(quic, "HANDSHAKE_S", 0.05)
     attack = Attack()
     long_id = bytes((0xC0,)) + quic.VERSION_1 + bytes((200,)) + bytes(1300)
@@ -200,7 +200,7 @@ def at(place: int, changed: bytes) -> Callable[[bytes], bytes]:
         lambda data: data[: len(data) // 2] + bytes((255,)) * (len(data) - len(data) // 2),
     ],
 )
-def test_a_greeting_that_makes_the_library_fail_ends_its_connection_only(spoil, monkeypatch):
+def test_handshake_that_breaks_the_library_ends_only_its_connection(spoil, monkeypatch):
     monkeypatch.setattr(quic, "HANDSHAKE_S", 0.05)
 
     @in_loop
@@ -217,7 +217,7 @@ def test_a_greeting_that_makes_the_library_fail_ends_its_connection_only(spoil, 
 
 
 @in_loop
-async def test_writing_and_closing_after_the_other_side_has_left_raise_nothing():
+async def test_transport_raises_nothing_after_the_other_side_left():
     attack = await Attack().connected()
     attack.client.close()
     attack.depart()
@@ -324,7 +324,7 @@ class _Carrier:
 
 
 @in_loop
-async def test_the_socket_of_a_birthday_punch_is_given_back_when_nobody_calls_through_it(monkeypatch):
+async def test_birthday_punch_releases_its_socket_when_nobody_calls(monkeypatch):
     monkeypatch.setattr(ways_module, "UNUSED_S", 0.1)
     async with Peer("anna") as anna:
         ways = anna.host.links.ways
@@ -341,7 +341,7 @@ async def test_the_socket_of_a_birthday_punch_is_given_back_when_nobody_calls_th
 
 
 @in_loop
-async def test_what_was_sent_while_the_other_side_closed_a_second_link_is_not_lost_silently():
+async def test_messages_sent_while_a_duplicate_link_closes_are_reported():
     async with Peer("anna") as anna, Peer("ben") as ben:
         anna.knows(ben)
         anna.say(ben, Say("first"))
@@ -358,7 +358,7 @@ async def test_what_was_sent_while_the_other_side_closed_a_second_link_is_not_lo
 
 
 @in_loop
-async def test_a_peer_that_names_addresses_has_them_called_a_limited_number_of_times(monkeypatch):
+async def test_punch_calls_each_named_address_a_limited_number_of_times(monkeypatch):
     monkeypatch.setattr(ways_module, "RETRY_S", 0.0)
     monkeypatch.setattr(ways_module, "PUNCH_CALLS_MAX", 5)
     calls: list[Any] = []
@@ -397,7 +397,7 @@ async def test_birthday_punches_share_the_sockets_and_leave_none_behind(monkeypa
 
 
 @in_loop
-async def test_a_birthday_punch_that_is_given_up_while_it_opens_sockets_leaves_none_behind(monkeypatch):
+async def test_cancelled_birthday_punch_leaves_no_sockets_behind(monkeypatch):
     opened: list[Any] = []
 
     class Noted(punch_module.OwnSocket):
@@ -417,7 +417,7 @@ async def test_a_birthday_punch_that_is_given_up_while_it_opens_sockets_leaves_n
 
 
 @in_loop
-async def test_one_that_was_met_begins_a_few_connections_and_no_more():
+async def test_met_peer_may_begin_only_a_few_connections():
     async with Peer("anna") as anna:
         ways = anna.host.links.ways
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as there:
@@ -433,7 +433,7 @@ async def test_one_that_was_met_begins_a_few_connections_and_no_more():
 
 
 @pytest.mark.parametrize("host", ["8.8.8.8%..a", "8.8.8.8%\0", "8.8.8.8%é..b", "a.name", "", "2606::1%..a"])
-def test_an_address_that_is_none_ends_neither_the_host_nor_its_port(host):
+def test_invalid_address_ends_neither_host_nor_port(host):
     @in_loop
     async def play() -> None:
         async with Peer("anna") as anna, Peer("ben") as ben:
@@ -447,7 +447,7 @@ def test_an_address_that_is_none_ends_neither_the_host_nor_its_port(host):
 
 
 @in_loop
-async def test_a_peer_that_makes_links_and_ends_them_leaves_no_timers(monkeypatch):
+async def test_links_made_and_ended_leave_no_timers(monkeypatch):
     looks: list[Any] = []
     async with Peer("anna") as anna, Peer("ben") as ben:
         anna.knows(ben)

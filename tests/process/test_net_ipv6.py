@@ -51,7 +51,7 @@ async def test_both_planes_work_over_both_families_on_one_port(at: str) -> None:
 
 
 @in_loop
-async def test_a_call_over_ipv6_leaves_from_the_port_on_which_we_listen() -> None:
+async def test_ipv6_call_leaves_from_the_listening_port() -> None:
     addresses: list[Any] = []
     ben = Peer("ben", bind=ANY, opened=lambda stream: addresses.append(stream.other_address))
     async with Peer("anna", bind=ANY) as anna, ben:
@@ -62,7 +62,7 @@ async def test_a_call_over_ipv6_leaves_from_the_port_on_which_we_listen() -> Non
 
 
 @in_loop
-async def test_an_answer_goes_where_the_question_came_from_and_ipv4_stays_the_usual_address() -> None:
+async def test_answer_returns_to_its_source_and_ipv4_stays_preferred() -> None:
     async with Peer("anna", bind=ANY) as anna, Peer("ben", bind=ANY) as ben:
         for peer in (anna, ben):
             peer.host._planes.codec = MessageCodec([Say, Ask, Answer, *NAT_MESSAGES])
@@ -97,7 +97,7 @@ async def test_garbage_on_the_ipv6_port_is_dropped_and_counted() -> None:
 
 
 @in_loop
-async def test_what_comes_from_a_scope_is_dropped() -> None:
+async def test_datagrams_from_a_scoped_address_are_dropped() -> None:
     async with Peer("anna", bind=ANY) as anna:
         anna.host._port.datagram_received(b"\x01", ("fe80::1%eth0", 5, 0, 2))
         anna.host._port.datagram_received(b"\x01", ("fe80::1", 5, 0, 2))
@@ -220,7 +220,7 @@ async def test_tcp_is_punched_over_ipv6() -> None:
 
 
 @in_loop
-async def test_one_is_called_back_over_ipv6_and_a_dial_reports_its_way() -> None:
+async def test_dial_back_uses_ipv6_and_dial_reports_its_way() -> None:
     (anna, ear), (ben, _) = peers("anna", "ben")
     anna.bind = ben.bind = ANY
     async with anna, ben:

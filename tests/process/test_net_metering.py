@@ -41,7 +41,7 @@ async def test_both_ends_see_what_a_limited_line_carries():
 
 
 @in_loop
-async def test_a_slow_reader_makes_bytes_wait_and_the_line_is_not_blamed():
+async def test_slow_reader_is_not_measured_as_a_slow_line():
     """Ben takes as little as he may; what goes to Cleo is not slowed by him."""
     slow = Pace(now=lambda: 1.8e9)
     meter = Meter()

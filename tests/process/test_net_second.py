@@ -15,7 +15,7 @@ NONCE = bytes(range(16))
 
 
 @in_loop
-async def test_it_mirrors_and_teaches_no_address():
+async def test_mirror_port_answers_and_teaches_no_address():
     async with Peer("anna") as anna, Peer("ben") as ben:
         for peer in (anna, ben):
             peer.host._planes.codec = MessageCodec([Say, Ask, *NAT_MESSAGES])
@@ -36,7 +36,7 @@ async def test_it_mirrors_and_teaches_no_address():
 
 
 @in_loop
-async def test_a_knock_from_a_fresh_port_is_heard_but_teaches_no_address():
+async def test_dial_back_from_a_fresh_port_teaches_no_address():
     async with Peer("anna") as anna, Peer("ben") as ben:
         for peer in (anna, ben):
             peer.host._planes.codec = MessageCodec([Say, Ask, *NAT_MESSAGES])
@@ -49,7 +49,7 @@ async def test_a_knock_from_a_fresh_port_is_heard_but_teaches_no_address():
 
 
 @in_loop
-async def test_it_is_next_to_the_first_if_that_is_free_and_goes_with_the_host():
+async def test_mirror_port_follows_the_first_and_closes_with_the_host():
     async with Peer("anna") as anna:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as neighbour:
             neighbour.bind(("127.0.0.1", anna.port + 1))

@@ -73,7 +73,7 @@ async def test_a_dial_is_reported_with_its_number_and_way():
 
 
 @in_loop
-async def test_a_dial_that_fails_is_reported_and_one_that_is_abandoned_is_not():
+async def test_failed_dial_is_reported_and_a_cancelled_one_is_not():
     (anna, ear), (ben, _) = peers("anna", "ben")
     async with anna:
         async with ben:

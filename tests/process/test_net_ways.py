@@ -94,7 +94,7 @@ async def test_a_hole_for_udp_carries_quic():
 
 
 @in_loop
-async def test_two_peers_that_call_each_other_at_once_have_a_link():
+async def test_peers_calling_each_other_at_once_have_a_link():
     async with Peer("anna") as anna, Peer("ben") as ben:
         anna.host.meet(meeting(ben, tcp=True))
         ben.host.meet(meeting(anna, tcp=True))
@@ -160,7 +160,7 @@ async def test_a_peer_that_no_way_leads_to_is_lost(monkeypatch):
 
 
 @in_loop
-async def test_traffic_moves_from_the_relay_to_a_direct_link_without_loss(monkeypatch):
+async def test_traffic_moves_from_relay_to_direct_link_without_loss(monkeypatch):
     monkeypatch.setattr(links_module, "STEADY_S", 0.2)
     async with Peer("anna") as anna, Peer("ben") as ben:
         relay = Relay(anna, ben)
@@ -202,7 +202,7 @@ async def test_a_relay_that_dies_is_noticed_on_both_sides():
         lambda data: data[1:],
     ],
 )
-def test_a_relay_that_changes_repeats_reorders_or_loses_bytes_is_detected(spoil):
+def test_relay_that_corrupts_or_reorders_bytes_is_detected(spoil):
     @in_loop
     async def run():
         async with Peer("anna") as anna, Peer("ben") as ben:
@@ -218,7 +218,7 @@ def test_a_relay_that_changes_repeats_reorders_or_loses_bytes_is_detected(spoil)
 
 
 @in_loop
-async def test_a_reader_on_a_relay_that_pauses_stops_the_writer_and_loses_nothing():
+async def test_paused_reader_on_relay_stops_the_writer_without_loss():
     async with Peer("anna") as anna, Peer("ben") as ben:
         relay = Relay(anna, ben)
         await eventually(lambda: ways(anna) == ways(ben) == ["relay"])
@@ -233,7 +233,7 @@ async def test_a_reader_on_a_relay_that_pauses_stops_the_writer_and_loses_nothin
 
 
 @in_loop
-async def test_a_reader_on_quic_that_pauses_stops_the_writer_and_loses_nothing():
+async def test_paused_reader_on_quic_stops_the_writer_without_loss():
     async with Peer("anna") as anna, Peer("ben") as ben:
         anna.host.meet(meeting(ben, udp=True))
         ben.host.meet(meeting(anna, udp=True))

@@ -44,7 +44,7 @@ def test_values_stored_before_an_eclipse_are_found_on_disjoint_paths() -> None:
     assert without.succeeded < with_it.succeeded
 
 
-def test_claims_of_records_that_nobody_has_neither_end_a_read_nor_hold_it_up() -> None:
+def test_claims_of_missing_records_neither_end_nor_delay_a_read() -> None:
     outcome = promises(TOWN, on=True)
     assert outcome.succeeded >= 0.97
     assert outcome.harm < 5.0

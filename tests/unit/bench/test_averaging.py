@@ -52,7 +52,7 @@ def args(**more):
     return Namespace(json=False, fleet=None, peers=2, warm=None, numel=10, codec="raw", rounds=1, **more)
 
 
-def test_what_was_measured_is_printed_even_if_hivemind_cannot_be(monkeypatch, capsys, tmp_path):
+def test_own_figures_are_printed_when_hivemind_fails(monkeypatch, capsys, tmp_path):
     report = AveragingReport(
         peers=2,
         numel=10,

@@ -56,7 +56,7 @@ def test_the_file_of_a_dead_process_is_replaced(home):
     assert read_engine_file(home) == mine
 
 
-def test_the_file_of_a_process_that_took_the_number_is_replaced(home, monkeypatch):
+def test_claim_replaces_the_file_of_a_reused_process_id(home, monkeypatch):
     monkeypatch.setattr(claim_module, "PROBE_TIMEOUT_S", 0.1)
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
@@ -93,7 +93,7 @@ def test_an_engine_with_all_places_taken_is_alive(home, engine, monkeypatch):
     asyncio.run(test())
 
 
-def test_the_file_of_a_process_that_does_not_listen_is_replaced(home):
+def test_claim_replaces_the_file_of_a_silent_process(home):
     write(home, file_of(os.getppid(), free_port()))
     asyncio.run(claim(home, file_of(os.getpid(), 1)))
 
@@ -110,7 +110,7 @@ def test_a_silent_process_is_not_robbed(home, monkeypatch):
     assert read_engine_file(home) == theirs
 
 
-def test_a_living_engine_keeps_its_home_and_can_be_asked_to_show(home, engine):
+def test_running_engine_keeps_its_home_and_can_be_shown(home, engine):
     def door() -> Door:
         return Door(home=home, intents=engine, notices=NoticeRing(lambda: 1.0), now=lambda: 4e9)
 

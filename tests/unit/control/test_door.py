@@ -83,7 +83,7 @@ def test_engine_file_is_private_and_removed(home, engine):
         ({"Authorization": "right"}, "/control", 400),
     ],
 )
-def test_who_is_refused(home, engine, headers, path, status):
+def test_request_with_wrong_token_or_origin_is_refused(home, engine, headers, path, status):
     async def test() -> None:
         async with opened(home, engine), aiohttp.ClientSession() as session:
             url, right, file = address(home)
@@ -234,7 +234,7 @@ def test_sockets_have_a_limit(home, engine, monkeypatch):
     run(test)
 
 
-def test_whoever_is_not_admitted_is_cut(home, engine, monkeypatch):
+def test_client_that_is_not_admitted_is_cut_off(home, engine, monkeypatch):
     monkeypatch.setattr(server, "ADMISSION_S", 0.05)
 
     async def test() -> None:

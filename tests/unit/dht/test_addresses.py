@@ -14,7 +14,7 @@ def test_the_host_is_told_each_address_once():
     assert book.get(peer_id(1)) == THERE
 
 
-def test_hearsay_does_not_replace_what_was_seen_until_it_stops_working():
+def test_hearsay_replaces_an_observed_address_only_after_silence():
     book = MetAddresses()
     assert book.observed(peer_id(1), HERE.host, HERE.port) == HERE
     assert book.before_send(HERE) is None  # the host told us

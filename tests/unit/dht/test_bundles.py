@@ -44,7 +44,7 @@ def request(kind, query):
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), KINDS), max_size=40))
-def test_every_request_goes_out_once_to_whom_it_should_in_datagrams_that_fit(asks):
+def test_every_request_is_sent_once_in_datagrams_that_fit(asks):
     sent = [Send(peer_id(to), request(kind, 2**62 + query)) for query, (to, kind) in enumerate(asks)]
     bundled = bundle_requests(list(sent), client=False)
     for send in bundled:
@@ -89,7 +89,7 @@ def test_lone_requests_and_events_stay_as_they_are():
     assert [one.query for one in bundle.message.requests] == [1, 2]
 
 
-def test_a_question_travels_with_the_last_answer_if_there_is_room():
+def test_ping_travels_with_the_last_answer_if_it_fits():
     asked = Ping(77, False)
     small, nodes = Pong(1, 5), Nodes(2, tuple(contact(n) for n in range(12)))
     them, somebody = peer_id(1), peer_id(2)

@@ -19,7 +19,7 @@ def copies(**changes):
     return Copies(Proofs(ToyVerifier()), **({"keep_s": 60, "keys_max": 3, "max_lifetime_s": 1000} | changes))
 
 
-def test_a_copy_is_read_for_a_while_and_never_hides_what_is_held():
+def test_cached_copy_expires_and_never_hides_a_held_record():
     kept = copies()
     old, new = record(1, b"old"), record(1, b"new", expires=START + 601)
     assert kept.put(KEY, old, START)
@@ -33,7 +33,7 @@ def test_a_copy_is_read_for_a_while_and_never_hides_what_is_held():
     assert len(kept) == 0
 
 
-def test_what_is_forged_or_too_long_or_too_many_is_not_kept():
+def test_forged_overlong_or_surplus_copies_are_not_kept():
     kept = copies()
     assert not kept.put(KEY, Record(bytes(peer_id(1)), b"x", int((START + 60) * 1000), bytes(64)), START)
     assert not kept.put(KEY, record(1, expires=START + 1001), START)
@@ -68,7 +68,7 @@ def test_a_validator_that_cannot_read_a_value_says_no():
     assert store.put(key, record(1, b'["x"]', key=key), START) is KeepResult.KEPT
 
 
-def test_all_values_together_have_a_limit_that_what_goes_gives_back():
+def test_total_bytes_are_limited_and_freed_on_removal():
     store = RecordStore(Proofs(ToyVerifier()), max_lifetime_s=1000, bytes_max=1000)
     assert store.put(KEY, record(1, bytes(500), expires=START + 10), START) is KeepResult.KEPT
     assert store.put(KEY, record(2, bytes(501)), START) is KeepResult.FULL

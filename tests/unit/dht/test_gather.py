@@ -56,7 +56,7 @@ def test_replicas_that_differ_are_merged_later_expiration_wins(held, seed):
     assert fetched == len(newest)
 
 
-def test_what_we_have_is_not_fetched():
+def test_held_records_are_not_fetched():
     old, same = record(1, 10), record(2, 10)
     gather, _ = make([old, same])
     newer = record(1, 20)
@@ -83,7 +83,7 @@ def test_where_the_newest_claim_proves_false_the_next_is_tried():
     assert list(gather.records.values()) == [true]
 
 
-def test_what_did_not_fit_is_fetched_again_and_what_is_missing_is_not():
+def test_records_that_did_not_fit_are_fetched_again():
     records = [record(n, 10) for n in range(4)]
     gather, _ = make()
     gather.claimed(REPLICAS[0], [Claim(claim(r).tag, r.expires_ms, 10) for r in records], now=0)
@@ -111,7 +111,7 @@ def test_a_silent_replica_costs_its_claims_only():
     assert gather.done
 
 
-def test_records_nobody_asked_for_or_outside_their_time_do_not_count():
+def test_unasked_or_expired_records_do_not_count():
     gather, trace = make(limit=2)
     asked, unasked = record(1, 10), record(2, 10)
     gather.claimed(REPLICAS[0], [claim(asked)], now=0)

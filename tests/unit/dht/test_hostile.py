@@ -75,7 +75,7 @@ def _honest_and_fake():
     return honest, [Contact(c.peer, f"61.{i}.0.1", 1) for i, c in enumerate(honest)]
 
 
-def test_wrong_address_of_a_holder_does_not_hide_it_from_the_walk():
+def test_wrong_address_of_a_holder_does_not_hide_it():
     honest, fake = _honest_and_fake()
     bad, good = (Contact(peer_id(n), f"70.{n}.0.1", 1) for n in (200, 201))
     w = Walk(KEY, [bad, good], width=5, parallel=16, distrust=Distrust(ghosts_max=3))
@@ -161,7 +161,7 @@ def test_a_full_key_still_takes_what_somebody_else_gives():
     assert len(store) == 10
 
 
-def test_who_gave_most_bytes_makes_room():
+def test_biggest_giver_of_bytes_makes_room():
     store = RecordStore(Proofs(ToyVerifier()), max_lifetime_s=9999, bytes_max=1000)
     for n in range(5):
         store.put(KEY, rec(n, value=bytes(200)), NOW, giver=peer_id(77))

@@ -11,7 +11,7 @@ def by_distance(numbers):
     return sorted(map(contact, numbers), key=lambda c: distance(node_key(c.peer_id), KEY))
 
 
-def test_asks_the_nearest_first_and_no_more_than_allowed_at_once():
+def test_lookup_asks_the_nearest_first_within_its_parallelism():
     nearest = by_distance(range(20))
     walk = Walk(KEY, map(contact, range(20)), width=5, parallel=3)
     assert walk.take() == nearest[:3]
@@ -27,7 +27,7 @@ def test_asks_the_nearest_first_and_no_more_than_allowed_at_once():
     assert walk.found(10) == nearest[:5]
 
 
-def test_a_silent_peer_is_replaced_by_the_next_and_a_slow_one_comes_back():
+def test_silent_peer_is_replaced_and_a_slow_one_returns():
     nearest = by_distance(range(8))
     walk = Walk(KEY, nearest, width=2, parallel=2)
     a, b = walk.take()
@@ -62,7 +62,7 @@ def test_nearer_peers_push_out_farther_ones():
     assert walk.take() == by_distance(numbers)[:CANDIDATES_MAX]
 
 
-def test_whoever_leads_it_astray_can_not_do_so_for_ever():
+def test_misleading_answers_end_after_a_bounded_number_of_queries():
     walk = Walk(KEY, [contact(0)], width=5, parallel=4)
     number, asked = 1, 0
     while not walk.done:
@@ -74,7 +74,7 @@ def test_whoever_leads_it_astray_can_not_do_so_for_ever():
     assert asked <= ASKED_MAX
 
 
-def test_random_answers_in_random_order_find_what_a_plain_sort_finds():
+def test_lookup_with_random_answers_agrees_with_a_plain_sort():
     for seed in range(30):
         random = Random(seed)
         living = random.sample(range(1000), 200)
@@ -93,7 +93,7 @@ def test_random_answers_in_random_order_find_what_a_plain_sort_finds():
         assert walk.found(5) == ring[:5], seed
 
 
-def test_a_query_to_a_farther_peer_does_not_keep_a_nearer_one_waiting():
+def test_pending_farther_query_does_not_delay_a_nearer_one():
     nearest = by_distance(range(20))
     walk = Walk(KEY, nearest[10:], width=5, parallel=2)
     first, second = walk.take()

@@ -12,7 +12,7 @@ def record(expires_s, key=KEY, value=b""):
     return sign_record(ME, key, value, subkey=bytes(ME.peer_id), expires_ms=int(expires_s * 1000))
 
 
-def test_what_was_read_and_what_is_held_are_merged_while_they_live():
+def test_read_and_held_records_are_merged_until_they_expire():
     memory = Memory(route_s=10)
     memory.read(KEY, {TAG: record(20)})
     memory.read(KEY, {TAG: record(15)})

@@ -35,7 +35,7 @@ def test_everything_stored_is_found_and_stands_at_the_true_nearest(seed):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_with_loss_and_a_fifth_of_the_peers_dead_keys_are_found_and_stored(seed):
+def test_keys_are_found_with_loss_and_dead_peers(seed):
     net = Network(60, seed=seed, loss=0.02)
     net.join_all()
     keys = [hashed_key(b"%d" % number) for number in range(30)]
@@ -87,7 +87,7 @@ def test_replicas_that_missed_something_are_merged():
     assert {r.owner for r in found.records} == {peer_id(number) for number in writers}
 
 
-def test_a_later_store_is_what_everybody_reads_and_then_it_vanishes():
+def test_later_store_replaces_the_record_and_then_expires():
     net = Network(24)
     net.join_all()
     net.store(3, KEY, b"one", lifetime_s=100)
@@ -231,7 +231,7 @@ def test_lookups_cost_few_messages():
     assert net.sent["Get"] <= 6
 
 
-def test_a_peer_may_turn_out_not_to_be_reachable_and_to_be_reachable_again():
+def test_peer_can_enter_and_leave_client_mode():
     net = Network(12)
     net.join_all()
     hidden = net.nodes[peer_id(5)]

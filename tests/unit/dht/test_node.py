@@ -105,7 +105,7 @@ def test_our_own_misuse_raises():
             node.store(KEY, now=NOW, **arguments)
 
 
-def test_learned_comes_before_the_first_send_and_a_contact_enters_by_answering():
+def test_learned_precedes_the_first_send_and_answering_enters_the_table():
     node, _ = make()
     learned, send = node.learn(contact(1), NOW)
     assert learned == Learned(contact(1))
@@ -135,7 +135,7 @@ def test_an_asker_proves_its_address_before_it_enters():
     assert trace["dht.drop.address"] == 1
 
 
-def test_a_question_beside_an_answer_is_answered_whether_the_answer_was_asked_for_or_not():
+def test_ping_beside_an_answer_is_answered_even_if_unasked():
     node, trace = make()
     [(to, pong)] = sends(node.handle(Received(peer_id(1), Bundled(0, (Pong(5),), 77)), NOW))
     assert (to, pong.query) == (peer_id(1), 77)
@@ -248,7 +248,7 @@ def test_replayed_stores_change_nothing():
     assert found.records == (new,)
 
 
-def test_gets_of_one_key_at_the_same_time_share_a_lookup():
+def test_simultaneous_gets_of_one_key_share_a_lookup():
     node, _ = make()
     meet(node, 1)
     [(to, ask)] = sends(node.get(KEY, NOW), Get)
@@ -258,7 +258,7 @@ def test_gets_of_one_key_at_the_same_time_share_a_lookup():
     assert len(sends(node.get(KEY, NOW), Get)) == 1
 
 
-def test_a_full_bucket_asks_its_longest_silent_contact_before_it_gives_the_place_away():
+def test_full_bucket_pings_its_oldest_contact_before_replacing_it():
     node, _ = make(bucket_size=1, doubt_after_s=10)
     near = [n for n in range(1, 60) if (node_key(peer_id(n))[0] ^ node_key(peer_id(0))[0]) & 0x80][:2]
     meet(node, near[0])

@@ -38,7 +38,7 @@ def test_closest_is_the_beginning_of_a_plain_sort(numbers, key, count):
 
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.integers(0, 60), max_size=150))
-def test_a_bucket_is_never_over_full_and_never_holds_us_or_anyone_twice(numbers):
+def test_bucket_holds_no_duplicates_nor_us_nor_too_many(numbers):
     table = RoutingTable(peer_id(0), bucket_size=3, spares=2)
     for now, number in enumerate(numbers):
         table.heard(contact(number), now=float(now))
@@ -48,7 +48,7 @@ def test_a_bucket_is_never_over_full_and_never_holds_us_or_anyone_twice(numbers)
     assert table.get(peer_id(0)) is None
 
 
-def test_the_longest_silent_contact_is_doubted_and_stays_if_it_answers():
+def test_oldest_contact_is_pinged_and_stays_if_it_answers():
     table = RoutingTable(peer_id(0), bucket_size=3, spares=2, doubt_after_s=10)
     a, b, c, d = full_bucket(table, size=4)
     for now, number in enumerate((a, b, c)):
@@ -64,7 +64,7 @@ def test_the_longest_silent_contact_is_doubted_and_stays_if_it_answers():
     assert table.heard(contact(d), now=20.3).doubtful == contact(c)
 
 
-def test_a_contact_that_does_not_answer_gives_its_place_to_the_newest_spare():
+def test_unanswering_contact_is_replaced_by_the_newest_spare():
     table = RoutingTable(peer_id(0), bucket_size=2, spares=2, doubt_after_s=0)
     a, b, c, d, e = full_bucket(table, size=5)
     for now, number in enumerate((a, b, c, d, e)):
@@ -75,7 +75,7 @@ def test_a_contact_that_does_not_answer_gives_its_place_to_the_newest_spare():
     assert {x.peer for x in table.contacts()} == {peer_id(d), peer_id(e)}  # c had to wait elsewhere: two spares
 
 
-def test_without_a_spare_a_silent_contact_is_passed_over_and_goes_at_last():
+def test_silent_contact_without_a_spare_leaves_after_three_failures():
     table = RoutingTable(peer_id(0))
     table.heard(contact(1), now=0.0)
     table.failed(peer_id(1))
@@ -135,7 +135,7 @@ def test_the_closest_are_those_that_brute_force_finds(numbers, seed, count):
 
 
 @given(st.lists(st.integers(1, 400), min_size=1, max_size=60, unique=True), st.integers(1, 20))
-def test_the_contacts_nearest_to_us_are_those_that_brute_force_finds(numbers, count):
+def test_nearest_contacts_agree_with_brute_force(numbers, count):
     table = RoutingTable(peer_id(0))
     for number in numbers:
         table.heard(contact(number), now=0.0)
@@ -143,7 +143,7 @@ def test_the_contacts_nearest_to_us_are_those_that_brute_force_finds(numbers, co
     assert [c for c, _ in table.near_me(count)] == everybody[:count]
 
 
-def test_a_much_quicker_contact_takes_the_place_of_a_slow_one_but_the_oldest_half_stays():
+def test_much_quicker_contact_replaces_a_slow_recent_one():
     table = RoutingTable(peer_id(0), bucket_size=4, spares=2, doubt_after_s=1000)
     a, b, c, d, e, f = full_bucket(table, size=6)
     for now, (number, trip_s) in enumerate([(a, 0.4), (b, 0.3), (c, 0.2), (d, 0.1)]):
@@ -168,7 +168,7 @@ def test_a_bucket_cannot_be_taken_over_by_being_quick():
 
 
 @pytest.mark.parametrize("peers", [3, 30, 300, 3000])
-def test_about_as_many_peers_lie_within_a_span_as_were_wanted(peers):
+def test_span_holds_about_the_wanted_number_of_peers(peers):
     table = RoutingTable(peer_id(0))
     for number in range(1, peers):
         table.heard(contact(number), 0.0)

@@ -14,7 +14,7 @@ def heard(offsets, *, now=1000.0, trip_s=0.2):
 
 
 @given(st.lists(st.floats(-1, 1), min_size=5, max_size=30), st.data())
-def test_fewer_than_half_liars_do_not_move_it_beyond_the_honest(honest, data):
+def test_minority_of_liars_does_not_move_the_median(honest, data):
     lies = data.draw(st.lists(st.floats(-1e6, 1e6), max_size=(len(honest) - 1) // 2))
     offset = heard([*honest, *lies]).offset_s(1000.0)
     assert min(honest) - 1e-3 <= offset <= max(honest) + 1e-3
@@ -35,7 +35,7 @@ def test_one_peer_has_one_opinion_and_the_number_is_limited():
     assert crowd.offset_s(1000.0) == 0
 
 
-def test_it_is_told_once_and_when_all_is_well_again():
+def test_offset_is_told_once_and_when_it_ends():
     skew = heard([45] * 6)
     assert skew.news(1000.0) == approx(45)
     assert skew.news(1000.0) is None

@@ -67,7 +67,7 @@ def test_garbage_is_no_card(data: bytes) -> None:
     decode(data)
 
 
-def test_what_an_address_of_an_interface_is_to_others() -> None:
+def test_kind_of_each_interface_address_is_known() -> None:
     kinds = {
         "10.0.0.7": Kind.LAN, "20.0.0.7": Kind.PUBLIC, "2a00::1": Kind.IPV6, "fd00::1": Kind.LAN, "fc00::1": None,
         "fe80::1": None, "fe80::1%eth0": None, "2a00::1%eth0": None, "::1": None, "::": None, "ff02::1": None,
@@ -76,7 +76,7 @@ def test_what_an_address_of_an_interface_is_to_others() -> None:
     assert {host: kind_of(host) for host in kinds} == kinds
 
 
-def test_a_strangers_card_may_name_ipv6_addresses_only_as_what_they_are() -> None:
+def test_ipv6_addresses_are_dropped_under_a_wrong_kind() -> None:
     listed = [
         Listed(Kind.IPV6, Address("fd00::1", 80)),
         Listed(Kind.IPV6, Address("::ffff:192.168.1.1", 80)),
@@ -90,7 +90,7 @@ def test_a_strangers_card_may_name_ipv6_addresses_only_as_what_they_are() -> Non
     assert card.addresses == (listed[-1],)
 
 
-def test_of_two_addresses_the_one_that_more_can_call_is_kept() -> None:
+def test_ipv4_is_preferred_to_a_newer_ipv6_address() -> None:
     four, newer, six = Address("20.0.0.1", 1), Address("20.0.0.2", 1), Address("2a00::1", 1)
     assert easier(None, six) == easier(six, six) == six
     assert easier(four, six) == four
@@ -109,7 +109,7 @@ def test_houses_and_networks() -> None:
 
 
 @pytest.mark.parametrize("host", ["8.8.8.8%..a", "8.8.8.8%\0", "2606:4700::1%..a", "192.168.1.4%x", "8.8.8.8 ", ""])
-def test_what_looks_like_an_address_and_is_none_is_not_callable(host: str) -> None:
+def test_malformed_addresses_are_not_callable(host: str) -> None:
     assert not is_callable(host)
     assert not counts(host, ())
     assert not same_house(host, ["8.8.8.8", "192.168.1.4"])

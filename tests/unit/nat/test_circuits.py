@@ -192,7 +192,7 @@ def test_a_relay_that_falls_silent_is_replaced_within_two_seconds(after_steps: i
     assert pair.got[1] == data
 
 
-def test_each_end_counts_what_a_relay_carried_for_it_and_every_byte_once() -> None:
+def test_each_end_counts_every_relayed_byte_once() -> None:
     pair = Pair(5, repeat=0.3, reorder=0.2)
     pair.write(0, bytes(200_000))
     pair.run(30)
@@ -230,7 +230,7 @@ def test_bytes_from_a_relay_that_is_not_ours_are_dropped() -> None:
     assert pair.trace["nat.circuit.stale"] == 1
 
 
-def test_a_reader_that_pauses_for_a_minute_stops_the_sender_and_nothing_breaks() -> None:
+def test_reader_paused_for_a_minute_stops_the_sender() -> None:
     pair = Pair(1)
     pair.reading[1] = False
     data = Random(4).randbytes(3_000_000)
@@ -300,7 +300,7 @@ def test_the_relay_may_ask_for_another_one() -> None:
 
 
 @pytest.mark.parametrize("lost", [3, -1])
-def test_what_a_relay_drops_is_sent_again(lost: int) -> None:
+def test_bytes_that_a_relay_drops_are_retransmitted(lost: int) -> None:
     """In the middle: within a round trip.  At the end: the sender has to find out by itself."""
     pair = Pair(1)
     data = Random(5).randbytes(200_000)
@@ -386,7 +386,7 @@ def test_a_slow_line_is_not_taken_for_a_dead_relay(sender: int, delay_s: float) 
 
 
 @pytest.mark.parametrize("late_s", [0.0, 0.2, 0.4])
-def test_a_line_that_stutters_is_not_taken_for_a_dead_relay(late_s: float) -> None:
+def test_stuttering_line_is_not_mistaken_for_a_dead_relay(late_s: float) -> None:
     """Wi-Fi that looks around, or a packet that was lost and repeated: everything stands still for a while."""
     pair = Pair(1)
     data = Random(9).randbytes(2_000_000)
@@ -399,7 +399,7 @@ def test_a_line_that_stutters_is_not_taken_for_a_dead_relay(late_s: float) -> No
     assert bytes(pair.got[1]) == b"".join(data[n * 50_000 : (n + 1) * 50_000] for n in range(0, 40, 2))
 
 
-def test_a_way_over_a_satellite_is_left_once_and_then_believed() -> None:
+def test_satellite_relay_is_left_once_and_then_kept() -> None:
     pair = Pair(1)
     pair.delay_s = 0.65
     data = Random(9).randbytes(300_000)
@@ -415,7 +415,7 @@ def test_a_way_over_a_satellite_is_left_once_and_then_believed() -> None:
     assert len(pair.lost) <= 2
 
 
-def test_whoever_only_reads_notices_a_dead_relay_too() -> None:
+def test_reader_notices_a_dead_relay_too() -> None:
     """The end that opened the circuit is the one that finds the next relay, whichever way the bytes go."""
     pair = Pair(1)
     pair.delay_s = 0.15
@@ -430,7 +430,7 @@ def test_whoever_only_reads_notices_a_dead_relay_too() -> None:
     assert pair.now - died_at <= SILENT_S + 0.2
 
 
-def test_whoever_has_everything_waits_for_nothing() -> None:
+def test_end_that_has_everything_waits_for_nothing() -> None:
     pair = Pair(1)
     pair.write(1, b"x" * 1000)
     pair.run(1)

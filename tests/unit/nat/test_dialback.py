@@ -74,7 +74,7 @@ def test_only_the_askers_own_address_is_called() -> None:
     assert machine.tried(bytes(16), tcp=True) == []
 
 
-def test_it_cannot_be_used_to_scan_ports_or_to_flood() -> None:
+def test_dial_back_cannot_scan_ports_or_flood() -> None:
     machine, _ = asking()
     tries: list[Any] = []
     for port in range(1, 200):
@@ -87,7 +87,7 @@ def test_it_cannot_be_used_to_scan_ports_or_to_flood() -> None:
     assert machine.wanted(PeerId(bytes([7]) * 32), DialBack(bytes(16), 80, 0, b""), SEEN, 90.0) == []
 
 
-def test_peers_on_ipv6_cannot_tell_whether_the_ipv4_port_is_open() -> None:
+def test_ipv6_peers_say_nothing_about_the_ipv4_port() -> None:
     machine = DialBacks(random=Random(1), trace=Trace())
     machine.candidate(ASKER, Address("2a00::1", 5000))
     machine.located(("192.168.1.10", "2a00::2"), (5000, 5000), 0.0)
@@ -132,7 +132,7 @@ ONE, TWO, THREE, *_ = PEERS
 
 
 @pytest.mark.parametrize("word", [True, False])
-def test_the_only_one_there_is_decides_at_once_if_it_is_the_collaborations_own(*, word: bool) -> None:
+def test_single_trusted_peer_decides_at_once(*, word: bool) -> None:
     stage = Round(ONE)
     stage.meet(ONE, word=word)
     stage.run(2)
@@ -140,7 +140,7 @@ def test_the_only_one_there_is_decides_at_once_if_it_is_the_collaborations_own(*
 
 
 @pytest.mark.parametrize("word", [True, False])
-def test_a_stranger_that_is_the_only_one_decides_when_it_has_said_the_same_twice(*, word: bool) -> None:
+def test_single_stranger_decides_by_the_same_answer_twice(*, word: bool) -> None:
     stage = Round()
     stage.meet(ONE, word=word)
     stage.run(ALONE_S - 1)
@@ -182,7 +182,7 @@ def test_two_that_disagree_leave_it_open() -> None:
     assert (stage.machine.alone, stage.machine.tcp) == (None, False)
 
 
-def test_whoever_has_gone_is_no_other() -> None:
+def test_unresponsive_candidate_does_not_count_as_another() -> None:
     stage = Round(ONE)
     stage.meet(ONE, word=True)
     stage.meet(TWO, word=None)
@@ -190,7 +190,7 @@ def test_whoever_has_gone_is_no_other() -> None:
     assert stage.machine.alone is True
 
 
-def test_who_decided_alone_does_so_no_longer_when_others_come() -> None:
+def test_single_verdict_ends_when_others_come() -> None:
     stage = Round(ONE)
     stage.meet(ONE, word=True)
     stage.run(2)
@@ -227,7 +227,7 @@ def told(machine: Strangers, asks: list[SendAt], *, tcp: bool) -> None:
         machine.received(ask.to, DialledBack(ask.message.nonce, tcp=tcp, refused=False), None, 1.0)
 
 
-def test_ipv6_is_asked_about_over_ipv6_and_says_nothing_of_ipv4() -> None:
+def test_ipv6_dial_back_is_asked_over_ipv6_only() -> None:
     machine, asks = asking_ipv6("192.168.1.10", "2a00::2")
     assert len(asks) == 3
     assert all(":" in ask.address.host and isinstance(ask.message, DialBack) and ask.message.ipv6 for ask in asks)
@@ -256,7 +256,7 @@ def test_nobody_is_asked_about_ipv6_that_is_not_there() -> None:
     assert empty.ipv6.wanting
 
 
-def test_a_question_that_came_over_the_other_family_is_dropped_and_both_may_be_asked_at_once() -> None:
+def test_dial_back_of_the_other_family_is_dropped() -> None:
     trace = Trace()
     machine = Strangers(random=Random(1), trace=trace)
     assert machine.received(ASKER, DialBack(bytes(16), 22, 53, ipv6=True), SEEN, 1.0) == []
@@ -269,7 +269,7 @@ def test_a_question_that_came_over_the_other_family_is_dropped_and_both_may_be_a
     assert trace["nat.dial_back.refused"] == 1
 
 
-def test_a_person_may_have_others_asked_again_but_not_those_who_would_refuse() -> None:
+def test_asking_again_skips_peers_that_would_refuse() -> None:
     machine, asks = asking()
     machine.again(1.0)
     assert machine.asking
@@ -289,7 +289,7 @@ def test_a_person_may_have_others_asked_again_but_not_those_who_would_refuse() -
     assert (machine.tcp, machine.udp) == (True, True)
 
 
-def test_ipv6_that_comes_later_is_asked_about_and_its_daily_addresses_are_not() -> None:
+def test_later_ipv6_network_is_probed_and_its_daily_addresses_not() -> None:
     machine, asks = asking_ipv6("192.168.1.10")
     assert asks == []
     machine.readdressed(("192.168.1.10", "2a00::2"), (5000, 5000), 10.0)

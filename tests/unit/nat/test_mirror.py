@@ -49,7 +49,7 @@ def mirroring() -> Mirroring:
     return machine
 
 
-def test_it_asks_several_and_learns() -> None:
+def test_mirroring_asks_several_and_learns() -> None:
     machine = mirroring()
     asked = [out for out in machine.tick(0.0) if isinstance(out, Send)]
     assert len(asked) == 4
@@ -92,7 +92,7 @@ def answer(machine: Mirroring, outputs: list[Any], now: float, *, dead: PeerId |
     return more
 
 
-def test_two_mirrors_have_one_vote_each_and_one_that_is_left_has_two() -> None:
+def test_single_mirror_votes_with_both_its_ports() -> None:
     machine = Mirroring(random=Random(1))
     (one, first), (two, second) = list(MIRRORS.items())[:2]
     machine.candidate(one, first)
@@ -149,7 +149,7 @@ def test_answers_are_no_longer_than_questions_and_limited() -> None:
     assert machine.asked(asker, Mirror(bytes(16), b""), 0, 9.0) == []
 
 
-def test_a_new_round_with_other_mirrors_does_not_forget_before_it_knows() -> None:
+def test_new_mirrors_replace_old_observations_only_when_they_answer() -> None:
     machine = mirroring()
     for out in machine.tick(0.0):
         if isinstance(out, Send):

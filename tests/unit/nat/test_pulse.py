@@ -41,7 +41,7 @@ def test_a_long_way_has_more_time_for_its_first_answer() -> None:
     assert pulse.silent_at(under_way=True) == pytest.approx(1.0 + SILENT_S)
 
 
-def test_a_way_that_is_not_known_gets_more_time_each_time_up_to_a_limit() -> None:
+def test_unmeasured_relay_gets_more_time_up_to_a_limit() -> None:
     pulse, patience = Pulse(0.0), []
     for _ in range(6):
         pulse.asked(0.0, least_s=None)

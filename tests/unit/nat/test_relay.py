@@ -46,7 +46,7 @@ def refusals(outputs: list[Send[Any]]) -> list[str]:
     return [out.message.reason for out in outputs if isinstance(out.message, Shut | Unreserved)]
 
 
-def test_it_connects_two_peers_and_carries_bytes_unchanged() -> None:
+def test_relay_connects_two_peers_and_passes_bytes_unchanged() -> None:
     service = relay()
     assert opened(service) == [Send(A, Accepted(circuit_id(1), None, 0, carried=True))]
     carry = CircuitData(circuit_id(1), 0, b"bytes")
@@ -114,7 +114,7 @@ def test_the_rate_holds_and_circuits_take_turns() -> None:
     assert abs(shares[0] - shares[1]) <= 3
 
 
-def test_what_it_holds_is_bounded() -> None:
+def test_bytes_held_by_the_relay_are_bounded() -> None:
     service = relay(rate_bytes_per_s=1.0, held_bytes=100_000)
     opened(service)
     for number in range(100):
@@ -122,7 +122,7 @@ def test_what_it_holds_is_bounded() -> None:
     assert service._held_bytes <= 100_000
 
 
-def test_used_up_bytes_end_the_circuit_so_that_another_relay_takes_over() -> None:
+def test_circuit_over_its_hourly_bytes_ends_for_take_over() -> None:
     service = relay(bytes_per_peer_and_hour=50_000)
     opened(service)
     outputs = [

@@ -93,7 +93,7 @@ def test_a_peer_gets_to_know_itself(nature: Nature, standing: Reachability, tcp:
 
 @pytest.mark.parametrize("theirs", NATURES)
 @pytest.mark.parametrize("mine", NATURES)
-def test_every_pair_connects_and_only_two_symmetric_ones_stay_with_the_relay(mine: Nature, theirs: Nature) -> None:
+def test_every_pair_connects_and_only_symmetric_pairs_stay_relayed(mine: Nature, theirs: Nature) -> None:
     world, _, (a, b) = world_of(mine, theirs)
     world.dial(a, b)
     world.run(15)
@@ -193,7 +193,7 @@ def test_a_relay_dies_and_the_other_takes_over_without_loss(seed: int) -> None:
     assert end.relay not in {None, relay.peer}
 
 
-def test_a_relay_that_says_nothing_any_more_is_left_within_two_seconds() -> None:
+def test_silent_relay_is_left_within_two_seconds() -> None:
     world, helpers, (a, b) = world_of("symmetric", "symmetric")
     world.dial(a, b)
     world.run(10)
@@ -208,7 +208,7 @@ def test_a_relay_that_says_nothing_any_more_is_left_within_two_seconds() -> None
     assert b.got[circuit].endswith(b"after")
 
 
-def test_a_circuit_whose_other_end_is_gone_asks_now_and_then_not_all_the_time() -> None:
+def test_circuit_with_a_vanished_end_asks_rarely() -> None:
     world, _, (a, b) = world_of("symmetric", "symmetric", public=1)
     world.dial(a, b)
     world.run(10)
@@ -272,7 +272,7 @@ def test_a_new_network_is_found_out_about() -> None:
     assert a.machine.reach.relays == 2
 
 
-def test_what_is_known_of_ourselves_does_not_flap() -> None:
+def test_reachability_does_not_flap() -> None:
     world, _, (a, b) = world_of("kept", "public", public=12)
     changes: list[ReachChanged] = []
     perform = world._perform
@@ -307,14 +307,14 @@ def test_nobody_there_is_offline() -> None:
     assert home.machine.reach.advice
 
 
-def test_a_public_peer_that_too_few_can_call_back_is_not_woken_all_the_time() -> None:
+def test_public_peer_with_few_dial_backs_wakes_rarely() -> None:
     world, _, (home,) = world_of("public", public=1)
     assert home.machine.reach.standing is Reachability.UNKNOWN
     assert home.machine.deadline is not None
     assert home.machine.deadline > world.now
 
 
-def test_one_helper_is_enough_to_be_found_behind_a_router_of_which_no_more_is_known() -> None:
+def test_one_helper_relays_a_peer_behind_an_unknown_router() -> None:
     world, (helper,), (a, b) = world_of("kept", "symmetric", public=1)
     for home in (a, b):
         assert home.machine.reach.udp == "unknown"
@@ -326,9 +326,7 @@ def test_one_helper_is_enough_to_be_found_behind_a_router_of_which_no_more_is_kn
 
 
 @pytest.mark.parametrize(("trusted", "within_s"), [(True, 8.0), (False, 60.0)])
-def test_a_public_peer_with_one_helper_in_the_whole_swarm_is_known_to_be_reachable(
-    *, trusted: bool, within_s: float
-) -> None:
+def test_public_peer_with_a_single_helper_is_reachable(*, trusted: bool, within_s: float) -> None:
     world = NatWorld(1)
     helper, home = world.add("public"), world.add("public")
     for one in (helper, home):
@@ -340,7 +338,7 @@ def test_a_public_peer_with_one_helper_in_the_whole_swarm_is_known_to_be_reachab
     assert world.cards[home.peer].relay
 
 
-def test_a_router_that_lets_in_whom_we_have_called_does_not_make_us_reachable() -> None:
+def test_router_admitting_only_called_hosts_is_not_reachable() -> None:
     """One helper says that it gets through; that says nothing of strangers while there is a router between."""
     world = NatWorld(1)
     helper, home = world.add("public"), world.add("kept")
@@ -490,7 +488,7 @@ def test_all_messages_are_in_the_fuzz() -> None:
     assert len(NAT_MESSAGES) == 17
 
 
-def test_whether_we_carry_for_others_is_on_our_card_at_once() -> None:
+def test_relay_setting_is_published_at_once() -> None:
     _, _, (home,) = world_of("public")
     for limits, carries in ((RelaySettings(circuits=0), False), (RelaySettings(), True)):
         outputs = home.machine.carry(limits, 50.0)
@@ -510,7 +508,7 @@ def test_a_person_may_have_it_examined_again() -> None:
     assert home.machine.reach == reach
 
 
-def test_whoever_names_us_as_its_own_relay_does_not_make_us_ask_ourselves() -> None:
+def test_peer_naming_us_as_relay_is_not_asked_through_ourselves() -> None:
     world, _, (a,) = world_of("kept")
     relays = [PeerId(held.peer) for held in a.machine.reservations.held]
     named = (Relay(a.peer, Address("30.1.0.1", 1)),)

@@ -93,7 +93,7 @@ def test_relay_begins_at_once_unless_something_is_likely_to_answer() -> None:
     assert relay_after_s(card(), card(PUBLIC, reachable=True)) == 0.3
 
 
-def test_an_open_ipv4_port_promises_nothing_over_ipv6_and_the_other_way_round() -> None:
+def test_open_port_of_one_family_promises_nothing_of_the_other() -> None:
     mine = card(Listed(Kind.IPV6, Address("2b00::1", 1)))
     assert relay_after_s(mine, card(V6, reachable=True)) == 0
     assert relay_after_s(mine, card(V6, ipv6=True)) == 0.3
@@ -101,7 +101,7 @@ def test_an_open_ipv4_port_promises_nothing_over_ipv6_and_the_other_way_round() 
     assert relay_after_s(mine, card(PUBLIC, V6, ipv6=True)) == 0.3
 
 
-def test_an_address_of_a_house_is_called_from_the_same_house_only_also_over_ipv6() -> None:
+def test_private_addresses_are_dialled_from_their_own_subnet_only() -> None:
     mine, theirs = Listed(Kind.LAN, Address("fd00:1::1", 1)), Listed(Kind.LAN, Address("fd00:1::2", 2))
     assert [one.way for one in tries(card(mine), card(theirs))] == [Way.LAN]
     assert tries(card(mine), card(Listed(Kind.LAN, Address("fd00:2::2", 2)))) == []
@@ -123,7 +123,7 @@ def test_ipv6_is_punched_whatever_the_routers_do_to_ipv4(mine: Mapping, theirs: 
         assert plan.udp == (THEIRS,)
 
 
-def test_ipv6_is_not_punched_where_one_side_has_none_or_names_something_else() -> None:
+def test_ipv6_is_not_punched_where_one_side_lacks_it() -> None:
     six = replace(offer("symmetric", MINE), ipv6=(SIX,))
     assert punch_plan(six, offer("symmetric", THEIRS), random=Random(1)).hopeless
     assert punch_plan(offer("symmetric", MINE), replace(six, ipv6=(SIX_THEIRS,)), random=Random(1)).hopeless
@@ -137,7 +137,7 @@ def test_without_quic_ipv6_is_punched_by_tcp_only() -> None:
     assert (plan.tcp, plan.udp) == ((SIX_THEIRS,), ())
 
 
-def test_an_offer_cannot_send_us_to_our_own_computer_or_our_neighbours() -> None:
+def test_offer_cannot_name_our_computer_or_our_neighbours() -> None:
     mine = offer("kept", MINE, lan="192.168.1.2")
     bad = ["127.0.0.1", "224.0.0.1", "255.255.255.255", "0.0.0.0", "example.org", "169.254.1.1", "192.168.1.1"]
     addresses = tuple(Address(host, 80) for host in bad[:4])

@@ -23,7 +23,7 @@ def test_two_addresses_of_each_family_are_kept():
     assert book.addresses(ANNA) == (("2a00::1", 2), ("10.0.0.1", 2), ("2a00::1", 1), ("10.0.0.1", 1))
 
 
-def test_what_comes_over_ipv6_does_not_hide_an_ipv4_address():
+def test_ipv6_source_does_not_hide_an_ipv4_address():
     book = AddressBook()
     book.saw(BEN, ("2a00::1", 1))
     assert book.addresses(BEN) == (("2a00::1", 1),)
@@ -34,7 +34,7 @@ def test_what_comes_over_ipv6_does_not_hide_an_ipv4_address():
     assert book.addresses(BEN) == (("2a00::3", 1), ("10.0.0.1", 1), ("2a00::2", 1))
 
 
-def test_it_forgets_whom_it_heard_of_longest_ago(monkeypatch):
+def test_book_forgets_the_peer_heard_of_longest_ago(monkeypatch):
     monkeypatch.setattr(module, "PEERS_MAX", 2)
     book = AddressBook()
     for name in ("anna", "ben", "anna", "carl"):
@@ -42,7 +42,7 @@ def test_it_forgets_whom_it_heard_of_longest_ago(monkeypatch):
     assert [bool(book.addresses(id_of(name))) for name in ("anna", "ben", "carl")] == [True, False, True]
 
 
-def test_what_a_third_peer_says_takes_no_known_addresss_place():
+def test_hearsay_does_not_replace_a_known_address():
     book = AddressBook()
     assert book.learn(ANNA, ("10.0.0.9", 9), hearsay=True)
     book.learn(ANNA, ("10.0.0.1", 1))

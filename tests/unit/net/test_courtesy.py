@@ -98,7 +98,7 @@ def test_it_never_stops_altogether():
 
 
 @pytest.mark.parametrize("closed", [False, True])
-def test_what_is_no_tcp_connection_is_left_alone(closed):
+def test_only_tcp_connections_are_paced(closed):
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp, socket.socket() as tcp:
         if closed:
             tcp.close()
@@ -109,7 +109,7 @@ def test_what_is_no_tcp_connection_is_left_alone(closed):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells what is not acknowledged")
-def test_what_the_other_side_has_no_room_for_is_not_acknowledged():
+def test_unacked_bytes_exceed_unsent_until_the_reader_reads():
     with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as own:
         other, _ = server.accept()
         with other:
@@ -150,7 +150,7 @@ class Kernel:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Only Linux tells of its connections.")
 @pytest.mark.parametrize(("trip_s", "paced"), [(None, True), (0.044, False), (0.018, True)])
-def test_a_call_that_was_taken_for_an_answer_does_not_slow_a_link_down(trip_s, paced):
+def test_simultaneous_open_does_not_slow_a_link_down(trip_s, paced):
     kernel = Kernel()
     pacing = Pacing(kernel, Uplink())
     if trip_s is not None:
@@ -170,7 +170,7 @@ def test_one_of_many_links_is_left_to_tcp():
     assert line.courtesy.rate_bytes_s is None
 
 
-def test_a_link_is_alone_when_the_others_have_nothing_to_send():
+def test_link_is_alone_when_others_have_nothing_to_send():
     uplink = Uplink()
     assert uplink.alone(1, 10.0)
     assert not uplink.alone(2, 10.1)
@@ -188,7 +188,7 @@ def paced_down(uplink: Uplink) -> tuple[Kernel, Pacing]:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Only Linux tells of its connections.")
-def test_in_a_round_no_link_makes_way_not_even_one_that_did_before():
+def test_no_link_is_paced_during_a_round():
     uplink = Uplink()
     kernel, pacing = paced_down(uplink)
     pacing.begin(kernel.now)
@@ -209,7 +209,7 @@ def test_in_a_round_no_link_makes_way_not_even_one_that_did_before():
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Only Linux tells of its connections.")
-def test_small_messages_do_not_crawl_because_of_what_was_seen_long_ago():
+def test_small_messages_are_not_paced_by_old_measurements():
     """Each leaves as a whole, so that there is no looking while more waits."""
     kernel, pacing = paced_down(Uplink())
     pacing.begin(kernel.now + MEMORY_S / 2)

@@ -138,7 +138,7 @@ def test_other_kinds_are_refused(data):
 # --- passes that are not known ---------------------------------------------------------------------------------------
 
 
-def test_whoever_lost_our_pass_asks_for_it_and_gets_everything():
+def test_peer_that_lost_our_pass_asks_and_gets_everything():
     anna = envelopes("anna")
     anna.seal(BEN, b"lost on the way", now=NOW)
     unknown = envelopes("ben").open(one(anna.seal(BEN, b"what I say", now=NOW)), now=NOW)
@@ -159,7 +159,7 @@ def test_the_request_for_a_pass_is_smaller_than_any_letter():
     assert len(unknown.answer) < 10 < len(datagram)
 
 
-def test_a_pass_is_asked_for_at_our_own_nonces_only_and_once():
+def test_pass_is_sent_once_and_only_for_our_nonces():
     anna = envelopes("anna")
     assert anna.open(NEED_PASS + b"n" * 8, now=NOW) is None
     anna.seal(BEN, b"", now=NOW)
@@ -180,7 +180,7 @@ def test_a_renewed_pass_is_shown_again():
 # --- answers ---------------------------------------------------------------------------------------------------------
 
 
-def test_an_answer_is_accepted_from_whom_we_asked_only():
+def test_answer_is_accepted_from_the_asked_peer_only():
     anna, ben, eve = envelopes("anna"), envelopes("ben"), envelopes("eve")
     question = letter(one(anna.seal(BEN, b"question", now=NOW)), ben)
     answer = one(ben.seal(ANNA, b"answer", now=NOW, reply_to=question.nonce))
@@ -209,7 +209,7 @@ def test_a_body_of_700_bytes_always_gets_through(username):
     assert [letter(datagram, ben).body for datagram in datagrams][-1] == b"x" * 700
 
 
-def test_a_body_that_needs_all_the_room_is_announced_by_an_introduction():
+def test_largest_body_is_preceded_by_an_introduction():
     anna, ben = envelopes("anna"), envelopes("ben")
     datagrams = anna.seal(BEN, b"x" * 1000, now=NOW)
     assert [letter(datagram, ben).body for datagram in datagrams] == [b"", b"x" * 1000]
@@ -220,7 +220,7 @@ def test_a_body_that_does_not_fit_is_our_mistake():
         envelopes("anna").seal(BEN, b"x" * 1200, now=NOW)
 
 
-def test_what_is_too_long_is_refused():
+def test_overlong_datagrams_are_refused():
     with pytest.raises(WireProblem):
         envelopes("ben").open(ENVELOPE + bytes(DATAGRAM_BYTES_MAX), now=NOW)
 

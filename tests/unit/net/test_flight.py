@@ -79,7 +79,7 @@ def test_a_line_that_changes_is_followed():
     assert max(line.waits) <= 4 * QUEUE_S
 
 
-def test_who_sends_little_learns_of_no_larger_window():
+def test_unused_window_does_not_grow():
     line = Line(12.5e6)
     line.run(2.0, wanted=100e3)
     assert line.window.window_bytes == WINDOW_BYTES_MIN

@@ -18,7 +18,7 @@ def test_addresses_need_no_lookup(host: str) -> None:
 @pytest.mark.parametrize(
     "host", ["", "localhost", "1.2.3", "fe80::1%eth0", "fe80::1%a\0", "127.0.0.1\0", " ::1", "::ffff:1.2.3.4"]
 )
-def test_what_is_no_address(host: str) -> None:
+def test_other_texts_are_not_addresses(host: str) -> None:
     assert not is_literal(host)
 
 
@@ -28,7 +28,7 @@ def test_names(host: str) -> None:
 
 
 @pytest.mark.parametrize("host", ["", ".", "a..b", "a b", "a\0b", "a\n", "é.org", "x" * 64, "a." * 130, "::1", "a%b"])
-def test_what_is_no_name(host: str) -> None:
+def test_other_texts_are_not_names(host: str) -> None:
     assert not is_name(host)
 
 
@@ -53,7 +53,7 @@ class Resolver:
         return [scoped, six] if host.startswith("six") else [six, four]
 
 
-def test_each_name_is_looked_up_once_and_only_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_are_resolved_once_and_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     async def run() -> None:
         trace, found, tasks = Trace(), list[Address](), list[asyncio.Task[None]]()
         resolver = Resolver(monkeypatch)
@@ -72,7 +72,7 @@ def test_each_name_is_looked_up_once_and_only_a_few_at_a_time(monkeypatch: pytes
     asyncio.run(run())
 
 
-def test_a_name_that_nobody_knows_is_counted_and_may_be_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_name_is_counted_and_may_be_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     async def run() -> None:
         trace, found, tasks = Trace(), list[Address](), list[asyncio.Task[None]]()
         resolver = Resolver(monkeypatch)

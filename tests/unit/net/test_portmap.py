@@ -70,7 +70,7 @@ async def test_both_planes_are_mapped_on_one_number_and_given_back(method):
 
 
 @in_loop
-async def test_it_is_renewed_before_it_ends(monkeypatch):
+async def test_mapping_is_renewed_before_it_ends(monkeypatch):
     monkeypatch.setattr(portmap, "RENEW_S_MIN", 0.01)
     gateway = Gateway(lifetime_s=0)  # renewed at once, again and again
     async with gateway.open() as port, Kept(datagram_searches(port)) as kept:
@@ -94,7 +94,7 @@ async def test_another_number_is_found_when_ours_is_taken(taken):
 
 
 @in_loop
-async def test_a_lost_question_is_asked_again_and_a_refusal_ends_it():
+async def test_lost_request_is_repeated_and_a_refusal_ends_it():
     gateway = Gateway()
     async with gateway.open() as port:
         exchange = await GatewayQueries.open("127.0.0.1", port)
@@ -108,7 +108,7 @@ async def test_a_lost_question_is_asked_again_and_a_refusal_ends_it():
 
 
 @in_loop
-async def test_a_network_without_such_a_router_is_looked_at_again_when_it_changes():
+async def test_search_repeats_when_the_network_changes():
     gateway = Gateway()
     async with gateway.open() as port:
         where: list[str | None] = [None]
@@ -141,7 +141,7 @@ def test_answers_to_others_are_none():
         natpmp.pcp_answer(b"\x00\x81\x00\x01", WISH)
 
 
-def test_what_is_behind_a_second_router_is_not_public():
+def test_mapping_behind_a_second_router_is_not_public():
     assert not Mapped(method="pcp", host="100.64.0.7", port=1, lifetime_s=1).public
     assert Mapped(method="pcp", host="11.1.0.1", port=1, lifetime_s=1).public
 

@@ -72,7 +72,7 @@ async def test_messages_of_all_sizes_arrive_in_order():
 
 
 @in_loop
-async def test_what_is_sent_before_the_handshake_waits_for_it():
+async def test_messages_sent_before_the_handshake_wait_for_it():
     anna, ben = Side(credentials("anna"), expected=BEN), Side(credentials("ben"), expected=None)
     anna.stream.send(b"early", bulk=False)
     connect(anna, ben)
@@ -151,7 +151,7 @@ async def test_an_expired_pass_is_refused():
 
 
 @in_loop
-async def test_an_expired_pass_of_whom_we_call_is_refused():
+async def test_expired_pass_of_the_called_peer_is_refused():
     anna = Side(credentials("anna"), expected=BEN)
     await refused(anna, Side(credentials("ben", pass_der=issue("ben", now=NOW - 90_000)), expected=None))
     assert "expired" in anna.ear.closed[0]

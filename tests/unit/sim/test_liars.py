@@ -51,7 +51,7 @@ def test_the_first_peers_and_one_of_the_seeds_are_honest() -> None:
     assert {type(town.machine(peer)).__name__ for peer in town.honest()} == {"DhtNode"}
 
 
-def test_all_faults_are_drawn_and_lying_worlds_are_repeated_to_the_byte() -> None:
+def test_every_fault_is_drawn_and_lying_worlds_are_reproducible() -> None:
     drawn = {seed: SmallSettings.drawn(seed) for seed in range(40)}
     seed = next(seed for seed, one in drawn.items() if one.liars and one.links.slow)
     assert any(not one.liars and not one.links.slow for one in drawn.values())

@@ -62,7 +62,7 @@ def test_it_begins_at_zero_and_belongs_to_its_owner_only(tmp_path: Path) -> None
     assert [entry.name for entry in path.parent.iterdir()] == ["residuals"]
 
 
-def test_what_is_committed_is_there_again_and_a_draft_is_not(tmp_path: Path) -> None:
+def test_committed_residuals_survive_and_drafts_do_not(tmp_path: Path) -> None:
     path = tmp_path / "residuals"
     file = ResidualFile(path, SHAPE)
     write_all(file, 2.0)
@@ -151,13 +151,13 @@ def test_a_full_disk_says_so_and_leaves_nothing(tmp_path: Path, monkeypatch: pyt
     assert not list(tmp_path.iterdir())
 
 
-def test_what_cannot_be_opened_gets_a_sentence(tmp_path: Path) -> None:
+def test_unopenable_file_gets_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "residuals").mkdir()
     with pytest.raises(UserProblem):
         ResidualFile(tmp_path / "residuals", SHAPE)
 
 
-def test_a_disk_that_fails_later_makes_residuals_zero_and_raises_nothing(tmp_path: Path) -> None:
+def test_later_disk_failure_zeroes_residuals_without_raising(tmp_path: Path) -> None:
     path = tmp_path / "residuals"
     file = ResidualFile(path, SHAPE)
     write_all(file, 2.0)
@@ -246,7 +246,7 @@ while True:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
-def test_a_kill_at_any_time_leaves_the_old_or_the_new(tmp_path: Path) -> None:
+def test_kill_at_any_time_leaves_old_or_new_residuals(tmp_path: Path) -> None:
     path = tmp_path / "residuals"
     chance = random.Random(5)
     last = 0
