@@ -31,7 +31,7 @@ from core.engine.port_test import try_port
 from core.engine.preferences import Preferences, view
 from core.engine.snapshots import Standpoint, clock_notice, take_snapshot
 from core.nat.events import DialEnded, ReachChanged, Way
-from core.nat.reach import Reachability
+from core.nat.reachability import Reachability
 from core.net.clock import Clock
 from core.storage.identity import load_identity, system_keyring
 from core.storage.settings import load_settings

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from core.api.settings import PortTest
-from core.nat.dialback import ANSWER_S, PER_PEER_S
-from core.nat.reach import OwnReach, Reachability
+from core.nat.dial_back import ANSWER_S, PER_PEER_S
+from core.nat.reachability import OwnReach, Reachability
 from core.net.outward import Outward
 
 LOOK_S: Final = 0.2

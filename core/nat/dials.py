@@ -11,10 +11,10 @@ from typing import Any, Final
 
 from core.base.ids import PeerId
 from core.base.machine import earliest
-from core.nat.card import NOBODY, Card
-from core.nat.conduits import Agreed, Conduits, OpenFailed
+from core.nat.circuits import Agreed, Conduits, OpenFailed
 from core.nat.events import Abandon, Dial, DialEnded, FindCard, LinkUp, Punch, Way
 from core.nat.messages import NONCE_BYTES, Relay
+from core.nat.peer_record import NOBODY, Card
 from core.nat.ways import Try, punch_plan, relay_after_s, tries
 
 CARD_S: Final = 5.0

@@ -8,9 +8,9 @@ from enum import IntEnum
 
 from core.base.ids import PeerId
 from core.base.wire import Message
-from core.nat.card import Card, Listed
 from core.nat.messages import Address
-from core.nat.reach import OwnReach
+from core.nat.peer_record import Card, Listed
+from core.nat.reachability import OwnReach
 
 
 class Way(IntEnum):

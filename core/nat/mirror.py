@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from core.base.ids import PeerId
 from core.base.machine import Send, earliest
-from core.nat.card import counts, easier, same_house
 from core.nat.events import Know, SendAt
 from core.nat.messages import NONCE_BYTES, Address, Mapping, Mirror, Mirrored
+from core.nat.peer_record import counts, easier, same_house
 
 MIRRORS_WANTED: Final = 4
 MIRRORS_MIN: Final = 2

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick, earliest
-from core.nat.card import RELAYS_MAX, easier, network_of
 from core.nat.events import Know, RelayLost
 from core.nat.messages import Address, Relay, Reserve, Reserved, Unreserved
+from core.nat.peer_record import RELAYS_MAX, easier, network_of
 
 CANDIDATES_MAX: Final = 32
 ASK_S: Final = 5.0

@@ -8,9 +8,9 @@ from typing import Any
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick, earliest
 from core.base.trace import Trace
-from core.nat.card import Card
-from core.nat.conduits import Agreed, Conduits, OpenFailed
+from core.nat.circuits import Agreed, Conduits, OpenFailed
 from core.nat.dials import Dials
+from core.nat.discovery import Whereabouts
 from core.nat.events import AddressSeen, AttemptFailed, CardFound, DialledOut, Examine, LinkUp, Located
 from core.nat.messages import (
     Accept,
@@ -33,11 +33,11 @@ from core.nat.messages import (
     Unreserved,
 )
 from core.nat.mirror import Mirroring
-from core.nat.reach import OwnReach
+from core.nat.peer_record import Card
+from core.nat.reachability import OwnReach
+from core.nat.reachability_probes import Strangers
 from core.nat.relay import RelayService, RelaySettings
 from core.nat.reservations import Reservations
-from core.nat.strangers import Strangers
-from core.nat.whereabouts import Whereabouts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final
 
-from core.nat.card import Card, Kind, Listed, is_callable, is_private, is_public, same_house
 from core.nat.events import BirthdaySide, Way
 from core.nat.messages import OFFERED_MAX, Address, Mapping, PunchOffer
+from core.nat.peer_record import Card, Kind, Listed, is_callable, is_private, is_public, same_house
 
 STAGGER_S: Final = 0.15
 FALLBACK_S: Final = 0.3

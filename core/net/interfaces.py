@@ -4,7 +4,7 @@ import ipaddress
 import socket
 from typing import Final
 
-from core.nat.card import is_private, is_public
+from core.nat.peer_record import is_private, is_public
 
 HOSTS_MAX: Final = 5
 """Of IPv4."""

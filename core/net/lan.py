@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from core.base.ids import PeerId, hashed_key
 from core.base.trace import Trace
-from core.nat.card import is_private
+from core.nat.peer_record import is_private
 from core.net.book import Address
 
 if TYPE_CHECKING:

@@ -14,7 +14,9 @@ from core.base.ids import Key, PeerId
 from core.base.machine import Lost, Received, Tick, earliest
 from core.dht.events import Found, RecordStored
 from core.dht.messages import Contact, Observed
-from core.nat.card import (
+from core.nat.events import AddressSeen, CardFound, DialEnded, Examine, FindCard, Located, PublishCard, RelayLost
+from core.nat.messages import NAT_MESSAGES, Address
+from core.nat.peer_record import (
     CARD_LIFETIME_S,
     RELAYS_MAX,
     Card,
@@ -26,9 +28,7 @@ from core.nat.card import (
     is_public,
     kind_of,
 )
-from core.nat.events import AddressSeen, CardFound, DialEnded, Examine, FindCard, Located, PublishCard, RelayLost
-from core.nat.messages import NAT_MESSAGES, Address
-from core.nat.reach import Reachability
+from core.nat.reachability import Reachability
 from core.nat.relay import RelaySettings
 from core.nat.traversal import NatSettings, Traversal
 from core.net.host import Host

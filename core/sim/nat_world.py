@@ -6,7 +6,6 @@ from typing import Any, Final
 
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick
-from core.nat.card import Card, Kind, Listed
 from core.nat.events import (
     Abandon,
     AddressSeen,
@@ -29,6 +28,7 @@ from core.nat.events import (
     Way,
 )
 from core.nat.messages import Address
+from core.nat.peer_record import Card, Kind, Listed
 from core.nat.relay import RelaySettings
 from core.sim.links import LinkSettings, chance
 from core.sim.nat_homes import PORT, TLS_ROUND_TRIPS, Homes, SimulatedHome

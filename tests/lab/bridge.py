@@ -8,8 +8,8 @@ from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Tick, earliest
 from core.dht.messages import Observed
 from core.nat import events as nat
-from core.nat.card import Card, Listed, kind_of
 from core.nat.messages import NAT_MESSAGES, Address
+from core.nat.peer_record import Card, Listed, kind_of
 from core.nat.traversal import Traversal
 from core.net.host import Host
 from core.net.interfaces import own_hosts

@@ -11,9 +11,9 @@ from core.base.ids import PeerId
 from core.base.machine import Send
 from core.base.trace import Trace
 from core.base.wire import Message, MessageCodec
-from core.nat import card as cards
+from core.nat import peer_record as peer_records
 from core.nat.messages import NAT_MESSAGES
-from core.nat.reach import Reachability
+from core.nat.reachability import Reachability
 from core.nat.relay import RelaySettings
 from core.nat.traversal import NatSettings, Traversal
 from core.net.clock import Clock
@@ -69,7 +69,7 @@ class Stack:
 
     def meet(self, peer: PeerId, card: bytes) -> None:
         """That is what the peer says of where it is."""
-        found = cards.decode(card)
+        found = peer_records.decode(card)
         assert found is not None
         self.bridge.cards[peer] = found
 
@@ -90,12 +90,12 @@ class Stack:
             "relays": reach.relays,
             "ipv6": reach.ipv6,
             "seconds": time.monotonic() - began,
-            "card": cards.encode(traversal.card).hex(),
+            "card": peer_records.encode(traversal.card).hex(),
         }
 
     def _knows_itself(self) -> bool:
         reach = self.bridge.traversal.reach
-        return reach.standing is Reachability.REACHABLE or reach.relays == cards.RELAYS_MAX
+        return reach.standing is Reachability.REACHABLE or reach.relays == peer_records.RELAYS_MAX
 
     def say(self, to: PeerId, *messages: Message) -> None:
         self.host.perform([Send(to, message) for message in messages])

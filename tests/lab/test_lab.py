@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from core.nat.dialback import SOON_S
+from core.nat.dial_back import SOON_S
 from tests.lab import faults, matrix, speed, train
 from tests.lab import ground as ground_module
 from tests.lab.crew import public_hosts, two_homes

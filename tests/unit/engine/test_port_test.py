@@ -8,7 +8,7 @@ import pytest
 
 from core.engine import port_test
 from core.engine.port_test import Tried, try_port, words
-from core.nat.reach import OwnReach, Reachability
+from core.nat.reachability import OwnReach, Reachability
 
 BEHIND = Tried(
     port=24_000, tcp=False, udp=False, fresh=True, forwarded=False, reach=OwnReach(Reachability.PUNCHABLE, udp="kept")

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from core.base.ids import PeerId
 from core.base.machine import Send
 from core.base.trace import Trace
-from core.nat.circuits import DETACHED_S, CircuitEnd, RouteLost
+from core.nat.circuit_endpoint import DETACHED_S, CircuitEnd, RouteLost
+from core.nat.circuit_liveness import SILENT_S
 from core.nat.events import CircuitBytes, CircuitEnded, CircuitRoom
 from core.nat.messages import Carried, CircuitData, Shut
-from core.nat.pulse import SILENT_S
 from core.net.tls import SecureChannel
 from tests.unit.net.people import credentials
 

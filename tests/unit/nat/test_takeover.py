@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from core.nat import conduits as conduits_module
+from core.nat import circuits as circuits_module
 from core.sim.nat_takeover import TARGET_S, Takeover, case, distribution, main
 
 MARGIN_S = 0.25
@@ -23,7 +23,7 @@ def test_second_relay_takes_over_in_time_without_loss() -> None:
 @pytest.mark.parametrize("waits_s", [0.0, 0.2])
 def test_both_ends_may_look_for_a_relay_at_once(waits_s: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each finds another one: then both carry."""
-    monkeypatch.setattr(conduits_module, "CALLED_WAITS_S", waits_s)
+    monkeypatch.setattr(circuits_module, "CALLED_WAITS_S", waits_s)
     takeovers = [case(seed) for seed in SEEDS[:20]]
     assert [takeover for takeover in takeovers if not takeover.ok] == []
 

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick
 from core.base.trace import Trace
-from core.nat.card import Kind, Listed
 from core.nat.events import (
     AddressSeen,
     AttemptFailed,
@@ -46,7 +45,8 @@ from core.nat.messages import (
     Shut,
     Unreserved,
 )
-from core.nat.reach import Reachability
+from core.nat.peer_record import Kind, Listed
+from core.nat.reachability import Reachability
 from core.nat.relay import RelaySettings
 from core.nat.traversal import Traversal
 from core.sim.nat_boxes import Nature

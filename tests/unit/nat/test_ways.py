@@ -5,9 +5,9 @@ from random import Random
 import pytest
 from msgspec.structs import replace
 
-from core.nat.card import Card, Kind, Listed
 from core.nat.events import Way
 from core.nat.messages import Address, Mapping, PunchOffer
+from core.nat.peer_record import Card, Kind, Listed
 from core.nat.ways import punch_plan, relay_after_s, tries
 
 MINE, THEIRS = Address("20.0.0.1", 1), Address("20.0.0.2", 2)

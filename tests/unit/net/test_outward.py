@@ -15,7 +15,6 @@ from core.base.machine import Lost, Received, Send, Tick
 from core.base.trace import Trace
 from core.dht.events import Found, Learned, RecordStored
 from core.dht.messages import Contact, Observed, Ping, Record
-from core.nat.card import NOBODY, Card, Kind, Listed, card_key, decode, encode
 from core.nat.events import (
     AddressSeen,
     CardFound,
@@ -29,7 +28,8 @@ from core.nat.events import (
     Way,
 )
 from core.nat.messages import Address, Knock, Mirror
-from core.nat.reach import OwnReach, Reachability
+from core.nat.peer_record import NOBODY, Card, Kind, Listed, card_key, decode, encode
+from core.nat.reachability import OwnReach, Reachability
 from core.nat.relay import RelaySettings
 from core.nat.traversal import Traversal
 from core.net import interfaces as interfaces_module

@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.nat.pulse import BEAT_S, RTT_SURE_S, RTT_UNKNOWN_MAX_S, RTT_UNKNOWN_S, SILENT_S, Pulse
+from core.nat.circuit_liveness import BEAT_S, RTT_SURE_S, RTT_UNKNOWN_MAX_S, RTT_UNKNOWN_S, SILENT_S, Pulse
 
 PROMISED_S = 2.0
 LEG_RTT_S = 0.150

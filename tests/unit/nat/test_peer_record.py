@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.base.ids import PeerId
-from core.nat.card import (
+from core.nat.messages import Address, Relay
+from core.nat.peer_record import (
     CARD_BYTES_MAX,
     NOBODY,
     Card,
@@ -22,7 +23,6 @@ from core.nat.card import (
     network_of,
     same_house,
 )
-from core.nat.messages import Address, Relay
 
 
 def full(*, host: str = "2a00:1234:5678:9abc:def0:1234:5678:9abc") -> Card:

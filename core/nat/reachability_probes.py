@@ -7,9 +7,9 @@ from typing import Any
 from core.base.ids import PeerId
 from core.base.machine import Send, earliest
 from core.base.trace import Trace
-from core.nat.card import is_public
-from core.nat.dialback import DialBacks
+from core.nat.dial_back import DialBacks
 from core.nat.messages import Address, DialBack, DialledBack, Knock
+from core.nat.peer_record import is_public
 
 
 class Strangers:

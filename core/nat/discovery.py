@@ -5,14 +5,14 @@ from typing import Any, Final
 
 from core.base.ids import PeerId
 from core.base.machine import Send, earliest
-from core.nat.card import ADDRESSES_MAX, CARD_LIFETIME_S, Card, Kind, Listed, counts, same_house
 from core.nat.events import LinkUp, Located, PublishCard, ReachChanged
 from core.nat.messages import IPV6_OFFERED_MAX, OFFERED_MAX, Address, Look, Mapping, PunchOffer
 from core.nat.mirror import Mirroring, mapping_of
-from core.nat.reach import OwnReach, Reachability
+from core.nat.peer_record import ADDRESSES_MAX, CARD_LIFETIME_S, Card, Kind, Listed, counts, same_house
+from core.nat.reachability import OwnReach, Reachability
+from core.nat.reachability_probes import Strangers
 from core.nat.relay import RelayService
 from core.nat.reservations import Reservations
-from core.nat.strangers import Strangers
 
 LOOKS_MAX: Final = 4
 OFFLINE_S: Final = 15.0

@@ -8,10 +8,10 @@ import pytest
 from core.base.ids import PeerId
 from core.base.machine import Send
 from core.base.trace import Trace
-from core.nat.dialback import ALONE_S, ANSWER_S, GONE_S, IPV6_FIRST_S, PER_PEER_S, DialBacks
+from core.nat.dial_back import ALONE_S, ANSWER_S, GONE_S, IPV6_FIRST_S, PER_PEER_S, DialBacks
 from core.nat.events import SendAt, TryDialBack
 from core.nat.messages import Address, DialBack, DialledBack, Knock
-from core.nat.strangers import Strangers
+from core.nat.reachability_probes import Strangers
 
 PEERS = {PeerId(bytes([n]) * 32): Address(f"30.{n}.0.1", 31337) for n in range(1, 6)}
 ASKER = PeerId(bytes([9]) * 32)

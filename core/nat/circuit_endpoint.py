@@ -1,0 +1,346 @@
+"""One end of a circuit: a reliable byte stream through a relay that outlives the relay.
+
+Both ends count bytes.  The sender keeps what has not been acknowledged, so when a relay dies either end attaches the
+same circuit to another relay and goes on from what has arrived; TLS above does not notice.  A relay can therefore
+delay, drop, repeat or reorder without harm; when it invents bytes TLS notices, and when it invents numbers it is left
+(`RouteLost`).
+"""
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Final
+
+from core.base.ids import PeerId
+from core.base.machine import Send, earliest
+from core.base.trace import Trace
+from core.nat.circuit_liveness import BEAT_S, Pulse
+from core.nat.circuit_window import CircuitWindow
+from core.nat.events import CircuitBytes, CircuitEnded, CircuitRoom
+from core.nat.messages import PAYLOAD_BYTES_MAX, WINDOW_BYTES_MAX, Carried, CircuitData, Shut
+
+ACK_DELAY_S: Final = 0.02
+ACK_BYTES: Final = 64 * 1024
+DETACHED_S: Final = 20.0
+"""So long a circuit waits for another relay."""
+BUFFER_BYTES_MAX: Final = 2 * WINDOW_BYTES_MAX
+STRIKES_MAX: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class RouteLost:
+    """The circuit has no relay now; whoever owns it attaches it to another one."""
+
+    circuit: bytes
+    relay: PeerId
+    reason: str
+    alone: bool = False
+    """The other end may not know that there is anything under way, and so does not look."""
+
+
+Output = Send[CircuitData | Carried | Shut] | CircuitBytes | CircuitRoom | CircuitEnded | RouteLost
+
+
+class CircuitEnd:
+    """See the module's docstring.  It begins without a relay: `attach` it.
+
+    Every method that returns outputs must have them performed in order.  `deadline` says when to call `tick`.
+
+    Args:
+        circuit: Its id, 16 random bytes.
+        now: Unix seconds.
+        trace: For what a relay does wrong.
+        window_bytes: What may arrive before we have read it.
+        carried: Counts what each relay has carried for us, both ways: bytes that have arrived, each once.
+    """
+
+    def __init__(
+        self,
+        circuit: bytes,
+        *,
+        now: float,
+        trace: Trace,
+        window_bytes: int = WINDOW_BYTES_MAX,
+        carried: Counter[PeerId] | None = None,
+    ) -> None:
+        self.circuit = circuit
+        self.relay: PeerId | None = None
+        self._routes: set[PeerId] = set()
+        """Relays that connect the two ends now: two, when both ends have looked for one at the same time."""
+        self.ended = False
+        self._trace = trace
+        self._window = window_bytes
+        self._carried_by = Counter() if carried is None else carried
+        self._flow = CircuitWindow()
+        self._unacked = bytearray()
+        """From `_acked` on: sent, and not sent yet."""
+        self._acked = 0
+        self._next = 0
+        self._sent_max = 0
+        self._limit = min(window_bytes, PAYLOAD_BYTES_MAX * 8)
+        """The offset up to which the other end lets us send."""
+        self._expected = 0
+        self._unread = 0
+        self._told = 0
+        """The acknowledgement that we sent last."""
+        self._ack_at: float | None = None
+        self._again_at = now
+        self._pulse = Pulse(now)
+        self._beat_at: float | None = None
+        self._detached_at: float | None = now
+        self._closing = False
+        self._full = False
+        self._strikes = 0
+
+    # --- for the stream above ----------------------------------------------------------------------------------------
+
+    @property
+    def room(self) -> int:
+        """How many bytes may be written now; after 0, `CircuitRoom` comes when there is room again."""
+        return max(0, self._flow.window + PAYLOAD_BYTES_MAX - len(self._unacked))
+
+    @property
+    def received_bytes(self) -> int:
+        """How many bytes have arrived in order."""
+        return self._expected
+
+    @property
+    def unsettled_bytes(self) -> int:
+        """How many written bytes have not been acknowledged."""
+        return len(self._unacked)
+
+    def write(self, data: bytes | bytearray | memoryview, now: float) -> list[Output]:
+        """Send bytes.  Look at `room` first.
+
+        Raises:
+            ValueError: far more than there was room for.
+        """
+        if self.ended or self._closing:
+            return []
+        if len(self._unacked) + len(data) > BUFFER_BYTES_MAX:
+            raise ValueError(f"a circuit keeps at most {BUFFER_BYTES_MAX} bytes")
+        if not self._unacked and not self._pulse.awaits:
+            self._pulse.asked(now, least_s=self._flow.least_s)
+        self._unacked += data
+        self._full = self.room == 0
+        return self._pump(now)
+
+    def consumed(self, count: int, now: float) -> list[Output]:
+        """The stream above has read `count` bytes; only then more may come.
+
+        Raises:
+            ValueError: more than had arrived.
+        """
+        if not 0 <= count <= self._unread:
+            raise ValueError(f"{count} bytes read of {self._unread}")
+        stuck = self._window - self._unread < ACK_BYTES
+        self._unread -= count
+        if stuck and self._window - self._unread >= ACK_BYTES:
+            return self._say(now)
+        return []
+
+    def close(self, now: float) -> list[Output]:
+        """End after all that was written has arrived."""
+        self._closing = True
+        return self._finish(now)
+
+    def abort(self, reason: str) -> list[Output]:
+        """End at once and tell the other end."""
+        return self._end(reason, clean=False, tell=True)
+
+    # --- for whoever owns the circuit --------------------------------------------------------------------------------
+
+    @property
+    def deadline(self) -> float | None:
+        """When to be woken."""
+        if self.ended:
+            return None
+        if self._detached_at is not None:
+            return self._detached_at + DETACHED_S
+        return earliest(self._ack_at, self._beat_at, self._pulse.silent_at(under_way=bool(self._unacked)))
+
+    def attach(self, relay: PeerId, received: int, now: float) -> list[Output]:
+        """A relay connects the two ends (again); the other end has `received` bytes."""
+        if self.ended:
+            return []
+        if received > self._sent_max:
+            return self._strike(relay, "nonsense about what has arrived", now)
+        received = max(received, self._acked)
+        self._routes.add(relay)
+        self.relay = relay
+        self._detached_at = None
+        self._flow.restart()
+        self._pulse.asked(now, least_s=None)
+        self._acknowledge(received)
+        self._next = received
+        self._limit = max(self._limit, received)
+        return [*self._say(now), *self._after_ack(now)]
+
+    def detach(self, relay: PeerId, reason: str, now: float) -> list[Output]:
+        """That relay, or the link to it, is gone."""
+        if self.ended or relay not in self._routes:
+            return []
+        self._routes.discard(relay)
+        if relay != self.relay:
+            return []
+        self.relay = None
+        self._routes.clear()
+        self._detached_at = now
+        self._ack_at = self._beat_at = None
+        return [RouteLost(self.circuit, relay, reason, alone=self._pulse.alone)]
+
+    def handle(self, relay: PeerId, message: CircuitData | Carried | Shut, now: float) -> list[Output]:
+        """A message of this circuit; one that comes from another than its present relay is of no use any more."""
+        if self.ended:
+            return []
+        if relay not in self._routes:
+            self._trace.mark("nat.circuit.stale")
+            return []
+        self._pulse.heard(now)
+        match message:
+            case CircuitData():
+                return self._carry(message, relay, now)
+            case Carried():
+                return self._carried(message, relay, now)
+            case Shut(final=True, reason=reason):
+                return self._end(reason, clean=reason == "", tell=False)
+            case Shut(reason=reason):
+                return self.detach(relay, reason, now)
+
+    def tick(self, now: float) -> list[Output]:
+        """The deadline has come."""
+        if self.ended:
+            return []
+        if self._detached_at is not None:
+            late = now >= self._detached_at + DETACHED_S
+            return self._end("no relay connects us any more", clean=False, tell=False) if late else []
+        silent_at = self._pulse.silent_at(under_way=bool(self._unacked))
+        if self.relay is not None and silent_at is not None and now >= silent_at:
+            self._pulse.left(least_s=self._flow.least_s)
+            return self.detach(self.relay, "silent", now)
+        if self._in_flight and self._flow.tail_lost(now):
+            self._trace.mark("nat.circuit.resent")
+            self._next = self._acked
+            self._flow.restart()
+            return [*self._say(now), *self._pump(now)]
+        due = (self._ack_at, self._beat_at)
+        return self._say(now) if any(at is not None and at <= now for at in due) else []
+
+    # --- inside: sending ---------------------------------------------------------------------------------------------
+
+    @property
+    def _in_flight(self) -> int:
+        return self._next - self._acked
+
+    def _pump(self, now: float) -> list[Output]:
+        outputs: list[Output] = []
+        if self.relay is None:
+            return outputs
+        end = min(self._acked + len(self._unacked), self._acked + self._flow.window, self._limit)
+        while self._next < end:
+            begin = self._next - self._acked
+            count = min(self._flow.payload_bytes, end - self._next)
+            payload = bytes(memoryview(self._unacked)[begin : begin + count])
+            outputs.append(Send(self.relay, CircuitData(self.circuit, self._next, payload)))
+            self._next += count
+            self._flow.sent(self._next, now)
+        self._sent_max = max(self._sent_max, self._next)
+        if self._unacked and self._beat_at is None:
+            self._beat_at = now + BEAT_S
+        return outputs
+
+    def _carried(self, message: Carried, relay: PeerId, now: float) -> list[Output]:
+        if message.ack > self._sent_max:
+            return self._strike(relay, "acknowledged what was never sent", now)
+        if message.ack < self._acked:
+            return []
+        self._pulse.awaits = message.answer
+        before = self._acked
+        self._acknowledge(message.ack)
+        self._carried_by[relay] += message.ack - before
+        self._limit = max(self._limit, message.ack + message.window)
+        self._flow.acked(message.ack, message.ack - before, now)
+        if message.again and self._next > message.ack and self._flow.may_repeat(now):
+            self._trace.mark("nat.circuit.resent")
+            self._next = message.ack
+        self._next = max(self._next, message.ack)
+        echo = self._say(now) if message.answer and self._beat_at is None else []
+        outputs = [*echo, *self._after_ack(now)]
+        if message.ack > before and not self._unacked and not self.ended:
+            self._ack_at = self._ack_at or now + ACK_DELAY_S  # all has arrived: the other end need not await more
+        return outputs
+
+    def _after_ack(self, now: float) -> list[Output]:
+        outputs = self._pump(now)
+        if self._full and self.room:
+            self._full = False
+            outputs.append(CircuitRoom(self.circuit))
+        return [*outputs, *self._finish(now)]
+
+    def _acknowledge(self, ack: int) -> None:
+        del self._unacked[: ack - self._acked]
+        self._acked = ack
+
+    def _finish(self, now: float) -> list[Output]:
+        del now
+        if not self._closing or self._unacked or self.ended:
+            return []
+        return self._end("", clean=True, tell=True)
+
+    # --- inside: receiving -------------------------------------------------------------------------------------------
+
+    def _carry(self, message: CircuitData, relay: PeerId, now: float) -> list[Output]:
+        if message.offset > self._expected:
+            self._pulse.awaits = True
+            self._trace.mark("nat.circuit.gap")
+            if now < self._again_at:
+                return []
+            self._again_at = now + self._flow.rtt_s
+            return self._say(now, again=True)
+        fresh = message.payload[self._expected - message.offset :]
+        if not fresh:
+            self._trace.mark("nat.circuit.repeated")
+            self._ack_at = self._ack_at or now + ACK_DELAY_S
+            return []
+        if self._unread + len(fresh) > self._window:
+            self._trace.mark("nat.circuit.flooded")
+            return []
+        self._pulse.awaits = True
+        self._expected += len(fresh)
+        self._carried_by[relay] += len(fresh)
+        self._unread += len(fresh)
+        outputs: list[Output] = [CircuitBytes(self.circuit, fresh)]
+        if self._expected - self._told >= ACK_BYTES:
+            return [*outputs, *self._say(now)]
+        self._ack_at = self._ack_at or now + ACK_DELAY_S
+        return outputs
+
+    def _say(self, now: float, *, again: bool = False) -> list[Output]:
+        """Acknowledge, and beat."""
+        if self.relay is None:
+            return []
+        self._told = self._expected
+        self._ack_at = None
+        self._beat_at = now + BEAT_S if self._unacked else None
+        window = self._window - self._unread
+        return [Send(self.relay, Carried(self.circuit, self._expected, window, again, bool(self._unacked)))]
+
+    # --- inside: the end ---------------------------------------------------------------------------------------------
+
+    def _strike(self, relay: PeerId, reason: str, now: float) -> list[Output]:
+        self._trace.mark("nat.circuit.nonsense")
+        self._strikes += 1
+        if self._strikes >= STRIKES_MAX:
+            return self._end(reason, clean=False, tell=True)
+        self.relay = relay
+        self._routes.add(relay)
+        return self.detach(relay, reason, now)
+
+    def _end(self, reason: str, *, clean: bool, tell: bool) -> list[Output]:
+        if self.ended:
+            return []
+        self.ended = True
+        self._unacked.clear()
+        outputs: list[Output] = [CircuitEnded(self.circuit, reason, clean)]
+        if tell and self.relay is not None:
+            outputs.insert(0, Send(self.relay, Shut(self.circuit, reason, final=True)))
+        return outputs
