@@ -13,10 +13,10 @@ from typing import Final
 from core.base.ids import PeerId
 from core.base.machine import Send, earliest
 from core.base.trace import Trace
-from core.nat.circuit_liveness import BEAT_S, Pulse
+from core.nat.circuit_liveness import HEARTBEAT_S, CircuitLiveness
 from core.nat.circuit_window import CircuitWindow
 from core.nat.events import CircuitBytes, CircuitEnded, CircuitRoom
-from core.nat.messages import PAYLOAD_BYTES_MAX, WINDOW_BYTES_MAX, Carried, CircuitData, Shut
+from core.nat.messages import PAYLOAD_BYTES_MAX, WINDOW_BYTES_MAX, CircuitAck, CircuitData, CloseCircuit
 
 ACK_DELAY_S: Final = 0.02
 ACK_BYTES: Final = 64 * 1024
@@ -37,10 +37,10 @@ class RouteLost:
     """The other end may not know that there is anything under way, and so does not look."""
 
 
-Output = Send[CircuitData | Carried | Shut] | CircuitBytes | CircuitRoom | CircuitEnded | RouteLost
+Output = Send[CircuitData | CircuitAck | CloseCircuit] | CircuitBytes | CircuitRoom | CircuitEnded | RouteLost
 
 
-class CircuitEnd:
+class CircuitEndpoint:
     """See the module's docstring.  It begins without a relay: `attach` it.
 
     Every method that returns outputs must have them performed in order.  `deadline` says when to call `tick`.
@@ -84,7 +84,7 @@ class CircuitEnd:
         """The acknowledgement that we sent last."""
         self._ack_at: float | None = None
         self._again_at = now
-        self._pulse = Pulse(now)
+        self._pulse = CircuitLiveness(now)
         self._beat_at: float | None = None
         self._detached_at: float | None = now
         self._closing = False
@@ -188,7 +188,7 @@ class CircuitEnd:
         self._ack_at = self._beat_at = None
         return [RouteLost(self.circuit, relay, reason, alone=self._pulse.alone)]
 
-    def handle(self, relay: PeerId, message: CircuitData | Carried | Shut, now: float) -> list[Output]:
+    def handle(self, relay: PeerId, message: CircuitData | CircuitAck | CloseCircuit, now: float) -> list[Output]:
         """A message of this circuit; one that comes from another than its present relay is of no use any more."""
         if self.ended:
             return []
@@ -199,11 +199,11 @@ class CircuitEnd:
         match message:
             case CircuitData():
                 return self._carry(message, relay, now)
-            case Carried():
+            case CircuitAck():
                 return self._carried(message, relay, now)
-            case Shut(final=True, reason=reason):
+            case CloseCircuit(final=True, reason=reason):
                 return self._end(reason, clean=reason == "", tell=False)
-            case Shut(reason=reason):
+            case CloseCircuit(reason=reason):
                 return self.detach(relay, reason, now)
 
     def tick(self, now: float) -> list[Output]:
@@ -245,10 +245,10 @@ class CircuitEnd:
             self._flow.sent(self._next, now)
         self._sent_max = max(self._sent_max, self._next)
         if self._unacked and self._beat_at is None:
-            self._beat_at = now + BEAT_S
+            self._beat_at = now + HEARTBEAT_S
         return outputs
 
-    def _carried(self, message: Carried, relay: PeerId, now: float) -> list[Output]:
+    def _carried(self, message: CircuitAck, relay: PeerId, now: float) -> list[Output]:
         if message.ack > self._sent_max:
             return self._strike(relay, "acknowledged what was never sent", now)
         if message.ack < self._acked:
@@ -320,9 +320,9 @@ class CircuitEnd:
             return []
         self._told = self._expected
         self._ack_at = None
-        self._beat_at = now + BEAT_S if self._unacked else None
+        self._beat_at = now + HEARTBEAT_S if self._unacked else None
         window = self._window - self._unread
-        return [Send(self.relay, Carried(self.circuit, self._expected, window, again, bool(self._unacked)))]
+        return [Send(self.relay, CircuitAck(self.circuit, self._expected, window, again, bool(self._unacked)))]
 
     # --- inside: the end ---------------------------------------------------------------------------------------------
 
@@ -342,5 +342,5 @@ class CircuitEnd:
         self._unacked.clear()
         outputs: list[Output] = [CircuitEnded(self.circuit, reason, clean)]
         if tell and self.relay is not None:
-            outputs.insert(0, Send(self.relay, Shut(self.circuit, reason, final=True)))
+            outputs.insert(0, Send(self.relay, CloseCircuit(self.circuit, reason, final=True)))
         return outputs

@@ -6,7 +6,7 @@ is something to lose, and an idle circuit costs nothing.
 
 from typing import Final
 
-BEAT_S: Final = 0.25
+HEARTBEAT_S: Final = 0.25
 SILENT_S: Final = 0.8
 """Data is under way and not a word comes back: the relay has failed.
 
@@ -21,7 +21,7 @@ RTT_UNKNOWN_S: Final = 0.5
 RTT_UNKNOWN_MAX_S: Final = 4.0
 
 
-class Pulse:
+class CircuitLiveness:
     """See the module's docstring.
 
     Args:

@@ -9,19 +9,19 @@ from typing import Any, Final
 from core.base.ids import PeerId
 from core.base.machine import Send, earliest
 from core.base.trace import Trace
-from core.nat.circuit_endpoint import CircuitEnd, RouteLost
-from core.nat.events import CircuitOpened, Know
+from core.nat.circuit_endpoint import CircuitEndpoint, RouteLost
+from core.nat.events import AddAddress, CircuitOpened
 from core.nat.messages import (
     CIRCUIT_BYTES,
-    Accept,
-    Accepted,
-    Carried,
+    AcceptCircuit,
+    CircuitAccepted,
+    CircuitAck,
     CircuitData,
+    CircuitRequested,
+    CloseCircuit,
     OpenCircuit,
-    Opening,
     PunchOffer,
     Relay,
-    Shut,
 )
 from core.nat.peer_record import is_callable
 
@@ -31,14 +31,14 @@ OPEN_S: Final = 3.0
 RESUME_S: Final = 1.0
 CALLED_WAITS_S: Final = 0.4
 """The side that was called lets the other one find a new relay first; when both do, both relays carry."""
-CARRIED_BY_MAX: Final = 64
+RELAYS_COUNTED_MAX: Final = 64
 """Relays whose bytes are counted until somebody asks."""
 ASKS_PER_S: Final = 4.0
 ASKS_BURST: Final = 40.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Agreed:
+class PunchAgreed:
     """Both sides have said what they are; a punch may begin."""
 
     peer: PeerId
@@ -53,7 +53,7 @@ class Agreed:
 
 
 @dataclass(frozen=True, slots=True)
-class OpenFailed:
+class CircuitFailed:
     """That relay did not connect us."""
 
     attempt: int
@@ -72,10 +72,10 @@ class _Opening:
 
 
 @dataclass(slots=True)
-class _Conduit:
+class _OpenedCircuit:
     """A circuit that stands, or looks for a relay."""
 
-    end: CircuitEnd
+    end: CircuitEndpoint
     peer: PeerId
     called: bool
     """We opened it."""
@@ -88,7 +88,7 @@ class _Conduit:
     """Relays that could not help since the last one was lost."""
 
 
-class Conduits:
+class Circuits:
     """See the module's docstring.
 
     Args:
@@ -114,7 +114,7 @@ class Conduits:
         self._offer = offer
         self._relays = relays
         self._opening: dict[bytes, _Opening] = {}
-        self._conduits: dict[bytes, _Conduit] = {}
+        self._conduits: dict[bytes, _OpenedCircuit] = {}
         self._asks = ASKS_BURST
         self._asks_at = 0.0
         self.takeovers = 0
@@ -130,7 +130,7 @@ class Conduits:
         """Whether a circuit leads to that peer."""
         return any(conduit.peer == peer for conduit in self._conduits.values())
 
-    def end(self, circuit: bytes) -> CircuitEnd | None:
+    def end(self, circuit: bytes) -> CircuitEndpoint | None:
         """Our end of a circuit that stands."""
         conduit = self._conduits.get(circuit)
         return None if conduit is None else conduit.end
@@ -149,28 +149,28 @@ class Conduits:
         return earliest(*opening, *standing)
 
     def open(self, peer: PeerId, relay: Relay, now: float, *, attempt: int, nonce: bytes, carry: bool) -> list[Any]:
-        """Ask the relay for a circuit to `peer`, and agree a punch beside; `Agreed` or `OpenFailed` follows."""
+        """Ask the relay for a circuit to `peer`, and agree a punch beside; `PunchAgreed` or `CircuitFailed` follows."""
         circuit = self._random.randbytes(CIRCUIT_BYTES)
         offer = self._offer(nonce, PeerId(relay.peer))
         self._opening[circuit] = _Opening(peer, relay, offer, attempt, now)
         ask = OpenCircuit(circuit, peer, offer, carry=carry, resume=False, received=0)
-        return [Know(PeerId(relay.peer), relay.address, named=True), Send(PeerId(relay.peer), ask)]
+        return [AddAddress(PeerId(relay.peer), relay.address, named=True), Send(PeerId(relay.peer), ask)]
 
     def received(self, sender: PeerId, message: Any, now: float) -> list[Any]:
         """A message that concerns us as an end."""
         match message:
-            case Opening(resume=True):
+            case CircuitRequested(resume=True):
                 return self._resumed_by_other(sender, message, now)
-            case Opening():
+            case CircuitRequested():
                 return self._asked_for(sender, message, now)
-            case Accepted():
+            case CircuitAccepted():
                 return self._accepted(sender, message, now)
-            case Shut() if message.circuit in self._opening:
+            case CloseCircuit() if message.circuit in self._opening:
                 return self._refused(sender, message)
-            case Shut(final=False) if self._was_asked(sender, message):
+            case CloseCircuit(final=False) if self._was_asked(sender, message):
                 self._refused_again(self._conduits[message.circuit], sender, now)
                 return self.tick(now)
-            case CircuitData() | Carried() | Shut():
+            case CircuitData() | CircuitAck() | CloseCircuit():
                 conduit = self._conduits.get(message.circuit)
                 return [] if conduit is None else self.settle(conduit.end.handle(sender, message, now), now)
             case _:
@@ -181,7 +181,7 @@ class Conduits:
         outputs: list[Any] = []
         for circuit in [name for name, opening in self._opening.items() if opening.relay.peer == peer]:
             opening = self._opening.pop(circuit)
-            outputs.append(OpenFailed(opening.attempt, opening.peer, peer, reason))
+            outputs.append(CircuitFailed(opening.attempt, opening.peer, peer, reason))
         for conduit in list(self._conduits.values()):
             if peer in conduit.asked:
                 self._refused_again(conduit, peer, now)
@@ -193,7 +193,7 @@ class Conduits:
         outputs: list[Any] = []
         for circuit in [name for name, opening in self._opening.items() if opening.at + OPEN_S <= now]:
             opening = self._opening.pop(circuit)
-            outputs.append(OpenFailed(opening.attempt, opening.peer, PeerId(opening.relay.peer), "silent"))
+            outputs.append(CircuitFailed(opening.attempt, opening.peer, PeerId(opening.relay.peer), "silent"))
         for conduit in list(self._conduits.values()):
             deadline = conduit.end.deadline
             if deadline is not None and deadline <= now:
@@ -224,15 +224,15 @@ class Conduits:
             said += self.tick(now)
         return said
 
-    def _new_end(self, circuit: bytes, now: float) -> CircuitEnd:
-        if len(self._carried) > CARRIED_BY_MAX:
-            for relay, _ in self._carried.most_common()[CARRIED_BY_MAX:]:
+    def _new_end(self, circuit: bytes, now: float) -> CircuitEndpoint:
+        if len(self._carried) > RELAYS_COUNTED_MAX:
+            for relay, _ in self._carried.most_common()[RELAYS_COUNTED_MAX:]:
                 del self._carried[relay]
-        return CircuitEnd(circuit, now=now, trace=self._trace, carried=self._carried)
+        return CircuitEndpoint(circuit, now=now, trace=self._trace, carried=self._carried)
 
     # --- opening -----------------------------------------------------------------------------------------------------
 
-    def _accepted(self, sender: PeerId, message: Accepted, now: float) -> list[Any]:
+    def _accepted(self, sender: PeerId, message: CircuitAccepted, now: float) -> list[Any]:
         opening = self._opening.get(message.circuit)
         if opening is None or opening.relay.peer != sender:
             return self._taken_over(sender, message, now)
@@ -242,44 +242,44 @@ class Conduits:
         if message.carried:
             end = self._new_end(message.circuit, now)
             known = deque(dict.fromkeys((opening.relay, *self._named(theirs))))
-            self._conduits[message.circuit] = _Conduit(end, opening.peer, called=True, relays=known)
+            self._conduits[message.circuit] = _OpenedCircuit(end, opening.peer, called=True, relays=known)
             outputs += self.settle(end.attach(sender, 0, now), now)
             outputs.append(CircuitOpened(message.circuit, opening.peer, sender, True, opening.attempt))
         if theirs is None or theirs.nonce != opening.offer.nonce:
-            return [*outputs, OpenFailed(opening.attempt, opening.peer, sender, "no punch")]
-        agreed = Agreed(
+            return [*outputs, CircuitFailed(opening.attempt, opening.peer, sender, "no punch")]
+        agreed = PunchAgreed(
             peer=opening.peer, relay=sender, attempt=opening.attempt, theirs=theirs, mine=opening.offer, at=now,
             carried=message.carried,
         )  # fmt: skip
         return [*outputs, agreed]
 
-    def _refused(self, sender: PeerId, message: Shut) -> list[Any]:
+    def _refused(self, sender: PeerId, message: CloseCircuit) -> list[Any]:
         opening = self._opening[message.circuit]
         if opening.relay.peer != sender:
             return []
         del self._opening[message.circuit]
-        return [OpenFailed(opening.attempt, opening.peer, sender, message.reason)]
+        return [CircuitFailed(opening.attempt, opening.peer, sender, message.reason)]
 
-    def _asked_for(self, sender: PeerId, message: Opening, now: float) -> list[Any]:
+    def _asked_for(self, sender: PeerId, message: CircuitRequested, now: float) -> list[Any]:
         peer = PeerId(message.sender)
         mine = sum(conduit.peer == peer for conduit in self._conduits.values())
         full = message.carried and (len(self._conduits) >= CIRCUITS_MAX or mine >= PER_PEER_MAX)
         expected = any(relay.peer == sender for relay in self._relays())
         if full or not expected or message.circuit in self or not self._may_ask(now):
             self._trace.mark("nat.circuit.refused")
-            return [Send(sender, Shut(message.circuit, "refused", final=False))] if expected else []
+            return [Send(sender, CloseCircuit(message.circuit, "refused", final=False))] if expected else []
         offer = None if message.offer is None else self._offer(message.offer.nonce, sender)
-        outputs: list[Any] = [Send(sender, Accept(message.circuit, offer, 0))]
+        outputs: list[Any] = [Send(sender, AcceptCircuit(message.circuit, offer, 0))]
         if message.carried:
             end = self._new_end(message.circuit, now)
-            self._conduits[message.circuit] = _Conduit(
+            self._conduits[message.circuit] = _OpenedCircuit(
                 end, peer, called=False, relays=deque(self._named(message.offer))
             )
             outputs += self.settle(end.attach(sender, 0, now), now)
             outputs.append(CircuitOpened(message.circuit, peer, sender, False))
         if message.offer is not None and offer is not None:
             at = now + (offer.half_ms + message.offer.half_ms) / 1000
-            agreed = Agreed(
+            agreed = PunchAgreed(
                 peer=peer, relay=sender, attempt=0, theirs=message.offer, mine=offer, at=at, carried=message.carried
             )
             outputs.append(agreed)
@@ -295,7 +295,7 @@ class Conduits:
 
     # --- another relay -----------------------------------------------------------------------------------------------
 
-    def _resume(self, conduit: _Conduit, now: float) -> list[Any]:
+    def _resume(self, conduit: _OpenedCircuit, now: float) -> list[Any]:
         conduit.resume_at = now + RESUME_S
         if not conduit.relays:
             return []
@@ -306,9 +306,9 @@ class Conduits:
         ask = OpenCircuit(
             conduit.end.circuit, conduit.peer, None, carry=True, resume=True, received=conduit.end.received_bytes
         )
-        return [Know(asked, relay.address, named=True), Send(asked, ask)]
+        return [AddAddress(asked, relay.address, named=True), Send(asked, ask)]
 
-    def _refused_again(self, conduit: _Conduit, relay: PeerId, now: float) -> None:
+    def _refused_again(self, conduit: _OpenedCircuit, relay: PeerId, now: float) -> None:
         """The next relay at once; all of them again after a rest."""
         conduit.asked.discard(relay)
         if conduit.end.relay is not None:
@@ -316,29 +316,29 @@ class Conduits:
         conduit.refusals += 1
         conduit.resume_at = now + (0.0 if conduit.refusals % max(1, len(conduit.relays)) else RESUME_S)
 
-    def _was_asked(self, sender: PeerId, message: Shut) -> bool:
+    def _was_asked(self, sender: PeerId, message: CloseCircuit) -> bool:
         conduit = self._conduits.get(message.circuit)
         return conduit is not None and sender in conduit.asked and conduit.end.relay is None
 
-    def _taken_over(self, sender: PeerId, message: Accepted, now: float) -> list[Any]:
+    def _taken_over(self, sender: PeerId, message: CircuitAccepted, now: float) -> list[Any]:
         conduit = self._conduits.get(message.circuit)
         if conduit is None or sender not in conduit.asked or not message.carried:
             self._trace.mark("nat.circuit.stray")
             # An answer after we had given up: neither the relay nor the other end shall keep what nobody uses.
             late = conduit is None and message.carried
-            return [Send(sender, Shut(message.circuit, "too late", final=True))] if late else []
+            return [Send(sender, CloseCircuit(message.circuit, "too late", final=True))] if late else []
         conduit.asked.discard(sender)
         conduit.resume_at = None
         return self.settle(conduit.end.attach(sender, message.received, now), now)
 
-    def _resumed_by_other(self, sender: PeerId, message: Opening, now: float) -> list[Any]:
+    def _resumed_by_other(self, sender: PeerId, message: CircuitRequested, now: float) -> list[Any]:
         conduit = self._conduits.get(message.circuit)
         expected = conduit is not None and any(relay.peer == sender for relay in (*self._relays(), *conduit.relays))
         if conduit is None or conduit.peer != message.sender or not expected:
             self._trace.mark("nat.circuit.stray")
-            return [] if conduit is not None else [Send(sender, Shut(message.circuit, "unknown", final=True))]
+            return [] if conduit is not None else [Send(sender, CloseCircuit(message.circuit, "unknown", final=True))]
         conduit.resume_at = None
-        accept = Send(sender, Accept(message.circuit, None, conduit.end.received_bytes))
+        accept = Send(sender, AcceptCircuit(message.circuit, None, conduit.end.received_bytes))
         return [accept, *self.settle(conduit.end.attach(sender, message.received, now), now)]
 
     def _named(self, offer: PunchOffer | None) -> tuple[Relay, ...]:

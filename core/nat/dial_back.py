@@ -12,15 +12,15 @@ from typing import Any, Final
 from core.base.ids import PeerId
 from core.base.machine import Send, earliest
 from core.base.trace import Trace
-from core.nat.events import Know, SendAt, TryDialBack
-from core.nat.messages import NONCE_BYTES, Address, DialBack, DialledBack, Knock
+from core.nat.events import AddAddress, SendDatagramTo, TryDialBack
+from core.nat.messages import NONCE_BYTES, Address, DialBack, DialBackDatagram, DialBackResult
 
 ASKED_AT_ONCE: Final = 3
-AGREE: Final = 2
+QUORUM: Final = 2
 ANSWER_S: Final = 5.0
 REFRESH_S: Final = 600.0
 SOON_S: Final = 15.0
-ALONE_S: Final = 40.0
+SINGLE_REFRESH_S: Final = 40.0
 """The only one there is, is asked again after so long: not sooner than it answers (`PER_PEER_S`)."""
 FIRST_S: Final = 0.5
 IPV6_FIRST_S: Final = 4.0
@@ -29,7 +29,7 @@ CANDIDATES_MAX: Final = 32
 TRIES_AT_ONCE: Final = 8
 TRIES_PER_MINUTE: Final = 20
 PER_PEER_S: Final = 30.0
-GONE_S: Final = 3 * PER_PEER_S
+UNRESPONSIVE_S: Final = 3 * PER_PEER_S
 """Whoever was asked and has not answered for so long is not there."""
 PEERS_MAX: Final = 256
 
@@ -42,7 +42,7 @@ class _Asked:
     udp: bool = False
 
 
-class DialBacks:
+class DialBackProbe:
     """See the module's docstring.
 
     Nobody can be made to call a third party: the address called is the one from which the question came, and only its
@@ -136,7 +136,7 @@ class DialBacks:
         tries = (at + ANSWER_S for _, at in self._trying.values())
         return earliest(self._ask_at, *ends, *tries)
 
-    def tick(self, now: float) -> list[Send[DialBack] | Know | SendAt]:
+    def tick(self, now: float) -> list[Send[DialBack] | AddAddress | SendDatagramTo]:
         """Ask, or draw the conclusion."""
         for nonce in [nonce for nonce, (_, at) in self._trying.items() if at + ANSWER_S <= now]:
             del self._trying[nonce]
@@ -149,31 +149,31 @@ class DialBacks:
         chosen = self._random.sample(there, min(ASKED_AT_ONCE, len(there)))
         chosen += self._random.sample(gone, min(ASKED_AT_ONCE - len(chosen), len(gone)))
         self._asked_at = now if chosen else self._asked_at
-        outputs: list[Send[DialBack] | Know | SendAt] = []
+        outputs: list[Send[DialBack] | AddAddress | SendDatagramTo] = []
         for peer, address in chosen:
             nonce = self._random.randbytes(NONCE_BYTES)
             self._asked[nonce] = _Asked(peer, now)
             self._unanswered.setdefault(peer, now)
             question = DialBack(nonce, *self._ports, ipv6=self._ipv6)
             if self._ipv6:
-                outputs.append(SendAt(peer, address, question, fresh=False))
+                outputs.append(SendDatagramTo(peer, address, question, fresh=False))
             else:
-                outputs += [Know(peer, address), Send(peer, question)]
+                outputs += [AddAddress(peer, address), Send(peer, question)]
         return outputs
 
     def _usable(self, now: float) -> tuple[list[tuple[PeerId, Address]], list[tuple[PeerId, Address]]]:
         """Those who could try and, as far as is known, are there; and those who seem to have gone."""
         usable = list(self._candidates.items())
-        gone = [(peer, address) for peer, address in usable if self._unanswered.get(peer, now) + GONE_S <= now]
+        gone = [(peer, address) for peer, address in usable if self._unanswered.get(peer, now) + UNRESPONSIVE_S <= now]
         return [one for one in usable if one not in gone], gone
 
-    def knocked(self, sender: PeerId, message: Knock) -> None:
+    def knocked(self, sender: PeerId, message: DialBackDatagram) -> None:
         """A datagram came from a port to which we had sent nothing."""
         asked = self._asked.get(message.nonce)
         if asked is not None and asked.peer == sender:
             asked.udp = True
 
-    def answered(self, sender: PeerId, message: DialledBack, now: float) -> None:
+    def answered(self, sender: PeerId, message: DialBackResult, now: float) -> None:
         """One has tried our TCP port."""
         asked = self._asked.get(message.nonce)
         if asked is None or asked.peer != sender:
@@ -186,7 +186,7 @@ class DialBacks:
         yes = sum(bool(asked.tcp) and asked.udp for asked in self._asked.values())
         no = sum(asked.tcp is False for asked in self._asked.values())
         only = len(self._asked) == 1 and asked.tcp is not None and (asked.udp or not asked.tcp)
-        if yes >= AGREE or no >= AGREE or only:
+        if yes >= QUORUM or no >= QUORUM or only:
             self._conclude(now)
 
     def _conclude(self, now: float) -> None:
@@ -195,16 +195,16 @@ class DialBacks:
         tried = [asked for asked in self._asked.values() if asked.tcp is not None]
         self._asked.clear()
         there, _ = self._usable(now)
-        if len(answers) >= AGREE:
-            self.tcp = sum(answers) >= AGREE
-            self.udp = knocks >= AGREE
+        if len(answers) >= QUORUM:
+            self.tcp = sum(answers) >= QUORUM
+            self.udp = knocks >= QUORUM
             self.alone = self._said = None
             self.concluded_at = now
             self._ask_at = now + REFRESH_S
         elif [asked.peer for asked in tried] == [peer for peer, _ in there]:
             for asked in tried:
                 self._hear_alone(asked, now)
-            self._ask_at = now + ALONE_S
+            self._ask_at = now + SINGLE_REFRESH_S
         else:
             if len(there) > 1:
                 self.alone = self._said = None
@@ -232,7 +232,7 @@ class DialBacks:
         recent = now < self._tried.get((sender, ipv6), -PER_PEER_S) + PER_PEER_S
         if recent or self._minute_count >= TRIES_PER_MINUTE or len(self._trying) >= TRIES_AT_ONCE:
             self._trace.mark("nat.dial_back.refused")
-            return [] if recent else [Send(sender, DialledBack(message.nonce, tcp=False, refused=True))]
+            return [] if recent else [Send(sender, DialBackResult(message.nonce, tcp=False, refused=True))]
         self._minute_count += 1
         self._tried.pop((sender, ipv6), None)
         self._tried[sender, ipv6] = now
@@ -240,14 +240,14 @@ class DialBacks:
             self._tried.popitem(last=False)
         outputs: list[Any] = []
         if message.udp_port:
-            knock = Knock(message.nonce)
-            outputs.append(SendAt(sender, Address(address.host, message.udp_port), knock, fresh=True))
+            knock = DialBackDatagram(message.nonce)
+            outputs.append(SendDatagramTo(sender, Address(address.host, message.udp_port), knock, fresh=True))
         if message.tcp_port:
             self._trying[message.nonce] = (sender, now)
             outputs.append(TryDialBack(message.nonce, Address(address.host, message.tcp_port)))
         return outputs
 
-    def tried(self, nonce: bytes, *, tcp: bool) -> list[Send[DialledBack]]:
+    def tried(self, nonce: bytes, *, tcp: bool) -> list[Send[DialBackResult]]:
         """The host has tried."""
         sender, _ = self._trying.pop(nonce, (None, 0.0))
-        return [] if sender is None else [Send(sender, DialledBack(nonce, tcp=tcp, refused=False))]
+        return [] if sender is None else [Send(sender, DialBackResult(nonce, tcp=tcp, refused=False))]

@@ -11,13 +11,13 @@ from typing import Any, Final
 
 from core.base.ids import PeerId
 from core.base.machine import earliest
-from core.nat.circuits import Agreed, Conduits, OpenFailed
-from core.nat.events import Abandon, Dial, DialEnded, FindCard, LinkUp, Punch, Way
+from core.nat.circuits import CircuitFailed, Circuits, PunchAgreed
+from core.nat.events import CancelAttempt, Dial, DialEnded, FindPeerRecord, LinkUp, Punch, Way
 from core.nat.messages import NONCE_BYTES, Relay
-from core.nat.peer_record import NOBODY, Card
-from core.nat.ways import Try, punch_plan, relay_after_s, tries
+from core.nat.peer_record import NO_PEER_RECORD, PeerRecord
+from core.nat.ways import PlannedDial, plan_dials, punch_plan, relay_after_s
 
-CARD_S: Final = 5.0
+PEER_RECORD_S: Final = 5.0
 """To look a card up."""
 DIAL_S: Final = 10.0
 PUNCH_S: Final = 3.0
@@ -32,8 +32,8 @@ RELAYED_MAX: Final = 256
 class _Dialling:
     peer: PeerId
     began: float
-    card: Card | None = None
-    tries: deque[Try] = field(default_factory=deque)
+    card: PeerRecord | None = None
+    planned: deque[PlannedDial] = field(default_factory=deque)
     running: dict[int, tuple[Way, float]] = field(default_factory=dict)
     """By attempt: the way, and when it must have ended."""
     relays: deque[Relay] = field(default_factory=deque)
@@ -54,7 +54,7 @@ class Dials:
         card: Ours, now.
     """
 
-    def __init__(self, me: PeerId, *, random: Random, conduits: Conduits, card: Callable[[], Card]) -> None:
+    def __init__(self, me: PeerId, *, random: Random, conduits: Circuits, card: Callable[[], PeerRecord]) -> None:
         self._me = me
         self._random = random
         self._conduits = conduits
@@ -75,9 +75,9 @@ class Dials:
 
     def _next_of(self, dialling: _Dialling) -> float | None:
         if dialling.card is None:
-            return dialling.began + CARD_S
+            return dialling.began + PEER_RECORD_S
         return earliest(
-            dialling.began + dialling.tries[0].after_s if dialling.tries else None,
+            dialling.began + dialling.planned[0].after_s if dialling.planned else None,
             dialling.relay_at,
             *(until for _, until in dialling.running.values()),
         )
@@ -90,17 +90,17 @@ class Dials:
             return [DialEnded(peer, None, "too many calls at once")]
         way = Way.RELAY if upgrade else None
         self._dials[peer] = _Dialling(peer, now, upgrade=upgrade, way=way)
-        return [FindCard(peer)]
+        return [FindPeerRecord(peer)]
 
-    def card_found(self, peer: PeerId, card: Card | None, now: float) -> list[Any]:
+    def card_found(self, peer: PeerId, card: PeerRecord | None, now: float) -> list[Any]:
         """Where the peer is."""
         dialling = self._dials.get(peer)
         if dialling is None or dialling.card is not None:
             return []
-        dialling.card = card or NOBODY
+        dialling.card = card or NO_PEER_RECORD
         dialling.began = now
         mine = self._card()
-        dialling.tries = deque(tries(mine, dialling.card))
+        dialling.planned = deque(plan_dials(mine, dialling.card))
         relays = [relay for relay in dialling.card.relays if relay.peer != self._me]
         common = {relay.peer for relay in mine.relays}
         relays.sort(key=lambda relay: relay.peer not in common)
@@ -118,7 +118,7 @@ class Dials:
                 dialling.way = dialling.way or Way.RELAY
             return []
         self._relayed.pop(event.peer, None)
-        stopped = [Abandon(number) for number, (peer, _) in self._punches.items() if peer == event.peer]
+        stopped = [CancelAttempt(number) for number, (peer, _) in self._punches.items() if peer == event.peer]
         for abandon in stopped:
             self._finish(abandon.attempt)
         if dialling is None:
@@ -136,7 +136,7 @@ class Dials:
         dialling.reason = reason
         return self._advance(dialling, now)
 
-    def agreed(self, agreed: Agreed, now: float) -> list[Any]:
+    def agreed(self, agreed: PunchAgreed, now: float) -> list[Any]:
         """Both sides know each other's addresses: punch, if there is hope."""
         dialling = self._dials.get(agreed.peer)
         if agreed.attempt and (dialling is None or agreed.attempt not in dialling.running):
@@ -168,7 +168,7 @@ class Dials:
             )  # fmt: skip
         return outputs if dialling is None else [*outputs, *self._advance(dialling, now)]
 
-    def open_failed(self, event: OpenFailed, now: float) -> list[Any]:
+    def open_failed(self, event: CircuitFailed, now: float) -> list[Any]:
         """That relay did not help; the next."""
         dialling = self._dials.get(event.peer)
         if dialling is None or event.attempt not in dialling.running:
@@ -193,7 +193,7 @@ class Dials:
         for number in [number for number, (_, until) in self._punches.items() if until <= now]:
             self._finish(number)
         for dialling in list(self._dials.values()):
-            if dialling.card is None and now >= dialling.began + CARD_S:
+            if dialling.card is None and now >= dialling.began + PEER_RECORD_S:
                 outputs += self.card_found(dialling.peer, None, now)
             elif (due := self._next_of(dialling)) is not None and due <= now:
                 outputs += self._advance(dialling, now)
@@ -211,14 +211,14 @@ class Dials:
     def _advance(self, dialling: _Dialling, now: float) -> list[Any]:
         outputs: list[Any] = []
         for number in [number for number, (_, until) in dialling.running.items() if until <= now]:
-            outputs.append(Abandon(number))
+            outputs.append(CancelAttempt(number))
             self._finish(number)
-        while dialling.tries and dialling.began + dialling.tries[0].after_s <= now:
-            one = dialling.tries.popleft()
+        while dialling.planned and dialling.began + dialling.planned[0].after_s <= now:
+            one = dialling.planned.popleft()
             number = self._number(dialling.peer)
             dialling.running[number] = (one.way, now + DIAL_S)
             outputs.append(Dial(number, dialling.peer, one.address, one.way))
-        if not dialling.running and not dialling.tries and dialling.relays and not dialling.opening:
+        if not dialling.running and not dialling.planned and dialling.relays and not dialling.opening:
             dialling.relay_at = now if dialling.way is None else dialling.relay_at
         if dialling.relay_at is not None and dialling.relay_at <= now and dialling.relays and not dialling.opening:
             relay = dialling.relays.popleft()
@@ -229,13 +229,13 @@ class Dials:
             outputs += self._conduits.open(
                 dialling.peer, relay, now, attempt=number, nonce=nonce, carry=not dialling.upgrade
             )
-        if not dialling.running and not dialling.tries and dialling.relay_at is None:
+        if not dialling.running and not dialling.planned and dialling.relay_at is None:
             outputs += self._end(dialling, now)
         return outputs
 
     def _end(self, dialling: _Dialling, now: float) -> list[Any]:
         del self._dials[dialling.peer]
-        stopped = [Abandon(number) for number, (way, _) in dialling.running.items() if way is not Way.RELAY]
+        stopped = [CancelAttempt(number) for number, (way, _) in dialling.running.items() if way is not Way.RELAY]
         for number in list(dialling.running):
             self._owners.pop(number, None)
         if dialling.way is Way.RELAY and dialling.peer not in self._relayed and len(self._relayed) < RELAYED_MAX:

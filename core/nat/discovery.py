@@ -5,23 +5,31 @@ from typing import Any, Final
 
 from core.base.ids import PeerId
 from core.base.machine import Send, earliest
-from core.nat.events import LinkUp, Located, PublishCard, ReachChanged
-from core.nat.messages import IPV6_OFFERED_MAX, OFFERED_MAX, Address, Look, Mapping, PunchOffer
+from core.nat.events import AddressesChanged, LinkUp, PublishPeerRecord, ReachChanged
+from core.nat.messages import IPV6_OFFERED_MAX, OFFERED_MAX, Address, AskObservedAddress, Mapping, PunchOffer
 from core.nat.mirror import Mirroring, mapping_of
-from core.nat.peer_record import ADDRESSES_MAX, CARD_LIFETIME_S, Card, Kind, Listed, counts, same_house
+from core.nat.peer_record import (
+    ADDRESSES_MAX,
+    PEER_RECORD_LIFETIME_S,
+    AddressCandidate,
+    CandidateKind,
+    PeerRecord,
+    reveals_mapping,
+    same_subnet,
+)
 from core.nat.reachability import OwnReach, Reachability
-from core.nat.reachability_probes import Strangers
+from core.nat.reachability_probes import ReachabilityProbes
 from core.nat.relay import RelayService
 from core.nat.reservations import Reservations
 
-LOOKS_MAX: Final = 4
+OBSERVERS_MAX: Final = 4
 OFFLINE_S: Final = 15.0
-UNSURE_S: Final = 3.0
+UNKNOWN_MAPPING_S: Final = 3.0
 """So long a router may be a riddle; then relays are looked for, whatever it does."""
 LINKS_MAX: Final = 2048
 
 
-class Whereabouts:
+class NatDiscovery:
     """Draws conclusions from what the owner says, what others saw and who called back.
 
     Args:
@@ -32,13 +40,13 @@ class Whereabouts:
     """
 
     def __init__(
-        self, *, mirroring: Mirroring, strangers: Strangers, reservations: Reservations, relay: RelayService
+        self, *, mirroring: Mirroring, strangers: ReachabilityProbes, reservations: Reservations, relay: RelayService
     ) -> None:
         self._mirroring = mirroring
         self._strangers = strangers
         self._reservations = reservations
         self._relay = relay
-        self._located = Located(addresses=(), tcp_port=0, udp_port=0, quic=False)
+        self._located = AddressesChanged(addresses=(), tcp_port=0, udp_port=0, quic=False)
         self._located_at: float | None = None
         self._offline_at: float | None = None
         """When to say that nobody was found, once."""
@@ -47,7 +55,7 @@ class Whereabouts:
         self._unsure_since: float | None = None
         """Since when there is a router between us and others of which no more is known."""
         self._reach = OwnReach(Reachability.UNKNOWN)
-        self._published: Card | None = None
+        self._published: PeerRecord | None = None
         self._publish_at: float | None = None
 
     # --- what is known -----------------------------------------------------------------------------------------------
@@ -69,14 +77,14 @@ class Whereabouts:
         return self._mirroring.mapping if mapping == "unknown" else mapping
 
     @property
-    def card(self) -> Card:
+    def card(self) -> PeerRecord:
         """What we say of where we are."""
         outside = self._mirroring.outside
         reachable = self._reach.standing is Reachability.REACHABLE
         listed = list(self._located.addresses)
         if reachable and outside is not None and outside.host not in self._own_hosts:
-            listed.insert(0, Listed(Kind.PUBLIC, Address(outside.host, self._located.tcp_port)))
-        return Card(
+            listed.insert(0, AddressCandidate(CandidateKind.PUBLIC, Address(outside.host, self._located.tcp_port)))
+        return PeerRecord(
             tuple(listed[:ADDRESSES_MAX]),
             reachable=reachable,
             tcp_mapping=self.tcp_mapping,
@@ -90,14 +98,16 @@ class Whereabouts:
 
     @property
     def _own_hosts(self) -> tuple[str, ...]:
-        return tuple(listed.address.host for listed in self._located.addresses if listed.kind is not Kind.MAPPED)
+        return tuple(
+            listed.address.host for listed in self._located.addresses if listed.kind is not CandidateKind.MAPPED
+        )
 
     def offer(self, nonce: bytes, relay: PeerId) -> PunchOffer:
         """What we say of where we are to one peer that is to meet us, over that relay."""
         outside = self._mirroring.outside
         lan, public, ipv6 = (
             tuple(listed.address for listed in self._located.addresses if listed.kind in kinds)
-            for kinds in ({Kind.LAN}, {Kind.PUBLIC, Kind.MAPPED}, {Kind.IPV6})
+            for kinds in ({CandidateKind.LAN}, {CandidateKind.PUBLIC, CandidateKind.MAPPED}, {CandidateKind.IPV6})
         )
         tcp = tuple(address for address, _ in Counter(self._tcp_seen.values()).most_common(2))
         if not tcp and outside is not None and self._located.tcp_port:
@@ -118,7 +128,7 @@ class Whereabouts:
 
     # --- news --------------------------------------------------------------------------------------------------------
 
-    def locate(self, event: Located, now: float) -> bool:
+    def locate(self, event: AddressesChanged, now: float) -> bool:
         """The owner knows our addresses; returns whether this is another network than before."""
         self._located = event
         if self._located_at is not None and not event.moved:
@@ -143,9 +153,9 @@ class Whereabouts:
                 self._relay.seen[event.peer] = event.address
             if event.called:
                 self._strangers.spoken_to(event.peer)
-                outside = event.address is not None and not same_house(event.address.host, self._own_hosts)
-                if len(self._tcp_seen) < LOOKS_MAX and outside:
-                    outputs.append(Send(event.peer, Look()))
+                outside = event.address is not None and not same_subnet(event.address.host, self._own_hosts)
+                if len(self._tcp_seen) < OBSERVERS_MAX and outside:
+                    outputs.append(Send(event.peer, AskObservedAddress()))
         return outputs
 
     def lost(self, peer: PeerId) -> None:
@@ -159,10 +169,10 @@ class Whereabouts:
         Only links that we called ourselves, from the listening port, tell how the router maps that port.
         """
         link = self._links.get(peer)
-        if link is None or not link.called or not counts(seen.host, self._own_hosts):
+        if link is None or not link.called or not reveals_mapping(seen.host, self._own_hosts):
             return
         self._tcp_seen[peer] = seen
-        if len(self._tcp_seen) > LOOKS_MAX:
+        if len(self._tcp_seen) > OBSERVERS_MAX:
             self._tcp_seen.popitem(last=False)
 
     # --- conclusions -------------------------------------------------------------------------------------------------
@@ -190,15 +200,15 @@ class Whereabouts:
         card = self.card
         known = standing not in {Reachability.UNKNOWN, Reachability.OFFLINE}
         if known and (card != self._published or (self._publish_at is not None and now >= self._publish_at)):
-            self._published, self._publish_at = card, now + CARD_LIFETIME_S / 2
-            outputs.append(PublishCard(card))
+            self._published, self._publish_at = card, now + PEER_RECORD_LIFETIME_S / 2
+            outputs.append(PublishPeerRecord(card))
         elif not known:
             self._publish_at = None
         return outputs
 
     def _standing(self, tcp: Mapping, udp: Mapping, now: float) -> Reachability:
         mappings = {tcp, udp}
-        open_ = "none" in mappings or any(listed.kind is Kind.MAPPED for listed in self._located.addresses)
+        open_ = "none" in mappings or any(listed.kind is CandidateKind.MAPPED for listed in self._located.addresses)
         # A router may let in everything from one host that we have called: there a single peer's word is not enough.
         if self._strangers.tcp or (open_ and self._strangers.alone):
             return Reachability.REACHABLE
@@ -218,4 +228,4 @@ class Whereabouts:
         if self._reach.standing is Reachability.PUNCHABLE and self._reach.outside == outside.host:
             return Reachability.PUNCHABLE  # the same router; only those who looked have gone
         self._unsure_since = now if self._unsure_since is None else self._unsure_since
-        return Reachability.RELAYED if now >= self._unsure_since + UNSURE_S else Reachability.UNKNOWN
+        return Reachability.RELAYED if now >= self._unsure_since + UNKNOWN_MAPPING_S else Reachability.UNKNOWN

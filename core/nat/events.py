@@ -9,7 +9,7 @@ from enum import IntEnum
 from core.base.ids import PeerId
 from core.base.wire import Message
 from core.nat.messages import Address
-from core.nat.peer_record import Card, Listed
+from core.nat.peer_record import AddressCandidate, PeerRecord
 from core.nat.reachability import OwnReach
 
 
@@ -35,10 +35,10 @@ class Way(IntEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Located:
+class AddressesChanged:
     """Our own addresses, at the start and whenever the network has changed."""
 
-    addresses: tuple[Listed, ...]
+    addresses: tuple[AddressCandidate, ...]
     """LAN and IPv6 addresses of the interfaces, mapped ones of the router, public ones if an interface has one."""
     tcp_port: int
     udp_port: int
@@ -81,15 +81,15 @@ class AttemptFailed:
 
 
 @dataclass(frozen=True, slots=True)
-class CardFound:
-    """The answer to `FindCard`."""
+class PeerRecordFound:
+    """The answer to `FindPeerRecord`."""
 
     peer: PeerId
-    card: Card | None
+    card: PeerRecord | None
 
 
 @dataclass(frozen=True, slots=True)
-class DialledOut:
+class DialBackTried:
     """The answer to `TryDialBack`."""
 
     nonce: bytes
@@ -97,7 +97,7 @@ class DialledOut:
 
 
 @dataclass(frozen=True, slots=True)
-class Examine:
+class CheckReachability:
     """Our person wants to know how we can be reached: ask others again, now."""
 
 
@@ -105,21 +105,21 @@ class Examine:
 
 
 @dataclass(frozen=True, slots=True)
-class FindCard:
-    """Look up the peer's card in the DHT; answer with `CardFound`."""
+class FindPeerRecord:
+    """Look up the peer's card in the DHT; answer with `PeerRecordFound`."""
 
     peer: PeerId
 
 
 @dataclass(frozen=True, slots=True)
-class PublishCard:
+class PublishPeerRecord:
     """Put our card into the DHT."""
 
-    card: Card
+    card: PeerRecord
 
 
 @dataclass(frozen=True, slots=True)
-class Know:
+class AddAddress:
     """Put this address into the book: the machine is about to send to the peer on a stream or as a datagram."""
 
     peer: PeerId
@@ -129,7 +129,7 @@ class Know:
 
 
 @dataclass(frozen=True, slots=True)
-class SendAt:
+class SendDatagramTo:
     """Send a datagram to the peer at this address, without changing the book."""
 
     to: PeerId
@@ -141,7 +141,7 @@ class SendAt:
 
 @dataclass(frozen=True, slots=True)
 class TryDialBack:
-    """Connect by TCP from a fresh port, close at once, and answer with `DialledOut` within 3 s."""
+    """Connect by TCP from a fresh port, close at once, and answer with `DialBackTried` within 3 s."""
 
     nonce: bytes
     address: Address
@@ -191,7 +191,7 @@ class BirthdaySide:
 
 
 @dataclass(frozen=True, slots=True)
-class Abandon:
+class CancelAttempt:
     """Stop this attempt: another one was faster or better.  No answer is expected."""
 
     attempt: int

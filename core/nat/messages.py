@@ -110,11 +110,11 @@ class DialBack(_Datagram, frozen=True, tag="nat.dial_back"):
     """Over which family this is sent: the answer is about that one."""
 
 
-class Knock(_Datagram, frozen=True, tag="nat.knock"):
+class DialBackDatagram(_Datagram, frozen=True, tag="nat.dial_back_datagram"):
     """The datagram that was asked for with `DialBack`, from a port to which nobody has sent anything."""
 
 
-class DialledBack(_Datagram, frozen=True, tag="nat.dialled_back"):
+class DialBackResult(_Datagram, frozen=True, tag="nat.dial_back_result"):
     """Whether the TCP port answered."""
 
     tcp: bool
@@ -125,11 +125,11 @@ class DialledBack(_Datagram, frozen=True, tag="nat.dialled_back"):
 # --- knowing oneself: streams -----------------------------------------------------------------------------------------
 
 
-class Look(Message, frozen=True, tag="nat.look"):
+class AskObservedAddress(Message, frozen=True, tag="nat.ask_observed_address"):
     """From which address does this stream come?"""
 
 
-class Looked(Message, frozen=True, tag="nat.looked"):
+class ObservedAddress(Message, frozen=True, tag="nat.observed_address"):
     """From this one."""
 
     seen: Address
@@ -157,7 +157,7 @@ class Unreserved(Message, frozen=True, tag="nat.unreserved"):
     reason: Reason
 
 
-class OpenCircuit(Message, frozen=True, tag="nat.open"):
+class OpenCircuit(Message, frozen=True, tag="nat.open_circuit"):
     """To a relay: open a circuit to `to`, or take an existing one over from a relay that has failed."""
 
     circuit: Circuit16
@@ -171,7 +171,7 @@ class OpenCircuit(Message, frozen=True, tag="nat.open"):
     """When resuming: how many bytes have arrived here."""
 
 
-class Opening(Message, frozen=True, tag="nat.opening"):
+class CircuitRequested(Message, frozen=True, tag="nat.circuit_requested"):
     """From a relay: `sender` wants to talk to you."""
 
     circuit: Circuit16
@@ -183,7 +183,7 @@ class Opening(Message, frozen=True, tag="nat.opening"):
     """Whether there is room for the circuit; otherwise this is about the punch only."""
 
 
-class Accept(Message, frozen=True, tag="nat.accept"):
+class AcceptCircuit(Message, frozen=True, tag="nat.accept_circuit"):
     """To the relay: so do I."""
 
     circuit: Circuit16
@@ -191,7 +191,7 @@ class Accept(Message, frozen=True, tag="nat.accept"):
     received: Offset
 
 
-class Accepted(Message, frozen=True, tag="nat.accepted"):
+class CircuitAccepted(Message, frozen=True, tag="nat.circuit_accepted"):
     """From the relay: the other side agrees."""
 
     circuit: Circuit16
@@ -200,7 +200,7 @@ class Accepted(Message, frozen=True, tag="nat.accepted"):
     carried: bool
 
 
-class CircuitData(Message, frozen=True, tag="nat.carry"):
+class CircuitData(Message, frozen=True, tag="nat.circuit_data"):
     """Bytes of a circuit; a relay passes them on unchanged."""
 
     bulk: ClassVar[bool] = True
@@ -210,7 +210,7 @@ class CircuitData(Message, frozen=True, tag="nat.carry"):
     payload: Annotated[bytes, Meta(min_length=1, max_length=PAYLOAD_BYTES_MAX)]
 
 
-class Carried(Message, frozen=True, tag="nat.carried"):
+class CircuitAck(Message, frozen=True, tag="nat.circuit_ack"):
     """How far the bytes have arrived.  It overtakes bulk, and is the heartbeat of whoever has something under way."""
 
     circuit: Circuit16
@@ -225,7 +225,7 @@ class Carried(Message, frozen=True, tag="nat.carried"):
     expect to hear more of me.  The last word, when all has been acknowledged, says that it is so."""
 
 
-class Shut(Message, frozen=True, tag="nat.shut"):
+class CloseCircuit(Message, frozen=True, tag="nat.close_circuit"):
     """The circuit has ended, or was never opened.  From either end or from the relay."""
 
     circuit: Circuit16
@@ -235,6 +235,21 @@ class Shut(Message, frozen=True, tag="nat.shut"):
 
 
 NAT_MESSAGES: tuple[type[Message], ...] = (
-    Mirror, Mirrored, DialBack, Knock, DialledBack, Look, Looked, Reserve, Reserved, Unreserved,
-    OpenCircuit, Opening, Accept, Accepted, CircuitData, Carried, Shut,
-)  # fmt: skip
+    Mirror,
+    Mirrored,
+    DialBack,
+    DialBackDatagram,
+    DialBackResult,
+    AskObservedAddress,
+    ObservedAddress,
+    Reserve,
+    Reserved,
+    Unreserved,
+    OpenCircuit,
+    CircuitRequested,
+    AcceptCircuit,
+    CircuitAccepted,
+    CircuitData,
+    CircuitAck,
+    CloseCircuit,
+)

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from core.base.ids import PeerId
 from core.base.machine import Send, earliest
-from core.nat.events import Know, SendAt
+from core.nat.events import AddAddress, SendDatagramTo
 from core.nat.messages import NONCE_BYTES, Address, Mapping, Mirror, Mirrored
-from core.nat.peer_record import counts, easier, same_house
+from core.nat.peer_record import prefer_ipv4, reveals_mapping, same_subnet
 
 MIRRORS_WANTED: Final = 4
 MIRRORS_MIN: Final = 2
@@ -104,7 +104,7 @@ class Mirroring:
         """A peer that could look."""
         if peer not in self._candidates and len(self._candidates) >= CANDIDATES_MAX:
             self._candidates.popitem(last=False)
-        self._candidates[peer] = easier(self._candidates.get(peer), address)
+        self._candidates[peer] = prefer_ipv4(self._candidates.get(peer), address)
 
     def again(self, now: float) -> None:
         """Ask now."""
@@ -115,7 +115,7 @@ class Mirroring:
         """When to be woken."""
         return earliest(self._ask_at, self._keep_at, *(at + ASK_S for _, at, _ in self._asked.values()))
 
-    def tick(self, now: float) -> list[Send[Mirror] | Know | SendAt]:
+    def tick(self, now: float) -> list[Send[Mirror] | AddAddress | SendDatagramTo]:
         """Ask when it is time."""
         for nonce in [nonce for nonce, (_, at, _) in self._asked.items() if at + ASK_S <= now]:
             peer, _, second = self._asked.pop(nonce)
@@ -127,14 +127,14 @@ class Mirroring:
         usable = [
             (peer, address)
             for peer, address in self._candidates.items()
-            if counts(address.host, self._own) and not same_house(address.host, self._own)
+            if reveals_mapping(address.host, self._own) and not same_subnet(address.host, self._own)
         ]
         chosen = self._random.sample(usable, min(MIRRORS_WANTED, len(usable)))
         self._keep_at = now + KEEP_S
         self._ask_at = now + (REFRESH_S if len(chosen) >= MIRRORS_MIN else SOON_S)
         return [output for peer, address in chosen for output in self.ask(peer, address, now)]
 
-    def _keep_alive(self, now: float) -> list[Send[Mirror] | Know | SendAt]:
+    def _keep_alive(self, now: float) -> list[Send[Mirror] | AddAddress | SendDatagramTo]:
         """One mirror is asked between the rounds, so that the router does not forget the port."""
         if self._keep_at is None or now < self._keep_at:
             return []
@@ -145,9 +145,9 @@ class Mirroring:
         peer = self._random.choice(known)
         return self.ask(peer, self._candidates[peer], now)
 
-    def ask(self, peer: PeerId, address: Address, now: float) -> list[Send[Mirror] | Know | SendAt]:
+    def ask(self, peer: PeerId, address: Address, now: float) -> list[Send[Mirror] | AddAddress | SendDatagramTo]:
         """Ask this one."""
-        return [Know(peer, address), Send(peer, self._mirror(peer, now, second=False))]
+        return [AddAddress(peer, address), Send(peer, self._mirror(peer, now, second=False))]
 
     def answered(self, sender: PeerId, message: Mirrored, now: float) -> tuple[float | None, list[Any]]:
         """The round trip in seconds if we had asked, and what to send next."""
@@ -155,7 +155,7 @@ class Mirroring:
         if peer != sender:
             return None, []
         del self._asked[message.nonce]
-        if not counts(message.seen.host, self._own):
+        if not reveals_mapping(message.seen.host, self._own):
             return now - at, []
         self._seen.pop((sender, second), None)
         self._seen[sender, second] = message.seen
@@ -170,7 +170,7 @@ class Mirroring:
         there = Address(self._candidates[sender].host, message.second_port) if sender in self._candidates else None
         if there is None:
             return now - at, []
-        return now - at, [SendAt(sender, there, self._mirror(sender, now, second=True), fresh=False)]
+        return now - at, [SendDatagramTo(sender, there, self._mirror(sender, now, second=True), fresh=False)]
 
     def _mirror(self, peer: PeerId, now: float, *, second: bool) -> Mirror:
         nonce = self._random.randbytes(NONCE_BYTES)

@@ -11,14 +11,14 @@ from msgspec import Meta
 from core.base.ids import Key, PeerId, hashed_key
 from core.nat.messages import Address, Mapping, Relay
 
-CARD_BYTES_MAX: Final = 512
+PEER_RECORD_BYTES_MAX: Final = 512
 ADDRESSES_MAX: Final = 6
 RELAYS_MAX: Final = 2
-CARD_LIFETIME_S: Final = 900.0
+PEER_RECORD_LIFETIME_S: Final = 900.0
 """How long a published card holds; publish it again at half of that, and when it changes."""
 
 
-class Kind(StrEnum):
+class CandidateKind(StrEnum):
     """Where an address leads."""
 
     LAN = "lan"
@@ -28,17 +28,17 @@ class Kind(StrEnum):
     """A port that the router forwards because it was asked to (UPnP, NAT-PMP, PCP)."""
 
 
-class Listed(msgspec.Struct, frozen=True, array_like=True):
+class AddressCandidate(msgspec.Struct, frozen=True, array_like=True):
     """An address with its kind."""
 
-    kind: Kind
+    kind: CandidateKind
     address: Address
 
 
-class Card(msgspec.Struct, frozen=True, array_like=True):
+class PeerRecord(msgspec.Struct, frozen=True, array_like=True):
     """See the module's docstring.  The ports are those of TCP and of UDP alike."""
 
-    addresses: Annotated[tuple[Listed, ...], Meta(max_length=ADDRESSES_MAX)]
+    addresses: Annotated[tuple[AddressCandidate, ...], Meta(max_length=ADDRESSES_MAX)]
     reachable: bool
     """Strangers have called it and got through."""
     tcp_mapping: Mapping
@@ -54,33 +54,33 @@ class Card(msgspec.Struct, frozen=True, array_like=True):
     """Strangers have called it over IPv6 and got through."""
 
 
-NOBODY: Final = Card(
+NO_PEER_RECORD: Final = PeerRecord(
     (), reachable=False, tcp_mapping="unknown", udp_mapping="unknown", quic=False, relays=(), relay=False
 )
 """The card of a peer that has published none."""
 
 _UNIQUE_LOCAL: Final = ipaddress.IPv6Network("fd00::/8")
-_decoder: Final = msgspec.msgpack.Decoder(Card)
+_decoder: Final = msgspec.msgpack.Decoder(PeerRecord)
 _encoder: Final = msgspec.msgpack.Encoder()
 
 
-def card_key(peer: PeerId) -> Key:
+def peer_record_key(peer: PeerId) -> Key:
     """Under which key a peer's card stands; the subkey is the peer itself."""
-    return hashed_key(b"nat card 1", peer)
+    return hashed_key(b"nat peer record 1", peer)
 
 
-def encode(card: Card) -> bytes:
+def encode(card: PeerRecord) -> bytes:
     """The card as a record's value; the least useful addresses are left out if there is no room for all."""
     data = _encoder.encode(card)
-    while len(data) > CARD_BYTES_MAX and card.addresses:
+    while len(data) > PEER_RECORD_BYTES_MAX and card.addresses:
         card = msgspec.structs.replace(card, addresses=card.addresses[:-1])
         data = _encoder.encode(card)
     return data
 
 
-def decode(value: bytes) -> Card | None:
+def decode(value: bytes) -> PeerRecord | None:
     """The card in a record's value, without addresses that nobody should call; None: no card."""
-    if len(value) > CARD_BYTES_MAX:
+    if len(value) > PEER_RECORD_BYTES_MAX:
         return None
     try:
         card = _decoder.decode(value)
@@ -91,23 +91,23 @@ def decode(value: bytes) -> Card | None:
     return msgspec.structs.replace(card, addresses=addresses, relays=relays)
 
 
-def is_plausible(listed: Listed) -> bool:
+def is_plausible(listed: AddressCandidate) -> bool:
     """Whether the address is of its kind."""
     host = listed.address.host
     match listed.kind:
-        case Kind.LAN:
+        case CandidateKind.LAN:
             return is_private(host)
-        case Kind.IPV6:
+        case CandidateKind.IPV6:
             return ":" in host and is_public(host)
         case _:
             return is_callable(host)
 
 
-def kind_of(host: str) -> Kind | None:
+def kind_of(host: str) -> CandidateKind | None:
     """What an address of one of our interfaces is to others; None: nobody else can call it."""
     if is_public(host):
-        return Kind.IPV6 if ":" in host else Kind.PUBLIC
-    return Kind.LAN if is_private(host) else None
+        return CandidateKind.IPV6 if ":" in host else CandidateKind.PUBLIC
+    return CandidateKind.LAN if is_private(host) else None
 
 
 def is_private(host: str) -> bool:
@@ -130,17 +130,17 @@ def is_callable(host: str) -> bool:
     return is_public(host) or is_private(host)
 
 
-def easier(known: Address | None, news: Address) -> Address:
+def prefer_ipv4(known: Address | None, news: Address) -> Address:
     """The one of two addresses of a peer that more can call: the newer one, but no IPv6 instead of IPv4."""
     return known if known is not None and ":" in news.host and ":" not in known.host else news
 
 
-def counts(host: str, own: Iterable[str]) -> bool:
+def reveals_mapping(host: str, own: Iterable[str]) -> bool:
     """Whether an observation of this address says something about our router: IPv6 has none, so IPv4 if we have it."""
     return _ip(host) is not None and (":" not in host or all(":" in mine for mine in own))
 
 
-def network_of(host: str) -> str:
+def network_prefix(host: str) -> str:
     """The network in which an address lies, so that two relays can be taken from different ones: /16, IPv6 /32."""
     ip = _ip(host)
     if ip is None:
@@ -148,7 +148,7 @@ def network_of(host: str) -> str:
     return str(ipaddress.ip_network((ip, 32 if ip.version == 6 else 16), strict=False))
 
 
-def same_house(host: str, hosts: Iterable[str]) -> bool:
+def same_subnet(host: str, hosts: Iterable[str]) -> bool:
     """Whether `host` lies in the same /24 (IPv6: /64) as one of `hosts`."""
     ip = _ip(host)
     if ip is None:

@@ -7,23 +7,23 @@ from typing import Any
 from core.base.ids import PeerId
 from core.base.machine import Send, earliest
 from core.base.trace import Trace
-from core.nat.dial_back import DialBacks
-from core.nat.messages import Address, DialBack, DialledBack, Knock
+from core.nat.dial_back import DialBackProbe
+from core.nat.messages import Address, DialBack, DialBackDatagram, DialBackResult
 from core.nat.peer_record import is_public
 
 
-class Strangers:
+class ReachabilityProbes:
     """Two that ask, one for each family; the first also tries for others, over both."""
 
     def __init__(self, *, random: Random, trace: Trace) -> None:
-        self.ipv4 = DialBacks(random=random, trace=trace)
-        self.ipv6 = DialBacks(random=random, trace=trace, ipv6=True)
+        self.ipv4 = DialBackProbe(random=random, trace=trace)
+        self.ipv6 = DialBackProbe(random=random, trace=trace, ipv6=True)
         self._only_ipv6 = False
         self._networks: frozenset[str] = frozenset()
         """Those of our IPv6 addresses: their firewall is what is asked about."""
 
     @property
-    def usual(self) -> DialBacks:
+    def usual(self) -> DialBackProbe:
         """Whose word counts: that about IPv4, or about IPv6 if that is all we have."""
         return self.ipv6 if self._only_ipv6 else self.ipv4
 
@@ -76,21 +76,21 @@ class Strangers:
         return [*self.ipv4.tick(now), *self.ipv6.tick(now)]
 
     def received(
-        self, sender: PeerId, message: DialBack | Knock | DialledBack, address: Address | None, now: float
+        self, sender: PeerId, message: DialBack | DialBackDatagram | DialBackResult, address: Address | None, now: float
     ) -> list[Any]:
         """A question or an answer; `address` is where the sender's datagrams come from."""
         match message:
             case DialBack():
                 return self.ipv4.wanted(sender, message, address, now)
-            case Knock():
+            case DialBackDatagram():
                 self.ipv4.knocked(sender, message)
                 self.ipv6.knocked(sender, message)
-            case DialledBack():
+            case DialBackResult():
                 self.ipv4.answered(sender, message, now)
                 self.ipv6.answered(sender, message, now)
         return []
 
-    def tried(self, nonce: bytes, *, tcp: bool) -> list[Send[DialledBack]]:
+    def tried(self, nonce: bytes, *, tcp: bool) -> list[Send[DialBackResult]]:
         """The host has tried for somebody."""
         return self.ipv4.tried(nonce, tcp=tcp)
 

@@ -8,16 +8,16 @@ from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick, earliest
 from core.base.trace import Trace
 from core.nat.messages import (
-    Accept,
-    Accepted,
+    AcceptCircuit,
     Address,
-    Carried,
+    CircuitAccepted,
+    CircuitAck,
     CircuitData,
+    CircuitRequested,
+    CloseCircuit,
     OpenCircuit,
-    Opening,
     Reserve,
     Reserved,
-    Shut,
     Unreserved,
 )
 
@@ -25,11 +25,11 @@ PENDING_S: Final = 10.0
 IDLE_S: Final = 180.0
 OPENS_PER_PEER_MAX: Final = 30
 """In a minute."""
-TALLIES_MAX: Final = 2048
+USAGES_MAX: Final = 2048
 HOUR_S: Final = 3600.0
 MINUTE_S: Final = 60.0
 BURST_S: Final = 0.25
-RELAY_MESSAGES: Final = (Reserve, OpenCircuit, Accept, CircuitData, Carried, Shut)
+RELAY_MESSAGES: Final = (Reserve, OpenCircuit, AcceptCircuit, CircuitData, CircuitAck, CloseCircuit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ class RelaySettings:
 
 
 @dataclass(slots=True)
-class _Carried:
+class _RelayedCircuit:
     """A circuit as its relay sees it."""
 
     opener: PeerId
@@ -70,7 +70,7 @@ class _Carried:
 
 
 @dataclass(slots=True)
-class _Tally:
+class _Usage:
     """What a peer has used lately."""
 
     hour_at: float
@@ -92,9 +92,9 @@ class RelayService:
         self.seen: dict[PeerId, Address] = {}
         """From where each link comes; kept by the owner."""
         self._trace = trace
-        self._circuits: OrderedDict[bytes, _Carried] = OrderedDict()
+        self._circuits: OrderedDict[bytes, _RelayedCircuit] = OrderedDict()
         self._reservations: dict[PeerId, float] = {}
-        self._tallies: OrderedDict[PeerId, _Tally] = OrderedDict()
+        self._tallies: OrderedDict[PeerId, _Usage] = OrderedDict()
         self._allowance = settings.rate_bytes_per_s * BURST_S
         self._allowed_at: float | None = None
         self._held_bytes = 0
@@ -155,11 +155,11 @@ class RelayService:
                 return self._reserve(sender, now)
             case OpenCircuit():
                 return self._open(sender, message, now)
-            case Accept():
+            case AcceptCircuit():
                 return self._accept(sender, message, now)
             case CircuitData():
                 return self._carry(sender, message, now)
-            case Carried() | Shut():
+            case CircuitAck() | CloseCircuit():
                 return self._pass_on(sender, message, now)
             case _:
                 return []
@@ -179,19 +179,19 @@ class RelayService:
         mine = known is not None and {known.opener, known.holder} == {sender, to}
         if sender == to or tally.opens > OPENS_PER_PEER_MAX or (known is not None and not mine):
             self._trace.mark("nat.relay.refused")
-            return [Send(sender, Shut(message.circuit, "refused", final=False))]
+            return [Send(sender, CloseCircuit(message.circuit, "refused", final=False))]
         if self._reservations.get(to, 0.0) <= now:
-            return [Send(sender, Shut(message.circuit, "no reservation", final=False))]
+            return [Send(sender, CloseCircuit(message.circuit, "no reservation", final=False))]
         carried = message.carry and (mine or self._has_room(sender, to, now))
         if message.carry and not carried:
             self._trace.mark("nat.relay.full")
         if (not carried and message.offer is None) or len(self._circuits) >= 2 * self.settings.circuits + 16:
-            return [Send(sender, Shut(message.circuit, "full", final=False))]
+            return [Send(sender, CloseCircuit(message.circuit, "full", final=False))]
         if known is not None:
             self._held_bytes -= known.held_bytes
-        self._circuits[message.circuit] = _Carried(sender, to, carried, now)
+        self._circuits[message.circuit] = _RelayedCircuit(sender, to, carried, now)
         self.peak_circuits = max(self.peak_circuits, self.circuits)
-        opening = Opening(
+        opening = CircuitRequested(
             message.circuit, sender, message.offer, resume=message.resume, received=message.received, carried=carried
         )
         return [Send(to, opening)]
@@ -205,7 +205,7 @@ class RelayService:
             and self._tally(sender, now).moved_bytes < settings.bytes_per_peer_and_hour
         )
 
-    def _accept(self, sender: PeerId, message: Accept, now: float) -> list[Send[Any]]:
+    def _accept(self, sender: PeerId, message: AcceptCircuit, now: float) -> list[Send[Any]]:
         circuit = self._circuits.get(message.circuit)
         if circuit is None or circuit.holder != sender or circuit.accepted:
             self._trace.mark("nat.relay.stray")
@@ -213,7 +213,7 @@ class RelayService:
         circuit.accepted, circuit.used_at = True, now
         if not circuit.carried:
             del self._circuits[message.circuit]
-        accepted = Accepted(message.circuit, message.offer, message.received, carried=circuit.carried)
+        accepted = CircuitAccepted(message.circuit, message.offer, message.received, carried=circuit.carried)
         return [Send(circuit.opener, accepted)]
 
     def _carry(self, sender: PeerId, message: CircuitData, now: float) -> list[Send[Any]]:
@@ -221,7 +221,7 @@ class RelayService:
         to = circuit.other(sender) if circuit is not None else None
         if circuit is None or to is None or not (circuit.accepted and circuit.carried):
             self._trace.mark("nat.relay.late" if circuit is None else "nat.relay.stray")
-            return [] if circuit is not None else [Send(sender, Shut(message.circuit, "unknown", final=False))]
+            return [] if circuit is not None else [Send(sender, CloseCircuit(message.circuit, "unknown", final=False))]
         size = len(message.payload)
         over = circuit.held_bytes + size > self.settings.held_bytes_per_circuit
         if over or self._held_bytes + size > self.settings.held_bytes:
@@ -238,13 +238,13 @@ class RelayService:
         self._held_bytes += size
         return self._release(now)
 
-    def _pass_on(self, sender: PeerId, message: Carried | Shut, now: float) -> list[Send[Any]]:
+    def _pass_on(self, sender: PeerId, message: CircuitAck | CloseCircuit, now: float) -> list[Send[Any]]:
         circuit = self._circuits.get(message.circuit)
         to = circuit.other(sender) if circuit is not None else None
         if circuit is None or to is None:
             self._trace.mark("nat.relay.late" if circuit is None else "nat.relay.stray")
             return []
-        if isinstance(message, Shut):
+        if isinstance(message, CloseCircuit):
             self._forget(message.circuit)
         elif not circuit.accepted:
             return []
@@ -303,20 +303,20 @@ class RelayService:
     def _drop(self, name: bytes, reason: str) -> list[Send[Any]]:
         circuit = self._circuits[name]
         self._forget(name)
-        shut = Shut(name, reason, final=False)
+        shut = CloseCircuit(name, reason, final=False)
         return [Send(circuit.opener, shut), Send(circuit.holder, shut)]
 
     def _forget(self, name: bytes) -> None:
         circuit = self._circuits.pop(name)
         self._held_bytes -= circuit.held_bytes
 
-    def _tally(self, peer: PeerId, now: float) -> _Tally:
+    def _tally(self, peer: PeerId, now: float) -> _Usage:
         tally = self._tallies.pop(peer, None)
         if tally is None or now >= tally.hour_at + HOUR_S:
-            tally = _Tally(now, now)
+            tally = _Usage(now, now)
         if now >= tally.minute_at + MINUTE_S:
             tally.minute_at, tally.opens = now, 0
         self._tallies[peer] = tally
-        if len(self._tallies) > TALLIES_MAX:
+        if len(self._tallies) > USAGES_MAX:
             self._tallies.popitem(last=False)
         return tally

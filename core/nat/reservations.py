@@ -6,22 +6,22 @@ from typing import Any, Final
 
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick, earliest
-from core.nat.events import Know, RelayLost
+from core.nat.events import AddAddress, RelayLost
 from core.nat.messages import Address, Relay, Reserve, Reserved, Unreserved
-from core.nat.peer_record import RELAYS_MAX, easier, network_of
+from core.nat.peer_record import RELAYS_MAX, network_prefix, prefer_ipv4
 
 CANDIDATES_MAX: Final = 32
 ASK_S: Final = 5.0
-REST_S: Final = 60.0
+BACK_OFF_S: Final = 60.0
 """A relay that refused, or failed time and again, is not asked again for so long."""
-REST_FIRST_S: Final = 1.0
+BACK_OFF_FIRST_S: Final = 1.0
 """The first rest after a relay was silent or its link was lost, which may have been our own network; then doubled."""
 RENEW: Final = 2 / 3
 RTT_UNKNOWN_S: Final = 0.5
 LOAD_S: Final = 0.3
 """A full relay is worth as much as an empty one that is so much further away."""
 
-Output = Send[Reserve] | Know | RelayLost
+Output = Send[Reserve] | AddAddress | RelayLost
 
 
 @dataclass(slots=True)
@@ -75,7 +75,7 @@ class Reservations:
     def candidate(self, peer: PeerId, address: Address) -> None:
         """That peer is willing to be a relay."""
         if peer in self._candidates:
-            self._candidates[peer].address = easier(self._candidates[peer].address, address)
+            self._candidates[peer].address = prefer_ipv4(self._candidates[peer].address, address)
         elif len(self._candidates) < CANDIDATES_MAX or self._make_room():
             self._candidates[peer] = _Candidate(address)
 
@@ -135,9 +135,9 @@ class Reservations:
         return outputs
 
     def _best(self, now: float) -> PeerId | None:
-        taken = {network_of(c.address.host) for c in self._candidates.values() if c.until or c.asked_at is not None}
+        taken = {network_prefix(c.address.host) for c in self._candidates.values() if c.until or c.asked_at is not None}
         free = [
-            (network_of(c.address.host) in taken, c.cost_s, self._random.random(), peer)
+            (network_prefix(c.address.host) in taken, c.cost_s, self._random.random(), peer)
             for peer, c in self._candidates.items()
             if c.until is None and c.asked_at is None and c.rests_until <= now
         ]
@@ -145,7 +145,7 @@ class Reservations:
 
     def _ask(self, peer: PeerId, candidate: _Candidate, now: float) -> list[Output]:
         candidate.asked_at = now
-        return [Know(peer, candidate.address), Send(peer, Reserve())]
+        return [AddAddress(peer, candidate.address), Send(peer, Reserve())]
 
     def _reserved(self, sender: PeerId, message: Reserved, now: float) -> list[Output]:
         candidate = self._candidates.get(sender)
@@ -168,7 +168,7 @@ class Reservations:
     def _give_up(self, peer: PeerId, candidate: _Candidate, reason: str, now: float, *, refused: bool) -> list[Output]:
         lost = candidate.until is not None
         candidate.asked_at = candidate.until = None
-        rest_s = REST_S if refused else min(REST_S, REST_FIRST_S * 2 ** min(candidate.failures, 10))
+        rest_s = BACK_OFF_S if refused else min(BACK_OFF_S, BACK_OFF_FIRST_S * 2 ** min(candidate.failures, 10))
         candidate.failures += 1
         candidate.rests_until = now + rest_s * self._random.uniform(0.5, 1.0)
         return [RelayLost(peer, reason)] if lost else []

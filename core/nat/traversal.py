@@ -8,34 +8,42 @@ from typing import Any
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick, earliest
 from core.base.trace import Trace
-from core.nat.circuits import Agreed, Conduits, OpenFailed
+from core.nat.circuits import CircuitFailed, Circuits, PunchAgreed
 from core.nat.dials import Dials
-from core.nat.discovery import Whereabouts
-from core.nat.events import AddressSeen, AttemptFailed, CardFound, DialledOut, Examine, LinkUp, Located
+from core.nat.discovery import NatDiscovery
+from core.nat.events import (
+    AddressesChanged,
+    AddressSeen,
+    AttemptFailed,
+    CheckReachability,
+    DialBackTried,
+    LinkUp,
+    PeerRecordFound,
+)
 from core.nat.messages import (
-    Accept,
-    Accepted,
+    AcceptCircuit,
     Address,
-    Carried,
+    AskObservedAddress,
+    CircuitAccepted,
+    CircuitAck,
     CircuitData,
+    CircuitRequested,
+    CloseCircuit,
     DialBack,
-    DialledBack,
-    Knock,
-    Look,
-    Looked,
+    DialBackDatagram,
+    DialBackResult,
     Mirror,
     Mirrored,
+    ObservedAddress,
     OpenCircuit,
-    Opening,
     Reserve,
     Reserved,
-    Shut,
     Unreserved,
 )
 from core.nat.mirror import Mirroring
-from core.nat.peer_record import Card
+from core.nat.peer_record import PeerRecord
 from core.nat.reachability import OwnReach
-from core.nat.reachability_probes import Strangers
+from core.nat.reachability_probes import ReachabilityProbes
 from core.nat.relay import RelayService, RelaySettings
 from core.nat.reservations import Reservations
 
@@ -60,13 +68,13 @@ class Traversal:
 
     def __init__(self, me: PeerId, *, random: Random, trace: Trace, settings: NatSettings | None = None) -> None:
         self.mirroring = Mirroring(random=random)
-        self.strangers = Strangers(random=random, trace=trace)
+        self.strangers = ReachabilityProbes(random=random, trace=trace)
         self.reservations = Reservations(random=random)
         self.relay = RelayService((settings or NatSettings()).relay, trace=trace)
-        self._whereabouts = Whereabouts(
+        self._whereabouts = NatDiscovery(
             mirroring=self.mirroring, strangers=self.strangers, reservations=self.reservations, relay=self.relay
         )
-        self.conduits = Conduits(
+        self.conduits = Circuits(
             me, random=random, trace=trace, offer=self._whereabouts.offer, relays=lambda: self.reservations.held
         )
         self._dials = Dials(me, random=random, conduits=self.conduits, card=lambda: self.card)
@@ -80,7 +88,7 @@ class Traversal:
         return self._whereabouts.reach
 
     @property
-    def card(self) -> Card:
+    def card(self) -> PeerRecord:
         """What we say of where we are."""
         return self._whereabouts.card
 
@@ -148,7 +156,7 @@ class Traversal:
     def handle(self, event: Any, now: float) -> Sequence[Any]:
         """Advance by one event: Received, Tick, Lost, or one of `core.nat.events`."""
         match event:
-            case Received(sender=sender, message=CircuitData() | Carried() as message):
+            case Received(sender=sender, message=CircuitData() | CircuitAck() as message):
                 return self._received(sender, message, now)
             case Received(sender=sender, message=message):
                 outputs = self._received(sender, message, now)
@@ -162,7 +170,7 @@ class Traversal:
 
     def _told(self, event: Any, now: float) -> list[Any]:
         match event:
-            case Located():
+            case AddressesChanged():
                 if not self._whereabouts.locate(event, now):
                     return []
                 self._dials.network_changed(now)
@@ -171,11 +179,11 @@ class Traversal:
                 return [*self._whereabouts.linked(event), *self._dials.link_up(event, now)]
             case AttemptFailed(attempt=attempt, reason=reason):
                 return self._dials.failed(attempt, reason, now)
-            case CardFound(peer=peer, card=card):
+            case PeerRecordFound(peer=peer, card=card):
                 return self._dials.card_found(peer, card, now)
-            case DialledOut(nonce=nonce, tcp=tcp):
+            case DialBackTried(nonce=nonce, tcp=tcp):
                 return list(self.strangers.tried(nonce, tcp=tcp))
-            case Examine():
+            case CheckReachability():
                 self.mirroring.again(now)
                 self.strangers.again(now)
                 return [*self.mirroring.tick(now), *self.strangers.tick(now)]
@@ -201,15 +209,15 @@ class Traversal:
 
     def _received(self, sender: PeerId, message: Any, now: float) -> list[Any]:
         match message:
-            case Mirror() | Mirrored() | DialBack() | Knock() | DialledBack():
+            case Mirror() | Mirrored() | DialBack() | DialBackDatagram() | DialBackResult():
                 return self._datagram(sender, message, now)
-            case Look() | Looked() | Reserved() | Unreserved():
+            case AskObservedAddress() | ObservedAddress() | Reserved() | Unreserved():
                 return self._about_us(sender, message, now)
-            case Reserve() | OpenCircuit() | Accept():
+            case Reserve() | OpenCircuit() | AcceptCircuit():
                 return list(self.relay.handle(Received(sender, message), now))
-            case Opening() | Accepted():
+            case CircuitRequested() | CircuitAccepted():
                 return self.conduits.received(sender, message, now)
-            case CircuitData(circuit=circuit) | Carried(circuit=circuit) | Shut(circuit=circuit):
+            case CircuitData(circuit=circuit) | CircuitAck(circuit=circuit) | CloseCircuit(circuit=circuit):
                 if circuit in self.conduits:
                     return self.conduits.received(sender, message, now)
                 return list(self.relay.handle(Received(sender, message), now))
@@ -229,10 +237,10 @@ class Traversal:
 
     def _about_us(self, sender: PeerId, message: Any, now: float) -> list[Any]:
         match message:
-            case Look():
+            case AskObservedAddress():
                 seen = self.relay.seen.get(sender)
-                return [] if seen is None else [Send(sender, Looked(seen))]
-            case Looked(seen=seen):
+                return [] if seen is None else [Send(sender, ObservedAddress(seen))]
+            case ObservedAddress(seen=seen):
                 self._whereabouts.looked(sender, seen)
                 return []
             case Reserved(seen=seen) if seen is not None:
@@ -248,9 +256,9 @@ class Traversal:
         while waiting:
             output = waiting.pop(0)
             match output:
-                case Agreed():
+                case PunchAgreed():
                     waiting += self._dials.agreed(output, now)
-                case OpenFailed():
+                case CircuitFailed():
                     waiting += self._dials.open_failed(output, now)
                 case _:
                     said.append(output)

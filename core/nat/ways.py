@@ -6,7 +6,15 @@ from typing import Final
 
 from core.nat.events import BirthdaySide, Way
 from core.nat.messages import OFFERED_MAX, Address, Mapping, PunchOffer
-from core.nat.peer_record import Card, Kind, Listed, is_callable, is_private, is_public, same_house
+from core.nat.peer_record import (
+    AddressCandidate,
+    CandidateKind,
+    PeerRecord,
+    is_callable,
+    is_private,
+    is_public,
+    same_subnet,
+)
 
 STAGGER_S: Final = 0.15
 FALLBACK_S: Final = 0.3
@@ -16,11 +24,16 @@ BIRTHDAY_PORTS: Final = 256
 BIRTHDAY_TRIES: Final = 1024
 """256 open ports of 64,512 and 1,024 tries: 98 %."""
 _INDEPENDENT: Final = frozenset({"none", "kept", "moved"})
-_WAYS: Final = {Kind.LAN: Way.LAN, Kind.IPV6: Way.IPV6, Kind.PUBLIC: Way.PUBLIC, Kind.MAPPED: Way.MAPPED}
+_WAYS: Final = {
+    CandidateKind.LAN: Way.LAN,
+    CandidateKind.IPV6: Way.IPV6,
+    CandidateKind.PUBLIC: Way.PUBLIC,
+    CandidateKind.MAPPED: Way.MAPPED,
+}
 
 
 @dataclass(frozen=True, slots=True)
-class Try:
+class PlannedDial:
     """Call this address, so long after the beginning."""
 
     way: Way
@@ -42,25 +55,25 @@ class PunchPlan:
         return not (self.tcp or self.udp)
 
 
-def tries(mine: Card, theirs: Card) -> list[Try]:
+def plan_dials(mine: PeerRecord, theirs: PeerRecord) -> list[PlannedDial]:
     """Which addresses of `theirs` to call, from the best to the worst.
 
     LAN addresses only if we may be in the same house: some stranger's 192.168.1.10 is also somebody's printer here.
     """
     ours = [listed.address.host for listed in mine.addresses]
-    has_ipv6 = any(listed.kind is Kind.IPV6 for listed in mine.addresses)
+    has_ipv6 = any(listed.kind is CandidateKind.IPV6 for listed in mine.addresses)
     useful = [listed for listed in theirs.addresses if _useful(listed, mine, theirs, ours=ours, has_ipv6=has_ipv6)]
     useful.sort(key=lambda listed: _WAYS[listed.kind])
     return [
-        Try(_WAYS[listed.kind], listed.address, number * STAGGER_S)
+        PlannedDial(_WAYS[listed.kind], listed.address, number * STAGGER_S)
         for number, listed in enumerate(dict.fromkeys(useful).keys())
         if number < TRIES_MAX
     ]
 
 
-def relay_after_s(mine: Card, theirs: Card) -> float:
+def relay_after_s(mine: PeerRecord, theirs: PeerRecord) -> float:
     """When to begin with relay and punch: at once if nothing else is likely to work."""
-    ways = [one.way for one in tries(mine, theirs)]
+    ways = [one.way for one in plan_dials(mine, theirs)]
     likely = any(theirs.reachable_ipv6 if way is Way.IPV6 else theirs.reachable for way in ways)
     return FALLBACK_S if likely else 0.0
 
@@ -115,23 +128,23 @@ def _outsides(offer: PunchOffer) -> set[str]:
 
 
 def _near(address: Address, ours: tuple[Address, ...]) -> bool:
-    return is_private(address.host) and same_house(address.host, [own.host for own in ours])
+    return is_private(address.host) and same_subnet(address.host, [own.host for own in ours])
 
 
-def _useful(listed: Listed, mine: Card, theirs: Card, *, ours: list[str], has_ipv6: bool) -> bool:
+def _useful(listed: AddressCandidate, mine: PeerRecord, theirs: PeerRecord, *, ours: list[str], has_ipv6: bool) -> bool:
     host = listed.address.host
     match listed.kind:
-        case Kind.LAN:
+        case CandidateKind.LAN:
             known = mine.outside != "" and theirs.outside != ""
-            return mine.outside == theirs.outside if known else same_house(host, ours)
-        case Kind.IPV6:
+            return mine.outside == theirs.outside if known else same_subnet(host, ours)
+        case CandidateKind.IPV6:
             return has_ipv6
-        case Kind.PUBLIC:
-            return (theirs.reachable and _outer(host, mine)) or same_house(host, ours)
+        case CandidateKind.PUBLIC:
+            return (theirs.reachable and _outer(host, mine)) or same_subnet(host, ours)
         case _:
-            return _outer(host, mine) or same_house(host, ours)
+            return _outer(host, mine) or same_subnet(host, ours)
 
 
-def _outer(host: str, mine: Card) -> bool:
+def _outer(host: str, mine: PeerRecord) -> bool:
     """Whether an address may be outside: a private one only if we have no public one, in somebody's laboratory."""
     return is_public(host) or not is_public(mine.outside)

@@ -15,7 +15,7 @@ from core.base.signing import KeyPair
 from core.base.trace import Trace
 from core.base.wire import MessageCodec
 from core.dht.messages import Observed
-from core.nat.events import SendAt
+from core.nat.events import SendDatagramTo
 from core.net.book import Address, AddressBook
 from core.net.circuit_transport import Circuit, CircuitTransport
 from core.net.clock import Clock
@@ -234,7 +234,7 @@ class Host:
         links = self.links
         return CircuitTransport(circuit, links.accept() if called is None else links.new(called))
 
-    def send_at(self, output: SendAt) -> None:
+    def send_at(self, output: SendDatagramTo) -> None:
         """Send a datagram to an address that the book need not know, perhaps from a socket that nobody knows."""
         address = (output.address.host, output.address.port)
         if output.to == self._me or not is_literal(address[0]):

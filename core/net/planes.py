@@ -7,7 +7,7 @@ from core.base.machine import Received, Send
 from core.base.problems import WireProblem
 from core.base.trace import Trace
 from core.base.wire import Message, MessageCodec
-from core.nat.messages import Knock, Mirrored
+from core.nat.messages import DialBackDatagram, Mirrored
 from core.net.book import Address
 from core.net.datagrams import DatagramPort
 from core.net.envelope import Letter
@@ -117,7 +117,7 @@ class Planes:
         Knocks come from a fresh port, and some answers to Mirror from a second one.
         """
         try:
-            return isinstance(self.codec.decode(letter.body), Knock | Mirrored)
+            return isinstance(self.codec.decode(letter.body), DialBackDatagram | Mirrored)
         except WireProblem:
             return False
 

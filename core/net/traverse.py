@@ -7,18 +7,18 @@ from typing import Any, Protocol
 
 from core.base.ids import PeerId
 from core.nat.events import (
-    Abandon,
+    AddAddress,
     AttemptFailed,
+    CancelAttempt,
     CircuitBytes,
     CircuitEnded,
     CircuitOpened,
     CircuitRoom,
     Dial,
-    DialledOut,
-    Know,
+    DialBackTried,
     LinkUp,
     Punch,
-    SendAt,
+    SendDatagramTo,
     TryDialBack,
     Way,
 )
@@ -50,7 +50,7 @@ class TraversalHost(Protocol):
     def perform(self, outputs: Any) -> None:
         """Do what the machine returned."""
 
-    def send_at(self, output: SendAt) -> None:
+    def send_at(self, output: SendDatagramTo) -> None:
         """Send a datagram to an address."""
 
     def spawn(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None] | None:
@@ -116,9 +116,9 @@ class Traverser:
     def perform(self, event: Any) -> bool:
         """Do it; False if the event is not for us but for whoever keeps cards and shows the reach."""
         match event:
-            case Know(peer=peer, address=address, named=named):
+            case AddAddress(peer=peer, address=address, named=named):
                 self._host.learn(peer, address.host, address.port, hearsay=named)
-            case SendAt():
+            case SendDatagramTo():
                 self._host.send_at(event)
             case TryDialBack(nonce=nonce, address=address):
                 self._host.spawn(self._dial_back(nonce, address))
@@ -126,7 +126,7 @@ class Traverser:
                 self._begin(attempt, self._dial(event))
             case Punch(attempt=attempt):
                 self._begin(attempt, self._punch(event))
-            case Abandon(attempt=attempt):
+            case CancelAttempt(attempt=attempt):
                 task = self._attempts.pop(attempt, None)
                 if task is not None:
                     task.cancel()
@@ -208,7 +208,7 @@ class Traverser:
             answered = True
         except (OSError, ValueError):  # TimeoutError is an OSError
             pass
-        self._host.deliver(DialledOut(nonce, answered))
+        self._host.deliver(DialBackTried(nonce, answered))
 
 
 def _way_of(stream: PeerStream) -> Way:

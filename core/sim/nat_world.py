@@ -7,35 +7,35 @@ from typing import Any, Final
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick
 from core.nat.events import (
-    Abandon,
+    AddAddress,
+    AddressesChanged,
     AddressSeen,
     AttemptFailed,
-    CardFound,
+    CancelAttempt,
     CircuitBytes,
     CircuitEnded,
     CircuitOpened,
     Dial,
+    DialBackTried,
     DialEnded,
-    DialledOut,
-    FindCard,
-    Know,
+    FindPeerRecord,
     LinkUp,
-    Located,
-    PublishCard,
+    PeerRecordFound,
+    PublishPeerRecord,
     Punch,
-    SendAt,
+    SendDatagramTo,
     TryDialBack,
     Way,
 )
 from core.nat.messages import Address
-from core.nat.peer_record import Card, Kind, Listed
+from core.nat.peer_record import AddressCandidate, CandidateKind, PeerRecord
 from core.nat.relay import RelaySettings
 from core.sim.links import LinkSettings, chance
 from core.sim.nat_homes import PORT, TLS_ROUND_TRIPS, Homes, SimulatedHome
 from core.sim.nat_punches import Punches
 
 CONNECT_S: Final = 3.0
-CARD_S: Final = 0.2
+PEER_RECORD_S: Final = 0.2
 """A lookup in the DHT."""
 HELLO: Final = b"hello" * 100
 
@@ -60,7 +60,7 @@ class NatWorld(Homes):
     ) -> None:
         super().__init__(seed, relay=relay or RelaySettings(), links=links or LinkSettings(jitter_s=0.0))
         self.random = chance(seed, "nat")
-        self.cards: dict[PeerId, Card] = {}
+        self.cards: dict[PeerId, PeerRecord] = {}
         self.messages: Counter[str] = Counter()
         self.first_byte_s: dict[tuple[PeerId, PeerId], tuple[float, Way]] = {}
         self.began: dict[tuple[PeerId, PeerId], float] = {}
@@ -68,11 +68,11 @@ class NatWorld(Homes):
 
     def start(self, home: SimulatedHome) -> None:
         """The peer begins to live."""
-        kind = Kind.PUBLIC if home.box.nature == "public" else Kind.LAN
-        addresses: tuple[Listed, ...] = (Listed(kind, Address(home.inside, PORT)),)
+        kind = CandidateKind.PUBLIC if home.box.nature == "public" else CandidateKind.LAN
+        addresses: tuple[AddressCandidate, ...] = (AddressCandidate(kind, Address(home.inside, PORT)),)
         if home.ipv6 is not None:
-            addresses += (Listed(Kind.IPV6, Address(home.ipv6.host, PORT)),)
-        self.tell(home, Located(addresses=addresses, tcp_port=PORT, udp_port=PORT))
+            addresses += (AddressCandidate(CandidateKind.IPV6, Address(home.ipv6.host, PORT)),)
+        self.tell(home, AddressesChanged(addresses=addresses, tcp_port=PORT, udp_port=PORT))
 
     def introduce(self, home: SimulatedHome, other: SimulatedHome, *, relay: bool) -> None:
         """`home` hears of a public peer."""
@@ -123,23 +123,23 @@ class NatWorld(Homes):
     def _perform(self, home: SimulatedHome, outputs: Sequence[Any]) -> None:
         for output in outputs:
             match output:
-                case Send() | SendAt():
+                case Send() | SendDatagramTo():
                     self._send(home, output)
-                case Dial() | Punch() | Abandon() | TryDialBack() | DialEnded():
+                case Dial() | Punch() | CancelAttempt() | TryDialBack() | DialEnded():
                     self._attempt(home, output)
                 case CircuitOpened() | CircuitBytes() | CircuitEnded():
                     self._circuit(home, output)
-                case Know(peer=peer, address=address):
+                case AddAddress(peer=peer, address=address):
                     home.book[peer] = address
-                case FindCard(peer=peer):
-                    self.agenda.after(CARD_S, self._card, home, peer)
-                case PublishCard(card=card):
+                case FindPeerRecord(peer=peer):
+                    self.agenda.after(PEER_RECORD_S, self._card, home, peer)
+                case PublishPeerRecord(card=card):
                     self.cards[home.peer] = card
         self._schedule(home)
 
-    def _send(self, home: SimulatedHome, output: Send[Any] | SendAt) -> None:
+    def _send(self, home: SimulatedHome, output: Send[Any] | SendDatagramTo) -> None:
         match output:
-            case SendAt(address=address, message=message, fresh=fresh):
+            case SendDatagramTo(address=address, message=message, fresh=fresh):
                 self._datagram(home, address, message, port=self.random.randrange(40_000, 60_000) if fresh else PORT)
             case Send(to=to, message=message) if message.plane == "datagram":
                 address_known = home.book.get(to) or home.sources.get(to)
@@ -148,7 +148,7 @@ class NatWorld(Homes):
             case Send(to=to, message=message):
                 self._stream(home, self.homes[to], message)
 
-    def _attempt(self, home: SimulatedHome, output: Dial | Punch | Abandon | TryDialBack | DialEnded) -> None:
+    def _attempt(self, home: SimulatedHome, output: Dial | Punch | CancelAttempt | TryDialBack | DialEnded) -> None:
         match output:
             case Dial(attempt=attempt, address=address, peer=peer, way=way):
                 home.attempts.add(attempt)
@@ -157,7 +157,7 @@ class NatWorld(Homes):
                 home.attempts.add(output.attempt)
                 home.punches[output.peer] = output
                 self.agenda.at(output.at, self.punches.punch, home, output)
-            case Abandon(attempt=attempt):
+            case CancelAttempt(attempt=attempt):
                 home.attempts.discard(attempt)
             case TryDialBack(nonce=nonce, address=address):
                 self._try(home, nonce, address)
@@ -179,7 +179,7 @@ class NatWorld(Homes):
             self.tell(home, Tick())
 
     def _card(self, home: SimulatedHome, peer: PeerId) -> None:
-        self.tell(home, CardFound(peer, self.cards.get(peer)))
+        self.tell(home, PeerRecordFound(peer, self.cards.get(peer)))
 
     # --- datagrams ---------------------------------------------------------------------------------------------------
 
@@ -274,7 +274,7 @@ class NatWorld(Homes):
         source = Address(router.host, self.random.randrange(40_000, 60_000))
         target = self.at.get(to.host)
         reached = target is not None and to.port == PORT and self._lets_in(target, to, source)
-        self.agenda.after(0.3 if reached else CONNECT_S, self.tell, home, DialledOut(nonce, reached))
+        self.agenda.after(0.3 if reached else CONNECT_S, self.tell, home, DialBackTried(nonce, reached))
 
     # --- circuits ----------------------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ import pytest
 import core.net.listening as listening_module
 from core.base.problems import BadInput, Busy
 from core.base.wire import MessageCodec
-from core.nat.events import Dial, DialledOut, LinkUp, SendAt, TryDialBack, Way
+from core.nat.events import Dial, DialBackTried, LinkUp, SendDatagramTo, TryDialBack, Way
 from core.nat.messages import NAT_MESSAGES, Address, Mirror, Mirrored
 from core.net.listening import ANY, ANY6, refusal
 from core.net.punch import Meeting
@@ -69,7 +69,7 @@ async def test_answer_returns_to_its_source_and_ipv4_stays_preferred() -> None:
         anna.knows(ben)
         anna.say(ben, Ask("over four"))
         await anna.book.until(lambda book: len(book.heard) == 1)
-        anna.host.send_at(SendAt(ben.id, Address(LOOPBACK6, ben.port), Ask("over six"), fresh=False))
+        anna.host.send_at(SendDatagramTo(ben.id, Address(LOOPBACK6, ben.port), Ask("over six"), fresh=False))
         await anna.book.until(lambda book: len(book.heard) == 2)
         assert [(seen.host, seen.port) for seen in ben.book.observed] == [
             (LOOPBACK, anna.port),
@@ -170,7 +170,7 @@ def test_a_computer_without_ipv6_has_ipv4(monkeypatch: pytest.MonkeyPatch, where
             assert anna.trace["net.datagram.undelivered"] == 1
             anna.say(eve, Say("anybody?"))
             await anna.book.until(lambda book: book.lost)
-            anna.host.send_at(SendAt(eve, Address("2a00::1", 9), Mirror(NONCE), fresh=True))
+            anna.host.send_at(SendDatagramTo(eve, Address("2a00::1", 9), Mirror(NONCE), fresh=True))
             anna.knows(ben)
             anna.say(ben, Ask("here?"))
             await anna.book.until(lambda book: book.heard)
@@ -193,7 +193,7 @@ async def test_only_ipv6_when_that_is_asked_for() -> None:
             peer.host._planes.codec = MessageCodec([Say, Ask, *NAT_MESSAGES])
         second = await anna.host.open_second(ANY6)
         assert second not in {0, anna.port}
-        ben.host.send_at(SendAt(anna.id, Address(LOOPBACK6, second), Mirror(NONCE), fresh=False))
+        ben.host.send_at(SendDatagramTo(anna.id, Address(LOOPBACK6, second), Mirror(NONCE), fresh=False))
         await ben.book.until(lambda book: len(book.heard) == 2)
         assert ben.book.heard[1:] == [(anna.id, Mirrored(NONCE, Address(LOOPBACK6, ben.port), 0, 0))]
 
@@ -226,8 +226,8 @@ async def test_dial_back_uses_ipv6_and_dial_reports_its_way() -> None:
     async with anna, ben:
         there = Address(LOOPBACK6, ben.port)
         ear.traverser.perform(TryDialBack(NONCE, there))
-        await eventually(lambda: ear.of(DialledOut))
-        assert ear.of(DialledOut) == [DialledOut(NONCE, tcp=True)]
+        await eventually(lambda: ear.of(DialBackTried))
+        assert ear.of(DialBackTried) == [DialBackTried(NONCE, tcp=True)]
         ear.traverser.perform(Dial(7, ben.id, there, Way.IPV6))
         await eventually(lambda: ear.of(LinkUp))
         (up,) = ear.of(LinkUp)

@@ -5,8 +5,8 @@ import socket
 import pytest
 
 from core.base.wire import MessageCodec
-from core.nat.events import SendAt
-from core.nat.messages import NAT_MESSAGES, Address, Knock, Mirror, Mirrored
+from core.nat.events import SendDatagramTo
+from core.nat.messages import NAT_MESSAGES, Address, DialBackDatagram, Mirror, Mirrored
 from tests.process.net_people import Ask, Peer, Say
 from tests.process.test_net_host import eventually, in_loop
 
@@ -23,8 +23,8 @@ async def test_mirror_port_answers_and_teaches_no_address():
         assert second not in {0, anna.port}
         ben.knows(anna)
         there = Address("127.0.0.1", second)
-        for message in (Knock(NONCE), Mirror(NONCE, b""), Mirror(NONCE)):
-            ben.host.send_at(SendAt(anna.id, there, message, fresh=False))
+        for message in (DialBackDatagram(NONCE), Mirror(NONCE, b""), Mirror(NONCE)):
+            ben.host.send_at(SendDatagramTo(anna.id, there, message, fresh=False))
         await ben.book.until(lambda book: book.heard)
         assert ben.book.heard == [(anna.id, Mirrored(NONCE, Address("127.0.0.1", ben.port), 0, 0))]
         assert ben.host._book.addresses(anna.id) == (("127.0.0.1", anna.port),)
@@ -40,11 +40,11 @@ async def test_dial_back_from_a_fresh_port_teaches_no_address():
     async with Peer("anna") as anna, Peer("ben") as ben:
         for peer in (anna, ben):
             peer.host._planes.codec = MessageCodec([Say, Ask, *NAT_MESSAGES])
-        ben.host.send_at(SendAt(anna.id, Address("127.0.0.1", anna.port), Ask("here"), fresh=False))
+        ben.host.send_at(SendDatagramTo(anna.id, Address("127.0.0.1", anna.port), Ask("here"), fresh=False))
         await anna.book.until(lambda book: book.heard)
-        ben.host.send_at(SendAt(anna.id, Address("127.0.0.1", anna.port), Knock(NONCE), fresh=True))
+        ben.host.send_at(SendDatagramTo(anna.id, Address("127.0.0.1", anna.port), DialBackDatagram(NONCE), fresh=True))
         await anna.book.until(lambda book: len(book.heard) == 2)
-        assert anna.book.heard[1] == (ben.id, Knock(NONCE))
+        assert anna.book.heard[1] == (ben.id, DialBackDatagram(NONCE))
         assert anna.host._book.addresses(ben.id) == (("127.0.0.1", ben.port),)
 
 

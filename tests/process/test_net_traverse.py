@@ -6,15 +6,15 @@ import pytest
 
 from core.base.wire import MessageCodec
 from core.nat.events import (
-    Abandon,
+    AddAddress,
     AttemptFailed,
     BirthdaySide,
+    CancelAttempt,
     Dial,
-    DialledOut,
-    Know,
+    DialBackTried,
     LinkUp,
     Punch,
-    SendAt,
+    SendDatagramTo,
     TryDialBack,
     Way,
 )
@@ -82,7 +82,7 @@ async def test_failed_dial_is_reported_and_a_cancelled_one_is_not():
         await eventually(lambda: ear.of(AttemptFailed))
         assert ear.of(AttemptFailed)[0].attempt == 8
         ear.traverser.perform(Dial(9, ben.id, nowhere, Way.PUBLIC))
-        ear.traverser.perform(Abandon(9))
+        ear.traverser.perform(CancelAttempt(9))
         await eventually(lambda: not anna.host.links._all)
         assert len(ear.of(AttemptFailed)) == 1
 
@@ -118,13 +118,13 @@ async def test_one_is_called_back_and_written_to():
     anna.host._planes.codec = MessageCodec([Say, Ask])
     async with anna, ben:
         ear.traverser.perform(TryDialBack(NONCE, at(ben)))
-        await eventually(lambda: ear.of(DialledOut))
-        assert ear.of(DialledOut) == [DialledOut(NONCE, tcp=True)]
-        ear.traverser.perform(SendAt(ben.id, at(ben), Ask("fresh"), fresh=True))
+        await eventually(lambda: ear.of(DialBackTried))
+        assert ear.of(DialBackTried) == [DialBackTried(NONCE, tcp=True)]
+        ear.traverser.perform(SendDatagramTo(ben.id, at(ben), Ask("fresh"), fresh=True))
         await ben.book.until(lambda book: book.observed)
         assert ben.book.observed[0].port != anna.port
-        ear.traverser.perform(SendAt(ben.id, at(ben), Ask("usual"), fresh=False))
+        ear.traverser.perform(SendDatagramTo(ben.id, at(ben), Ask("usual"), fresh=False))
         await eventually(lambda: ben.book.observed[-1].port == anna.port)
-        ear.traverser.perform(Know(id_of("eve"), at(ben)))
+        ear.traverser.perform(AddAddress(id_of("eve"), at(ben)))
         assert anna.host._book.addresses(id_of("eve")) == (("127.0.0.1", ben.port),)
         assert not ear.traverser.perform(object())

@@ -2,7 +2,14 @@
 
 import pytest
 
-from core.nat.circuit_liveness import BEAT_S, RTT_SURE_S, RTT_UNKNOWN_MAX_S, RTT_UNKNOWN_S, SILENT_S, Pulse
+from core.nat.circuit_liveness import (
+    HEARTBEAT_S,
+    RTT_SURE_S,
+    RTT_UNKNOWN_MAX_S,
+    RTT_UNKNOWN_S,
+    SILENT_S,
+    CircuitLiveness,
+)
 
 PROMISED_S = 2.0
 LEG_RTT_S = 0.150
@@ -15,12 +22,12 @@ def test_the_timers_keep_the_promise() -> None:
     total_s = last_word_s + SILENT_S + CALL_ROUND_TRIPS * LEG_RTT_S + 1.5 * through_s
     assert total_s == pytest.approx(1.7)
     assert total_s + (RTT_UNKNOWN_S - RTT_SURE_S) < PROMISED_S - 0.09, "not measured yet"
-    assert SILENT_S - BEAT_S >= 0.5, "what a beat may be late"
+    assert SILENT_S - HEARTBEAT_S >= 0.5, "what a beat may be late"
     assert SILENT_S - RTT_SURE_S >= 0.5, "what a first answer may be late"
 
 
 def test_nothing_under_way_is_no_silence() -> None:
-    pulse = Pulse(0.0)
+    pulse = CircuitLiveness(0.0)
     assert pulse.silent_at(under_way=False) is None
     assert pulse.silent_at(under_way=True) == SILENT_S
     pulse.awaits = True
@@ -28,7 +35,7 @@ def test_nothing_under_way_is_no_silence() -> None:
 
 
 def test_each_word_counts() -> None:
-    pulse = Pulse(0.0)
+    pulse = CircuitLiveness(0.0)
     pulse.asked(1.0, least_s=0.1)
     assert (pulse.alone, pulse.silent_at(under_way=True)) == (True, 1.0 + SILENT_S)
     pulse.heard(1.5)
@@ -36,13 +43,13 @@ def test_each_word_counts() -> None:
 
 
 def test_a_long_way_has_more_time_for_its_first_answer() -> None:
-    pulse = Pulse(0.0)
+    pulse = CircuitLiveness(0.0)
     pulse.asked(0.0, least_s=1.3)
     assert pulse.silent_at(under_way=True) == pytest.approx(1.0 + SILENT_S)
 
 
 def test_unmeasured_relay_gets_more_time_up_to_a_limit() -> None:
-    pulse, patience = Pulse(0.0), []
+    pulse, patience = CircuitLiveness(0.0), []
     for _ in range(6):
         pulse.asked(0.0, least_s=None)
         patience.append(pulse.silent_at(under_way=True))

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from core.base.ids import PeerId
 from core.base.machine import Send
 from core.base.trace import Trace
-from core.nat.circuit_endpoint import DETACHED_S, CircuitEnd, RouteLost
+from core.nat.circuit_endpoint import DETACHED_S, CircuitEndpoint, RouteLost
 from core.nat.circuit_liveness import SILENT_S
 from core.nat.events import CircuitBytes, CircuitEnded, CircuitRoom
-from core.nat.messages import Carried, CircuitData, Shut
+from core.nat.messages import CircuitAck, CircuitData, CloseCircuit
 from core.net.tls import SecureChannel
 from tests.unit.net.people import credentials
 
@@ -33,7 +33,7 @@ class Pair:
         self.trace = Trace()
         self.carried: list[Counter[PeerId]] = [Counter(), Counter()]
         self.ends = [
-            CircuitEnd(CIRCUIT, now=self.now, trace=self.trace, window_bytes=1 << 20, carried=carried)
+            CircuitEndpoint(CIRCUIT, now=self.now, trace=self.trace, window_bytes=1 << 20, carried=carried)
             for carried in self.carried
         ]
         self.queues: list[deque[tuple[PeerId, Any, float]]] = [deque(), deque()]
@@ -208,7 +208,7 @@ def test_each_end_counts_every_relayed_byte_once() -> None:
 def test_nonsense_about_what_has_arrived_costs_the_relay_its_place() -> None:
     pair = Pair(1)
     pair.write(0, b"abc")
-    pair.perform(0, pair.ends[0].handle(RELAYS[0], Carried(CIRCUIT, 10**9, 0, again=False, answer=False), pair.now))
+    pair.perform(0, pair.ends[0].handle(RELAYS[0], CircuitAck(CIRCUIT, 10**9, 0, again=False, answer=False), pair.now))
     assert [lost.reason for lost in pair.lost] == ["acknowledged what was never sent"]
     assert pair.trace["nat.circuit.nonsense"] == 1
     pair.attach(RELAYS[1])
@@ -295,7 +295,7 @@ def test_our_own_misuse_raises() -> None:
 
 def test_the_relay_may_ask_for_another_one() -> None:
     pair = Pair(1)
-    pair.perform(0, pair.ends[0].handle(RELAYS[0], Shut(CIRCUIT, "used up", final=False), pair.now))
+    pair.perform(0, pair.ends[0].handle(RELAYS[0], CloseCircuit(CIRCUIT, "used up", final=False), pair.now))
     assert [lost.reason for lost in pair.lost] == ["used up"]
 
 

@@ -8,28 +8,28 @@ import pytest
 from core.base.ids import PeerId
 from core.base.machine import Send
 from core.base.trace import Trace
-from core.nat.dial_back import ALONE_S, ANSWER_S, GONE_S, IPV6_FIRST_S, PER_PEER_S, DialBacks
-from core.nat.events import SendAt, TryDialBack
-from core.nat.messages import Address, DialBack, DialledBack, Knock
-from core.nat.reachability_probes import Strangers
+from core.nat.dial_back import ANSWER_S, IPV6_FIRST_S, PER_PEER_S, SINGLE_REFRESH_S, UNRESPONSIVE_S, DialBackProbe
+from core.nat.events import SendDatagramTo, TryDialBack
+from core.nat.messages import Address, DialBack, DialBackDatagram, DialBackResult
+from core.nat.reachability_probes import ReachabilityProbes
 
 PEERS = {PeerId(bytes([n]) * 32): Address(f"30.{n}.0.1", 31337) for n in range(1, 6)}
 ASKER = PeerId(bytes([9]) * 32)
 SEEN = Address("20.0.0.7", 40000)
 
 
-def asking() -> tuple[DialBacks, list[Send[DialBack]]]:
-    machine = DialBacks(random=Random(1), trace=Trace())
+def asking() -> tuple[DialBackProbe, list[Send[DialBack]]]:
+    machine = DialBackProbe(random=Random(1), trace=Trace())
     for peer, address in PEERS.items():
         machine.candidate(peer, address)
     machine.located(("192.168.1.10",), (5000, 5000), 0.0)
     return machine, [out for out in machine.tick(0.5) if isinstance(out, Send)]
 
 
-def answer(machine: DialBacks, ask: Send[DialBack], *, tcp: bool, knock: bool) -> None:
+def answer(machine: DialBackProbe, ask: Send[DialBack], *, tcp: bool, knock: bool) -> None:
     if knock:
-        machine.knocked(ask.to, Knock(ask.message.nonce))
-    machine.answered(ask.to, DialledBack(ask.message.nonce, tcp=tcp, refused=False), 1.0)
+        machine.knocked(ask.to, DialBackDatagram(ask.message.nonce))
+    machine.answered(ask.to, DialBackResult(ask.message.nonce, tcp=tcp, refused=False), 1.0)
 
 
 def test_two_of_three_must_agree() -> None:
@@ -57,9 +57,9 @@ def test_silence_proves_nothing() -> None:
 
 def test_a_wrong_sender_and_an_unknown_nonce_change_nothing() -> None:
     machine, asks = asking()
-    machine.knocked(ASKER, Knock(asks[0].message.nonce))
-    machine.answered(ASKER, DialledBack(asks[0].message.nonce, tcp=True, refused=False), 1.0)
-    machine.answered(asks[0].to, DialledBack(bytes(16), tcp=True, refused=False), 1.0)
+    machine.knocked(ASKER, DialBackDatagram(asks[0].message.nonce))
+    machine.answered(ASKER, DialBackResult(asks[0].message.nonce, tcp=True, refused=False), 1.0)
+    machine.answered(asks[0].to, DialBackResult(bytes(16), tcp=True, refused=False), 1.0)
     assert machine.tcp is None
 
 
@@ -67,10 +67,10 @@ def test_only_the_askers_own_address_is_called() -> None:
     machine, _ = asking()
     outputs = machine.wanted(ASKER, DialBack(bytes(16), 22, 53), SEEN, 1.0)
     assert outputs == [
-        SendAt(ASKER, Address(SEEN.host, 53), Knock(bytes(16)), fresh=True),
+        SendDatagramTo(ASKER, Address(SEEN.host, 53), DialBackDatagram(bytes(16)), fresh=True),
         TryDialBack(bytes(16), Address(SEEN.host, 22)),
     ]
-    assert machine.tried(bytes(16), tcp=True) == [Send(ASKER, DialledBack(bytes(16), tcp=True, refused=False))]
+    assert machine.tried(bytes(16), tcp=True) == [Send(ASKER, DialBackResult(bytes(16), tcp=True, refused=False))]
     assert machine.tried(bytes(16), tcp=True) == []
 
 
@@ -88,7 +88,7 @@ def test_dial_back_cannot_scan_ports_or_flood() -> None:
 
 
 def test_ipv6_peers_say_nothing_about_the_ipv4_port() -> None:
-    machine = DialBacks(random=Random(1), trace=Trace())
+    machine = DialBackProbe(random=Random(1), trace=Trace())
     machine.candidate(ASKER, Address("2a00::1", 5000))
     machine.located(("192.168.1.10", "2a00::2"), (5000, 5000), 0.0)
     assert machine.tick(0.5) == []
@@ -98,7 +98,7 @@ class Round:
     """A machine that asks, and peers of which each says the same every time, or nothing."""
 
     def __init__(self, *trusted: PeerId) -> None:
-        self.machine = DialBacks(random=Random(1), trace=Trace())
+        self.machine = DialBackProbe(random=Random(1), trace=Trace())
         self.machine.located(("20.0.0.7",), (5000, 5000), 0.0)
         self.words: dict[PeerId, bool | None] = {}
         self.trusted = trusted
@@ -124,8 +124,8 @@ class Round:
             return
         self.asked_at[ask.to] = self.now
         if word:
-            self.machine.knocked(ask.to, Knock(ask.message.nonce))
-        self.machine.answered(ask.to, DialledBack(ask.message.nonce, tcp=word, refused=False), self.now)
+            self.machine.knocked(ask.to, DialBackDatagram(ask.message.nonce))
+        self.machine.answered(ask.to, DialBackResult(ask.message.nonce, tcp=word, refused=False), self.now)
 
 
 ONE, TWO, THREE, *_ = PEERS
@@ -143,7 +143,7 @@ def test_single_trusted_peer_decides_at_once(*, word: bool) -> None:
 def test_single_stranger_decides_by_the_same_answer_twice(*, word: bool) -> None:
     stage = Round()
     stage.meet(ONE, word=word)
-    stage.run(ALONE_S - 1)
+    stage.run(SINGLE_REFRESH_S - 1)
     assert stage.machine.alone is None
     stage.run(ANSWER_S)
     assert stage.machine.alone is word
@@ -154,7 +154,7 @@ def test_a_stranger_that_changes_its_word_is_not_believed() -> None:
     stage.meet(ONE, word=True)
     stage.run(10)
     stage.words[ONE] = False
-    stage.run(ALONE_S)
+    stage.run(SINGLE_REFRESH_S)
     assert stage.machine.alone is None
 
 
@@ -170,7 +170,7 @@ def test_one_liar_does_not_decide_where_others_exist(trusted: tuple[PeerId, ...]
     quiet = Round(*trusted)
     quiet.meet(ONE, word=True)
     quiet.meet(TWO, word=None)
-    quiet.run(GONE_S - 1)
+    quiet.run(UNRESPONSIVE_S - 1)
     assert (quiet.machine.alone, quiet.machine.tcp) == (None, None)
 
 
@@ -186,7 +186,7 @@ def test_unresponsive_candidate_does_not_count_as_another() -> None:
     stage = Round(ONE)
     stage.meet(ONE, word=True)
     stage.meet(TWO, word=None)
-    stage.run(GONE_S + 2 * ALONE_S)
+    stage.run(UNRESPONSIVE_S + 2 * SINGLE_REFRESH_S)
     assert stage.machine.alone is True
 
 
@@ -197,7 +197,7 @@ def test_single_verdict_ends_when_others_come() -> None:
     assert stage.machine.alone is True
     stage.meet(TWO, word=False)
     stage.meet(THREE, word=False)
-    stage.run(2 * ALONE_S)
+    stage.run(2 * SINGLE_REFRESH_S)
     assert (stage.machine.alone, stage.machine.tcp) == (None, False)
 
 
@@ -212,19 +212,19 @@ def test_another_network_forgets_what_one_said_alone() -> None:
 SIX = Address("2a00::7", 40000)
 
 
-def asking_ipv6(*own: str) -> tuple[Strangers, list[SendAt]]:
-    machine = Strangers(random=Random(1), trace=Trace())
+def asking_ipv6(*own: str) -> tuple[ReachabilityProbes, list[SendDatagramTo]]:
+    machine = ReachabilityProbes(random=Random(1), trace=Trace())
     for number, peer in enumerate(PEERS):
         machine.candidate(peer, Address(f"2b00:{number}::1", 5000))
     machine.located(own, (5000, 5000), 0.0)
-    return machine, [out for out in machine.tick(IPV6_FIRST_S) if isinstance(out, SendAt)]
+    return machine, [out for out in machine.tick(IPV6_FIRST_S) if isinstance(out, SendDatagramTo)]
 
 
-def told(machine: Strangers, asks: list[SendAt], *, tcp: bool) -> None:
+def told(machine: ReachabilityProbes, asks: list[SendDatagramTo], *, tcp: bool) -> None:
     for ask in asks:
         assert isinstance(ask.message, DialBack)
-        machine.received(ask.to, Knock(ask.message.nonce), None, 1.0)
-        machine.received(ask.to, DialledBack(ask.message.nonce, tcp=tcp, refused=False), None, 1.0)
+        machine.received(ask.to, DialBackDatagram(ask.message.nonce), None, 1.0)
+        machine.received(ask.to, DialBackResult(ask.message.nonce, tcp=tcp, refused=False), None, 1.0)
 
 
 def test_ipv6_dial_back_is_asked_over_ipv6_only() -> None:
@@ -251,14 +251,14 @@ def test_nobody_is_asked_about_ipv6_that_is_not_there() -> None:
     machine, asks = asking_ipv6("192.168.1.10", "fd00::2")
     assert asks == []
     assert not machine.ipv6.wanting
-    empty = Strangers(random=Random(1), trace=Trace())
+    empty = ReachabilityProbes(random=Random(1), trace=Trace())
     empty.located(("2a00::2",), (5000, 5000), 0.0)
     assert empty.ipv6.wanting
 
 
 def test_dial_back_of_the_other_family_is_dropped() -> None:
     trace = Trace()
-    machine = Strangers(random=Random(1), trace=trace)
+    machine = ReachabilityProbes(random=Random(1), trace=trace)
     assert machine.received(ASKER, DialBack(bytes(16), 22, 53, ipv6=True), SEEN, 1.0) == []
     assert machine.received(ASKER, DialBack(bytes(16), 22, 53), SIX, 1.0) == []
     assert trace["nat.dial_back.family"] == 2
@@ -293,7 +293,7 @@ def test_later_ipv6_network_is_probed_and_its_daily_addresses_not() -> None:
     machine, asks = asking_ipv6("192.168.1.10")
     assert asks == []
     machine.readdressed(("192.168.1.10", "2a00::2"), (5000, 5000), 10.0)
-    told(machine, [out for out in machine.tick(10.0 + IPV6_FIRST_S) if isinstance(out, SendAt)], tcp=True)
+    told(machine, [out for out in machine.tick(10.0 + IPV6_FIRST_S) if isinstance(out, SendDatagramTo)], tcp=True)
     assert machine.ipv6.tcp is True
     machine.readdressed(("192.168.1.10", "2a00::2", "2a00::3"), (5000, 5000), 20.0)
     assert machine.ipv6.tcp is True

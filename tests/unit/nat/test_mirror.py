@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from core.base.ids import PeerId
 from core.base.machine import Send
-from core.nat.events import SendAt
+from core.nat.events import SendDatagramTo
 from core.nat.messages import Address, Mapping, Mirror, Mirrored
 from core.nat.mirror import AGAIN_S, ASK_S, REFRESH_S, Mirroring, mapping_of
 
@@ -76,7 +76,7 @@ def test_a_lonely_mirror_is_asked_at_its_second_port() -> None:
     asked = next(out for out in machine.tick(0.0) if isinstance(out, Send))
     _, more = machine.answered(peer, Mirrored(asked.message.nonce, Address(OUT, 5000), 4444, 0), 0.1)
     (second,) = more
-    assert isinstance(second, SendAt)
+    assert isinstance(second, SendDatagramTo)
     assert second.address == Address(address.host, 4444)
     assert isinstance(second.message, Mirror)
     machine.answered(peer, Mirrored(second.message.nonce, Address(OUT, 5001), 4444, 0), 0.2)
@@ -87,7 +87,7 @@ def answer(machine: Mirroring, outputs: list[Any], now: float, *, dead: PeerId |
     """What follows when all but one answer, each with a second port."""
     more: list[Any] = []
     for out in outputs:
-        if isinstance(out, Send | SendAt) and out.to != dead:
+        if isinstance(out, Send | SendDatagramTo) and out.to != dead:
             more += machine.answered(out.to, Mirrored(out.message.nonce, Address(OUT, 5000), 4444, 0), now)[1]
     return more
 

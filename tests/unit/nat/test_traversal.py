@@ -11,41 +11,41 @@ from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick
 from core.base.trace import Trace
 from core.nat.events import (
+    AddressesChanged,
     AddressSeen,
     AttemptFailed,
-    CardFound,
-    DialledOut,
-    Examine,
+    CheckReachability,
+    DialBackTried,
     LinkUp,
-    Located,
-    PublishCard,
+    PeerRecordFound,
+    PublishPeerRecord,
     ReachChanged,
     Way,
 )
 from core.nat.messages import (
     NAT_MESSAGES,
-    Accept,
-    Accepted,
+    AcceptCircuit,
     Address,
-    Carried,
+    AskObservedAddress,
+    CircuitAccepted,
+    CircuitAck,
     CircuitData,
+    CircuitRequested,
+    CloseCircuit,
     DialBack,
-    DialledBack,
-    Knock,
-    Look,
-    Looked,
+    DialBackDatagram,
+    DialBackResult,
     Mirror,
     Mirrored,
+    ObservedAddress,
     OpenCircuit,
-    Opening,
     PunchOffer,
     Relay,
     Reserve,
     Reserved,
-    Shut,
     Unreserved,
 )
-from core.nat.peer_record import Kind, Listed
+from core.nat.peer_record import AddressCandidate, CandidateKind
 from core.nat.reachability import Reachability
 from core.nat.relay import RelaySettings
 from core.nat.traversal import Traversal
@@ -261,7 +261,12 @@ def test_a_peer_without_a_card_cannot_be_called() -> None:
 def test_a_new_network_is_found_out_about() -> None:
     world, _, (a,) = world_of("symmetric")
     a.box.nature = "kept"
-    world.tell(a, Located(addresses=(Listed(Kind.LAN, Address("10.0.0.5", 31337)),), tcp_port=31337, udp_port=31337))
+    world.tell(
+        a,
+        AddressesChanged(
+            addresses=(AddressCandidate(CandidateKind.LAN, Address("10.0.0.5", 31337)),), tcp_port=31337, udp_port=31337
+        ),
+    )
     for home in list(world.homes.values()):
         if home is not a and a.links.pop(home.peer, None) is not None:
             home.links.pop(a.peer)
@@ -282,8 +287,8 @@ def test_reachability_does_not_flap() -> None:
         perform(home, outputs)
 
     world._perform = watching  # type: ignore[method-assign]
-    mapped = Listed(Kind.MAPPED, Address(a.box.host, 5))
-    world.tell(a, Located(addresses=(mapped,), tcp_port=31337, udp_port=31337, moved=False))
+    mapped = AddressCandidate(CandidateKind.MAPPED, Address(a.box.host, 5))
+    world.tell(a, AddressesChanged(addresses=(mapped,), tcp_port=31337, udp_port=31337, moved=False))
     world.run(1500)
     assert changes == []
     assert mapped in world.cards[a.peer].addresses
@@ -356,8 +361,11 @@ def test_router_admitting_only_called_hosts_is_not_reachable() -> None:
 def test_another_address_beside_changes_the_card_and_nothing_else() -> None:
     world, _, (a,) = world_of("kept")
     before, seen, relays = a.machine.reach, a.machine.mirroring.observations, a.machine.reservations.held
-    lan, bridge = Listed(Kind.LAN, Address(a.inside, 31337)), Listed(Kind.LAN, Address("172.17.0.1", 31337))
-    world.tell(a, Located(addresses=(lan, bridge), tcp_port=31337, udp_port=31337, moved=False))
+    lan, bridge = (
+        AddressCandidate(CandidateKind.LAN, Address(a.inside, 31337)),
+        AddressCandidate(CandidateKind.LAN, Address("172.17.0.1", 31337)),
+    )
+    world.tell(a, AddressesChanged(addresses=(lan, bridge), tcp_port=31337, udp_port=31337, moved=False))
     assert (a.machine.reach, a.machine.mirroring.observations, a.machine.reservations.held) == (before, seen, relays)
     assert world.cards[a.peer].addresses == (lan, bridge)
     world.run(300)
@@ -367,7 +375,7 @@ def test_another_address_beside_changes_the_card_and_nothing_else() -> None:
 def test_a_stranger_cannot_open_a_circuit_past_our_relays() -> None:
     world, helpers, (a,) = world_of("kept")
     stranger = next(h for h in helpers if all(h.peer != relay.peer for relay in a.machine.reservations.held))
-    opening = Opening(bytes(16), stranger.peer, None, resume=False, received=0, carried=True)
+    opening = CircuitRequested(bytes(16), stranger.peer, None, resume=False, received=0, carried=True)
     world.tell(a, Received(stranger.peer, opening))
     assert len(a.machine.conduits) == 0
     assert a.trace["nat.circuit.refused"] == 1
@@ -376,8 +384,8 @@ def test_a_stranger_cannot_open_a_circuit_past_our_relays() -> None:
 def test_an_answer_that_comes_too_late_closes_the_circuit() -> None:
     machine = Traversal(PeerId(bytes([99]) * 32), random=Random(1), trace=Trace())
     relay = PeerId(bytes([1]) * 32)
-    outputs = machine.handle(Received(relay, Accepted(bytes(16), None, 0, carried=True)), 1000.0)
-    assert outputs == [Send(relay, Shut(bytes(16), "too late", final=True))]
+    outputs = machine.handle(Received(relay, CircuitAccepted(bytes(16), None, 0, carried=True)), 1000.0)
+    assert outputs == [Send(relay, CloseCircuit(bytes(16), "too late", final=True))]
 
 
 def test_a_stranger_cannot_take_a_circuit_over() -> None:
@@ -390,7 +398,7 @@ def test_a_stranger_cannot_take_a_circuit_over() -> None:
     relay = end.relay
     known = {held.peer for home in (a, b) for held in home.machine.reservations.held}
     stranger = next(helper for helper in helpers if helper.peer not in known)
-    opening = Opening(circuit, a.peer, None, resume=True, received=0, carried=True)
+    opening = CircuitRequested(circuit, a.peer, None, resume=True, received=0, carried=True)
     world.tell(b, Received(stranger.peer, opening))
     assert end.relay == relay
     assert b.trace["nat.circuit.stray"] == 1
@@ -401,7 +409,7 @@ def test_a_relay_cannot_make_us_punch_without_end() -> None:
     relay = PeerId(a.machine.reservations.held[0].peer)
     offer = PunchOffer(bytes(16), (Address("66.6.6.6", 80),), (), "kept", "kept", quic=True, half_ms=0, relays=())
     for number in range(500):
-        opening = Opening(
+        opening = CircuitRequested(
             number.to_bytes(16, "big"), number.to_bytes(32, "big"), offer, resume=False, received=0, carried=True
         )
         world.tell(a, Received(relay, opening))
@@ -423,22 +431,30 @@ FLAG = st.booleans()
 TEXT = st.sampled_from(["", "no"])
 PEER = st.sampled_from(PEERS)
 MESSAGES: Any = st.one_of(
-    st.builds(Mirror, NONCE), st.builds(Mirrored, NONCE, ADDRESS, st.integers(0, 65535), st.integers(0, 100)),
-    st.builds(DialBack, NONCE, st.integers(0, 65535), st.integers(0, 65535)), st.builds(Knock, NONCE),
-    st.builds(DialledBack, NONCE, FLAG, FLAG), st.just(Look()), st.builds(Looked, ADDRESS), st.just(Reserve()),
-    st.builds(Reserved, st.integers(10, 86400), st.none() | ADDRESS, st.integers(0, 100)), st.builds(Unreserved, TEXT),
+    st.builds(Mirror, NONCE),
+    st.builds(Mirrored, NONCE, ADDRESS, st.integers(0, 65535), st.integers(0, 100)),
+    st.builds(DialBack, NONCE, st.integers(0, 65535), st.integers(0, 65535)),
+    st.builds(DialBackDatagram, NONCE),
+    st.builds(DialBackResult, NONCE, FLAG, FLAG),
+    st.just(AskObservedAddress()),
+    st.builds(ObservedAddress, ADDRESS),
+    st.just(Reserve()),
+    st.builds(Reserved, st.integers(10, 86400), st.none() | ADDRESS, st.integers(0, 100)),
+    st.builds(Unreserved, TEXT),
     st.builds(OpenCircuit, NONCE, PEER, st.none() | OFFERS, FLAG, FLAG, NUMBER),
-    st.builds(Opening, NONCE, PEER, st.none() | OFFERS, FLAG, NUMBER, FLAG),
-    st.builds(Accept, NONCE, st.none() | OFFERS, NUMBER), st.builds(Accepted, NONCE, st.none() | OFFERS, NUMBER, FLAG),
+    st.builds(CircuitRequested, NONCE, PEER, st.none() | OFFERS, FLAG, NUMBER, FLAG),
+    st.builds(AcceptCircuit, NONCE, st.none() | OFFERS, NUMBER),
+    st.builds(CircuitAccepted, NONCE, st.none() | OFFERS, NUMBER, FLAG),
     st.builds(CircuitData, NONCE, NUMBER, st.just(b"x" * 1000)),
-    st.builds(Carried, NONCE, NUMBER, st.integers(0, 2**22), FLAG, FLAG), st.builds(Shut, NONCE, TEXT, FLAG),
-)  # fmt: skip
+    st.builds(CircuitAck, NONCE, NUMBER, st.integers(0, 2**22), FLAG, FLAG),
+    st.builds(CloseCircuit, NONCE, TEXT, FLAG),
+)
 EVENTS: Any = st.one_of(
     st.builds(Received, PEER, MESSAGES), st.builds(Received, PEER, MESSAGES), st.builds(Received, PEER, MESSAGES),
     st.just(Tick()), st.builds(Lost, PEER, TEXT), st.builds(AddressSeen, PEER, ADDRESS),
     st.builds(LinkUp, PEER, st.sampled_from(Way), st.none() | ADDRESS, FLAG, st.integers(0, 5)),
-    st.builds(AttemptFailed, st.integers(0, 5), TEXT), st.builds(CardFound, PEER, st.none()),
-    st.builds(DialledOut, NONCE, FLAG), st.sampled_from(PEERS),
+    st.builds(AttemptFailed, st.integers(0, 5), TEXT), st.builds(PeerRecordFound, PEER, st.none()),
+    st.builds(DialBackTried, NONCE, FLAG), st.sampled_from(PEERS),
 )  # fmt: skip
 
 
@@ -447,7 +463,9 @@ def test_one_peer_has_one_punch_of_ours_at_a_time() -> None:
     relay = PeerId(a.machine.reservations.held[0].peer)
     offer = PunchOffer(bytes(16), (Address("66.6.6.6", 80),), (), "kept", "kept", quic=True, half_ms=0, relays=())
     for number in range(20):
-        opening = Opening(number.to_bytes(16, "big"), PEERS[1], offer, resume=False, received=0, carried=number == 0)
+        opening = CircuitRequested(
+            number.to_bytes(16, "big"), PEERS[1], offer, resume=False, received=0, carried=number == 0
+        )
         world.tell(a, Received(relay, opening))
     assert len(a.punches) == 1
 
@@ -460,7 +478,7 @@ def test_nothing_from_outside_raises(events: list[tuple[Any, float]]) -> None:
     now = 1000.0
     for peer in PEERS[1:]:
         machine.volunteer(peer, Address(f"30.{peer[0]}.0.1", 1), now, relay=True)
-    waiting = list(machine.handle(Located(addresses=(), tcp_port=1, udp_port=1), now))
+    waiting = list(machine.handle(AddressesChanged(addresses=(), tcp_port=1, udp_port=1), now))
     for output in waiting:
         match output:
             case Send(to=to, message=Mirror(nonce=nonce)):
@@ -492,7 +510,7 @@ def test_relay_setting_is_published_at_once() -> None:
     _, _, (home,) = world_of("public")
     for limits, carries in ((RelaySettings(circuits=0), False), (RelaySettings(), True)):
         outputs = home.machine.carry(limits, 50.0)
-        (card,) = (output.card for output in outputs if isinstance(output, PublishCard))
+        (card,) = (output.card for output in outputs if isinstance(output, PublishPeerRecord))
         assert card.relay is carries
         assert home.machine.carry(limits, 51.0) == []
 
@@ -500,7 +518,7 @@ def test_relay_setting_is_published_at_once() -> None:
 def test_a_person_may_have_it_examined_again() -> None:
     world, _, (home,) = world_of("moved")
     reach, before = home.machine.reach, home.machine.strangers.ipv4.concluded_at
-    world.tell(home, Examine())
+    world.tell(home, CheckReachability())
     assert home.machine.strangers.ipv4.asking
     world.run(6)
     assert not home.machine.strangers.ipv4.asking
@@ -513,7 +531,7 @@ def test_peer_naming_us_as_relay_is_not_asked_through_ourselves() -> None:
     relays = [PeerId(held.peer) for held in a.machine.reservations.held]
     named = (Relay(a.peer, Address("30.1.0.1", 1)),)
     offer = PunchOffer(bytes(16), (), (), "kept", "kept", quic=True, half_ms=0, relays=named)
-    opening = Opening(bytes(16), PEERS[1], offer, resume=False, received=0, carried=True)
+    opening = CircuitRequested(bytes(16), PEERS[1], offer, resume=False, received=0, carried=True)
     sent = list(a.machine.handle(Received(relays[0], opening), world.now))
     for relay in relays:
         sent += a.machine.handle(Lost(relay, "gone"), world.now)

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from core.nat.events import Way
 from core.nat.messages import Address, Mapping, PunchOffer
-from core.nat.peer_record import Card, Kind, Listed
-from core.nat.ways import punch_plan, relay_after_s, tries
+from core.nat.peer_record import AddressCandidate, CandidateKind, PeerRecord
+from core.nat.ways import plan_dials, punch_plan, relay_after_s
 
 MINE, THEIRS = Address("20.0.0.1", 1), Address("20.0.0.2", 2)
 
@@ -55,37 +55,37 @@ def test_two_symmetric_ones_in_one_house_use_the_lan() -> None:
     assert plan.tcp == plan.udp == (Address("192.168.1.3", 9),)
 
 
-@pytest.mark.parametrize("kind", [Kind.MAPPED, Kind.PUBLIC])
-def test_a_stranger_cannot_have_our_own_network_called(kind: Kind) -> None:
-    theirs = card(Listed(kind, Address("192.168.7.1", 80)), reachable=True)
-    assert not tries(card(outside="20.0.0.1"), theirs)
-    assert tries(card(outside=""), theirs)
-    assert tries(card(Listed(Kind.LAN, Address("192.168.7.2", 9)), outside="20.0.0.1"), theirs)
+@pytest.mark.parametrize("kind", [CandidateKind.MAPPED, CandidateKind.PUBLIC])
+def test_a_stranger_cannot_have_our_own_network_called(kind: CandidateKind) -> None:
+    theirs = card(AddressCandidate(kind, Address("192.168.7.1", 80)), reachable=True)
+    assert not plan_dials(card(outside="20.0.0.1"), theirs)
+    assert plan_dials(card(outside=""), theirs)
+    assert plan_dials(card(AddressCandidate(CandidateKind.LAN, Address("192.168.7.2", 9)), outside="20.0.0.1"), theirs)
 
 
-def card(*addresses: Listed, reachable: bool = False, outside: str = "", ipv6: bool = False) -> Card:
-    return Card(
+def card(*addresses: AddressCandidate, reachable: bool = False, outside: str = "", ipv6: bool = False) -> PeerRecord:
+    return PeerRecord(
         addresses, reachable=reachable, tcp_mapping="kept", udp_mapping="kept", quic=True, relays=(), relay=False,
         outside=outside, reachable_ipv6=ipv6,
     )  # fmt: skip
 
 
-LAN = Listed(Kind.LAN, Address("192.168.1.3", 9))
-V6 = Listed(Kind.IPV6, Address("2a00::1", 9))
-PUBLIC = Listed(Kind.PUBLIC, Address("20.0.0.2", 9))
-MAPPED = Listed(Kind.MAPPED, Address("20.0.0.2", 10))
+LAN = AddressCandidate(CandidateKind.LAN, Address("192.168.1.3", 9))
+V6 = AddressCandidate(CandidateKind.IPV6, Address("2a00::1", 9))
+PUBLIC = AddressCandidate(CandidateKind.PUBLIC, Address("20.0.0.2", 9))
+MAPPED = AddressCandidate(CandidateKind.MAPPED, Address("20.0.0.2", 10))
 
 
 def test_order_and_stagger() -> None:
-    mine = card(Listed(Kind.IPV6, Address("2b00::1", 1)), outside="20.0.0.2")
-    found = tries(mine, card(MAPPED, PUBLIC, V6, LAN, reachable=True, outside="20.0.0.2"))
+    mine = card(AddressCandidate(CandidateKind.IPV6, Address("2b00::1", 1)), outside="20.0.0.2")
+    found = plan_dials(mine, card(MAPPED, PUBLIC, V6, LAN, reachable=True, outside="20.0.0.2"))
     assert [one.way for one in found] == [Way.LAN, Way.IPV6, Way.PUBLIC, Way.MAPPED]
     assert [one.after_s for one in found] == pytest.approx([0, 0.15, 0.3, 0.45])
 
 
 def test_a_strangers_inside_address_is_not_called() -> None:
-    assert tries(card(outside="20.0.0.1"), card(LAN, outside="20.0.0.2")) == []
-    assert tries(card(), card(V6)) == []
+    assert plan_dials(card(outside="20.0.0.1"), card(LAN, outside="20.0.0.2")) == []
+    assert plan_dials(card(), card(V6)) == []
 
 
 def test_relay_begins_at_once_unless_something_is_likely_to_answer() -> None:
@@ -94,7 +94,7 @@ def test_relay_begins_at_once_unless_something_is_likely_to_answer() -> None:
 
 
 def test_open_port_of_one_family_promises_nothing_of_the_other() -> None:
-    mine = card(Listed(Kind.IPV6, Address("2b00::1", 1)))
+    mine = card(AddressCandidate(CandidateKind.IPV6, Address("2b00::1", 1)))
     assert relay_after_s(mine, card(V6, reachable=True)) == 0
     assert relay_after_s(mine, card(V6, ipv6=True)) == 0.3
     assert relay_after_s(card(), card(V6, ipv6=True)) == 0
@@ -102,10 +102,13 @@ def test_open_port_of_one_family_promises_nothing_of_the_other() -> None:
 
 
 def test_private_addresses_are_dialled_from_their_own_subnet_only() -> None:
-    mine, theirs = Listed(Kind.LAN, Address("fd00:1::1", 1)), Listed(Kind.LAN, Address("fd00:1::2", 2))
-    assert [one.way for one in tries(card(mine), card(theirs))] == [Way.LAN]
-    assert tries(card(mine), card(Listed(Kind.LAN, Address("fd00:2::2", 2)))) == []
-    assert tries(card(mine, outside="20.0.0.1"), card(theirs, outside="20.0.0.2")) == []
+    mine, theirs = (
+        AddressCandidate(CandidateKind.LAN, Address("fd00:1::1", 1)),
+        AddressCandidate(CandidateKind.LAN, Address("fd00:1::2", 2)),
+    )
+    assert [one.way for one in plan_dials(card(mine), card(theirs))] == [Way.LAN]
+    assert plan_dials(card(mine), card(AddressCandidate(CandidateKind.LAN, Address("fd00:2::2", 2)))) == []
+    assert plan_dials(card(mine, outside="20.0.0.1"), card(theirs, outside="20.0.0.2")) == []
 
 
 SIX, SIX_THEIRS = Address("2a00::1", 1), Address("2b00::1", 2)
@@ -149,4 +152,4 @@ def test_offer_cannot_name_our_computer_or_our_neighbours() -> None:
 
 
 def test_the_same_inside_address_in_another_house_is_not_called() -> None:
-    assert tries(card(LAN, outside="20.0.0.1"), card(LAN, outside="20.0.0.2")) == []
+    assert plan_dials(card(LAN, outside="20.0.0.1"), card(LAN, outside="20.0.0.2")) == []
