@@ -33,7 +33,7 @@ class RouteLost:
     circuit: bytes
     relay: PeerId
     reason: str
-    alone: bool = False
+    peer_unaware: bool = False
     """The other end may not know that there is anything under way, and so does not look."""
 
 
@@ -68,9 +68,9 @@ class CircuitEndpoint:
         """Relays that connect the two ends now: two, when both ends have looked for one at the same time."""
         self.ended = False
         self._trace = trace
-        self._window = window_bytes
-        self._carried_by = Counter() if carried is None else carried
-        self._flow = CircuitWindow()
+        self._receive_window = window_bytes
+        self._bytes_by_relay = Counter() if carried is None else carried
+        self._send_window = CircuitWindow()
         self._unacked = bytearray()
         """From `_acked` on: sent, and not sent yet."""
         self._acked = 0
@@ -80,11 +80,11 @@ class CircuitEndpoint:
         """The offset up to which the other end lets us send."""
         self._expected = 0
         self._unread = 0
-        self._told = 0
+        self._acked_to_peer = 0
         """The acknowledgement that we sent last."""
         self._ack_at: float | None = None
         self._again_at = now
-        self._pulse = CircuitLiveness(now)
+        self._liveness = CircuitLiveness(now)
         self._beat_at: float | None = None
         self._detached_at: float | None = now
         self._closing = False
@@ -96,7 +96,7 @@ class CircuitEndpoint:
     @property
     def room(self) -> int:
         """How many bytes may be written now; after 0, `CircuitRoom` comes when there is room again."""
-        return max(0, self._flow.window + PAYLOAD_BYTES_MAX - len(self._unacked))
+        return max(0, self._send_window.window + PAYLOAD_BYTES_MAX - len(self._unacked))
 
     @property
     def received_bytes(self) -> int:
@@ -118,8 +118,8 @@ class CircuitEndpoint:
             return []
         if len(self._unacked) + len(data) > BUFFER_BYTES_MAX:
             raise ValueError(f"a circuit keeps at most {BUFFER_BYTES_MAX} bytes")
-        if not self._unacked and not self._pulse.awaits:
-            self._pulse.asked(now, least_s=self._flow.least_s)
+        if not self._unacked and not self._liveness.awaits:
+            self._liveness.asked(now, least_s=self._send_window.least_s)
         self._unacked += data
         self._full = self.room == 0
         return self._pump(now)
@@ -132,10 +132,10 @@ class CircuitEndpoint:
         """
         if not 0 <= count <= self._unread:
             raise ValueError(f"{count} bytes read of {self._unread}")
-        stuck = self._window - self._unread < ACK_BYTES
+        stuck = self._receive_window - self._unread < ACK_BYTES
         self._unread -= count
-        if stuck and self._window - self._unread >= ACK_BYTES:
-            return self._say(now)
+        if stuck and self._receive_window - self._unread >= ACK_BYTES:
+            return self._send_ack(now)
         return []
 
     def close(self, now: float) -> list[Output]:
@@ -156,7 +156,7 @@ class CircuitEndpoint:
             return None
         if self._detached_at is not None:
             return self._detached_at + DETACHED_S
-        return earliest(self._ack_at, self._beat_at, self._pulse.silent_at(under_way=bool(self._unacked)))
+        return earliest(self._ack_at, self._beat_at, self._liveness.silent_at(under_way=bool(self._unacked)))
 
     def attach(self, relay: PeerId, received: int, now: float) -> list[Output]:
         """A relay connects the two ends (again); the other end has `received` bytes."""
@@ -168,12 +168,12 @@ class CircuitEndpoint:
         self._routes.add(relay)
         self.relay = relay
         self._detached_at = None
-        self._flow.restart()
-        self._pulse.asked(now, least_s=None)
-        self._acknowledge(received)
+        self._send_window.restart()
+        self._liveness.asked(now, least_s=None)
+        self._drop_acked(received)
         self._next = received
         self._limit = max(self._limit, received)
-        return [*self._say(now), *self._after_ack(now)]
+        return [*self._send_ack(now), *self._after_ack(now)]
 
     def detach(self, relay: PeerId, reason: str, now: float) -> list[Output]:
         """That relay, or the link to it, is gone."""
@@ -186,7 +186,7 @@ class CircuitEndpoint:
         self._routes.clear()
         self._detached_at = now
         self._ack_at = self._beat_at = None
-        return [RouteLost(self.circuit, relay, reason, alone=self._pulse.alone)]
+        return [RouteLost(self.circuit, relay, reason, peer_unaware=self._liveness.peer_unaware)]
 
     def handle(self, relay: PeerId, message: CircuitData | CircuitAck | CloseCircuit, now: float) -> list[Output]:
         """A message of this circuit; one that comes from another than its present relay is of no use any more."""
@@ -195,12 +195,12 @@ class CircuitEndpoint:
         if relay not in self._routes:
             self._trace.mark("nat.circuit.stale")
             return []
-        self._pulse.heard(now)
+        self._liveness.heard(now)
         match message:
             case CircuitData():
-                return self._carry(message, relay, now)
+                return self._receive_data(message, relay, now)
             case CircuitAck():
-                return self._carried(message, relay, now)
+                return self._receive_ack(message, relay, now)
             case CloseCircuit(final=True, reason=reason):
                 return self._end(reason, clean=reason == "", tell=False)
             case CloseCircuit(reason=reason):
@@ -213,17 +213,17 @@ class CircuitEndpoint:
         if self._detached_at is not None:
             late = now >= self._detached_at + DETACHED_S
             return self._end("no relay connects us any more", clean=False, tell=False) if late else []
-        silent_at = self._pulse.silent_at(under_way=bool(self._unacked))
+        silent_at = self._liveness.silent_at(under_way=bool(self._unacked))
         if self.relay is not None and silent_at is not None and now >= silent_at:
-            self._pulse.left(least_s=self._flow.least_s)
+            self._liveness.left(least_s=self._send_window.least_s)
             return self.detach(self.relay, "silent", now)
-        if self._in_flight and self._flow.tail_lost(now):
+        if self._in_flight and self._send_window.tail_lost(now):
             self._trace.mark("nat.circuit.resent")
             self._next = self._acked
-            self._flow.restart()
-            return [*self._say(now), *self._pump(now)]
+            self._send_window.restart()
+            return [*self._send_ack(now), *self._pump(now)]
         due = (self._ack_at, self._beat_at)
-        return self._say(now) if any(at is not None and at <= now for at in due) else []
+        return self._send_ack(now) if any(at is not None and at <= now for at in due) else []
 
     # --- inside: sending ---------------------------------------------------------------------------------------------
 
@@ -235,35 +235,35 @@ class CircuitEndpoint:
         outputs: list[Output] = []
         if self.relay is None:
             return outputs
-        end = min(self._acked + len(self._unacked), self._acked + self._flow.window, self._limit)
+        end = min(self._acked + len(self._unacked), self._acked + self._send_window.window, self._limit)
         while self._next < end:
             begin = self._next - self._acked
-            count = min(self._flow.payload_bytes, end - self._next)
+            count = min(self._send_window.payload_bytes, end - self._next)
             payload = bytes(memoryview(self._unacked)[begin : begin + count])
             outputs.append(Send(self.relay, CircuitData(self.circuit, self._next, payload)))
             self._next += count
-            self._flow.sent(self._next, now)
+            self._send_window.sent(self._next, now)
         self._sent_max = max(self._sent_max, self._next)
         if self._unacked and self._beat_at is None:
             self._beat_at = now + HEARTBEAT_S
         return outputs
 
-    def _carried(self, message: CircuitAck, relay: PeerId, now: float) -> list[Output]:
+    def _receive_ack(self, message: CircuitAck, relay: PeerId, now: float) -> list[Output]:
         if message.ack > self._sent_max:
             return self._strike(relay, "acknowledged what was never sent", now)
         if message.ack < self._acked:
             return []
-        self._pulse.awaits = message.answer
+        self._liveness.awaits = message.answer
         before = self._acked
-        self._acknowledge(message.ack)
-        self._carried_by[relay] += message.ack - before
+        self._drop_acked(message.ack)
+        self._bytes_by_relay[relay] += message.ack - before
         self._limit = max(self._limit, message.ack + message.window)
-        self._flow.acked(message.ack, message.ack - before, now)
-        if message.again and self._next > message.ack and self._flow.may_repeat(now):
+        self._send_window.acked(message.ack, message.ack - before, now)
+        if message.again and self._next > message.ack and self._send_window.may_repeat(now):
             self._trace.mark("nat.circuit.resent")
             self._next = message.ack
         self._next = max(self._next, message.ack)
-        echo = self._say(now) if message.answer and self._beat_at is None else []
+        echo = self._send_ack(now) if message.answer and self._beat_at is None else []
         outputs = [*echo, *self._after_ack(now)]
         if message.ack > before and not self._unacked and not self.ended:
             self._ack_at = self._ack_at or now + ACK_DELAY_S  # all has arrived: the other end need not await more
@@ -276,7 +276,7 @@ class CircuitEndpoint:
             outputs.append(CircuitRoom(self.circuit))
         return [*outputs, *self._finish(now)]
 
-    def _acknowledge(self, ack: int) -> None:
+    def _drop_acked(self, ack: int) -> None:
         del self._unacked[: ack - self._acked]
         self._acked = ack
 
@@ -288,41 +288,41 @@ class CircuitEndpoint:
 
     # --- inside: receiving -------------------------------------------------------------------------------------------
 
-    def _carry(self, message: CircuitData, relay: PeerId, now: float) -> list[Output]:
+    def _receive_data(self, message: CircuitData, relay: PeerId, now: float) -> list[Output]:
         if message.offset > self._expected:
-            self._pulse.awaits = True
+            self._liveness.awaits = True
             self._trace.mark("nat.circuit.gap")
             if now < self._again_at:
                 return []
-            self._again_at = now + self._flow.rtt_s
-            return self._say(now, again=True)
+            self._again_at = now + self._send_window.rtt_s
+            return self._send_ack(now, again=True)
         fresh = message.payload[self._expected - message.offset :]
         if not fresh:
             self._trace.mark("nat.circuit.repeated")
             self._ack_at = self._ack_at or now + ACK_DELAY_S
             return []
-        if self._unread + len(fresh) > self._window:
+        if self._unread + len(fresh) > self._receive_window:
             self._trace.mark("nat.circuit.flooded")
             return []
-        self._pulse.awaits = True
+        self._liveness.awaits = True
         self._expected += len(fresh)
-        self._carried_by[relay] += len(fresh)
+        self._bytes_by_relay[relay] += len(fresh)
         self._unread += len(fresh)
         outputs: list[Output] = [CircuitBytes(self.circuit, fresh)]
-        if self._expected - self._told >= ACK_BYTES:
-            return [*outputs, *self._say(now)]
+        if self._expected - self._acked_to_peer >= ACK_BYTES:
+            return [*outputs, *self._send_ack(now)]
         self._ack_at = self._ack_at or now + ACK_DELAY_S
         return outputs
 
-    def _say(self, now: float, *, again: bool = False) -> list[Output]:
+    def _send_ack(self, now: float, *, again: bool = False) -> list[Output]:
         """Acknowledge, and beat."""
         if self.relay is None:
             return []
-        self._told = self._expected
+        self._acked_to_peer = self._expected
         self._ack_at = None
         self._beat_at = now + HEARTBEAT_S if self._unacked else None
-        window = self._window - self._unread
-        return [Send(self.relay, CircuitAck(self.circuit, self._expected, window, again, bool(self._unacked)))]
+        receive_window = self._receive_window - self._unread
+        return [Send(self.relay, CircuitAck(self.circuit, self._expected, receive_window, again, bool(self._unacked)))]
 
     # --- inside: the end ---------------------------------------------------------------------------------------------
 

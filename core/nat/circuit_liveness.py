@@ -37,7 +37,7 @@ class CircuitLiveness:
         self._unknown_s = RTT_UNKNOWN_S
 
     @property
-    def alone(self) -> bool:
+    def peer_unaware(self) -> bool:
         """The other end may not know that there is anything under way, and so does not look."""
         return not (self._heard or self.awaits)
 

@@ -75,7 +75,7 @@ class _Opening:
 class _OpenedCircuit:
     """A circuit that stands, or looks for a relay."""
 
-    end: CircuitEndpoint
+    endpoint: CircuitEndpoint
     peer: PeerId
     called: bool
     """We opened it."""
@@ -114,26 +114,26 @@ class Circuits:
         self._offer = offer
         self._relays = relays
         self._opening: dict[bytes, _Opening] = {}
-        self._conduits: dict[bytes, _OpenedCircuit] = {}
+        self._opened: dict[bytes, _OpenedCircuit] = {}
         self._asks = ASKS_BURST
         self._asks_at = 0.0
         self.takeovers = 0
         self._carried: Counter[PeerId] = Counter()
 
     def __contains__(self, circuit: bytes) -> bool:
-        return circuit in self._conduits or circuit in self._opening
+        return circuit in self._opened or circuit in self._opening
 
     def __len__(self) -> int:
-        return len(self._conduits)
+        return len(self._opened)
 
     def with_peer(self, peer: PeerId) -> bool:
         """Whether a circuit leads to that peer."""
-        return any(conduit.peer == peer for conduit in self._conduits.values())
+        return any(opened.peer == peer for opened in self._opened.values())
 
-    def end(self, circuit: bytes) -> CircuitEndpoint | None:
+    def endpoint(self, circuit: bytes) -> CircuitEndpoint | None:
         """Our end of a circuit that stands."""
-        conduit = self._conduits.get(circuit)
-        return None if conduit is None else conduit.end
+        opened = self._opened.get(circuit)
+        return None if opened is None else opened.endpoint
 
     def take_carried(self) -> dict[PeerId, int]:
         """Bytes that each relay has carried for us, as an end, since this was asked last."""
@@ -145,7 +145,7 @@ class Circuits:
     def deadline(self) -> float | None:
         """When to be woken."""
         opening = (opening.at + OPEN_S for opening in self._opening.values())
-        standing = (earliest(c.end.deadline, c.resume_at) for c in self._conduits.values())
+        standing = (earliest(c.endpoint.deadline, c.resume_at) for c in self._opened.values())
         return earliest(*opening, *standing)
 
     def open(self, peer: PeerId, relay: Relay, now: float, *, attempt: int, nonce: bytes, carry: bool) -> list[Any]:
@@ -154,7 +154,7 @@ class Circuits:
         offer = self._offer(nonce, PeerId(relay.peer))
         self._opening[circuit] = _Opening(peer, relay, offer, attempt, now)
         ask = OpenCircuit(circuit, peer, offer, carry=carry, resume=False, received=0)
-        return [AddAddress(PeerId(relay.peer), relay.address, named=True), Send(PeerId(relay.peer), ask)]
+        return [AddAddress(PeerId(relay.peer), relay.address, hearsay=True), Send(PeerId(relay.peer), ask)]
 
     def received(self, sender: PeerId, message: Any, now: float) -> list[Any]:
         """A message that concerns us as an end."""
@@ -168,11 +168,11 @@ class Circuits:
             case CloseCircuit() if message.circuit in self._opening:
                 return self._refused(sender, message)
             case CloseCircuit(final=False) if self._was_asked(sender, message):
-                self._refused_again(self._conduits[message.circuit], sender, now)
+                self._refused_again(self._opened[message.circuit], sender, now)
                 return self.tick(now)
             case CircuitData() | CircuitAck() | CloseCircuit():
-                conduit = self._conduits.get(message.circuit)
-                return [] if conduit is None else self.settle(conduit.end.handle(sender, message, now), now)
+                opened = self._opened.get(message.circuit)
+                return [] if opened is None else self.settle(opened.endpoint.handle(sender, message, now), now)
             case _:
                 return []
 
@@ -182,10 +182,10 @@ class Circuits:
         for circuit in [name for name, opening in self._opening.items() if opening.relay.peer == peer]:
             opening = self._opening.pop(circuit)
             outputs.append(CircuitFailed(opening.attempt, opening.peer, peer, reason))
-        for conduit in list(self._conduits.values()):
-            if peer in conduit.asked:
-                self._refused_again(conduit, peer, now)
-            outputs += self.settle(conduit.end.detach(peer, reason, now), now)
+        for opened in list(self._opened.values()):
+            if peer in opened.asked:
+                self._refused_again(opened, peer, now)
+            outputs += self.settle(opened.endpoint.detach(peer, reason, now), now)
         return outputs
 
     def tick(self, now: float) -> list[Any]:
@@ -194,12 +194,12 @@ class Circuits:
         for circuit in [name for name, opening in self._opening.items() if opening.at + OPEN_S <= now]:
             opening = self._opening.pop(circuit)
             outputs.append(CircuitFailed(opening.attempt, opening.peer, PeerId(opening.relay.peer), "silent"))
-        for conduit in list(self._conduits.values()):
-            deadline = conduit.end.deadline
+        for opened in list(self._opened.values()):
+            deadline = opened.endpoint.deadline
             if deadline is not None and deadline <= now:
-                outputs += self.settle(conduit.end.tick(now), now)
-            if conduit.resume_at is not None and conduit.resume_at <= now and not conduit.end.ended:
-                outputs += self._resume(conduit, now)
+                outputs += self.settle(opened.endpoint.tick(now), now)
+            if opened.resume_at is not None and opened.resume_at <= now and not opened.endpoint.ended:
+                outputs += self._resume(opened, now)
         return outputs
 
     def settle(self, outputs: list[Any], now: float) -> list[Any]:
@@ -209,22 +209,22 @@ class Circuits:
             if not isinstance(output, RouteLost):
                 said.append(output)
                 continue
-            conduit = self._conduits[output.circuit]
+            opened = self._opened[output.circuit]
             self.takeovers += 1
             for relay in self._relays():
-                if relay not in conduit.relays:
-                    conduit.relays.append(relay)
-            conduit.relays = deque(sorted(conduit.relays, key=lambda relay: relay.peer == output.relay))
-            conduit.asked.clear()
-            conduit.refusals = 0
-            conduit.resume_at = now if conduit.called or output.alone else now + CALLED_WAITS_S
-        for circuit in [name for name, conduit in self._conduits.items() if conduit.end.ended]:
-            del self._conduits[circuit]
+                if relay not in opened.relays:
+                    opened.relays.append(relay)
+            opened.relays = deque(sorted(opened.relays, key=lambda relay: relay.peer == output.relay))
+            opened.asked.clear()
+            opened.refusals = 0
+            opened.resume_at = now if opened.called or output.peer_unaware else now + CALLED_WAITS_S
+        for circuit in [name for name, opened in self._opened.items() if opened.endpoint.ended]:
+            del self._opened[circuit]
         if any(isinstance(output, RouteLost) for output in outputs):
             said += self.tick(now)
         return said
 
-    def _new_end(self, circuit: bytes, now: float) -> CircuitEndpoint:
+    def _new_endpoint(self, circuit: bytes, now: float) -> CircuitEndpoint:
         if len(self._carried) > RELAYS_COUNTED_MAX:
             for relay, _ in self._carried.most_common()[RELAYS_COUNTED_MAX:]:
                 del self._carried[relay]
@@ -240,10 +240,10 @@ class Circuits:
         outputs: list[Any] = []
         theirs = message.offer
         if message.carried:
-            end = self._new_end(message.circuit, now)
+            endpoint = self._new_endpoint(message.circuit, now)
             known = deque(dict.fromkeys((opening.relay, *self._named(theirs))))
-            self._conduits[message.circuit] = _OpenedCircuit(end, opening.peer, called=True, relays=known)
-            outputs += self.settle(end.attach(sender, 0, now), now)
+            self._opened[message.circuit] = _OpenedCircuit(endpoint, opening.peer, called=True, relays=known)
+            outputs += self.settle(endpoint.attach(sender, 0, now), now)
             outputs.append(CircuitOpened(message.circuit, opening.peer, sender, True, opening.attempt))
         if theirs is None or theirs.nonce != opening.offer.nonce:
             return [*outputs, CircuitFailed(opening.attempt, opening.peer, sender, "no punch")]
@@ -262,8 +262,8 @@ class Circuits:
 
     def _asked_for(self, sender: PeerId, message: CircuitRequested, now: float) -> list[Any]:
         peer = PeerId(message.sender)
-        mine = sum(conduit.peer == peer for conduit in self._conduits.values())
-        full = message.carried and (len(self._conduits) >= CIRCUITS_MAX or mine >= PER_PEER_MAX)
+        mine = sum(opened.peer == peer for opened in self._opened.values())
+        full = message.carried and (len(self._opened) >= CIRCUITS_MAX or mine >= PER_PEER_MAX)
         expected = any(relay.peer == sender for relay in self._relays())
         if full or not expected or message.circuit in self or not self._may_ask(now):
             self._trace.mark("nat.circuit.refused")
@@ -271,14 +271,14 @@ class Circuits:
         offer = None if message.offer is None else self._offer(message.offer.nonce, sender)
         outputs: list[Any] = [Send(sender, AcceptCircuit(message.circuit, offer, 0))]
         if message.carried:
-            end = self._new_end(message.circuit, now)
-            self._conduits[message.circuit] = _OpenedCircuit(
-                end, peer, called=False, relays=deque(self._named(message.offer))
+            endpoint = self._new_endpoint(message.circuit, now)
+            self._opened[message.circuit] = _OpenedCircuit(
+                endpoint, peer, called=False, relays=deque(self._named(message.offer))
             )
-            outputs += self.settle(end.attach(sender, 0, now), now)
+            outputs += self.settle(endpoint.attach(sender, 0, now), now)
             outputs.append(CircuitOpened(message.circuit, peer, sender, False))
         if message.offer is not None and offer is not None:
-            at = now + (offer.half_ms + message.offer.half_ms) / 1000
+            at = now + (offer.one_way_ms + message.offer.one_way_ms) / 1000
             agreed = PunchAgreed(
                 peer=peer, relay=sender, attempt=0, theirs=message.offer, mine=offer, at=at, carried=message.carried
             )
@@ -295,51 +295,51 @@ class Circuits:
 
     # --- another relay -----------------------------------------------------------------------------------------------
 
-    def _resume(self, conduit: _OpenedCircuit, now: float) -> list[Any]:
-        conduit.resume_at = now + RESUME_S
-        if not conduit.relays:
+    def _resume(self, opened: _OpenedCircuit, now: float) -> list[Any]:
+        opened.resume_at = now + RESUME_S
+        if not opened.relays:
             return []
-        relay = conduit.relays[0]
-        conduit.relays.rotate(-1)
+        relay = opened.relays[0]
+        opened.relays.rotate(-1)
         asked = PeerId(relay.peer)
-        conduit.asked.add(asked)
+        opened.asked.add(asked)
         ask = OpenCircuit(
-            conduit.end.circuit, conduit.peer, None, carry=True, resume=True, received=conduit.end.received_bytes
+            opened.endpoint.circuit, opened.peer, None, carry=True, resume=True, received=opened.endpoint.received_bytes
         )
-        return [AddAddress(asked, relay.address, named=True), Send(asked, ask)]
+        return [AddAddress(asked, relay.address, hearsay=True), Send(asked, ask)]
 
-    def _refused_again(self, conduit: _OpenedCircuit, relay: PeerId, now: float) -> None:
+    def _refused_again(self, opened: _OpenedCircuit, relay: PeerId, now: float) -> None:
         """The next relay at once; all of them again after a rest."""
-        conduit.asked.discard(relay)
-        if conduit.end.relay is not None:
+        opened.asked.discard(relay)
+        if opened.endpoint.relay is not None:
             return
-        conduit.refusals += 1
-        conduit.resume_at = now + (0.0 if conduit.refusals % max(1, len(conduit.relays)) else RESUME_S)
+        opened.refusals += 1
+        opened.resume_at = now + (0.0 if opened.refusals % max(1, len(opened.relays)) else RESUME_S)
 
     def _was_asked(self, sender: PeerId, message: CloseCircuit) -> bool:
-        conduit = self._conduits.get(message.circuit)
-        return conduit is not None and sender in conduit.asked and conduit.end.relay is None
+        opened = self._opened.get(message.circuit)
+        return opened is not None and sender in opened.asked and opened.endpoint.relay is None
 
     def _taken_over(self, sender: PeerId, message: CircuitAccepted, now: float) -> list[Any]:
-        conduit = self._conduits.get(message.circuit)
-        if conduit is None or sender not in conduit.asked or not message.carried:
+        opened = self._opened.get(message.circuit)
+        if opened is None or sender not in opened.asked or not message.carried:
             self._trace.mark("nat.circuit.stray")
             # An answer after we had given up: neither the relay nor the other end shall keep what nobody uses.
-            late = conduit is None and message.carried
+            late = opened is None and message.carried
             return [Send(sender, CloseCircuit(message.circuit, "too late", final=True))] if late else []
-        conduit.asked.discard(sender)
-        conduit.resume_at = None
-        return self.settle(conduit.end.attach(sender, message.received, now), now)
+        opened.asked.discard(sender)
+        opened.resume_at = None
+        return self.settle(opened.endpoint.attach(sender, message.received, now), now)
 
     def _resumed_by_other(self, sender: PeerId, message: CircuitRequested, now: float) -> list[Any]:
-        conduit = self._conduits.get(message.circuit)
-        expected = conduit is not None and any(relay.peer == sender for relay in (*self._relays(), *conduit.relays))
-        if conduit is None or conduit.peer != message.sender or not expected:
+        opened = self._opened.get(message.circuit)
+        expected = opened is not None and any(relay.peer == sender for relay in (*self._relays(), *opened.relays))
+        if opened is None or opened.peer != message.sender or not expected:
             self._trace.mark("nat.circuit.stray")
-            return [] if conduit is not None else [Send(sender, CloseCircuit(message.circuit, "unknown", final=True))]
-        conduit.resume_at = None
-        accept = Send(sender, AcceptCircuit(message.circuit, None, conduit.end.received_bytes))
-        return [accept, *self.settle(conduit.end.attach(sender, message.received, now), now)]
+            return [] if opened is not None else [Send(sender, CloseCircuit(message.circuit, "unknown", final=True))]
+        opened.resume_at = None
+        accept = Send(sender, AcceptCircuit(message.circuit, None, opened.endpoint.received_bytes))
+        return [accept, *self.settle(opened.endpoint.attach(sender, message.received, now), now)]
 
     def _named(self, offer: PunchOffer | None) -> tuple[Relay, ...]:
         """The relays that the other end names and that may be called; we are none of our own."""

@@ -1,7 +1,7 @@
 """Whether strangers get through to us: some of them try, and two must agree.  And trying for others.
 
-Where there is only one who could try, its word is kept apart (`alone`): at once if it is trusted, otherwise when it has
-said the same twice and nobody else has come.
+Where there is only one peer to ask, its answer is kept apart (`single_verdict`): at once if the peer is trusted,
+otherwise when it has said the same twice and nobody else has come.
 """
 
 from collections import OrderedDict
@@ -58,9 +58,9 @@ class DialBackProbe:
         self.tcp: bool | None = None
         """Whether strangers reach our TCP port; None: not known."""
         self.udp: bool | None = None
-        self.alone: bool | None = None
+        self.single_verdict: bool | None = None
         """What the only one who could try says of our TCP port; None: there are others, or it is not believed yet."""
-        self.alone_udp: bool | None = None
+        self.single_verdict_udp: bool | None = None
         """And of UDP."""
         self._trusted: set[PeerId] = set()
         self._said: tuple[PeerId, bool] | None = None
@@ -90,7 +90,7 @@ class DialBackProbe:
         self._ports = ports
         self._asked.clear()
         self._unanswered.clear()
-        self.tcp = self.udp = self.alone = self.alone_udp = self._said = None
+        self.tcp = self.udp = self.single_verdict = self.single_verdict_udp = self._said = None
         absent = self._ipv6 and not any(":" in host for host in own)
         self._ask_at = None if absent else now + (IPV6_FIRST_S if self._ipv6 else FIRST_S)
 
@@ -104,7 +104,7 @@ class DialBackProbe:
         if trusted:
             self._trusted.add(peer)
 
-    def spoken_to(self, peer: PeerId) -> None:
+    def contacted(self, peer: PeerId) -> None:
         """We have called that one ourselves: what it finds proves less, so others are asked."""
         if peer in self._candidates and len(self._candidates) > ASKED_AT_ONCE:
             self._forget(peer)
@@ -115,7 +115,7 @@ class DialBackProbe:
         self._unanswered.pop(peer, None)
 
     @property
-    def wanting(self) -> bool:
+    def needs_candidates(self) -> bool:
         """Whether we would ask, and know too few to be asked."""
         return self.tcp is None and self._ask_at is not None and len(self._candidates) < ASKED_AT_ONCE
 
@@ -167,7 +167,7 @@ class DialBackProbe:
         gone = [(peer, address) for peer, address in usable if self._unanswered.get(peer, now) + UNRESPONSIVE_S <= now]
         return [one for one in usable if one not in gone], gone
 
-    def knocked(self, sender: PeerId, message: DialBackDatagram) -> None:
+    def datagram_arrived(self, sender: PeerId, message: DialBackDatagram) -> None:
         """A datagram came from a port to which we had sent nothing."""
         asked = self._asked.get(message.nonce)
         if asked is not None and asked.peer == sender:
@@ -198,7 +198,7 @@ class DialBackProbe:
         if len(answers) >= QUORUM:
             self.tcp = sum(answers) >= QUORUM
             self.udp = knocks >= QUORUM
-            self.alone = self._said = None
+            self.single_verdict = self._said = None
             self.concluded_at = now
             self._ask_at = now + REFRESH_S
         elif [asked.peer for asked in tried] == [peer for peer, _ in there]:
@@ -207,19 +207,19 @@ class DialBackProbe:
             self._ask_at = now + SINGLE_REFRESH_S
         else:
             if len(there) > 1:
-                self.alone = self._said = None
+                self.single_verdict = self._said = None
             self._ask_at = now + SOON_S
 
     def _hear_alone(self, asked: _Asked, now: float) -> None:
         """There is nobody else: whoever could mislead us is also the only one by whom others could find us."""
         word = (asked.peer, bool(asked.tcp))
         if asked.peer in self._trusted or word == self._said:
-            self.alone, self.alone_udp, self.concluded_at = word[1], asked.udp, now
+            self.single_verdict, self.single_verdict_udp, self.concluded_at = word[1], asked.udp, now
         self._said = word
 
     # --- for others --------------------------------------------------------------------------------------------------
 
-    def wanted(self, sender: PeerId, message: DialBack, address: Address | None, now: float) -> list[Any]:
+    def requested(self, sender: PeerId, message: DialBack, address: Address | None, now: float) -> list[Any]:
         """Somebody asks us to call it at the address from which the question came."""
         if address is None or not message.pad:
             return []

@@ -32,7 +32,7 @@ RELAYED_MAX: Final = 256
 class _Dialling:
     peer: PeerId
     began: float
-    card: PeerRecord | None = None
+    peer_record: PeerRecord | None = None
     planned: deque[PlannedDial] = field(default_factory=deque)
     running: dict[int, tuple[Way, float]] = field(default_factory=dict)
     """By attempt: the way, and when it must have ended."""
@@ -54,11 +54,13 @@ class Dials:
         card: Ours, now.
     """
 
-    def __init__(self, me: PeerId, *, random: Random, conduits: Circuits, card: Callable[[], PeerRecord]) -> None:
+    def __init__(
+        self, me: PeerId, *, random: Random, circuits: Circuits, peer_record: Callable[[], PeerRecord]
+    ) -> None:
         self._me = me
         self._random = random
-        self._conduits = conduits
-        self._card = card
+        self._circuits = circuits
+        self._peer_record = peer_record
         self._dials: dict[PeerId, _Dialling] = {}
         self._attempts = 0
         self._owners: dict[int, PeerId] = {}
@@ -74,7 +76,7 @@ class Dials:
         return earliest(*punches, *upgrades, *(self._next_of(dialling) for dialling in self._dials.values()))
 
     def _next_of(self, dialling: _Dialling) -> float | None:
-        if dialling.card is None:
+        if dialling.peer_record is None:
             return dialling.began + PEER_RECORD_S
         return earliest(
             dialling.began + dialling.planned[0].after_s if dialling.planned else None,
@@ -92,21 +94,21 @@ class Dials:
         self._dials[peer] = _Dialling(peer, now, upgrade=upgrade, way=way)
         return [FindPeerRecord(peer)]
 
-    def card_found(self, peer: PeerId, card: PeerRecord | None, now: float) -> list[Any]:
+    def peer_record_found(self, peer: PeerId, peer_record: PeerRecord | None, now: float) -> list[Any]:
         """Where the peer is."""
         dialling = self._dials.get(peer)
-        if dialling is None or dialling.card is not None:
+        if dialling is None or dialling.peer_record is not None:
             return []
-        dialling.card = card or NO_PEER_RECORD
+        dialling.peer_record = peer_record or NO_PEER_RECORD
         dialling.began = now
-        mine = self._card()
-        dialling.planned = deque(plan_dials(mine, dialling.card))
-        relays = [relay for relay in dialling.card.relays if relay.peer != self._me]
+        mine = self._peer_record()
+        dialling.planned = deque(plan_dials(mine, dialling.peer_record))
+        relays = [relay for relay in dialling.peer_record.relays if relay.peer != self._me]
         common = {relay.peer for relay in mine.relays}
         relays.sort(key=lambda relay: relay.peer not in common)
         dialling.relays = deque(relays)
-        dialling.relay_at = now + relay_after_s(mine, dialling.card) if relays else None
-        dialling.reason = "nobody answered" if card is not None else "no card"
+        dialling.relay_at = now + relay_after_s(mine, dialling.peer_record) if relays else None
+        dialling.reason = "nobody answered" if peer_record is not None else "no card"
         return self._advance(dialling, now)
 
     def link_up(self, event: LinkUp, now: float) -> list[Any]:
@@ -154,7 +156,7 @@ class Dials:
         crowded = not agreed.attempt and (again or len(others) >= PUNCHES_FOR_OTHERS_MAX)
         outputs: list[Any] = []
         if not plan.hopeless and not crowded:
-            until = agreed.at + (PUNCH_S if plan.spread is None else BIRTHDAY_S)
+            until = agreed.at + (PUNCH_S if plan.birthday is None else BIRTHDAY_S)
             number = self._number(agreed.peer)
             if agreed.attempt and dialling is not None:
                 dialling.running[number] = (Way.TCP_PUNCH, until + 1)
@@ -163,7 +165,7 @@ class Dials:
             outputs.append(
                 Punch(
                     attempt=number, peer=agreed.peer, nonce=agreed.mine.nonce, tcp=plan.tcp, udp=plan.udp,
-                    at=agreed.at, until=until, caller=self._me < agreed.peer, spread=plan.spread,
+                    at=agreed.at, until=until, caller=self._me < agreed.peer, birthday=plan.birthday,
                 )
             )  # fmt: skip
         return outputs if dialling is None else [*outputs, *self._advance(dialling, now)]
@@ -193,14 +195,14 @@ class Dials:
         for number in [number for number, (_, until) in self._punches.items() if until <= now]:
             self._finish(number)
         for dialling in list(self._dials.values()):
-            if dialling.card is None and now >= dialling.began + PEER_RECORD_S:
-                outputs += self.card_found(dialling.peer, None, now)
+            if dialling.peer_record is None and now >= dialling.began + PEER_RECORD_S:
+                outputs += self.peer_record_found(dialling.peer, None, now)
             elif (due := self._next_of(dialling)) is not None and due <= now:
                 outputs += self._advance(dialling, now)
         for peer in [peer for peer, (at, _) in self._relayed.items() if at <= now]:
             step = min(self._relayed[peer][1] + 1, len(UPGRADE_S) - 1)
             self._relayed[peer] = (now + UPGRADE_S[step], step)
-            if self._conduits.with_peer(peer):
+            if self._circuits.with_peer(peer):
                 outputs += self.dial(peer, now, upgrade=True)
             else:
                 del self._relayed[peer]
@@ -226,7 +228,7 @@ class Dials:
             dialling.opening, dialling.relay_at = True, None
             dialling.running[number] = (Way.RELAY, now + DIAL_S)
             nonce = self._random.randbytes(NONCE_BYTES)
-            outputs += self._conduits.open(
+            outputs += self._circuits.open(
                 dialling.peer, relay, now, attempt=number, nonce=nonce, carry=not dialling.upgrade
             )
         if not dialling.running and not dialling.planned and dialling.relay_at is None:

@@ -40,10 +40,10 @@ class NatDiscovery:
     """
 
     def __init__(
-        self, *, mirroring: Mirroring, strangers: ReachabilityProbes, reservations: Reservations, relay: RelayService
+        self, *, mirroring: Mirroring, probes: ReachabilityProbes, reservations: Reservations, relay: RelayService
     ) -> None:
         self._mirroring = mirroring
-        self._strangers = strangers
+        self._probes = probes
         self._reservations = reservations
         self._relay = relay
         self._located = AddressesChanged(addresses=(), tcp_port=0, udp_port=0, quic=False)
@@ -77,13 +77,13 @@ class NatDiscovery:
         return self._mirroring.mapping if mapping == "unknown" else mapping
 
     @property
-    def card(self) -> PeerRecord:
+    def peer_record(self) -> PeerRecord:
         """What we say of where we are."""
-        outside = self._mirroring.outside
+        external = self._mirroring.external
         reachable = self._reach.standing is Reachability.REACHABLE
         listed = list(self._located.addresses)
-        if reachable and outside is not None and outside.host not in self._own_hosts:
-            listed.insert(0, AddressCandidate(CandidateKind.PUBLIC, Address(outside.host, self._located.tcp_port)))
+        if reachable and external is not None and external.host not in self._own_hosts:
+            listed.insert(0, AddressCandidate(CandidateKind.PUBLIC, Address(external.host, self._located.tcp_port)))
         return PeerRecord(
             tuple(listed[:ADDRESSES_MAX]),
             reachable=reachable,
@@ -92,8 +92,8 @@ class NatDiscovery:
             quic=self._located.quic,
             relays=self._reservations.held if self._reservations.wanted else (),
             relay=reachable and self._relay.settings.circuits > 0,
-            outside=outside.host if outside is not None else "",
-            reachable_ipv6=bool(self._strangers.ipv6.tcp),
+            external=external.host if external is not None else "",
+            reachable_ipv6=bool(self._probes.ipv6.tcp),
         )
 
     @property
@@ -104,15 +104,15 @@ class NatDiscovery:
 
     def offer(self, nonce: bytes, relay: PeerId) -> PunchOffer:
         """What we say of where we are to one peer that is to meet us, over that relay."""
-        outside = self._mirroring.outside
+        external = self._mirroring.external
         lan, public, ipv6 = (
             tuple(listed.address for listed in self._located.addresses if listed.kind in kinds)
             for kinds in ({CandidateKind.LAN}, {CandidateKind.PUBLIC, CandidateKind.MAPPED}, {CandidateKind.IPV6})
         )
         tcp = tuple(address for address, _ in Counter(self._tcp_seen.values()).most_common(2))
-        if not tcp and outside is not None and self._located.tcp_port:
-            tcp = (Address(outside.host, self._located.tcp_port),)
-        udp = () if outside is None else (outside,)
+        if not tcp and external is not None and self._located.tcp_port:
+            tcp = (Address(external.host, self._located.tcp_port),)
+        udp = () if external is None else (external,)
         udp_lan = tuple(Address(address.host, self._located.udp_port) for address in lan if self._located.udp_port)
         return PunchOffer(
             nonce,
@@ -121,7 +121,7 @@ class NatDiscovery:
             self.tcp_mapping,
             self._mirroring.mapping,
             self._located.quic,
-            min(60_000, round(1000 * self._reservations.half_s(relay))),
+            min(60_000, round(1000 * self._reservations.one_way_s(relay))),
             self._reservations.held,
             ipv6[:IPV6_OFFERED_MAX],
         )
@@ -133,13 +133,13 @@ class NatDiscovery:
         self._located = event
         if self._located_at is not None and not event.moved:
             self._mirroring.readdressed(self._own_hosts)
-            self._strangers.readdressed(self._own_hosts, (event.tcp_port, event.udp_port), now)
+            self._probes.readdressed(self._own_hosts, (event.tcp_port, event.udp_port), now)
             return False
         self._located_at, self._offline_at, self._unsure_since = now, now + OFFLINE_S, None
         self._mirroring.second_port = event.second_udp_port
         self._tcp_seen.clear()
         self._mirroring.located(self._own_hosts, event.udp_port, now)
-        self._strangers.located(self._own_hosts, (event.tcp_port, event.udp_port), now)
+        self._probes.located(self._own_hosts, (event.tcp_port, event.udp_port), now)
         return True
 
     def linked(self, event: LinkUp) -> list[Any]:
@@ -152,9 +152,9 @@ class NatDiscovery:
             if event.address is not None:
                 self._relay.seen[event.peer] = event.address
             if event.called:
-                self._strangers.spoken_to(event.peer)
-                outside = event.address is not None and not same_subnet(event.address.host, self._own_hosts)
-                if len(self._tcp_seen) < OBSERVERS_MAX and outside:
+                self._probes.contacted(event.peer)
+                external = event.address is not None and not same_subnet(event.address.host, self._own_hosts)
+                if len(self._tcp_seen) < OBSERVERS_MAX and external:
                     outputs.append(Send(event.peer, AskObservedAddress()))
         return outputs
 
@@ -163,7 +163,7 @@ class NatDiscovery:
         self._links.pop(peer, None)
         self._tcp_seen.pop(peer, None)
 
-    def looked(self, peer: PeerId, seen: Address) -> None:
+    def observed(self, peer: PeerId, seen: Address) -> None:
         """A peer says where it sees us.
 
         Only links that we called ourselves, from the listening port, tell how the router maps that port.
@@ -183,25 +183,25 @@ class NatDiscovery:
             return []
         if self._offline_at is not None and now >= self._offline_at:
             self._offline_at = None
-        outside = self._mirroring.outside
-        host = outside.host if outside is not None else ""
+        external = self._mirroring.external
+        host = external.host if external is not None else ""
         tcp, udp = self.tcp_mapping, self._mirroring.mapping
         standing = self._standing(tcp, udp, now)
         self._reservations.wanted = standing in {Reachability.PUNCHABLE, Reachability.RELAYED}
         outputs: list[Any] = list(self._reservations.settle(now))
-        if host and self._reach.outside and host != self._reach.outside:
+        if host and self._reach.external and host != self._reach.external:
             # Another network that gives us the same inside address, or a router with a new outside one.
-            self._strangers.ipv4.located(self._own_hosts, (self._located.tcp_port, self._located.udp_port), now)
+            self._probes.ipv4.located(self._own_hosts, (self._located.tcp_port, self._located.udp_port), now)
             self._tcp_seen.clear()
-        reach = OwnReach(standing, host, tcp, udp, len(self._reservations.held), bool(self._strangers.ipv6.tcp))
+        reach = OwnReach(standing, host, tcp, udp, len(self._reservations.held), bool(self._probes.ipv6.tcp))
         if reach != self._reach:
             self._reach = reach
             outputs.append(ReachChanged(reach))
-        card = self.card
+        peer_record = self.peer_record
         known = standing not in {Reachability.UNKNOWN, Reachability.OFFLINE}
-        if known and (card != self._published or (self._publish_at is not None and now >= self._publish_at)):
-            self._published, self._publish_at = card, now + PEER_RECORD_LIFETIME_S / 2
-            outputs.append(PublishPeerRecord(card))
+        if known and (peer_record != self._published or (self._publish_at is not None and now >= self._publish_at)):
+            self._published, self._publish_at = peer_record, now + PEER_RECORD_LIFETIME_S / 2
+            outputs.append(PublishPeerRecord(peer_record))
         elif not known:
             self._publish_at = None
         return outputs
@@ -210,22 +210,22 @@ class NatDiscovery:
         mappings = {tcp, udp}
         open_ = "none" in mappings or any(listed.kind is CandidateKind.MAPPED for listed in self._located.addresses)
         # A router may let in everything from one host that we have called: there a single peer's word is not enough.
-        if self._strangers.tcp or (open_ and self._strangers.alone):
+        if self._probes.tcp or (open_ and self._probes.single_verdict):
             return Reachability.REACHABLE
         if mappings & {"kept", "moved"}:
             return Reachability.PUNCHABLE
         if "symmetric" in mappings:
             return Reachability.RELAYED
         if "none" in mappings:
-            closed = self._strangers.tcp is False or self._strangers.alone is False
+            closed = self._probes.tcp is False or self._probes.single_verdict is False
             return Reachability.PUNCHABLE if closed else Reachability.UNKNOWN
-        outside = self._mirroring.outside
-        if outside is None:
+        external = self._mirroring.external
+        if external is None:
             late = self._located_at is not None and now >= self._located_at + OFFLINE_S
             return Reachability.OFFLINE if late and not self._links else Reachability.UNKNOWN
-        if outside.host in self._own_hosts:
+        if external.host in self._own_hosts:
             return Reachability.UNKNOWN
-        if self._reach.standing is Reachability.PUNCHABLE and self._reach.outside == outside.host:
+        if self._reach.standing is Reachability.PUNCHABLE and self._reach.external == external.host:
             return Reachability.PUNCHABLE  # the same router; only those who looked have gone
         self._unsure_since = now if self._unsure_since is None else self._unsure_since
         return Reachability.RELAYED if now >= self._unsure_since + UNKNOWN_MAPPING_S else Reachability.UNKNOWN

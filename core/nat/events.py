@@ -85,7 +85,7 @@ class PeerRecordFound:
     """The answer to `FindPeerRecord`."""
 
     peer: PeerId
-    card: PeerRecord | None
+    peer_record: PeerRecord | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ class FindPeerRecord:
 class PublishPeerRecord:
     """Put our card into the DHT."""
 
-    card: PeerRecord
+    peer_record: PeerRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ class AddAddress:
 
     peer: PeerId
     address: Address
-    named: bool = False
+    hearsay: bool = False
     """By a third peer: then it takes the place of none that is known."""
 
 
@@ -175,7 +175,7 @@ class Punch:
     until: float
     caller: bool
     """We call in QUIC and are the client in TLS (our id is the smaller one)."""
-    spread: "BirthdaySide | None" = None
+    birthday: "BirthdaySide | None" = None
     """For the birthday punch."""
 
 

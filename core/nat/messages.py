@@ -65,7 +65,7 @@ class PunchOffer(msgspec.Struct, frozen=True, array_like=True):
     tcp_mapping: Mapping
     udp_mapping: Mapping
     quic: bool
-    half_ms: Milliseconds
+    one_way_ms: Milliseconds
     """How long a message takes from us to the relay."""
     relays: Annotated[tuple[Relay, ...], Meta(max_length=2)]
     """Relays at which we hold a reservation: where to find us again when this one dies."""

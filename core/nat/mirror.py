@@ -84,7 +84,7 @@ class Mirroring:
         return mapping_of(self.observations, self._own, self._port)
 
     @property
-    def outside(self) -> Address | None:
+    def external(self) -> Address | None:
         """Where most of them see us."""
         votes = Counter(self.observations).most_common(1)
         return votes[0][0] if votes else None

@@ -48,7 +48,7 @@ class PeerRecord(msgspec.Struct, frozen=True, array_like=True):
     """Where it holds reservations."""
     relay: bool
     """It is willing to be one."""
-    outside: str = ""
+    external: str = ""
     """Its public IP address, empty: not known.  Two peers with the same one are probably in the same house."""
     reachable_ipv6: bool = False
     """Strangers have called it over IPv6 and got through."""
@@ -69,12 +69,12 @@ def peer_record_key(peer: PeerId) -> Key:
     return hashed_key(b"nat peer record 1", peer)
 
 
-def encode(card: PeerRecord) -> bytes:
+def encode(peer_record: PeerRecord) -> bytes:
     """The card as a record's value; the least useful addresses are left out if there is no room for all."""
-    data = _encoder.encode(card)
-    while len(data) > PEER_RECORD_BYTES_MAX and card.addresses:
-        card = msgspec.structs.replace(card, addresses=card.addresses[:-1])
-        data = _encoder.encode(card)
+    data = _encoder.encode(peer_record)
+    while len(data) > PEER_RECORD_BYTES_MAX and peer_record.addresses:
+        peer_record = msgspec.structs.replace(peer_record, addresses=peer_record.addresses[:-1])
+        data = _encoder.encode(peer_record)
     return data
 
 
@@ -83,12 +83,12 @@ def decode(value: bytes) -> PeerRecord | None:
     if len(value) > PEER_RECORD_BYTES_MAX:
         return None
     try:
-        card = _decoder.decode(value)
+        peer_record = _decoder.decode(value)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
-    addresses = tuple(listed for listed in card.addresses if is_plausible(listed))
-    relays = tuple(relay for relay in card.relays if is_callable(relay.address.host))
-    return msgspec.structs.replace(card, addresses=addresses, relays=relays)
+    addresses = tuple(listed for listed in peer_record.addresses if is_plausible(listed))
+    relays = tuple(relay for relay in peer_record.relays if is_callable(relay.address.host))
+    return msgspec.structs.replace(peer_record, addresses=addresses, relays=relays)
 
 
 def is_plausible(listed: AddressCandidate) -> bool:

@@ -30,7 +30,7 @@ class OwnReach:
     """
 
     standing: Reachability
-    outside: str = ""
+    external: str = ""
     tcp: Mapping = "unknown"
     udp: Mapping = "unknown"
     relays: int = 0

@@ -23,19 +23,19 @@ class ReachabilityProbes:
         """Those of our IPv6 addresses: their firewall is what is asked about."""
 
     @property
-    def usual(self) -> DialBackProbe:
+    def primary(self) -> DialBackProbe:
         """Whose word counts: that about IPv4, or about IPv6 if that is all we have."""
         return self.ipv6 if self._only_ipv6 else self.ipv4
 
     @property
     def tcp(self) -> bool | None:
         """Whether they reach our TCP port; None: not known."""
-        return self.usual.tcp
+        return self.primary.tcp
 
     @property
-    def alone(self) -> bool | None:
+    def single_verdict(self) -> bool | None:
         """What the only one there is says of it; None: there are others, or it is not believed."""
-        return self.usual.alone
+        return self.primary.single_verdict
 
     @property
     def deadline(self) -> float | None:
@@ -61,10 +61,10 @@ class ReachabilityProbes:
         self.ipv4.candidate(peer, address, trusted=trusted)
         self.ipv6.candidate(peer, address, trusted=trusted)
 
-    def spoken_to(self, peer: PeerId) -> None:
+    def contacted(self, peer: PeerId) -> None:
         """We have called that one ourselves."""
-        self.ipv4.spoken_to(peer)
-        self.ipv6.spoken_to(peer)
+        self.ipv4.contacted(peer)
+        self.ipv6.contacted(peer)
 
     def again(self, now: float) -> None:
         """Ask now, about both."""
@@ -81,10 +81,10 @@ class ReachabilityProbes:
         """A question or an answer; `address` is where the sender's datagrams come from."""
         match message:
             case DialBack():
-                return self.ipv4.wanted(sender, message, address, now)
+                return self.ipv4.requested(sender, message, address, now)
             case DialBackDatagram():
-                self.ipv4.knocked(sender, message)
-                self.ipv6.knocked(sender, message)
+                self.ipv4.datagram_arrived(sender, message)
+                self.ipv6.datagram_arrived(sender, message)
             case DialBackResult():
                 self.ipv4.answered(sender, message, now)
                 self.ipv6.answered(sender, message, now)

@@ -94,9 +94,9 @@ class RelayService:
         self._trace = trace
         self._circuits: OrderedDict[bytes, _RelayedCircuit] = OrderedDict()
         self._reservations: dict[PeerId, float] = {}
-        self._tallies: OrderedDict[PeerId, _Usage] = OrderedDict()
-        self._allowance = settings.rate_bytes_per_s * BURST_S
-        self._allowed_at: float | None = None
+        self._usages: OrderedDict[PeerId, _Usage] = OrderedDict()
+        self._tokens = settings.rate_bytes_per_s * BURST_S
+        self._tokens_at: float | None = None
         self._held_bytes = 0
         self.moved_bytes = 0
         self.peak_circuits = 0
@@ -173,11 +173,11 @@ class RelayService:
 
     def _open(self, sender: PeerId, message: OpenCircuit, now: float) -> list[Send[Any]]:
         to = PeerId(message.to)
-        tally = self._tally(sender, now)
-        tally.opens += 1
+        usage = self._usage(sender, now)
+        usage.opens += 1
         known = self._circuits.get(message.circuit)
         mine = known is not None and {known.opener, known.holder} == {sender, to}
-        if sender == to or tally.opens > OPENS_PER_PEER_MAX or (known is not None and not mine):
+        if sender == to or usage.opens > OPENS_PER_PEER_MAX or (known is not None and not mine):
             self._trace.mark("nat.relay.refused")
             return [Send(sender, CloseCircuit(message.circuit, "refused", final=False))]
         if self._reservations.get(to, 0.0) <= now:
@@ -202,7 +202,7 @@ class RelayService:
             len(circuits) < settings.circuits
             and sum(c.opener == sender for c in circuits) < settings.circuits_per_peer
             and sum(c.holder == to for c in circuits) < settings.circuits_per_holder
-            and self._tally(sender, now).moved_bytes < settings.bytes_per_peer_and_hour
+            and self._usage(sender, now).moved_bytes < settings.bytes_per_peer_and_hour
         )
 
     def _accept(self, sender: PeerId, message: AcceptCircuit, now: float) -> list[Send[Any]]:
@@ -227,9 +227,9 @@ class RelayService:
         if over or self._held_bytes + size > self.settings.held_bytes:
             self._trace.mark("nat.relay.dropped")
             return []
-        tally = self._tally(circuit.opener, now)
-        tally.moved_bytes += size
-        if tally.moved_bytes > self.settings.bytes_per_peer_and_hour:
+        usage = self._usage(circuit.opener, now)
+        usage.moved_bytes += size
+        if usage.moved_bytes > self.settings.bytes_per_peer_and_hour:
             self._trace.mark("nat.relay.used_up")
             return self._drop(message.circuit, "used up")
         circuit.used_at = now
@@ -255,26 +255,26 @@ class RelayService:
     # --- rate --------------------------------------------------------------------------------------------------------
 
     def _next_release(self) -> float | None:
-        if not self._held_bytes or self._allowed_at is None:
+        if not self._held_bytes or self._tokens_at is None:
             return None
-        return self._allowed_at + max(0.0, -self._allowance / self.settings.rate_bytes_per_s) + 0.001
+        return self._tokens_at + max(0.0, -self._tokens / self.settings.rate_bytes_per_s) + 0.001
 
     def _release(self, now: float) -> list[Send[Any]]:
         """Pass on what the rate allows, circuits in turn."""
         rate = self.settings.rate_bytes_per_s
-        since_s = 0.0 if self._allowed_at is None else max(0.0, now - self._allowed_at)
-        self._allowance = min(rate * BURST_S, self._allowance + rate * since_s)
-        self._allowed_at = now
+        since_s = 0.0 if self._tokens_at is None else max(0.0, now - self._tokens_at)
+        self._tokens = min(rate * BURST_S, self._tokens + rate * since_s)
+        self._tokens_at = now
         outputs: list[Send[Any]] = []
         waiting = deque((name, circuit) for name, circuit in self._circuits.items() if circuit.queue)
-        while waiting and self._allowance > 0:
+        while waiting and self._tokens > 0:
             name, circuit = waiting.popleft()
             self._circuits.move_to_end(name)
             to, message = circuit.queue.popleft()
             size = len(message.payload)
             circuit.held_bytes -= size
             self._held_bytes -= size
-            self._allowance -= size
+            self._tokens -= size
             self.moved_bytes += size
             outputs.append(Send(to, message))
             if circuit.queue:
@@ -310,13 +310,13 @@ class RelayService:
         circuit = self._circuits.pop(name)
         self._held_bytes -= circuit.held_bytes
 
-    def _tally(self, peer: PeerId, now: float) -> _Usage:
-        tally = self._tallies.pop(peer, None)
-        if tally is None or now >= tally.hour_at + HOUR_S:
-            tally = _Usage(now, now)
-        if now >= tally.minute_at + MINUTE_S:
-            tally.minute_at, tally.opens = now, 0
-        self._tallies[peer] = tally
-        if len(self._tallies) > USAGES_MAX:
-            self._tallies.popitem(last=False)
-        return tally
+    def _usage(self, peer: PeerId, now: float) -> _Usage:
+        usage = self._usages.pop(peer, None)
+        if usage is None or now >= usage.hour_at + HOUR_S:
+            usage = _Usage(now, now)
+        if now >= usage.minute_at + MINUTE_S:
+            usage.minute_at, usage.opens = now, 0
+        self._usages[peer] = usage
+        if len(self._usages) > USAGES_MAX:
+            self._usages.popitem(last=False)
+        return usage

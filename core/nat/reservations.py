@@ -29,7 +29,7 @@ class _Candidate:
     address: Address
     rtt_s: float = RTT_UNKNOWN_S
     load: int = 50
-    rests_until: float = 0.0
+    excluded_until: float = 0.0
     asked_at: float | None = None
     until: float | None = None
     """When our reservation ends; None: we have none."""
@@ -62,7 +62,7 @@ class Reservations:
         mine = [(c.rtt_s, peer, c.address) for peer, c in self._candidates.items() if c.until is not None]
         return tuple(Relay(peer, address) for _, peer, address in sorted(mine)[:RELAYS_MAX])
 
-    def half_s(self, relay: PeerId) -> float:
+    def one_way_s(self, relay: PeerId) -> float:
         """How long a message takes to that relay."""
         candidate = self._candidates.get(relay)
         return (RTT_UNKNOWN_S if candidate is None else candidate.rtt_s) / 2
@@ -98,7 +98,7 @@ class Reservations:
             return candidate.asked_at + ASK_S
         if candidate.until is not None:
             return min(candidate.renew_at, candidate.until)
-        return candidate.rests_until if self._missing else None
+        return candidate.excluded_until if self._missing else None
 
     @property
     def _missing(self) -> int:
@@ -139,7 +139,7 @@ class Reservations:
         free = [
             (network_prefix(c.address.host) in taken, c.cost_s, self._random.random(), peer)
             for peer, c in self._candidates.items()
-            if c.until is None and c.asked_at is None and c.rests_until <= now
+            if c.until is None and c.asked_at is None and c.excluded_until <= now
         ]
         return min(free)[3] if free else None
 
@@ -168,9 +168,9 @@ class Reservations:
     def _give_up(self, peer: PeerId, candidate: _Candidate, reason: str, now: float, *, refused: bool) -> list[Output]:
         lost = candidate.until is not None
         candidate.asked_at = candidate.until = None
-        rest_s = BACK_OFF_S if refused else min(BACK_OFF_S, BACK_OFF_FIRST_S * 2 ** min(candidate.failures, 10))
+        back_off_s = BACK_OFF_S if refused else min(BACK_OFF_S, BACK_OFF_FIRST_S * 2 ** min(candidate.failures, 10))
         candidate.failures += 1
-        candidate.rests_until = now + rest_s * self._random.uniform(0.5, 1.0)
+        candidate.excluded_until = now + back_off_s * self._random.uniform(0.5, 1.0)
         return [RelayLost(peer, reason)] if lost else []
 
     def _make_room(self) -> bool:

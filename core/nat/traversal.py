@@ -68,16 +68,16 @@ class Traversal:
 
     def __init__(self, me: PeerId, *, random: Random, trace: Trace, settings: NatSettings | None = None) -> None:
         self.mirroring = Mirroring(random=random)
-        self.strangers = ReachabilityProbes(random=random, trace=trace)
+        self.probes = ReachabilityProbes(random=random, trace=trace)
         self.reservations = Reservations(random=random)
         self.relay = RelayService((settings or NatSettings()).relay, trace=trace)
-        self._whereabouts = NatDiscovery(
-            mirroring=self.mirroring, strangers=self.strangers, reservations=self.reservations, relay=self.relay
+        self._discovery = NatDiscovery(
+            mirroring=self.mirroring, probes=self.probes, reservations=self.reservations, relay=self.relay
         )
-        self.conduits = Circuits(
-            me, random=random, trace=trace, offer=self._whereabouts.offer, relays=lambda: self.reservations.held
+        self.circuits = Circuits(
+            me, random=random, trace=trace, offer=self._discovery.offer, relays=lambda: self.reservations.held
         )
-        self._dials = Dials(me, random=random, conduits=self.conduits, card=lambda: self.card)
+        self._dials = Dials(me, random=random, circuits=self.circuits, peer_record=lambda: self.peer_record)
         self._trace = trace
 
     # --- what is known of ourselves ----------------------------------------------------------------------------------
@@ -85,12 +85,12 @@ class Traversal:
     @property
     def reach(self) -> OwnReach:
         """How others can reach us."""
-        return self._whereabouts.reach
+        return self._discovery.reach
 
     @property
-    def card(self) -> PeerRecord:
+    def peer_record(self) -> PeerRecord:
         """What we say of where we are."""
-        return self._whereabouts.card
+        return self._discovery.peer_record
 
     # --- for the owner -----------------------------------------------------------------------------------------------
 
@@ -104,7 +104,7 @@ class Traversal:
         `trusted`: it is the collaboration's own, and is believed where there is nobody else.
         """
         self.mirroring.candidate(peer, address)
-        self.strangers.candidate(peer, address, trusted=trusted)
+        self.probes.candidate(peer, address, trusted=trusted)
         if relay:
             self.reservations.candidate(peer, address)
         return self._settle(self.reservations.settle(now), now)
@@ -115,28 +115,28 @@ class Traversal:
 
     def room(self, circuit: bytes) -> int:
         """How many bytes may be written to the circuit now."""
-        end = self.conduits.end(circuit)
-        return 0 if end is None else end.room
+        endpoint = self.circuits.endpoint(circuit)
+        return 0 if endpoint is None else endpoint.room
 
     def write(self, circuit: bytes, data: bytes, now: float) -> list[Any]:
         """Send bytes on a circuit; one that has ended swallows them, and `CircuitEnded` has said so."""
-        end = self.conduits.end(circuit)
-        return [] if end is None else self.conduits.settle(end.write(data, now), now)
+        endpoint = self.circuits.endpoint(circuit)
+        return [] if endpoint is None else self.circuits.settle(endpoint.write(data, now), now)
 
     def consumed(self, circuit: bytes, count: int, now: float) -> list[Any]:
         """The stream over the circuit has read so many bytes."""
-        end = self.conduits.end(circuit)
-        return [] if end is None else self.conduits.settle(end.consumed(count, now), now)
+        endpoint = self.circuits.endpoint(circuit)
+        return [] if endpoint is None else self.circuits.settle(endpoint.consumed(count, now), now)
 
     def close(self, circuit: bytes, now: float) -> list[Any]:
         """End the circuit after what was written has arrived."""
-        end = self.conduits.end(circuit)
-        return [] if end is None else self.conduits.settle(end.close(now), now)
+        endpoint = self.circuits.endpoint(circuit)
+        return [] if endpoint is None else self.circuits.settle(endpoint.close(now), now)
 
     def abort(self, circuit: bytes, reason: str, now: float) -> list[Any]:
         """End the circuit at once."""
-        end = self.conduits.end(circuit)
-        return [] if end is None else self.conduits.settle(end.abort(reason), now)
+        endpoint = self.circuits.endpoint(circuit)
+        return [] if endpoint is None else self.circuits.settle(endpoint.abort(reason), now)
 
     # --- the machine -------------------------------------------------------------------------------------------------
 
@@ -144,12 +144,12 @@ class Traversal:
     def deadline(self) -> float | None:
         """The first of all parts'."""
         return earliest(
-            self._whereabouts.deadline,
+            self._discovery.deadline,
             self.mirroring.deadline,
-            self.strangers.deadline,
+            self.probes.deadline,
             self.reservations.deadline,
             self.relay.deadline,
-            self.conduits.deadline,
+            self.circuits.deadline,
             self._dials.deadline,
         )
 
@@ -171,41 +171,41 @@ class Traversal:
     def _told(self, event: Any, now: float) -> list[Any]:
         match event:
             case AddressesChanged():
-                if not self._whereabouts.locate(event, now):
+                if not self._discovery.locate(event, now):
                     return []
                 self._dials.network_changed(now)
                 return list(self.mirroring.tick(now))
             case LinkUp():
-                return [*self._whereabouts.linked(event), *self._dials.link_up(event, now)]
+                return [*self._discovery.linked(event), *self._dials.link_up(event, now)]
             case AttemptFailed(attempt=attempt, reason=reason):
                 return self._dials.failed(attempt, reason, now)
-            case PeerRecordFound(peer=peer, card=card):
-                return self._dials.card_found(peer, card, now)
+            case PeerRecordFound(peer=peer, peer_record=peer_record):
+                return self._dials.peer_record_found(peer, peer_record, now)
             case DialBackTried(nonce=nonce, tcp=tcp):
-                return list(self.strangers.tried(nonce, tcp=tcp))
+                return list(self.probes.tried(nonce, tcp=tcp))
             case CheckReachability():
                 self.mirroring.again(now)
-                self.strangers.again(now)
-                return [*self.mirroring.tick(now), *self.strangers.tick(now)]
+                self.probes.again(now)
+                return [*self.mirroring.tick(now), *self.probes.tick(now)]
             case AddressSeen(peer=peer, address=address):
                 self.mirroring.seen(peer, address)
         return []
 
     def _tick(self, now: float) -> list[Any]:
-        outputs: list[Any] = [*self.mirroring.tick(now), *self.strangers.tick(now)]
+        outputs: list[Any] = [*self.mirroring.tick(now), *self.probes.tick(now)]
         outputs += self.reservations.handle(Tick(), now)
         due = self.relay.deadline
         outputs += self.relay.handle(Tick(), now) if due is not None and due <= now else []
-        outputs += self.conduits.tick(now)
+        outputs += self.circuits.tick(now)
         outputs += self._dials.tick(now)
         return outputs
 
     def _lost(self, peer: PeerId, reason: str, now: float) -> list[Any]:
-        self._whereabouts.lost(peer)
+        self._discovery.lost(peer)
         self._dials.lost(peer)
         outputs: list[Any] = [*self.reservations.handle(Lost(peer, reason), now)]
         outputs += self.relay.handle(Lost(peer, reason), now)
-        return [*outputs, *self.conduits.lost(peer, reason, now)]
+        return [*outputs, *self.circuits.lost(peer, reason, now)]
 
     def _received(self, sender: PeerId, message: Any, now: float) -> list[Any]:
         match message:
@@ -216,10 +216,10 @@ class Traversal:
             case Reserve() | OpenCircuit() | AcceptCircuit():
                 return list(self.relay.handle(Received(sender, message), now))
             case CircuitRequested() | CircuitAccepted():
-                return self.conduits.received(sender, message, now)
+                return self.circuits.received(sender, message, now)
             case CircuitData(circuit=circuit) | CircuitAck(circuit=circuit) | CloseCircuit(circuit=circuit):
-                if circuit in self.conduits:
-                    return self.conduits.received(sender, message, now)
+                if circuit in self.circuits:
+                    return self.circuits.received(sender, message, now)
                 return list(self.relay.handle(Received(sender, message), now))
             case _:
                 return []
@@ -233,7 +233,7 @@ class Traversal:
                 if rtt_s is not None:
                     self.reservations.measured(sender, rtt_s, message.load)
                 return outputs
-        return self.strangers.received(sender, message, self.mirroring.address_of(sender), now)
+        return self.probes.received(sender, message, self.mirroring.address_of(sender), now)
 
     def _about_us(self, sender: PeerId, message: Any, now: float) -> list[Any]:
         match message:
@@ -241,10 +241,10 @@ class Traversal:
                 seen = self.relay.seen.get(sender)
                 return [] if seen is None else [Send(sender, ObservedAddress(seen))]
             case ObservedAddress(seen=seen):
-                self._whereabouts.looked(sender, seen)
+                self._discovery.observed(sender, seen)
                 return []
             case Reserved(seen=seen) if seen is not None:
-                self._whereabouts.looked(sender, seen)
+                self._discovery.observed(sender, seen)
         return list(self.reservations.handle(Received(sender, message), now))
 
     # --- what follows ------------------------------------------------------------------------------------------------
@@ -262,4 +262,4 @@ class Traversal:
                     waiting += self._dials.open_failed(output, now)
                 case _:
                     said.append(output)
-        return [*said, *self._whereabouts.assess(now)]
+        return [*said, *self._discovery.assess(now)]

@@ -47,7 +47,7 @@ class PunchPlan:
 
     tcp: tuple[Address, ...]
     udp: tuple[Address, ...]
-    spread: BirthdaySide | None
+    birthday: BirthdaySide | None
 
     @property
     def hopeless(self) -> bool:
@@ -86,7 +86,7 @@ def punch_plan(mine: PunchOffer, theirs: PunchOffer, *, random: Random) -> Punch
     and there are only firewalls to open.
     """
     ipv6 = _ipv6(mine, theirs)
-    neighbours = _outsides(mine) == _outsides(theirs)
+    neighbours = _externals(mine) == _externals(theirs)
     inside = tuple(address for address in theirs.tcp if neighbours and _near(address, mine.tcp))
     udp_inside = tuple(address for address in theirs.udp if neighbours and _near(address, mine.udp))
     tcp = inside if not _meet(mine.tcp_mapping, theirs.tcp_mapping) else _reachable(theirs.tcp, inside, mine)
@@ -96,12 +96,12 @@ def punch_plan(mine: PunchOffer, theirs: PunchOffer, *, random: Random) -> Punch
     udp = _reachable(theirs.udp, udp_inside, mine)
     if _meet(mine.udp_mapping, theirs.udp_mapping):
         return PunchPlan(tcp, tuple(dict.fromkeys((*ipv6, *udp))), None)
-    outside = tuple(address for address in udp if not is_private(address.host)) or udp
-    if mine.udp_mapping == "symmetric" and theirs.udp_mapping in _INDEPENDENT and outside:
-        return PunchPlan(tcp, outside[:1], BirthdaySide(BIRTHDAY_PORTS, ()))
-    if theirs.udp_mapping == "symmetric" and mine.udp_mapping in _INDEPENDENT and outside:
+    external = tuple(address for address in udp if not is_private(address.host)) or udp
+    if mine.udp_mapping == "symmetric" and theirs.udp_mapping in _INDEPENDENT and external:
+        return PunchPlan(tcp, external[:1], BirthdaySide(BIRTHDAY_PORTS, ()))
+    if theirs.udp_mapping == "symmetric" and mine.udp_mapping in _INDEPENDENT and external:
         ports = tuple(random.sample(range(1024, 65536), BIRTHDAY_TRIES))
-        return PunchPlan(tcp, outside[:1], BirthdaySide(0, ports))
+        return PunchPlan(tcp, external[:1], BirthdaySide(0, ports))
     return PunchPlan(tcp, (*ipv6, *udp_inside), None)
 
 
@@ -114,7 +114,7 @@ def _meet(mine: Mapping, theirs: Mapping) -> bool:
 def _reachable(addresses: tuple[Address, ...], inside: tuple[Address, ...], mine: PunchOffer) -> tuple[Address, ...]:
     """Those outside, and those in our own house.  If we have no public one ourselves, this is somebody's laboratory."""
     sound = [address for address in addresses if is_callable(address.host)]
-    kept = [address for address in sound if address in inside or is_public(address.host) or not _outsides(mine)]
+    kept = [address for address in sound if address in inside or is_public(address.host) or not _externals(mine)]
     return tuple(kept)[:OFFERED_MAX]
 
 
@@ -123,7 +123,7 @@ def _ipv6(mine: PunchOffer, theirs: PunchOffer) -> tuple[Address, ...]:
     return tuple(address for address in theirs.ipv6 if mine.ipv6 and ":" in address.host and is_public(address.host))
 
 
-def _outsides(offer: PunchOffer) -> set[str]:
+def _externals(offer: PunchOffer) -> set[str]:
     return {address.host for address in (*offer.tcp, *offer.udp) if is_public(address.host) and ":" not in address.host}
 
 
@@ -135,16 +135,16 @@ def _useful(listed: AddressCandidate, mine: PeerRecord, theirs: PeerRecord, *, o
     host = listed.address.host
     match listed.kind:
         case CandidateKind.LAN:
-            known = mine.outside != "" and theirs.outside != ""
-            return mine.outside == theirs.outside if known else same_subnet(host, ours)
+            known = mine.external != "" and theirs.external != ""
+            return mine.external == theirs.external if known else same_subnet(host, ours)
         case CandidateKind.IPV6:
             return has_ipv6
         case CandidateKind.PUBLIC:
-            return (theirs.reachable and _outer(host, mine)) or same_subnet(host, ours)
+            return (theirs.reachable and _may_be_external(host, mine)) or same_subnet(host, ours)
         case _:
-            return _outer(host, mine) or same_subnet(host, ours)
+            return _may_be_external(host, mine) or same_subnet(host, ours)
 
 
-def _outer(host: str, mine: PeerRecord) -> bool:
+def _may_be_external(host: str, mine: PeerRecord) -> bool:
     """Whether an address may be outside: a private one only if we have no public one, in somebody's laboratory."""
-    return is_public(host) or not is_public(mine.outside)
+    return is_public(host) or not is_public(mine.external)

@@ -156,7 +156,7 @@ class Outward:
     ) -> "Outward":
         """Before a participant, which may carry for others what `relay` says."""
         traversal = Traversal(participant.me, random=random, trace=participant.trace, settings=NatSettings(relay=relay))
-        participant.rounds.attesting.carried = traversal.conduits.take_carried
+        participant.rounds.attesting.carried = traversal.circuits.take_carried
         return cls(
             participant,
             directory=participant.dht,
@@ -270,8 +270,8 @@ class Outward:
         match event:
             case FindPeerRecord(peer=peer):
                 self._look_up(peer)
-            case PublishPeerRecord(card=card):
-                self._publish(card, now)
+            case PublishPeerRecord(peer_record=peer_record):
+                self._publish(peer_record, now)
             case Found():
                 self._found(event)
             case RecordStored(key=key, replicas=replicas) if key == peer_record_key(self._me):
@@ -335,14 +335,14 @@ class Outward:
         outputs: list[Any] = []
         if self._unplaced is not None:
             outputs += self._stored(self._unplaced, now)
-        strangers = [contact for contact in self._directory.contacts if is_public(contact.host)]
-        chosen = self._random.sample(strangers, min(SCOUT_CARDS, len(strangers)))
+        probes = [contact for contact in self._directory.contacts if is_public(contact.host)]
+        chosen = self._random.sample(probes, min(SCOUT_CARDS, len(probes)))
         for contact in chosen:
             address = Address(contact.host, contact.port)
             outputs += self.traversal.volunteer(contact.peer_id, address, now, relay=False)
         reach = self.traversal.reach
         lonely = reach.standing is not Reachability.REACHABLE and reach.relays < RELAYS_MAX
-        if lonely or self.traversal.strangers.ipv6.wanting:
+        if lonely or self.traversal.probes.ipv6.needs_candidates:
             for contact in chosen:
                 outputs += self._read(contact.peer_id, now)
         return outputs
@@ -365,29 +365,30 @@ class Outward:
         if peer is None:
             return
         records = [record for record in found.records if record.owner == peer and record.subkey == peer]
-        card = decode(records[0].value) if records else None
-        asyncio.get_running_loop().call_soon(self._deliver, PeerRecordFound(peer, card))
-        if card is not None and (card.reachable or card.reachable_ipv6):
-            self._may_help(peer, card)
+        peer_record = decode(records[0].value) if records else None
+        asyncio.get_running_loop().call_soon(self._deliver, PeerRecordFound(peer, peer_record))
+        if peer_record is not None and (peer_record.reachable or peer_record.reachable_ipv6):
+            self._may_help(peer, peer_record)
 
-    def _may_help(self, peer: PeerId, card: PeerRecord) -> None:
+    def _may_help(self, peer: PeerId, peer_record: PeerRecord) -> None:
         """Strangers reach that peer: it may carry for us, and say whether strangers reach us, also over IPv6."""
         places = sorted(
-            (listed for listed in card.addresses if listed.kind in LIKELY), key=lambda one: LIKELY.index(one.kind)
+            (listed for listed in peer_record.addresses if listed.kind in LIKELY),
+            key=lambda one: LIKELY.index(one.kind),
         )
-        if card.relay and card.reachable:
+        if peer_record.relay and peer_record.reachable:
             for place in places[:1]:
                 self.helper(peer, place.address.host, place.address.port, relay=True)
         for place in [place for place in places[1:] if place.kind is CandidateKind.IPV6][:1]:
             self.helper(peer, place.address.host, place.address.port, relay=False)
 
-    def _publish(self, card: PeerRecord, now: float) -> None:
-        self._unplaced = card
-        self._perform(self._stored(card, now))
+    def _publish(self, peer_record: PeerRecord, now: float) -> None:
+        self._unplaced = peer_record
+        self._perform(self._stored(peer_record, now))
 
-    def _stored(self, card: PeerRecord, now: float) -> Sequence[Any]:
+    def _stored(self, peer_record: PeerRecord, now: float) -> Sequence[Any]:
         return self._directory.store(
-            peer_record_key(self._me), encode(card), lifetime_s=PEER_RECORD_LIFETIME_S, now=now, subkey=self._me
+            peer_record_key(self._me), encode(peer_record), lifetime_s=PEER_RECORD_LIFETIME_S, now=now, subkey=self._me
         )
 
     def _dialled(self, peer: PeerId, now: float, *, reached: bool) -> None:

@@ -116,8 +116,8 @@ class Traverser:
     def perform(self, event: Any) -> bool:
         """Do it; False if the event is not for us but for whoever keeps cards and shows the reach."""
         match event:
-            case AddAddress(peer=peer, address=address, named=named):
-                self._host.learn(peer, address.host, address.port, hearsay=named)
+            case AddAddress(peer=peer, address=address, hearsay=hearsay):
+                self._host.learn(peer, address.host, address.port, hearsay=hearsay)
             case SendDatagramTo():
                 self._host.send_at(event)
             case TryDialBack(nonce=nonce, address=address):
@@ -183,8 +183,8 @@ class Traverser:
         return await self._host.links.ways.attempt(event.peer, address, attempt=(event.attempt, event.way))
 
     async def _punch(self, event: Punch) -> str | None:
-        spread = event.spread
-        way = Way.TCP_PUNCH if spread is None else Way.BIRTHDAY
+        birthday = event.birthday
+        way = Way.TCP_PUNCH if birthday is None else Way.BIRTHDAY
         meeting = Meeting(
             peer=event.peer,
             nonce=event.nonce,
@@ -192,9 +192,9 @@ class Traverser:
             udp=tuple((address.host, address.port) for address in event.udp),
             wait_s=max(0.0, event.at - self._now()),
             lasts_s=event.until - event.at,
-            sockets=0 if spread is None else spread.local_ports,
-            ports=() if spread is None else spread.remote_ports,
-            packets_per_s=0 if spread is None else spread.packets_per_s,
+            sockets=0 if birthday is None else birthday.local_ports,
+            ports=() if birthday is None else birthday.remote_ports,
+            packets_per_s=0 if birthday is None else birthday.packets_per_s,
             attempt=(event.attempt, way),
         )
         await self._host.links.ways.meet(meeting)

@@ -81,7 +81,7 @@ class _Direction:
 
     def relay(self) -> PeerId | None:
         """By which relay bytes come to the reader now."""
-        end = self._other.machine.conduits.end(self._circuit)
+        end = self._other.machine.circuits.endpoint(self._circuit)
         return None if end is None else end.relay
 
     def due_at(self, offset: int, died_at: float) -> float | None:

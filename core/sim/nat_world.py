@@ -60,7 +60,7 @@ class NatWorld(Homes):
     ) -> None:
         super().__init__(seed, relay=relay or RelaySettings(), links=links or LinkSettings(jitter_s=0.0))
         self.random = chance(seed, "nat")
-        self.cards: dict[PeerId, PeerRecord] = {}
+        self.peer_records: dict[PeerId, PeerRecord] = {}
         self.messages: Counter[str] = Counter()
         self.first_byte_s: dict[tuple[PeerId, PeerId], tuple[float, Way]] = {}
         self.began: dict[tuple[PeerId, PeerId], float] = {}
@@ -132,9 +132,9 @@ class NatWorld(Homes):
                 case AddAddress(peer=peer, address=address):
                     home.book[peer] = address
                 case FindPeerRecord(peer=peer):
-                    self.agenda.after(PEER_RECORD_S, self._card, home, peer)
-                case PublishPeerRecord(card=card):
-                    self.cards[home.peer] = card
+                    self.agenda.after(PEER_RECORD_S, self._peer_record, home, peer)
+                case PublishPeerRecord(peer_record=peer_record):
+                    self.peer_records[home.peer] = peer_record
         self._schedule(home)
 
     def _send(self, home: SimulatedHome, output: Send[Any] | SendDatagramTo) -> None:
@@ -178,8 +178,8 @@ class NatWorld(Homes):
             home.wake_at = None
             self.tell(home, Tick())
 
-    def _card(self, home: SimulatedHome, peer: PeerId) -> None:
-        self.tell(home, PeerRecordFound(peer, self.cards.get(peer)))
+    def _peer_record(self, home: SimulatedHome, peer: PeerId) -> None:
+        self.tell(home, PeerRecordFound(peer, self.peer_records.get(peer)))
 
     # --- datagrams ---------------------------------------------------------------------------------------------------
 

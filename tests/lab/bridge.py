@@ -31,7 +31,7 @@ class Bridge:
         self._inner, self.traversal, self._now = inner, traversal, now
         self._host: Host | None = None
         self._traverser: Traverser | None = None
-        self.cards: dict[PeerId, PeerRecord] = {}
+        self.peer_records: dict[PeerId, PeerRecord] = {}
         self.reasons: dict[PeerId, str] = {}
         self.lost: dict[PeerId, asyncio.Event] = {}
         self.changed = asyncio.Event()
@@ -89,7 +89,7 @@ class Bridge:
         assert self._host is not None
         match event:
             case nat.FindPeerRecord(peer=peer):
-                found = nat.PeerRecordFound(peer, self.cards.get(peer))
+                found = nat.PeerRecordFound(peer, self.peer_records.get(peer))
                 asyncio.get_running_loop().call_soon(self._host.deliver, found)
             case nat.DialEnded(peer=peer, way=None, reason=reason):
                 self.reasons[peer] = reason

@@ -67,11 +67,11 @@ class Stack:
         """That peer is public, and willing to help."""
         self.bridge.volunteer(peer, host, port)
 
-    def meet(self, peer: PeerId, card: bytes) -> None:
+    def meet(self, peer: PeerId, peer_record: bytes) -> None:
         """That is what the peer says of where it is."""
-        found = peer_records.decode(card)
+        found = peer_records.decode(peer_record)
         assert found is not None
-        self.bridge.cards[peer] = found
+        self.bridge.peer_records[peer] = found
 
     async def know_self(self, timeout_s: float) -> dict[str, Any]:
         """What we found out about our own reach, after at most so long; with our card."""
@@ -90,7 +90,7 @@ class Stack:
             "relays": reach.relays,
             "ipv6": reach.ipv6,
             "seconds": time.monotonic() - began,
-            "card": peer_records.encode(traversal.card).hex(),
+            "peer_record": peer_records.encode(traversal.peer_record).hex(),
         }
 
     def _knows_itself(self) -> bool:

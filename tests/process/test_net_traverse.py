@@ -87,8 +87,8 @@ async def test_failed_dial_is_reported_and_a_cancelled_one_is_not():
         assert len(ear.of(AttemptFailed)) == 1
 
 
-@pytest.mark.parametrize("spread", [False, True])
-def test_a_punch_makes_a_link(spread):
+@pytest.mark.parametrize("birthday", [False, True])
+def test_a_punch_makes_a_link(birthday):
     @in_loop
     async def run():
         (anna, ear), (ben, bens) = peers("anna", "ben")
@@ -101,12 +101,12 @@ def test_a_punch_makes_a_link(spread):
                 ears.traverser.perform(
                     Punch(
                         attempt=3, peer=other.id, nonce=NONCE, tcp=(), udp=(at(other),), at=now, until=now + 5,
-                        caller=peer.id < other.id, spread=mine if spread else None,
+                        caller=peer.id < other.id, birthday=mine if birthday else None,
                     )
                 )  # fmt: skip
             await eventually(lambda: ear.of(LinkUp) and bens.of(LinkUp))
             caller = ear if anna.id < ben.id else bens
-            assert caller.of(LinkUp)[0].way is (Way.BIRTHDAY if spread else Way.QUIC_PUNCH)
+            assert caller.of(LinkUp)[0].way is (Way.BIRTHDAY if birthday else Way.QUIC_PUNCH)
             assert caller.of(LinkUp)[0].attempt == 3
 
     run()

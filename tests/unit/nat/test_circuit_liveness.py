@@ -37,9 +37,9 @@ def test_nothing_under_way_is_no_silence() -> None:
 def test_each_word_counts() -> None:
     pulse = CircuitLiveness(0.0)
     pulse.asked(1.0, least_s=0.1)
-    assert (pulse.alone, pulse.silent_at(under_way=True)) == (True, 1.0 + SILENT_S)
+    assert (pulse.peer_unaware, pulse.silent_at(under_way=True)) == (True, 1.0 + SILENT_S)
     pulse.heard(1.5)
-    assert (pulse.alone, pulse.silent_at(under_way=True)) == (False, 1.5 + SILENT_S)
+    assert (pulse.peer_unaware, pulse.silent_at(under_way=True)) == (False, 1.5 + SILENT_S)
 
 
 def test_a_long_way_has_more_time_for_its_first_answer() -> None:

@@ -28,7 +28,7 @@ def asking() -> tuple[DialBackProbe, list[Send[DialBack]]]:
 
 def answer(machine: DialBackProbe, ask: Send[DialBack], *, tcp: bool, knock: bool) -> None:
     if knock:
-        machine.knocked(ask.to, DialBackDatagram(ask.message.nonce))
+        machine.datagram_arrived(ask.to, DialBackDatagram(ask.message.nonce))
     machine.answered(ask.to, DialBackResult(ask.message.nonce, tcp=tcp, refused=False), 1.0)
 
 
@@ -57,7 +57,7 @@ def test_silence_proves_nothing() -> None:
 
 def test_a_wrong_sender_and_an_unknown_nonce_change_nothing() -> None:
     machine, asks = asking()
-    machine.knocked(ASKER, DialBackDatagram(asks[0].message.nonce))
+    machine.datagram_arrived(ASKER, DialBackDatagram(asks[0].message.nonce))
     machine.answered(ASKER, DialBackResult(asks[0].message.nonce, tcp=True, refused=False), 1.0)
     machine.answered(asks[0].to, DialBackResult(bytes(16), tcp=True, refused=False), 1.0)
     assert machine.tcp is None
@@ -65,7 +65,7 @@ def test_a_wrong_sender_and_an_unknown_nonce_change_nothing() -> None:
 
 def test_only_the_askers_own_address_is_called() -> None:
     machine, _ = asking()
-    outputs = machine.wanted(ASKER, DialBack(bytes(16), 22, 53), SEEN, 1.0)
+    outputs = machine.requested(ASKER, DialBack(bytes(16), 22, 53), SEEN, 1.0)
     assert outputs == [
         SendDatagramTo(ASKER, Address(SEEN.host, 53), DialBackDatagram(bytes(16)), fresh=True),
         TryDialBack(bytes(16), Address(SEEN.host, 22)),
@@ -78,13 +78,13 @@ def test_dial_back_cannot_scan_ports_or_flood() -> None:
     machine, _ = asking()
     tries: list[Any] = []
     for port in range(1, 200):
-        tries += machine.wanted(ASKER, DialBack(port.to_bytes(16, "big"), port, 0), SEEN, 1.0 + port / 100)
+        tries += machine.requested(ASKER, DialBack(port.to_bytes(16, "big"), port, 0), SEEN, 1.0 + port / 100)
     assert len(tries) == 1
     for number in range(200):
         peer = PeerId(number.to_bytes(32, "big"))
-        tries += machine.wanted(peer, DialBack(number.to_bytes(16, "little"), 80, 0), SEEN, 2.0)
+        tries += machine.requested(peer, DialBack(number.to_bytes(16, "little"), 80, 0), SEEN, 2.0)
     assert sum(isinstance(out, TryDialBack) for out in tries) <= 8
-    assert machine.wanted(PeerId(bytes([7]) * 32), DialBack(bytes(16), 80, 0, b""), SEEN, 90.0) == []
+    assert machine.requested(PeerId(bytes([7]) * 32), DialBack(bytes(16), 80, 0, b""), SEEN, 90.0) == []
 
 
 def test_ipv6_peers_say_nothing_about_the_ipv4_port() -> None:
@@ -124,7 +124,7 @@ class Round:
             return
         self.asked_at[ask.to] = self.now
         if word:
-            self.machine.knocked(ask.to, DialBackDatagram(ask.message.nonce))
+            self.machine.datagram_arrived(ask.to, DialBackDatagram(ask.message.nonce))
         self.machine.answered(ask.to, DialBackResult(ask.message.nonce, tcp=word, refused=False), self.now)
 
 
@@ -136,7 +136,7 @@ def test_single_trusted_peer_decides_at_once(*, word: bool) -> None:
     stage = Round(ONE)
     stage.meet(ONE, word=word)
     stage.run(2)
-    assert (stage.machine.alone, stage.machine.tcp) == (word, None)
+    assert (stage.machine.single_verdict, stage.machine.tcp) == (word, None)
 
 
 @pytest.mark.parametrize("word", [True, False])
@@ -144,9 +144,9 @@ def test_single_stranger_decides_by_the_same_answer_twice(*, word: bool) -> None
     stage = Round()
     stage.meet(ONE, word=word)
     stage.run(SINGLE_REFRESH_S - 1)
-    assert stage.machine.alone is None
+    assert stage.machine.single_verdict is None
     stage.run(ANSWER_S)
-    assert stage.machine.alone is word
+    assert stage.machine.single_verdict is word
 
 
 def test_a_stranger_that_changes_its_word_is_not_believed() -> None:
@@ -155,7 +155,7 @@ def test_a_stranger_that_changes_its_word_is_not_believed() -> None:
     stage.run(10)
     stage.words[ONE] = False
     stage.run(SINGLE_REFRESH_S)
-    assert stage.machine.alone is None
+    assert stage.machine.single_verdict is None
 
 
 @pytest.mark.parametrize("trusted", [(), (ONE,)])
@@ -166,12 +166,12 @@ def test_one_liar_does_not_decide_where_others_exist(trusted: tuple[PeerId, ...]
     stage.meet(TWO, word=False)
     stage.meet(THREE, word=False)
     stage.run(300)
-    assert (stage.machine.alone, stage.machine.tcp) == (None, False)
+    assert (stage.machine.single_verdict, stage.machine.tcp) == (None, False)
     quiet = Round(*trusted)
     quiet.meet(ONE, word=True)
     quiet.meet(TWO, word=None)
     quiet.run(UNRESPONSIVE_S - 1)
-    assert (quiet.machine.alone, quiet.machine.tcp) == (None, None)
+    assert (quiet.machine.single_verdict, quiet.machine.tcp) == (None, None)
 
 
 def test_two_that_disagree_leave_it_open() -> None:
@@ -179,7 +179,7 @@ def test_two_that_disagree_leave_it_open() -> None:
     stage.meet(ONE, word=True)
     stage.meet(TWO, word=False)
     stage.run(300)
-    assert (stage.machine.alone, stage.machine.tcp) == (None, False)
+    assert (stage.machine.single_verdict, stage.machine.tcp) == (None, False)
 
 
 def test_unresponsive_candidate_does_not_count_as_another() -> None:
@@ -187,18 +187,18 @@ def test_unresponsive_candidate_does_not_count_as_another() -> None:
     stage.meet(ONE, word=True)
     stage.meet(TWO, word=None)
     stage.run(UNRESPONSIVE_S + 2 * SINGLE_REFRESH_S)
-    assert stage.machine.alone is True
+    assert stage.machine.single_verdict is True
 
 
 def test_single_verdict_ends_when_others_come() -> None:
     stage = Round(ONE)
     stage.meet(ONE, word=True)
     stage.run(2)
-    assert stage.machine.alone is True
+    assert stage.machine.single_verdict is True
     stage.meet(TWO, word=False)
     stage.meet(THREE, word=False)
     stage.run(2 * SINGLE_REFRESH_S)
-    assert (stage.machine.alone, stage.machine.tcp) == (None, False)
+    assert (stage.machine.single_verdict, stage.machine.tcp) == (None, False)
 
 
 def test_another_network_forgets_what_one_said_alone() -> None:
@@ -206,7 +206,7 @@ def test_another_network_forgets_what_one_said_alone() -> None:
     stage.meet(ONE, word=True)
     stage.run(2)
     stage.machine.located(("20.0.0.8",), (5000, 5000), stage.now)
-    assert stage.machine.alone is None
+    assert stage.machine.single_verdict is None
 
 
 SIX = Address("2a00::7", 40000)
@@ -250,10 +250,10 @@ def test_where_there_is_only_ipv6_its_word_counts() -> None:
 def test_nobody_is_asked_about_ipv6_that_is_not_there() -> None:
     machine, asks = asking_ipv6("192.168.1.10", "fd00::2")
     assert asks == []
-    assert not machine.ipv6.wanting
+    assert not machine.ipv6.needs_candidates
     empty = ReachabilityProbes(random=Random(1), trace=Trace())
     empty.located(("2a00::2",), (5000, 5000), 0.0)
-    assert empty.ipv6.wanting
+    assert empty.ipv6.needs_candidates
 
 
 def test_dial_back_of_the_other_family_is_dropped() -> None:

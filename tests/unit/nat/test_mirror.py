@@ -57,7 +57,7 @@ def test_mirroring_asks_several_and_learns() -> None:
         rtt_s, _ = machine.answered(out.to, Mirrored(out.message.nonce, Address(OUT, 777), 0, 10), 0.1)
         assert rtt_s == pytest.approx(0.1)
     assert machine.mapping == "moved"
-    assert machine.outside == Address(OUT, 777)
+    assert machine.external == Address(OUT, 777)
 
 
 def test_an_answer_that_nobody_asked_for_changes_nothing() -> None:
@@ -158,5 +158,5 @@ def test_new_mirrors_replace_old_observations_only_when_they_answer() -> None:
     assert machine.mapping == "kept"
     for out in asked:
         machine.answered(out.to, Mirrored(out.message.nonce, Address(OTHER, 700), 0, 10), 120.1)
-    assert machine.outside == Address(OTHER, 700)
+    assert machine.external == Address(OTHER, 700)
     assert len(machine.observations) == 4

@@ -30,17 +30,17 @@ def full(*, host: str = "2a00:1234:5678:9abc:def0:1234:5678:9abc") -> PeerRecord
     relays = tuple(Relay(bytes([n]) * 32, Address("20.0.0.1", 31337)) for n in range(2))
     return PeerRecord(
         listed, reachable=True, tcp_mapping="symmetric", udp_mapping="symmetric", quic=True, relays=relays, relay=True,
-        outside=host, reachable_ipv6=True,
+        external=host, reachable_ipv6=True,
     )  # fmt: skip
 
 
 def test_the_largest_card_fits_a_record() -> None:
     data = encode(full())
     assert len(data) <= PEER_RECORD_BYTES_MAX
-    card = decode(data)
-    assert card is not None
-    assert card.relays == full().relays
-    assert len(card.addresses) >= 4
+    peer_record = decode(data)
+    assert peer_record is not None
+    assert peer_record.relays == full().relays
+    assert len(peer_record.addresses) >= 4
 
 
 def test_there_and_back() -> None:
@@ -56,10 +56,10 @@ def test_addresses_that_nobody_should_call_are_left_out() -> None:
         AddressCandidate(CandidateKind.IPV6, Address("1.2.3.4", 80)),
         AddressCandidate(CandidateKind.PUBLIC, Address("0.0.0.0", 80)),
     ]
-    card = PeerRecord(
+    peer_record = PeerRecord(
         tuple(bad), reachable=True, tcp_mapping="none", udp_mapping="none", quic=True, relays=(), relay=False
     )
-    decoded = decode(encode(card))
+    decoded = decode(encode(peer_record))
     assert decoded is not None
     assert decoded.addresses == ()
 
@@ -88,9 +88,9 @@ def test_ipv6_addresses_are_dropped_under_a_wrong_kind() -> None:
         AddressCandidate(CandidateKind.LAN, Address("fe80::1%eth0", 80)),
         AddressCandidate(CandidateKind.LAN, Address("fd00::1", 80)),
     ]
-    card = decode(encode(msgspec.structs.replace(full(), addresses=tuple(listed))))
-    assert card is not None
-    assert card.addresses == (listed[-1],)
+    peer_record = decode(encode(msgspec.structs.replace(full(), addresses=tuple(listed))))
+    assert peer_record is not None
+    assert peer_record.addresses == (listed[-1],)
 
 
 def test_ipv4_is_preferred_to_a_newer_ipv6_address() -> None:

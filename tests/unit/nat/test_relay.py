@@ -21,7 +21,7 @@ from core.nat.relay import RelayService, RelaySettings
 
 A, B, C = (PeerId(bytes([number]) * 32) for number in (1, 2, 3))
 NOW = 1000.0
-OFFER = PunchOffer(bytes(16), (), (), "kept", "kept", quic=True, half_ms=20, relays=())
+OFFER = PunchOffer(bytes(16), (), (), "kept", "kept", quic=True, one_way_ms=20, relays=())
 
 
 def circuit_id(number: int) -> bytes:

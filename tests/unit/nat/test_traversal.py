@@ -125,12 +125,12 @@ def test_two_behind_symmetric_routers_meet_over_ipv6(guard: Nature) -> None:
     assert (reach.standing, reach.udp, reach.relays) == (Reachability.RELAYED, "symmetric", 2)
     assert reach.ipv6 == (guard == "public")
     assert reach.sentence.endswith(" Those who have IPv6 reach it directly.") == (guard == "public")
-    assert world.cards[a.peer].reachable_ipv6 == (guard == "public")
+    assert world.peer_records[a.peer].reachable_ipv6 == (guard == "public")
     assert helpers[0].machine.reach.standing is Reachability.REACHABLE
     world.dial(a, b)
     world.run(15)
     assert a.ended[b.peer].way is (Way.IPV6 if guard == "public" else Way.TCP_PUNCH)
-    assert all(":" not in relay.address.host for relay in world.cards[a.peer].relays)
+    assert all(":" not in relay.address.host for relay in world.peer_records[a.peer].relays)
 
 
 def test_ipv6_of_one_side_alone_helps_nobody() -> None:
@@ -175,7 +175,7 @@ def test_a_relay_dies_and_the_other_takes_over_without_loss(seed: int) -> None:
     world.dial(a, b)
     world.run(10)
     ((circuit, _),) = a.circuits.items()
-    end = a.machine.conduits.end(circuit)
+    end = a.machine.circuits.endpoint(circuit)
     assert end is not None
     relay = world.homes[end.relay] if end.relay is not None else helpers[0]
     random = Random(seed)
@@ -189,7 +189,7 @@ def test_a_relay_dies_and_the_other_takes_over_without_loss(seed: int) -> None:
     while len(b.got[circuit]) < before + len(data) and world.now < died_at + 10:
         world.run(0.05)
     assert b.got[circuit][before:] == data
-    assert a.machine.conduits.takeovers + b.machine.conduits.takeovers >= 1
+    assert a.machine.circuits.takeovers + b.machine.circuits.takeovers >= 1
     assert end.relay not in {None, relay.peer}
 
 
@@ -198,7 +198,7 @@ def test_silent_relay_is_left_within_two_seconds() -> None:
     world.dial(a, b)
     world.run(10)
     ((circuit, _),) = a.circuits.items()
-    end = a.machine.conduits.end(circuit)
+    end = a.machine.circuits.endpoint(circuit)
     assert end is not None
     relay = next(helper for helper in helpers if helper.peer == end.relay)
     relay.up = False
@@ -225,7 +225,7 @@ def test_circuit_with_a_vanished_end_asks_rarely() -> None:
     world._perform(a, a.machine.write(circuit, b"anybody?", world.now))
     world.run(30)
     assert 3 <= len(asked) <= 25
-    assert len(a.machine.conduits) == 0
+    assert len(a.machine.circuits) == 0
 
 
 def test_full_relays_still_introduce() -> None:
@@ -291,7 +291,7 @@ def test_reachability_does_not_flap() -> None:
     world.tell(a, AddressesChanged(addresses=(mapped,), tcp_port=31337, udp_port=31337, moved=False))
     world.run(1500)
     assert changes == []
-    assert mapped in world.cards[a.peer].addresses
+    assert mapped in world.peer_records[a.peer].addresses
 
 
 def test_a_router_is_not_another_one_because_helpers_go() -> None:
@@ -340,7 +340,7 @@ def test_public_peer_with_a_single_helper_is_reachable(*, trusted: bool, within_
     world._perform(home, home.machine.volunteer(helper.peer, address, world.now, relay=True, trusted=trusted))
     world.run(within_s)
     assert home.machine.reach.standing is Reachability.REACHABLE
-    assert world.cards[home.peer].relay
+    assert world.peer_records[home.peer].relay
 
 
 def test_router_admitting_only_called_hosts_is_not_reachable() -> None:
@@ -352,9 +352,9 @@ def test_router_admitting_only_called_hosts_is_not_reachable() -> None:
     address = Address(helper.box.host, 31337)
     world._perform(home, home.machine.volunteer(helper.peer, address, world.now, relay=True, trusted=True))
     world.run(20)
-    home.machine.strangers.ipv4.alone = True
+    home.machine.probes.ipv4.single_verdict = True
     world.tell(home, Tick())
-    assert home.machine.strangers.ipv4.alone
+    assert home.machine.probes.ipv4.single_verdict
     assert home.machine.reach.standing is Reachability.RELAYED
 
 
@@ -367,7 +367,7 @@ def test_another_address_beside_changes_the_card_and_nothing_else() -> None:
     )
     world.tell(a, AddressesChanged(addresses=(lan, bridge), tcp_port=31337, udp_port=31337, moved=False))
     assert (a.machine.reach, a.machine.mirroring.observations, a.machine.reservations.held) == (before, seen, relays)
-    assert world.cards[a.peer].addresses == (lan, bridge)
+    assert world.peer_records[a.peer].addresses == (lan, bridge)
     world.run(300)
     assert a.machine.reach == before
 
@@ -377,7 +377,7 @@ def test_a_stranger_cannot_open_a_circuit_past_our_relays() -> None:
     stranger = next(h for h in helpers if all(h.peer != relay.peer for relay in a.machine.reservations.held))
     opening = CircuitRequested(bytes(16), stranger.peer, None, resume=False, received=0, carried=True)
     world.tell(a, Received(stranger.peer, opening))
-    assert len(a.machine.conduits) == 0
+    assert len(a.machine.circuits) == 0
     assert a.trace["nat.circuit.refused"] == 1
 
 
@@ -393,7 +393,7 @@ def test_a_stranger_cannot_take_a_circuit_over() -> None:
     world.dial(a, b)
     world.run(10)
     ((circuit, _),) = b.circuits.items()
-    end = b.machine.conduits.end(circuit)
+    end = b.machine.circuits.endpoint(circuit)
     assert end is not None
     relay = end.relay
     known = {held.peer for home in (a, b) for held in home.machine.reservations.held}
@@ -407,13 +407,13 @@ def test_a_stranger_cannot_take_a_circuit_over() -> None:
 def test_a_relay_cannot_make_us_punch_without_end() -> None:
     world, _, (a,) = world_of("kept")
     relay = PeerId(a.machine.reservations.held[0].peer)
-    offer = PunchOffer(bytes(16), (Address("66.6.6.6", 80),), (), "kept", "kept", quic=True, half_ms=0, relays=())
+    offer = PunchOffer(bytes(16), (Address("66.6.6.6", 80),), (), "kept", "kept", quic=True, one_way_ms=0, relays=())
     for number in range(500):
         opening = CircuitRequested(
             number.to_bytes(16, "big"), number.to_bytes(32, "big"), offer, resume=False, received=0, carried=True
         )
         world.tell(a, Received(relay, opening))
-    assert len(a.machine.conduits) <= 40
+    assert len(a.machine.circuits) <= 40
     assert len(a.punches) <= 32
 
 
@@ -461,7 +461,7 @@ EVENTS: Any = st.one_of(
 def test_one_peer_has_one_punch_of_ours_at_a_time() -> None:
     world, _, (a,) = world_of("kept")
     relay = PeerId(a.machine.reservations.held[0].peer)
-    offer = PunchOffer(bytes(16), (Address("66.6.6.6", 80),), (), "kept", "kept", quic=True, half_ms=0, relays=())
+    offer = PunchOffer(bytes(16), (Address("66.6.6.6", 80),), (), "kept", "kept", quic=True, one_way_ms=0, relays=())
     for number in range(20):
         opening = CircuitRequested(
             number.to_bytes(16, "big"), PEERS[1], offer, resume=False, received=0, carried=number == 0
@@ -510,19 +510,19 @@ def test_relay_setting_is_published_at_once() -> None:
     _, _, (home,) = world_of("public")
     for limits, carries in ((RelaySettings(circuits=0), False), (RelaySettings(), True)):
         outputs = home.machine.carry(limits, 50.0)
-        (card,) = (output.card for output in outputs if isinstance(output, PublishPeerRecord))
-        assert card.relay is carries
+        (peer_record,) = (output.peer_record for output in outputs if isinstance(output, PublishPeerRecord))
+        assert peer_record.relay is carries
         assert home.machine.carry(limits, 51.0) == []
 
 
 def test_a_person_may_have_it_examined_again() -> None:
     world, _, (home,) = world_of("moved")
-    reach, before = home.machine.reach, home.machine.strangers.ipv4.concluded_at
+    reach, before = home.machine.reach, home.machine.probes.ipv4.concluded_at
     world.tell(home, CheckReachability())
-    assert home.machine.strangers.ipv4.asking
+    assert home.machine.probes.ipv4.asking
     world.run(6)
-    assert not home.machine.strangers.ipv4.asking
-    assert home.machine.strangers.ipv4.concluded_at > before
+    assert not home.machine.probes.ipv4.asking
+    assert home.machine.probes.ipv4.concluded_at > before
     assert home.machine.reach == reach
 
 
@@ -530,7 +530,7 @@ def test_peer_naming_us_as_relay_is_not_asked_through_ourselves() -> None:
     world, _, (a,) = world_of("kept")
     relays = [PeerId(held.peer) for held in a.machine.reservations.held]
     named = (Relay(a.peer, Address("30.1.0.1", 1)),)
-    offer = PunchOffer(bytes(16), (), (), "kept", "kept", quic=True, half_ms=0, relays=named)
+    offer = PunchOffer(bytes(16), (), (), "kept", "kept", quic=True, one_way_ms=0, relays=named)
     opening = CircuitRequested(bytes(16), PEERS[1], offer, resume=False, received=0, carried=True)
     sent = list(a.machine.handle(Received(relays[0], opening), world.now))
     for relay in relays:

@@ -157,7 +157,7 @@ class Stage:
         return [event for event in self.traversal.heard if isinstance(event, kind)]
 
     async def found(self, peer: PeerId, *cards: tuple[PeerId, PeerRecord]) -> None:
-        records = tuple(Record(owner, encode(card), 2_000_000, bytes(64)) for owner, card in cards)
+        records = tuple(Record(owner, encode(peer_record), 2_000_000, bytes(64)) for owner, peer_record in cards)
         self.outward.act(Found(peer_record_key(peer), records), self.now)
         await asyncio.sleep(0)
 
@@ -220,7 +220,7 @@ async def test_addresses_beside_are_told_and_links_on_those_that_are_gone_end():
 async def test_the_first_helper_is_the_collaborations_own():
     helpers = tuple(Contact(peer, "11.1.1.1", 7) for peer in (ANNA, BEN))
     stage = Stage(helpers=helpers)
-    assert stage.traversal.strangers.ipv4._trusted == {ANNA}
+    assert stage.traversal.probes.ipv4._trusted == {ANNA}
 
 
 @in_loop
@@ -251,10 +251,10 @@ async def test_a_card_is_looked_up_and_what_is_found_is_told():
     assert not stage.directory.read, "not while outputs are being performed"
     await asyncio.sleep(0)
     assert stage.directory.read == [(peer_record_key(ANNA), 1)]
-    card = record_of(relay=False)
-    await stage.found(ANNA, (BEN, NO_PEER_RECORD), (ANNA, card))
-    assert stage.told(PeerRecordFound) == [PeerRecordFound(ANNA, card)]
-    await stage.found(ANNA, (ANNA, card))
+    peer_record = record_of(relay=False)
+    await stage.found(ANNA, (BEN, NO_PEER_RECORD), (ANNA, peer_record))
+    assert stage.told(PeerRecordFound) == [PeerRecordFound(ANNA, peer_record)]
+    await stage.found(ANNA, (ANNA, peer_record))
     assert len(stage.told(PeerRecordFound)) == 1, "nobody asked again"
     assert not stage.rest
 
@@ -344,7 +344,7 @@ async def test_helpers_are_found_among_those_who_answer_in_the_dht():
     stage.outward.handle(Tick(), stage.now)
     assert stage.traversal.volunteers == {ANNA: (Address("11.1.1.1", 7), False)}
     assert stage.directory.read == [(peer_record_key(ANNA), 1)]
-    stage.traversal.strangers.ipv4.tcp = True
+    stage.traversal.probes.ipv4.tcp = True
     stage.outward.handle(Tick(), stage.now)
     stage.now += 60
     stage.outward.handle(Tick(), stage.now)
@@ -462,6 +462,6 @@ async def test_helpers_are_called_over_ipv4_and_asked_about_ipv6_too():
     )
     stage.outward._read(ANNA, stage.now)
     await stage.found(ANNA, (ANNA, record_of(six, four)))
-    assert dict(stage.traversal.strangers.ipv6._candidates) == {ANNA: six.address}
-    assert dict(stage.traversal.strangers.ipv4._candidates) == {ANNA: four.address}
+    assert dict(stage.traversal.probes.ipv6._candidates) == {ANNA: six.address}
+    assert dict(stage.traversal.probes.ipv4._candidates) == {ANNA: four.address}
     assert dict(stage.traversal.mirroring._candidates) == {ANNA: four.address}
