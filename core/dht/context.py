@@ -6,15 +6,15 @@ from random import Random
 from core.base.ids import PeerId
 from core.base.signing import Signer
 from core.base.trace import Trace
+from core.dht.cache import Copies
 from core.dht.client_mode import ClientMode
-from core.dht.copies import Copies
+from core.dht.clock_skew import Skew
 from core.dht.memory import Memory
 from core.dht.neighbours import Neighbours
 from core.dht.query_runner import QueryRunner
 from core.dht.records import Proofs, RecordStore
 from core.dht.republish import Republish
 from core.dht.settings import DhtSettings
-from core.dht.skew import Skew
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,23 +9,23 @@ from core.base.machine import Lost, Received, Send, Tick
 from core.base.signing import Signer, Verifier
 from core.base.trace import Trace
 from core.dht.bundles import asking_back, bundle_answers, bundle_requests
-from core.dht.classes import KeyClasses, Validator
+from core.dht.cache import Copies
 from core.dht.client_mode import ClientMode
+from core.dht.clock_skew import Skew
 from core.dht.context import DhtContext
-from core.dht.copies import Copies
 from core.dht.events import Output
-from core.dht.guard import Guard
+from core.dht.key_classes import KeyClasses, Validator
 from core.dht.memory import Memory
 from core.dht.messages import Answer, Bundled, Contact, Observed, Ping, Record, Request, RequestBundle
 from core.dht.neighbours import Neighbours
 from core.dht.operations import Operation
 from core.dht.query_runner import QueryRunner
+from core.dht.rate_limit import Guard
 from core.dht.readwrite import Put, ReadWrite
 from core.dht.records import Proofs, RecordStore
 from core.dht.republish import Republish
 from core.dht.responder import Responder
 from core.dht.settings import DhtSettings
-from core.dht.skew import Skew
 from core.dht.upkeep import Upkeep
 
 __all__ = ["DhtNode", "Put"]
@@ -43,7 +43,7 @@ class DhtNode:
         random: Query ids, jitter and refreshed keys come from here; on a real network it must not be predictable.
         settings: The collaboration's numbers.
         trace: Where drops are counted.
-        validators: What a record must look like, by the name of its key's class (`core.dht.classes.classed_key`).
+        validators: What a record must look like, by the name of its key's class (`core.dht.key_classes.classed_key`).
     """
 
     def __init__(

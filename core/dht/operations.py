@@ -7,9 +7,9 @@ does that for all of them.
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
+from core.dht.disjoint_lookup import Paths
 from core.dht.lookup import Walk
 from core.dht.messages import PAD, Answer, Contact, Find, Nodes, Request
-from core.dht.paths import Paths
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,16 +9,16 @@ from core.base.ids import Key, PeerId
 from core.base.machine import Send
 from core.base.trace import Trace
 from core.dht.client_mode import ClientMode
+from core.dht.clock_skew import Skew
+from core.dht.disjoint_lookup import Paths
 from core.dht.events import Learned, Output
 from core.dht.lookup import Distrust, Walk
 from core.dht.messages import Answer, Contact, Find, Get, Nodes, Ping, Pong, Request, Values
 from core.dht.neighbours import Neighbours
 from core.dht.operations import FindNode, Operation
-from core.dht.paths import Paths
 from core.dht.queries import Queries, Query
 from core.dht.routing import Heard
 from core.dht.settings import DhtSettings
-from core.dht.skew import Skew
 
 PROBES_MAX = 64
 PARALLEL_ON_A_PATH = 3

@@ -5,16 +5,16 @@ from dataclasses import dataclass
 
 from core.base.ids import Key, PeerId
 from core.dht.context import DhtContext
+from core.dht.disjoint_lookup import Paths
 from core.dht.events import Found, Output, RecordStored
-from core.dht.gather import Gather
-from core.dht.getting import Getting
 from core.dht.lookup import Walk
 from core.dht.messages import Cache, Contact, Record, Store
 from core.dht.operations import FindNode, Operation
-from core.dht.paths import Paths
+from core.dht.read_operation import Getting
+from core.dht.record_merge import Gather
 from core.dht.records import Tag, sign_record
 from core.dht.responder import due_to_newcomer
-from core.dht.storing import Handing, Storing
+from core.dht.store_operation import Handing, Storing
 
 HANDINGS_MAX = 8
 DEAF_LEAST = 3

@@ -8,7 +8,7 @@ from typing import NewType
 
 from core.base.ids import PEER_ID_BYTES, Key, PeerId
 from core.base.signing import Signer, Verifier
-from core.dht.classes import KeyClasses
+from core.dht.key_classes import KeyClasses
 from core.dht.messages import SUBKEY_BYTES_MAX, TAG_BYTES, VALUE_BYTES_MAX, Record
 
 Tag = NewType("Tag", bytes)

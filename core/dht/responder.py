@@ -5,7 +5,7 @@ from itertools import islice
 
 from core.base.ids import Key, PeerId
 from core.base.trace import Trace
-from core.dht.copies import Copies
+from core.dht.cache import Copies
 from core.dht.messages import (
     NODES_MAX,
     Answer,

@@ -6,7 +6,7 @@ from random import Random
 from typing import Final, Protocol
 
 from core.base.ids import PeerId
-from core.sim.dht_town import Town
+from core.sim.dht_swarm import Town
 from core.sim.stays import Pattern, Replaced
 
 HOUR_S: Final = 3600.0

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from core.base.ids import Key, PeerId, hashed_key
 from core.sim.dht_churn import coming
-from core.sim.dht_town import TimedOperation, Town
+from core.sim.dht_swarm import TimedOperation, Town
 from core.sim.latency import Latency
 from core.sim.moments import Moment
 from core.sim.stays import TENTH_AN_HOUR, Pattern, Replaced

@@ -9,7 +9,7 @@ from core.base.ids import Key, PeerId, distance, hashed_key, node_key
 from core.dht.messages import Record
 from core.dht.settings import DhtSettings
 from core.sim.checkers import CheckFailed
-from core.sim.dht_town import TimedOperation
+from core.sim.dht_swarm import TimedOperation
 from core.sim.liars import LyingTown
 from core.sim.links import LinkSettings, chance
 from core.sim.node import End

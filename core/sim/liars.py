@@ -13,7 +13,7 @@ from core.base.ids import PEER_ID_BYTES, PeerId
 from core.dht.messages import Answer, Contact, Fetch, Get, Nodes, Record, Records, Request, Store, Values
 from core.dht.node import DhtNode
 from core.sim.attacks.liars import Liar, Lie
-from core.sim.dht_town import SEEDS_PER_PEER, Town
+from core.sim.dht_swarm import SEEDS_PER_PEER, Town
 from core.sim.links import chance
 from core.sim.world import PORT
 

@@ -8,11 +8,11 @@ import json
 import pytest
 
 from core.sim import attacks
-from core.sim.attacks.crowds import eclipse, late_eclipse, sybil
 from core.sim.attacks.flood import flood
+from core.sim.attacks.hostile_dht import Scale
 from core.sim.attacks.poison import accomplices, doors, ghosts
 from core.sim.attacks.records import forgery, promises, replay, stuffing
-from core.sim.attacks.town import Scale
+from core.sim.attacks.sybil import eclipse, late_eclipse, sybil
 
 TOWN = Scale(peers=100, seed=1, lookups=60)
 

@@ -15,8 +15,8 @@ from core.dht.memory import Memory
 from core.dht.messages import Record
 from core.dht.records import Proofs
 from core.dht.space import position
+from core.sim.attacks.hostile_dht import Scale
 from core.sim.attacks.records import forgery, gives, replay
-from core.sim.attacks.town import Scale
 from core.sim.dht_worlds import SmallSettings, SmallWorld
 
 SEEDS = range(100, 112)

@@ -8,8 +8,17 @@ from core.base.ids import Key, PeerId
 from core.base.machine import Send, Tick
 from core.dht.messages import PAD, Find
 from core.dht.settings import DhtSettings
+from core.sim.attacks.hostile_dht import (
+    PATIENCE_S,
+    AttackOutcome,
+    HostileTown,
+    Scale,
+    quick,
+    share_true,
+    slowest_s,
+    some_keys,
+)
 from core.sim.attacks.liars import contacts_of, one_network
-from core.sim.attacks.town import PATIENCE_S, AttackOutcome, HostileTown, Scale, quick, share_true, slowest_s, some_keys
 from core.sim.links import LinkSettings
 
 RATE_PER_S = 600.0

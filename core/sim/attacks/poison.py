@@ -12,9 +12,9 @@ from random import Random
 from core.base.ids import Key, PeerId, node_key
 from core.dht.messages import NODES_MAX, Answer, Contact, Find, Get, Nodes, Request, Values
 from core.dht.settings import DhtSettings
+from core.sim.attacks.hostile_dht import AttackOutcome, HostileTown, Scale, quick, share_true, slowest_s, some_keys
 from core.sim.attacks.liars import Gang, Lie, contacts_of, many_networks, says_nothing_of_values
-from core.sim.attacks.town import AttackOutcome, HostileTown, Scale, quick, share_true, slowest_s, some_keys
-from core.sim.dht_town import TimedOperation
+from core.sim.dht_swarm import TimedOperation
 from core.sim.world import PORT
 
 GHOSTS = 20_000

@@ -8,11 +8,11 @@ from dataclasses import asdict
 from types import MappingProxyType
 from typing import Final
 
-from core.sim.attacks.crowds import eclipse, late_eclipse, sybil
 from core.sim.attacks.flood import flood
+from core.sim.attacks.hostile_dht import AttackOutcome, Scale
 from core.sim.attacks.poison import accomplices, doors, ghosts
 from core.sim.attacks.records import forgery, promises, replay, stuffing
-from core.sim.attacks.town import AttackOutcome, Scale
+from core.sim.attacks.sybil import eclipse, late_eclipse, sybil
 
 Attack = Callable[..., AttackOutcome]
 

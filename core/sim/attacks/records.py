@@ -26,8 +26,7 @@ from core.dht.messages import (
 )
 from core.dht.readwrite import Put
 from core.dht.settings import DhtSettings
-from core.sim.attacks.liars import Lie, contacts_of, ground_ids, many_networks
-from core.sim.attacks.town import (
+from core.sim.attacks.hostile_dht import (
     LIFETIME_S,
     PATIENCE_S,
     AttackOutcome,
@@ -38,6 +37,7 @@ from core.sim.attacks.town import (
     slowest_s,
     some_keys,
 )
+from core.sim.attacks.liars import Lie, contacts_of, ground_ids, many_networks
 
 PER_KEY = 3
 """Hostile peers next to each key: fewer than a reader asks."""

@@ -9,8 +9,8 @@ from core.base.machine import Received, Send, Tick
 from core.base.problems import WireProblem
 from core.base.trace import Trace
 from core.base.wire import MessageCodec
-from core.dht.classes import classed_key
 from core.dht.events import ClockOff, Found, RecordStored
+from core.dht.key_classes import classed_key
 from core.dht.messages import DHT_MESSAGES, PAD, Contact, Find, Get, Nodes, Ping, Pong, Record, Store, Values
 from core.dht.node import DhtNode, Put
 from core.dht.routing import PrefixLimits, RoutingTable

@@ -2,10 +2,10 @@
 
 from core.base.ids import hashed_key
 from core.base.machine import Received, Tick
+from core.dht.disjoint_lookup import Paths
 from core.dht.events import Found
 from core.dht.lookup import Distrust, Walk
 from core.dht.messages import Cache, Contact, Get, Record, RequestBundle, Store, Values
-from core.dht.paths import Paths
 from core.dht.records import Proofs, RecordStore, sign_record
 from core.dht.routing import PrefixLimits, RoutingTable
 from core.dht.space import position

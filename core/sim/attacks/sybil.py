@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from core.base.ids import Key, PeerId
 from core.dht.settings import DhtSettings
+from core.sim.attacks.hostile_dht import SETTLE_S, AttackOutcome, HostileTown, Scale, share_true, slowest_s, some_keys
 from core.sim.attacks.liars import contacts_of, ground_ids, many_networks, one_network, says_nothing_of_values
-from core.sim.attacks.town import SETTLE_S, AttackOutcome, HostileTown, Scale, share_true, slowest_s, some_keys
 
 CROWD = 12
 """Hostile peers next to each key: as many as an answer names, and more than a reader asks."""

@@ -5,9 +5,9 @@ from hypothesis import strategies as st
 
 from core.base.ids import hashed_key
 from core.base.trace import Trace
-from core.dht.gather import Gather
 from core.dht.messages import Record
 from core.dht.pages import Claim, record_bytes
+from core.dht.record_merge import Gather
 from core.dht.records import Proofs, sign_record, tag_of
 from tests.unit.dht.network import ToySigner, ToyVerifier, peer_id
 

@@ -1,8 +1,8 @@
 import json
 
 from core.base.ids import hashed_key
-from core.dht.classes import KeyClasses, class_mark, classed_key
-from core.dht.copies import COPIES_PER_KEY, Copies
+from core.dht.cache import COPIES_PER_KEY, Copies
+from core.dht.key_classes import KeyClasses, class_mark, classed_key
 from core.dht.messages import Record
 from core.dht.records import KeepResult, Proofs, RecordStore, sign_record, tag_of
 from tests.unit.dht.network import START, ToySigner, ToyVerifier, peer_id

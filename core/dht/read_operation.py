@@ -3,12 +3,12 @@
 from collections import Counter, deque
 
 from core.base.ids import PeerId
-from core.dht.gather import Gather
+from core.dht.disjoint_lookup import Paths
 from core.dht.lookup import Walk
 from core.dht.messages import PAD, Answer, Contact, Fetch, Get, Records, Request, Values
 from core.dht.operations import Ask, Operation
 from core.dht.pages import split_index, split_tags
-from core.dht.paths import Paths
+from core.dht.record_merge import Gather
 
 INDEX_PAGES_MAX = 64
 IN_VAIN_MAX = 24

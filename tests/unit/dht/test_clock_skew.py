@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest import approx  # noqa: PT013 - one name
 
-from core.dht.skew import PEERS_MAX, Skew
+from core.dht.clock_skew import PEERS_MAX, Skew
 from tests.unit.dht.network import peer_id
 
 

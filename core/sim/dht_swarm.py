@@ -8,8 +8,8 @@ from core.base.ids import Key, PeerId
 from core.base.machine import Received
 from core.base.trace import Trace
 from core.base.wire import MessageCodec
-from core.dht.classes import Validator
 from core.dht.events import Found, Joined, RecordStored
+from core.dht.key_classes import Validator
 from core.dht.messages import DHT_MESSAGES, Bundled, Contact, Record
 from core.dht.node import DhtNode
 from core.dht.settings import DhtSettings

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.base.ids import distance, hashed_key, node_key
+from core.dht.disjoint_lookup import Paths
 from core.dht.lookup import Distrust, Walk
-from core.dht.paths import Paths
 from tests.unit.dht.network import contact, peer_id
 
 KEY = hashed_key(b"key")

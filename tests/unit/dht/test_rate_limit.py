@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.dht.guard import Guard
+from core.dht.rate_limit import Guard
 from tests.unit.dht.network import peer_id
 
 
