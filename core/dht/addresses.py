@@ -13,7 +13,7 @@ class _Address:
     told: bool
 
 
-class MetAddresses:
+class PeerAddresses:
     """Addresses of the peers met last.  Hearsay never replaces an observation that still works.
 
     Args:

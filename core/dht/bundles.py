@@ -14,8 +14,8 @@ from core.dht.messages import (
     MESSAGE_BYTES_MAX,
     PAD,
     Answer,
-    Answering,
-    Asking,
+    AnyAnswer,
+    AnyRequest,
     Bundled,
     Fetch,
     Find,
@@ -68,12 +68,12 @@ def bundle_answers(answers: Iterable[Answer]) -> list[Answer]:
     return packed
 
 
-def asking_back(outputs: list[Output], question: list[Output]) -> list[Output]:
+def append_ping(outputs: list[Output], question: list[Output]) -> list[Output]:
     """Answers to one peer, with the ping for the same peer in the last one's datagram if there is room."""
     match outputs, question:
         case [*before, Send(to=to, message=Answer() as answer)], [Send(to=other, message=Ping(query=query))]:
             if to == other and encoded_bytes(answer) + BUNDLE_HEADER_BYTES <= MESSAGE_BYTES_MAX:
-                inside = answer.answers if isinstance(answer, Bundled) else (cast("Answering", answer),)
+                inside = answer.answers if isinstance(answer, Bundled) else (cast("AnyAnswer", answer),)
                 return [*before, Send(to, Bundled(0, inside, query))]
         case _:
             pass
@@ -108,7 +108,7 @@ def _one_or_bundle(requests: Sequence[Request], client: bool) -> Request:  # noq
     padded = sum(one is not request for one, request in zip(bare, requests, strict=True))
     free = _ROOM_BYTES - sum(encoded_bytes(request) for request in bare)
     pad = min(max(free // padded - _PAD_HEADER_BYTES, 0), len(PAD)) if padded else 0
-    return RequestBundle(0, client, tuple(cast("Asking", _padded(request, pad)) for request in requests))
+    return RequestBundle(0, client, tuple(cast("AnyRequest", _padded(request, pad)) for request in requests))
 
 
 def _padded(request: Request, pad_bytes: int) -> Request:
@@ -119,4 +119,4 @@ def _padded(request: Request, pad_bytes: int) -> Request:
 
 
 def _one_or_bundled(answers: Sequence[Answer]) -> Answer:
-    return answers[0] if len(answers) == 1 else Bundled(0, tuple(cast("Answering", answer) for answer in answers))
+    return answers[0] if len(answers) == 1 else Bundled(0, tuple(cast("AnyAnswer", answer) for answer in answers))

@@ -7,10 +7,10 @@ from core.base.ids import Key
 from core.dht.messages import Record
 from core.dht.records import Proofs, Tag, supersedes, tag_of
 
-COPIES_PER_KEY = 4
+CACHED_PER_KEY = 4
 
 
-class Copies:
+class RecordCache:
     """Records that we need not hold, each for a short time; the key that was added to longest ago goes first.
 
     Args:
@@ -37,7 +37,7 @@ class Copies:
         under_key = self._copies.get(key, {})
         tag = tag_of(record.subkey)
         _, known = under_key.get(tag, (0.0, None))
-        if known is None and len(under_key) >= COPIES_PER_KEY:
+        if known is None and len(under_key) >= CACHED_PER_KEY:
             return False
         if not supersedes(record, known) and record != known:
             return False

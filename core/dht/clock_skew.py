@@ -13,7 +13,7 @@ PEERS_MIN = 5
 PEERS_MAX = 64
 
 
-class Skew:
+class ClockSkew:
     """What others' clocks show, one opinion per peer; the oldest opinion goes first.
 
     Args:

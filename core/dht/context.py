@@ -6,9 +6,9 @@ from random import Random
 from core.base.ids import PeerId
 from core.base.signing import Signer
 from core.base.trace import Trace
-from core.dht.cache import Copies
+from core.dht.cache import RecordCache
 from core.dht.client_mode import ClientMode
-from core.dht.clock_skew import Skew
+from core.dht.clock_skew import ClockSkew
 from core.dht.memory import Memory
 from core.dht.neighbours import Neighbours
 from core.dht.query_runner import QueryRunner
@@ -24,12 +24,12 @@ class DhtContext:
     signer: Signer
     proofs: Proofs
     records: RecordStore
-    copies: Copies
+    copies: RecordCache
     memory: Memory
     neighbours: Neighbours
     query_runner: QueryRunner
     republish: Republish
-    skew: Skew
+    skew: ClockSkew
     settings: DhtSettings
     client_mode: ClientMode
     random: Random

@@ -7,12 +7,12 @@ at the same address.  A hostile peer leads astray at most the path that meets it
 from collections.abc import Iterable
 
 from core.base.ids import Key, PeerId
-from core.dht.lookup import TRUSTING, Distrust, Walk
+from core.dht.lookup import FULL_TRUST, Lookup, LookupTrust
 from core.dht.messages import Contact
 from core.dht.space import point, position
 
 
-class Paths:
+class DisjointLookup:
     """Several walks to one key that look like one.
 
     Args:
@@ -32,7 +32,7 @@ class Paths:
         width: int,
         parallel: int,
         paths: int,
-        distrust: Distrust = TRUSTING,
+        distrust: LookupTrust = FULL_TRUST,
     ) -> None:
         contacts = list(start)
         paths = max(1, min(paths, len(contacts)))
@@ -40,10 +40,10 @@ class Paths:
         self.key = key
         self._span = 0
         self._width = width
-        self._by: dict[PeerId, list[Walk]] = {}
+        self._by: dict[PeerId, list[Lookup]] = {}
         """On which paths a peer was asked: on more than one only if it is said to be at several addresses."""
         self._walks = [
-            Walk(
+            Lookup(
                 key,
                 contacts[index::paths],
                 width=width,

@@ -18,7 +18,7 @@ from core.dht.space import point, position
 
 CANDIDATES_MAX = 64
 """Nearer ones push out farther ones."""
-OTHERS_MAX = 2
+OTHER_ADDRESSES_MAX = 2
 """Further addresses at which a candidate is tried: a liar that is quicker than the honest must not hide it."""
 ASKED_MAX = 128
 """A walk that was led astray ends after so many queries."""
@@ -47,7 +47,7 @@ class _Candidate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Distrust:
+class LookupTrust:
     """How far a lookup believes what it is told."""
 
     prefix_limit: int = 0
@@ -59,10 +59,10 @@ class Distrust:
     it named are not asked unless somebody else names them too; 0: everybody is believed."""
 
 
-TRUSTING = Distrust()
+FULL_TRUST = LookupTrust()
 
 
-class Walk:
+class Lookup:
     """One lookup's candidates, nearest first.
 
     Args:
@@ -80,7 +80,7 @@ class Walk:
         *,
         width: int,
         parallel: int,
-        distrust: Distrust = TRUSTING,
+        distrust: LookupTrust = FULL_TRUST,
         taken: set[Contact] | None = None,
     ) -> None:
         self.key = key
@@ -236,7 +236,7 @@ class Walk:
         """Somebody names a candidate too; at another address, it may be there that it answers."""
         if candidate.state is _State.ANSWERED or contact == candidate.contact:
             return
-        if len(candidate.others) < OTHERS_MAX and all(contact != other for other, _ in candidate.others):
+        if len(candidate.others) < OTHER_ADDRESSES_MAX and all(contact != other for other, _ in candidate.others):
             candidate.others.append((contact, by))
             if candidate.state in {_State.SLOW, _State.FAILED}:
                 self._reopen(candidate)

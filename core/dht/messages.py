@@ -182,20 +182,20 @@ class Cache(Request, frozen=True, tag="dht.cache"):
     record: Record
 
 
-Asking = Ping | Find | Get | Fetch | Store | Cache
-Answering = Pong | Nodes | Values | Records | Stored
+AnyRequest = Ping | Find | Get | Fetch | Store | Cache
+AnyAnswer = Pong | Nodes | Values | Records | Stored
 
 
 class RequestBundle(Request, frozen=True, tag="dht.bundle"):
     """Several requests in one datagram, each with a query id of its own; that of the bundle means nothing."""
 
-    requests: Annotated[tuple[Asking, ...], Meta(max_length=BUNDLE_MAX)]
+    requests: Annotated[tuple[AnyRequest, ...], Meta(max_length=BUNDLE_MAX)]
 
 
 class Bundled(Answer, frozen=True, tag="dht.bundled"):
     """The answers to a bundle, or some of them: the others come in another datagram."""
 
-    answers: Annotated[tuple[Answering, ...], Meta(max_length=BUNDLE_MAX)]
+    answers: Annotated[tuple[AnyAnswer, ...], Meta(max_length=BUNDLE_MAX)]
     ping: QueryId = 0
     """And are you there?  A `Pong` answers this; 0: that is not asked."""
 

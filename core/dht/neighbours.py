@@ -5,10 +5,10 @@ from collections.abc import Iterable, Sequence
 from core.base.back_off import BackOff
 from core.base.ids import Key, PeerId
 from core.base.trace import Trace
-from core.dht.addresses import MetAddresses
+from core.dht.addresses import PeerAddresses
 from core.dht.messages import Contact
 from core.dht.prefixes import may_name, reach
-from core.dht.routing import Heard, PrefixLimits, RoutingTable
+from core.dht.routing import PrefixLimits, RoutingTable, TableChange
 from core.dht.settings import DhtSettings
 from core.dht.space import point, position
 
@@ -35,7 +35,7 @@ class Neighbours:
                 settings.prefix_per_bucket, settings.prefix_per_table, local_is_free=settings.local_is_free
             ),
         )
-        self.book = MetAddresses(limit=settings.addresses_max)
+        self.book = PeerAddresses(limit=settings.addresses_max)
         self.ipv6 = True
         """Whether there is a way to IPv6 addresses; otherwise nobody is asked there."""
         self._backoff: BackOff[Contact] = BackOff(first=settings.silence_s, longest=settings.silence_max_s)
@@ -64,7 +64,7 @@ class Neighbours:
         else:
             self.table.moved(contact)
 
-    def alive(self, contact: Contact, now: float, *, trip_s: float | None = None) -> tuple[Contact, Heard]:
+    def alive(self, contact: Contact, now: float, *, trip_s: float | None = None) -> tuple[Contact, TableChange]:
         """A contact has answered, after `trip_s` if that is known; returns it with its best address."""
         peer = contact.peer_id
         self._backoff.clear(contact)

@@ -8,10 +8,10 @@ from core.base.ids import Key, PeerId
 from core.base.machine import Lost, Received, Send, Tick
 from core.base.signing import Signer, Verifier
 from core.base.trace import Trace
-from core.dht.bundles import asking_back, bundle_answers, bundle_requests
-from core.dht.cache import Copies
+from core.dht.bundles import append_ping, bundle_answers, bundle_requests
+from core.dht.cache import RecordCache
 from core.dht.client_mode import ClientMode
-from core.dht.clock_skew import Skew
+from core.dht.clock_skew import ClockSkew
 from core.dht.context import DhtContext
 from core.dht.events import Output
 from core.dht.key_classes import KeyClasses, Validator
@@ -20,7 +20,7 @@ from core.dht.messages import Answer, Bundled, Contact, Observed, Ping, Record, 
 from core.dht.neighbours import Neighbours
 from core.dht.operations import Operation
 from core.dht.query_runner import QueryRunner
-from core.dht.rate_limit import Guard
+from core.dht.rate_limit import RateLimit
 from core.dht.readwrite import Put, ReadWrite
 from core.dht.records import Proofs, RecordStore
 from core.dht.republish import Republish
@@ -72,13 +72,13 @@ class DhtNode:
             bytes_max=settings.record_bytes_max,
             fair_givers=settings.fair_givers,
         )
-        copies = Copies(proofs, keep_s=settings.cache_s, keys_max=settings.caches_max, max_lifetime_s=lifetime_s)
+        copies = RecordCache(proofs, keep_s=settings.cache_s, keys_max=settings.caches_max, max_lifetime_s=lifetime_s)
         self._neighbours = Neighbours(self.me, settings, trace=trace)
         self._memory = Memory(route_s=settings.route_s, absent_s=settings.absent_s)
         self._republish = Republish(every_s=settings.republish_s, random=random)
         self._responder = Responder(self._neighbours.table, self._records, copies, trace=trace)
-        self._guard = Guard(rate_per_s=settings.requests_per_s, burst=settings.requests_burst)
-        self._skew = Skew(warn_s=settings.clock_warn_s, keep_s=4 * settings.clock_s)
+        self._guard = RateLimit(rate_per_s=settings.requests_per_s, burst=settings.requests_burst)
+        self._skew = ClockSkew(warn_s=settings.clock_warn_s, keep_s=4 * settings.clock_s)
         self._query_runner = QueryRunner(
             self._neighbours,
             self._skew,
@@ -271,7 +271,7 @@ class DhtNode:
             self._neighbours.table.withdrew(sender)
             return outputs
         contact = self._neighbours.to_probe(sender, now)
-        return outputs if contact is None else asking_back(outputs, self._query_runner.probe(contact, now))
+        return outputs if contact is None else append_ping(outputs, self._query_runner.probe(contact, now))
 
     def _on_answers(self, sender: PeerId, answer: Answer, now: float) -> list[Output]:
         if not isinstance(answer, Bundled):

@@ -7,8 +7,8 @@ does that for all of them.
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
-from core.dht.disjoint_lookup import Paths
-from core.dht.lookup import Walk
+from core.dht.disjoint_lookup import DisjointLookup
+from core.dht.lookup import Lookup
 from core.dht.messages import PAD, Answer, Contact, Find, Nodes, Request
 
 
@@ -55,7 +55,7 @@ class Operation(ABC):
 class FindNode(Operation):
     """Finds the nearest peers of a key."""
 
-    def __init__(self, walk: Walk | Paths, *, client: bool, deadline: float) -> None:
+    def __init__(self, walk: Lookup | DisjointLookup, *, client: bool, deadline: float) -> None:
         super().__init__(client=client, deadline=deadline)
         self.walk = walk
 

@@ -9,15 +9,15 @@ from core.base.ids import Key, PeerId
 from core.base.machine import Send
 from core.base.trace import Trace
 from core.dht.client_mode import ClientMode
-from core.dht.clock_skew import Skew
-from core.dht.disjoint_lookup import Paths
+from core.dht.clock_skew import ClockSkew
+from core.dht.disjoint_lookup import DisjointLookup
 from core.dht.events import Learned, Output
-from core.dht.lookup import Distrust, Walk
+from core.dht.lookup import Lookup, LookupTrust
 from core.dht.messages import Answer, Contact, Find, Get, Nodes, Ping, Pong, Request, Values
 from core.dht.neighbours import Neighbours
 from core.dht.operations import FindNode, Operation
 from core.dht.queries import Queries, Query
-from core.dht.routing import Heard
+from core.dht.routing import TableChange
 from core.dht.settings import DhtSettings
 
 PROBES_MAX = 64
@@ -37,7 +37,7 @@ class QueryRunner:
     def __init__(
         self,
         neighbours: Neighbours,
-        skew: Skew,
+        skew: ClockSkew,
         conclude: Callable[[Operation, float], list[Output]],
         *,
         settings: DhtSettings,
@@ -72,7 +72,7 @@ class QueryRunner:
         self._operations[operation] = None
         return self._advance(operation, now)
 
-    def answered(self, sender: PeerId, answer: Answer, now: float) -> tuple[list[Output], Contact, Heard] | None:
+    def answered(self, sender: PeerId, answer: Answer, now: float) -> tuple[list[Output], Contact, TableChange] | None:
         """An answer has come: what follows, and what it says of the sender; None if nobody had asked."""
         query = self._queries.close(sender, answer, now)
         if query is None:
@@ -127,7 +127,7 @@ class QueryRunner:
         settings = self._settings
         sparse = self._neighbours.table.is_far_and_sparse(key)
         width = settings.refresh_width_sparse if sparse else settings.refresh_width
-        walk = Walk(key, self._neighbours.start(key, now), width=width, parallel=width)
+        walk = Lookup(key, self._neighbours.start(key, now), width=width, parallel=width)
         return FindNode(walk, client=self._client_mode.client, deadline=self.patience(now))
 
     def walk(
@@ -139,7 +139,7 @@ class QueryRunner:
         quick: bool = False,
         paths: int | None = None,
         resting: bool = False,
-    ) -> Walk | Paths:
+    ) -> Lookup | DisjointLookup:
         """The way to a key from whom we know now.
 
         Args:
@@ -154,18 +154,18 @@ class QueryRunner:
         start = self._neighbours.start(key, now, resting=resting)
         table = self._neighbours.table
         parallel, near = self._parallel(quick=quick)
-        distrust = Distrust(
+        distrust = LookupTrust(
             prefix_limit=0 if table.knows_few_networks else settings.prefix_per_walk,
             local_is_free=settings.local_is_free,
             ghosts_max=settings.ghosts_max,
         )
         paths = settings.paths if paths is None else paths
-        walk: Walk | Paths
+        walk: Lookup | DisjointLookup
         if paths <= 1 or table.knows_few_networks:
-            walk = Walk(key, start, width=width, parallel=parallel, distrust=distrust)
+            walk = Lookup(key, start, width=width, parallel=parallel, distrust=distrust)
         else:
             parallel = max(parallel, PARALLEL_ON_A_PATH * paths)
-            walk = Paths(key, start, width=width, parallel=parallel, paths=paths, distrust=distrust)
+            walk = DisjointLookup(key, start, width=width, parallel=parallel, paths=paths, distrust=distrust)
         walk.expect(table.span_of(settings.replicas), parallel=near)
         return walk
 

@@ -3,7 +3,7 @@
 from core.base.ids import PeerId
 
 
-class Guard:
+class RateLimit:
     """A token bucket for each peer that asks; whoever has been quiet is forgotten.
 
     Args:

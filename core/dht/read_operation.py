@@ -3,22 +3,22 @@
 from collections import Counter, deque
 
 from core.base.ids import PeerId
-from core.dht.disjoint_lookup import Paths
-from core.dht.lookup import Walk
+from core.dht.disjoint_lookup import DisjointLookup
+from core.dht.lookup import Lookup
 from core.dht.messages import PAD, Answer, Contact, Fetch, Get, Records, Request, Values
 from core.dht.operations import Ask, Operation
 from core.dht.pages import split_index, split_tags
-from core.dht.record_merge import Gather
+from core.dht.record_merge import RecordMerge
 
 INDEX_PAGES_MAX = 64
-IN_VAIN_MAX = 24
+EMPTY_FETCHES_MAX = 24
 """Who answered so many fetches with nothing is not believed.  Where several travel in one datagram there may be no room
 for a long record in the answer, so fewer prove nothing."""
-PAGES_BELIEVED = 2
+PAGES_BEFORE_FETCH = 2
 """After so many pages of somebody's index, records of it are fetched while the next are coming."""
 
 
-class Getting(Operation):
+class ReadOperation(Operation):
     """Reads a key from its nearest peers; if none of them holds anything, from twice as many.
 
     Args:
@@ -30,8 +30,8 @@ class Getting(Operation):
 
     def __init__(
         self,
-        walk: Walk | Paths,
-        gather: Gather,
+        walk: Lookup | DisjointLookup,
+        gather: RecordMerge,
         *,
         quorum: int | None,
         owner: PeerId | None = None,
@@ -88,7 +88,7 @@ class Getting(Operation):
                 self.walk.answered(peer)
                 self.walk.add(answer.nodes, peer)
                 self._holders[peer] = contact
-                claims = split_index(answer.index) if self._in_vain[peer] < IN_VAIN_MAX else []
+                claims = split_index(answer.index) if self._in_vain[peer] < EMPTY_FETCHES_MAX else []
                 if self.gather.offered(answer.records, now) or (claims and not answer.more):
                     self._gave.add(peer)
                 self.gather.claimed(peer, claims, now)
@@ -119,7 +119,7 @@ class Getting(Operation):
         elif peer not in self._proven:
             self._gave.discard(peer)
             self._in_vain[peer] += 1
-            if self._in_vain[peer] >= IN_VAIN_MAX:
+            if self._in_vain[peer] >= EMPTY_FETCHES_MAX:
                 self._forget(peer)
 
     def _forget(self, peer: PeerId) -> None:
@@ -131,7 +131,7 @@ class Getting(Operation):
 
     def _believed(self) -> bool:
         """Whether no index is coming, or one is so long that it must be seen whether there is anything behind it."""
-        return all(pages > PAGES_BELIEVED for pages in self._paging.values())
+        return all(pages > PAGES_BEFORE_FETCH for pages in self._paging.values())
 
     def _enough(self) -> bool:
         if self.quorum is None or len(self._gave) < self.quorum:

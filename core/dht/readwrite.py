@@ -5,21 +5,21 @@ from dataclasses import dataclass
 
 from core.base.ids import Key, PeerId
 from core.dht.context import DhtContext
-from core.dht.disjoint_lookup import Paths
+from core.dht.disjoint_lookup import DisjointLookup
 from core.dht.events import Found, Output, RecordStored
-from core.dht.lookup import Walk
+from core.dht.lookup import Lookup
 from core.dht.messages import Cache, Contact, Record, Store
 from core.dht.operations import FindNode, Operation
-from core.dht.read_operation import Getting
-from core.dht.record_merge import Gather
+from core.dht.read_operation import ReadOperation
+from core.dht.record_merge import RecordMerge
 from core.dht.records import Tag, sign_record
 from core.dht.responder import due_to_newcomer
-from core.dht.store_operation import Handing, Storing
+from core.dht.store_operation import HandOver, StoreOperation
 
-HANDINGS_MAX = 8
-DEAF_LEAST = 3
+HAND_OVERS_MAX = 8
+UNHEARD_LEAST = 3
 """If so many kept silent and nobody spoke, it is we who do not hear."""
-COPIED_MAX = 3
+CACHED_RECORDS_MAX = 3
 """A value of more records than this is not left on the way."""
 
 
@@ -34,7 +34,7 @@ class Put:
     """Our peer id and up to 16 bytes more; None: just our peer id."""
 
 
-class _Again(Storing):
+class _StoreAgain(StoreOperation):
     """Stores what others own, because we hold it."""
 
 
@@ -53,7 +53,7 @@ class ReadWrite:
         self._settings = parts.settings
         self._client_mode = parts.client_mode
         self._trace = parts.trace
-        self._gets: dict[Key, Getting] = {}
+        self._gets: dict[Key, ReadOperation] = {}
 
     def get(
         self, key: Key, now: float, *, quorum: int | None, max_age_s: float, owner: PeerId | None = None
@@ -72,7 +72,7 @@ class ReadWrite:
             return [Found(key, tuple(known.values()))]
         if not known and self._memory.is_absent(key, now):
             return [Found(key, ())]
-        gather = Gather(
+        gather = RecordMerge(
             key,
             known,
             lifetime_s=settings.max_lifetime_s + settings.clock_slack_s,
@@ -83,7 +83,9 @@ class ReadWrite:
         )
         walk = self._query_runner.walk(key, now, width=settings.read_width, quick=quorum is not None)
         patience = self._query_runner.patience(now)
-        getting = Getting(walk, gather, quorum=quorum, owner=owner, client=self._client_mode.client, deadline=patience)
+        getting = ReadOperation(
+            walk, gather, quorum=quorum, owner=owner, client=self._client_mode.client, deadline=patience
+        )
         self._gets[key] = getting
         return self._query_runner.begin(getting, now)
 
@@ -103,7 +105,7 @@ class ReadWrite:
         outputs: list[Output] = []
         for (key, replicas), records in groups.items():
             latest = {record.subkey: record for record in records}
-            outputs += self._begin_store(Storing, key, list(latest.values()), replicas=replicas, now=now)
+            outputs += self._begin_store(StoreOperation, key, list(latest.values()), replicas=replicas, now=now)
         return outputs
 
     def store_again(self, key: Key, tags: Sequence[Tag], now: float) -> list[Output]:
@@ -114,11 +116,11 @@ class ReadWrite:
             return []
         for record in records:
             self._republish.stored(key, record, now)
-        return self._begin_store(_Again, key, records, replicas=self._settings.replicas, now=now)
+        return self._begin_store(_StoreAgain, key, records, replicas=self._settings.replicas, now=now)
 
     def welcome(self, newcomer: Contact, now: float) -> list[Output]:
         """A contact is new in the table: hand it the records that it should hold."""
-        if self._client_mode.client or not len(self._records) or self._query_runner.count(Handing) >= HANDINGS_MAX:
+        if self._client_mode.client or not len(self._records) or self._query_runner.count(HandOver) >= HAND_OVERS_MAX:
             return []
         due = due_to_newcomer(
             newcomer.peer_id,
@@ -135,16 +137,16 @@ class ReadWrite:
         match operation:
             case FindNode(walk=walk):
                 self._remember_route(walk, now)
-            case Getting():
+            case ReadOperation():
                 return self._read(operation, now)
-            case Storing(key=key, records=records):
+            case StoreOperation(key=key, records=records):
                 if operation.broken_route:
                     self._memory.forget_route(key)
-                if not isinstance(operation, _Again):
+                if not isinstance(operation, _StoreAgain):
                     return [RecordStored(key, record.subkey, operation.accepted[record.subkey]) for record in records]
         return []
 
-    def _read(self, getting: Getting, now: float) -> list[Output]:
+    def _read(self, getting: ReadOperation, now: float) -> list[Output]:
         walk, records = getting.walk, getting.gather.records
         del self._gets[walk.key]
         if not records and walk.done and not getting.again and self._has_other_ways(walk):
@@ -158,7 +160,7 @@ class ReadWrite:
         known = tuple(self._memory.known(walk.key, {}, now).values())
         return [Found(walk.key, known), *self._leave_copies(getting, known, now)]
 
-    def _has_other_ways(self, walk: Walk | Paths) -> bool:
+    def _has_other_ways(self, walk: Lookup | DisjointLookup) -> bool:
         """Whether some kept silent, or more answered than were asked for values at first: among few, all were asked."""
         if self._settings.paths_again <= 1:
             return False
@@ -166,16 +168,16 @@ class ReadWrite:
         local = self._neighbours.table.knows_few_networks
         return walk.silent > 0 or (not local and len(walk.found(width + 1)) > width)
 
-    def _again(self, getting: Getting, now: float) -> list[Output]:
+    def _again(self, getting: ReadOperation, now: float) -> list[Output]:
         """Nothing was found: whoever stands near the key may have led us astray, so go there on several ways.
 
         If nobody at all has answered it is rather we who were out of reach, or too busy to hear: all are asked again.
         """
         settings, key = self._settings, getting.walk.key
-        deaf = getting.walk.silent >= DEAF_LEAST and not getting.walk.found(1)
+        deaf = getting.walk.silent >= UNHEARD_LEAST and not getting.walk.found(1)
         walk = self._query_runner.walk(key, now, width=settings.read_width, paths=settings.paths_again, resting=deaf)
         patience = self._query_runner.patience(now)
-        again = Getting(
+        again = ReadOperation(
             walk,
             getting.gather,
             quorum=getting.quorum,
@@ -187,13 +189,13 @@ class ReadWrite:
         self._gets[key] = again
         return self._query_runner.begin(again, now)
 
-    def _leave_copies(self, getting: Getting, records: Sequence[Record], now: float) -> list[Output]:
+    def _leave_copies(self, getting: ReadOperation, records: Sequence[Record], now: float) -> list[Output]:
         """Leave a copy with the nearest peer on the way that has none, for those who come by it."""
         settings = self._settings
         if (
             not settings.cache_s
-            or not 0 < len(records) <= COPIED_MAX
-            or self._query_runner.count(Handing) >= HANDINGS_MAX
+            or not 0 < len(records) <= CACHED_RECORDS_MAX
+            or self._query_runner.count(HandOver) >= HAND_OVERS_MAX
         ):
             return []
         lasting = [record for record in records if record.expiration - now > settings.brief_s]
@@ -205,11 +207,11 @@ class ReadWrite:
         )
 
     def _hand(self, to: Contact, requests: Sequence[Store | Cache], now: float) -> list[Output]:
-        handing = Handing(to, requests, client=self._client_mode.client, deadline=self._query_runner.patience(now))
+        handing = HandOver(to, requests, client=self._client_mode.client, deadline=self._query_runner.patience(now))
         return self._query_runner.begin(handing, now)
 
     def _begin_store(
-        self, kind: type[Storing], key: Key, records: Sequence[Record], *, replicas: int, now: float
+        self, kind: type[StoreOperation], key: Key, records: Sequence[Record], *, replicas: int, now: float
     ) -> list[Output]:
         storing = kind(
             self._query_runner.find(
@@ -239,6 +241,6 @@ class ReadWrite:
             raise ValueError("a value that its key's class does not allow")
         return record
 
-    def _remember_route(self, walk: Walk | Paths, now: float) -> None:
+    def _remember_route(self, walk: Lookup | DisjointLookup, now: float) -> None:
         self._neighbours.table.looked_up(walk.key, now)
         self._memory.went(walk.key, walk.found(2 * self._settings.replicas), now)

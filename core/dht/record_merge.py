@@ -21,7 +21,7 @@ Batch = tuple[PeerId, tuple[Tag, ...]]
 """What is fetched from whom with one request."""
 
 
-class Gather:
+class RecordMerge:
     """The records of one key, from as many peers as say something about it.
 
     Args:

@@ -5,7 +5,7 @@ from itertools import islice
 
 from core.base.ids import Key, PeerId
 from core.base.trace import Trace
-from core.dht.cache import Copies
+from core.dht.cache import RecordCache
 from core.dht.messages import (
     NODES_MAX,
     Answer,
@@ -27,7 +27,7 @@ from core.dht.routing import RoutingTable
 from core.dht.settings import DhtSettings
 from core.dht.space import point, position
 
-HANDED_ON_BY = 2
+HANDED_OVER_BY = 2
 KEYS_PER_NEWCOMER = 500
 """Keys considered for each newcomer."""
 
@@ -35,7 +35,7 @@ KEYS_PER_NEWCOMER = 500
 class Responder:
     """Answers requests from the routing table and the record store."""
 
-    def __init__(self, table: RoutingTable, store: RecordStore, copies: Copies, *, trace: Trace) -> None:
+    def __init__(self, table: RoutingTable, store: RecordStore, copies: RecordCache, *, trace: Trace) -> None:
         self._table = table
         self._store = store
         self._copies = copies
@@ -88,7 +88,7 @@ def due_to_newcomer(
     """The records that a newcomer should hold, if it is ours to hand them on.
 
     It is ours where the newcomer is among the `replicas` peers nearest to the key and, without it, we would be among
-    the `HANDED_ON_BY` nearest (Maymounkov and Mazieres 2002, section 2.5, has the very nearest; but that one may be
+    the `HANDED_OVER_BY` nearest (Maymounkov and Mazieres 2002, section 2.5, has the very nearest; but that one may be
     new as well, or gone).  Records that end soon stay behind.
     """
     due: list[tuple[Key, Record]] = []
@@ -98,7 +98,7 @@ def due_to_newcomer(
         mine, theirs = here ^ target, there ^ target
         others = [c.peer_id for c in table.closest(key, settings.replicas + 1) if c.peer != newcomer]
         distances = [position(peer) ^ target for peer in others]
-        if sum(other < mine for other in distances) >= HANDED_ON_BY:
+        if sum(other < mine for other in distances) >= HANDED_OVER_BY:
             continue
         if sum(other < theirs for other in (mine, *distances)) >= settings.replicas:
             continue

@@ -60,7 +60,7 @@ class _Bucket:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class TableChange:
     """What hearing of a peer did to the table."""
 
     added: bool
@@ -121,7 +121,7 @@ class RoutingTable:
         """Whether network prefixes do not count, since there are too few of them."""
         return len(self._prefixes) < FEW_NETWORKS
 
-    def heard(self, contact: Contact, now: float, *, trip_s: float | None = None) -> Heard:
+    def heard(self, contact: Contact, now: float, *, trip_s: float | None = None) -> TableChange:
         """The contact has just proven that it is there, after a round trip of `trip_s`, if that was measured.
 
         In a full bucket a much quicker contact takes the place of a slow one, for any of a bucket leads about as near
@@ -133,7 +133,7 @@ class RoutingTable:
         if entry is not None:
             bucket = self._bucket_of(entry.key)
             if not self._relocate(bucket, entry, contact):
-                return Heard(added=False, doubtful=None)
+                return TableChange(added=False, doubtful=None)
             entry.seen, entry.failures = now, 0
             if trip_s is not None:
                 entry.trip_s = trip_s if entry.trip_s is None else min(trip_s, entry.trip_s)
@@ -141,29 +141,29 @@ class RoutingTable:
             bucket.entries[peer] = bucket.entries.pop(peer)
             if bucket.doubted == peer:
                 bucket.doubted = None
-            return Heard(added=False, doubtful=None)
+            return TableChange(added=False, doubtful=None)
         key = position(peer)
         if key == self._me:
-            return Heard(added=False, doubtful=None)
+            return TableChange(added=False, doubtful=None)
         prefix = counted_prefix(contact.host, local_is_free=self._limits.local_is_free)
         entry = _Entry(contact, key, now, prefix, now, trip_s)
         bucket = self._bucket_of(key)
         bucket.spares.pop(peer, None)
         if self._is_crowded(bucket, entry.prefix):
-            return Heard(added=False, doubtful=None)
+            return TableChange(added=False, doubtful=None)
         if len(bucket.entries) < self._bucket_size:
             self._enter(bucket, entry)
             if len(bucket.entries) == self._bucket_size:  # as good as a lookup in it would make it
                 bucket.refreshed = max(bucket.refreshed, now)
-            return Heard(added=True, doubtful=None)
+            return TableChange(added=True, doubtful=None)
         slow = self._much_slower(bucket, trip_s)
         if slow is not None:
             self._remove(bucket, slow)
             self._enter(bucket, entry)
             self._spare(bucket, slow)
-            return Heard(added=True, doubtful=None)
+            return TableChange(added=True, doubtful=None)
         self._spare(bucket, entry)
-        return Heard(added=False, doubtful=self._doubt(bucket, now))
+        return TableChange(added=False, doubtful=self._doubt(bucket, now))
 
     def touched(self, peer: PeerId, now: float) -> bool:
         """A contact has sent something; False if it is not in the table or did not answer lately."""

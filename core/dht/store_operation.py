@@ -8,12 +8,12 @@ from core.dht.messages import Answer, Cache, Contact, Record, Request, Store, St
 from core.dht.operations import Ask, FindNode, Operation
 from core.dht.space import point, position
 
-HANDED_AT_ONCE = 8
-GIVEN_ON_THE_WAY_MAX = 8
+HAND_OVER_IN_FLIGHT_MAX = 8
+STORED_ON_THE_WAY_MAX = 8
 """More records than this are stored when the nearest peers are certain."""
 
 
-class Storing(Operation):
+class StoreOperation(Operation):
     """Stores records of one key at its nearest peers, which it finds meanwhile if they are not known.
 
     A peer on the way that is expected to be among the nearest is given the records along with the question for nearer
@@ -110,7 +110,7 @@ class Storing(Operation):
         asks: list[Ask] = []
         for ask in self.finding.asks():
             asks.append(ask)
-            if len(self.records) <= GIVEN_ON_THE_WAY_MAX and self.finding.walk.is_near(ask.contact.peer_id):
+            if len(self.records) <= STORED_ON_THE_WAY_MAX and self.finding.walk.is_near(ask.contact.peer_id):
                 asks += self._stores(ask.contact)
         return asks
 
@@ -147,7 +147,7 @@ class Storing(Operation):
             self._slow.discard(peer)
 
 
-class Handing(Operation):
+class HandOver(Operation):
     """Hands records to one peer: those that it should hold, or copies for the readers who come by it."""
 
     def __init__(self, to: Contact, requests: Iterable[Store | Cache], *, client: bool, deadline: float) -> None:
@@ -164,9 +164,9 @@ class Handing(Operation):
     def asks(self) -> list[Ask]:
         """The next few records."""
         asks: list[Ask] = []
-        if self._in_flight > HANDED_AT_ONCE // 2:
+        if self._in_flight > HAND_OVER_IN_FLIGHT_MAX // 2:
             return asks
-        while self._requests and self._in_flight < HANDED_AT_ONCE:
+        while self._requests and self._in_flight < HAND_OVER_IN_FLIGHT_MAX:
             self._in_flight += 1
             asks.append(Ask(self._to, self._requests.popleft()))
         return asks

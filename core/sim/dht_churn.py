@@ -6,7 +6,7 @@ from random import Random
 from typing import Final, Protocol
 
 from core.base.ids import PeerId
-from core.sim.dht_swarm import Town
+from core.sim.dht_swarm import DhtSwarm
 from core.sim.stays import Pattern, Replaced
 
 HOUR_S: Final = 3600.0
@@ -28,7 +28,7 @@ class Coming(Protocol):
         """An hour of it."""
 
 
-def coming(town: Town, pattern: Replaced | Pattern, *, devices: int) -> Coming:
+def coming(town: DhtSwarm, pattern: Replaced | Pattern, *, devices: int) -> Coming:
     """The pattern, at work on a town; `devices` is how many there are, where they come back."""
     match pattern:
         case Replaced():
@@ -40,7 +40,7 @@ def coming(town: Town, pattern: Replaced | Pattern, *, devices: int) -> Coming:
 class _Even:
     """At each of many moments a peer leaves without a word and a new one comes."""
 
-    def __init__(self, town: Town, steps: int) -> None:
+    def __init__(self, town: DhtSwarm, steps: int) -> None:
         self._town = town
         self._steps = steps
         self.comings = self.goings = 0
@@ -63,7 +63,7 @@ class _Even:
 class _Stays:
     """Each peer stays as long as the pattern says."""
 
-    def __init__(self, town: Town, pattern: Pattern, *, devices: int) -> None:
+    def __init__(self, town: DhtSwarm, pattern: Pattern, *, devices: int) -> None:
         self._town = town
         self._pattern = pattern
         self._random: Random = town.world.chance("stays")

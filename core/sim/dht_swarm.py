@@ -87,7 +87,7 @@ class HopCounter(Checker):
                 way.steps.setdefault(contact.peer, step + 1)
 
 
-class Town:
+class DhtSwarm:
     """The peers of one world.
 
     Args:

@@ -10,7 +10,7 @@ from core.dht.messages import Record
 from core.dht.settings import DhtSettings
 from core.sim.checkers import CheckFailed
 from core.sim.dht_swarm import TimedOperation
-from core.sim.liars import LyingTown
+from core.sim.liars import LyingDht
 from core.sim.links import LinkSettings, chance
 from core.sim.node import End
 from core.sim.probes import reachable_bytes
@@ -105,7 +105,7 @@ class SmallWorld:
         self.seed = seed
         self.settings = settings or SmallSettings.drawn(seed)
         drawn = self.settings
-        self.town = LyingTown(
+        self.town = LyingDht(
             seed,
             drawn.peers,
             links=drawn.links,

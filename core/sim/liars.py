@@ -13,7 +13,7 @@ from core.base.ids import PEER_ID_BYTES, PeerId
 from core.dht.messages import Answer, Contact, Fetch, Get, Nodes, Record, Records, Request, Store, Values
 from core.dht.node import DhtNode
 from core.sim.attacks.liars import Liar, Lie
-from core.sim.dht_swarm import SEEDS_PER_PEER, Town
+from core.sim.dht_swarm import SEEDS_PER_PEER, DhtSwarm
 from core.sim.links import chance
 from core.sim.world import PORT
 
@@ -70,7 +70,7 @@ def dropped_answers(random: Random) -> Lie:
 LIES: Final[tuple[Callable[[Random], Lie], ...]] = (wrong_contacts, stale_records, dropped_answers)
 
 
-class LyingTown(Town):
+class LyingDht(DhtSwarm):
     """A town in which some of the peers that answer are liars, each in its own way.
 
     Args:
@@ -85,7 +85,7 @@ class LyingTown(Town):
         super().__init__(seed, peers, **options)
 
     def newcomers(self, count: int) -> list[PeerId]:
-        """See `Town`."""
+        """See `DhtSwarm`."""
         new = super().newcomers(count)
         for number, peer in enumerate(new, len(self.signers) - count):
             if number >= SEEDS_PER_PEER and peer not in self.clients and self._lying.random() < self._share:

@@ -11,7 +11,7 @@ from core.dht.settings import DhtSettings
 from core.sim.attacks.hostile_dht import (
     PATIENCE_S,
     AttackOutcome,
-    HostileTown,
+    HostileDht,
     Scale,
     quick,
     share_true,
@@ -60,7 +60,7 @@ def flood(scale: Scale, *, on: bool) -> AttackOutcome:
     """One peer asks another without end; against it, who asks too much is not answered."""
     settings = DhtSettings() if on else DhtSettings(requests_per_s=0.0)
     links = LinkSettings(uplink_bytes_per_s=(UPLINK_BYTES_PER_S, UPLINK_BYTES_PER_S))
-    town = HostileTown(scale, settings, links=links)
+    town = HostileDht(scale, settings, links=links)
     town.join_and_invade([])
     keys = some_keys(LOOKUPS)
     written = town.write(keys)

@@ -11,7 +11,7 @@ from core.dht.messages import Contact
 from core.dht.node import DhtNode
 from core.dht.settings import DhtSettings
 from core.sim.attacks.liars import Gang, Liar, Lie
-from core.sim.dht_swarm import TimedOperation, Town
+from core.sim.dht_swarm import DhtSwarm, TimedOperation
 from core.sim.links import LinkSettings
 from core.sim.signing import SimSigner, SimVerifier
 from core.sim.world import PORT
@@ -63,7 +63,7 @@ class AttackOutcome:
     """What `harm` counts."""
 
 
-class HostileTown(Town):
+class HostileDht(DhtSwarm):
     """A town of honest peers into which hostile ones come.
 
     Args:

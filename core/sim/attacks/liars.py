@@ -13,7 +13,7 @@ from core.dht.events import Output
 from core.dht.messages import (
     NODES_MAX,
     Answer,
-    Answering,
+    AnyAnswer,
     Bundled,
     Cache,
     Contact,
@@ -86,7 +86,7 @@ class Liar:
         return getattr(self.node, name)
 
 
-def _single(answer: Answer) -> tuple[Answering | Answer, ...]:
+def _single(answer: Answer) -> tuple[AnyAnswer | Answer, ...]:
     return answer.answers if isinstance(answer, Bundled) else (answer,)
 
 

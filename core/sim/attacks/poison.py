@@ -12,7 +12,7 @@ from random import Random
 from core.base.ids import Key, PeerId, node_key
 from core.dht.messages import NODES_MAX, Answer, Contact, Find, Get, Nodes, Request, Values
 from core.dht.settings import DhtSettings
-from core.sim.attacks.hostile_dht import AttackOutcome, HostileTown, Scale, quick, share_true, slowest_s, some_keys
+from core.sim.attacks.hostile_dht import AttackOutcome, HostileDht, Scale, quick, share_true, slowest_s, some_keys
 from core.sim.attacks.liars import Gang, Lie, contacts_of, many_networks, says_nothing_of_values
 from core.sim.dht_swarm import TimedOperation
 from core.sim.world import PORT
@@ -68,7 +68,7 @@ def names_ghosts(ghosts: Ghosts, gang: Gang) -> Lie:
 
 def doors(scale: Scale, *, on: bool) -> AttackOutcome:
     """Hostile peers name contacts at private addresses; against it, answers are checked for what nobody can know."""
-    town = HostileTown(scale, DhtSettings(check_replies=on, ghosts_max=0))
+    town = HostileDht(scale, DhtSettings(check_replies=on, ghosts_max=0))
     reads, written = _poisoned(town, scale, names_ghosts(Ghosts(town.world.chance("doors"), private=True), town.gang))
     return AttackOutcome(
         attack="poison: doors",
@@ -84,7 +84,7 @@ def doors(scale: Scale, *, on: bool) -> AttackOutcome:
 
 def ghosts(scale: Scale, *, on: bool) -> AttackOutcome:
     """Hostile peers name contacts that do not exist; against it, whoever names too many of them is not believed."""
-    town = HostileTown(scale, DhtSettings() if on else DhtSettings(ghosts_max=0))
+    town = HostileDht(scale, DhtSettings() if on else DhtSettings(ghosts_max=0))
     lie = names_ghosts(Ghosts(town.world.chance("ghosts"), private=False), town.gang)
     reads, written = _poisoned(town, scale, lie)
     return AttackOutcome(
@@ -101,7 +101,7 @@ def ghosts(scale: Scale, *, on: bool) -> AttackOutcome:
 
 def accomplices(scale: Scale, *, on: bool) -> AttackOutcome:
     """Hostile peers name each other; against it, several holders of each record, of which several are asked."""
-    town = HostileTown(
+    town = HostileDht(
         scale,
         DhtSettings() if on else DhtSettings(replicas=1, replicas_brief=1, read_width=1, paths_store=1, paths_again=1),
     )
@@ -118,7 +118,7 @@ def accomplices(scale: Scale, *, on: bool) -> AttackOutcome:
     )
 
 
-def _poisoned(town: HostileTown, scale: Scale, lie: Lie) -> tuple[Sequence[TimedOperation], dict[Key, bytes]]:
+def _poisoned(town: HostileDht, scale: Scale, lie: Lie) -> tuple[Sequence[TimedOperation], dict[Key, bytes]]:
     random = town.world.chance("poison")
     peers = [PeerId(random.randbytes(32)) for _ in range(scale.hostile_peers)]
     town.join_and_invade(contacts_of(peers, many_networks), lie)

@@ -30,7 +30,7 @@ from core.sim.attacks.hostile_dht import (
     LIFETIME_S,
     PATIENCE_S,
     AttackOutcome,
-    HostileTown,
+    HostileDht,
     Scale,
     share_false,
     share_true,
@@ -105,7 +105,7 @@ def stuffing(scale: Scale, *, on: bool) -> AttackOutcome:
         records_per_owner_and_key=limit if on else ROOM,
         fair_givers=on,
     )
-    town = HostileTown(scale, settings)
+    town = HostileDht(scale, settings)
     (stuffer,) = contacts_of([PeerId(town.world.chance("stuffer").randbytes(32))], many_networks)
     town.join_and_invade([stuffer])
     keys = some_keys(STUFFED_KEYS)
@@ -200,9 +200,9 @@ def forged(record: Record) -> Record:
     return Record(record.subkey, b"f" * VALUE_BYTES_MAX, record.expires_ms + 1000, bytes(SIGNATURE_BYTES))
 
 
-def _besieged(scale: Scale, lie: Lie, *, gullible: bool = False) -> tuple[HostileTown, list[Key]]:
+def _besieged(scale: Scale, lie: Lie, *, gullible: bool = False) -> tuple[HostileDht, list[Key]]:
     """A town with a few hostile peers next to each of some keys."""
-    town = HostileTown(scale, DhtSettings(), verifier=Gullible() if gullible else None)
+    town = HostileDht(scale, DhtSettings(), verifier=Gullible() if gullible else None)
     keys = some_keys(max(1, min(KEYS_MAX, scale.hostile_peers // PER_KEY)))
     random = town.world.chance("grinding")
     shares = [scale.hostile_peers // len(keys) + (n < scale.hostile_peers % len(keys)) for n in range(len(keys))]
@@ -214,7 +214,7 @@ def _besieged(scale: Scale, lie: Lie, *, gullible: bool = False) -> tuple[Hostil
     return town, keys
 
 
-def _store(town: HostileTown, owners: dict[Key, PeerId], word: bytes) -> dict[Key, bytes]:
+def _store(town: HostileDht, owners: dict[Key, PeerId], word: bytes) -> dict[Key, bytes]:
     written = {key: word + b" " + key for key in owners}
     for key, owner in owners.items():
         town.store(owner, key, written[key], lifetime_s=LIFETIME_S)

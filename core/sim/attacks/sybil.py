@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from core.base.ids import Key, PeerId
 from core.dht.settings import DhtSettings
-from core.sim.attacks.hostile_dht import SETTLE_S, AttackOutcome, HostileTown, Scale, share_true, slowest_s, some_keys
+from core.sim.attacks.hostile_dht import SETTLE_S, AttackOutcome, HostileDht, Scale, share_true, slowest_s, some_keys
 from core.sim.attacks.liars import contacts_of, ground_ids, many_networks, one_network, says_nothing_of_values
 
 CROWD = 12
@@ -22,7 +22,7 @@ def sybil(scale: Scale, *, on: bool) -> AttackOutcome:
     settings = DhtSettings(paths_store=1, paths_again=1)  # which would help too
     if not on:
         settings = replace(settings, prefix_per_bucket=0, prefix_per_table=0, prefix_per_walk=0)
-    town = HostileTown(scale, settings)
+    town = HostileDht(scale, settings)
     keys = some_keys(max(1, scale.hostile_peers // CROWD))
     contacts = contacts_of(_around(town, scale, keys), one_network)
     town.join_and_invade(contacts, says_nothing_of_values(town.gang))
@@ -42,7 +42,7 @@ def sybil(scale: Scale, *, on: bool) -> AttackOutcome:
 
 def eclipse(scale: Scale, *, on: bool) -> AttackOutcome:
     """Peers of many networks stand around keys before anything is stored; against it, disjoint paths."""
-    town = HostileTown(scale, _settings(on=on))
+    town = HostileDht(scale, _settings(on=on))
     keys = some_keys(max(1, scale.hostile_peers // CROWD))
     town.join_and_invade(contacts_of(_around(town, scale, keys), many_networks), says_nothing_of_values(town.gang))
     written = town.write(keys)
@@ -51,7 +51,7 @@ def eclipse(scale: Scale, *, on: bool) -> AttackOutcome:
 
 def late_eclipse(scale: Scale, *, on: bool) -> AttackOutcome:
     """All hostile peers come to stand around few keys at which something is stored; against it, disjoint paths."""
-    town = HostileTown(scale, _settings(on=on))
+    town = HostileDht(scale, _settings(on=on))
     keys = some_keys(max(1, scale.hostile_peers // LATE_CROWD))
     town.join_and_invade([])
     written = town.write(keys)
@@ -68,7 +68,7 @@ def _settings(*, on: bool) -> DhtSettings:
     return DhtSettings() if on else DhtSettings(paths_store=1, paths_again=1)
 
 
-def _eclipsed(town: HostileTown, scale: Scale, written: dict[Key, bytes], *, attack: str, on: bool) -> AttackOutcome:
+def _eclipsed(town: HostileDht, scale: Scale, written: dict[Key, bytes], *, attack: str, on: bool) -> AttackOutcome:
     reads = town.read(list(written), scale.lookups)
     return AttackOutcome(
         attack=attack,
@@ -82,7 +82,7 @@ def _eclipsed(town: HostileTown, scale: Scale, written: dict[Key, bytes], *, att
     )
 
 
-def _around(town: HostileTown, scale: Scale, keys: list[Key]) -> list[PeerId]:
+def _around(town: HostileDht, scale: Scale, keys: list[Key]) -> list[PeerId]:
     random = town.world.chance("grinding")
     ids: list[PeerId] = []
     for number, key in enumerate(keys):

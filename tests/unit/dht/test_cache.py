@@ -1,7 +1,7 @@
 import json
 
 from core.base.ids import hashed_key
-from core.dht.cache import COPIES_PER_KEY, Copies
+from core.dht.cache import CACHED_PER_KEY, RecordCache
 from core.dht.key_classes import KeyClasses, class_mark, classed_key
 from core.dht.messages import Record
 from core.dht.records import KeepResult, Proofs, RecordStore, sign_record, tag_of
@@ -16,7 +16,7 @@ def record(owner, value=b"v", *, expires=START + 600, key=KEY):
 
 
 def copies(**changes):
-    return Copies(Proofs(ToyVerifier()), **({"keep_s": 60, "keys_max": 3, "max_lifetime_s": 1000} | changes))
+    return RecordCache(Proofs(ToyVerifier()), **({"keep_s": 60, "keys_max": 3, "max_lifetime_s": 1000} | changes))
 
 
 def test_cached_copy_expires_and_never_hides_a_held_record():
@@ -39,7 +39,7 @@ def test_forged_overlong_or_surplus_copies_are_not_kept():
     assert not kept.put(KEY, record(1, expires=START + 1001), START)
     assert not kept.put(KEY, record(1, expires=START - 1), START)
     assert not copies(keep_s=0).put(KEY, record(1), START)
-    assert [kept.put(KEY, record(owner), START) for owner in range(6)].count(True) == COPIES_PER_KEY
+    assert [kept.put(KEY, record(owner), START) for owner in range(6)].count(True) == CACHED_PER_KEY
     for number in range(9):
         key = hashed_key(b"%d" % number)
         kept.put(key, record(1, key=key), START)

@@ -2,12 +2,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest import approx  # noqa: PT013 - one name
 
-from core.dht.clock_skew import PEERS_MAX, Skew
+from core.dht.clock_skew import PEERS_MAX, ClockSkew
 from tests.unit.dht.network import peer_id
 
 
 def heard(offsets, *, now=1000.0, trip_s=0.2):
-    skew = Skew(warn_s=30, keep_s=100)
+    skew = ClockSkew(warn_s=30, keep_s=100)
     for number, offset in enumerate(offsets):
         skew.heard(peer_id(number), now - trip_s / 2 + offset, sent=now - trip_s, now=now)
     return skew

@@ -4,7 +4,7 @@ import pytest
 
 from core.base.ids import Key, PeerId
 from core.base.trace import Trace
-from core.dht.addresses import MetAddresses
+from core.dht.addresses import PeerAddresses
 from core.dht.messages import Contact
 from core.dht.neighbours import Neighbours
 from core.dht.settings import DhtSettings
@@ -20,7 +20,7 @@ def by_distance(*contacts: Contact) -> list[Contact]:
 
 
 def test_ipv6_address_does_not_replace_a_working_ipv4_address() -> None:
-    book = MetAddresses()
+    book = PeerAddresses()
     book.observed(ANNA, *FOUR)
     assert book.observed(ANNA, *SIX) == Contact(ANNA, *FOUR)
     book.silent(ANNA)

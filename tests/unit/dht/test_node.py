@@ -15,8 +15,8 @@ from core.dht.messages import (
     DHT_MESSAGES,
     PAD,
     Answer,
-    Answering,
-    Asking,
+    AnyAnswer,
+    AnyRequest,
     Bundled,
     Contact,
     Find,
@@ -348,10 +348,10 @@ def arbitrary(kind):
         "time_ms": milliseconds,
     }
     if kind is RequestBundle:
-        inside = st.sampled_from(Asking.__args__).flatmap(arbitrary)
+        inside = st.sampled_from(AnyRequest.__args__).flatmap(arbitrary)
         return st.builds(RequestBundle, fields["query"], fields["client"], st.lists(inside, max_size=12).map(tuple))
     if kind is Bundled:
-        inside = st.sampled_from(Answering.__args__).flatmap(arbitrary)
+        inside = st.sampled_from(AnyAnswer.__args__).flatmap(arbitrary)
         return st.builds(Bundled, fields["query"], st.lists(inside, max_size=12).map(tuple))
     return st.builds(kind, **{name: fields[name] for name in kind.__struct_fields__})
 

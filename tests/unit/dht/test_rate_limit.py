@@ -1,14 +1,14 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.dht.rate_limit import Guard
+from core.dht.rate_limit import RateLimit
 from tests.unit.dht.network import peer_id
 
 
 @given(st.lists(st.tuples(st.floats(0, 3), st.integers(1, 5)), max_size=80))
 def test_nobody_is_admitted_more_than_burst_and_rate_allow(asks):
     """Reference: in any span of time at most burst + rate x span is admitted."""
-    guard, now, admitted = Guard(rate_per_s=2, burst=10), 1000.0, []
+    guard, now, admitted = RateLimit(rate_per_s=2, burst=10), 1000.0, []
     for passed, cost in asks:
         now += passed
         if guard.admits(peer_id(1), now, cost):
@@ -21,15 +21,15 @@ def test_nobody_is_admitted_more_than_burst_and_rate_allow(asks):
 
 
 def test_one_flood_does_not_hurt_the_others():
-    guard = Guard(rate_per_s=10, burst=20)
+    guard = RateLimit(rate_per_s=10, burst=20)
     assert sum(guard.admits(peer_id(1), 0.0) for _ in range(1000)) == 20
     assert guard.admits(peer_id(2), 0.0)
     assert sum(guard.admits(peer_id(1), 1.0) for _ in range(1000)) == 10
-    assert all(Guard(rate_per_s=0, burst=1).admits(peer_id(1), 0.0) for _ in range(99))
+    assert all(RateLimit(rate_per_s=0, burst=1).admits(peer_id(1), 0.0) for _ in range(99))
 
 
 def test_many_ids_do_not_make_it_grow():
-    guard = Guard(rate_per_s=1, burst=10, limit=50)
+    guard = RateLimit(rate_per_s=1, burst=10, limit=50)
     admitted = sum(guard.admits(peer_id(n), 0.0) for n in range(1000))
     assert len(guard) <= 51
     assert admitted <= 50 + 10

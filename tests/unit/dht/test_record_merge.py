@@ -7,7 +7,7 @@ from core.base.ids import hashed_key
 from core.base.trace import Trace
 from core.dht.messages import Record
 from core.dht.pages import Claim, record_bytes
-from core.dht.record_merge import Gather
+from core.dht.record_merge import RecordMerge
 from core.dht.records import Proofs, sign_record, tag_of
 from tests.unit.dht.network import ToySigner, ToyVerifier, peer_id
 
@@ -27,7 +27,7 @@ def claim(one, *, later_ms=0):
 def make(known=(), **changes):
     trace = Trace()
     arguments = {"lifetime_s": 100, "limit": 50, "proofs": Proofs(ToyVerifier()), "trace": trace} | changes
-    return Gather(KEY, {tag_of(r.subkey): r for r in known}, **arguments), trace
+    return RecordMerge(KEY, {tag_of(r.subkey): r for r in known}, **arguments), trace
 
 
 @settings(max_examples=60, deadline=None)

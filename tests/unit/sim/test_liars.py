@@ -3,7 +3,7 @@ from random import Random
 from core.base.ids import PeerId, hashed_key
 from core.dht.messages import Contact, Find, Get, Nodes, Record, Store, Stored, Values
 from core.sim.dht_worlds import SmallSettings, SmallWorld
-from core.sim.liars import LyingTown, dropped_answers, stale_records, wrong_contacts
+from core.sim.liars import LyingDht, dropped_answers, stale_records, wrong_contacts
 
 ASKER = PeerId(bytes(32))
 KEY = hashed_key(b"key")
@@ -43,7 +43,7 @@ def test_a_liar_drops_about_half_of_its_answers() -> None:
 
 
 def test_the_first_peers_and_one_of_the_seeds_are_honest() -> None:
-    town = LyingTown(1, 60, liars=0.6)
+    town = LyingDht(1, 60, liars=0.6)
     assert 20 < len(town.liars) < 50
     for _ in town.join_all():
         assert not town.liars.issuperset(town.some_seeds())
