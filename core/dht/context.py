@@ -24,12 +24,12 @@ class DhtContext:
     signer: Signer
     proofs: Proofs
     records: RecordStore
-    copies: RecordCache
+    cache: RecordCache
     memory: Memory
     neighbours: Neighbours
     query_runner: QueryRunner
     republish: Republish
-    skew: ClockSkew
+    clock_skew: ClockSkew
     settings: DhtSettings
     client_mode: ClientMode
     random: Random

@@ -32,7 +32,7 @@ class DisjointLookup:
         width: int,
         parallel: int,
         paths: int,
-        distrust: LookupTrust = FULL_TRUST,
+        trust: LookupTrust = FULL_TRUST,
     ) -> None:
         contacts = list(start)
         paths = max(1, min(paths, len(contacts)))
@@ -42,13 +42,13 @@ class DisjointLookup:
         self._width = width
         self._by: dict[PeerId, list[Lookup]] = {}
         """On which paths a peer was asked: on more than one only if it is said to be at several addresses."""
-        self._walks = [
+        self._lookups = [
             Lookup(
                 key,
                 contacts[index::paths],
                 width=width,
                 parallel=max(1, parallel // paths),
-                distrust=distrust,
+                trust=trust,
                 taken=taken,
             )
             for index in range(paths)
@@ -62,44 +62,44 @@ class DisjointLookup:
     @width.setter
     def width(self, width: int) -> None:
         self._width = width
-        for walk in self._walks:
-            walk.width = width
+        for lookup in self._lookups:
+            lookup.width = width
 
     @property
     def done(self) -> bool:
         """Whether every path has come to its end."""
-        return all(walk.done for walk in self._walks)
+        return all(lookup.done for lookup in self._lookups)
 
     def add(self, contacts: Iterable[Contact], by: PeerId | None = None) -> None:
         """Contacts that somebody named: they belong to the path on which that peer was asked."""
-        for walk in self._walks[:1] if by is None else self._by.get(by, ())[:1]:
-            walk.add(contacts, by)
+        for lookup in self._lookups[:1] if by is None else self._by.get(by, ())[:1]:
+            lookup.add(contacts, by)
 
     def take(self) -> list[Contact]:
         """Whom to ask now; they count as asked."""
         chosen: list[Contact] = []
-        for walk in self._walks:
-            for contact in walk.take():
-                self._by.setdefault(contact.peer_id, []).append(walk)
+        for lookup in self._lookups:
+            for contact in lookup.take():
+                self._by.setdefault(contact.peer_id, []).append(lookup)
                 chosen.append(contact)
         return chosen
 
     def answered(self, peer: PeerId) -> None:
         """A peer that was asked has answered."""
-        for walk in self._by.get(peer, ()):
-            walk.answered(peer)
+        for lookup in self._by.get(peer, ()):
+            lookup.answered(peer)
 
     def slow(self, peer: PeerId, asked: Contact | None = None) -> None:
-        """A peer that was asked lets us wait; `asked` as in Walk."""
-        for walk in self._by.get(peer, ()):
-            walk.slow(peer, asked)
+        """A peer that was asked lets us wait; `asked` as in Lookup."""
+        for lookup in self._by.get(peer, ()):
+            lookup.slow(peer, asked)
 
     def failed(self, peer: PeerId, asked: Contact | None = None) -> None:
         """A peer that was asked will not answer."""
-        for walk in self._by.get(peer, ()):
-            walk.failed(peer, asked)
+        for lookup in self._by.get(peer, ()):
+            lookup.failed(peer, asked)
 
-    def expect(self, span: int, *, parallel: int | None = None) -> None:  # noqa: ARG002 - as in Walk
+    def expect(self, span: int, *, parallel: int | None = None) -> None:  # noqa: ARG002 - as in Lookup
         """Expect that peers within the distance `span` are among the nearest of the key."""
         self._span = span
 
@@ -110,11 +110,11 @@ class DisjointLookup:
     @property
     def silent(self) -> int:
         """How many of those that might be among the nearest have not answered."""
-        return sum(walk.silent for walk in self._walks)
+        return sum(lookup.silent for lookup in self._lookups)
 
     def found(self, count: int) -> list[Contact]:
         """The nearest peers that have answered on any path, nearest first."""
         target = point(self.key)
-        merged = [contact for walk in self._walks for contact in walk.found(count)]
+        merged = [contact for lookup in self._lookups for contact in lookup.found(count)]
         merged.sort(key=lambda contact: position(contact.peer_id) ^ target)
         return merged[:count]

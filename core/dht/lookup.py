@@ -80,7 +80,7 @@ class Lookup:
         *,
         width: int,
         parallel: int,
-        distrust: LookupTrust = FULL_TRUST,
+        trust: LookupTrust = FULL_TRUST,
         taken: set[Contact] | None = None,
     ) -> None:
         self.key = key
@@ -89,7 +89,7 @@ class Lookup:
         self._parallel = parallel
         self._parallel_near = parallel
         self._span = 0
-        self._distrust = distrust
+        self._trust = trust
         self._prefixes: Counter[str] = Counter()
         self._taken = taken
         self._ghosts: Counter[PeerId] = Counter()
@@ -112,7 +112,7 @@ class Lookup:
 
     def add(self, contacts: Iterable[Contact], by: PeerId | None = None) -> None:
         """Contacts that might be near the key; known ones are ignored.  `by`: who named them."""
-        if by is not None and 0 < self._distrust.ghosts_max <= self._ghosts[by]:
+        if by is not None and 0 < self._trust.ghosts_max <= self._ghosts[by]:
             return
         candidates, order, target = self._candidates, self._order, self._target
         for contact in contacts:
@@ -222,10 +222,10 @@ class Lookup:
 
     def _blame(self, by: PeerId | None) -> None:
         """A peer that `by` named keeps silent; if it was one too many, forget whom else it named."""
-        if by is None or not self._distrust.ghosts_max:
+        if by is None or not self._trust.ghosts_max:
             return
         self._ghosts[by] += 1
-        if self._ghosts[by] < self._distrust.ghosts_max:
+        if self._ghosts[by] < self._trust.ghosts_max:
             return
         gone = {peer for peer, one in self._candidates.items() if one.by == by and one.state is _State.NEW}
         for peer in gone:
@@ -254,10 +254,10 @@ class Lookup:
 
     def _admit(self, candidate: _Candidate) -> bool:
         """Count a candidate for its network; False if that has enough candidates already."""
-        limit = self._distrust.prefix_limit
+        limit = self._trust.prefix_limit
         if not limit:
             return True
-        prefix = counted_prefix(candidate.contact.host, local_is_free=self._distrust.local_is_free)
+        prefix = counted_prefix(candidate.contact.host, local_is_free=self._trust.local_is_free)
         if prefix is not None:
             if self._prefixes[prefix] >= limit:
                 return False

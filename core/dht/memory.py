@@ -50,7 +50,7 @@ class Memory:
         """How long ago the key was read, seconds; infinite if that is forgotten."""
         return now - self._read_at.get(key, float("-inf"))
 
-    def in_vain(self, key: Key, now: float) -> None:
+    def found_nothing(self, key: Key, now: float) -> None:
         """A read of the key has found nothing, though there were peers to ask."""
         if self._absent_s:
             self._absent[key] = now + self._absent_s
@@ -81,7 +81,7 @@ class Memory:
         until, contacts = self._routes.get(key, (0.0, ()))
         return contacts if now < until else ()
 
-    def went(self, key: Key, contacts: Sequence[Contact], now: float) -> None:
+    def found_route(self, key: Key, contacts: Sequence[Contact], now: float) -> None:
         """A lookup has found these peers nearest to the key."""
         self._routes[key] = (now + self._route_s, tuple(contacts))
         self._routes.move_to_end(key)

@@ -29,8 +29,8 @@ class Neighbours:
         self.table = RoutingTable(
             me,
             bucket_size=settings.bucket_size,
-            spares=settings.spares_per_bucket,
-            doubt_after_s=settings.doubt_after_s,
+            replacements=settings.replacements_per_bucket,
+            ping_after_s=settings.ping_after_s,
             prefixes=PrefixLimits(
                 settings.prefix_per_bucket, settings.prefix_per_table, local_is_free=settings.local_is_free
             ),
@@ -64,15 +64,15 @@ class Neighbours:
         else:
             self.table.moved(contact)
 
-    def alive(self, contact: Contact, now: float, *, trip_s: float | None = None) -> tuple[Contact, TableChange]:
-        """A contact has answered, after `trip_s` if that is known; returns it with its best address."""
+    def alive(self, contact: Contact, now: float, *, rtt_s: float | None = None) -> tuple[Contact, TableChange]:
+        """A contact has answered, after `rtt_s` if that is known; returns it with its best address."""
         peer = contact.peer_id
         self._backoff.clear(contact)
         contact = self.book.answered(peer) or contact
         self._backoff.clear(contact)
         if peer in self._seeds:
             self._seeds_heard[peer] = now
-        return contact, self.table.heard(contact, now, trip_s=trip_s)
+        return contact, self.table.heard(contact, now, rtt_s=rtt_s)
 
     def silent(self, contact: Contact, now: float) -> None:
         """A contact has not answered."""
@@ -90,13 +90,13 @@ class Neighbours:
             return None
         return contact if self.table.wants(contact) else None
 
-    def start(self, key: Key, now: float, *, resting: bool = False) -> list[Contact]:
+    def start(self, key: Key, now: float, *, include_silent: bool = False) -> list[Contact]:
         """Where a lookup of `key` begins: the nearest that are known; where these are few, whoever there is.
 
         Args:
             key: Where to go.
             now: Unix seconds.
-            resting: With those that kept silent a moment ago.
+            include_silent: With those that kept silent a moment ago.
         """
         contacts = self.table.closest(key, self._settings.bucket_size)
         if len(contacts) < self._settings.replicas:
@@ -104,7 +104,7 @@ class Neighbours:
                 contact.peer: contact for contact in (*self.table.contacts(), *self._seeds.values(), *contacts)
             }
             contacts = list(everybody.values())
-        return [contact for contact in contacts if resting or not self._backoff.is_excluded(contact, now)]
+        return [contact for contact in contacts if include_silent or not self._backoff.is_excluded(contact, now)]
 
     def acceptable(self, contacts: Sequence[Contact], *, key: Key, by: Contact, now: float) -> tuple[Contact, ...]:
         """Those contacts, named by `by` as near to `key`, which are worth asking, with the best known address of each.
@@ -116,7 +116,7 @@ class Neighbours:
             return ()
         chosen: dict[PeerId, Contact] = {}
         checked, from_afar = self._settings.check_replies, reach(by.host)
-        known_there, resting = self.table.get, self._backoff.is_excluded
+        known_there, is_excluded = self.table.get, self._backoff.is_excluded
         for contact in contacts:
             peer = contact.peer_id
             if peer == self._me or peer in chosen:
@@ -131,7 +131,7 @@ class Neighbours:
             if not self.ipv6 and ":" in best.host:
                 self._trace.mark("dht.drop.contact.ipv6")
                 continue
-            if not resting(best, now):
+            if not is_excluded(best, now):
                 chosen[peer] = best
         return tuple(chosen.values())
 

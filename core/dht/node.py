@@ -72,16 +72,16 @@ class DhtNode:
             bytes_max=settings.record_bytes_max,
             fair_givers=settings.fair_givers,
         )
-        copies = RecordCache(proofs, keep_s=settings.cache_s, keys_max=settings.caches_max, max_lifetime_s=lifetime_s)
+        cache = RecordCache(proofs, keep_s=settings.cache_s, keys_max=settings.caches_max, max_lifetime_s=lifetime_s)
         self._neighbours = Neighbours(self.me, settings, trace=trace)
         self._memory = Memory(route_s=settings.route_s, absent_s=settings.absent_s)
         self._republish = Republish(every_s=settings.republish_s, random=random)
-        self._responder = Responder(self._neighbours.table, self._records, copies, trace=trace)
-        self._guard = RateLimit(rate_per_s=settings.requests_per_s, burst=settings.requests_burst)
-        self._skew = ClockSkew(warn_s=settings.clock_warn_s, keep_s=4 * settings.clock_s)
+        self._responder = Responder(self._neighbours.table, self._records, cache, trace=trace)
+        self._rate_limit = RateLimit(rate_per_s=settings.requests_per_s, burst=settings.requests_burst)
+        self._clock_skew = ClockSkew(warn_s=settings.clock_warn_s, keep_s=4 * settings.clock_s)
         self._query_runner = QueryRunner(
             self._neighbours,
-            self._skew,
+            self._clock_skew,
             self._concluded,
             settings=settings,
             client_mode=self._client_mode,
@@ -92,12 +92,12 @@ class DhtNode:
             signer=signer,
             proofs=proofs,
             records=self._records,
-            copies=copies,
+            cache=cache,
             memory=self._memory,
             neighbours=self._neighbours,
             query_runner=self._query_runner,
             republish=self._republish,
-            skew=self._skew,
+            clock_skew=self._clock_skew,
             settings=settings,
             client_mode=self._client_mode,
             random=random,
@@ -149,7 +149,7 @@ class DhtNode:
 
     def clock_offset_s(self, now: float) -> float | None:
         """How far others' clocks are ahead of ours, by their median; None: too few were heard."""
-        return self._skew.offset_s(now)
+        return self._clock_skew.offset_s(now)
 
     def bootstrap(self, seeds: Iterable[Contact], now: float) -> list[Output]:
         """Join through these peers; they are kept and tried again whenever they are out of reach.  `Joined` follows."""
@@ -251,7 +251,7 @@ class DhtNode:
             self._trace.mark("dht.drop.asked_client")
             return []
         requests = request.requests if isinstance(request, RequestBundle) else (request,)
-        if not self._guard.admits(sender, now, max(1, len(requests))):
+        if not self._rate_limit.admits(sender, now, max(1, len(requests))):
             self._trace.mark("dht.drop.flood")
             return []
         self._wake(now)

@@ -55,29 +55,29 @@ class Operation(ABC):
 class FindNode(Operation):
     """Finds the nearest peers of a key."""
 
-    def __init__(self, walk: Lookup | DisjointLookup, *, client: bool, deadline: float) -> None:
+    def __init__(self, lookup: Lookup | DisjointLookup, *, client: bool, deadline: float) -> None:
         super().__init__(client=client, deadline=deadline)
-        self.walk = walk
+        self.lookup = lookup
 
     @property
     def done(self) -> bool:
         """Whether the nearest have answered."""
-        return self.walk.done
+        return self.lookup.done
 
     def asks(self) -> list[Ask]:
         """Whom to ask for nearer peers."""
-        return [Ask(contact, Find(0, self.client, self.walk.key, PAD)) for contact in self.walk.take()]
+        return [Ask(contact, Find(0, self.client, self.lookup.key, PAD)) for contact in self.lookup.take()]
 
     def answered(self, contact: Contact, request: Request, answer: Answer, now: float) -> None:  # noqa: ARG002 - the base's
         """Contacts nearer to the key."""
-        self.walk.answered(contact.peer_id)
+        self.lookup.answered(contact.peer_id)
         if isinstance(answer, Nodes):
-            self.walk.add(answer.nodes, contact.peer_id)
+            self.lookup.add(answer.nodes, contact.peer_id)
 
     def slow(self, contact: Contact, request: Request) -> None:  # noqa: ARG002 - the base's
         """Go on without."""
-        self.walk.slow(contact.peer_id, contact)
+        self.lookup.slow(contact.peer_id, contact)
 
     def failed(self, contact: Contact, request: Request) -> None:  # noqa: ARG002 - the base's
         """Go on without."""
-        self.walk.failed(contact.peer_id, contact)
+        self.lookup.failed(contact.peer_id, contact)

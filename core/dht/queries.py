@@ -49,7 +49,7 @@ class Queries:
     def __init__(self, random: Random, *, timeout_s: float) -> None:
         self._random = random
         self._timeout_s = timeout_s
-        self._trip_s: float | None = None
+        self._rtt_s: float | None = None
         self._deviation_s = 0.0
         self._open: dict[int, Query] = {}
         self._due: list[tuple[float, int]] = []
@@ -115,20 +115,20 @@ class Queries:
     def _patience_s(self) -> float:
         if self._lag_s > self._timeout_s:
             return self._lag_s
-        if self._trip_s is None:
+        if self._rtt_s is None:
             return self._timeout_s
-        return min(max(self._trip_s + 4 * self._deviation_s, self.SHORTEST_S), self._timeout_s)
+        return min(max(self._rtt_s + 4 * self._deviation_s, self.SHORTEST_S), self._timeout_s)
 
-    def _measured(self, trip_s: float) -> None:
-        if self._trip_s is None:
-            self._trip_s, self._deviation_s = trip_s, trip_s / 2
+    def _measured(self, rtt_s: float) -> None:
+        if self._rtt_s is None:
+            self._rtt_s, self._deviation_s = rtt_s, rtt_s / 2
             return
-        self._deviation_s += (abs(trip_s - self._trip_s) - self._deviation_s) / 4
-        self._trip_s += (trip_s - self._trip_s) / 8
+        self._deviation_s += (abs(rtt_s - self._rtt_s) - self._deviation_s) / 4
+        self._rtt_s += (rtt_s - self._rtt_s) / 8
 
-    def _lagged(self, trip_s: float) -> None:
+    def _lagged(self, rtt_s: float) -> None:
         """Follow what most answers take: slowly upwards, so that a fifth of hostile peers cannot make us patient."""
-        change_s = min(trip_s, self.LAG_MAX_S) - self._lag_s
+        change_s = min(rtt_s, self.LAG_MAX_S) - self._lag_s
         self._lag_s += change_s / (8 if change_s > 0 else 4)
 
     def _is_stale(self, due: float, query_id: int) -> bool:

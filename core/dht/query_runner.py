@@ -37,7 +37,7 @@ class QueryRunner:
     def __init__(
         self,
         neighbours: Neighbours,
-        skew: ClockSkew,
+        clock_skew: ClockSkew,
         conclude: Callable[[Operation, float], list[Output]],
         *,
         settings: DhtSettings,
@@ -46,7 +46,7 @@ class QueryRunner:
         trace: Trace,
     ) -> None:
         self._neighbours = neighbours
-        self._skew = skew
+        self._clock_skew = clock_skew
         self._conclude = conclude
         self._settings = settings
         self._client_mode = client_mode
@@ -79,11 +79,11 @@ class QueryRunner:
             self._trace.mark("dht.drop.unasked")
             return None
         self._probing.discard(sender)
-        trip_s = None if query.repeated else now - query.sent
-        contact, heard = self._neighbours.alive(query.contact, now, trip_s=trip_s)
-        outputs = [] if heard.doubtful is None else self._ping(heard.doubtful, now)
+        rtt_s = None if query.repeated else now - query.sent
+        contact, heard = self._neighbours.alive(query.contact, now, rtt_s=rtt_s)
+        outputs = [] if heard.to_ping is None else self._ping(heard.to_ping, now)
         if isinstance(answer, Pong) and answer.time_ms and not query.repeated:
-            self._skew.heard(sender, answer.time_ms / 1000, sent=query.sent, now=now)
+            self._clock_skew.heard(sender, answer.time_ms / 1000, sent=query.sent, now=now)
         if query.operation in self._operations:
             if isinstance(answer, Nodes | Values) and isinstance(query.request, Find | Get):
                 key = Key(query.request.key)
@@ -119,18 +119,18 @@ class QueryRunner:
 
     def find(self, key: Key, now: float, *, width: int | None = None, paths: int | None = None) -> FindNode:
         """An operation that finds the nearest peers of a key."""
-        walk = self.walk(key, now, width=self._settings.replicas if width is None else width, paths=paths)
-        return FindNode(walk, client=self._client_mode.client, deadline=self.patience(now))
+        lookup = self.lookup(key, now, width=self._settings.replicas if width is None else width, paths=paths)
+        return FindNode(lookup, client=self._client_mode.client, deadline=self.patience(now))
 
     def refresh(self, key: Key, now: float) -> FindNode:
         """An operation that looks up a key without haste, to hear who is there."""
         settings = self._settings
         sparse = self._neighbours.table.is_far_and_sparse(key)
         width = settings.refresh_width_sparse if sparse else settings.refresh_width
-        walk = Lookup(key, self._neighbours.start(key, now), width=width, parallel=width)
-        return FindNode(walk, client=self._client_mode.client, deadline=self.patience(now))
+        lookup = Lookup(key, self._neighbours.start(key, now), width=width, parallel=width)
+        return FindNode(lookup, client=self._client_mode.client, deadline=self.patience(now))
 
-    def walk(
+    def lookup(
         self,
         key: Key,
         now: float,
@@ -138,7 +138,7 @@ class QueryRunner:
         width: int,
         quick: bool = False,
         paths: int | None = None,
-        resting: bool = False,
+        include_silent: bool = False,
     ) -> Lookup | DisjointLookup:
         """The way to a key from whom we know now.
 
@@ -148,34 +148,34 @@ class QueryRunner:
             width: How many of the nearest are to answer.
             quick: With more queries in flight.
             paths: On so many disjoint ways; None: as the settings say.
-            resting: With those that kept silent a moment ago.
+            include_silent: With those that kept silent a moment ago.
         """
         settings = self._settings
-        start = self._neighbours.start(key, now, resting=resting)
+        start = self._neighbours.start(key, now, include_silent=include_silent)
         table = self._neighbours.table
         parallel, near = self._parallel(quick=quick)
-        distrust = LookupTrust(
-            prefix_limit=0 if table.knows_few_networks else settings.prefix_per_walk,
+        trust = LookupTrust(
+            prefix_limit=0 if table.knows_few_networks else settings.prefix_per_lookup,
             local_is_free=settings.local_is_free,
             ghosts_max=settings.ghosts_max,
         )
         paths = settings.paths if paths is None else paths
-        walk: Lookup | DisjointLookup
+        lookup: Lookup | DisjointLookup
         if paths <= 1 or table.knows_few_networks:
-            walk = Lookup(key, start, width=width, parallel=parallel, distrust=distrust)
+            lookup = Lookup(key, start, width=width, parallel=parallel, trust=trust)
         else:
             parallel = max(parallel, PARALLEL_ON_A_PATH * paths)
-            walk = DisjointLookup(key, start, width=width, parallel=parallel, paths=paths, distrust=distrust)
-        walk.expect(table.span_of(settings.replicas), parallel=near)
-        return walk
+            lookup = DisjointLookup(key, start, width=width, parallel=parallel, paths=paths, trust=trust)
+        lookup.expect(table.span_of(settings.replicas), parallel=near)
+        return lookup
 
     def _parallel(self, *, quick: bool) -> tuple[int, int | None]:
         """Queries in flight on the way, and among the nearest; None: as many."""
         settings = self._settings
         if not quick:
             return settings.parallel, None
-        if self._neighbours.table.typical_trip_s > settings.afar_s:
-            return settings.parallel_quick_afar, settings.parallel_near_afar
+        if self._neighbours.table.typical_rtt_s > settings.far_s:
+            return settings.parallel_quick_far, settings.parallel_near_far
         return settings.parallel_quick, settings.parallel_near
 
     def patience(self, now: float) -> float:

@@ -30,8 +30,8 @@ class ReadOperation(Operation):
 
     def __init__(
         self,
-        walk: Lookup | DisjointLookup,
-        gather: RecordMerge,
+        lookup: Lookup | DisjointLookup,
+        merge: RecordMerge,
         *,
         quorum: int | None,
         owner: PeerId | None = None,
@@ -39,8 +39,8 @@ class ReadOperation(Operation):
         deadline: float,
     ) -> None:
         super().__init__(client=client, deadline=deadline)
-        self.walk = walk
-        self.gather = gather
+        self.lookup = lookup
+        self.merge = merge
         self.quorum = quorum
         self.owner = owner
         self.again = False
@@ -50,33 +50,33 @@ class ReadOperation(Operation):
         self._paging: dict[PeerId, int] = {}
         self._holders: dict[PeerId, Contact] = {}
         self._gave: set[PeerId] = set()
-        self._in_vain: Counter[PeerId] = Counter()
+        self._empty_fetches: Counter[PeerId] = Counter()
         """Fetches from those who have delivered nothing yet."""
         self._proven: set[PeerId] = set()
 
     @property
     def done(self) -> bool:
         """Whether the nearest, or enough of those that hold something, have answered and all that they hold is here."""
-        if self._pages or self._paging or not self.gather.done:
+        if self._pages or self._paging or not self.merge.done:
             return False
-        return self._enough() or (self.walk.done and not self._widens())
+        return self._enough() or (self.lookup.done and not self._widens())
 
-    def lacking(self) -> Contact | None:
+    def nearest_without_record(self) -> Contact | None:
         """The peer nearest to the key that was asked and holds nothing."""
-        return next((c for c in self.walk.found(2 * self.walk.width) if c.peer_id not in self._gave), None)
+        return next((c for c in self.lookup.found(2 * self.lookup.width) if c.peer_id not in self._gave), None)
 
     def asks(self) -> list[Ask]:
         """Whom to ask for peers and values, for more of an index, and, once the walk is over, for records."""
         enough = self._enough()
         if not enough and self._widens():
             self._widened = True
-            self.walk.width *= 2
-        key = self.walk.key
-        asks = [] if enough else [Ask(c, Get(0, self.client, key, b"", PAD)) for c in self.walk.take()]
+            self.lookup.width *= 2
+        key = self.lookup.key
+        asks = [] if enough else [Ask(c, Get(0, self.client, key, b"", PAD)) for c in self.lookup.take()]
         asks += self._pages
         self._pages.clear()
-        if self._believed() and (enough or self.walk.done):
-            for peer, tags in self.gather.fetches():
+        if self._believed() and (enough or self.lookup.done):
+            for peer, tags in self.merge.fetches():
                 asks.append(Ask(self._holders[peer], Fetch(0, self.client, key, b"".join(tags), PAD)))
         return asks
 
@@ -85,41 +85,41 @@ class ReadOperation(Operation):
         peer = contact.peer_id
         match request, answer:
             case Get(), Values():
-                self.walk.answered(peer)
-                self.walk.add(answer.nodes, peer)
+                self.lookup.answered(peer)
+                self.lookup.add(answer.nodes, peer)
                 self._holders[peer] = contact
-                claims = split_index(answer.index) if self._in_vain[peer] < EMPTY_FETCHES_MAX else []
-                if self.gather.offered(answer.records, now) or (claims and not answer.more):
+                claims = split_index(answer.index) if self._empty_fetches[peer] < EMPTY_FETCHES_MAX else []
+                if self.merge.offered(answer.records, now) or (claims and not answer.more):
                     self._gave.add(peer)
-                self.gather.claimed(peer, claims, now)
+                self.merge.claimed(peer, claims, now)
                 pages = self._paging.pop(peer, 0) + 1
                 if answer.more and claims and pages < INDEX_PAGES_MAX:
                     self._paging[peer] = pages
-                    self._pages.append(Ask(contact, Get(0, self.client, self.walk.key, claims[-1].tag, PAD)))
+                    self._pages.append(Ask(contact, Get(0, self.client, self.lookup.key, claims[-1].tag, PAD)))
             case Fetch(), Records():
-                delivered = self.gather.delivered((peer, tuple(split_tags(request.tags))), answer.records, now)
+                delivered = self.merge.delivered((peer, tuple(split_tags(request.tags))), answer.records, now)
                 self._judge(peer, delivered=delivered)
 
     def slow(self, contact: Contact, request: Request) -> None:
         """The walk goes on without."""
         if isinstance(request, Get):
-            self.walk.slow(contact.peer_id, contact)
+            self.lookup.slow(contact.peer_id, contact)
 
     def failed(self, contact: Contact, request: Request) -> None:
         """Go on without."""
         self._forget(contact.peer_id)
         if isinstance(request, Get):
-            self.walk.failed(contact.peer_id, contact)
+            self.lookup.failed(contact.peer_id, contact)
 
     def _judge(self, peer: PeerId, *, delivered: bool) -> None:
         """A fetch was answered: a claim alone ends no read, and an index with nothing behind it is not read on."""
         if delivered:
             self._proven.add(peer)
-            self._in_vain.pop(peer, None)
+            self._empty_fetches.pop(peer, None)
         elif peer not in self._proven:
             self._gave.discard(peer)
-            self._in_vain[peer] += 1
-            if self._in_vain[peer] >= EMPTY_FETCHES_MAX:
+            self._empty_fetches[peer] += 1
+            if self._empty_fetches[peer] >= EMPTY_FETCHES_MAX:
                 self._forget(peer)
 
     def _forget(self, peer: PeerId) -> None:
@@ -127,7 +127,7 @@ class ReadOperation(Operation):
         self._paging.pop(peer, None)
         self._pages = deque(ask for ask in self._pages if ask.contact.peer_id != peer)
         self._gave.discard(peer)
-        self.gather.failed(peer)
+        self.merge.failed(peer)
 
     def _believed(self) -> bool:
         """Whether no index is coming, or one is so long that it must be seen whether there is anything behind it."""
@@ -136,7 +136,7 @@ class ReadOperation(Operation):
     def _enough(self) -> bool:
         if self.quorum is None or len(self._gave) < self.quorum:
             return False
-        return self.owner is None or self.gather.has_of(self.owner)
+        return self.owner is None or self.merge.has_of(self.owner)
 
     def _widens(self) -> bool:
-        return self.walk.done and not self._widened and self.gather.done and not self.gather.records
+        return self.lookup.done and not self._widened and self.merge.done and not self.merge.records

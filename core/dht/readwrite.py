@@ -59,12 +59,12 @@ class ReadWrite:
         self, key: Key, now: float, *, quorum: int | None, max_age_s: float, owner: PeerId | None = None
     ) -> list[Output]:
         """Begin to read a key, or join the read that is under way."""
-        getting = self._gets.get(key)
-        if getting is not None:
-            if quorum is None or (getting.quorum is not None and quorum > getting.quorum):
-                getting.quorum = quorum
-            if getting.owner != owner:
-                getting.quorum = None
+        reading = self._gets.get(key)
+        if reading is not None:
+            if quorum is None or (reading.quorum is not None and quorum > reading.quorum):
+                reading.quorum = quorum
+            if reading.owner != owner:
+                reading.quorum = None
             return []
         settings = self._settings
         known = self._memory.known(key, self._records.get(key, now), now)
@@ -72,7 +72,7 @@ class ReadWrite:
             return [Found(key, tuple(known.values()))]
         if not known and self._memory.is_absent(key, now):
             return [Found(key, ())]
-        gather = RecordMerge(
+        merge = RecordMerge(
             key,
             known,
             lifetime_s=settings.max_lifetime_s + settings.clock_slack_s,
@@ -81,13 +81,13 @@ class ReadWrite:
             proofs=self._proofs,
             trace=self._trace,
         )
-        walk = self._query_runner.walk(key, now, width=settings.read_width, quick=quorum is not None)
+        lookup = self._query_runner.lookup(key, now, width=settings.read_width, quick=quorum is not None)
         patience = self._query_runner.patience(now)
-        getting = ReadOperation(
-            walk, gather, quorum=quorum, owner=owner, client=self._client_mode.client, deadline=patience
+        reading = ReadOperation(
+            lookup, merge, quorum=quorum, owner=owner, client=self._client_mode.client, deadline=patience
         )
-        self._gets[key] = getting
-        return self._query_runner.begin(getting, now)
+        self._gets[key] = reading
+        return self._query_runner.begin(reading, now)
 
     def store(self, puts: Sequence[Put], now: float) -> list[Output]:
         """Sign and store values; those of one key go together.
@@ -135,8 +135,8 @@ class ReadWrite:
     def concluded(self, operation: Operation, now: float) -> list[Output]:
         """What follows from an operation that is over."""
         match operation:
-            case FindNode(walk=walk):
-                self._remember_route(walk, now)
+            case FindNode(lookup=lookup):
+                self._remember_route(lookup, now)
             case ReadOperation():
                 return self._read(operation, now)
             case StoreOperation(key=key, records=records):
@@ -146,42 +146,44 @@ class ReadWrite:
                     return [RecordStored(key, record.subkey, operation.accepted[record.subkey]) for record in records]
         return []
 
-    def _read(self, getting: ReadOperation, now: float) -> list[Output]:
-        walk, records = getting.walk, getting.gather.records
-        del self._gets[walk.key]
-        if not records and walk.done and not getting.again and self._has_other_ways(walk):
-            return self._again(getting, now)
-        early = not walk.done
+    def _read(self, reading: ReadOperation, now: float) -> list[Output]:
+        lookup, records = reading.lookup, reading.merge.records
+        del self._gets[lookup.key]
+        if not records and lookup.done and not reading.again and self._has_other_ways(lookup):
+            return self._again(reading, now)
+        early = not lookup.done
         if not early:
-            self._remember_route(walk, now)
-        self._memory.read(walk.key, records, now)
-        if not records and walk.found(1):
-            self._memory.in_vain(walk.key, now)
-        known = tuple(self._memory.known(walk.key, {}, now).values())
-        return [Found(walk.key, known), *self._leave_copies(getting, known, now)]
+            self._remember_route(lookup, now)
+        self._memory.read(lookup.key, records, now)
+        if not records and lookup.found(1):
+            self._memory.found_nothing(lookup.key, now)
+        known = tuple(self._memory.known(lookup.key, {}, now).values())
+        return [Found(lookup.key, known), *self._leave_copies(reading, known, now)]
 
-    def _has_other_ways(self, walk: Lookup | DisjointLookup) -> bool:
+    def _has_other_ways(self, lookup: Lookup | DisjointLookup) -> bool:
         """Whether some kept silent, or more answered than were asked for values at first: among few, all were asked."""
         if self._settings.paths_again <= 1:
             return False
         width = self._settings.read_width
         local = self._neighbours.table.knows_few_networks
-        return walk.silent > 0 or (not local and len(walk.found(width + 1)) > width)
+        return lookup.silent > 0 or (not local and len(lookup.found(width + 1)) > width)
 
-    def _again(self, getting: ReadOperation, now: float) -> list[Output]:
+    def _again(self, reading: ReadOperation, now: float) -> list[Output]:
         """Nothing was found: whoever stands near the key may have led us astray, so go there on several ways.
 
         If nobody at all has answered it is rather we who were out of reach, or too busy to hear: all are asked again.
         """
-        settings, key = self._settings, getting.walk.key
-        deaf = getting.walk.silent >= UNHEARD_LEAST and not getting.walk.found(1)
-        walk = self._query_runner.walk(key, now, width=settings.read_width, paths=settings.paths_again, resting=deaf)
+        settings, key = self._settings, reading.lookup.key
+        unheard = reading.lookup.silent >= UNHEARD_LEAST and not reading.lookup.found(1)
+        lookup = self._query_runner.lookup(
+            key, now, width=settings.read_width, paths=settings.paths_again, include_silent=unheard
+        )
         patience = self._query_runner.patience(now)
         again = ReadOperation(
-            walk,
-            getting.gather,
-            quorum=getting.quorum,
-            owner=getting.owner,
+            lookup,
+            reading.merge,
+            quorum=reading.quorum,
+            owner=reading.owner,
             client=self._client_mode.client,
             deadline=patience,
         )
@@ -189,7 +191,7 @@ class ReadWrite:
         self._gets[key] = again
         return self._query_runner.begin(again, now)
 
-    def _leave_copies(self, getting: ReadOperation, records: Sequence[Record], now: float) -> list[Output]:
+    def _leave_copies(self, reading: ReadOperation, records: Sequence[Record], now: float) -> list[Output]:
         """Leave a copy with the nearest peer on the way that has none, for those who come by it."""
         settings = self._settings
         if (
@@ -199,16 +201,18 @@ class ReadWrite:
         ):
             return []
         lasting = [record for record in records if record.expiration - now > settings.brief_s]
-        lacking = getting.lacking()
-        if not lasting or lacking is None:
+        nearest_without_record = reading.nearest_without_record()
+        if not lasting or nearest_without_record is None:
             return []
         return self._hand(
-            lacking, [Cache(0, self._client_mode.client, getting.walk.key, record) for record in lasting], now
+            nearest_without_record,
+            [Cache(0, self._client_mode.client, reading.lookup.key, record) for record in lasting],
+            now,
         )
 
     def _hand(self, to: Contact, requests: Sequence[Store | Cache], now: float) -> list[Output]:
-        handing = HandOver(to, requests, client=self._client_mode.client, deadline=self._query_runner.patience(now))
-        return self._query_runner.begin(handing, now)
+        hand_over = HandOver(to, requests, client=self._client_mode.client, deadline=self._query_runner.patience(now))
+        return self._query_runner.begin(hand_over, now)
 
     def _begin_store(
         self, kind: type[StoreOperation], key: Key, records: Sequence[Record], *, replicas: int, now: float
@@ -241,6 +245,6 @@ class ReadWrite:
             raise ValueError("a value that its key's class does not allow")
         return record
 
-    def _remember_route(self, walk: Lookup | DisjointLookup, now: float) -> None:
-        self._neighbours.table.looked_up(walk.key, now)
-        self._memory.went(walk.key, walk.found(2 * self._settings.replicas), now)
+    def _remember_route(self, lookup: Lookup | DisjointLookup, now: float) -> None:
+        self._neighbours.table.looked_up(lookup.key, now)
+        self._memory.found_route(lookup.key, lookup.found(2 * self._settings.replicas), now)

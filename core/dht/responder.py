@@ -35,10 +35,10 @@ KEYS_PER_NEWCOMER = 500
 class Responder:
     """Answers requests from the routing table and the record store."""
 
-    def __init__(self, table: RoutingTable, store: RecordStore, copies: RecordCache, *, trace: Trace) -> None:
+    def __init__(self, table: RoutingTable, store: RecordStore, cache: RecordCache, *, trace: Trace) -> None:
         self._table = table
         self._store = store
-        self._copies = copies
+        self._cache = cache
         self._trace = trace
         self._taken: list[tuple[Key, Record]] = []
 
@@ -58,7 +58,7 @@ class Responder:
             case Ping():
                 return Pong(request.query, int(now * 1000))
             case Cache():
-                return Stored(request.query, self._copies.put(Key(request.key), request.record, now))
+                return Stored(request.query, self._cache.put(Key(request.key), request.record, now))
         return None
 
     def taken(self) -> list[tuple[Key, Record]]:
@@ -67,7 +67,7 @@ class Responder:
         return taken
 
     def _records(self, key: Key, now: float) -> Mapping[Tag, Record]:
-        return self._copies.beside(key, self._store.get(key, now), now)
+        return self._cache.beside(key, self._store.get(key, now), now)
 
     def _put(self, key: Key, record: Record, sender: PeerId, now: float) -> bool:
         verdict = self._store.put(key, record, now, giver=sender)

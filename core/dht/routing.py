@@ -44,7 +44,7 @@ class _Entry:
     prefix: str | None
     since: float
     """When it entered."""
-    trip_s: float | None
+    rtt_s: float | None
     """The quickest round trip to it that was measured."""
     failures: int = 0
 
@@ -55,8 +55,8 @@ class _Bucket:
 
     refreshed: float
     entries: dict[PeerId, _Entry] = field(default_factory=dict)
-    spares: dict[PeerId, _Entry] = field(default_factory=dict)
-    doubted: PeerId | None = None
+    replacements: dict[PeerId, _Entry] = field(default_factory=dict)
+    pinged: PeerId | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class TableChange:
     """What hearing of a peer did to the table."""
 
     added: bool
-    doubtful: Contact | None
+    to_ping: Contact | None
     """Ask this contact whether it is still there: if it is not, the new one takes its place."""
 
 
@@ -74,7 +74,7 @@ class RoutingTable:
     Args:
         me: Never enters its own table.
         bucket_size: Contacts per bucket.
-        spares: Contacts that wait for a place, per bucket.
+        replacements: Contacts that wait for a place, per bucket.
         doubt_after_s: How long a contact must be silent before it is doubted when its bucket is full.
         prefixes: Against many ids from one network.
     """
@@ -84,20 +84,20 @@ class RoutingTable:
         me: PeerId,
         *,
         bucket_size: int = 20,
-        spares: int = 8,
-        doubt_after_s: float = 30.0,
+        replacements: int = 8,
+        ping_after_s: float = 30.0,
         prefixes: PrefixLimits | None = None,
     ) -> None:
         self._me = position(me)
         self._bucket_size = bucket_size
-        self._spares = spares
-        self._doubt_after_s = doubt_after_s
+        self._replacements = replacements
+        self._ping_after_s = ping_after_s
         self._buckets: dict[int, _Bucket] = {}
         self._indices: list[int] = []
         self._entries: dict[PeerId, _Entry] = {}
         self._limits = prefixes or PrefixLimits()
         self._prefixes: Counter[str] = Counter()
-        self._typical_trip_s = 0.0
+        self._typical_rtt_s = 0.0
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -108,9 +108,9 @@ class RoutingTable:
         return None if entry is None else entry.contact
 
     @property
-    def typical_trip_s(self) -> float:
+    def typical_rtt_s(self) -> float:
         """How far contacts are away in the mean, each by its quickest round trip: being busy is not being far."""
-        return self._typical_trip_s
+        return self._typical_rtt_s
 
     def contacts(self) -> list[Contact]:
         """Everybody in the table."""
@@ -121,8 +121,8 @@ class RoutingTable:
         """Whether network prefixes do not count, since there are too few of them."""
         return len(self._prefixes) < FEW_NETWORKS
 
-    def heard(self, contact: Contact, now: float, *, trip_s: float | None = None) -> TableChange:
-        """The contact has just proven that it is there, after a round trip of `trip_s`, if that was measured.
+    def heard(self, contact: Contact, now: float, *, rtt_s: float | None = None) -> TableChange:
+        """The contact has just proven that it is there, after a round trip of `rtt_s`, if that was measured.
 
         In a full bucket a much quicker contact takes the place of a slow one, for any of a bucket leads about as near
         to a key (Gummadi et al. 2003, proximity neighbour selection).  Half of each bucket, the oldest contacts, is
@@ -133,37 +133,37 @@ class RoutingTable:
         if entry is not None:
             bucket = self._bucket_of(entry.key)
             if not self._relocate(bucket, entry, contact):
-                return TableChange(added=False, doubtful=None)
+                return TableChange(added=False, to_ping=None)
             entry.seen, entry.failures = now, 0
-            if trip_s is not None:
-                entry.trip_s = trip_s if entry.trip_s is None else min(trip_s, entry.trip_s)
-                self._typical_trip_s += (entry.trip_s - self._typical_trip_s) * TYPICAL_SHARE
+            if rtt_s is not None:
+                entry.rtt_s = rtt_s if entry.rtt_s is None else min(rtt_s, entry.rtt_s)
+                self._typical_rtt_s += (entry.rtt_s - self._typical_rtt_s) * TYPICAL_SHARE
             bucket.entries[peer] = bucket.entries.pop(peer)
-            if bucket.doubted == peer:
-                bucket.doubted = None
-            return TableChange(added=False, doubtful=None)
+            if bucket.pinged == peer:
+                bucket.pinged = None
+            return TableChange(added=False, to_ping=None)
         key = position(peer)
         if key == self._me:
-            return TableChange(added=False, doubtful=None)
+            return TableChange(added=False, to_ping=None)
         prefix = counted_prefix(contact.host, local_is_free=self._limits.local_is_free)
-        entry = _Entry(contact, key, now, prefix, now, trip_s)
+        entry = _Entry(contact, key, now, prefix, now, rtt_s)
         bucket = self._bucket_of(key)
-        bucket.spares.pop(peer, None)
+        bucket.replacements.pop(peer, None)
         if self._is_crowded(bucket, entry.prefix):
-            return TableChange(added=False, doubtful=None)
+            return TableChange(added=False, to_ping=None)
         if len(bucket.entries) < self._bucket_size:
             self._enter(bucket, entry)
             if len(bucket.entries) == self._bucket_size:  # as good as a lookup in it would make it
                 bucket.refreshed = max(bucket.refreshed, now)
-            return TableChange(added=True, doubtful=None)
-        slow = self._much_slower(bucket, trip_s)
+            return TableChange(added=True, to_ping=None)
+        slow = self._much_slower(bucket, rtt_s)
         if slow is not None:
             self._remove(bucket, slow)
             self._enter(bucket, entry)
-            self._spare(bucket, slow)
-            return TableChange(added=True, doubtful=None)
-        self._spare(bucket, entry)
-        return TableChange(added=False, doubtful=self._doubt(bucket, now))
+            self._replacement(bucket, slow)
+            return TableChange(added=True, to_ping=None)
+        self._replacement(bucket, entry)
+        return TableChange(added=False, to_ping=self._choose_to_ping(bucket, now))
 
     def touched(self, peer: PeerId, now: float) -> bool:
         """A contact has sent something; False if it is not in the table or did not answer lately."""
@@ -187,10 +187,10 @@ class RoutingTable:
         if entry is None:
             return
         bucket = self._bucket_of(entry.key)
-        if bucket.doubted == peer:
-            bucket.doubted = None
+        if bucket.pinged == peer:
+            bucket.pinged = None
         entry.failures += 1
-        if not bucket.spares and entry.failures < FAILURES_MAX:
+        if not bucket.replacements and entry.failures < FAILURES_MAX:
             return
         self._drop(bucket, entry)
 
@@ -212,14 +212,14 @@ class RoutingTable:
         bucket = self._buckets.get((key ^ self._me).bit_length() - 1)
         if bucket is None:
             return True
-        if len(bucket.entries) >= self._bucket_size and len(bucket.spares) >= self._spares:
+        if len(bucket.entries) >= self._bucket_size and len(bucket.replacements) >= self._replacements:
             return False
         network = counted_prefix(contact.host, local_is_free=self._limits.local_is_free)
         if self._is_crowded(bucket, network):
             return False
         if len(bucket.entries) < self._bucket_size:
             return True
-        return peer not in bucket.spares
+        return peer not in bucket.replacements
 
     def closest(self, key: Key, count: int) -> list[Contact]:
         """The `count` contacts nearest to `key`, nearest first, without those that did not answer lately.
@@ -322,10 +322,10 @@ class RoutingTable:
     def _drop(self, bucket: _Bucket, entry: _Entry) -> None:
         """A contact goes; whoever waits takes its place."""
         self._remove(bucket, entry)
-        while bucket.spares and len(bucket.entries) < self._bucket_size:
-            _, spare = bucket.spares.popitem()
-            if not self._is_crowded(bucket, spare.prefix):
-                self._enter(bucket, spare)
+        while bucket.replacements and len(bucket.entries) < self._bucket_size:
+            _, replacement = bucket.replacements.popitem()
+            if not self._is_crowded(bucket, replacement.prefix):
+                self._enter(bucket, replacement)
 
     def _relocate(self, bucket: _Bucket, entry: _Entry, contact: Contact) -> bool:
         """A contact is at this address now; False: its new network has enough contacts, so it goes."""
@@ -339,18 +339,18 @@ class RoutingTable:
         self._enter(bucket, entry)
         return True
 
-    def _spare(self, bucket: _Bucket, entry: _Entry) -> None:
-        bucket.spares[entry.contact.peer_id] = entry
-        if len(bucket.spares) > self._spares:
-            del bucket.spares[next(iter(bucket.spares))]
+    def _replacement(self, bucket: _Bucket, entry: _Entry) -> None:
+        bucket.replacements[entry.contact.peer_id] = entry
+        if len(bucket.replacements) > self._replacements:
+            del bucket.replacements[next(iter(bucket.replacements))]
 
-    def _much_slower(self, bucket: _Bucket, trip_s: float | None) -> _Entry | None:
-        """The slowest of the younger half of a full bucket, if it takes far longer than `trip_s`."""
-        if trip_s is None:
+    def _much_slower(self, bucket: _Bucket, rtt_s: float | None) -> _Entry | None:
+        """The slowest of the younger half of a full bucket, if it takes far longer than `rtt_s`."""
+        if rtt_s is None:
             return None
         younger = sorted(bucket.entries.values(), key=lambda entry: entry.since)[self._bucket_size // 2 :]
-        slow = max(younger, key=lambda entry: entry.trip_s or 0.0)
-        return slow if slow.trip_s is not None and trip_s < MUCH_QUICKER * slow.trip_s else None
+        slow = max(younger, key=lambda entry: entry.rtt_s or 0.0)
+        return slow if slow.rtt_s is not None and rtt_s < MUCH_QUICKER * slow.rtt_s else None
 
     def _is_crowded(self, bucket: _Bucket, prefix: str | None) -> bool:
         """Whether a network has as many contacts here as it may have."""
@@ -361,11 +361,11 @@ class RoutingTable:
         beside = sum(entry.prefix == prefix for entry in bucket.entries.values())
         return 0 < self._limits.per_bucket <= beside
 
-    def _doubt(self, bucket: _Bucket, now: float) -> Contact | None:
+    def _choose_to_ping(self, bucket: _Bucket, now: float) -> Contact | None:
         oldest = next(iter(bucket.entries.values()))
-        if bucket.doubted is not None or oldest.seen > now - self._doubt_after_s:
+        if bucket.pinged is not None or oldest.seen > now - self._ping_after_s:
             return None
-        bucket.doubted = oldest.contact.peer_id
+        bucket.pinged = oldest.contact.peer_id
         return oldest.contact
 
     def _nearest_buckets(self, target: int) -> Iterator[int]:

@@ -9,7 +9,7 @@ class DhtSettings:
 
     bucket_size: int = 40
     """Contacts per bucket (k)."""
-    spares_per_bucket: int = 8
+    replacements_per_bucket: int = 8
     """Contacts that wait for a place in a full bucket (the replacement cache)."""
     parallel: int = 4
     """Queries in flight per lookup (alpha); a query that had to be repeated no longer counts."""
@@ -17,10 +17,10 @@ class DhtSettings:
     """The same for a read that a few holders' answers will end: it is somebody's waiting that counts there."""
     parallel_near: int = 2
     """The same once those to be asked are probably holders: any of them can end it."""
-    parallel_quick_afar: int = 24
-    parallel_near_afar: int = 8
-    """Both where contacts are farther than `afar_s` in the mean: there waiting costs more than asking does."""
-    afar_s: float = 0.02
+    parallel_quick_far: int = 24
+    parallel_near_far: int = 8
+    """Both where contacts are farther than `far_s` in the mean: there waiting costs more than asking does."""
+    far_s: float = 0.02
     paths: int = 1
     """Disjoint ways on which a lookup goes at once (d of S/Kademlia); no peer is asked on two of them.  Who knows
     peers of fewer than four public networks (`FEW_NETWORKS` in `routing`) goes one way only."""
@@ -57,7 +57,7 @@ class DhtSettings:
     """The least time between two rounds of small repairs; each is jittered."""
     idle_s: float = 600.0
     """The most time between two rounds."""
-    doubt_after_s: float = 1800.0
+    ping_after_s: float = 1800.0
     """A contact heard of more recently is not asked whether it is still there when somebody wants its place."""
     stale_after_s: float = 1800.0
     """One of the `replicas` contacts nearest to us that was not heard of for this long is pinged."""
@@ -113,7 +113,7 @@ class DhtSettings:
     """Contacts of one network (/24 of IPv4, /48 of IPv6) in a bucket; 0: no limit."""
     prefix_per_table: int = 10
     """In the whole routing table; 0: no limit."""
-    prefix_per_walk: int = 3
+    prefix_per_lookup: int = 3
     """Among the candidates of one lookup; 0: no limit."""
     local_is_free: bool = True
     """Loopback and private addresses are not counted: no stranger far away can send from them."""

@@ -41,7 +41,7 @@ class StoreOperation(Operation):
         super().__init__(client=finding.client, deadline=finding.deadline)
         self.finding = finding
         self.records = tuple(records)
-        self.key = finding.walk.key
+        self.key = finding.lookup.key
         self.accepted: Counter[bytes] = Counter()
         self.broken_route = False
         self.nearer = 0
@@ -72,7 +72,7 @@ class StoreOperation(Operation):
         if self._targets is None:
             if not self.finding.done:
                 return self._on_the_way()
-            self._aim(self.finding.walk.found(2 * self._replicas))
+            self._aim(self.finding.lookup.found(2 * self._replicas))
         assert self._targets is not None
         asks: list[Ask] = []
         while self._targets and (self._must or self._lacks()):
@@ -110,7 +110,7 @@ class StoreOperation(Operation):
         asks: list[Ask] = []
         for ask in self.finding.asks():
             asks.append(ask)
-            if len(self.records) <= STORED_ON_THE_WAY_MAX and self.finding.walk.is_near(ask.contact.peer_id):
+            if len(self.records) <= STORED_ON_THE_WAY_MAX and self.finding.lookup.is_near(ask.contact.peer_id):
                 asks += self._stores(ask.contact)
         return asks
 

@@ -20,18 +20,18 @@ class Upkeep:
         self._query_runner = parts.query_runner
         self._neighbours = parts.neighbours
         self._records = parts.records
-        self._copies = parts.copies
+        self._cache = parts.cache
         self._memory = parts.memory
-        self._skew = parts.skew
+        self._clock_skew = parts.clock_skew
         self._settings = settings = parts.settings
         self._random = parts.random
         self._at: float | None = None
         self._last = float("-inf")
         self._joining: FindNode | None = None
         self._join_at: float | None = None
-        self._join_rest_s = settings.housekeeping_s
+        self._join_pause_s = settings.housekeeping_s
         self._seeds_at = float("inf")
-        self._seeds_rest_s = settings.seeds_s
+        self._seeds_pause_s = settings.seeds_s
         self._clock_at = float("inf")
         self._news_at: float | None = None
         self._sweep_at: float | None = None
@@ -58,7 +58,7 @@ class Upkeep:
 
     def has_seeds(self, now: float) -> None:
         """Seeds were named: try them again whenever they fall silent."""
-        self._seeds_rest_s = self._settings.seeds_s
+        self._seeds_pause_s = self._settings.seeds_s
         self._seeds_at = now + self._settings.seeds_s
         self.wake(now)
 
@@ -129,8 +129,8 @@ class Upkeep:
             (settings.seeds_few_s, settings.seeds_few_s) if few else (settings.seeds_max_s, settings.stale_after_s)
         )
         silent = self._neighbours.silent_seeds(now - silent_s)
-        self._seeds_rest_s = min(2 * self._seeds_rest_s, longest_s)
-        self._seeds_at = now + self._seeds_rest_s * self._random.uniform(0.75, 1.0)
+        self._seeds_pause_s = min(2 * self._seeds_pause_s, longest_s)
+        self._seeds_at = now + self._seeds_pause_s * self._random.uniform(0.75, 1.0)
         asked = self._random.sample(silent, min(SEEDS_AT_ONCE, len(silent)))
         return [output for contact in asked for output in self._query_runner.probe(contact, now)]
 
@@ -148,7 +148,7 @@ class Upkeep:
         outputs: list[Output] = []
         if self._news_at is not None and self._news_at <= now:
             self._news_at = None
-            offset_s = self._skew.news(now)
+            offset_s = self._clock_skew.news(now)
             if offset_s is not None:
                 outputs.append(ClockOff(offset_s))
         if self._clock_at <= now:
@@ -162,19 +162,19 @@ class Upkeep:
     def _rejoin(self, now: float) -> list[Output]:
         """Join again if nobody is known, less and less often, or if a seed has come into reach."""
         if len(self._neighbours.table):
-            self._join_rest_s = self._settings.housekeeping_s
+            self._join_pause_s = self._settings.housekeeping_s
             return self.join(now) if self._join_at is not None and self._join_at <= now else []
         if self._join_at is not None and self._join_at > now:
             return []
         outputs = self.join(now)
-        self._join_at = now + self._join_rest_s
-        self._join_rest_s = min(2 * self._join_rest_s, self._settings.seeds_few_s)
+        self._join_at = now + self._join_pause_s
+        self._join_pause_s = min(2 * self._join_pause_s, self._settings.seeds_few_s)
         return outputs
 
     def _sweep(self, now: float) -> None:
         if self._sweep_at is None or self._sweep_at > now:
             return
-        until = earliest(self._records.expire(now), self._memory.expire(now), self._copies.expire(now))
+        until = earliest(self._records.expire(now), self._memory.expire(now), self._cache.expire(now))
         self._sweep_at = None
         if until is not None:
             self.kept(until, now)

@@ -60,22 +60,22 @@ def flood(scale: Scale, *, on: bool) -> AttackOutcome:
     """One peer asks another without end; against it, who asks too much is not answered."""
     settings = DhtSettings() if on else DhtSettings(requests_per_s=0.0)
     links = LinkSettings(uplink_bytes_per_s=(UPLINK_BYTES_PER_S, UPLINK_BYTES_PER_S))
-    town = HostileDht(scale, settings, links=links)
-    town.join_and_invade([])
+    swarm = HostileDht(scale, settings, links=links)
+    swarm.join_and_invade([])
     keys = some_keys(LOOKUPS)
-    written = town.write(keys)
-    victim = town.random.choice(list(town.up))
-    (contact,) = contacts_of([PeerId(town.world.chance("flooder").randbytes(32))], one_network)
-    machine = Flooder(victim, keys[0], town.world.now)
-    town.world.learn(town.world.add(contact.peer_id, machine, host=contact.host), victim)
-    town.world.run(BEFORE_S)
+    written = swarm.write(keys)
+    victim = swarm.random.choice(list(swarm.up))
+    (contact,) = contacts_of([PeerId(swarm.world.chance("flooder").randbytes(32))], one_network)
+    machine = Flooder(victim, keys[0], swarm.world.now)
+    swarm.world.learn(swarm.world.add(contact.peer_id, machine, host=contact.host), victim)
+    swarm.world.run(BEFORE_S)
     reads = []
     for key in keys:
-        reads.append(town.get(victim, key))
-        town.world.run(EVERY_S)
+        reads.append(swarm.get(victim, key))
+        swarm.world.run(EVERY_S)
     answered_per_s = machine.answers / (BEFORE_S + LOOKUPS * EVERY_S)
     machine.deadline = None
-    town.world.run(PATIENCE_S)
+    swarm.world.run(PATIENCE_S)
     return AttackOutcome(
         attack="flood from one peer",
         defence=f"{DhtSettings().requests_per_s:.0f} requests a second of one peer",

@@ -68,8 +68,10 @@ def names_ghosts(ghosts: Ghosts, gang: Gang) -> Lie:
 
 def doors(scale: Scale, *, on: bool) -> AttackOutcome:
     """Hostile peers name contacts at private addresses; against it, answers are checked for what nobody can know."""
-    town = HostileDht(scale, DhtSettings(check_replies=on, ghosts_max=0))
-    reads, written = _poisoned(town, scale, names_ghosts(Ghosts(town.world.chance("doors"), private=True), town.gang))
+    swarm = HostileDht(scale, DhtSettings(check_replies=on, ghosts_max=0))
+    reads, written = _poisoned(
+        swarm, scale, names_ghosts(Ghosts(swarm.world.chance("doors"), private=True), swarm.gang)
+    )
     return AttackOutcome(
         attack="poison: doors",
         defence="answers are checked",
@@ -84,9 +86,9 @@ def doors(scale: Scale, *, on: bool) -> AttackOutcome:
 
 def ghosts(scale: Scale, *, on: bool) -> AttackOutcome:
     """Hostile peers name contacts that do not exist; against it, whoever names too many of them is not believed."""
-    town = HostileDht(scale, DhtSettings() if on else DhtSettings(ghosts_max=0))
-    lie = names_ghosts(Ghosts(town.world.chance("ghosts"), private=False), town.gang)
-    reads, written = _poisoned(town, scale, lie)
+    swarm = HostileDht(scale, DhtSettings() if on else DhtSettings(ghosts_max=0))
+    lie = names_ghosts(Ghosts(swarm.world.chance("ghosts"), private=False), swarm.gang)
+    reads, written = _poisoned(swarm, scale, lie)
     return AttackOutcome(
         attack="poison: ghosts",
         defence=f"who names {DhtSettings().ghosts_max} silent peers is not believed",
@@ -101,11 +103,11 @@ def ghosts(scale: Scale, *, on: bool) -> AttackOutcome:
 
 def accomplices(scale: Scale, *, on: bool) -> AttackOutcome:
     """Hostile peers name each other; against it, several holders of each record, of which several are asked."""
-    town = HostileDht(
+    swarm = HostileDht(
         scale,
         DhtSettings() if on else DhtSettings(replicas=1, replicas_brief=1, read_width=1, paths_store=1, paths_again=1),
     )
-    reads, written = _poisoned(town, scale, says_nothing_of_values(town.gang))
+    reads, written = _poisoned(swarm, scale, says_nothing_of_values(swarm.gang))
     return AttackOutcome(
         attack="poison: accomplices",
         defence=f"{DhtSettings().replicas} holders of which {DhtSettings().read_width} are asked",
@@ -118,13 +120,13 @@ def accomplices(scale: Scale, *, on: bool) -> AttackOutcome:
     )
 
 
-def _poisoned(town: HostileDht, scale: Scale, lie: Lie) -> tuple[Sequence[TimedOperation], dict[Key, bytes]]:
-    random = town.world.chance("poison")
+def _poisoned(swarm: HostileDht, scale: Scale, lie: Lie) -> tuple[Sequence[TimedOperation], dict[Key, bytes]]:
+    random = swarm.world.chance("poison")
     peers = [PeerId(random.randbytes(32)) for _ in range(scale.hostile_peers)]
-    town.join_and_invade(contacts_of(peers, many_networks), lie)
+    swarm.join_and_invade(contacts_of(peers, many_networks), lie)
     keys = some_keys(KEYS)
-    written = town.write(keys)
-    return town.read(keys, scale.lookups), written
+    written = swarm.write(keys)
+    return swarm.read(keys, scale.lookups), written
 
 
 def _host(random: Random, *, private: bool) -> str:

@@ -21,13 +21,13 @@ def sybil(scale: Scale, *, on: bool) -> AttackOutcome:
     """Peers of one /24 stand around keys before anything is stored; against it, limits for each network prefix."""
     settings = DhtSettings(paths_store=1, paths_again=1)  # which would help too
     if not on:
-        settings = replace(settings, prefix_per_bucket=0, prefix_per_table=0, prefix_per_walk=0)
-    town = HostileDht(scale, settings)
+        settings = replace(settings, prefix_per_bucket=0, prefix_per_table=0, prefix_per_lookup=0)
+    swarm = HostileDht(scale, settings)
     keys = some_keys(max(1, scale.hostile_peers // CROWD))
-    contacts = contacts_of(_around(town, scale, keys), one_network)
-    town.join_and_invade(contacts, says_nothing_of_values(town.gang))
-    written = town.write(keys)
-    reads = town.read(keys, scale.lookups)
+    contacts = contacts_of(_around(swarm, scale, keys), one_network)
+    swarm.join_and_invade(contacts, says_nothing_of_values(swarm.gang))
+    written = swarm.write(keys)
+    reads = swarm.read(keys, scale.lookups)
     return AttackOutcome(
         attack="Sybil ids in one /24",
         defence="limits for each network prefix",
@@ -35,41 +35,41 @@ def sybil(scale: Scale, *, on: bool) -> AttackOutcome:
         scale=scale,
         lookups=len(reads),
         succeeded=share_true(reads, written),
-        harm=town.hostile_share_of_tables(),
+        harm=swarm.hostile_share_of_tables(),
         harm_is="hostile share of the honest peers' tables",
     )
 
 
 def eclipse(scale: Scale, *, on: bool) -> AttackOutcome:
     """Peers of many networks stand around keys before anything is stored; against it, disjoint paths."""
-    town = HostileDht(scale, _settings(on=on))
+    swarm = HostileDht(scale, _settings(on=on))
     keys = some_keys(max(1, scale.hostile_peers // CROWD))
-    town.join_and_invade(contacts_of(_around(town, scale, keys), many_networks), says_nothing_of_values(town.gang))
-    written = town.write(keys)
-    return _eclipsed(town, scale, written, attack="eclipse of empty keys", on=on)
+    swarm.join_and_invade(contacts_of(_around(swarm, scale, keys), many_networks), says_nothing_of_values(swarm.gang))
+    written = swarm.write(keys)
+    return _eclipsed(swarm, scale, written, attack="eclipse of empty keys", on=on)
 
 
 def late_eclipse(scale: Scale, *, on: bool) -> AttackOutcome:
     """All hostile peers come to stand around few keys at which something is stored; against it, disjoint paths."""
-    town = HostileDht(scale, _settings(on=on))
+    swarm = HostileDht(scale, _settings(on=on))
     keys = some_keys(max(1, scale.hostile_peers // LATE_CROWD))
-    town.join_and_invade([])
-    written = town.write(keys)
-    contacts = contacts_of(_around(town, scale, keys), many_networks)
-    lie = says_nothing_of_values(town.gang)
+    swarm.join_and_invade([])
+    written = swarm.write(keys)
+    contacts = contacts_of(_around(swarm, scale, keys), many_networks)
+    lie = says_nothing_of_values(swarm.gang)
     for start in range(0, len(contacts), WAVE):
-        town.invade(contacts[start : start + WAVE], lie)
-        town.world.run(1.0)
-    town.world.run(SETTLE_S)
-    return _eclipsed(town, scale, written, attack="eclipse of stored keys", on=on)
+        swarm.invade(contacts[start : start + WAVE], lie)
+        swarm.world.run(1.0)
+    swarm.world.run(SETTLE_S)
+    return _eclipsed(swarm, scale, written, attack="eclipse of stored keys", on=on)
 
 
 def _settings(*, on: bool) -> DhtSettings:
     return DhtSettings() if on else DhtSettings(paths_store=1, paths_again=1)
 
 
-def _eclipsed(town: HostileDht, scale: Scale, written: dict[Key, bytes], *, attack: str, on: bool) -> AttackOutcome:
-    reads = town.read(list(written), scale.lookups)
+def _eclipsed(swarm: HostileDht, scale: Scale, written: dict[Key, bytes], *, attack: str, on: bool) -> AttackOutcome:
+    reads = swarm.read(list(written), scale.lookups)
     return AttackOutcome(
         attack=attack,
         defence=f"stores on {DhtSettings().paths_store} disjoint paths, second reads on {DhtSettings().paths_again}",
@@ -82,8 +82,8 @@ def _eclipsed(town: HostileDht, scale: Scale, written: dict[Key, bytes], *, atta
     )
 
 
-def _around(town: HostileDht, scale: Scale, keys: list[Key]) -> list[PeerId]:
-    random = town.world.chance("grinding")
+def _around(swarm: HostileDht, scale: Scale, keys: list[Key]) -> list[PeerId]:
+    random = swarm.world.chance("grinding")
     ids: list[PeerId] = []
     for number, key in enumerate(keys):
         count = scale.hostile_peers * (number + 1) // len(keys) - len(ids)

@@ -15,12 +15,12 @@ def record(owner, value=b"v", *, expires=START + 600, key=KEY):
     return sign_record(signer, key, value, subkey=bytes(signer.peer_id), expires_ms=int(expires * 1000))
 
 
-def copies(**changes):
+def cache(**changes):
     return RecordCache(Proofs(ToyVerifier()), **({"keep_s": 60, "keys_max": 3, "max_lifetime_s": 1000} | changes))
 
 
 def test_cached_copy_expires_and_never_hides_a_held_record():
-    kept = copies()
+    kept = cache()
     old, new = record(1, b"old"), record(1, b"new", expires=START + 601)
     assert kept.put(KEY, old, START)
     assert dict(kept.beside(KEY, {}, START + 59)) == {tag_of(old.subkey): old}
@@ -34,11 +34,11 @@ def test_cached_copy_expires_and_never_hides_a_held_record():
 
 
 def test_forged_overlong_or_surplus_copies_are_not_kept():
-    kept = copies()
+    kept = cache()
     assert not kept.put(KEY, Record(bytes(peer_id(1)), b"x", int((START + 60) * 1000), bytes(64)), START)
     assert not kept.put(KEY, record(1, expires=START + 1001), START)
     assert not kept.put(KEY, record(1, expires=START - 1), START)
-    assert not copies(keep_s=0).put(KEY, record(1), START)
+    assert not cache(keep_s=0).put(KEY, record(1), START)
     assert [kept.put(KEY, record(owner), START) for owner in range(6)].count(True) == CACHED_PER_KEY
     for number in range(9):
         key = hashed_key(b"%d" % number)

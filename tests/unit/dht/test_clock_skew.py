@@ -6,11 +6,11 @@ from core.dht.clock_skew import PEERS_MAX, ClockSkew
 from tests.unit.dht.network import peer_id
 
 
-def heard(offsets, *, now=1000.0, trip_s=0.2):
-    skew = ClockSkew(warn_s=30, keep_s=100)
+def heard(offsets, *, now=1000.0, rtt_s=0.2):
+    clock_skew = ClockSkew(warn_s=30, keep_s=100)
     for number, offset in enumerate(offsets):
-        skew.heard(peer_id(number), now - trip_s / 2 + offset, sent=now - trip_s, now=now)
-    return skew
+        clock_skew.heard(peer_id(number), now - rtt_s / 2 + offset, sent=now - rtt_s, now=now)
+    return clock_skew
 
 
 @given(st.lists(st.floats(-1, 1), min_size=5, max_size=30), st.data())
@@ -27,21 +27,21 @@ def test_few_opinions_are_none_and_old_ones_do_not_count():
 
 
 def test_one_peer_has_one_opinion_and_the_number_is_limited():
-    skew = heard([0] * 5)
+    clock_skew = heard([0] * 5)
     for _ in range(50):
-        skew.heard(peer_id(0), 5000.0, sent=1000.0, now=1000.0)
-    assert abs(skew.offset_s(1000.0)) < 1
+        clock_skew.heard(peer_id(0), 5000.0, sent=1000.0, now=1000.0)
+    assert abs(clock_skew.offset_s(1000.0)) < 1
     crowd = heard([0] * (3 * PEERS_MAX))
     assert crowd.offset_s(1000.0) == 0
 
 
 def test_offset_is_told_once_and_when_it_ends():
-    skew = heard([45] * 6)
-    assert skew.news(1000.0) == approx(45)
-    assert skew.news(1000.0) is None
+    clock_skew = heard([45] * 6)
+    assert clock_skew.news(1000.0) == approx(45)
+    assert clock_skew.news(1000.0) is None
     for number in range(6):
-        skew.heard(peer_id(number), 1001.0, sent=1001.0, now=1001.0)
-    assert skew.news(1001.0) == 0.0
-    assert skew.news(1001.0) is None
+        clock_skew.heard(peer_id(number), 1001.0, sent=1001.0, now=1001.0)
+    assert clock_skew.news(1001.0) == 0.0
+    assert clock_skew.news(1001.0) is None
     assert heard([20] * 6).news(1000.0) is None
     assert heard([]).news(1000.0) is None

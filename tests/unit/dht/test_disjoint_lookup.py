@@ -17,16 +17,16 @@ def nearest(numbers, count):
     return sorted(numbers, key=lambda n: distance(node_key(peer_id(n)), KEY))[:count]
 
 
-def drive(walk, knows):
+def drive(lookup, knows):
     """Everybody answers what it knows; returns who was asked, in order."""
     asked = []
-    while not walk.done:
-        taken = walk.take()
+    while not lookup.done:
+        taken = lookup.take()
         assert taken
         for one in taken:
             asked.append(one.peer_id)
-            walk.answered(one.peer_id)
-            walk.add(knows(one.peer_id), one.peer_id)
+            lookup.answered(one.peer_id)
+            lookup.add(knows(one.peer_id), one.peer_id)
     return asked
 
 
@@ -36,12 +36,12 @@ def test_no_peer_is_asked_twice_and_the_nearest_are_found(paths, seed, width):
     random = Random(seed)
     start = [contact(n) for n in random.sample(range(100), 10)]
     best = [contact(n) for n in nearest(range(100), 16)]
-    walk = DisjointLookup(KEY, start, width=width, parallel=4, paths=paths)
-    asked = drive(walk, lambda _: best)
+    lookup = DisjointLookup(KEY, start, width=width, parallel=4, paths=paths)
+    asked = drive(lookup, lambda _: best)
     assert len(asked) == len(set(asked))
     reference = nearest([n for n in range(100) if peer_id(n) in asked], width)
-    assert [c.peer_id for c in walk.found(width)] == [peer_id(n) for n in reference]
-    assert walk.found(1)[0].peer_id == peer_id(nearest(range(100), 1)[0])
+    assert [c.peer_id for c in lookup.found(width)] == [peer_id(n) for n in reference]
+    assert lookup.found(1)[0].peer_id == peer_id(nearest(range(100), 1)[0])
 
 
 def test_one_path_is_a_plain_walk():
@@ -60,32 +60,32 @@ def test_a_liar_leads_only_its_own_path_astray():
     friends = [contact(n) for n in range(1000, 1012)]
     honest = [contact(n) for n in nearest(range(4, 60), 12)]
     hostile = {liar, *(c.peer_id for c in friends)}
-    walk = DisjointLookup(KEY, start, width=4, parallel=4, paths=4)
-    asked = drive(walk, lambda peer: friends if peer in hostile else honest)
+    lookup = DisjointLookup(KEY, start, width=4, parallel=4, paths=4)
+    asked = drive(lookup, lambda peer: friends if peer in hostile else honest)
     assert len(hostile.intersection(asked)) < len(asked) / 2
     assert honest[0].peer_id in asked
 
 
 def test_width_is_shared_and_names_from_nobody_are_ignored():
-    walk = DisjointLookup(KEY, [contact(1), contact(2)], width=4, parallel=2, paths=8)
-    assert walk.width == 4
-    walk.width = 8
-    assert walk.width == 8
-    assert {c.peer_id for c in walk.take()} == {peer_id(1), peer_id(2)}
-    walk.add([contact(3)], peer_id(77))
-    walk.answered(peer_id(77))
-    walk.slow(peer_id(77))
-    walk.failed(peer_id(1))
-    walk.slow(peer_id(2))
-    assert walk.take() == []
-    walk.failed(peer_id(2))
-    assert walk.done
-    assert walk.found(3) == []
+    lookup = DisjointLookup(KEY, [contact(1), contact(2)], width=4, parallel=2, paths=8)
+    assert lookup.width == 4
+    lookup.width = 8
+    assert lookup.width == 8
+    assert {c.peer_id for c in lookup.take()} == {peer_id(1), peer_id(2)}
+    lookup.add([contact(3)], peer_id(77))
+    lookup.answered(peer_id(77))
+    lookup.slow(peer_id(77))
+    lookup.failed(peer_id(1))
+    lookup.slow(peer_id(2))
+    assert lookup.take() == []
+    lookup.failed(peer_id(2))
+    assert lookup.done
+    assert lookup.found(3) == []
 
 
 def test_a_network_gets_only_so_many_candidates():
     crowd = [type(contact(1))(peer_id(n), f"198.51.100.{n}", 4000) for n in range(1, 30)]
-    walk = Lookup(KEY, crowd, width=20, parallel=20, distrust=LookupTrust(prefix_limit=3))
-    assert len(walk.take()) == 3
+    lookup = Lookup(KEY, crowd, width=20, parallel=20, trust=LookupTrust(prefix_limit=3))
+    assert len(lookup.take()) == 3
     local = [type(contact(1))(peer_id(n), f"192.168.1.{n}", 4000) for n in range(1, 30)]
-    assert len(Lookup(KEY, local, width=20, parallel=20, distrust=LookupTrust(prefix_limit=3)).take()) == 20
+    assert len(Lookup(KEY, local, width=20, parallel=20, trust=LookupTrust(prefix_limit=3)).take()) == 20

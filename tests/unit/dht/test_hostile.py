@@ -78,7 +78,7 @@ def _honest_and_fake():
 def test_wrong_address_of_a_holder_does_not_hide_it():
     honest, fake = _honest_and_fake()
     bad, good = (Contact(peer_id(n), f"70.{n}.0.1", 1) for n in (200, 201))
-    w = Lookup(KEY, [bad, good], width=5, parallel=16, distrust=LookupTrust(ghosts_max=3))
+    w = Lookup(KEY, [bad, good], width=5, parallel=16, trust=LookupTrust(ghosts_max=3))
     w.take()
     w.answered(bad.peer_id)
     w.add(fake, bad.peer_id)
@@ -94,7 +94,7 @@ def test_wrong_address_of_a_holder_does_not_hide_it():
 def test_a_lie_on_one_path_takes_no_peer_from_another():
     honest, fake = _honest_and_fake()
     bad, good = (Contact(peer_id(n), f"70.{n}.0.1", 1) for n in (200, 201))
-    p = DisjointLookup(KEY, [bad, good], width=5, parallel=6, paths=2, distrust=LookupTrust(ghosts_max=3))
+    p = DisjointLookup(KEY, [bad, good], width=5, parallel=6, paths=2, trust=LookupTrust(ghosts_max=3))
     p.take()
     p.answered(bad.peer_id)
     p.add(fake, bad.peer_id)
@@ -106,7 +106,7 @@ def test_a_lie_on_one_path_takes_no_peer_from_another():
 def test_ghosts_in_an_honest_24_do_not_refuse_it():
     honest, _ = _honest_and_fake()
     bad, good = (Contact(peer_id(n), f"70.{n}.0.1", 1) for n in (200, 201))
-    w = Lookup(KEY, [bad, good], width=5, parallel=4, distrust=LookupTrust(prefix_limit=3, ghosts_max=3))
+    w = Lookup(KEY, [bad, good], width=5, parallel=4, trust=LookupTrust(prefix_limit=3, ghosts_max=3))
     w.take()
     w.answered(bad.peer_id)
     pre = honest[0].host.rpartition(".")[0]

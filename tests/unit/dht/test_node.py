@@ -259,7 +259,7 @@ def test_simultaneous_gets_of_one_key_share_a_lookup():
 
 
 def test_full_bucket_pings_its_oldest_contact_before_replacing_it():
-    node, _ = make(bucket_size=1, doubt_after_s=10)
+    node, _ = make(bucket_size=1, ping_after_s=10)
     near = [n for n in range(1, 60) if (node_key(peer_id(n))[0] ^ node_key(peer_id(0))[0]) & 0x80][:2]
     meet(node, near[0])
     [(to, ping)] = sends(node.learn(contact(near[1]), NOW + 20), Ping)

@@ -74,11 +74,11 @@ def test_late_answer_proves_life_once_without_its_operation():
 def patience_after(trips):
     """Patience in seconds with the next query, after these round trips."""
     queries, now = make(), 0.0
-    for trip_s in trips:
+    for rtt_s in trips:
         request = ping(queries, 1, now=now)
-        while queries.deadline is not None and queries.deadline <= now + trip_s:
+        while queries.deadline is not None and queries.deadline <= now + rtt_s:
             queries.overdue(now=queries.deadline)
-        now += trip_s
+        now += rtt_s
         queries.close(peer_id(1), Pong(request.query), now=now)
     ping(queries, 1, now=now)
     return queries.deadline - now

@@ -8,10 +8,10 @@ from tests.unit.dht.network import peer_id
 @given(st.lists(st.tuples(st.floats(0, 3), st.integers(1, 5)), max_size=80))
 def test_nobody_is_admitted_more_than_burst_and_rate_allow(asks):
     """Reference: in any span of time at most burst + rate x span is admitted."""
-    guard, now, admitted = RateLimit(rate_per_s=2, burst=10), 1000.0, []
+    rate_limit, now, admitted = RateLimit(rate_per_s=2, burst=10), 1000.0, []
     for passed, cost in asks:
         now += passed
-        if guard.admits(peer_id(1), now, cost):
+        if rate_limit.admits(peer_id(1), now, cost):
             admitted.append((now, cost))
     for index, (begin, _) in enumerate(admitted):
         total = 0
@@ -21,18 +21,18 @@ def test_nobody_is_admitted_more_than_burst_and_rate_allow(asks):
 
 
 def test_one_flood_does_not_hurt_the_others():
-    guard = RateLimit(rate_per_s=10, burst=20)
-    assert sum(guard.admits(peer_id(1), 0.0) for _ in range(1000)) == 20
-    assert guard.admits(peer_id(2), 0.0)
-    assert sum(guard.admits(peer_id(1), 1.0) for _ in range(1000)) == 10
+    rate_limit = RateLimit(rate_per_s=10, burst=20)
+    assert sum(rate_limit.admits(peer_id(1), 0.0) for _ in range(1000)) == 20
+    assert rate_limit.admits(peer_id(2), 0.0)
+    assert sum(rate_limit.admits(peer_id(1), 1.0) for _ in range(1000)) == 10
     assert all(RateLimit(rate_per_s=0, burst=1).admits(peer_id(1), 0.0) for _ in range(99))
 
 
 def test_many_ids_do_not_make_it_grow():
-    guard = RateLimit(rate_per_s=1, burst=10, limit=50)
-    admitted = sum(guard.admits(peer_id(n), 0.0) for n in range(1000))
-    assert len(guard) <= 51
+    rate_limit = RateLimit(rate_per_s=1, burst=10, limit=50)
+    admitted = sum(rate_limit.admits(peer_id(n), 0.0) for n in range(1000))
+    assert len(rate_limit) <= 51
     assert admitted <= 50 + 10
     for second in range(100):
-        guard.admits(peer_id(5000 + second), 20.0 + 20 * second)
-    assert len(guard) < 40
+        rate_limit.admits(peer_id(5000 + second), 20.0 + 20 * second)
+    assert len(rate_limit) < 40

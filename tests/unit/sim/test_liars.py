@@ -43,12 +43,12 @@ def test_a_liar_drops_about_half_of_its_answers() -> None:
 
 
 def test_the_first_peers_and_one_of_the_seeds_are_honest() -> None:
-    town = LyingDht(1, 60, liars=0.6)
-    assert 20 < len(town.liars) < 50
-    for _ in town.join_all():
-        assert not town.liars.issuperset(town.some_seeds())
-    assert {type(town.machine(peer)).__name__ for peer in town.liars} == {"Liar"}
-    assert {type(town.machine(peer)).__name__ for peer in town.honest()} == {"DhtNode"}
+    swarm = LyingDht(1, 60, liars=0.6)
+    assert 20 < len(swarm.liars) < 50
+    for _ in swarm.join_all():
+        assert not swarm.liars.issuperset(swarm.some_seeds())
+    assert {type(swarm.machine(peer)).__name__ for peer in swarm.liars} == {"Liar"}
+    assert {type(swarm.machine(peer)).__name__ for peer in swarm.honest()} == {"DhtNode"}
 
 
 def test_every_fault_is_drawn_and_lying_worlds_are_reproducible() -> None:

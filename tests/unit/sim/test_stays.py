@@ -94,7 +94,7 @@ def test_devices_come_back_and_their_number_stays_within_the_limits() -> None:
     assert all(hour["found_share"] == 1.0 for hour in said["churn"])
     later = [moment.live for moment in run.moments if moment.at_s > 60]
     assert 15 <= min(later) < max(later) <= 35
-    assert len(run.town.signers) == 91
+    assert len(run.swarm.signers) == 91
 
 
 def test_a_pattern_is_repeated_to_the_byte(capsys: pytest.CaptureFixture[str]) -> None:
