@@ -24,7 +24,7 @@ from core.bench.children import Child, children, hear_all
 from core.bench.fleets import Computer, fleet_of, in_full
 from core.bench.limits import FleetLimits, flown
 from core.bench.lines import Lines
-from core.bench.words import Ended, Meet, Met, PeerListening, RoundDone, Setup, Show, StartRound
+from core.bench.messages import Ended, Meet, Met, PeerListening, RoundDone, Setup, Show, StartRound
 from core.net.clock import Clock
 from core.system.progress_bar import ProgressBar
 

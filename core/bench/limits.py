@@ -12,7 +12,7 @@ from core.bench.children import children, hear_all
 from core.bench.fleets import Computer
 from core.bench.flows import Flown, FlowsListening, Listen, SendBytes, sizes
 from core.bench.lines import Lines
-from core.bench.words import RoundDone
+from core.bench.messages import RoundDone
 from core.net.clock import Clock
 
 REPEATS = 3

@@ -17,7 +17,7 @@ from core.api.numbers import amount
 from core.backbone import charter as charters
 from core.backbone.charter import Charter
 from core.base.manifest import AveragingNumbers
-from core.bench.town import BenchCollaboration, Step, town
+from core.bench.collaboration import BenchCollaboration, Step, town
 from core.engine.embedded import Embedded, EmbeddedOptions
 from core.storage.paths import Home
 

@@ -20,9 +20,9 @@ from core.base.manifest import AveragingNumbers
 from core.base.signing import Ed25519Verifier
 from core.base.trace import Trace
 from core.bench.children import say, told
+from core.bench.messages import Ended, Meet, Met, PeerListening, RoundDone, Setup, Show, StartRound
 from core.bench.stage import MANIFEST_ID, keys, make_host, peer_id
 from core.bench.vectors import contribution, error_of, exact_mean, layout_of, samples_of
-from core.bench.words import Ended, Meet, Met, PeerListening, RoundDone, Setup, Show, StartRound
 from core.net.clock import Clock
 from core.swarm.rounds import Asked, Committed, Formed, Missed, Rounds
 from core.swarm.states import StateName

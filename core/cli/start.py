@@ -20,7 +20,7 @@ from core.engine.engine import Engine
 from core.engine.options import EngineOptions
 from core.net.clock import Clock
 from core.net.interfaces import is_loopback
-from core.net.names import is_literal, is_name
+from core.net.name_resolver import is_literal, is_name
 from core.storage.paths import Home
 from core.system.parent_watch import stop_on_signals, watch_parent
 

@@ -21,8 +21,8 @@ from core.backbone.link import Link
 from core.base.ids import PeerId, short
 from core.base.problems import Problem
 from core.base.signing import KeyPair
-from core.control.door import Door
 from core.control.notices import NoticeRing
+from core.control.service import Door
 from core.dht.events import ClockOff, Learned
 from core.engine.entry import SessionEntry, SessionListener
 from core.engine.options import EngineOptions

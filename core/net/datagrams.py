@@ -8,9 +8,9 @@ from typing import Any
 from core.base.ids import PeerId
 from core.base.problems import ProofProblem, WireProblem
 from core.base.trace import Trace
-from core.net.book import Address, AddressBook
+from core.net.address_book import Address, AddressBook
 from core.net.envelope import Envelopes, Letter, PassWanted, Unknown, remember
-from core.net.names import is_literal
+from core.net.name_resolver import is_literal
 from core.net.udp import UdpSockets, source_of
 
 SOURCES_MAX = 4096

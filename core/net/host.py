@@ -16,7 +16,7 @@ from core.base.trace import Trace
 from core.base.wire import MessageCodec
 from core.dht.messages import Observed
 from core.nat.events import SendDatagramTo
-from core.net.book import Address, AddressBook
+from core.net.address_book import Address, AddressBook
 from core.net.circuit_transport import Circuit, CircuitTransport
 from core.net.clock import Clock
 from core.net.datagrams import DatagramPort
@@ -25,7 +25,7 @@ from core.net.links import LinkOwner, Links
 from core.net.listening import Listening, listen, listen_beside
 from core.net.metering import Metering
 from core.net.mirror_port import MirrorPort
-from core.net.names import Names, is_literal, is_name
+from core.net.name_resolver import Names, is_literal, is_name
 from core.net.pace import Pace
 from core.net.passes import Pass, authority_id_of, verify_pass
 from core.net.planes import Planes

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, Final
 
-from core.net.natpmp import Granted, NoMapping, Wish
+from core.net.nat_pmp import Granted, NoMapping, Wish
 
 SEARCH_S: Final = 2
 """How long routers may take to answer the search."""

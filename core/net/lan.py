@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from core.base.ids import PeerId, hashed_key
 from core.base.trace import Trace
 from core.nat.peer_record import is_private
-from core.net.book import Address
+from core.net.address_book import Address
 
 if TYPE_CHECKING:
     from zeroconf import ServiceStateChange, Zeroconf

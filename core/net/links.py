@@ -11,17 +11,17 @@ from typing import Any
 from core.base.back_off import BackOff
 from core.base.ids import PeerId
 from core.base.trace import Trace
-from core.net.book import Address, AddressBook
+from core.net.address_book import Address, AddressBook
+from core.net.link_maker import RANKS, Ways
 from core.net.liveness import HEARTBEAT_S, SILENCE_S
 from core.net.outbox import BULK_QUEUE_BYTES_MAX, MESSAGE_COST_BYTES
 from core.net.pace import Pace
 from core.net.passes import Pass
 from core.net.ports import has_address
 from core.net.punch import Meeting, Put
+from core.net.stream_terms import StreamTerms
 from core.net.streams import CLOSE_S, PeerStream, Way
-from core.net.terms import StreamTerms
 from core.net.tls import Credentials
-from core.net.ways import RANKS, Ways
 
 STRANGERS_MAX = 64
 """Accepted connections at a time whose handshake is not complete."""

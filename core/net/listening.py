@@ -14,8 +14,8 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from core.base.problems import BadInput, Busy, Problem
-from core.net.book import Address
-from core.net.names import is_literal
+from core.net.address_book import Address
+from core.net.name_resolver import is_literal
 from core.net.ports import REUSE
 
 ANY: Final = "0.0.0.0"  # noqa: S104 - a peer is there to be reached

@@ -8,7 +8,7 @@ from core.base.problems import ProofProblem, WireProblem
 from core.base.trace import Trace
 from core.base.wire import MessageCodec
 from core.nat.messages import NAT_MESSAGES, Address, Mirror, Mirrored
-from core.net.book import Address as Place
+from core.net.address_book import Address as Place
 from core.net.envelope import Envelopes, Letter, Unknown
 from core.net.udp import UdpSockets, source_of
 

@@ -8,7 +8,7 @@ from core.base.problems import WireProblem
 from core.base.trace import Trace
 from core.base.wire import Message, MessageCodec
 from core.nat.messages import DialBackDatagram, Mirrored
-from core.net.book import Address
+from core.net.address_book import Address
 from core.net.datagrams import DatagramPort
 from core.net.envelope import Letter
 from core.net.links import Links

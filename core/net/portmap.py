@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Final, Literal, Protocol
 
-from core.net import igd, natpmp
-from core.net.natpmp import GatewayQueries, Granted, NoMapping, Transport, Wish
+from core.net import igd, nat_pmp
+from core.net.nat_pmp import GatewayQueries, Granted, NoMapping, Transport, Wish
 
 LIFETIME_S: Final = 3600
 RENEW_SHARE: Final = 0.5
@@ -104,7 +104,7 @@ class PortMap:
 
     async def _hold(self, gateway: Gateway) -> None:
         """Keep the port at this router until the router refuses or the network changes."""
-        nonces = {transport: self._random.randbytes(natpmp.NONCE_BYTES) for transport in TRANSPORTS}
+        nonces = {transport: self._random.randbytes(nat_pmp.NONCE_BYTES) for transport in TRANSPORTS}
         wishes = [
             Wish(transport=t, port=self._port, external_port=self._port, lifetime_s=LIFETIME_S, nonce=nonces[t])
             for t in TRANSPORTS
@@ -168,8 +168,8 @@ class _Pcp:
         self._exchange = exchange
 
     async def ask(self, wish: Wish) -> Granted:
-        request = natpmp.pcp_request(wish, self._exchange.own_host)
-        granted: Granted = await self._exchange.ask(request, lambda data: natpmp.pcp_answer(data, wish))
+        request = nat_pmp.pcp_request(wish, self._exchange.own_host)
+        granted: Granted = await self._exchange.ask(request, lambda data: nat_pmp.pcp_answer(data, wish))
         return granted
 
     async def address(self) -> str:
@@ -186,12 +186,12 @@ class _NatPmp:
 
     async def ask(self, wish: Wish) -> Granted:
         granted: Granted = await self._exchange.ask(
-            natpmp.pmp_request(wish), lambda data: natpmp.pmp_answer(data, wish)
+            nat_pmp.pmp_request(wish), lambda data: nat_pmp.pmp_answer(data, wish)
         )
         return granted
 
     async def address(self) -> str:
-        host: str = await self._exchange.ask(natpmp.pmp_address_request(), natpmp.pmp_address_answer)
+        host: str = await self._exchange.ask(nat_pmp.pmp_address_request(), nat_pmp.pmp_address_answer)
         return host
 
 
@@ -211,7 +211,7 @@ class _Upnp:
 
 
 def known_searches(
-    *, gateway: Callable[[], str | None], own_host: Callable[[], str | None], pcp_port: int = natpmp.GATEWAY_PORT
+    *, gateway: Callable[[], str | None], own_host: Callable[[], str | None], pcp_port: int = nat_pmp.GATEWAY_PORT
 ) -> list[Search]:
     """PCP, NAT-PMP and UPnP, in this order: the first two answer within a round trip or not at all.
 

@@ -6,8 +6,8 @@ import socket
 import sys
 from typing import Final
 
-from core.net.book import Address
-from core.net.names import is_literal
+from core.net.address_book import Address
+from core.net.name_resolver import is_literal
 
 REUSE: Final = hasattr(socket, "SO_REUSEPORT") and sys.platform != "win32"
 """Whether a call may leave from the port on which we listen."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from core.base.ids import PeerId
-from core.net.book import Address
+from core.net.address_book import Address
 from core.net.envelope import remember
 
 KNOCK: Final = 0x20

@@ -24,7 +24,7 @@ from qh3.quic.events import (
     StreamReset,
 )
 
-from core.net.book import Address
+from core.net.address_book import Address
 from core.net.carrier_transport import CarriedTransport
 from core.net.quic_terms import CID_BYTES, called_terms, caller_terms
 from core.net.quic_window import QuicWindow

@@ -12,7 +12,7 @@ from core.net.liveness import HEARTBEAT_S, Liveness
 from core.net.passes import Pass
 from core.net.sender import Sender
 from core.net.simultaneous_open import SimultaneousOpen
-from core.net.terms import StreamTerms
+from core.net.stream_terms import StreamTerms
 from core.net.tls import SecureChannel
 from core.net.udp import source_of
 

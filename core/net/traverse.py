@@ -26,7 +26,7 @@ from core.nat.messages import Address
 from core.nat.traversal import Traversal
 from core.net.circuit_transport import CircuitTransport
 from core.net.links import Links
-from core.net.names import is_literal
+from core.net.name_resolver import is_literal
 from core.net.ports import call
 from core.net.punch import Meeting
 from core.net.streams import PeerStream

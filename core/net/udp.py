@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any, Final
 
-from core.net.book import Address
+from core.net.address_book import Address
 
 BUFFER_BYTES: Final = 2 * 1024 * 1024
 """Of the system, for what arrives while we are busy; it grants as much of it as it likes."""

@@ -12,8 +12,8 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from qh3.quic.connection import QuicConnection
 from qh3.tls import CipherSuite
 
+import core.net.link_maker as ways_module
 import core.net.punch as punch_module
-import core.net.ways as ways_module
 from core.base.ids import PeerId
 from core.net import quic
 from core.net.circuit_transport import CircuitTransport

@@ -9,7 +9,7 @@ import pytest
 from core.base.problems import Problem
 from core.bench import averaging
 from core.bench.averaging import AveragingReport, Spread, _round
-from core.bench.words import Ended, RoundDone, Show, StartRound
+from core.bench.messages import Ended, RoundDone, Show, StartRound
 
 
 class Told:

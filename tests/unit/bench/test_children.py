@@ -18,7 +18,7 @@ def test_child_without_a_parent_ends_quietly():
     code = (
         "import sys\n"
         "from core.bench.children import say\n"
-        "from core.bench.words import Ended\n"
+        "from core.bench.messages import Ended\n"
         "sys.stdin.read()\n"
         "say(Ended())\n"
         "sys.stderr.write('still here')\n"

@@ -19,8 +19,8 @@ from core.api.snapshot import (
     Snapshot,
 )
 from core.base.problems import NoSpace, UserProblem
-from core.control.door import Door
 from core.control.notices import NoticeRing
+from core.control.service import Door
 from core.engine.preferences import Preferences, view
 from core.storage.paths import Home
 from core.storage.settings import Settings

@@ -14,8 +14,8 @@ from core.control import claim as claim_module
 from core.control import server
 from core.control.claim import AlreadyRunning, claim, new_token, release
 from core.control.client import ControlClient, read_engine_file
-from core.control.door import Door
 from core.control.notices import NoticeRing
+from core.control.service import Door
 from core.storage.paths import Home
 
 

@@ -8,8 +8,8 @@ from typing import Any, Self
 
 import pytest
 
-from core.net import igd, natpmp, portmap
-from core.net.natpmp import GatewayQueries, NoMapping, OtherVersion, Wish
+from core.net import igd, nat_pmp, portmap
+from core.net.nat_pmp import GatewayQueries, NoMapping, OtherVersion, Wish
 from core.net.portmap import Mapped, PortMap, known_searches
 from tests.unit.net.gateway import OUTSIDE, Gateway, Router
 
@@ -99,11 +99,11 @@ async def test_lost_request_is_repeated_and_a_refusal_ends_it():
     async with gateway.open() as port:
         exchange = await GatewayQueries.open("127.0.0.1", port)
         gateway.deaf = 1
-        request = natpmp.pcp_request(WISH, exchange.own_host)
-        assert (await exchange.ask(request, lambda data: natpmp.pcp_answer(data, WISH))).external_port == PORT
+        request = nat_pmp.pcp_request(WISH, exchange.own_host)
+        assert (await exchange.ask(request, lambda data: nat_pmp.pcp_answer(data, WISH))).external_port == PORT
         gateway.result = 2
         with pytest.raises(NoMapping, match="result 2"):
-            await exchange.ask(request, lambda data: natpmp.pcp_answer(data, WISH))
+            await exchange.ask(request, lambda data: nat_pmp.pcp_answer(data, WISH))
         exchange.close()
 
 
@@ -129,16 +129,16 @@ async def test_search_repeats_when_the_network_changes():
 
 
 def test_answers_to_others_are_none():
-    mapped = natpmp._PMP_MAPPED.pack(0, 130, 0, 5, PORT + 1, PORT, 60)
-    assert natpmp.pmp_answer(mapped, WISH) is None
-    assert natpmp.pmp_answer(b"", WISH) is None
+    mapped = nat_pmp._PMP_MAPPED.pack(0, 130, 0, 5, PORT + 1, PORT, 60)
+    assert nat_pmp.pmp_answer(mapped, WISH) is None
+    assert nat_pmp.pmp_answer(b"", WISH) is None
     with pytest.raises(NoMapping):
-        natpmp.pmp_answer(natpmp._PMP_MAPPED.pack(0, 130, 0, 5, WISH.port, 0, 60), WISH)
-    assert natpmp.pmp_answer(mapped[:9], WISH) is None
-    assert natpmp.pcp_answer(b"\x02\x81", WISH) is None
-    assert natpmp.pmp_address_answer(b"\x00") is None
+        nat_pmp.pmp_answer(nat_pmp._PMP_MAPPED.pack(0, 130, 0, 5, WISH.port, 0, 60), WISH)
+    assert nat_pmp.pmp_answer(mapped[:9], WISH) is None
+    assert nat_pmp.pcp_answer(b"\x02\x81", WISH) is None
+    assert nat_pmp.pmp_address_answer(b"\x00") is None
     with pytest.raises(OtherVersion):
-        natpmp.pcp_answer(b"\x00\x81\x00\x01", WISH)
+        nat_pmp.pcp_answer(b"\x00\x81\x00\x01", WISH)
 
 
 def test_mapping_behind_a_second_router_is_not_public():

@@ -6,8 +6,8 @@ from typing import Any
 from core.base.trace import Trace
 from core.net.pace import Pace
 from core.net.passes import Pass
+from core.net.stream_terms import StreamTerms
 from core.net.streams import PeerStream
-from core.net.terms import StreamTerms
 from core.net.tls import Credentials
 from tests.unit.net.people import NOW, verifier
 

@@ -14,8 +14,8 @@ from core.api.snapshot import PROTOCOL_VERSION, Notice, Snapshot
 from core.base.problems import NoSpace, Problem
 from core.control import server
 from core.control.client import ControlClient, NotRunning, Shown, read_engine_file
-from core.control.door import Door
 from core.control.notices import NoticeRing
+from core.control.service import Door
 from core.storage.paths import Home
 
 pytestmark = pytest.mark.filterwarnings("error")

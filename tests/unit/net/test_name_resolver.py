@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-import core.net.names as module
+import core.net.name_resolver as module
 from core.base.trace import Trace
-from core.net.book import Address
-from core.net.names import LOOKUPS_MAX, Names, is_literal, is_name
+from core.net.address_book import Address
+from core.net.name_resolver import LOOKUPS_MAX, Names, is_literal, is_name
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "2001:db8::7"])

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from core.base.ids import PeerId
 from core.base.trace import Trace
-from core.net.book import Address
-from core.net.names import is_literal
+from core.net.address_book import Address
+from core.net.name_resolver import is_literal
 from core.net.ports import REUSE, call
 from core.net.punch import KNOCK, Hole, Knocks, Meeting, OwnSocket, Put
 from core.net.streams import PeerStream, Way

@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
 from core.base.trace import Trace
-from core.net.book import Address
+from core.net.address_book import Address
 
 LOOKUPS_MAX: Final = 4
 """Under way at a time."""

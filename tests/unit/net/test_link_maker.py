@@ -2,9 +2,9 @@
 
 from core.net.datagrams import FIRST_OTHER
 from core.net.envelope import ENVELOPE, NEED_PASS
+from core.net.link_maker import nearest_first
 from core.net.punch import KNOCK
 from core.net.quic import is_quic
-from core.net.ways import nearest_first
 
 
 def test_near_addresses_come_first_and_newer_ones_before_older():
