@@ -21,7 +21,7 @@ from core.storage.paths import Home
 _LOG = logging.getLogger(__name__)
 
 
-class Door:
+class ControlService:
     """Lets clients of this computer see and steer an engine.
 
     Args:

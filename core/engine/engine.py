@@ -22,7 +22,7 @@ from core.base.ids import PeerId, short
 from core.base.problems import Problem
 from core.base.signing import KeyPair
 from core.control.notices import NoticeRing
-from core.control.service import Door
+from core.control.service import ControlService
 from core.dht.events import ClockOff, Learned
 from core.engine.entry import SessionEntry, SessionListener
 from core.engine.options import EngineOptions
@@ -71,7 +71,7 @@ class Engine:
         for notice in (read.notice, identity.notice):
             if notice is not None:
                 self.notices.add("warning", notice)
-        self._door = Door(home=self._home, intents=self, notices=self.notices, now=clock.now)
+        self._door = ControlService(home=self._home, intents=self, notices=self.notices, now=clock.now)
         self._parts: SessionParts | None = None
         self._quit = asyncio.Event()
         self._allowance_changed = asyncio.Event()

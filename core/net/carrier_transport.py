@@ -66,7 +66,7 @@ class CarriedTransport(asyncio.Transport):
         self._ended |= ended
         self._deliver()
 
-    def breathe(self) -> None:
+    def resume_if_room(self) -> None:
         """There may be room again."""
         if self._paused and not self.gone and self.room():
             self._paused = False

@@ -8,8 +8,8 @@ from core.net.carrier_transport import CarriedTransport
 class Circuit(Protocol):
     """One end of a reliable byte stream through a relay, as its owner drives it.
 
-    The owner tells the transport: `made` when the circuit stands, `arrived` for bytes in order, `breathe` when the
-    other end acknowledged something, `lost` when the circuit is over.
+    The owner tells the transport: `made` when the circuit stands, `arrived` for bytes in order, `resume_if_room`
+    when the other end acknowledged something, `lost` when the circuit is over.
     """
 
     def carry(self, data: bytes) -> None:

@@ -9,7 +9,7 @@ from core.base.ids import PeerId
 from core.base.problems import ProofProblem, WireProblem
 from core.base.trace import Trace
 from core.net.address_book import Address, AddressBook
-from core.net.envelope import Envelopes, Letter, PassWanted, Unknown, remember
+from core.net.envelope import Envelopes, PassRequested, UnknownPass, VerifiedDatagram, remember
 from core.net.name_resolver import is_literal
 from core.net.udp import UdpSockets, source_of
 
@@ -41,11 +41,11 @@ class DatagramPort(asyncio.DatagramProtocol):
         book: AddressBook,
         now: Callable[[], float],
         trace: Trace,
-        deliver: Callable[[Letter, Address | None], None],
+        deliver: Callable[[VerifiedDatagram, Address | None], None],
         observed: Callable[[PeerId, Address], None],
         other: Callable[[bytes, Address], None] | None = None,
         counted: Callable[[int, int], None] | None = None,
-        stray: Callable[[Letter], bool] = lambda _: False,
+        stray: Callable[[VerifiedDatagram], bool] = lambda _: False,
     ) -> None:
         self._envelopes = envelopes
         self._book = book
@@ -121,13 +121,13 @@ class DatagramPort(asyncio.DatagramProtocol):
             return
         self._opened(found, source)
 
-    def _opened(self, found: Letter | Unknown | PassWanted | None, source: Address) -> None:
+    def _opened(self, found: VerifiedDatagram | UnknownPass | PassRequested | None, source: Address) -> None:
         match found:
-            case Letter():
+            case VerifiedDatagram():
                 self._letter(found, source)
-            case Unknown(answer=answer):
+            case UnknownPass(answer=answer):
                 self._count_and_put(answer, source)
-            case PassWanted(peer=peer, datagrams=datagrams):
+            case PassRequested(peer=peer, datagrams=datagrams):
                 for address in self._book.addresses(peer)[:1]:
                     if is_literal(address[0]):
                         for datagram in datagrams:
@@ -135,7 +135,7 @@ class DatagramPort(asyncio.DatagramProtocol):
             case None:
                 self._trace.mark("net.drop.unasked")
 
-    def _letter(self, letter: Letter, source: Address) -> None:
+    def _letter(self, letter: VerifiedDatagram, source: Address) -> None:
         known = self._sources.get(letter.sender) == source
         if not known and not self._stray(letter):
             known = True

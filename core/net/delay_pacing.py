@@ -137,24 +137,26 @@ class Pacing:
         supported = sys.platform == "linux" and own_socket is not None and own_socket.type == socket.SOCK_STREAM
         self._socket = own_socket if supported else None
         self._uplink = uplink
-        self._courtesy = DelayPacing()
+        self._delay_pacing = DelayPacing()
         self._looked_at = 0.0
         self._own_least_s: float | None = None
         self.least_s: float | None = None
         """The shortest round trip that the kernel has seen on this link; None: it has not been asked."""
 
-    def crossed(self, trip_s: float) -> None:
+    def simultaneous(self, rtt_s: float) -> None:
         """Both sides called each other, so the kernel took a call for an answer: its shortest round trip is too short.
 
         Args:
-            trip_s: A round trip that was measured otherwise.
+            rtt_s: A round trip that was measured otherwise.
         """
-        self._own_least_s = trip_s
+        self._own_least_s = rtt_s
 
     def begin(self, now: float) -> None:
         """To be called before bulk is sent: what was seen of another time does not hold any more."""
-        if self._courtesy.rate_bytes_s is not None and (self._uplink.together(now) or now - self._looked_at > MEMORY_S):
-            self._courtesy.forget()
+        if self._delay_pacing.rate_bytes_s is not None and (
+            self._uplink.together(now) or now - self._looked_at > MEMORY_S
+        ):
+            self._delay_pacing.forget()
             self._apply()
 
     def look(self, now: float) -> None:
@@ -162,7 +164,7 @@ class Pacing:
         if self._socket is None or now - self._looked_at < LOOK_S:
             return
         self._looked_at = now
-        before = self._courtesy.rate_bytes_s
+        before = self._delay_pacing.rate_bytes_s
         try:
             info = self._socket.getsockopt(socket.IPPROTO_TCP, _TCP_INFO, _INFO_BYTES)
         except OSError:  # a kernel that does not know this, or a socket that is gone
@@ -171,7 +173,7 @@ class Pacing:
             self._socket = None
             return
         self._tell(now, info)
-        if self._courtesy.rate_bytes_s != before:
+        if self._delay_pacing.rate_bytes_s != before:
             self._apply()
 
     def unsent_bytes(self) -> int:
@@ -195,7 +197,7 @@ class Pacing:
         return int.from_bytes(answer, sys.byteorder)
 
     def _apply(self) -> None:
-        rate = self._courtesy.rate_bytes_s
+        rate = self._delay_pacing.rate_bytes_s
         if self._socket is None:
             return
         try:
@@ -214,7 +216,7 @@ class Pacing:
             least_s = self._own_least_s = min(self._own_least_s, rtt_s)
         self.least_s = least_s
         acked_bytes = struct.unpack_from("=Q", info, _ACKED_AT)[0]
-        self._courtesy.seen(
+        self._delay_pacing.seen(
             now,
             rtt_s=rtt_s,
             least_s=least_s,

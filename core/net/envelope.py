@@ -57,7 +57,7 @@ _decoder = msgspec.msgpack.Decoder(_Fields)
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class VerifiedDatagram:
     """A datagram that holds: who said what."""
 
     sender: PeerId
@@ -67,14 +67,14 @@ class Letter:
 
 
 @dataclass(frozen=True, slots=True)
-class Unknown:
+class UnknownPass:
     """The sender's pass is not known; `answer` asks for it, and may be sent to where the datagram came from."""
 
     answer: bytes
 
 
 @dataclass(frozen=True, slots=True)
-class PassWanted:
+class PassRequested:
     """`peer` does not know our pass: `datagrams` introduce us and repeat what we said."""
 
     peer: PeerId
@@ -139,7 +139,7 @@ class Envelopes:
             raise ValueError(f"a datagram of {len(datagram)} bytes, the limit is {DATAGRAM_BYTES_MAX}")
         return [datagram]
 
-    def open(self, datagram: bytes, *, now: float) -> Letter | Unknown | PassWanted | None:
+    def open(self, datagram: bytes, *, now: float) -> VerifiedDatagram | UnknownPass | PassRequested | None:
         """What a datagram is; None for a request for our pass that nothing of ours asked for.
 
         Raises:
@@ -165,7 +165,7 @@ class Envelopes:
         remember(self._sent, nonce, _Sent(to, now, body, reply_to), SENT_MAX)
         return ENVELOPE + self._signer.sign(DOMAIN + payload) + payload
 
-    def _open_envelope(self, datagram: bytes, now: float) -> Letter | Unknown:
+    def _open_envelope(self, datagram: bytes, now: float) -> VerifiedDatagram | UnknownPass:
         payload = datagram[_HEAD_BYTES:]
         try:
             fields = _decoder.decode(payload)
@@ -177,7 +177,7 @@ class Envelopes:
             raise ProofProblem("time")
         known = self._pass_of(fields.proof, now)
         if known is None:
-            return Unknown(NEED_PASS + fields.nonce)
+            return UnknownPass(NEED_PASS + fields.nonce)
         if not Ed25519Verifier().verify(known.peer, datagram[1:_HEAD_BYTES], DOMAIN + payload):
             raise ProofProblem("signature")
         if len(fields.proof) > HASH_BYTES:
@@ -186,7 +186,7 @@ class Envelopes:
             self._match(known.peer, fields.reply_to, now)
         if not self._replays.admit(known.peer, fields.nonce, time=fields.time, now=now):
             raise ProofProblem("replay")
-        return Letter(known.peer, fields.nonce, fields.body)
+        return VerifiedDatagram(known.peer, fields.nonce, fields.body)
 
     def _pass_of(self, proof: bytes, now: float) -> Pass | None:
         """The sender's pass, from its hash or from itself."""
@@ -206,13 +206,13 @@ class Envelopes:
         if sent is None or sent.peer != sender or now - sent.time > WINDOW_S:
             raise ProofProblem("answer")
 
-    def _repeat(self, nonce: bytes, now: float) -> PassWanted | None:
+    def _repeat(self, nonce: bytes, now: float) -> PassRequested | None:
         """Only who received that datagram knows its nonce; each is repeated once at most."""
         sent = self._sent.pop(nonce, None)
         if sent is None or now - sent.time > WINDOW_S:
             return None
         repeated = self._seal_one(sent.peer, sent.body, now=now, reply_to=sent.reply_to, proof=self._pass_hash)
-        return PassWanted(sent.peer, [self._introduction(sent.peer, now), repeated])
+        return PassRequested(sent.peer, [self._introduction(sent.peer, now), repeated])
 
 
 def remember(table: OrderedDict[K, V], key: K, value: V, limit: int) -> None:

@@ -25,11 +25,11 @@ from core.net.links import LinkOwner, Links
 from core.net.listening import Listening, listen, listen_beside
 from core.net.metering import Metering
 from core.net.mirror_port import MirrorPort
-from core.net.name_resolver import Names, is_literal, is_name
+from core.net.name_resolver import NameResolver, is_literal, is_name
 from core.net.pace import Pace
 from core.net.passes import Pass, authority_id_of, verify_pass
 from core.net.planes import Planes
-from core.net.punch import Meeting
+from core.net.punch import Rendezvous
 from core.net.runner import Runner
 from core.net.stats import HostStats, LinkStats
 from core.net.streams import PeerStream
@@ -100,7 +100,7 @@ class Host:
             book=self._book,
             now=clock.now,
             trace=trace,
-            deliver=self._planes.letter,
+            deliver=self._planes.datagram,
             observed=self._observed,
             other=self._other,
             counted=self._count,
@@ -109,7 +109,7 @@ class Host:
         self._second: MirrorPort | None = None
         self._links: Links | None = None
         self._listening: Listening | None = None
-        self._names: Names | None = None
+        self._names: NameResolver | None = None
         self._life: asyncio.Task[None] | None = None
         self._stop: asyncio.Future[None] | None = None
         self._calls: set[asyncio.Task[None]] = set()
@@ -131,7 +131,7 @@ class Host:
         self._stop = loop.create_future()
         group = asyncio.TaskGroup()
         self.spawn = spawn = self._spawner(group)
-        self._names = Names(spawn, self._trace)
+        self._names = NameResolver(spawn, self._trace)
         self._links = links = Links(
             me=self._me,
             owner=LinkOwner(
@@ -216,9 +216,9 @@ class Host:
         elif self._names is not None and is_name(address[0]):
             self._names.find(address, found)
 
-    def meet(self, meeting: Meeting) -> None:
+    def punch(self, rendezvous: Rendezvous) -> None:
         """Try to reach a peer through both routers, at the moment that was agreed with it."""
-        self.links.meet(meeting)
+        self.links.punch(rendezvous)
 
     def improve(self, peer: PeerId) -> None:
         """Call a peer's addresses although there is a link: a better one takes over, and nothing is lost."""
@@ -338,7 +338,7 @@ class Host:
 
     def _other(self, data: bytes, source: Address) -> None:
         if self._links is not None and self._stop is not None and not self._stop.done():
-            self._links.ways.datagram(data, source)
+            self._links.maker.datagram(data, source)
 
     def _count(self, sent: int, received: int) -> None:
         """Letters are few and small: they count, and never wait."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, Final
 
-from core.net.nat_pmp import Granted, NoMapping, Wish
+from core.net.nat_pmp import GrantedMapping, MappingRequest, NoMapping
 
 SEARCH_S: Final = 2
 """How long routers may take to answer the search."""
@@ -36,7 +36,7 @@ class Igd:
         """Our address towards it."""
         return self._own_host
 
-    async def ask(self, wish: Wish) -> Granted:
+    async def ask(self, request: MappingRequest) -> GrantedMapping:
         """Ask for a port, renew it, or give it back.
 
         Raises:
@@ -44,18 +44,18 @@ class Igd:
         """
         from async_upnp_client.exceptions import UpnpActionError, UpnpError  # noqa: PLC0415 - heavy; most never need it
 
-        transport = wish.transport.upper()
+        transport = request.transport.upper()
         try:
-            if not wish.lifetime_s:
-                await self._device.async_delete_port_mapping(_ANY, wish.external_port, transport)
-                return Granted(wish.external_port, 0.0)
+            if not request.lifetime_s:
+                await self._device.async_delete_port_mapping(_ANY, request.external_port, transport)
+                return GrantedMapping(request.external_port, 0.0)
             try:
-                await self._add(wish, transport, wish.lifetime_s)
+                await self._add(request, transport, request.lifetime_s)
             except UpnpActionError as error:
                 if error.error_code != _ONLY_PERMANENT:
                     raise
-                await self._add(wish, transport, 0)
-            return Granted(wish.external_port, wish.lifetime_s)
+                await self._add(request, transport, 0)
+            return GrantedMapping(request.external_port, request.lifetime_s)
         except (UpnpError, TimeoutError, ValueError) as error:
             raise NoMapping(f"the router refuses: {error}") from error
 
@@ -73,12 +73,12 @@ class Igd:
         except (UpnpError, TimeoutError, ValueError) as error:
             raise NoMapping(f"the router does not tell its address: {error}") from error
 
-    async def _add(self, wish: Wish, transport: str, lifetime_s: int) -> None:
+    async def _add(self, request: MappingRequest, transport: str, lifetime_s: int) -> None:
         await self._device.async_add_port_mapping(
             _ANY,
-            wish.external_port,
+            request.external_port,
             transport,
-            wish.port,
+            request.port,
             ipaddress.IPv4Address(self._own_host),
             True,
             DESCRIPTION,

@@ -12,7 +12,7 @@ from core.base.trace import Trace
 from core.net.address_book import Address
 from core.net.name_resolver import is_literal
 from core.net.ports import REUSE, call
-from core.net.punch import KNOCK, Hole, Knocks, Meeting, OwnSocket, Put
+from core.net.punch import PUNCH_BYTE, Hole, OwnSocket, Put, Rendezvous, UdpPunches
 from core.net.streams import PeerStream, Way
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ UNUSED_S: Final = 20.0
 RANKS: Final[dict[Way, int]] = {"relay": 0, "quic": 1, "tcp": 2}
 
 
-class LinkMaker(Protocol):
+class LinkRegistry(Protocol):
     """Who owns the links."""
 
     def new(self, expected: PeerId) -> PeerStream:
@@ -59,7 +59,7 @@ def _distance(host: str) -> int:
     return 1 if found.version == 6 else 2
 
 
-class Ways:
+class LinkMaker:
     """See the module's docstring.
 
     Args:
@@ -74,7 +74,7 @@ class Ways:
         *,
         me: PeerId,
         own: Callable[[str], Address | None],
-        links: LinkMaker,
+        links: LinkRegistry,
         put: Put,
         trace: Trace,
         random: Random,
@@ -85,7 +85,7 @@ class Ways:
         self._put = put
         self._trace = trace
         self._random = random
-        self._knocks = Knocks(put=put, packet=self._packet)
+        self._punches = UdpPunches(put=put, packet=self._packet)
         self._endpoint: QuicEndpoint | None = None
         self._sockets: set[OwnSocket] = set()
 
@@ -107,19 +107,19 @@ class Ways:
                 attempt.cancel()
         return reason
 
-    async def meet(self, meeting: Meeting) -> None:
+    async def punch(self, rendezvous: Rendezvous) -> None:
         """At the agreed moment, try to reach the peer through both routers."""
-        await asyncio.sleep(meeting.wait_s)
-        tcp, udp = (tuple(one for one in told if is_literal(one[0])) for told in (meeting.tcp, meeting.udp))
+        await asyncio.sleep(rendezvous.wait_s)
+        tcp, udp = (tuple(one for one in told if is_literal(one[0])) for told in (rendezvous.tcp, rendezvous.udp))
         async with asyncio.TaskGroup() as group:
             for address in tcp:
-                group.create_task(self._punch_tcp(meeting, address))
-            group.create_task(self._punch_udp(replace(meeting, udp=udp)))
+                group.create_task(self._punch_tcp(rendezvous, address))
+            group.create_task(self._punch_udp(replace(rendezvous, udp=udp)))
 
     def datagram(self, data: bytes, source: Address) -> None:
         """Take what arrived at the UDP port and is no envelope."""
-        if data[0] == KNOCK:
-            if not self._knocks.received(data, source):
+        if data[0] == PUNCH_BYTE:
+            if not self._punches.received(data, source):
                 self._trace.mark("net.drop.knock")
         elif not self._quic().received(data, source):
             self._trace.mark("net.drop.quic")
@@ -155,13 +155,13 @@ class Ways:
                 stream.abort("another way was quicker")
         return None if stream.proven is not None else stream.closed or "ended"
 
-    async def _punch_tcp(self, meeting: Meeting, address: Address) -> None:
+    async def _punch_tcp(self, rendezvous: Rendezvous, address: Address) -> None:
         """Call again and again: the first calls open our router, and may be turned away by the other one."""
         loop = asyncio.get_running_loop()
-        ends_at = loop.time() + meeting.lasts_s
+        ends_at = loop.time() + rendezvous.lasts_s
         for _ in range(PUNCH_CALLS_MAX):
             left_s = ends_at - loop.time()
-            if self._links.best(meeting.peer) == "tcp" or left_s <= 0:
+            if self._links.best(rendezvous.peer) == "tcp" or left_s <= 0:
                 return
             try:
                 async with asyncio.timeout(left_s):
@@ -171,8 +171,8 @@ class Ways:
             except OSError:
                 await asyncio.sleep(RETRY_S * self._random.uniform(0.5, 1.5))
                 continue
-            stream = self._links.new(meeting.peer)
-            stream.attempt = meeting.attempt
+            stream = self._links.new(rendezvous.peer)
+            stream.attempt = rendezvous.attempt
             try:
                 await loop.create_connection(lambda made=stream: made, sock=connection)  # type: ignore[misc]
                 await asyncio.wait([stream.settled])
@@ -181,21 +181,23 @@ class Ways:
 
     # --- UDP ---------------------------------------------------------------------------------------------------------
 
-    async def _punch_udp(self, meeting: Meeting) -> None:
-        hole = await self._knocks.meet(meeting)
+    async def _punch_udp(self, rendezvous: Rendezvous) -> None:
+        hole = await self._punches.punch(rendezvous)
         if hole is None:
             return
         self._trace.mark("net.hole")
         if hole.socket is not None:
             self._sockets.add(hole.socket)
             asyncio.get_running_loop().call_later(UNUSED_S, self._give_back_unused, hole.socket)
-        if self._me > meeting.peer:
+        if self._me > rendezvous.peer:
             return  # the smaller id calls
         await asyncio.sleep(TCP_FIRST_S)
-        if self._links.best(meeting.peer) in {None, "relay"}:
-            stream = self._links.new(meeting.peer)
-            stream.attempt = meeting.attempt
-            hole.put(bytes((KNOCK,)) + meeting.nonce, hole.address)  # they let nobody in whom they have not heard
+        if self._links.best(rendezvous.peer) in {None, "relay"}:
+            stream = self._links.new(rendezvous.peer)
+            stream.attempt = rendezvous.attempt
+            hole.put(
+                bytes((PUNCH_BYTE,)) + rendezvous.nonce, hole.address
+            )  # they let nobody in whom they have not heard
             self._through(hole).connect(stream, hole.address)
             await asyncio.wait([stream.settled])
 
@@ -220,7 +222,7 @@ class Ways:
     def _make(self, put: Put, emptied: Callable[[], object] | None) -> Any:
         from core.net.quic import QuicEndpoint  # noqa: PLC0415 - costs a tenth of a second; most hosts never need it
 
-        return QuicEndpoint(send=put, accept=self._links.accept, welcome=self._knocks.admits, emptied=emptied)
+        return QuicEndpoint(send=put, accept=self._links.accept, welcome=self._punches.admits, emptied=emptied)
 
     def _give_back_unused(self, own: OwnSocket) -> None:
         if own.endpoint is None or own.endpoint.empty:

@@ -55,7 +55,7 @@ class Metering:
                     stream.bytes_left,
                     stream.bytes_received,
                     stream.bulk_waits,
-                    stream.trip_s,
+                    stream.rtt_s,
                 )
                 for stream in self._streams()
             ],

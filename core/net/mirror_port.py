@@ -9,7 +9,7 @@ from core.base.trace import Trace
 from core.base.wire import MessageCodec
 from core.nat.messages import NAT_MESSAGES, Address, Mirror, Mirrored
 from core.net.address_book import Address as Place
-from core.net.envelope import Envelopes, Letter, Unknown
+from core.net.envelope import Envelopes, UnknownPass, VerifiedDatagram
 from core.net.udp import UdpSockets, source_of
 
 ANSWERS_PER_S: Final = 50
@@ -72,14 +72,14 @@ class MirrorPort(asyncio.DatagramProtocol):
             self._trace.mark("net.drop.proof")
             return
         match found:
-            case Unknown(answer=answer):
+            case UnknownPass(answer=answer):
                 self._put([answer], source)
-            case Letter() if found.body:
-                self._letter(found, source, now)
+            case VerifiedDatagram() if found.body:
+                self._datagram(found, source, now)
 
-    def _letter(self, letter: Letter, source: Place, now: float) -> None:
+    def _datagram(self, datagram: VerifiedDatagram, source: Place, now: float) -> None:
         try:
-            message = _CODEC.decode(letter.body)
+            message = _CODEC.decode(datagram.body)
         except WireProblem:
             self._trace.mark("net.drop.message")
             return
@@ -90,7 +90,9 @@ class MirrorPort(asyncio.DatagramProtocol):
             self._trace.mark("net.drop.second")
             return
         answer = Mirrored(message.nonce, Address(*source), second_port=0, load=0)
-        self._put(self._envelopes.seal(letter.sender, _CODEC.encode(answer), now=now, reply_to=letter.nonce), source)
+        self._put(
+            self._envelopes.seal(datagram.sender, _CODEC.encode(answer), now=now, reply_to=datagram.nonce), source
+        )
 
     def _put(self, datagrams: list[bytes], address: Place) -> None:
         for datagram in datagrams:

@@ -37,7 +37,7 @@ def is_name(host: str) -> bool:
     return _NAME.fullmatch(host) is not None
 
 
-class Names:
+class NameResolver:
     """Finds the IP addresses of names.
 
     Args:

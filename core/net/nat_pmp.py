@@ -40,7 +40,7 @@ class OtherVersion(NoMapping):
 
 
 @dataclass(frozen=True, slots=True)
-class Granted:
+class GrantedMapping:
     """What the router gave."""
 
     external_port: int
@@ -50,7 +50,7 @@ class Granted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class MappingRequest:
     """A port that we want forwarded; `lifetime_s` 0 gives it back."""
 
     transport: Transport
@@ -61,14 +61,14 @@ class Wish:
     """Names the mapping to a PCP server; the same for asking, renewing and giving back."""
 
 
-def pcp_request(wish: Wish, client: str) -> bytes:
+def pcp_request(request: MappingRequest, client: str) -> bytes:
     """A MAP request; `client` is our own address towards the gateway."""
-    head = _PCP_HEADER.pack(_PCP_VERSION, _MAP, 0, wish.lifetime_s, _v6(client))
-    external_port = wish.external_port if wish.lifetime_s else 0
-    return head + _PCP_MAP.pack(wish.nonce, _IANA[wish.transport], wish.port, external_port, _ANY)
+    head = _PCP_HEADER.pack(_PCP_VERSION, _MAP, 0, request.lifetime_s, _v6(client))
+    external_port = request.external_port if request.lifetime_s else 0
+    return head + _PCP_MAP.pack(request.nonce, _IANA[request.transport], request.port, external_port, _ANY)
 
 
-def pcp_answer(data: bytes, wish: Wish) -> Granted | None:
+def pcp_answer(data: bytes, request: MappingRequest) -> GrantedMapping | None:
     """What an answer says; None when it is none to this wish.
 
     Raises:
@@ -81,36 +81,38 @@ def pcp_answer(data: bytes, wish: Wish) -> Granted | None:
         return None
     result, lifetime_s = _PCP_ANSWER.unpack_from(data)[3:5]
     nonce, transport, port, external_port, host = _PCP_MAP.unpack_from(data, _PCP_ANSWER.size)
-    if (nonce, transport, port) != (wish.nonce, _IANA[wish.transport], wish.port):
+    if (nonce, transport, port) != (request.nonce, _IANA[request.transport], request.port):
         return None
     if result == _UNSUPPORTED_VERSION:
         raise OtherVersion("the gateway does not speak this version of PCP")
     if result:
         raise NoMapping(f"the gateway answers with PCP result {result}")
-    return _granted(wish, Granted(external_port, lifetime_s, _text(host)))
+    return _granted(request, GrantedMapping(external_port, lifetime_s, _text(host)))
 
 
-def pmp_request(wish: Wish) -> bytes:
+def pmp_request(request: MappingRequest) -> bytes:
     """NAT-PMP's request for a mapping."""
-    external_port = wish.external_port if wish.lifetime_s else 0
-    return _PMP_MAP.pack(_PMP_VERSION, _PMP_OPERATION[wish.transport], 0, wish.port, external_port, wish.lifetime_s)
+    external_port = request.external_port if request.lifetime_s else 0
+    return _PMP_MAP.pack(
+        _PMP_VERSION, _PMP_OPERATION[request.transport], 0, request.port, external_port, request.lifetime_s
+    )
 
 
-def pmp_answer(data: bytes, wish: Wish) -> Granted | None:
+def pmp_answer(data: bytes, request: MappingRequest) -> GrantedMapping | None:
     """As `pcp_answer`."""
-    operation = _ANSWER | _PMP_OPERATION[wish.transport]
+    operation = _ANSWER | _PMP_OPERATION[request.transport]
     if len(data) < 4 or data[:2] != bytes((_PMP_VERSION, operation)):
         return None
     _check_pmp(data)
     if len(data) < _PMP_MAPPED.size:
         return None
     _, _, _, _, port, external_port, lifetime_s = _PMP_MAPPED.unpack_from(data)
-    return _granted(wish, Granted(external_port, lifetime_s)) if port == wish.port else None
+    return _granted(request, GrantedMapping(external_port, lifetime_s)) if port == request.port else None
 
 
-def _granted(wish: Wish, granted: Granted) -> Granted:
+def _granted(request: MappingRequest, granted: GrantedMapping) -> GrantedMapping:
     """Raises NoMapping: the gateway says yes, and names no port."""
-    if wish.lifetime_s and not granted.external_port:
+    if request.lifetime_s and not granted.external_port:
         raise NoMapping("the gateway grants a port and names none")
     return granted
 

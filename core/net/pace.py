@@ -79,7 +79,7 @@ class Bucket:
         return 0.0 if self.rate_bytes_s is None else max(0.0, -self.level(now)) / self.rate_bytes_s
 
 
-class Flow:
+class BucketFlow:
     """One link's place in a lane."""
 
     def __init__(self, lane: "SharedBucket", resume: Callable[[], None]) -> None:
@@ -117,8 +117,8 @@ class SharedBucket:
         self._call_later = call_later
         self._used = used
         self._bucket = Bucket(None, steady())
-        self._waiting: OrderedDict[Flow, None] = OrderedDict()
-        self._turn: Flow | None = None
+        self._waiting: OrderedDict[BucketFlow, None] = OrderedDict()
+        self._turn: BucketFlow | None = None
         self._armed = False
         self._shut = False
 
@@ -138,9 +138,9 @@ class SharedBucket:
         rate = self._bucket.rate_bytes_s
         return FRAGMENT_BYTES_MAX if rate is None else min(max(TURN_BYTES_MIN, int(rate * TURN_S)), FRAGMENT_BYTES_MAX)
 
-    def flow(self, resume: Callable[[], None]) -> Flow:
+    def flow(self, resume: Callable[[], None]) -> BucketFlow:
         """A place for a link; `resume` is called when something may pass that had to wait."""
-        return Flow(self, resume)
+        return BucketFlow(self, resume)
 
     def limit(self, rate_bytes_s: float | None) -> None:
         """Another limit from now on."""
@@ -159,8 +159,8 @@ class SharedBucket:
         rate = self._bucket.rate_bytes_s
         return rate is None or self._bucket.level(now) > -DEBT_S * rate
 
-    def room(self, flow: Flow, now: float, *, bulk: bool) -> int:
-        """See `Flow.room`."""
+    def room(self, flow: BucketFlow, now: float, *, bulk: bool) -> int:
+        """See `BucketFlow.room`."""
         if not self.limited:
             return FRAGMENT_BYTES_MAX
         if not bulk:
@@ -178,8 +178,8 @@ class SharedBucket:
         self._used(count)
         self._bucket.spend(count, now)
 
-    def leave(self, flow: Flow) -> None:
-        """See `Flow.leave`."""
+    def leave(self, flow: BucketFlow) -> None:
+        """See `BucketFlow.leave`."""
         self._waiting.pop(flow, None)
         if self._turn is flow:
             self._turn = None

@@ -10,7 +10,7 @@ from core.base.wire import Message, MessageCodec
 from core.nat.messages import DialBackDatagram, Mirrored
 from core.net.address_book import Address
 from core.net.datagrams import DatagramPort
-from core.net.envelope import Letter
+from core.net.envelope import VerifiedDatagram
 from core.net.links import Links
 from core.net.metering import Metering
 from core.net.streams import PeerStream
@@ -97,27 +97,27 @@ class Planes:
             self._metering.moved()
         self._deliver(Received(stream.peer, message))
 
-    def letter(self, letter: Letter, source: Address | None) -> None:
+    def datagram(self, datagram: VerifiedDatagram, source: Address | None) -> None:
         """What came as a datagram: what is sent to its sender meanwhile answers it."""
         try:
-            message = self.codec.decode(letter.body)
+            message = self.codec.decode(datagram.body)
         except WireProblem:
             self._trace.mark("net.drop.message")
             return
         if message.plane != "datagram":
             self._trace.mark("net.drop.plane")
             return
-        self._answering = (letter.sender, letter.nonce, source)
-        self._deliver(Received(letter.sender, message))
+        self._answering = (datagram.sender, datagram.nonce, source)
+        self._deliver(Received(datagram.sender, message))
         self._answering = None
 
-    def is_stray(self, letter: Letter) -> bool:
+    def is_stray(self, datagram: VerifiedDatagram) -> bool:
         """Whether it may come from where its sender does not listen.
 
         Knocks come from a fresh port, and some answers to Mirror from a second one.
         """
         try:
-            return isinstance(self.codec.decode(letter.body), DialBackDatagram | Mirrored)
+            return isinstance(self.codec.decode(datagram.body), DialBackDatagram | Mirrored)
         except WireProblem:
             return False
 

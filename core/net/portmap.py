@@ -9,7 +9,7 @@ from random import Random
 from typing import Final, Literal, Protocol
 
 from core.net import igd, nat_pmp
-from core.net.nat_pmp import GatewayQueries, Granted, NoMapping, Transport, Wish
+from core.net.nat_pmp import GatewayQueries, GrantedMapping, MappingRequest, NoMapping, Transport
 
 LIFETIME_S: Final = 3600
 RENEW_SHARE: Final = 0.5
@@ -46,7 +46,7 @@ class Gateway(Protocol):
 
     method: Method
 
-    async def ask(self, wish: Wish) -> Granted:
+    async def ask(self, request: MappingRequest) -> GrantedMapping:
         """Ask for a port, renew it, or give it back (`lifetime_s` 0).
 
         Raises:
@@ -105,36 +105,41 @@ class PortMap:
     async def _hold(self, gateway: Gateway) -> None:
         """Keep the port at this router until the router refuses or the network changes."""
         nonces = {transport: self._random.randbytes(nat_pmp.NONCE_BYTES) for transport in TRANSPORTS}
-        wishes = [
-            Wish(transport=t, port=self._port, external_port=self._port, lifetime_s=LIFETIME_S, nonce=nonces[t])
+        requests = [
+            MappingRequest(
+                transport=t, port=self._port, external_port=self._port, lifetime_s=LIFETIME_S, nonce=nonces[t]
+            )
             for t in TRANSPORTS
         ]
         try:
             while not self._moved.is_set():
-                mapped, wishes = await self._map(gateway, wishes)
+                mapped, requests = await self._map(gateway, requests)
                 self._say(mapped)
                 await self._rest(max(RENEW_S_MIN, mapped.lifetime_s * RENEW_SHARE))
         finally:
             self._say(None)
-            await _give_back(gateway, wishes)
+            await _give_back(gateway, requests)
 
-    async def _map(self, gateway: Gateway, wishes: list[Wish]) -> tuple[Mapped, list[Wish]]:
+    async def _map(self, gateway: Gateway, requests: list[MappingRequest]) -> tuple[Mapped, list[MappingRequest]]:
         """Both planes on one external number."""
         for _ in range(PORT_TRIES):
-            granted: list[Granted] = []
-            for wish in wishes:
-                suggested = granted[0].external_port if granted else wish.external_port
-                granted.append(await gateway.ask(replace(wish, external_port=suggested)))
-            wishes = [replace(wish, external_port=got.external_port) for wish, got in zip(wishes, granted, strict=True)]
+            granted: list[GrantedMapping] = []
+            for request in requests:
+                suggested = granted[0].external_port if granted else request.external_port
+                granted.append(await gateway.ask(replace(request, external_port=suggested)))
+            requests = [
+                replace(request, external_port=got.external_port)
+                for request, got in zip(requests, granted, strict=True)
+            ]
             if len({got.external_port for got in granted}) == 1:
                 host = granted[0].host or await gateway.address()
                 lifetime_s = min(got.lifetime_s for got in granted)
                 return Mapped(
                     method=gateway.method, host=host, port=granted[0].external_port, lifetime_s=lifetime_s
-                ), wishes
-            await _give_back(gateway, wishes)
+                ), requests
+            await _give_back(gateway, requests)
             other = self._random.randint(*PORTS)
-            wishes = [replace(wish, external_port=other) for wish in wishes]
+            requests = [replace(request, external_port=other) for request in requests]
         raise NoMapping("the router gives no number that is free for TCP and UDP")
 
     def _say(self, mapped: Mapped | None) -> None:
@@ -148,12 +153,12 @@ class PortMap:
                 await self._moved.wait()
 
 
-async def _give_back(gateway: Gateway, wishes: list[Wish]) -> None:
+async def _give_back(gateway: Gateway, requests: list[MappingRequest]) -> None:
     """Tell the router that the port is free; also while we are being cancelled, so it may not take long."""
     with contextlib.suppress(NoMapping, TimeoutError):
         async with asyncio.timeout(FAREWELL_S):
-            for wish in wishes:
-                await gateway.ask(replace(wish, lifetime_s=0))
+            for request in requests:
+                await gateway.ask(replace(request, lifetime_s=0))
 
 
 # --- the three that are known -----------------------------------------------------------------------------------------
@@ -167,9 +172,9 @@ class _Pcp:
     def __init__(self, exchange: GatewayQueries) -> None:
         self._exchange = exchange
 
-    async def ask(self, wish: Wish) -> Granted:
-        request = nat_pmp.pcp_request(wish, self._exchange.own_host)
-        granted: Granted = await self._exchange.ask(request, lambda data: nat_pmp.pcp_answer(data, wish))
+    async def ask(self, request: MappingRequest) -> GrantedMapping:
+        packet = nat_pmp.pcp_request(request, self._exchange.own_host)
+        granted: GrantedMapping = await self._exchange.ask(packet, lambda data: nat_pmp.pcp_answer(data, request))
         return granted
 
     async def address(self) -> str:
@@ -184,9 +189,9 @@ class _NatPmp:
     def __init__(self, exchange: GatewayQueries) -> None:
         self._exchange = exchange
 
-    async def ask(self, wish: Wish) -> Granted:
-        granted: Granted = await self._exchange.ask(
-            nat_pmp.pmp_request(wish), lambda data: nat_pmp.pmp_answer(data, wish)
+    async def ask(self, request: MappingRequest) -> GrantedMapping:
+        granted: GrantedMapping = await self._exchange.ask(
+            nat_pmp.pmp_request(request), lambda data: nat_pmp.pmp_answer(data, request)
         )
         return granted
 
@@ -203,8 +208,8 @@ class _Upnp:
     def __init__(self, router: igd.Igd) -> None:
         self._router = router
 
-    async def ask(self, wish: Wish) -> Granted:
-        return await self._router.ask(wish)
+    async def ask(self, request: MappingRequest) -> GrantedMapping:
+        return await self._router.ask(request)
 
     async def address(self) -> str:
         return await self._router.address()

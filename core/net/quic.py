@@ -282,7 +282,7 @@ class QuicTransport(CarriedTransport):
         if self._in_flight() > 2 * (self._written - self._read_there) + EXCESS_BYTES:
             self.abort()  # it makes the library answer and answer, and acknowledges nothing
         if not self.gone:
-            self.breathe()
+            self.resume_if_room()
             self._arm(self._ask(self._connection.get_timer))
 
     def _look(self) -> None:

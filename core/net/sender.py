@@ -28,11 +28,11 @@ class Sender:
     """
 
     def __init__(
-        self, channel: SecureChannel, lane: SharedBucket, resume: Callable[[], None], *, uplink: Uplink
+        self, channel: SecureChannel, bucket: SharedBucket, resume: Callable[[], None], *, uplink: Uplink
     ) -> None:
         self.channel = channel
-        self._lane = lane
-        self._flow = lane.flow(resume)
+        self._bucket = bucket
+        self._flow = bucket.flow(resume)
         self._resume = resume
         self._timer: asyncio.TimerHandle | None = None
         self._transport: asyncio.Transport | None = None
@@ -53,9 +53,9 @@ class Sender:
         self._pacing = Pacing(transport.get_extra_info("socket"), self._uplink)
         self.sent_at = now
 
-    def crossed(self, trip_s: float) -> None:
+    def simultaneous(self, rtt_s: float) -> None:
         """Both sides called each other; a round trip on this link takes about so long."""
-        self._pacing.crossed(trip_s)
+        self._pacing.simultaneous(rtt_s)
 
     @property
     def bytes_left(self) -> int:
@@ -67,7 +67,7 @@ class Sender:
         return self.bytes_sent - self._pacing.unacked_bytes() - waiting
 
     @property
-    def least_trip_s(self) -> float | None:
+    def least_rtt_s(self) -> float | None:
         """The shortest round trip that the system has seen; None where it does not say."""
         return self._pacing.least_s
 
@@ -123,7 +123,7 @@ class Sender:
     def _write(self, now: float) -> None:
         if self.outbox.bulk_bytes:
             self._pacing.begin(now)
-        for piece in self.outbox.take(min(self._drain.fragment_bytes, self._lane.turn_bytes)):
+        for piece in self.outbox.take(min(self._drain.fragment_bytes, self._bucket.turn_bytes)):
             self.channel.write(piece)
         self._keep_kernel_queue_short()
         if self.outbox.bulk_bytes:

@@ -23,11 +23,11 @@ class SimultaneousOpen:
         self._seen = b""
         self._skip = 0
         self._decided = False
-        self.crossed = False
+        self.simultaneous = False
         """Whether both called."""
 
     def look(self, data: bytes | memoryview) -> bytes | memoryview:
-        """What TLS should get; after that, `crossed` may have become true."""
+        """What TLS should get; after that, `simultaneous` may have become true."""
         if self._decided:
             return self._skipped(data)
         self._seen += bytes(data)
@@ -36,7 +36,7 @@ class SimultaneousOpen:
         self._decided = True
         seen, self._seen = self._seen, b""
         if seen[0] == _HANDSHAKE and seen[HEADER_BYTES] == _CLIENT_HELLO:
-            self.crossed = True
+            self.simultaneous = True
             self._skip = HEADER_BYTES + int.from_bytes(seen[3:5], "big") if self.stays_caller else 0
         return self._skipped(seen)
 

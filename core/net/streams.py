@@ -59,9 +59,9 @@ class PeerStream(asyncio.BufferedProtocol):
         self._transport: asyncio.Transport | None = None
         self.initiated = expected is not None
         """Whether we are the caller."""
-        self._asked_at = self._trip_s = 0.0
+        self._asked_at = self._rtt_s = 0.0
         """When our part of the handshake left, and how long it took until the other side's came."""
-        self._crossing = (
+        self._simultaneous_open = (
             None if expected is None else SimultaneousOpen(stays_caller=terms.credentials.peer_id < expected)
         )
         self._channel = SecureChannel(terms.credentials, server_side=expected is None)
@@ -130,10 +130,10 @@ class PeerStream(asyncio.BufferedProtocol):
         return self._sender.bytes_left
 
     @property
-    def trip_s(self) -> float:
+    def rtt_s(self) -> float:
         """A round trip on this link when it is idle: the system's least, or else that of the handshake; 0: unknown."""
-        least_s = self._sender.least_trip_s
-        return max(0.0, self._trip_s if least_s is None else least_s)
+        least_s = self._sender.least_rtt_s
+        return max(0.0, self._rtt_s if least_s is None else least_s)
 
     @property
     def bulk_waits(self) -> bool:
@@ -242,12 +242,12 @@ class PeerStream(asyncio.BufferedProtocol):
 
     def _greeted(self, data: memoryview) -> None:
         """Bytes of the handshake; when both sides have called, one of them becomes the called."""
-        self._trip_s = self._liveness.heard - self._asked_at
-        if self._crossing is None:
+        self._rtt_s = self._liveness.heard - self._asked_at
+        if self._simultaneous_open is None:
             self._channel.feed(data)
         else:
-            told = self._crossing.look(data)
-            if self._crossing.crossed and self.initiated and not self._crossing.stays_caller:
+            told = self._simultaneous_open.look(data)
+            if self._simultaneous_open.simultaneous and self.initiated and not self._simultaneous_open.stays_caller:
                 self.initiated = False
                 self._channel = self._sender.channel = SecureChannel(self._terms.credentials, server_side=True)
             self._channel.feed(told)
@@ -280,8 +280,8 @@ class PeerStream(asyncio.BufferedProtocol):
     def _open(self, proven: Pass) -> None:
         self.proven = proven
         self.opened_at = self._terms.now()
-        if self._crossing is not None and self._crossing.crossed:
-            self._sender.crossed(self._trip_s)
+        if self._simultaneous_open is not None and self._simultaneous_open.simultaneous:
+            self._sender.simultaneous(self._rtt_s)
         assert self._timer is not None
         self._timer.cancel()
         self._timer = self._loop.call_later(HEARTBEAT_S / 2, self._watch)

@@ -28,7 +28,7 @@ from core.net.circuit_transport import CircuitTransport
 from core.net.links import Links
 from core.net.name_resolver import is_literal
 from core.net.ports import call
-from core.net.punch import Meeting
+from core.net.punch import Rendezvous
 from core.net.streams import PeerStream
 
 DIAL_BACK_S = 3.0
@@ -145,7 +145,7 @@ class Traverser:
                     self._circuits[circuit].arrived(data)
             case CircuitRoom(circuit=circuit):
                 if circuit in self._circuits:
-                    self._circuits[circuit].breathe()
+                    self._circuits[circuit].resume_if_room()
             case CircuitEnded(circuit=circuit, reason=reason, clean=clean):
                 transport = self._circuits.pop(circuit, None)
                 if transport is not None and clean:
@@ -180,12 +180,12 @@ class Traverser:
 
     async def _dial(self, event: Dial) -> str | None:
         address = (event.address.host, event.address.port)
-        return await self._host.links.ways.attempt(event.peer, address, attempt=(event.attempt, event.way))
+        return await self._host.links.maker.attempt(event.peer, address, attempt=(event.attempt, event.way))
 
     async def _punch(self, event: Punch) -> str | None:
         birthday = event.birthday
         way = Way.TCP_PUNCH if birthday is None else Way.BIRTHDAY
-        meeting = Meeting(
+        rendezvous = Rendezvous(
             peer=event.peer,
             nonce=event.nonce,
             tcp=tuple((address.host, address.port) for address in event.tcp),
@@ -197,7 +197,7 @@ class Traverser:
             packets_per_s=0 if birthday is None else birthday.packets_per_s,
             attempt=(event.attempt, way),
         )
-        await self._host.links.ways.meet(meeting)
+        await self._host.links.maker.punch(rendezvous)
         return None if self._host.links.best(event.peer) in {"tcp", "quic"} else "no way through the routers"
 
     async def _dial_back(self, nonce: bytes, address: Address) -> None:

@@ -107,7 +107,7 @@ class Stack:
         streams = [stream for stream in links.streams() if stream.peer == peer]
         if not streams:
             return None
-        preferred = links._preferred(links._circle(peer))
+        preferred = links._preferred(links._links(peer))
         return None if preferred is None else preferred.way
 
     def place(self, peer: PeerId) -> str | None:

@@ -11,7 +11,7 @@ from secrets import token_bytes
 import pytest
 
 from core.base.problems import ProofProblem
-from core.net.envelope import NONCE_BYTES, Envelopes, Letter
+from core.net.envelope import NONCE_BYTES, Envelopes, VerifiedDatagram
 from core.net.passes import pass_request, verify_pass
 from core.net.tls import Credentials
 from tests.process.between import Change, datagrams, records
@@ -120,7 +120,7 @@ async def test_an_answer_of_somebody_else_is_not_heard():
         def answer(data: bytes, outward: bool) -> list[bytes]:  # noqa: FBT001 - as a Change is called
             if outward:
                 letter = reader.open(data, now=now)
-                assert isinstance(letter, Letter)
+                assert isinstance(letter, VerifiedDatagram)
                 for packet in eve.seal(anna.id, CODEC.encode(Answer("I am ben")), now=now, reply_to=letter.nonce):
                     tap.put(packet, outward=False)
             return []

@@ -29,17 +29,17 @@ async def test_a_thousand_quick_connects_leave_nothing_behind():
         anna.knows(ben)
         anna.say(ben, Say("still here?"))
         await anna.book.until(lambda book: book.heard)
-        await eventually(lambda: not ben.host._links._strangers)
+        await eventually(lambda: not ben.host._links._handshaking)
         assert len(ben.host._links._all) == 1
 
 
 @in_loop
 async def test_half_open_connections_make_way(monkeypatch):
-    monkeypatch.setattr(links_module, "STRANGER_S", 0.0)
+    monkeypatch.setattr(links_module, "HANDSHAKE_PLACE_S", 0.0)
     async with Peer("anna") as anna, Peer("ben") as ben:
         writers = [(await asyncio.open_connection("127.0.0.1", ben.port))[1] for _ in range(150)]
         await eventually(lambda: ben.trace["net.drop.slow"] + ben.trace["net.drop.crowded"] >= 150 - 64)
-        assert len(ben.host._links._strangers) <= links_module.STRANGERS_MAX
+        assert len(ben.host._links._handshaking) <= links_module.HANDSHAKES_MAX
         anna.knows(ben)
         anna.say(ben, Say("still here?"))
         await anna.book.until(lambda book: book.heard)
@@ -53,7 +53,7 @@ async def test_handshake_sent_byte_by_byte_times_out(monkeypatch):
     async with Peer("ben") as ben:
         _, writer = await asyncio.open_connection("127.0.0.1", ben.port)
         sent = 0
-        while ben.host._links._strangers or not sent:
+        while ben.host._links._handshaking or not sent:
             writer.write(bytes((22, 3, 1, 2, 0, 1))[sent % 6 : sent % 6 + 1] if sent < 6 else b"\x00")
             sent += 1
             await asyncio.sleep(0.02)
@@ -70,7 +70,7 @@ async def test_garbage_that_looks_like_quic_costs_no_connection():
                 udp.sendto(garbage, ("127.0.0.1", ben.port))
             await eventually(lambda: ben.trace["net.drop.quic"] >= 3)
         assert ben.host.stats.links == ()
-        assert len(ben.host._links.ways._quic()._all) <= 1
+        assert len(ben.host._links.maker._quic()._all) <= 1
 
 
 @in_loop

@@ -145,25 +145,25 @@ async def test_garbage_on_both_ports_is_dropped_and_counted():
 
 @in_loop
 async def test_strangers_cannot_crowd_the_port(monkeypatch):
-    monkeypatch.setattr(links_module, "STRANGERS_MAX", 3)
+    monkeypatch.setattr(links_module, "HANDSHAKES_MAX", 3)
     async with Peer("anna") as anna, Peer("ben") as ben:
         writers = [(await asyncio.open_connection("127.0.0.1", ben.port))[1] for _ in range(5)]
         await eventually(lambda: ben.trace["net.drop.crowded"] == 2)
         for writer in writers:
             writer.close()
         anna.knows(ben)
-        await eventually(lambda: not ben.host._links._strangers)
+        await eventually(lambda: not ben.host._links._handshaking)
         anna.say(ben, Say("room?"))
         await anna.book.until(lambda book: book.heard)
 
 
 @in_loop
 async def test_strangers_that_do_nothing_make_way_for_others(monkeypatch):
-    monkeypatch.setattr(links_module, "STRANGERS_MAX", 3)
-    monkeypatch.setattr(links_module, "STRANGER_S", 0.0)
+    monkeypatch.setattr(links_module, "HANDSHAKES_MAX", 3)
+    monkeypatch.setattr(links_module, "HANDSHAKE_PLACE_S", 0.0)
     async with Peer("anna") as anna, Peer("ben") as ben:
         writers = [(await asyncio.open_connection("127.0.0.1", ben.port))[1] for _ in range(3)]
-        await eventually(lambda: len(ben.host._links._strangers) == 3)
+        await eventually(lambda: len(ben.host._links._handshaking) == 3)
         anna.knows(ben)
         anna.say(ben, Say("room?"))
         await anna.book.until(lambda book: book.heard)
@@ -327,22 +327,22 @@ async def test_both_sides_may_call_at_once():
             await peer.book.until(lambda book: len(book.heard) == 20)
             assert sorted(peer.texts(), key=int) == [str(n) for n in range(20)]
         await eventually(lambda: len(anna.host.stats.links) == len(ben.host.stats.links) == 2)
-        choices = [peer.host._links._preferred(circle).initiated for peer in (anna, ben) for circle in circles(peer)]
+        choices = [peer.host._links._preferred(links).initiated for peer in (anna, ben) for links in by_peer(peer)]
         assert choices == [anna.id < ben.id, ben.id < anna.id]
         smaller = min(anna, ben, key=lambda peer: peer.id)
         for stream in (*anna.host._links.streams(), *ben.host._links.streams()):
             stream._busy_at -= 10
-        (circle,) = circles(smaller)
-        smaller.host._links._part_with_duplicates(circle)
+        (links,) = by_peer(smaller)
+        smaller.host._links._close_duplicates(links)
         await eventually(lambda: len(anna.host.stats.links) == len(ben.host.stats.links) == 1)
         anna.say(ben, Say("still?"))
         await anna.book.until(lambda book: len(book.heard) == 21)
         assert anna.book.lost == ben.book.lost == []
 
 
-def circles(peer: Peer) -> list[Any]:
+def by_peer(peer: Peer) -> list[Any]:
     assert peer.host._links is not None
-    return list(peer.host._links._circles.values())
+    return list(peer.host._links._by_peer.values())
 
 
 @in_loop

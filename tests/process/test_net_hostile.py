@@ -17,7 +17,7 @@ import core.net.punch as punch_module
 from core.base.ids import PeerId
 from core.net import quic
 from core.net.circuit_transport import CircuitTransport
-from core.net.punch import Meeting
+from core.net.punch import Rendezvous
 from core.net.quic import QuicEndpoint
 from tests.process.net_people import CODEC, Ask, Peer, Say, id_of
 from tests.process.test_net_host import eventually, in_loop
@@ -156,8 +156,8 @@ async def test_connection_from_an_unmet_address_is_refused():
             await eventually(lambda: ben.trace["net.drop.quic"] == len(packets))
             with pytest.raises(BlockingIOError):
                 udp.recv(2000)
-        assert not ben.host.links.ways._quic()._all
-        assert not ben.host.links._strangers
+        assert not ben.host.links.maker._quic()._all
+        assert not ben.host.links._handshaking
 
 
 @in_loop
@@ -327,17 +327,17 @@ class _Carrier:
 async def test_birthday_punch_releases_its_socket_when_nobody_calls(monkeypatch):
     monkeypatch.setattr(ways_module, "UNUSED_S", 0.1)
     async with Peer("anna") as anna:
-        ways = anna.host.links.ways
+        maker = anna.host.links.maker
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as there:
             there.bind(("127.0.0.1", 0))
             there.setblocking(False)
             where = there.getsockname()
-            anna.host.meet(Meeting(peer=PeerId(bytes(32)), nonce=NONCE, udp=(where,), sockets=4))
+            anna.host.punch(Rendezvous(peer=PeerId(bytes(32)), nonce=NONCE, udp=(where,), sockets=4))
             await eventually(lambda: anna.host._calls)
             data, source = await asyncio.get_running_loop().sock_recvfrom(there, 100)
             there.sendto(data, source)
-            await eventually(lambda: ways._sockets)
-            await eventually(lambda: not ways._sockets)
+            await eventually(lambda: maker._sockets)
+            await eventually(lambda: not maker._sockets)
 
 
 @in_loop
@@ -369,7 +369,7 @@ async def test_punch_calls_each_named_address_a_limited_number_of_times(monkeypa
 
     monkeypatch.setattr(ways_module, "call", refused)
     async with Peer("anna") as anna:
-        await anna.host.links.ways.meet(Meeting(peer=id_of("ben"), nonce=NONCE, tcp=(("192.0.2.1", 80),)))
+        await anna.host.links.maker.punch(Rendezvous(peer=id_of("ben"), nonce=NONCE, tcp=(("192.0.2.1", 80),)))
     assert len(calls) == 5
 
 
@@ -377,23 +377,23 @@ async def test_punch_calls_each_named_address_a_limited_number_of_times(monkeypa
 async def test_birthday_punches_share_the_sockets_and_leave_none_behind(monkeypatch):
     monkeypatch.setattr(punch_module, "SOCKETS_MAX", 8)
     async with Peer("anna") as anna:
-        knocks = anna.host.links.ways._knocks
+        punches = anna.host.links.maker._punches
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as there:
             there.bind(("127.0.0.1", 0))
             meetings = [
                 asyncio.create_task(
-                    knocks.meet(
-                        Meeting(peer=id_of("ben"), nonce=bytes((n,)) * 16, udp=(there.getsockname(),), sockets=6)
+                    punches.punch(
+                        Rendezvous(peer=id_of("ben"), nonce=bytes((n,)) * 16, udp=(there.getsockname(),), sockets=6)
                     )
                 )
                 for n in range(3)
             ]
-            await eventually(lambda: knocks._open >= 8)
-            assert knocks._open <= 10
-            for meeting in meetings:
-                meeting.cancel()
+            await eventually(lambda: punches._open >= 8)
+            assert punches._open <= 10
+            for rendezvous in meetings:
+                rendezvous.cancel()
             await asyncio.wait(meetings)
-        assert knocks._open == 0
+        assert punches._open == 0
 
 
 @in_loop
@@ -407,8 +407,8 @@ async def test_cancelled_birthday_punch_leaves_no_sockets_behind(monkeypatch):
 
     monkeypatch.setattr(punch_module, "OwnSocket", Noted)
     async with Peer("anna") as anna:
-        meeting = Meeting(peer=id_of("ben"), nonce=NONCE, udp=(("127.0.0.1", anna.port),), sockets=200)
-        task = asyncio.create_task(anna.host.links.ways._knocks.meet(meeting))
+        rendezvous = Rendezvous(peer=id_of("ben"), nonce=NONCE, udp=(("127.0.0.1", anna.port),), sockets=200)
+        task = asyncio.create_task(anna.host.links.maker._punches.punch(rendezvous))
         await eventually(lambda: len(opened) > 5)
         task.cancel()
         await asyncio.wait([task])
@@ -419,17 +419,17 @@ async def test_cancelled_birthday_punch_leaves_no_sockets_behind(monkeypatch):
 @in_loop
 async def test_met_peer_may_begin_only_a_few_connections():
     async with Peer("anna") as anna:
-        ways = anna.host.links.ways
+        maker = anna.host.links.maker
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as there:
             there.bind(("127.0.0.1", 0))
-            anna.host.meet(Meeting(peer=PeerId(bytes(32)), nonce=NONCE, udp=(there.getsockname(),)))
-            await eventually(lambda: ways._knocks._awaited)
+            anna.host.punch(Rendezvous(peer=PeerId(bytes(32)), nonce=NONCE, udp=(there.getsockname(),)))
+            await eventually(lambda: maker._punches._awaited)
             for _ in range(10):
-                there.sendto(bytes((punch_module.KNOCK,)) + NONCE, ("127.0.0.1", anna.port))
+                there.sendto(bytes((punch_module.PUNCH_BYTE,)) + NONCE, ("127.0.0.1", anna.port))
                 for packet in initials():
                     there.sendto(packet, ("127.0.0.1", anna.port))
             await eventually(lambda: anna.trace["net.drop.quic"])
-        assert len(ways._quic()._all) == punch_module.GUEST_CONNECTIONS_MAX
+        assert len(maker._quic()._all) == punch_module.ADMITTED_CONNECTIONS_MAX
 
 
 @pytest.mark.parametrize("host", ["8.8.8.8%..a", "8.8.8.8%\0", "8.8.8.8%é..b", "a.name", "", "2606::1%..a"])
@@ -438,7 +438,7 @@ def test_invalid_address_ends_neither_host_nor_port(host):
     async def play() -> None:
         async with Peer("anna") as anna, Peer("ben") as ben:
             anna.knows(ben)
-            anna.host.meet(Meeting(peer=ben.id, nonce=NONCE, tcp=((host, 80),), udp=((host, 80),), lasts_s=0.1))
+            anna.host.punch(Rendezvous(peer=ben.id, nonce=NONCE, tcp=((host, 80),), udp=((host, 80),), lasts_s=0.1))
             await eventually(lambda: not anna.host._calls)
             anna.say(ben, Ask("still there?"))
             await ben.book.until(lambda book: book.heard)
@@ -466,4 +466,4 @@ async def test_links_made_and_ended_leave_no_timers(monkeypatch):
             await eventually(lambda: len(ben.host.links.streams()) == 3)
             extra.cut()
             await eventually(lambda: len(ben.host.links.streams()) == 2)
-        assert looks.count(ben.host.links._part_with_duplicates) == 0
+        assert looks.count(ben.host.links._close_duplicates) == 0

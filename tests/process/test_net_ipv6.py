@@ -13,7 +13,7 @@ from core.base.wire import MessageCodec
 from core.nat.events import Dial, DialBackTried, LinkUp, SendDatagramTo, TryDialBack, Way
 from core.nat.messages import NAT_MESSAGES, Address, Mirror, Mirrored
 from core.net.listening import ANY, ANY6, refusal
-from core.net.punch import Meeting
+from core.net.punch import Rendezvous
 from tests.process.net_people import Answer, Ask, Peer, Say, id_of
 from tests.process.test_net_host import eventually, in_loop
 from tests.process.test_net_traverse import peers
@@ -202,7 +202,7 @@ async def test_only_ipv6_when_that_is_asked_for() -> None:
 async def test_quic_and_knocks_take_the_socket_of_the_address() -> None:
     async with Peer("anna", bind=ANY) as anna, Peer("ben", bind=ANY) as ben:
         for peer, other in ((anna, ben), (ben, anna)):
-            peer.host.meet(Meeting(peer=other.id, nonce=NONCE, udp=((LOOPBACK6, other.port),)))
+            peer.host.punch(Rendezvous(peer=other.id, nonce=NONCE, udp=((LOOPBACK6, other.port),)))
         await eventually(lambda: anna.host.links.best(ben.id) == "quic")
         await eventually(lambda: ben.host.links.best(anna.id) == "quic")
         anna.say(ben, Say("through?"))
@@ -215,7 +215,7 @@ async def test_quic_and_knocks_take_the_socket_of_the_address() -> None:
 async def test_tcp_is_punched_over_ipv6() -> None:
     async with Peer("anna", bind=ANY) as anna, Peer("ben", bind=ANY) as ben:
         for peer, other in ((anna, ben), (ben, anna)):
-            peer.host.meet(Meeting(peer=other.id, nonce=NONCE, tcp=((LOOPBACK6, other.port),)))
+            peer.host.punch(Rendezvous(peer=other.id, nonce=NONCE, tcp=((LOOPBACK6, other.port),)))
         await eventually(lambda: anna.host.links.best(ben.id) == ben.host.links.best(anna.id) == "tcp")
 
 

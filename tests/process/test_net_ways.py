@@ -9,7 +9,7 @@ import pytest
 import core.net.links as links_module
 from core.base.ids import hashed_key
 from core.net.circuit_transport import CircuitTransport
-from core.net.punch import Meeting
+from core.net.punch import Rendezvous
 from tests.process.net_people import Load, Peer, Say, id_of
 from tests.process.test_net_host import eventually, in_loop
 
@@ -17,13 +17,13 @@ pytestmark = pytest.mark.process
 NONCE = hashed_key(b"nonce")[:16]
 
 
-def ways(peer: Peer) -> list[str]:
+def maker(peer: Peer) -> list[str]:
     return [link.way for link in peer.host.stats.links]
 
 
-def meeting(to: Peer, *, tcp: bool = False, udp: bool = False, **more: Any) -> Meeting:
+def rendezvous(to: Peer, *, tcp: bool = False, udp: bool = False, **more: Any) -> Rendezvous:
     where = ("127.0.0.1", to.port)
-    return Meeting(peer=to.id, nonce=NONCE, tcp=(where,) if tcp else (), udp=(where,) if udp else (), **more)
+    return Rendezvous(peer=to.id, nonce=NONCE, tcp=(where,) if tcp else (), udp=(where,) if udp else (), **more)
 
 
 class Relay:
@@ -68,7 +68,7 @@ class _End:
         other = self.there._circuit
         assert isinstance(other, _End)
         other.on_way -= count
-        asyncio.get_running_loop().call_soon(self.there.breathe)
+        asyncio.get_running_loop().call_soon(self.there.resume_if_room)
 
     def end(self, *, at_once: bool) -> None:
         if at_once:
@@ -80,9 +80,9 @@ class _End:
 @in_loop
 async def test_a_hole_for_udp_carries_quic():
     async with Peer("anna") as anna, Peer("ben") as ben:
-        anna.host.meet(meeting(ben, udp=True))
-        ben.host.meet(meeting(anna, udp=True))
-        await eventually(lambda: ways(anna) == ways(ben) == ["quic"])
+        anna.host.punch(rendezvous(ben, udp=True))
+        ben.host.punch(rendezvous(anna, udp=True))
+        await eventually(lambda: maker(anna) == maker(ben) == ["quic"])
         loads = [bytes([n]) * 500_000 for n in range(10)]
         for load in loads:
             anna.say(ben, Load(memoryview(load)))
@@ -96,10 +96,10 @@ async def test_a_hole_for_udp_carries_quic():
 @in_loop
 async def test_peers_calling_each_other_at_once_have_a_link():
     async with Peer("anna") as anna, Peer("ben") as ben:
-        anna.host.meet(meeting(ben, tcp=True))
-        ben.host.meet(meeting(anna, tcp=True))
-        await eventually(lambda: ways(anna) and ways(ben))
-        assert set(ways(anna)) == set(ways(ben)) == {"tcp"}
+        anna.host.punch(rendezvous(ben, tcp=True))
+        ben.host.punch(rendezvous(anna, tcp=True))
+        await eventually(lambda: maker(anna) and maker(ben))
+        assert set(maker(anna)) == set(maker(ben)) == {"tcp"}
         anna.say(ben, Say("hello?"))
         await anna.book.until(lambda book: book.heard)
 
@@ -107,9 +107,9 @@ async def test_peers_calling_each_other_at_once_have_a_link():
 @in_loop
 async def test_tcp_is_taken_where_both_ways_are_open():
     async with Peer("anna") as anna, Peer("ben") as ben:
-        anna.host.meet(meeting(ben, tcp=True, udp=True))
-        ben.host.meet(meeting(anna, tcp=True, udp=True))
-        await eventually(lambda: "tcp" in ways(anna) and anna.trace["net.hole"])
+        anna.host.punch(rendezvous(ben, tcp=True, udp=True))
+        ben.host.punch(rendezvous(anna, tcp=True, udp=True))
+        await eventually(lambda: "tcp" in maker(anna) and anna.trace["net.hole"])
         anna.say(ben, Say("hello?"))
         await anna.book.until(lambda book: book.heard)
 
@@ -119,10 +119,10 @@ def test_a_birthday_punch_finds_one_of_many_sockets(order):
     @in_loop
     async def run():
         async with Peer(order[0]) as many, Peer(order[1]) as guesser:
-            many.host.meet(meeting(guesser, udp=True, sockets=8))
-            guesser.host.meet(meeting(many, udp=True, ports=tuple(range(40_000, 40_064))))
-            await eventually(lambda: ways(many) == ways(guesser) == ["quic"])
-            assert len(many.host._links.ways._sockets) == 1
+            many.host.punch(rendezvous(guesser, udp=True, sockets=8))
+            guesser.host.punch(rendezvous(many, udp=True, ports=tuple(range(40_000, 40_064))))
+            await eventually(lambda: maker(many) == maker(guesser) == ["quic"])
+            assert len(many.host._links.maker._sockets) == 1
             many.say(guesser, Say("found?"))
             await many.book.until(lambda book: book.heard)
 
@@ -132,9 +132,9 @@ def test_a_birthday_punch_finds_one_of_many_sockets(order):
 @in_loop
 async def test_knocks_that_nobody_awaits_are_dropped():
     async with Peer("anna") as anna, Peer("ben") as ben:
-        anna.host.meet(meeting(ben, udp=True))
+        anna.host.punch(rendezvous(ben, udp=True))
         await eventually(lambda: ben.trace["net.drop.knock"])
-        assert ways(ben) == []
+        assert maker(ben) == []
 
 
 @in_loop
@@ -146,7 +146,7 @@ async def test_a_peer_without_an_address_is_reached_by_other_ways():
         assert wanted == [ben.id]
         Relay(anna, ben)
         await anna.book.until(lambda book: book.heard)
-        assert ways(anna) == ways(ben) == ["relay"]
+        assert maker(anna) == maker(ben) == ["relay"]
         assert anna.book.lost == []
 
 
@@ -164,7 +164,7 @@ async def test_traffic_moves_from_relay_to_direct_link_without_loss(monkeypatch)
     monkeypatch.setattr(links_module, "STEADY_S", 0.2)
     async with Peer("anna") as anna, Peer("ben") as ben:
         relay = Relay(anna, ben)
-        await eventually(lambda: ways(anna) == ways(ben) == ["relay"])
+        await eventually(lambda: maker(anna) == maker(ben) == ["relay"])
         for number in range(60):
             anna.say(ben, Load(memoryview(bytes([number]) * 200_000)))
             ben.say(anna, Load(memoryview(bytes([number]) * 200_000)))
@@ -175,7 +175,7 @@ async def test_traffic_moves_from_relay_to_direct_link_without_loss(monkeypatch)
         for peer in (anna, ben):
             await peer.book.until(lambda book: len(book.heard) == 60)
             assert sorted(bytes(m.data)[0] for _, m in peer.book.heard) == list(range(60))
-        await eventually(lambda: ways(anna) == ways(ben) == ["tcp"])
+        await eventually(lambda: maker(anna) == maker(ben) == ["tcp"])
         assert max(end.most for end in relay.ends) <= 2 * _End.WINDOW
         assert anna.book.lost == ben.book.lost == []
 
@@ -184,7 +184,7 @@ async def test_traffic_moves_from_relay_to_direct_link_without_loss(monkeypatch)
 async def test_a_relay_that_dies_is_noticed_on_both_sides():
     async with Peer("anna") as anna, Peer("ben") as ben:
         relay = Relay(anna, ben)
-        await eventually(lambda: ways(anna) == ways(ben) == ["relay"])
+        await eventually(lambda: maker(anna) == maker(ben) == ["relay"])
         anna.say(ben, Say("hello?"))
         await anna.book.until(lambda book: book.heard)
         relay.cut()
@@ -207,7 +207,7 @@ def test_relay_that_corrupts_or_reorders_bytes_is_detected(spoil):
     async def run():
         async with Peer("anna") as anna, Peer("ben") as ben:
             relay = Relay(anna, ben)
-            await eventually(lambda: ways(anna) == ways(ben) == ["relay"])
+            await eventually(lambda: maker(anna) == maker(ben) == ["relay"])
             relay.ends[0].spoil = spoil
             anna.say(ben, Say("x" * 500))
             await ben.book.until(lambda book: book.lost)
@@ -221,7 +221,7 @@ def test_relay_that_corrupts_or_reorders_bytes_is_detected(spoil):
 async def test_paused_reader_on_relay_stops_the_writer_without_loss():
     async with Peer("anna") as anna, Peer("ben") as ben:
         relay = Relay(anna, ben)
-        await eventually(lambda: ways(anna) == ways(ben) == ["relay"])
+        await eventually(lambda: maker(anna) == maker(ben) == ["relay"])
         stream = ben.host._links.streams()[0]
         stream.hold()
         for number in range(40):
@@ -235,9 +235,9 @@ async def test_paused_reader_on_relay_stops_the_writer_without_loss():
 @in_loop
 async def test_paused_reader_on_quic_stops_the_writer_without_loss():
     async with Peer("anna") as anna, Peer("ben") as ben:
-        anna.host.meet(meeting(ben, udp=True))
-        ben.host.meet(meeting(anna, udp=True))
-        await eventually(lambda: ways(anna) == ways(ben) == ["quic"])
+        anna.host.punch(rendezvous(ben, udp=True))
+        ben.host.punch(rendezvous(anna, udp=True))
+        await eventually(lambda: maker(anna) == maker(ben) == ["quic"])
         stream, source = ben.host._links.streams()[0], anna.host._links.streams()[0]
         stream.hold()
         for number in range(60):

@@ -20,7 +20,7 @@ from core.api.snapshot import (
 )
 from core.base.problems import NoSpace, UserProblem
 from core.control.notices import NoticeRing
-from core.control.service import Door
+from core.control.service import ControlService
 from core.engine.preferences import Preferences, view
 from core.storage.paths import Home
 from core.storage.settings import Settings
@@ -130,7 +130,7 @@ class RunningEngine:
         self.loop.call_soon_threadsafe(self._stop.set)
 
     async def _live(self) -> None:
-        door = Door(home=self.home, intents=self.engine, notices=self.notices, now=lambda: 4e9)
+        door = ControlService(home=self.home, intents=self.engine, notices=self.notices, now=lambda: 4e9)
         await door.open()
         self._opened.set()
         await self._stop.wait()

@@ -15,7 +15,7 @@ from core.control import server
 from core.control.claim import AlreadyRunning, claim, new_token, release
 from core.control.client import ControlClient, read_engine_file
 from core.control.notices import NoticeRing
-from core.control.service import Door
+from core.control.service import ControlService
 from core.storage.paths import Home
 
 
@@ -68,12 +68,12 @@ def test_claim_replaces_the_file_of_a_reused_process_id(home, monkeypatch):
 def test_the_door_of_another_home_is_no_sign_of_life(home, engine, tmp_path):
     async def test() -> None:
         other = Home.find(tmp_path / "other")
-        door = Door(home=other, intents=engine, notices=NoticeRing(lambda: 1.0), now=lambda: 4e9)
-        await door.open()
+        service = ControlService(home=other, intents=engine, notices=NoticeRing(lambda: 1.0), now=lambda: 4e9)
+        await service.open()
         there = read_engine_file(other)
         write(home, file_of(os.getpid(), there.port))
         await claim(home, file_of(os.getpid(), 1))
-        await door.close()
+        await service.close()
 
     asyncio.run(test())
 
@@ -83,7 +83,8 @@ def test_an_engine_with_all_places_taken_is_alive(home, engine, monkeypatch):
 
     async def test() -> None:
         first, second = (
-            Door(home=home, intents=engine, notices=NoticeRing(lambda: 1.0), now=lambda: 4e9) for _ in range(2)
+            ControlService(home=home, intents=engine, notices=NoticeRing(lambda: 1.0), now=lambda: 4e9)
+            for _ in range(2)
         )
         await first.open()
         with pytest.raises(AlreadyRunning):
@@ -111,11 +112,11 @@ def test_a_silent_process_is_not_robbed(home, monkeypatch):
 
 
 def test_running_engine_keeps_its_home_and_can_be_shown(home, engine):
-    def door() -> Door:
-        return Door(home=home, intents=engine, notices=NoticeRing(lambda: 1.0), now=lambda: 4e9)
+    def service() -> ControlService:
+        return ControlService(home=home, intents=engine, notices=NoticeRing(lambda: 1.0), now=lambda: 4e9)
 
     async def test() -> None:
-        first, second = door(), door()
+        first, second = service(), service()
         await first.open()
         theirs = read_engine_file(home)
         with pytest.raises(AlreadyRunning) as caught:
@@ -126,7 +127,7 @@ def test_running_engine_keeps_its_home_and_can_be_shown(home, engine):
         async with ControlClient.connect(home) as client:
             assert await client.call("show") == {"clients": 1}
         await first.close()
-        third = door()
+        third = service()
         await third.open()
         await third.close()
 
@@ -138,12 +139,15 @@ def test_of_many_that_start_at_once_one_wins(home, engine):
     write(home, file_of(a_dead_pid(), free_port()))
 
     async def test() -> None:
-        doors = [Door(home=home, intents=engine, notices=NoticeRing(lambda: 1.0), now=lambda: 4e9) for _ in range(6)]
-        ends = await asyncio.gather(*(door.open() for door in doors), return_exceptions=True)
+        doors = [
+            ControlService(home=home, intents=engine, notices=NoticeRing(lambda: 1.0), now=lambda: 4e9)
+            for _ in range(6)
+        ]
+        ends = await asyncio.gather(*(service.open() for service in doors), return_exceptions=True)
         assert sum(end is None for end in ends) == 1
         assert all(isinstance(end, AlreadyRunning) for end in ends if end is not None)
-        for door in doors:
-            await door.close()
+        for service in doors:
+            await service.close()
         assert not home.engine_file.exists()
 
     asyncio.run(test())

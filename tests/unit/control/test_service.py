@@ -15,21 +15,23 @@ from core.base.problems import NoSpace, Problem
 from core.control import server
 from core.control.client import ControlClient, NotRunning, Shown, read_engine_file
 from core.control.notices import NoticeRing
-from core.control.service import Door
+from core.control.service import ControlService
 from core.storage.paths import Home
 
 pytestmark = pytest.mark.filterwarnings("error")
 
 
 @contextlib.asynccontextmanager
-async def opened(home: Home, engine, notices: NoticeRing | None = None, interval_s: float = 0.0) -> AsyncIterator[Door]:
+async def opened(
+    home: Home, engine, notices: NoticeRing | None = None, interval_s: float = 0.0
+) -> AsyncIterator[ControlService]:
     notices = notices or NoticeRing(lambda: 1000.0)
-    door = Door(home=home, intents=engine, notices=notices, now=lambda: 4e9, interval_s=interval_s)
-    await door.open()
+    service = ControlService(home=home, intents=engine, notices=notices, now=lambda: 4e9, interval_s=interval_s)
+    await service.open()
     try:
-        yield door
+        yield service
     finally:
-        await door.close()
+        await service.close()
 
 
 def run(test: Callable[[], Awaitable[None]]) -> None:
@@ -298,7 +300,7 @@ def test_a_mistake_of_ours_shows_no_traceback(home, engine, caplog):
 
 def test_many_changes_make_few_snapshots(home, engine):
     async def test() -> None:
-        async with opened(home, engine, interval_s=0.05) as door, ControlClient.connect(home) as client:
+        async with opened(home, engine, interval_s=0.05) as service, ControlClient.connect(home) as client:
             loop = asyncio.get_running_loop()
             begin = loop.time()
             seen: list[int] = []
@@ -309,7 +311,7 @@ def test_many_changes_make_few_snapshots(home, engine):
                     break
                 for _ in range(100):
                     engine.epoch += 1
-                    door.announce()
+                    service.announce()
             assert seen[0] == 0
             assert seen == sorted(seen)
             assert len(seen) - 1 <= (loop.time() - begin) / 0.05 + 1
@@ -353,14 +355,14 @@ def test_a_client_that_does_not_read_is_dropped(home, engine):
     ring = NoticeRing(lambda: 1000.0)
 
     async def test() -> None:
-        async with opened(home, engine, ring) as door, raw(home):
-            (connection,) = door._connections
+        async with opened(home, engine, ring) as service, raw(home):
+            (connection,) = service._connections
             connection._socket.send_str = lambda _text: asyncio.Event().wait()
             for number in range(2000):
                 ring.add("info", f"{number} " + "x" * 900)
             assert len(connection._outbox) <= 600
-            await asyncio.wait_for(door._empty.wait(), 10)
-            assert not door._connections
+            await asyncio.wait_for(service._empty.wait(), 10)
+            assert not service._connections
 
     run(test)
 
@@ -388,9 +390,9 @@ def test_a_client_with_too_many_requests_is_told(home, engine):
 
 def test_clients_hear_the_goodbye(home, engine):
     async def test() -> None:
-        async with opened(home, engine) as door:
+        async with opened(home, engine) as service:
             async with ControlClient.connect(home) as client:
-                await door.close()
+                await service.close()
                 async for _ in client.notifications():
                     pass
                 with pytest.raises(NotRunning):

@@ -30,19 +30,19 @@ class Line:
     def __init__(self, speed: float, *, least_s: float = 0.02, room_s: float = 0.3) -> None:
         self.speed, self.least_s, self.room_s = speed, least_s, room_s
         self.now, self.queue_s, self.acked = 100.0, 0.0, 0.0
-        self.courtesy = DelayPacing()
+        self.delay_pacing = DelayPacing()
 
     def run(self, seconds: float) -> list[float]:
         """Every `LOOK_S`: how long a byte waits in the queue."""
         waits = []
         for _ in range(int(seconds / LOOK_S)):
             self.now += LOOK_S
-            rate = self.courtesy.rate_bytes_s or 10 * self.speed
+            rate = self.delay_pacing.rate_bytes_s or 10 * self.speed
             before = self.queue_s
             self.queue_s = min(self.room_s, max(0.0, before + LOOK_S * (rate / self.speed - 1)))
             moved = min(self.speed, rate + before * self.speed / LOOK_S) * LOOK_S
             self.acked += moved
-            self.courtesy.seen(
+            self.delay_pacing.seen(
                 self.now, rtt_s=self.least_s + self.queue_s, least_s=self.least_s, acked_bytes=int(self.acked)
             )
             waits.append(self.queue_s)
@@ -72,29 +72,29 @@ def test_a_line_that_becomes_faster_is_used():
 def test_a_link_without_a_queue_is_left_alone():
     line = Line(50e6, room_s=0.005)
     line.run(5.0)
-    assert line.courtesy.rate_bytes_s is None
+    assert line.delay_pacing.rate_bytes_s is None
 
 
 def test_a_fast_link_is_not_paced():
     line = Line(2 * CEILING_BYTES_S)
     line.run(5.0)
-    assert line.courtesy.rate_bytes_s is None
+    assert line.delay_pacing.rate_bytes_s is None
 
 
 def test_a_pause_is_forgotten():
     line = Line(250e3)
     line.run(3.0)
-    assert line.courtesy.rate_bytes_s is not None
+    assert line.delay_pacing.rate_bytes_s is not None
     line.now += 10.0
-    line.courtesy.seen(line.now, rtt_s=5.0, least_s=0.02, acked_bytes=int(line.acked))
-    assert line.courtesy.rate_bytes_s is None
+    line.delay_pacing.seen(line.now, rtt_s=5.0, least_s=0.02, acked_bytes=int(line.acked))
+    assert line.delay_pacing.rate_bytes_s is None
 
 
 def test_it_never_stops_altogether():
-    courtesy = DelayPacing()
+    delay_pacing = DelayPacing()
     for step in range(200):
-        courtesy.seen(100.0 + step * LOOK_S, rtt_s=3.0, least_s=0.02, acked_bytes=step)
-    assert courtesy.rate_bytes_s == FLOOR_BYTES_S
+        delay_pacing.seen(100.0 + step * LOOK_S, rtt_s=3.0, least_s=0.02, acked_bytes=step)
+    assert delay_pacing.rate_bytes_s == FLOOR_BYTES_S
 
 
 @pytest.mark.parametrize("closed", [False, True])
@@ -149,25 +149,25 @@ class Kernel:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Only Linux tells of its connections.")
-@pytest.mark.parametrize(("trip_s", "paced"), [(None, True), (0.044, False), (0.018, True)])
-def test_simultaneous_open_does_not_slow_a_link_down(trip_s, paced):
+@pytest.mark.parametrize(("rtt_s", "paced"), [(None, True), (0.044, False), (0.018, True)])
+def test_simultaneous_open_does_not_slow_a_link_down(rtt_s, paced):
     kernel = Kernel()
     pacing = Pacing(kernel, Uplink())
-    if trip_s is not None:
-        pacing.crossed(trip_s)
+    if rtt_s is not None:
+        pacing.simultaneous(rtt_s)
     while kernel.now < 3.0:
         kernel.now += LOOK_S
         pacing.look(kernel.now)
-        assert not kernel.rates or trip_s is None or kernel.now * 1000 >= SEGMENTS_LEAST
+        assert not kernel.rates or rtt_s is None or kernel.now * 1000 >= SEGMENTS_LEAST
     assert bool(kernel.rates) == paced
 
 
 def test_one_of_many_links_is_left_to_tcp():
     line = Line(250e3)
     line.run(3.0)
-    assert line.courtesy.rate_bytes_s is not None
-    line.courtesy.seen(line.now + LOOK_S, rtt_s=3.0, least_s=0.02, acked_bytes=int(line.acked), alone=False)
-    assert line.courtesy.rate_bytes_s is None
+    assert line.delay_pacing.rate_bytes_s is not None
+    line.delay_pacing.seen(line.now + LOOK_S, rtt_s=3.0, least_s=0.02, acked_bytes=int(line.acked), alone=False)
+    assert line.delay_pacing.rate_bytes_s is None
 
 
 def test_link_is_alone_when_others_have_nothing_to_send():

@@ -11,9 +11,9 @@ from core.net.envelope import (
     DOMAIN,
     ENVELOPE,
     NEED_PASS,
-    Letter,
-    PassWanted,
-    Unknown,
+    PassRequested,
+    UnknownPass,
+    VerifiedDatagram,
     _Fields,
 )
 from core.net.passes import pass_request
@@ -40,9 +40,9 @@ def refused(datagram: bytes, why: str, now: float = NOW) -> None:
         envelopes("ben").open(datagram, now=now)
 
 
-def letter(datagram: bytes, reader=None, now: float = NOW) -> Letter:
+def letter(datagram: bytes, reader=None, now: float = NOW) -> VerifiedDatagram:
     found = (reader or envelopes("ben")).open(datagram, now=now)
-    assert isinstance(found, Letter)
+    assert isinstance(found, VerifiedDatagram)
     return found
 
 
@@ -142,9 +142,9 @@ def test_peer_that_lost_our_pass_asks_and_gets_everything():
     anna = envelopes("anna")
     anna.seal(BEN, b"lost on the way", now=NOW)
     unknown = envelopes("ben").open(one(anna.seal(BEN, b"what I say", now=NOW)), now=NOW)
-    assert isinstance(unknown, Unknown)
+    assert isinstance(unknown, UnknownPass)
     wanted = anna.open(unknown.answer, now=NOW + 1)
-    assert isinstance(wanted, PassWanted)
+    assert isinstance(wanted, PassRequested)
     assert wanted.peer == BEN
     ben = envelopes("ben")
     assert [letter(datagram, ben, NOW + 1).body for datagram in wanted.datagrams] == [b"", b"what I say"]
@@ -155,7 +155,7 @@ def test_the_request_for_a_pass_is_smaller_than_any_letter():
     anna.seal(BEN, b"", now=NOW)
     datagram = one(anna.seal(BEN, b"", now=NOW))
     unknown = envelopes("ben").open(datagram, now=NOW)
-    assert isinstance(unknown, Unknown)
+    assert isinstance(unknown, UnknownPass)
     assert len(unknown.answer) < 10 < len(datagram)
 
 
@@ -164,7 +164,7 @@ def test_pass_is_sent_once_and_only_for_our_nonces():
     assert anna.open(NEED_PASS + b"n" * 8, now=NOW) is None
     anna.seal(BEN, b"", now=NOW)
     unknown = envelopes("ben").open(one(anna.seal(BEN, b"x", now=NOW)), now=NOW)
-    assert isinstance(unknown, Unknown)
+    assert isinstance(unknown, UnknownPass)
     assert anna.open(unknown.answer, now=NOW) is not None
     assert anna.open(unknown.answer, now=NOW) is None
 

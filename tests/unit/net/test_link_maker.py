@@ -3,7 +3,7 @@
 from core.net.datagrams import FIRST_OTHER
 from core.net.envelope import ENVELOPE, NEED_PASS
 from core.net.link_maker import nearest_first
-from core.net.punch import KNOCK
+from core.net.punch import PUNCH_BYTE
 from core.net.quic import is_quic
 
 
@@ -23,6 +23,6 @@ def test_first_bytes_tell_apart_what_shares_the_port():
     ours = {ENVELOPE[0], NEED_PASS[0]}
     quic = set(range(0x40, 0x80)) | set(range(0xC0, 0x100))
     assert all(byte < FIRST_OTHER for byte in ours)
-    assert KNOCK >= FIRST_OTHER
-    assert not is_quic(KNOCK)
+    assert PUNCH_BYTE >= FIRST_OTHER
+    assert not is_quic(PUNCH_BYTE)
     assert {byte for byte in range(256) if is_quic(byte)} == quic

@@ -7,7 +7,7 @@ import pytest
 import core.net.name_resolver as module
 from core.base.trace import Trace
 from core.net.address_book import Address
-from core.net.name_resolver import LOOKUPS_MAX, Names, is_literal, is_name
+from core.net.name_resolver import LOOKUPS_MAX, NameResolver, is_literal, is_name
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "2001:db8::7"])
@@ -57,7 +57,7 @@ def test_names_are_resolved_once_and_few_at_a_time(monkeypatch: pytest.MonkeyPat
     async def run() -> None:
         trace, found, tasks = Trace(), list[Address](), list[asyncio.Task[None]]()
         resolver = Resolver(monkeypatch)
-        names = Names(lambda coroutine: tasks.append(asyncio.ensure_future(coroutine)), trace)
+        names = NameResolver(lambda coroutine: tasks.append(asyncio.ensure_future(coroutine)), trace)
         for number in range(LOOKUPS_MAX + 2):
             names.find((f"host{number}", 5), found.append)
             names.find((f"host{number}", 5), found.append)
@@ -77,7 +77,7 @@ def test_unknown_name_is_counted_and_may_be_tried_again(monkeypatch: pytest.Monk
         trace, found, tasks = Trace(), list[Address](), list[asyncio.Task[None]]()
         resolver = Resolver(monkeypatch)
         resolver.free.set()
-        names = Names(lambda coroutine: tasks.append(asyncio.ensure_future(coroutine)), trace)
+        names = NameResolver(lambda coroutine: tasks.append(asyncio.ensure_future(coroutine)), trace)
         for _ in range(2):
             names.find(("nowhere", 5), found.append)
             await asyncio.gather(*tasks)
@@ -91,7 +91,7 @@ def test_a_name_that_leads_elsewhere_by_now_is_followed(monkeypatch: pytest.Monk
         found, tasks = list[Address](), list[asyncio.Task[None]]()
         resolver = Resolver(monkeypatch)
         resolver.free.set()
-        names = Names(lambda coroutine: tasks.append(asyncio.ensure_future(coroutine)), Trace())
+        names = NameResolver(lambda coroutine: tasks.append(asyncio.ensure_future(coroutine)), Trace())
         for again_s in (300.0, 0.0):
             monkeypatch.setattr(module, "AGAIN_S", again_s)
             names.find(("host", 5), found.append)
@@ -106,7 +106,7 @@ def test_a_name_that_has_only_ipv6_is_found_there(monkeypatch: pytest.MonkeyPatc
     async def run() -> None:
         trace, found, tasks = Trace(), list[Address](), list[asyncio.Task[None]]()
         Resolver(monkeypatch).free.set()
-        names = Names(lambda coroutine: tasks.append(asyncio.ensure_future(coroutine)), trace)
+        names = NameResolver(lambda coroutine: tasks.append(asyncio.ensure_future(coroutine)), trace)
         names.find(("six.example", 5), found.append)
         names.find(("scoped.example", 5), found.append)
         await asyncio.gather(*tasks)

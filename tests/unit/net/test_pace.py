@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.net.pace import BURST_S, DEBT_S, Bucket, Flow, Limits, MonthUse, Pace, SharedBucket
+from core.net.pace import BURST_S, DEBT_S, Bucket, BucketFlow, Limits, MonthUse, Pace, SharedBucket
 
 RATE = 250_000.0
 """2 Mbit/s."""
@@ -37,13 +37,13 @@ class Time:
 class Greedy:
     """A link that always has bulk to send."""
 
-    def __init__(self, lane: SharedBucket, time: Time, passed: list[tuple[float, "Greedy", int]]) -> None:
-        self.time, self.passed, self.lane = time, passed, lane
-        self.flow: Flow = lane.flow(self.send)
+    def __init__(self, bucket: SharedBucket, time: Time, passed: list[tuple[float, "Greedy", int]]) -> None:
+        self.time, self.passed, self.bucket = time, passed, bucket
+        self.flow: BucketFlow = bucket.flow(self.send)
 
     def send(self) -> None:
         while room := self.flow.room(self.time.now):
-            size = min(room, self.lane.turn_bytes)
+            size = min(room, self.bucket.turn_bytes)
             self.flow.spent(size, self.time.now)
             self.passed.append((self.time.now, self, size))
 
@@ -79,7 +79,7 @@ def test_links_share_alike():
     time, _, links, _ = crowd(5, Limits(upload_bytes_s=RATE))
     time.run(30.0)
     totals = [link.total() for link in links]
-    assert max(totals) - min(totals) <= 2 * links[0].lane.turn_bytes
+    assert max(totals) - min(totals) <= 2 * links[0].bucket.turn_bytes
 
 
 def test_control_passes_while_bulk_waits_and_bulk_pays_for_it():

@@ -9,12 +9,12 @@ from typing import Any, Self
 import pytest
 
 from core.net import igd, nat_pmp, portmap
-from core.net.nat_pmp import GatewayQueries, NoMapping, OtherVersion, Wish
+from core.net.nat_pmp import GatewayQueries, MappingRequest, NoMapping, OtherVersion
 from core.net.portmap import Mapped, PortMap, known_searches
 from tests.unit.net.gateway import OUTSIDE, Gateway, Router
 
 PORT = 23_456
-WISH = Wish(transport="tcp", port=PORT, external_port=PORT, lifetime_s=60, nonce=bytes(12))
+WISH = MappingRequest(transport="tcp", port=PORT, external_port=PORT, lifetime_s=60, nonce=bytes(12))
 
 
 def in_loop(test: Callable[..., Any]) -> Callable[..., None]:
@@ -163,7 +163,7 @@ async def test_a_upnp_router_maps_tells_its_address_and_forgets(permanent_only):
         assert (await found.ask(WISH)).external_port == PORT
         assert router.mappings == {("tcp", PORT): ("127.0.0.1", PORT, 0 if permanent_only else 60)}
         assert await found.address() == OUTSIDE
-        await found.ask(Wish(transport="tcp", port=PORT, external_port=PORT, lifetime_s=0, nonce=bytes(12)))
+        await found.ask(MappingRequest(transport="tcp", port=PORT, external_port=PORT, lifetime_s=0, nonce=bytes(12)))
         assert router.mappings == {}
 
 

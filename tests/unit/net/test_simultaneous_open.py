@@ -41,17 +41,17 @@ async def test_an_impostor_does_not_pass_by_calling_back():
 @pytest.mark.parametrize("size", [1, 3, 5, 6, 7, 100])
 @pytest.mark.parametrize("stays", [True, False])
 def test_a_greeting_is_recognised_however_it_is_cut(size, stays):
-    crossing = SimultaneousOpen(stays_caller=stays)
+    simultaneous_open = SimultaneousOpen(stays_caller=stays)
     data = HELLO + ANSWER
-    told = b"".join(bytes(crossing.look(data[at : at + size])) for at in range(0, len(data), size))
-    assert crossing.crossed
+    told = b"".join(bytes(simultaneous_open.look(data[at : at + size])) for at in range(0, len(data), size))
+    assert simultaneous_open.simultaneous
     assert told == (ANSWER if stays else data)
 
 
 @pytest.mark.parametrize("data", [ANSWER + HELLO, b"HTTP/1.1 400", b"\x15\x03\x03\x00\x02\x02\x28", b"\x00"])
 @pytest.mark.parametrize("size", [1, 100])
 def test_anything_else_is_passed_on(data, size):
-    crossing = SimultaneousOpen(stays_caller=True)
-    told = b"".join(bytes(crossing.look(data[at : at + size])) for at in range(0, len(data), size))
-    assert not crossing.crossed
+    simultaneous_open = SimultaneousOpen(stays_caller=True)
+    told = b"".join(bytes(simultaneous_open.look(data[at : at + size])) for at in range(0, len(data), size))
+    assert not simultaneous_open.simultaneous
     assert told == data
