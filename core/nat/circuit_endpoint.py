@@ -1,9 +1,9 @@
-"""One end of a circuit: a reliable byte stream through a relay that outlives the relay.
+"""One endpoint of a circuit: a reliable byte stream through a relay that outlives the relay.
 
-Both ends count bytes.  The sender keeps what has not been acknowledged, so when a relay dies either end attaches the
-same circuit to another relay and goes on from what has arrived; TLS above does not notice.  A relay can therefore
-delay, drop, repeat or reorder without harm; when it invents bytes TLS notices, and when it invents numbers it is left
-(`RouteLost`).
+Both endpoints count bytes.  The sender keeps what has not been acknowledged, so when a relay dies either endpoint
+attaches the same circuit to another relay and goes on from what has arrived; TLS above does not notice.  A relay can
+therefore delay, drop, repeat or reorder without harm; when it invents bytes TLS notices, and when it invents numbers it
+is left (`RouteLost`).
 """
 
 from collections import Counter
@@ -21,36 +21,36 @@ from core.nat.messages import PAYLOAD_BYTES_MAX, WINDOW_BYTES_MAX, CircuitAck, C
 ACK_DELAY_S: Final = 0.02
 ACK_BYTES: Final = 64 * 1024
 DETACHED_S: Final = 20.0
-"""So long a circuit waits for another relay."""
+"""A circuit without a relay ends after this many seconds."""
 BUFFER_BYTES_MAX: Final = 2 * WINDOW_BYTES_MAX
 STRIKES_MAX: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
 class RouteLost:
-    """The circuit has no relay now; whoever owns it attaches it to another one."""
+    """The circuit has lost its relay; the owner of the circuit attaches it to another one."""
 
     circuit: bytes
     relay: PeerId
     reason: str
     peer_unaware: bool = False
-    """The other end may not know that there is anything under way, and so does not look."""
+    """The other endpoint may not know that bytes are under way, and then does not look for a relay."""
 
 
 Output = Send[CircuitData | CircuitAck | CloseCircuit] | CircuitBytes | CircuitRoom | CircuitEnded | RouteLost
 
 
 class CircuitEndpoint:
-    """See the module's docstring.  It begins without a relay: `attach` it.
+    """One endpoint of a circuit.  It begins without a relay: `attach` it.
 
     Every method that returns outputs must have them performed in order.  `deadline` says when to call `tick`.
 
     Args:
-        circuit: Its id, 16 random bytes.
+        circuit: Id of the circuit, 16 random bytes.
         now: Unix seconds.
-        trace: For what a relay does wrong.
-        window_bytes: What may arrive before we have read it.
-        carried: Counts what each relay has carried for us, both ways: bytes that have arrived, each once.
+        trace: Counts violations by relays.
+        window_bytes: Upper bound on bytes received and not yet read by the stream above.
+        carried: Counts the bytes that each relay has carried for this peer, both ways, each byte once.
     """
 
     def __init__(
@@ -65,23 +65,23 @@ class CircuitEndpoint:
         self.circuit = circuit
         self.relay: PeerId | None = None
         self._routes: set[PeerId] = set()
-        """Relays that connect the two ends now: two, when both ends have looked for one at the same time."""
+        """Relays that connect the two endpoints now: two, when both endpoints have looked for one at the same time."""
         self.ended = False
         self._trace = trace
         self._receive_window = window_bytes
         self._bytes_by_relay = Counter() if carried is None else carried
         self._send_window = CircuitWindow()
         self._unacked = bytearray()
-        """From `_acked` on: sent, and not sent yet."""
+        """Bytes from offset `_acked` on: sent and unacknowledged, followed by unsent."""
         self._acked = 0
         self._next = 0
         self._sent_max = 0
         self._limit = min(window_bytes, PAYLOAD_BYTES_MAX * 8)
-        """The offset up to which the other end lets us send."""
+        """The offset up to which the other endpoint lets this one send."""
         self._expected = 0
         self._unread = 0
         self._acked_to_peer = 0
-        """The acknowledgement that we sent last."""
+        """The acknowledgement that was sent last."""
         self._ack_at: float | None = None
         self._again_at = now
         self._liveness = CircuitLiveness(now)
@@ -95,24 +95,24 @@ class CircuitEndpoint:
 
     @property
     def room(self) -> int:
-        """How many bytes may be written now; after 0, `CircuitRoom` comes when there is room again."""
+        """Number of bytes that may be written now; after 0, `CircuitRoom` is reported when there is room again."""
         return max(0, self._send_window.window + PAYLOAD_BYTES_MAX - len(self._unacked))
 
     @property
     def received_bytes(self) -> int:
-        """How many bytes have arrived in order."""
+        """Number of bytes that have arrived in order."""
         return self._expected
 
     @property
     def unsettled_bytes(self) -> int:
-        """How many written bytes have not been acknowledged."""
+        """Number of written bytes that have not been acknowledged."""
         return len(self._unacked)
 
     def write(self, data: bytes | bytearray | memoryview, now: float) -> list[Output]:
-        """Send bytes.  Look at `room` first.
+        """Send bytes; the caller checks `room` first.
 
         Raises:
-            ValueError: far more than there was room for.
+            ValueError: more than `BUFFER_BYTES_MAX` bytes would wait.
         """
         if self.ended or self._closing:
             return []
@@ -125,7 +125,7 @@ class CircuitEndpoint:
         return self._pump(now)
 
     def consumed(self, count: int, now: float) -> list[Output]:
-        """The stream above has read `count` bytes; only then more may come.
+        """The stream above has read `count` bytes, so that the other endpoint may send as many more.
 
         Raises:
             ValueError: more than had arrived.
@@ -139,19 +139,19 @@ class CircuitEndpoint:
         return []
 
     def close(self, now: float) -> list[Output]:
-        """End after all that was written has arrived."""
+        """End the circuit after all written bytes have been acknowledged."""
         self._closing = True
         return self._finish(now)
 
     def abort(self, reason: str) -> list[Output]:
-        """End at once and tell the other end."""
+        """End the circuit at once and tell the other endpoint."""
         return self._end(reason, clean=False, tell=True)
 
-    # --- for whoever owns the circuit --------------------------------------------------------------------------------
+    # --- for the owner of the circuit --------------------------------------------------------------------------------
 
     @property
     def deadline(self) -> float | None:
-        """When to be woken."""
+        """Time at which `tick` is due, Unix seconds; None: the circuit has ended or awaits nothing."""
         if self.ended:
             return None
         if self._detached_at is not None:
@@ -159,7 +159,7 @@ class CircuitEndpoint:
         return earliest(self._ack_at, self._beat_at, self._liveness.silent_at(under_way=bool(self._unacked)))
 
     def attach(self, relay: PeerId, received: int, now: float) -> list[Output]:
-        """A relay connects the two ends (again); the other end has `received` bytes."""
+        """Go on over a relay that connects the two endpoints now; `received` bytes have arrived at the other one."""
         if self.ended:
             return []
         if received > self._sent_max:
@@ -176,7 +176,7 @@ class CircuitEndpoint:
         return [*self._send_ack(now), *self._after_ack(now)]
 
     def detach(self, relay: PeerId, reason: str, now: float) -> list[Output]:
-        """That relay, or the link to it, is gone."""
+        """Stop using a relay that is gone, or whose link is gone."""
         if self.ended or relay not in self._routes:
             return []
         self._routes.discard(relay)
@@ -189,7 +189,7 @@ class CircuitEndpoint:
         return [RouteLost(self.circuit, relay, reason, peer_unaware=self._liveness.peer_unaware)]
 
     def handle(self, relay: PeerId, message: CircuitData | CircuitAck | CloseCircuit, now: float) -> list[Output]:
-        """A message of this circuit; one that comes from another than its present relay is of no use any more."""
+        """Take a message of this circuit; messages over relays that do not serve it any more are dropped."""
         if self.ended:
             return []
         if relay not in self._routes:
@@ -207,12 +207,12 @@ class CircuitEndpoint:
                 return self.detach(relay, reason, now)
 
     def tick(self, now: float) -> list[Output]:
-        """The deadline has come."""
+        """Acknowledge, retransmit or give up the relay, as the deadline demands."""
         if self.ended:
             return []
         if self._detached_at is not None:
             late = now >= self._detached_at + DETACHED_S
-            return self._end("no relay connects us any more", clean=False, tell=False) if late else []
+            return self._end("no relay connects the peers any more", clean=False, tell=False) if late else []
         silent_at = self._liveness.silent_at(under_way=bool(self._unacked))
         if self.relay is not None and silent_at is not None and now >= silent_at:
             self._liveness.left(least_s=self._send_window.least_s)
@@ -315,7 +315,7 @@ class CircuitEndpoint:
         return outputs
 
     def _send_ack(self, now: float, *, again: bool = False) -> list[Output]:
-        """Acknowledge, and beat."""
+        """Send an acknowledgement, which is the heartbeat too."""
         if self.relay is None:
             return []
         self._acked_to_peer = self._expected

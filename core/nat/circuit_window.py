@@ -1,4 +1,4 @@
-"""How much of a circuit's bytes may be under way: enough to fill the line, not enough to fill the relay's memory."""
+"""Send window of a circuit: enough bytes in flight to fill the line, too few to fill the relay's memory."""
 
 from collections import deque
 from typing import Final
@@ -9,7 +9,7 @@ WINDOW_FIRST_BYTES: Final = 256 * 1024
 WINDOW_BYTES_MIN: Final = 128 * 1024
 PAYLOAD_FIRST_BYTES: Final = 4096
 QUEUE_S: Final = 0.05
-"""A round trip longer than the shortest by half and this much means that bytes stand in a queue."""
+"""A round trip longer than 1.5 times the shortest plus this many seconds means that bytes stand in a queue."""
 RTT_FIRST_S: Final = 0.3
 REPEAT_S_MIN: Final = 0.05
 TAIL_S: Final = 2.0
@@ -34,23 +34,34 @@ class CircuitWindow:
 
     @property
     def least_s(self) -> float | None:
-        """The shortest round trip on this way; None: nothing has come back yet."""
+        """The shortest round trip over this relay, seconds; None: nothing has come back yet."""
         return self._least_s
 
     @property
     def payload_bytes(self) -> int:
-        """How much to put into one message: little until something has come back, as the line may be slow."""
+        """Size of the next message: small until something has come back, as the line may be slow."""
         return PAYLOAD_FIRST_BYTES if self._least_s is None else PAYLOAD_BYTES_MAX
 
     def sent(self, end: int, now: float) -> None:
-        """All up to the offset `end` is under way."""
+        """All bytes up to the offset `end` are in flight.
+
+        Args:
+            end: Offset in the stream.
+            now: Unix seconds.
+        """
         if not self._samples:
             self._progress_at = now
         if len(self._samples) < SAMPLES_MAX:
             self._samples.append((end, now))
 
     def acked(self, ack: int, count: int, now: float) -> None:
-        """All up to `ack` has arrived, `count` bytes more than before."""
+        """All bytes up to an offset have arrived.
+
+        Args:
+            ack: Offset in the stream.
+            count: Number of bytes acknowledged for the first time.
+            now: Unix seconds.
+        """
         sample: float | None = None
         while self._samples and self._samples[0][0] <= ack:
             sample = now - self._samples.popleft()[1]
@@ -67,7 +78,7 @@ class CircuitWindow:
             self.window = max(WINDOW_BYTES_MIN, self.window * 9 // 10)
 
     def may_repeat(self, now: float) -> bool:
-        """Whether to send again what the other end misses; at most once a round trip."""
+        """Whether to retransmit what the other endpoint misses; at most once a round trip."""
         if now < self._repeat_at:
             return False
         self._repeat_at = now + max(self.rtt_s, REPEAT_S_MIN)
@@ -76,11 +87,11 @@ class CircuitWindow:
         return True
 
     def tail_lost(self, now: float) -> bool:
-        """Whether the last bytes under way must have been dropped: nothing has moved for far too long."""
+        """Whether the last bytes in flight must have been dropped: no acknowledgement came for several round trips."""
         return now >= self._progress_at + max(TAIL_S, 4 * self.rtt_s)
 
     def restart(self) -> None:
-        """Another relay, another way: what was measured no longer holds."""
+        """Forget what was measured over another relay."""
         self._samples.clear()
         self._least_s = None
         self.window = WINDOW_FIRST_BYTES

@@ -1,4 +1,4 @@
-"""All circuits of a peer: opening them, being asked for one, and taking them over to another relay when one fails."""
+"""All circuits of a peer: opening them, accepting them, and moving them to another relay when one fails."""
 
 from collections import Counter, deque
 from collections.abc import Callable
@@ -30,31 +30,31 @@ PER_PEER_MAX: Final = 4
 OPEN_S: Final = 3.0
 RESUME_S: Final = 1.0
 CALLED_WAITS_S: Final = 0.4
-"""The side that was called lets the other one find a new relay first; when both do, both relays carry."""
+"""Seconds for which the called endpoint leaves the search for a new relay to the other one."""
 RELAYS_COUNTED_MAX: Final = 64
-"""Relays whose bytes are counted until somebody asks."""
+"""Relays whose bytes are counted until `take_carried` is called."""
 ASKS_PER_S: Final = 4.0
 ASKS_BURST: Final = 40.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PunchAgreed:
-    """Both sides have said what they are; a punch may begin."""
+    """Both sides have exchanged their offers; a punch may begin."""
 
     peer: PeerId
     relay: PeerId
     attempt: int
-    """Ours; 0: the other side began."""
+    """This peer's attempt; 0: the other side began."""
     theirs: PunchOffer
     mine: PunchOffer
     at: float
-    """When both begin, unix seconds."""
+    """Time at which both sides begin, Unix seconds."""
     carried: bool
 
 
 @dataclass(frozen=True, slots=True)
 class CircuitFailed:
-    """That relay did not connect us."""
+    """The relay did not connect the two peers."""
 
     attempt: int
     peer: PeerId
@@ -73,30 +73,30 @@ class _Opening:
 
 @dataclass(slots=True)
 class _OpenedCircuit:
-    """A circuit that stands, or looks for a relay."""
+    """A circuit that is attached to a relay, or looks for one."""
 
     endpoint: CircuitEndpoint
     peer: PeerId
     called: bool
-    """We opened it."""
+    """This peer opened it."""
     relays: deque[Relay] = field(default_factory=deque)
-    """Where the two ends can meet; turned when one does not work."""
+    """Relays at which the two endpoints can meet; rotated when one does not work."""
     resume_at: float | None = None
     asked: set[PeerId] = field(default_factory=set)
-    """Relays that have not refused since the last one was lost: whichever answers is taken, however late."""
+    """Relays that have not refused since the last one was lost: the first answer is taken, however late."""
     refusals: int = 0
-    """Relays that could not help since the last one was lost."""
+    """Number of relays that could not help since the last one was lost."""
 
 
 class Circuits:
-    """See the module's docstring.
+    """Opens, accepts and resumes the circuits of one peer.
 
     Args:
-        me: Our id.
-        random: For ids.
-        trace: For what others do wrong.
-        offer: What we say of ourselves, given the punch's nonce and the relay.
-        relays: Where we hold reservations.
+        me: This peer's id.
+        random: Draws circuit ids.
+        trace: Counts violations by others.
+        offer: Describes this peer, given the punch's nonce and the relay.
+        relays: Relays that hold a reservation for this peer.
     """
 
     def __init__(
@@ -131,25 +131,28 @@ class Circuits:
         return any(opened.peer == peer for opened in self._opened.values())
 
     def endpoint(self, circuit: bytes) -> CircuitEndpoint | None:
-        """Our end of a circuit that stands."""
+        """This peer's endpoint of an opened circuit; None: no such circuit is open."""
         opened = self._opened.get(circuit)
         return None if opened is None else opened.endpoint
 
     def take_carried(self) -> dict[PeerId, int]:
-        """Bytes that each relay has carried for us, as an end, since this was asked last."""
+        """Bytes that each relay has carried for this peer as an endpoint, since the last call."""
         carried = dict(self._carried)
         self._carried.clear()
         return carried
 
     @property
     def deadline(self) -> float | None:
-        """When to be woken."""
+        """Time at which `tick` is due, Unix seconds; None: nothing is pending."""
         opening = (opening.at + OPEN_S for opening in self._opening.values())
         standing = (earliest(c.endpoint.deadline, c.resume_at) for c in self._opened.values())
         return earliest(*opening, *standing)
 
     def open(self, peer: PeerId, relay: Relay, now: float, *, attempt: int, nonce: bytes, carry: bool) -> list[Any]:
-        """Ask the relay for a circuit to `peer`, and agree a punch beside; `PunchAgreed` or `CircuitFailed` follows."""
+        """Ask a relay for a circuit to a peer, and agree on a punch; `PunchAgreed` or `CircuitFailed` follows.
+
+        The outputs repeat the number `attempt`.  Unless `carry` is true, only the punch is agreed on.
+        """
         circuit = self._random.randbytes(CIRCUIT_BYTES)
         offer = self._offer(nonce, PeerId(relay.peer))
         self._opening[circuit] = _Opening(peer, relay, offer, attempt, now)
@@ -157,7 +160,7 @@ class Circuits:
         return [AddAddress(PeerId(relay.peer), relay.address, hearsay=True), Send(PeerId(relay.peer), ask)]
 
     def received(self, sender: PeerId, message: Any, now: float) -> list[Any]:
-        """A message that concerns us as an end."""
+        """Handle a message of `core.nat.messages` that a relay sent to this peer as an endpoint."""
         match message:
             case CircuitRequested(resume=True):
                 return self._resumed_by_other(sender, message, now)
@@ -177,7 +180,7 @@ class Circuits:
                 return []
 
     def lost(self, peer: PeerId, reason: str, now: float) -> list[Any]:
-        """The link to a peer, perhaps a relay, has ended."""
+        """Handle the loss of a link, whose other end may be a relay."""
         outputs: list[Any] = []
         for circuit in [name for name, opening in self._opening.items() if opening.relay.peer == peer]:
             opening = self._opening.pop(circuit)
@@ -189,7 +192,7 @@ class Circuits:
         return outputs
 
     def tick(self, now: float) -> list[Any]:
-        """Some deadline has come."""
+        """Give up requests that were not answered, and look for relays for detached circuits."""
         outputs: list[Any] = []
         for circuit in [name for name, opening in self._opening.items() if opening.at + OPEN_S <= now]:
             opening = self._opening.pop(circuit)
@@ -203,7 +206,7 @@ class Circuits:
         return outputs
 
     def settle(self, outputs: list[Any], now: float) -> list[Any]:
-        """What an end said, with what follows from it."""
+        """Pass on the outputs of an endpoint's methods, and look for another relay where one was lost."""
         said: list[Any] = []
         for output in outputs:
             if not isinstance(output, RouteLost):
@@ -309,7 +312,7 @@ class Circuits:
         return [AddAddress(asked, relay.address, hearsay=True), Send(asked, ask)]
 
     def _refused_again(self, opened: _OpenedCircuit, relay: PeerId, now: float) -> None:
-        """The next relay at once; all of them again after a rest."""
+        """Try the next relay at once; after all have refused, try them again after a pause."""
         opened.asked.discard(relay)
         if opened.endpoint.relay is not None:
             return
@@ -324,7 +327,7 @@ class Circuits:
         opened = self._opened.get(message.circuit)
         if opened is None or sender not in opened.asked or not message.carried:
             self._trace.mark("nat.circuit.stray")
-            # An answer after we had given up: neither the relay nor the other end shall keep what nobody uses.
+            # An answer that came too late: neither the relay nor the other endpoint shall keep an unused circuit.
             late = opened is None and message.carried
             return [Send(sender, CloseCircuit(message.circuit, "too late", final=True))] if late else []
         opened.asked.discard(sender)
@@ -342,6 +345,6 @@ class Circuits:
         return [accept, *self.settle(opened.endpoint.attach(sender, message.received, now), now)]
 
     def _named(self, offer: PunchOffer | None) -> tuple[Relay, ...]:
-        """The relays that the other end names and that may be called; we are none of our own."""
+        """Relays that the other endpoint names and that may be called, without this peer itself."""
         named = () if offer is None else offer.relays
         return tuple(relay for relay in named if relay.peer != self._me and is_callable(relay.address.host))

@@ -1,7 +1,7 @@
-"""Whether strangers get through to us: some of them try, and two must agree.  And trying for others.
+"""Dial-back: other peers try to reach this one, and two must agree; this peer tries for others.
 
-Where there is only one peer to ask, its answer is kept apart (`single_verdict`): at once if the peer is trusted,
-otherwise when it has said the same twice and nobody else has come.
+The idea is that of AutoNAT (libp2p).  Where there is only one peer to ask, its answer is kept apart (`single_verdict`):
+at once if the peer is trusted, otherwise when it has said the same twice and nobody else has come.
 """
 
 from collections import OrderedDict
@@ -21,16 +21,17 @@ ANSWER_S: Final = 5.0
 REFRESH_S: Final = 600.0
 SOON_S: Final = 15.0
 SINGLE_REFRESH_S: Final = 40.0
-"""The only one there is, is asked again after so long: not sooner than it answers (`PER_PEER_S`)."""
+"""Seconds until the only candidate is asked again: not sooner than it answers (`PER_PEER_S`)."""
 FIRST_S: Final = 0.5
 IPV6_FIRST_S: Final = 4.0
-"""Those who can be asked over IPv6 have to be found first; and nobody is asked two things at a time."""
+"""Seconds until IPv6 is asked about: candidates with IPv6 have to be found first, and nobody is asked two things at a
+time."""
 CANDIDATES_MAX: Final = 32
 TRIES_AT_ONCE: Final = 8
 TRIES_PER_MINUTE: Final = 20
 PER_PEER_S: Final = 30.0
 UNRESPONSIVE_S: Final = 3 * PER_PEER_S
-"""Whoever was asked and has not answered for so long is not there."""
+"""A candidate that has not answered for this many seconds counts as gone."""
 PEERS_MAX: Final = 256
 
 
@@ -43,32 +44,32 @@ class _Asked:
 
 
 class DialBackProbe:
-    """See the module's docstring.
+    """Finds out whether peers that were never called reach this one, over one address family.
 
-    Nobody can be made to call a third party: the address called is the one from which the question came, and only its
-    port is the asker's choice.
+    No third party can be made a target: the address called is the source of the request, and only its port is the
+    requester's choice.
 
     Args:
-        random: For nonces and the choice of whom to ask.
-        trace: Counts what is refused to others.
-        ipv6: Ask about IPv6, which only those can tell who are asked over it; otherwise about IPv4.
+        random: Draws nonces and chooses candidates.
+        trace: Counts requests of others that were refused.
+        ipv6: Ask about IPv6, which only candidates asked over it can tell; otherwise about IPv4.
     """
 
     def __init__(self, *, random: Random, trace: Trace, ipv6: bool = False) -> None:
         self.tcp: bool | None = None
-        """Whether strangers reach our TCP port; None: not known."""
+        """Whether other peers reach this peer's TCP port; None: not known."""
         self.udp: bool | None = None
         self.single_verdict: bool | None = None
-        """What the only one who could try says of our TCP port; None: there are others, or it is not believed yet."""
+        """Answer of the only candidate about the TCP port; None: there are several, or it is not trusted yet."""
         self.single_verdict_udp: bool | None = None
-        """And of UDP."""
+        """The same about the UDP port."""
         self._trusted: set[PeerId] = set()
         self._said: tuple[PeerId, bool] | None = None
-        """What it said the last time."""
+        """The only candidate's previous answer."""
         self._unanswered: dict[PeerId, float] = {}
         """Candidates that were asked, and since when they have not answered."""
         self.concluded_at = float("-inf")
-        """When enough of them had last answered."""
+        """Time of the last conclusion, Unix seconds."""
         self._asked_at = float("-inf")
         self._random = random
         self._trace = trace
@@ -79,14 +80,20 @@ class DialBackProbe:
         self._ports = (0, 0)
         self._trying: dict[bytes, tuple[PeerId, float]] = {}
         self._tried: OrderedDict[tuple[PeerId, bool], float] = OrderedDict()
-        """By whom, and whether over IPv6."""
+        """Time of the last attempt by requester and family (True: IPv6)."""
         self._minute_at = 0.0
         self._minute_count = 0
 
-    # --- about us ----------------------------------------------------------------------------------------------------
+    # --- about this peer ---------------------------------------------------------------------------------------------
 
     def located(self, own: tuple[str, ...], ports: tuple[int, int], now: float) -> None:
-        """The network has changed: our IP addresses, and our ports for TCP and UDP."""
+        """Begin anew after a change of network.
+
+        Args:
+            own: IP addresses of this computer.
+            ports: Ports for TCP and UDP.
+            now: Unix seconds.
+        """
         self._ports = ports
         self._asked.clear()
         self._unanswered.clear()
@@ -95,7 +102,13 @@ class DialBackProbe:
         self._ask_at = None if absent else now + (IPV6_FIRST_S if self._ipv6 else FIRST_S)
 
     def candidate(self, peer: PeerId, address: Address, *, trusted: bool = False) -> None:
-        """A peer that could try, if the address is of our family; `trusted`: the collaboration's own."""
+        """Remember a peer that could be asked, if the address is of this probe's family.
+
+        Args:
+            peer: The candidate.
+            address: Its address.
+            trusted: It belongs to the collaboration, so that its single verdict counts at once.
+        """
         if (":" in address.host) is not self._ipv6:
             return
         if peer not in self._candidates and len(self._candidates) >= CANDIDATES_MAX:
@@ -105,7 +118,7 @@ class DialBackProbe:
             self._trusted.add(peer)
 
     def contacted(self, peer: PeerId) -> None:
-        """We have called that one ourselves: what it finds proves less, so others are asked."""
+        """Prefer other candidates to a peer that this one has called, since routers admit replies of called hosts."""
         if peer in self._candidates and len(self._candidates) > ASKED_AT_ONCE:
             self._forget(peer)
 
@@ -116,28 +129,28 @@ class DialBackProbe:
 
     @property
     def needs_candidates(self) -> bool:
-        """Whether we would ask, and know too few to be asked."""
+        """Whether a question is due and too few candidates are known."""
         return self.tcp is None and self._ask_at is not None and len(self._candidates) < ASKED_AT_ONCE
 
     @property
     def asking(self) -> bool:
-        """Whether answers are still waited for."""
+        """Whether answers to questions of this peer are pending."""
         return bool(self._asked)
 
     def again(self, now: float) -> None:
-        """Ask now.  Whoever was asked just before would refuse, so then what was found stands."""
+        """Ask now, unless the candidates were asked so recently that they would refuse; then the last result stands."""
         if self._ask_at is not None and not self._asked and now >= self._asked_at + PER_PEER_S:
             self._ask_at = now
 
     @property
     def deadline(self) -> float | None:
-        """When to be woken."""
+        """Time at which `tick` is due, Unix seconds; None: nothing is pending."""
         ends = (asked.at + ANSWER_S for asked in self._asked.values())
         tries = (at + ANSWER_S for _, at in self._trying.values())
         return earliest(self._ask_at, *ends, *tries)
 
     def tick(self, now: float) -> list[Send[DialBack] | AddAddress | SendDatagramTo]:
-        """Ask, or draw the conclusion."""
+        """Ask when it is time, or conclude when the answers are overdue."""
         for nonce in [nonce for nonce, (_, at) in self._trying.items() if at + ANSWER_S <= now]:
             del self._trying[nonce]
         if self._asked and all(asked.at + ANSWER_S <= now for asked in self._asked.values()):
@@ -162,19 +175,30 @@ class DialBackProbe:
         return outputs
 
     def _usable(self, now: float) -> tuple[list[tuple[PeerId, Address]], list[tuple[PeerId, Address]]]:
-        """Those who could try and, as far as is known, are there; and those who seem to have gone."""
+        """Candidates that answer as far as is known, and candidates that seem to have gone."""
         usable = list(self._candidates.items())
         gone = [(peer, address) for peer, address in usable if self._unanswered.get(peer, now) + UNRESPONSIVE_S <= now]
         return [one for one in usable if one not in gone], gone
 
     def datagram_arrived(self, sender: PeerId, message: DialBackDatagram) -> None:
-        """A datagram came from a port to which we had sent nothing."""
+        """Note a datagram from a port to which this peer had sent nothing.
+
+        Args:
+            sender: The candidate that sent it.
+            message: Carries the nonce of the question.
+        """
         asked = self._asked.get(message.nonce)
         if asked is not None and asked.peer == sender:
             asked.udp = True
 
     def answered(self, sender: PeerId, message: DialBackResult, now: float) -> None:
-        """One has tried our TCP port."""
+        """Note whether a candidate reached the TCP port.
+
+        Args:
+            sender: The candidate.
+            message: Its result.
+            now: Unix seconds.
+        """
         asked = self._asked.get(message.nonce)
         if asked is None or asked.peer != sender:
             return
@@ -211,7 +235,7 @@ class DialBackProbe:
             self._ask_at = now + SOON_S
 
     def _hear_alone(self, asked: _Asked, now: float) -> None:
-        """There is nobody else: whoever could mislead us is also the only one by whom others could find us."""
+        """Weigh the answer of the only candidate, which is also the only peer through which others find this one."""
         word = (asked.peer, bool(asked.tcp))
         if asked.peer in self._trusted or word == self._said:
             self.single_verdict, self.single_verdict_udp, self.concluded_at = word[1], asked.udp, now
@@ -220,7 +244,14 @@ class DialBackProbe:
     # --- for others --------------------------------------------------------------------------------------------------
 
     def requested(self, sender: PeerId, message: DialBack, address: Address | None, now: float) -> list[Any]:
-        """Somebody asks us to call it at the address from which the question came."""
+        """Call another peer back at the address from which its request came.
+
+        Args:
+            sender: The requester.
+            message: Its request.
+            address: Source of its datagrams; None: not known.
+            now: Unix seconds.
+        """
         if address is None or not message.pad:
             return []
         ipv6 = ":" in address.host
@@ -248,6 +279,11 @@ class DialBackProbe:
         return outputs
 
     def tried(self, nonce: bytes, *, tcp: bool) -> list[Send[DialBackResult]]:
-        """The host has tried."""
+        """Answer a requester once the host has tried its TCP port.
+
+        Args:
+            nonce: The nonce of the request.
+            tcp: Whether the connection was made.
+        """
         sender, _ = self._trying.pop(nonce, (None, 0.0))
         return [] if sender is None else [Send(sender, DialBackResult(nonce, tcp=tcp, refused=False))]

@@ -1,4 +1,4 @@
-"""Calling peers: all ways that are worth it, in parallel where that saves time; the first that stands wins.
+"""Connecting to peers: all promising ways, in parallel where that saves time; the first link that stands wins.
 
 A relayed link is a beginning: while it is in use, better ways are tried again from time to time.
 """
@@ -18,7 +18,7 @@ from core.nat.peer_record import NO_PEER_RECORD, PeerRecord
 from core.nat.ways import PlannedDial, plan_dials, punch_plan, relay_after_s
 
 PEER_RECORD_S: Final = 5.0
-"""To look a card up."""
+"""Seconds for the look-up of a peer record."""
 DIAL_S: Final = 10.0
 PUNCH_S: Final = 3.0
 BIRTHDAY_S: Final = 4.0
@@ -35,23 +35,23 @@ class _Dialling:
     peer_record: PeerRecord | None = None
     planned: deque[PlannedDial] = field(default_factory=deque)
     running: dict[int, tuple[Way, float]] = field(default_factory=dict)
-    """By attempt: the way, and when it must have ended."""
+    """By attempt: the way, and the time by which it must have ended."""
     relays: deque[Relay] = field(default_factory=deque)
     relay_at: float | None = None
     opening: bool = False
     way: Way | None = None
     upgrade: bool = False
-    reason: str = "no card"
+    reason: str = "no peer record"
 
 
 class Dials:
-    """See the module's docstring.
+    """Decides which ways to each wanted peer are tried and when.
 
     Args:
-        me: Our id.
-        random: For nonces and ports.
-        conduits: Opens circuits.
-        card: Ours, now.
+        me: This peer's id.
+        random: Draws nonces and ports.
+        circuits: Opens circuits.
+        peer_record: Returns this peer's present record.
     """
 
     def __init__(
@@ -65,12 +65,12 @@ class Dials:
         self._attempts = 0
         self._owners: dict[int, PeerId] = {}
         self._punches: dict[int, tuple[PeerId, float]] = {}
-        """Those that others began."""
+        """Punches that other peers began, by attempt: the peer, and the time by which it must have ended."""
         self._relayed: dict[PeerId, tuple[float, int]] = {}
 
     @property
     def deadline(self) -> float | None:
-        """When to be woken."""
+        """Time at which `tick` is due, Unix seconds; None: nothing is pending."""
         punches = (until for _, until in self._punches.values())
         upgrades = (at for at, _ in self._relayed.values())
         return earliest(*punches, *upgrades, *(self._next_of(dialling) for dialling in self._dials.values()))
@@ -85,7 +85,13 @@ class Dials:
         )
 
     def dial(self, peer: PeerId, now: float, *, upgrade: bool = False) -> list[Any]:
-        """Find a way to that peer; `DialEnded` follows."""
+        """Find a way to a peer; `DialEnded` follows.
+
+        Args:
+            peer: The peer to reach.
+            now: Unix seconds.
+            upgrade: A relayed link exists; look for a direct one only.
+        """
         if peer in self._dials:
             return []
         if len(self._dials) >= DIALS_MAX:
@@ -95,7 +101,13 @@ class Dials:
         return [FindPeerRecord(peer)]
 
     def peer_record_found(self, peer: PeerId, peer_record: PeerRecord | None, now: float) -> list[Any]:
-        """Where the peer is."""
+        """Begin to call, now that the peer's record is known.
+
+        Args:
+            peer: The peer to reach.
+            peer_record: Its record; None: none was found.
+            now: Unix seconds.
+        """
         dialling = self._dials.get(peer)
         if dialling is None or dialling.peer_record is not None:
             return []
@@ -108,11 +120,16 @@ class Dials:
         relays.sort(key=lambda relay: relay.peer not in common)
         dialling.relays = deque(relays)
         dialling.relay_at = now + relay_after_s(mine, dialling.peer_record) if relays else None
-        dialling.reason = "nobody answered" if peer_record is not None else "no card"
+        dialling.reason = "nobody answered" if peer_record is not None else "no peer record"
         return self._advance(dialling, now)
 
     def link_up(self, event: LinkUp, now: float) -> list[Any]:
-        """A link stands."""
+        """Stop the attempts that a new link makes superfluous.
+
+        Args:
+            event: The link.
+            now: Unix seconds.
+        """
         dialling = self._dials.get(event.peer)
         self._finish(event.attempt)
         if not event.way.direct:
@@ -129,7 +146,13 @@ class Dials:
         return [*stopped, *self._end(dialling, now)]
 
     def failed(self, attempt: int, reason: str, now: float) -> list[Any]:
-        """An attempt came to nothing."""
+        """Go on after a failed attempt.
+
+        Args:
+            attempt: Number of the attempt.
+            reason: Why it failed.
+            now: Unix seconds.
+        """
         peer = self._owners.get(attempt)
         self._finish(attempt)
         dialling = self._dials.get(peer) if peer is not None else None
@@ -139,7 +162,12 @@ class Dials:
         return self._advance(dialling, now)
 
     def agreed(self, agreed: PunchAgreed, now: float) -> list[Any]:
-        """Both sides know each other's addresses: punch, if there is hope."""
+        """Punch, if the two routers give any hope, now that both sides know each other's addresses.
+
+        Args:
+            agreed: Both offers, and the time to begin.
+            now: Unix seconds.
+        """
         dialling = self._dials.get(agreed.peer)
         if agreed.attempt and (dialling is None or agreed.attempt not in dialling.running):
             return []
@@ -171,7 +199,12 @@ class Dials:
         return outputs if dialling is None else [*outputs, *self._advance(dialling, now)]
 
     def open_failed(self, event: CircuitFailed, now: float) -> list[Any]:
-        """That relay did not help; the next."""
+        """Try the next relay after one that did not connect the two peers.
+
+        Args:
+            event: The failed circuit.
+            now: Unix seconds.
+        """
         dialling = self._dials.get(event.peer)
         if dialling is None or event.attempt not in dialling.running:
             return []
@@ -182,15 +215,15 @@ class Dials:
         return self._advance(dialling, now)
 
     def lost(self, peer: PeerId) -> None:
-        """No link leads to that peer any more."""
+        """Forget the relayed link to a peer that is not linked any more."""
         self._relayed.pop(peer, None)
 
     def network_changed(self, now: float) -> None:
-        """What was hopeless may not be any more."""
+        """Try direct ways again soon: routers may differ in the new network."""
         self._relayed = dict.fromkeys(self._relayed, (now + UPGRADE_S[0] / 2, 0))
 
     def tick(self, now: float) -> list[Any]:
-        """Some deadline has come."""
+        """Begin, give up and repeat what is due."""
         outputs: list[Any] = []
         for number in [number for number, (_, until) in self._punches.items() if until <= now]:
             self._finish(number)

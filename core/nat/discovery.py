@@ -1,4 +1,4 @@
-"""What is known of where we are: how routers name us, who reaches us, and what we tell others of it."""
+"""NAT discovery: how routers map this peer's ports, who reaches it, and the record that it publishes."""
 
 from collections import Counter, OrderedDict
 from typing import Any, Final
@@ -25,18 +25,18 @@ from core.nat.reservations import Reservations
 OBSERVERS_MAX: Final = 4
 OFFLINE_S: Final = 15.0
 UNKNOWN_MAPPING_S: Final = 3.0
-"""So long a router may be a riddle; then relays are looked for, whatever it does."""
+"""Seconds for which a mapping may stay unknown; then relays are looked for."""
 LINKS_MAX: Final = 2048
 
 
 class NatDiscovery:
-    """Draws conclusions from what the owner says, what others saw and who called back.
+    """Concludes from interface addresses, observations by others and dial-backs how this peer is reached.
 
     Args:
-        mirroring: What others see of our UDP port.
-        strangers: Whether those call us who were never called.
-        reservations: Our relays; they are told whether we want any.
-        relay: What we carry for others; it is told where they are seen.
+        mirroring: Observations of the UDP port.
+        probes: Dial-backs by other peers.
+        reservations: Reservations at relays; told whether any are wanted.
+        relay: The relay service; told the source addresses of links.
     """
 
     def __init__(
@@ -49,36 +49,36 @@ class NatDiscovery:
         self._located = AddressesChanged(addresses=(), tcp_port=0, udp_port=0, quic=False)
         self._located_at: float | None = None
         self._offline_at: float | None = None
-        """When to say that nobody was found, once."""
+        """Time at which to report once that nobody was found."""
         self._links: OrderedDict[PeerId, LinkUp] = OrderedDict()
         self._tcp_seen: OrderedDict[PeerId, Address] = OrderedDict()
         self._unsure_since: float | None = None
-        """Since when there is a router between us and others of which no more is known."""
+        """Since when a router stands between this peer and others whose mapping is not known."""
         self._reach = OwnReach(Reachability.UNKNOWN)
         self._published: PeerRecord | None = None
         self._publish_at: float | None = None
 
-    # --- what is known -----------------------------------------------------------------------------------------------
+    # --- findings ----------------------------------------------------------------------------------------------------
 
     @property
     def reach(self) -> OwnReach:
-        """How others can reach us."""
+        """This peer's reachability as far as it is known."""
         return self._reach
 
     @property
     def deadline(self) -> float | None:
-        """When `assess` may say something without any news."""
+        """Time at which `assess` may report something without any news, Unix seconds."""
         return earliest(self._publish_at, self._offline_at)
 
     @property
     def tcp_mapping(self) -> Mapping:
-        """How our router maps the TCP port; as it does UDP, until enough have looked."""
+        """How the router maps the TCP port; as it maps UDP, until enough peers have observed it."""
         mapping = mapping_of(self._tcp_seen.values(), self._own_hosts, self._located.tcp_port)
         return self._mirroring.mapping if mapping == "unknown" else mapping
 
     @property
     def peer_record(self) -> PeerRecord:
-        """What we say of where we are."""
+        """This peer's own record as it would be published now."""
         external = self._mirroring.external
         reachable = self._reach.standing is Reachability.REACHABLE
         listed = list(self._located.addresses)
@@ -103,7 +103,12 @@ class NatDiscovery:
         )
 
     def offer(self, nonce: bytes, relay: PeerId) -> PunchOffer:
-        """What we say of where we are to one peer that is to meet us, over that relay."""
+        """Describe this peer for a punch.
+
+        Args:
+            nonce: Names the punch.
+            relay: The relay over which the two peers agree.
+        """
         external = self._mirroring.external
         lan, public, ipv6 = (
             tuple(listed.address for listed in self._located.addresses if listed.kind in kinds)
@@ -129,7 +134,15 @@ class NatDiscovery:
     # --- news --------------------------------------------------------------------------------------------------------
 
     def locate(self, event: AddressesChanged, now: float) -> bool:
-        """The owner knows our addresses; returns whether this is another network than before."""
+        """Take the addresses that the owner knows.
+
+        Args:
+            event: Addresses and ports.
+            now: Unix seconds.
+
+        Returns:
+            Whether this is another network than before.
+        """
         self._located = event
         if self._located_at is not None and not event.moved:
             self._mirroring.readdressed(self._own_hosts)
@@ -143,7 +156,7 @@ class NatDiscovery:
         return True
 
     def linked(self, event: LinkUp) -> list[Any]:
-        """A link stands: its other end may be asked where it sees us."""
+        """Note a link; the other end may be asked where it sees this peer."""
         outputs: list[Any] = []
         if event.way.direct:
             if len(self._links) >= LINKS_MAX:
@@ -159,14 +172,18 @@ class NatDiscovery:
         return outputs
 
     def lost(self, peer: PeerId) -> None:
-        """A link has ended."""
+        """Forget a link that has ended, and its observation."""
         self._links.pop(peer, None)
         self._tcp_seen.pop(peer, None)
 
     def observed(self, peer: PeerId, seen: Address) -> None:
-        """A peer says where it sees us.
+        """Take an observation of this peer's address by another peer.
 
-        Only links that we called ourselves, from the listening port, tell how the router maps that port.
+        Only links that this peer called, from the listening port, tell how the router maps that port.
+
+        Args:
+            peer: The observer.
+            seen: The address that it sees.
         """
         link = self._links.get(peer)
         if link is None or not link.called or not reveals_mapping(seen.host, self._own_hosts):
@@ -178,7 +195,7 @@ class NatDiscovery:
     # --- conclusions -------------------------------------------------------------------------------------------------
 
     def assess(self, now: float) -> list[Any]:
-        """Draw the conclusions from what is known of ourselves."""
+        """Draw the conclusions, and report and publish what has changed."""
         if self._located_at is None:
             return []
         if self._offline_at is not None and now >= self._offline_at:
@@ -190,7 +207,7 @@ class NatDiscovery:
         self._reservations.wanted = standing in {Reachability.PUNCHABLE, Reachability.RELAYED}
         outputs: list[Any] = list(self._reservations.settle(now))
         if host and self._reach.external and host != self._reach.external:
-            # Another network that gives us the same inside address, or a router with a new outside one.
+            # Another network with the same inside address, or a router with a new external one.
             self._probes.ipv4.located(self._own_hosts, (self._located.tcp_port, self._located.udp_port), now)
             self._tcp_seen.clear()
         reach = OwnReach(standing, host, tcp, udp, len(self._reservations.held), bool(self._probes.ipv6.tcp))
@@ -209,7 +226,7 @@ class NatDiscovery:
     def _standing(self, tcp: Mapping, udp: Mapping, now: float) -> Reachability:
         mappings = {tcp, udp}
         open_ = "none" in mappings or any(listed.kind is CandidateKind.MAPPED for listed in self._located.addresses)
-        # A router may let in everything from one host that we have called: there a single peer's word is not enough.
+        # A router may admit everything from a host that was called: there the verdict of a single peer is not enough.
         if self._probes.tcp or (open_ and self._probes.single_verdict):
             return Reachability.REACHABLE
         if mappings & {"kept", "moved"}:
@@ -226,6 +243,6 @@ class NatDiscovery:
         if external.host in self._own_hosts:
             return Reachability.UNKNOWN
         if self._reach.standing is Reachability.PUNCHABLE and self._reach.external == external.host:
-            return Reachability.PUNCHABLE  # the same router; only those who looked have gone
+            return Reachability.PUNCHABLE  # the same router; only the observers have gone
         self._unsure_since = now if self._unsure_since is None else self._unsure_since
         return Reachability.RELAYED if now >= self._unsure_since + UNKNOWN_MAPPING_S else Reachability.UNKNOWN

@@ -1,4 +1,4 @@
-"""A peer's card: what it says of where it is.  It stands in the DHT as a record signed by its owner."""
+"""Signed peer records: the addresses, NAT mappings and relays of a peer, kept in the DHT under its own key."""
 
 import ipaddress
 from collections.abc import Iterable
@@ -15,11 +15,12 @@ PEER_RECORD_BYTES_MAX: Final = 512
 ADDRESSES_MAX: Final = 6
 RELAYS_MAX: Final = 2
 PEER_RECORD_LIFETIME_S: Final = 900.0
-"""How long a published card holds; publish it again at half of that, and when it changes."""
+"""Lifetime of a published peer record, seconds; its owner publishes it again after half of that, and when it
+changes."""
 
 
 class CandidateKind(StrEnum):
-    """Where an address leads."""
+    """Kind of an address candidate, from which follows who may call it (compare RFC 8445, ICE)."""
 
     LAN = "lan"
     IPV6 = "ipv6"
@@ -29,35 +30,36 @@ class CandidateKind(StrEnum):
 
 
 class AddressCandidate(msgspec.Struct, frozen=True, array_like=True):
-    """An address with its kind."""
+    """An address at which a peer may be reachable, with its kind."""
 
     kind: CandidateKind
     address: Address
 
 
 class PeerRecord(msgspec.Struct, frozen=True, array_like=True):
-    """See the module's docstring.  The ports are those of TCP and of UDP alike."""
+    """A peer's own description of how to reach it.  Ports are the same for TCP and UDP."""
 
     addresses: Annotated[tuple[AddressCandidate, ...], Meta(max_length=ADDRESSES_MAX)]
     reachable: bool
-    """Strangers have called it and got through."""
+    """Other peers have connected to it from outside over IPv4."""
     tcp_mapping: Mapping
     udp_mapping: Mapping
     quic: bool
     relays: Annotated[tuple[Relay, ...], Meta(max_length=RELAYS_MAX)]
-    """Where it holds reservations."""
+    """Relays that hold a reservation for this peer."""
     relay: bool
-    """It is willing to be one."""
+    """Whether this peer relays circuits for others."""
     external: str = ""
-    """Its public IP address, empty: not known.  Two peers with the same one are probably in the same house."""
+    """Public IPv4 address as text; empty: not known.  Two peers with the same one are probably behind the same
+    router."""
     reachable_ipv6: bool = False
-    """Strangers have called it over IPv6 and got through."""
+    """Other peers have connected to it from outside over IPv6."""
 
 
 NO_PEER_RECORD: Final = PeerRecord(
     (), reachable=False, tcp_mapping="unknown", udp_mapping="unknown", quic=False, relays=(), relay=False
 )
-"""The card of a peer that has published none."""
+"""Stands for a peer that has published no record."""
 
 _UNIQUE_LOCAL: Final = ipaddress.IPv6Network("fd00::/8")
 _decoder: Final = msgspec.msgpack.Decoder(PeerRecord)
@@ -65,12 +67,12 @@ _encoder: Final = msgspec.msgpack.Encoder()
 
 
 def peer_record_key(peer: PeerId) -> Key:
-    """Under which key a peer's card stands; the subkey is the peer itself."""
+    """Derive the DHT key of a peer's record; its subkey is the peer id."""
     return hashed_key(b"nat peer record 1", peer)
 
 
 def encode(peer_record: PeerRecord) -> bytes:
-    """The card as a record's value; the least useful addresses are left out if there is no room for all."""
+    """Encode a record as a DHT value of at most `PEER_RECORD_BYTES_MAX` bytes, dropping the last addresses to fit."""
     data = _encoder.encode(peer_record)
     while len(data) > PEER_RECORD_BYTES_MAX and peer_record.addresses:
         peer_record = msgspec.structs.replace(peer_record, addresses=peer_record.addresses[:-1])
@@ -79,7 +81,11 @@ def encode(peer_record: PeerRecord) -> bytes:
 
 
 def decode(value: bytes) -> PeerRecord | None:
-    """The card in a record's value, without addresses that nobody should call; None: no card."""
+    """Decode a DHT value.
+
+    Returns:
+        The record without addresses that are implausible or must not be called; None: the value is not a valid record.
+    """
     if len(value) > PEER_RECORD_BYTES_MAX:
         return None
     try:
@@ -92,7 +98,7 @@ def decode(value: bytes) -> PeerRecord | None:
 
 
 def is_plausible(listed: AddressCandidate) -> bool:
-    """Whether the address is of its kind."""
+    """Whether the address can be of the kind that it claims."""
     host = listed.address.host
     match listed.kind:
         case CandidateKind.LAN:
@@ -104,14 +110,14 @@ def is_plausible(listed: AddressCandidate) -> bool:
 
 
 def kind_of(host: str) -> CandidateKind | None:
-    """What an address of one of our interfaces is to others; None: nobody else can call it."""
+    """Classify an address of one of this computer's interfaces; None: no other computer can call it."""
     if is_public(host):
         return CandidateKind.IPV6 if ":" in host else CandidateKind.PUBLIC
     return CandidateKind.LAN if is_private(host) else None
 
 
 def is_private(host: str) -> bool:
-    """Whether this is an address inside somebody's network; of IPv6 the unique local ones (RFC 4193)."""
+    """Whether this is an address inside a private network: RFC 1918, for IPv6 unique local (RFC 4193)."""
     ip = _ip(host)
     if isinstance(ip, ipaddress.IPv6Address):
         return ip in _UNIQUE_LOCAL
@@ -120,28 +126,42 @@ def is_private(host: str) -> bool:
 
 
 def is_public(host: str) -> bool:
-    """Whether this is an address that the whole Internet can call."""
+    """Whether this is an address that every host of the Internet can call."""
     ip = _ip(host)
     return ip is not None and ip.is_global and not ip.is_multicast
 
 
 def is_callable(host: str) -> bool:
-    """Whether anybody may be told to call this: no loopback, multicast or broadcast address, no name."""
+    """Whether peers may be told to call this host: excludes names, loopback, multicast and broadcast addresses."""
     return is_public(host) or is_private(host)
 
 
 def prefer_ipv4(known: Address | None, news: Address) -> Address:
-    """The one of two addresses of a peer that more can call: the newer one, but no IPv6 instead of IPv4."""
+    """Choose between two addresses of one peer: the newer one, except that IPv6 never replaces IPv4.
+
+    More peers can call IPv4.
+
+    Args:
+        known: The address in use; None: none yet.
+        news: The address heard of now.
+    """
     return known if known is not None and ":" in news.host and ":" not in known.host else news
 
 
 def reveals_mapping(host: str, own: Iterable[str]) -> bool:
-    """Whether an observation of this address says something about our router: IPv6 has none, so IPv4 if we have it."""
+    """Whether an observed address tells how the router maps ports.
+
+    IPv6 is not translated, so only IPv4 counts where this computer has any.
+
+    Args:
+        host: The observed address.
+        own: Addresses of this computer's interfaces.
+    """
     return _ip(host) is not None and (":" not in host or all(":" in mine for mine in own))
 
 
 def network_prefix(host: str) -> str:
-    """The network in which an address lies, so that two relays can be taken from different ones: /16, IPv6 /32."""
+    """The network of an address, /16 of IPv4 or /32 of IPv6, so that two relays can be chosen from different ones."""
     ip = _ip(host)
     if ip is None:
         return host
@@ -149,7 +169,12 @@ def network_prefix(host: str) -> str:
 
 
 def same_subnet(host: str, hosts: Iterable[str]) -> bool:
-    """Whether `host` lies in the same /24 (IPv6: /64) as one of `hosts`."""
+    """Whether `host` lies in the same /24 (IPv6: /64) as one of `hosts`.
+
+    Args:
+        host: An IP address.
+        hosts: IP addresses.
+    """
     ip = _ip(host)
     if ip is None:
         return False
@@ -159,7 +184,7 @@ def same_subnet(host: str, hosts: Iterable[str]) -> bool:
 
 
 def _ip(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """None also for what means something on one link only (a scope), and for IPv4 in the clothes of IPv6."""
+    """Parse an address; None for names, for scoped addresses, and for IPv4 mapped into IPv6."""
     try:
         ip = ipaddress.ip_address(host)
     except ValueError:

@@ -1,4 +1,4 @@
-"""How others can reach us, for people."""
+"""Reachability of this peer, with sentences for people."""
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -7,7 +7,7 @@ from core.nat.messages import Mapping
 
 
 class Reachability(StrEnum):
-    """How others can reach us, in one word."""
+    """Class of reachability from other networks."""
 
     UNKNOWN = "unknown"
     REACHABLE = "reachable"
@@ -18,15 +18,15 @@ class Reachability(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class OwnReach:
-    """What is known about ourselves.
+    """Findings about this peer's reachability.
 
     Attributes:
-        standing: In one word.
-        outside: Our public IP address, empty if not known.
+        standing: The class of reachability.
+        external: Public IP address of this network, empty if not known.
         tcp: The mapping of the TCP port.
         udp: The mapping of the UDP port.
-        relays: Reservations held.
-        ipv6: Whether strangers get through over IPv6.
+        relays: Number of reservations held.
+        ipv6: Whether other peers get through over IPv6.
     """
 
     standing: Reachability
@@ -38,14 +38,14 @@ class OwnReach:
 
     @property
     def client(self) -> bool:
-        """Whether to take part without a share to reduce, every byte of which would go through a relay."""
+        """Whether to take part without reducing a share, every byte of which would go through a relay."""
         return self.standing is Reachability.RELAYED
 
     def hearing(self, *, others: bool) -> "OwnReach":
-        """For people: whoever hears others is not offline, though no connection may be open just now.
+        """For people: a peer that hears others is not offline, though no connection may be open just now.
 
         Args:
-            others: Somebody else has reported lately.
+            others: Another peer has reported lately.
         """
         return (
             replace(self, standing=Reachability.UNKNOWN) if others and self.standing is Reachability.OFFLINE else self
@@ -53,9 +53,9 @@ class OwnReach:
 
     @property
     def sentence(self) -> str:
-        """For a person."""
+        """One sentence for a person about how others reach this computer."""
         if self.ipv6 and self.standing in {Reachability.PUNCHABLE, Reachability.RELAYED}:
-            return f"{self._by_ipv4} Those who have IPv6 reach it directly."
+            return f"{self._by_ipv4} Volunteers with IPv6 reach it directly."
         return self._by_ipv4
 
     @property
@@ -78,7 +78,7 @@ class OwnReach:
 
     @property
     def advice(self) -> str:
-        """What would help; empty if nothing is needed."""
+        """Sentence on what would improve reachability; empty if nothing is needed."""
         match self.standing:
             case Reachability.PUNCHABLE:
                 return "It works well as it is. With UPnP in the router, connections would start a little faster."

@@ -1,4 +1,4 @@
-"""Being a relay: carrying circuits for peers that nobody can call, within limits that our person has set."""
+"""Relay service: carries circuits for peers that nobody can call, within limits that the person has set."""
 
 from collections import OrderedDict, deque
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ from core.nat.messages import (
 PENDING_S: Final = 10.0
 IDLE_S: Final = 180.0
 OPENS_PER_PEER_MAX: Final = 30
-"""In a minute."""
+"""Number of circuits that one peer may open within a minute."""
 USAGES_MAX: Final = 2048
 HOUR_S: Final = 3600.0
 MINUTE_S: Final = 60.0
@@ -34,18 +34,18 @@ RELAY_MESSAGES: Final = (Reserve, OpenCircuit, AcceptCircuit, CircuitData, Circu
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelaySettings:
-    """How much we carry for others.  `circuits` 0: nothing."""
+    """Limits of the relay service.  `circuits=0`: nothing is carried."""
 
     circuits: int = 16
     circuits_per_peer: int = 2
-    """That one peer has opened."""
+    """Number of circuits that one peer may have opened."""
     circuits_per_holder: int = 8
-    """That lead to one peer with a reservation."""
+    """Number of circuits that may lead to one peer with a reservation."""
     reservations: int = 64
     rate_bytes_per_s: float = 1_000_000.0
     bytes_per_peer_and_hour: int = 2 * 1024**3
     held_bytes: int = 16 * 1024 * 1024
-    """What waits for its turn, all circuits together."""
+    """Upper bound on queued bytes of all circuits together."""
     held_bytes_per_circuit: int = 5 * 1024 * 1024
     lifetime_s: int = 600
 
@@ -63,7 +63,7 @@ class _RelayedCircuit:
     held_bytes: int = 0
 
     def other(self, peer: PeerId) -> PeerId | None:
-        """The end that `peer` is not."""
+        """The endpoint opposite to `peer`; None: `peer` is no endpoint."""
         if peer == self.opener:
             return self.holder
         return self.opener if peer == self.holder else None
@@ -71,7 +71,7 @@ class _RelayedCircuit:
 
 @dataclass(slots=True)
 class _Usage:
-    """What a peer has used lately."""
+    """A peer's recent use of the relay, against its limits."""
 
     hour_at: float
     minute_at: float
@@ -80,17 +80,17 @@ class _Usage:
 
 
 class RelayService:
-    """See the module's docstring.
+    """Grants reservations and carries circuits.
 
     Args:
         settings: The limits.
-        trace: For what others do wrong.
+        trace: Counts violations by others.
     """
 
     def __init__(self, settings: RelaySettings, *, trace: Trace) -> None:
         self.settings = settings
         self.seen: dict[PeerId, Address] = {}
-        """From where each link comes; kept by the owner."""
+        """Source address of each link; kept by the owner."""
         self._trace = trace
         self._circuits: OrderedDict[bytes, _RelayedCircuit] = OrderedDict()
         self._reservations: dict[PeerId, float] = {}
@@ -103,7 +103,7 @@ class RelayService:
 
     @property
     def load(self) -> int:
-        """How much of the limits is in use, percent."""
+        """Used part of the limits, percent."""
         most = self.settings.circuits
         if not most:
             return 100
@@ -114,12 +114,12 @@ class RelayService:
 
     @property
     def circuits(self) -> int:
-        """How many are carried now."""
+        """Number of circuits that are carried now."""
         return sum(circuit.carried for circuit in self._circuits.values())
 
     @property
     def deadline(self) -> float | None:
-        """When to be woken."""
+        """Time at which a `Tick` is due, Unix seconds; None: nothing is pending."""
         ends = earliest(
             *(c.used_at + (IDLE_S if c.accepted else PENDING_S) for c in self._circuits.values()),
             *self._reservations.values(),
@@ -127,7 +127,12 @@ class RelayService:
         return earliest(ends, self._next_release())
 
     def handle(self, event: Received[Any] | Tick | Lost, now: float) -> list[Send[Any]]:
-        """Advance by one event."""
+        """Advance by one event.
+
+        Args:
+            event: A message, the loss of a link, or the deadline.
+            now: Unix seconds.
+        """
         match event:
             case Received(sender=sender, message=message):
                 return self._received(sender, message, now)
@@ -137,12 +142,12 @@ class RelayService:
                 return self._gone(peer)
 
     def limit(self, settings: RelaySettings) -> list[Send[Any]]:
-        """Other limits from now on; with `circuits=0` all are told to look elsewhere."""
+        """Apply other limits; with `circuits=0` all holders are told to look elsewhere."""
         self.settings = settings
         return [] if settings.circuits else self.stop()
 
     def stop(self) -> list[Send[Any]]:
-        """Our person no longer wants this: tell all."""
+        """End all reservations and circuits, since the person no longer wants to relay."""
         outputs = [Send(peer, Unreserved("this relay closes")) for peer in self._reservations]
         self._reservations.clear()
         return [*outputs, *(out for name in list(self._circuits) for out in self._drop(name, "this relay closes"))]

@@ -1,4 +1,4 @@
-"""Being found behind a router: reservations at two relays, chosen by delay and load, renewed before they end."""
+"""Reservations at two relays by which a peer behind a router is found; chosen by delay and load, renewed in time."""
 
 from dataclasses import dataclass
 from random import Random
@@ -13,13 +13,14 @@ from core.nat.peer_record import RELAYS_MAX, network_prefix, prefer_ipv4
 CANDIDATES_MAX: Final = 32
 ASK_S: Final = 5.0
 BACK_OFF_S: Final = 60.0
-"""A relay that refused, or failed time and again, is not asked again for so long."""
+"""Longest back-off, seconds, of a relay that refused or failed repeatedly."""
 BACK_OFF_FIRST_S: Final = 1.0
-"""The first rest after a relay was silent or its link was lost, which may have been our own network; then doubled."""
+"""First back-off after a relay was silent or its link was lost, which may have been this peer's network; then
+doubled."""
 RENEW: Final = 2 / 3
 RTT_UNKNOWN_S: Final = 0.5
 LOAD_S: Final = 0.3
-"""A full relay is worth as much as an empty one that is so much further away."""
+"""Added round trip, seconds, that weighs as much as a full relay against an empty one."""
 
 Output = Send[Reserve] | AddAddress | RelayLost
 
@@ -32,19 +33,19 @@ class _Candidate:
     excluded_until: float = 0.0
     asked_at: float | None = None
     until: float | None = None
-    """When our reservation ends; None: we have none."""
+    """Time at which the reservation ends; None: there is none."""
     renew_at: float = 0.0
     failures: int = 0
-    """Since it last gave us a reservation."""
+    """Number of failures since it last granted a reservation."""
 
     @property
     def cost_s(self) -> float:
-        """The smaller, the better."""
+        """Delay with a penalty for load, seconds; the smaller, the better."""
         return self.rtt_s + LOAD_S * self.load / 100
 
 
 class Reservations:
-    """See the module's docstring.
+    """Keeps up to `RELAYS_MAX` reservations while they are wanted.
 
     Args:
         random: Breaks ties, so that not all peers choose the same relay.
@@ -52,42 +53,53 @@ class Reservations:
 
     def __init__(self, *, random: Random) -> None:
         self.wanted = False
-        """Whether we need relays at all."""
+        """Whether this peer needs relays at all."""
         self._random = random
         self._candidates: dict[PeerId, _Candidate] = {}
 
     @property
     def held(self) -> tuple[Relay, ...]:
-        """Where we can be found, nearest first."""
+        """Relays with a reservation for this peer, nearest first."""
         mine = [(c.rtt_s, peer, c.address) for peer, c in self._candidates.items() if c.until is not None]
         return tuple(Relay(peer, address) for _, peer, address in sorted(mine)[:RELAYS_MAX])
 
     def one_way_s(self, relay: PeerId) -> float:
-        """How long a message takes to that relay."""
+        """Delay of a message to that relay, seconds."""
         candidate = self._candidates.get(relay)
         return (RTT_UNKNOWN_S if candidate is None else candidate.rtt_s) / 2
 
     @property
     def unmeasured(self) -> list[tuple[PeerId, Address]]:
-        """Candidates whose delay is not known, some of them."""
+        """Up to four candidates whose delay is not known."""
         return [(p, c.address) for p, c in self._candidates.items() if c.rtt_s == RTT_UNKNOWN_S][:4]
 
     def candidate(self, peer: PeerId, address: Address) -> None:
-        """That peer is willing to be a relay."""
+        """Remember a peer that is willing to relay.
+
+        Args:
+            peer: The relay.
+            address: Its address.
+        """
         if peer in self._candidates:
             self._candidates[peer].address = prefer_ipv4(self._candidates[peer].address, address)
         elif len(self._candidates) < CANDIDATES_MAX or self._make_room():
             self._candidates[peer] = _Candidate(address)
 
     def measured(self, peer: PeerId, rtt_s: float, load: int) -> None:
-        """It answered after so long, and is so busy (percent)."""
+        """Note a candidate's delay and load.
+
+        Args:
+            peer: The relay.
+            rtt_s: Round trip, seconds.
+            load: Used part of its limits, percent.
+        """
         candidate = self._candidates.get(peer)
         if candidate is not None:
             candidate.rtt_s, candidate.load = rtt_s, load
 
     @property
     def deadline(self) -> float | None:
-        """When to be woken."""
+        """Time at which a `Tick` is due, Unix seconds; None: nothing is pending."""
         if not self.wanted:
             return None
         times = [self._next_of(candidate) for candidate in self._candidates.values()]
@@ -106,7 +118,12 @@ class Reservations:
         return RELAYS_MAX - held
 
     def handle(self, event: Received[Any] | Tick | Lost, now: float) -> list[Output]:
-        """Advance by one event."""
+        """Advance by one event.
+
+        Args:
+            event: A message, the loss of a link, or the deadline.
+            now: Unix seconds.
+        """
         match event:
             case Received(sender=sender, message=Reserved() as message):
                 return self._reserved(sender, message, now)
@@ -120,7 +137,7 @@ class Reservations:
                 return []
 
     def settle(self, now: float) -> list[Output]:
-        """Ask, renew and give up what is due."""
+        """Ask for, renew and give up reservations that are due."""
         outputs: list[Output] = []
         if not self.wanted:
             return outputs
@@ -174,7 +191,7 @@ class Reservations:
         return [RelayLost(peer, reason)] if lost else []
 
     def _make_room(self) -> bool:
-        """Forget the worst candidate that is of no use now."""
+        """Forget the worst candidate without a reservation or a pending request."""
         idle = [(c.cost_s, peer) for peer, c in self._candidates.items() if c.until is None and c.asked_at is None]
         if not idle:
             return False

@@ -1,4 +1,4 @@
-"""Everything about being reached and reaching, as one machine with one deadline."""
+"""NAT traversal of one peer as one machine: its own reachability, and ways to other peers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -50,20 +50,20 @@ from core.nat.reservations import Reservations
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NatSettings:
-    """What a person may decide."""
+    """A person's decisions about NAT traversal."""
 
     relay: RelaySettings = field(default_factory=RelaySettings)
-    """`circuits=0`: be no relay."""
+    """Limits of the relay service; `circuits=0`: this peer is no relay."""
 
 
 class Traversal:
-    """See the module's docstring, and `core.nat.events` for what is told and asked.
+    """Joins discovery, probes, reservations, relay, circuits and dials behind one deadline; events: `core.nat.events`.
 
     Args:
-        me: Our id.
-        random: For ids, nonces and choices.
-        trace: For what others do wrong.
-        settings: See there.
+        me: This peer's id.
+        random: Draws ids and nonces, and makes choices.
+        trace: Counts violations by others.
+        settings: The person's decisions; None: the defaults.
     """
 
     def __init__(self, me: PeerId, *, random: Random, trace: Trace, settings: NatSettings | None = None) -> None:
@@ -80,28 +80,38 @@ class Traversal:
         self._dials = Dials(me, random=random, circuits=self.circuits, peer_record=lambda: self.peer_record)
         self._trace = trace
 
-    # --- what is known of ourselves ----------------------------------------------------------------------------------
+    # --- this peer's reachability ------------------------------------------------------------------------------------
 
     @property
     def reach(self) -> OwnReach:
-        """How others can reach us."""
+        """This peer's reachability as far as it is known."""
         return self._discovery.reach
 
     @property
     def peer_record(self) -> PeerRecord:
-        """What we say of where we are."""
+        """This peer's own record as it would be published now."""
         return self._discovery.peer_record
 
     # --- for the owner -----------------------------------------------------------------------------------------------
 
     def dial(self, peer: PeerId, now: float) -> list[Any]:
-        """Find a way to that peer; `DialEnded` follows."""
+        """Find a way to a peer; `DialEnded` follows.
+
+        Args:
+            peer: The peer to reach.
+            now: Unix seconds.
+        """
         return self._settle(self._dials.dial(peer, now), now)
 
     def volunteer(self, peer: PeerId, address: Address, now: float, *, relay: bool, trusted: bool = False) -> list[Any]:
-        """A peer that answers at this address; it may look at us and call us back, and carry for us if `relay`.
+        """Remember a peer that answers at this address and can mirror, dial back, and perhaps relay.
 
-        `trusted`: it is the collaboration's own, and is believed where there is nobody else.
+        Args:
+            peer: The helper.
+            address: Its address.
+            now: Unix seconds.
+            relay: Whether it is willing to relay.
+            trusted: It belongs to the collaboration, and is believed where there is nobody else.
         """
         self.mirroring.candidate(peer, address)
         self.probes.candidate(peer, address, trusted=trusted)
@@ -110,31 +120,59 @@ class Traversal:
         return self._settle(self.reservations.settle(now), now)
 
     def carry(self, limits: RelaySettings, now: float) -> list[Any]:
-        """Our person allows other things than before to those who want to be carried."""
+        """Apply other limits to the relay service.
+
+        Args:
+            limits: The person's new decision.
+            now: Unix seconds.
+        """
         return self._settle(self.relay.limit(limits), now)
 
     def room(self, circuit: bytes) -> int:
-        """How many bytes may be written to the circuit now."""
+        """Number of bytes that may be written to the circuit now."""
         endpoint = self.circuits.endpoint(circuit)
         return 0 if endpoint is None else endpoint.room
 
     def write(self, circuit: bytes, data: bytes, now: float) -> list[Any]:
-        """Send bytes on a circuit; one that has ended swallows them, and `CircuitEnded` has said so."""
+        """Send bytes on a circuit; one that has ended drops them, and `CircuitEnded` has said so.
+
+        Args:
+            circuit: Id of the circuit.
+            data: Appended to the stream.
+            now: Unix seconds.
+        """
         endpoint = self.circuits.endpoint(circuit)
         return [] if endpoint is None else self.circuits.settle(endpoint.write(data, now), now)
 
     def consumed(self, circuit: bytes, count: int, now: float) -> list[Any]:
-        """The stream over the circuit has read so many bytes."""
+        """The stream over the circuit has read `count` bytes.
+
+        Args:
+            circuit: Id of the circuit.
+            count: Bytes read since the last call.
+            now: Unix seconds.
+        """
         endpoint = self.circuits.endpoint(circuit)
         return [] if endpoint is None else self.circuits.settle(endpoint.consumed(count, now), now)
 
     def close(self, circuit: bytes, now: float) -> list[Any]:
-        """End the circuit after what was written has arrived."""
+        """End the circuit after all written bytes have arrived.
+
+        Args:
+            circuit: Id of the circuit.
+            now: Unix seconds.
+        """
         endpoint = self.circuits.endpoint(circuit)
         return [] if endpoint is None else self.circuits.settle(endpoint.close(now), now)
 
     def abort(self, circuit: bytes, reason: str, now: float) -> list[Any]:
-        """End the circuit at once."""
+        """End the circuit at once.
+
+        Args:
+            circuit: Id of the circuit.
+            reason: Told to the other endpoint.
+            now: Unix seconds.
+        """
         endpoint = self.circuits.endpoint(circuit)
         return [] if endpoint is None else self.circuits.settle(endpoint.abort(reason), now)
 
@@ -142,7 +180,7 @@ class Traversal:
 
     @property
     def deadline(self) -> float | None:
-        """The first of all parts'."""
+        """Time at which a `Tick` is due, Unix seconds: the first of all parts."""
         return earliest(
             self._discovery.deadline,
             self.mirroring.deadline,
@@ -154,7 +192,12 @@ class Traversal:
         )
 
     def handle(self, event: Any, now: float) -> Sequence[Any]:
-        """Advance by one event: Received, Tick, Lost, or one of `core.nat.events`."""
+        """Advance by one event: Received, Tick, Lost, or one of `core.nat.events`.
+
+        Args:
+            event: The event.
+            now: Unix seconds.
+        """
         match event:
             case Received(sender=sender, message=CircuitData() | CircuitAck() as message):
                 return self._received(sender, message, now)
@@ -250,7 +293,7 @@ class Traversal:
     # --- what follows ------------------------------------------------------------------------------------------------
 
     def _settle(self, outputs: Sequence[Any], now: float) -> list[Any]:
-        """Give the parts' news to each other, and tell the owner what has changed."""
+        """Deliver the parts' events to each other, and report what has changed."""
         said: list[Any] = []
         waiting = list(outputs)
         while waiting:

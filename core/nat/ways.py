@@ -1,4 +1,4 @@
-"""The decision: which ways to a peer are worth trying, in which order and when."""
+"""Decides which ways to a peer are worth trying, in which order and when."""
 
 from dataclasses import dataclass
 from random import Random
@@ -18,11 +18,11 @@ from core.nat.peer_record import (
 
 STAGGER_S: Final = 0.15
 FALLBACK_S: Final = 0.3
-"""Nobody has answered for so long: begin with relay and punch beside."""
+"""Seconds without an answer after which relay and punch begin too."""
 TRIES_MAX: Final = 6
 BIRTHDAY_PORTS: Final = 256
 BIRTHDAY_TRIES: Final = 1024
-"""256 open ports of 64,512 and 1,024 tries: 98 %."""
+"""With 256 open ports of 64,512 and 1,024 tries, 98 % of the punches hit one."""
 _INDEPENDENT: Final = frozenset({"none", "kept", "moved"})
 _WAYS: Final = {
     CandidateKind.LAN: Way.LAN,
@@ -34,7 +34,7 @@ _WAYS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class PlannedDial:
-    """Call this address, so long after the beginning."""
+    """An address to call, and the delay after the beginning."""
 
     way: Way
     address: Address
@@ -43,7 +43,7 @@ class PlannedDial:
 
 @dataclass(frozen=True, slots=True)
 class PunchPlan:
-    """What to punch; nothing in it: there is no hope."""
+    """Addresses to punch; empty: a punch cannot succeed."""
 
     tcp: tuple[Address, ...]
     udp: tuple[Address, ...]
@@ -51,14 +51,19 @@ class PunchPlan:
 
     @property
     def hopeless(self) -> bool:
-        """No way but a relay."""
+        """Whether only a relay can connect the two peers."""
         return not (self.tcp or self.udp)
 
 
 def plan_dials(mine: PeerRecord, theirs: PeerRecord) -> list[PlannedDial]:
-    """Which addresses of `theirs` to call, from the best to the worst.
+    """Choose addresses of the other peer to call, from the best to the worst.
 
-    LAN addresses only if we may be in the same house: some stranger's 192.168.1.10 is also somebody's printer here.
+    LAN addresses are called only if both peers may be in the same network: a foreign 192.168.1.10 may be a printer
+    here.
+
+    Args:
+        mine: This peer's record.
+        theirs: The other peer's record.
     """
     ours = [listed.address.host for listed in mine.addresses]
     has_ipv6 = any(listed.kind is CandidateKind.IPV6 for listed in mine.addresses)
@@ -72,18 +77,28 @@ def plan_dials(mine: PeerRecord, theirs: PeerRecord) -> list[PlannedDial]:
 
 
 def relay_after_s(mine: PeerRecord, theirs: PeerRecord) -> float:
-    """When to begin with relay and punch: at once if nothing else is likely to work."""
+    """Delay before relay and punch begin, seconds: 0 if no call is likely to succeed.
+
+    Args:
+        mine: This peer's record.
+        theirs: The other peer's record.
+    """
     ways = [one.way for one in plan_dials(mine, theirs)]
     likely = any(theirs.reachable_ipv6 if way is Way.IPV6 else theirs.reachable for way in ways)
     return FALLBACK_S if likely else 0.0
 
 
 def punch_plan(mine: PunchOffer, theirs: PunchOffer, *, random: Random) -> PunchPlan:
-    """What to punch, given what both sides say of themselves.
+    """Choose addresses to punch, given both sides' offers.
 
-    Two routers with endpoint-independent mapping let both TCP and UDP through; one that names a port for each
-    destination meets the other side's only by chance (birthday), and two of those never.  Over IPv6 nothing is renamed,
-    and there are only firewalls to open.
+    Two routers with endpoint-independent mapping let both TCP and UDP through; a symmetric router meets an
+    endpoint-independent one only by chance (birthday), and two symmetric ones never meet.  IPv6 is not translated, and
+    there are only firewalls to open.
+
+    Args:
+        mine: This peer's offer.
+        theirs: The other peer's offer.
+        random: Draws the ports of a birthday punch.
     """
     ipv6 = _ipv6(mine, theirs)
     neighbours = _externals(mine) == _externals(theirs)
@@ -106,20 +121,20 @@ def punch_plan(mine: PunchOffer, theirs: PunchOffer, *, random: Random) -> Punch
 
 
 def _meet(mine: Mapping, theirs: Mapping) -> bool:
-    """Whether both know from where the other's packets will come.  Not to know is worth a try."""
+    """Whether each side knows from where the other's packets will come.  An unknown mapping is worth a try."""
     pair = {mine, theirs}
     return "symmetric" not in pair or pair == {"symmetric", "none"}
 
 
 def _reachable(addresses: tuple[Address, ...], inside: tuple[Address, ...], mine: PunchOffer) -> tuple[Address, ...]:
-    """Those outside, and those in our own house.  If we have no public one ourselves, this is somebody's laboratory."""
+    """Keep public addresses and those of a common network; other private ones only in a laboratory."""
     sound = [address for address in addresses if is_callable(address.host)]
     kept = [address for address in sound if address in inside or is_public(address.host) or not _externals(mine)]
     return tuple(kept)[:OFFERED_MAX]
 
 
 def _ipv6(mine: PunchOffer, theirs: PunchOffer) -> tuple[Address, ...]:
-    """Their IPv6 addresses, if both sides have some."""
+    """The other peer's IPv6 addresses, if both sides have some."""
     return tuple(address for address in theirs.ipv6 if mine.ipv6 and ":" in address.host and is_public(address.host))
 
 
@@ -146,5 +161,5 @@ def _useful(listed: AddressCandidate, mine: PeerRecord, theirs: PeerRecord, *, o
 
 
 def _may_be_external(host: str, mine: PeerRecord) -> bool:
-    """Whether an address may be outside: a private one only if we have no public one, in somebody's laboratory."""
+    """Whether an address may lie outside: a private one only if this peer has no public address either."""
     return is_public(host) or not is_public(mine.external)

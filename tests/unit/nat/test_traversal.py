@@ -124,7 +124,7 @@ def test_two_behind_symmetric_routers_meet_over_ipv6(guard: Nature) -> None:
     reach = a.machine.reach
     assert (reach.standing, reach.udp, reach.relays) == (Reachability.RELAYED, "symmetric", 2)
     assert reach.ipv6 == (guard == "public")
-    assert reach.sentence.endswith(" Those who have IPv6 reach it directly.") == (guard == "public")
+    assert reach.sentence.endswith(" Volunteers with IPv6 reach it directly.") == (guard == "public")
     assert world.peer_records[a.peer].reachable_ipv6 == (guard == "public")
     assert helpers[0].machine.reach.standing is Reachability.REACHABLE
     world.dial(a, b)
@@ -255,7 +255,7 @@ def test_a_peer_without_a_card_cannot_be_called() -> None:
     world.dial(a, b)
     world.run(10)
     assert a.ended[b.peer].way is None
-    assert a.ended[b.peer].reason == "no card"
+    assert a.ended[b.peer].reason == "no peer record"
 
 
 def test_a_new_network_is_found_out_about() -> None:
