@@ -17,7 +17,7 @@ from core.dht.responder import due_to_newcomer
 from core.dht.store_operation import HandOver, StoreOperation
 
 HAND_OVERS_MAX = 8
-UNHEARD_LEAST = 3
+SILENT_PEERS_LEAST = 3
 """If so many kept silent and nobody spoke, it is we who do not hear."""
 CACHED_RECORDS_MAX = 3
 """A value of more records than this is not left on the way."""
@@ -174,9 +174,9 @@ class ReadWrite:
         If nobody at all has answered it is rather we who were out of reach, or too busy to hear: all are asked again.
         """
         settings, key = self._settings, reading.lookup.key
-        unheard = reading.lookup.silent >= UNHEARD_LEAST and not reading.lookup.found(1)
+        cannot_hear = reading.lookup.silent >= SILENT_PEERS_LEAST and not reading.lookup.found(1)
         lookup = self._query_runner.lookup(
-            key, now, width=settings.read_width, paths=settings.paths_again, include_silent=unheard
+            key, now, width=settings.read_width, paths=settings.paths_again, include_silent=cannot_hear
         )
         patience = self._query_runner.patience(now)
         again = ReadOperation(
