@@ -1,4 +1,4 @@
-"""Copies that readers left on their way, for the readers who come after them (Kademlia, section 2.3: caching)."""
+"""Cached records, left by readers on their way for later readers (Kademlia, section 2.3: caching)."""
 
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -11,12 +11,12 @@ CACHED_PER_KEY = 4
 
 
 class RecordCache:
-    """Records that we need not hold, each for a short time; the key that was added to longest ago goes first.
+    """Records that this peer need not hold, each for a short time; the key with the oldest addition is evicted first.
 
     Args:
-        proofs: Tells whether a record is its owner's, and well-formed.
-        keep_s: How long a copy is kept; 0: none is.
-        keys_max: Keys with copies.
+        proofs: Verifies owners and form of records.
+        keep_s: How long a copy is kept, seconds; 0: no copies are kept.
+        keys_max: Number of keys with copies.
         max_lifetime_s: Records that expire later than this from now are refused.
     """
 
@@ -31,7 +31,16 @@ class RecordCache:
         return len(self._copies)
 
     def put(self, key: Key, record: Record, now: float) -> bool:
-        """Keep a copy for a while; False: it is not kept."""
+        """Keep a copy for a while.
+
+        Args:
+            key: The key of the record.
+            record: The record.
+            now: Unix seconds.
+
+        Returns:
+            Whether the copy is kept.
+        """
         if not self._keep_s or not 0 < record.expiration - now <= self._max_lifetime_s:
             return False
         under_key = self._copies.get(key, {})
@@ -51,7 +60,13 @@ class RecordCache:
         return True
 
     def beside(self, key: Key, held: Mapping[Tag, Record], now: float) -> Mapping[Tag, Record]:
-        """What is held under a key, with the copies that are news to it."""
+        """Merge the copies that are newer into the records held under a key.
+
+        Args:
+            key: The key.
+            held: Records held under it.
+            now: Unix seconds.
+        """
         under_key = self._copies.get(key)
         if not under_key:
             return held
@@ -62,7 +77,7 @@ class RecordCache:
         return merged
 
     def expire(self, now: float) -> float | None:
-        """Forget what has had its time; returns when to look again."""
+        """Forget copies that have expired; returns when to look again, Unix seconds."""
         for key, under_key in list(self._copies.items()):
             live = {tag: copy for tag, copy in under_key.items() if now < min(copy[0], copy[1].expiration)}
             self._copies[key] = live

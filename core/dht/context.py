@@ -1,4 +1,4 @@
-"""What reading, writing and upkeep work with."""
+"""Parts of a node that reading, writing and upkeep share."""
 
 from dataclasses import dataclass
 from random import Random
@@ -19,7 +19,7 @@ from core.dht.settings import DhtSettings
 
 @dataclass(frozen=True, slots=True)
 class DhtContext:
-    """The pieces of one node."""
+    """Parts of one node, handed to those that read, write and maintain."""
 
     signer: Signer
     proofs: Proofs
@@ -37,5 +37,5 @@ class DhtContext:
 
     @property
     def me(self) -> PeerId:
-        """Who we are."""
+        """The id of this peer, which is its signer's."""
         return self.signer.peer_id

@@ -1,7 +1,7 @@
-"""Key classes: what a value under a key must look like, checked by whoever holds or reads it.
+"""Key classes: the form of the values under a key, checked by each holder and reader.
 
-A key is a hash, so a holder could not tell what it is for.  The last four bytes of a classed key name its class; they
-decide nothing about who is near to it.
+A key is a hash, so a holder could not tell its purpose.  The last four bytes of a classed key name its class; they do
+not influence which peers are near to it.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,7 +14,8 @@ from core.dht.messages import Record
 CLASS_BYTES = 4
 
 Validator = Callable[[Key, Record], bool]
-"""Whether a record may stand under a key.  May raise WireProblem or ValueError for no, as decoders do."""
+"""Whether a record may stand under a key.  May raise WireProblem or ValueError instead of returning False, as decoders
+do."""
 
 
 def class_mark(name: str) -> bytes:
@@ -23,12 +24,17 @@ def class_mark(name: str) -> bytes:
 
 
 def classed_key(name: str, *parts: bytes) -> Key:
-    """The key of the class `name` that belongs to `parts`."""
+    """Derive a key of a class.
+
+    Args:
+        name: The class.
+        parts: Hashed into the key.
+    """
     return Key(hashed_key(name.encode(), *parts)[: KEY_BYTES - CLASS_BYTES] + class_mark(name))
 
 
 class KeyClasses:
-    """Which records are well-formed.
+    """Checks the form of records by the class of their key.
 
     Args:
         validators: By the name of the class.
@@ -40,7 +46,12 @@ class KeyClasses:
         self._unknown = unknown
 
     def allows(self, key: Key, record: Record) -> bool:
-        """Whether the record may stand under the key."""
+        """Whether the record is well-formed for the class of the key.
+
+        Args:
+            key: The key.
+            record: The record under it.
+        """
         validator = self._validators.get(key[-CLASS_BYTES:])
         if validator is None:
             return self._unknown

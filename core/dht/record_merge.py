@@ -1,4 +1,4 @@
-"""The asker's side of reading a key: merges what several replicas hold, and fetches each record once.
+"""Merges the records of one key from several replicas, and fetches each record once.
 
 Replicas with many records answer with an index of (tag, expiration).  For each tag the newest claim is fetched; where
 the claimant does not deliver, the next newest.  Nothing unsigned counts.
@@ -18,18 +18,20 @@ TAGS_PER_FETCH = 16
 _ROOM_BYTES = MESSAGE_BYTES_MAX - ANSWER_HEADER_BYTES
 
 Batch = tuple[PeerId, tuple[Tag, ...]]
-"""What is fetched from whom with one request."""
+"""A peer, and the tags fetched from it with one request."""
 
 
 class RecordMerge:
-    """The records of one key, from as many peers as say something about it.
+    """The records of one key, merged from the answers of several peers.
 
     Args:
         key: The key.
-        known: Valid records that we hold already.
+        known: Valid records that are known already.
         lifetime_s: Records that expire later than this from now do not count.
-        limit: Records at most.
-        per_owner: Of one owner.
+        limit: Number of records at most.
+        proofs: Verifies owners and form of records.
+        trace: Counts what is dropped.
+        per_owner: Number of records of one owner at most.
     """
 
     def __init__(
@@ -56,16 +58,24 @@ class RecordMerge:
 
     @property
     def records(self) -> Mapping[Tag, Record]:
-        """What has been gathered so far, by tag."""
+        """Records merged so far, by tag."""
         return self._records
 
     @property
     def done(self) -> bool:
-        """Whether there is nothing to fetch and nothing on its way."""
+        """Whether nothing is left to fetch and no fetch is pending."""
         return not self._claims and not self._fetching
 
     def offered(self, records: Iterable[Record], now: float) -> int:
-        """Records that somebody sent: the valid ones are merged.  Returns how many are now as they should be."""
+        """Merge records that a peer sent, if they are valid.
+
+        Args:
+            records: Unverified records.
+            now: Unix seconds.
+
+        Returns:
+            Number of these records that are now held as the newest.
+        """
         good = 0
         for record in records:
             tag = tag_of(record.subkey)
@@ -89,7 +99,13 @@ class RecordMerge:
         return good
 
     def claimed(self, peer: PeerId, claims: Iterable[Claim], now: float) -> None:
-        """An index page of `peer`."""
+        """Note an index page.
+
+        Args:
+            peer: The claimant.
+            claims: Entries of its page.
+            now: Unix seconds.
+        """
         for claim in claims:
             known = self._records.get(claim.tag)
             full = claim.tag not in self._claims and len(self._claims) >= self._limit
@@ -97,11 +113,11 @@ class RecordMerge:
                 self._claims.setdefault(claim.tag, {})[peer] = claim
 
     def has_of(self, owner: PeerId) -> bool:
-        """Whether a record of this owner is here."""
+        """Whether a record of this owner has been merged."""
         return any(record.owner == owner for record in self._records.values())
 
     def fetches(self) -> list[Batch]:
-        """What to fetch now; it counts as on its way."""
+        """Choose what to fetch now; it counts as pending."""
         free = FETCHES_IN_FLIGHT - len(self._fetching)
         if not self._claims or free <= 0:
             return []
@@ -124,9 +140,17 @@ class RecordMerge:
         return chosen
 
     def delivered(self, batch: Batch, records: Sequence[Record], now: float) -> bool:
-        """The answer to a fetch; returns whether it brought any of what was asked, truly signed.
+        """Merge the answer to a fetch.
 
-        What was left out before the last record in it, the peer does not have.
+        Tags left out before the last record in the answer count as missing at that peer.
+
+        Args:
+            batch: The fetch.
+            records: Its answer.
+            now: Unix seconds.
+
+        Returns:
+            Whether it brought any of the wanted records, truly signed.
         """
         peer, asked = batch
         self._fetching.discard(batch)
@@ -139,7 +163,7 @@ class RecordMerge:
         return any(self._proofs.holds(self._key, record) for record in wanted)
 
     def failed(self, peer: PeerId) -> None:
-        """`peer` no longer answers: its claims are void."""
+        """Drop the claims of a peer that no longer answers."""
         self._fetching = {batch for batch in self._fetching if batch[0] != peer}
         for tag in list(self._claims):
             self._unclaim(tag, peer)
@@ -148,7 +172,7 @@ class RecordMerge:
         return len(self._records) >= self._limit or self._owners[owner] >= self._per_owner
 
     def _wanted(self) -> Iterator[dict[PeerId, Claim]]:
-        """For each tag that is not on its way, the newest claims to it."""
+        """The newest claims to each tag that is not being fetched."""
         coming = {tag for _, tags in self._fetching for tag in tags}
         for tag, claims in self._claims.items():
             if tag not in coming:
@@ -163,7 +187,7 @@ class RecordMerge:
                 del self._claims[tag]
 
     def _settle(self, tag: Tag) -> None:
-        """Claims of what we now have, or of older, are of no interest."""
+        """Drop claims to records that are merged already, or to older ones."""
         for peer, claim in list(self._claims.get(tag, {}).items()):
             if claim.expires_ms <= self._records[tag].expires_ms:
                 self._unclaim(tag, peer)
