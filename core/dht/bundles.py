@@ -28,12 +28,17 @@ from core.dht.messages import (
 
 _ROOM_BYTES = MESSAGE_BYTES_MAX - BUNDLE_HEADER_BYTES
 PAD_LEAST = 64
-"""A padded request keeps at least so much padding in a bundle, so that there is room for a record in its answer."""
+"""Padding that a padded request keeps in a bundle, bytes, so that there is room for a record in its answer."""
 _PAD_HEADER_BYTES = 2
 
 
 def bundle_requests(outputs: list[Output], *, client: bool) -> list[Output]:
-    """The outputs, with requests that go to one peer put together where they fit; the order of peers stays."""
+    """Put requests to the same peer together where they fit; the order of peers stays.
+
+    Args:
+        outputs: Outputs of a node.
+        client: Whether this peer is in client mode.
+    """
     waiting: dict[PeerId, list[Request]] = {}
     count = 0
     for output in outputs:
@@ -52,7 +57,7 @@ def bundle_requests(outputs: list[Output], *, client: bool) -> list[Output]:
 
 
 def bundle_answers(answers: Iterable[Answer]) -> list[Answer]:
-    """Answers to one bundle, in as few datagrams as hold them."""
+    """Put the answers to one bundle into as few datagrams as hold them."""
     packed: list[Answer] = []
     filling: list[Answer] = []
     used = 0
@@ -69,7 +74,12 @@ def bundle_answers(answers: Iterable[Answer]) -> list[Answer]:
 
 
 def append_ping(outputs: list[Output], question: list[Output]) -> list[Output]:
-    """Answers to one peer, with the ping for the same peer in the last one's datagram if there is room."""
+    """Add a ping to the last of the answers to the same peer, if it fits into the datagram.
+
+    Args:
+        outputs: Answers to one peer.
+        question: A ping, or nothing.
+    """
     match outputs, question:
         case [*before, Send(to=to, message=Answer() as answer)], [Send(to=other, message=Ping(query=query))]:
             if to == other and encoded_bytes(answer) + BUNDLE_HEADER_BYTES <= MESSAGE_BYTES_MAX:
@@ -101,7 +111,7 @@ def _packed(requests: Sequence[Request], client: bool) -> list[Request]:  # noqa
 
 
 def _one_or_bundle(requests: Sequence[Request], client: bool) -> Request:  # noqa: FBT001 - goes into a message
-    """The requests in one message; the room that they leave is shared out as padding."""
+    """Put requests into one message; the room that they leave is shared out as padding."""
     if len(requests) == 1:
         return requests[0]
     bare = [_padded(request, 0) for request in requests]
@@ -112,7 +122,7 @@ def _one_or_bundle(requests: Sequence[Request], client: bool) -> Request:  # noq
 
 
 def _padded(request: Request, pad_bytes: int) -> Request:
-    """The request with at most so much padding; requests that have none stay as they are."""
+    """Shorten a request's padding to at most so many bytes; requests without padding stay as they are."""
     if isinstance(request, Find | Get | Fetch) and len(request.pad) > pad_bytes:
         return replace(request, pad=request.pad[:pad_bytes])
     return request

@@ -1,7 +1,7 @@
 """A lookup on several disjoint paths (Baumgart and Mies 2007, S/Kademlia, section 4.4).
 
-Each path has its own candidates and follows only what it was told itself; no peer is asked on two paths
-at the same address.  A hostile peer leads astray at most the path that meets it, and what the paths found is merged.
+Each path has its own candidates and follows only answers of its own peers; no peer is asked on two paths at the same
+address.  A hostile peer misleads at most the path that meets it, and the results of the paths are merged.
 """
 
 from collections.abc import Iterable
@@ -13,15 +13,15 @@ from core.dht.space import point, position
 
 
 class DisjointLookup:
-    """Several walks to one key that look like one.
+    """Several lookups of one key with the interface of one.
 
     Args:
-        key: Where to go.
+        key: The key to approach.
         start: Dealt out to the paths in turn, nearest first.
-        width: How many of the nearest must have answered, on each path: the nearest of all may lie on any.
+        width: Number of nearest peers that must have answered on each path: the nearest of all may lie on any.
         parallel: Queries in flight, on all paths together; at least one on each.
-        paths: How many; with fewer contacts to start from there are fewer.
-        distrust: How far others are believed, on each path.
+        paths: Number of paths; with fewer contacts to start from there are fewer.
+        trust: Limits on the influence of others' answers, on each path.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class DisjointLookup:
         self._span = 0
         self._width = width
         self._by: dict[PeerId, list[Lookup]] = {}
-        """On which paths a peer was asked: on more than one only if it is said to be at several addresses."""
+        """Paths on which a peer was asked: more than one only if it is said to be at several addresses."""
         self._lookups = [
             Lookup(
                 key,
@@ -56,7 +56,7 @@ class DisjointLookup:
 
     @property
     def width(self) -> int:
-        """How many of the nearest must have answered."""
+        """Number of nearest peers that must have answered."""
         return self._width
 
     @width.setter
@@ -71,12 +71,17 @@ class DisjointLookup:
         return all(lookup.done for lookup in self._lookups)
 
     def add(self, contacts: Iterable[Contact], by: PeerId | None = None) -> None:
-        """Contacts that somebody named: they belong to the path on which that peer was asked."""
+        """Add contacts to the path on which the peer that named them was asked.
+
+        Args:
+            contacts: The contacts.
+            by: The peer that named them; None: they were known.
+        """
         for lookup in self._lookups[:1] if by is None else self._by.get(by, ())[:1]:
             lookup.add(contacts, by)
 
     def take(self) -> list[Contact]:
-        """Whom to ask now; they count as asked."""
+        """Choose contacts to ask now; they count as asked."""
         chosen: list[Contact] = []
         for lookup in self._lookups:
             for contact in lookup.take():
@@ -85,22 +90,37 @@ class DisjointLookup:
         return chosen
 
     def answered(self, peer: PeerId) -> None:
-        """A peer that was asked has answered."""
+        """Note that a peer has answered."""
         for lookup in self._by.get(peer, ()):
             lookup.answered(peer)
 
     def slow(self, peer: PeerId, asked: Contact | None = None) -> None:
-        """A peer that was asked lets us wait; `asked` as in Lookup."""
+        """Go on without a peer that has not answered the first sending.
+
+        Args:
+            peer: The peer.
+            asked: The address that was asked; None: the present one.
+        """
         for lookup in self._by.get(peer, ()):
             lookup.slow(peer, asked)
 
     def failed(self, peer: PeerId, asked: Contact | None = None) -> None:
-        """A peer that was asked will not answer."""
+        """Give up a peer that will not answer.
+
+        Args:
+            peer: The peer.
+            asked: The address that was asked; None: the present one.
+        """
         for lookup in self._by.get(peer, ()):
             lookup.failed(peer, asked)
 
     def expect(self, span: int, *, parallel: int | None = None) -> None:  # noqa: ARG002 - as in Lookup
-        """Expect that peers within the distance `span` are among the nearest of the key."""
+        """Expect that peers within the distance `span` are among the nearest of the key.
+
+        Args:
+            span: XOR distance from the key.
+            parallel: As for `Lookup.expect`; not used here.
+        """
         self._span = span
 
     def is_near(self, peer: PeerId) -> bool:
@@ -109,11 +129,11 @@ class DisjointLookup:
 
     @property
     def silent(self) -> int:
-        """How many of those that might be among the nearest have not answered."""
+        """Number of possibly nearest peers that have not answered."""
         return sum(lookup.silent for lookup in self._lookups)
 
     def found(self, count: int) -> list[Contact]:
-        """The nearest peers that have answered on any path, nearest first."""
+        """The nearest peers that have answered on any path, nearest first, at most `count`."""
         target = point(self.key)
         merged = [contact for lookup in self._lookups for contact in lookup.found(count)]
         merged.sort(key=lambda contact: position(contact.peer_id) ^ target)

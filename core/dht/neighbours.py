@@ -1,4 +1,4 @@
-"""Who is known, where, and who is silent: the routing table with the addresses and the rests that belong to it."""
+"""Known peers: the routing table, with the addresses and the back-off that belong to it."""
 
 from collections.abc import Iterable, Sequence
 
@@ -16,10 +16,10 @@ SEEDS_MAX = 32
 
 
 class Neighbours:
-    """Keeps the routing table true to what is heard and not heard.
+    """Keeps the routing table true to answers and silences.
 
-    Only who has answered us enters the table: that proves its key and its address.  What others say of a peer never
-    replaces an address at which it was seen.
+    Only peers that have answered enter the table: that proves their key and their address.  Hearsay never replaces an
+    address at which a peer was observed.
     """
 
     def __init__(self, me: PeerId, settings: DhtSettings, *, trace: Trace) -> None:
@@ -37,7 +37,7 @@ class Neighbours:
         )
         self.book = PeerAddresses(limit=settings.addresses_max)
         self.ipv6 = True
-        """Whether there is a way to IPv6 addresses; otherwise nobody is asked there."""
+        """Whether IPv6 addresses can be reached; otherwise no peer is asked there."""
         self._backoff: BackOff[Contact] = BackOff(first=settings.silence_s, longest=settings.silence_max_s)
         self._seeds: dict[PeerId, Contact] = {}
         self._seeds_heard: dict[PeerId, float] = {}
@@ -57,7 +57,13 @@ class Neighbours:
         return [c for peer, c in self._seeds.items() if self._seeds_heard.get(peer, float("-inf")) < before]
 
     def observed(self, peer: PeerId, host: str, port: int) -> None:
-        """The host saw the peer at this address."""
+        """Note that the host saw the peer at this address.
+
+        Args:
+            peer: The peer.
+            host: Source address of its datagrams.
+            port: Source port of its datagrams.
+        """
         contact = self.book.observed(peer, host, port)
         if contact is None:
             self._trace.mark("dht.drop.address")
@@ -65,7 +71,16 @@ class Neighbours:
             self.table.moved(contact)
 
     def alive(self, contact: Contact, now: float, *, rtt_s: float | None = None) -> tuple[Contact, TableChange]:
-        """A contact has answered, after `rtt_s` if that is known; returns it with its best address."""
+        """Note that a contact has answered.
+
+        Args:
+            contact: The contact as it was asked.
+            now: Unix seconds.
+            rtt_s: Measured round trip, seconds; None: not measured.
+
+        Returns:
+            The contact with its best address, and the change of the routing table.
+        """
         peer = contact.peer_id
         self._backoff.clear(contact)
         contact = self.book.answered(peer) or contact
@@ -75,13 +90,23 @@ class Neighbours:
         return contact, self.table.heard(contact, now, rtt_s=rtt_s)
 
     def silent(self, contact: Contact, now: float) -> None:
-        """A contact has not answered."""
+        """Note that a contact has not answered.
+
+        Args:
+            contact: The contact as it was asked.
+            now: Unix seconds.
+        """
         self._backoff.fail(contact, now)
         self.book.silent(contact.peer_id)
         self.table.failed(contact.peer_id)
 
     def to_probe(self, peer: PeerId, now: float) -> Contact | None:
-        """A request of `peer` has come: its contact if it should be asked to prove its address."""
+        """Decide whether to ask a requesting peer to prove its address; returns its contact if so.
+
+        Args:
+            peer: The requester.
+            now: Unix seconds.
+        """
         if self.table.touched(peer, now):
             return None
         contact = self.book.get(peer)
@@ -91,12 +116,12 @@ class Neighbours:
         return contact if self.table.wants(contact) else None
 
     def start(self, key: Key, now: float, *, include_silent: bool = False) -> list[Contact]:
-        """Where a lookup of `key` begins: the nearest that are known; where these are few, whoever there is.
+        """Contacts with which a lookup of `key` begins: the nearest; where these are few, all that are known.
 
         Args:
-            key: Where to go.
+            key: The key to look up.
             now: Unix seconds.
-            include_silent: With those that kept silent a moment ago.
+            include_silent: Include peers that did not answer a moment ago.
         """
         contacts = self.table.closest(key, self._settings.bucket_size)
         if len(contacts) < self._settings.replicas:
@@ -107,9 +132,15 @@ class Neighbours:
         return [contact for contact in contacts if include_silent or not self._backoff.is_excluded(contact, now)]
 
     def acceptable(self, contacts: Sequence[Contact], *, key: Key, by: Contact, now: float) -> tuple[Contact, ...]:
-        """Those contacts, named by `by` as near to `key`, which are worth asking, with the best known address of each.
+        """Filter the contacts that a peer named as near to `key`, and replace each address by the best known one.
 
-        An honest peer names the nearest first, and nobody whose address it cannot know of.
+        An honest peer names the nearest first, and nobody whose address it cannot know.
+
+        Args:
+            contacts: The named contacts.
+            key: The key of the lookup.
+            by: The peer that named them.
+            now: Unix seconds.
         """
         if self._settings.check_replies and not _in_order(contacts, key):
             self._trace.mark("dht.drop.nodes.order")

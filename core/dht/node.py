@@ -1,4 +1,4 @@
-"""The DHT as one machine: neighbours, records, and the operations under way."""
+"""The DHT of one peer as one machine: neighbours, records, and the operations in progress."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from random import Random
@@ -35,15 +35,15 @@ class DhtNode:
     """A peer of the DHT.
 
     Its owner passes on `Received`, `Observed` and `Tick`, sends what comes back, and listens to the events of
-    `core.dht.events`.  A `Send` names a peer; a `Learned` before it says where that peer is.
+    `core.dht.events`.  A `Send` names a peer; a `Learned` before it tells that peer's address.
 
     Args:
-        signer: Signs our records; its peer id is who we are.
-        verifier: Tells the signatures of others' records.
-        random: Query ids, jitter and refreshed keys come from here; on a real network it must not be predictable.
+        signer: Signs this peer's records; its peer id is this peer's.
+        verifier: Verifies the signatures of others' records.
+        random: Draws query ids, jitter and refreshed keys; on a real network it must not be predictable.
         settings: The collaboration's numbers.
-        trace: Where drops are counted.
-        validators: What a record must look like, by the name of its key's class (`core.dht.key_classes.classed_key`).
+        trace: Counts what is dropped.
+        validators: Form of records, by the name of their key's class (`core.dht.key_classes.classed_key`).
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class DhtNode:
 
     @property
     def deadline(self) -> float | None:
-        """When to be woken, unix seconds."""
+        """Time at which a `Tick` is due, Unix seconds; None: nothing is pending."""
         at = self._query_runner.deadline
         for other in (self._upkeep.deadline, self._republish.deadline):
             if other is not None and (at is None or other < at):
@@ -117,12 +117,12 @@ class DhtNode:
 
     @property
     def contacts(self) -> list[Contact]:
-        """Everybody in the routing table, the most useful first: remember them on disk as seeds of the next start."""
+        """All contacts of the routing table, the most useful first: store them as seeds of the next start."""
         return self._neighbours.table.useful()
 
     @property
     def client(self) -> bool:
-        """Whether we cannot be reached: then we read and write, answer nobody and store nothing for others."""
+        """Whether this peer is in client mode: it reads and writes, answers nobody, and stores nothing for others."""
         return self._client_mode.client
 
     @client.setter
@@ -131,7 +131,7 @@ class DhtNode:
 
     @property
     def ipv6(self) -> bool:
-        """Whether this computer has IPv6: without it, contacts that have nothing else are passed over."""
+        """Whether this computer has IPv6: without it, contacts with IPv6 only are skipped."""
         return self._neighbours.ipv6
 
     @ipv6.setter
@@ -140,7 +140,7 @@ class DhtNode:
 
     @property
     def record_count(self) -> int:
-        """Records held for the swarm."""
+        """Number of records held for the swarm."""
         return len(self._records)
 
     def held(self, key: Key, now: float) -> list[Record]:
@@ -148,17 +148,17 @@ class DhtNode:
         return list(self._records.get(key, now).values())
 
     def clock_offset_s(self, now: float) -> float | None:
-        """How far others' clocks are ahead of ours, by their median; None: too few were heard."""
+        """Median offset of others' clocks ahead of this one, seconds; None: too few were heard."""
         return self._clock_skew.offset_s(now)
 
     def bootstrap(self, seeds: Iterable[Contact], now: float) -> list[Output]:
-        """Join through these peers; they are kept and tried again whenever they are out of reach.  `Joined` follows."""
+        """Join through these peers, which are tried again whenever they fall silent.  `Joined` follows."""
         self._neighbours.add_seeds(seeds)
         self._upkeep.has_seeds(now)
         return self._bundled(self._upkeep.join(now))
 
     def learn(self, contact: Contact, now: float) -> list[Output]:
-        """A peer was met in some other way: if there is a place for it, ask it whether it is there."""
+        """Ping a peer that was met in some other way, if the routing table has a place for it."""
         self._wake(now)
         wanted = contact.peer != self.me and self._neighbours.table.wants(contact)
         return self._query_runner.probe(contact, now) if wanted else []
@@ -175,13 +175,13 @@ class DhtNode:
         """Read a key.  One `Found` follows, possibly empty; several gets of a key at the same time share it.
 
         Args:
-            key: What to read.
+            key: The key to read.
             now: Unix seconds.
-            quorum: So many peers that hold something are enough, which is quicker; None: all of the nearest are
-                asked, which a value with many subkeys or one that changes needs.
-            max_age_s: What we read ourselves so lately is good enough.
-            owner: Whose record is wanted, where only one peer's counts: a quorum that gave only others' is none, so
-                that nobody ends the read with a record of its own.
+            quorum: Number of peers with records that are enough, which is quicker; None: all of the nearest are asked,
+                as a value with many subkeys or frequent changes needs.
+            max_age_s: Age up to which an earlier read of this peer is good enough, seconds.
+            owner: Owner of the wanted record: a quorum without a record of this owner does not count, so that no other
+                peer ends the read with a record of its own.
         """
         self._wake(now)
         return self._bundled(self._readwrite.get(key, now, quorum=quorum, max_age_s=max_age_s, owner=owner))
@@ -189,7 +189,14 @@ class DhtNode:
     def get_many(
         self, keys: Iterable[Key], now: float, *, quorum: int | None = None, max_age_s: float = 0.0
     ) -> list[Output]:
-        """Read several keys; what goes to one peer travels together.  One `Found` follows for each."""
+        """Read several keys; requests to one peer travel together.  One `Found` follows for each.
+
+        Args:
+            keys: The keys to read.
+            now: Unix seconds.
+            quorum: As for `get`.
+            max_age_s: As for `get`.
+        """
         self._wake(now)
         outputs: list[Output] = []
         for key in dict.fromkeys(keys):
@@ -199,17 +206,17 @@ class DhtNode:
     def store(
         self, key: Key, value: bytes, *, lifetime_s: float, now: float, subkey: bytes | None = None
     ) -> list[Output]:
-        """Store a value of ours at the peers nearest to its key.  `Stored` follows.
+        """Store a value of this peer at the peers nearest to its key.  `RecordStored` follows.
 
         A later store of the same subkey always replaces an earlier one: since the later expiration wins, the record
         then lives at least as long as the earlier one was to live.
 
         Args:
-            key: Where.
+            key: The key.
             value: At most 512 bytes.
-            lifetime_s: How long from now it is to be found.
+            lifetime_s: Seconds from now until the record expires.
             now: Unix seconds.
-            subkey: Our peer id and up to 16 bytes more; None: just our peer id.
+            subkey: This peer's id and up to 16 bytes more; None: just the id.
 
         Raises:
             ValueError: the value, the subkey or the lifetime is outside its limits, or not of its key's class.
@@ -217,7 +224,7 @@ class DhtNode:
         return self.store_many([Put(key, value, lifetime_s, subkey)], now)
 
     def store_many(self, puts: Iterable[Put], now: float) -> list[Output]:
-        """Store several values of ours; what goes to one peer travels together.  `Stored` follows for each.
+        """Store several values of this peer; requests to one peer travel together.  `RecordStored` follows for each.
 
         Raises:
             ValueError: as `store`; then nothing was stored.
@@ -230,7 +237,12 @@ class DhtNode:
         return self._bundled(outputs)
 
     def handle(self, event: Received[Any] | Tick | Lost | Observed, now: float) -> Sequence[Output]:
-        """Advance by one event; whatever a stranger sends, nothing is raised."""
+        """Advance by one event; messages of strangers never raise.
+
+        Args:
+            event: A message, an observed address, or the deadline.
+            now: Unix seconds.
+        """
         match event:
             case Received(sender=self.me):
                 self._trace.mark("dht.drop.from_me")

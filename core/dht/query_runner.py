@@ -1,4 +1,4 @@
-"""Operations under way: their queries, whom they asked, and what they learned of who is there."""
+"""Runs operations: their queries, and what these reveal about other peers."""
 
 from collections.abc import Callable
 from random import Random
@@ -22,16 +22,20 @@ from core.dht.settings import DhtSettings
 
 PROBES_MAX = 64
 PARALLEL_ON_A_PATH = 3
-"""One silent peer is not to hold up its path."""
+"""Queries in flight on each disjoint path, so that one silent peer does not hold up its path."""
 
 
 class QueryRunner:
-    """Runs operations: sends what they ask, tells them what came of it, and concludes them.
+    """Runs operations: sends their requests, hands them the answers, and concludes them.
 
     Args:
-        neighbours: Hears who answered and who did not.
-        skew: Hears what others' clocks show.
-        conclude: What follows from an operation that is over.
+        neighbours: Told of answers and silences.
+        clock_skew: Told of others' clocks.
+        conclude: Called with each operation that is over; returns outputs.
+        settings: The collaboration's numbers.
+        client_mode: Whether this peer is in client mode.
+        random: Draws query ids.
+        trace: Counts what is dropped.
     """
 
     def __init__(
@@ -57,23 +61,37 @@ class QueryRunner:
 
     @property
     def deadline(self) -> float | None:
-        """When `tick` has something to do.  All operations have the same patience, so the oldest ends first."""
+        """Time at which `tick` is due, Unix seconds.  All operations last equally long, so the oldest ends first."""
         at = self._queries.deadline
         for first in self._operations:
             return first.deadline if at is None or first.deadline < at else at
         return at
 
     def count(self, kind: type[Operation]) -> int:
-        """How many operations of a kind are under way."""
+        """Number of operations of a kind in progress."""
         return sum(isinstance(operation, kind) for operation in self._operations)
 
     def begin(self, operation: Operation, now: float) -> list[Output]:
-        """Start an operation."""
+        """Start an operation.
+
+        Args:
+            operation: The operation.
+            now: Unix seconds.
+        """
         self._operations[operation] = None
         return self._advance(operation, now)
 
     def answered(self, sender: PeerId, answer: Answer, now: float) -> tuple[list[Output], Contact, TableChange] | None:
-        """An answer has come: what follows, and what it says of the sender; None if nobody had asked."""
+        """Handle an answer.
+
+        Args:
+            sender: The peer that answers.
+            answer: Its answer.
+            now: Unix seconds.
+
+        Returns:
+            Outputs, the sender's contact and the change of the routing table; None: nobody had asked.
+        """
         query = self._queries.close(sender, answer, now)
         if query is None:
             self._trace.mark("dht.drop.unasked")
@@ -94,7 +112,7 @@ class QueryRunner:
         return outputs, contact, heard
 
     def tick(self, now: float) -> list[Output]:
-        """Repeat and give up what has waited too long."""
+        """Retransmit and give up overdue queries."""
         outputs: list[Output] = []
         again, over = self._queries.overdue(now)
         for query in again:
@@ -114,16 +132,33 @@ class QueryRunner:
         return outputs
 
     def probe(self, contact: Contact, now: float) -> list[Output]:
-        """Ask a contact whether it is there, unless too many are being asked."""
+        """Ping a contact, unless too many pings are pending.
+
+        Args:
+            contact: The contact.
+            now: Unix seconds.
+        """
         return self._ping(contact, now) if len(self._probing) < PROBES_MAX else []
 
     def find(self, key: Key, now: float, *, width: int | None = None, paths: int | None = None) -> FindNode:
-        """An operation that finds the nearest peers of a key."""
+        """Make an operation that finds the peers nearest to a key.
+
+        Args:
+            key: The key.
+            now: Unix seconds.
+            width: Number of nearest peers that must answer; None: as many as replicas.
+            paths: Number of disjoint paths; None: as the settings say.
+        """
         lookup = self.lookup(key, now, width=self._settings.replicas if width is None else width, paths=paths)
         return FindNode(lookup, client=self._client_mode.client, deadline=self.patience(now))
 
     def refresh(self, key: Key, now: float) -> FindNode:
-        """An operation that looks up a key without haste, to hear who is there."""
+        """Make an operation that looks up a key without haste, to refresh its bucket.
+
+        Args:
+            key: The key.
+            now: Unix seconds.
+        """
         settings = self._settings
         sparse = self._neighbours.table.is_far_and_sparse(key)
         width = settings.refresh_width_sparse if sparse else settings.refresh_width
@@ -140,15 +175,15 @@ class QueryRunner:
         paths: int | None = None,
         include_silent: bool = False,
     ) -> Lookup | DisjointLookup:
-        """The way to a key from whom we know now.
+        """Make a lookup that starts from the contacts known now.
 
         Args:
-            key: Where to go.
+            key: The key to approach.
             now: Unix seconds.
-            width: How many of the nearest are to answer.
+            width: Number of nearest peers that must answer.
             quick: With more queries in flight.
-            paths: On so many disjoint ways; None: as the settings say.
-            include_silent: With those that kept silent a moment ago.
+            paths: Number of disjoint paths; None: as the settings say.
+            include_silent: Include peers that did not answer a moment ago.
         """
         settings = self._settings
         start = self._neighbours.start(key, now, include_silent=include_silent)
@@ -179,7 +214,7 @@ class QueryRunner:
         return settings.parallel_quick, settings.parallel_near
 
     def patience(self, now: float) -> float:
-        """When an operation that begins now is to end with what it has."""
+        """Deadline of an operation that begins now, Unix seconds."""
         return now + self._settings.lookup_timeout_s
 
     def _give_up(self, query: Query, now: float) -> None:
@@ -189,7 +224,7 @@ class QueryRunner:
             query.operation.failed(query.contact, query.request)
 
     def _advance(self, operation: Operation, now: float) -> list[Output]:
-        """Send what the operation asks; when it is over, conclude it."""
+        """Send the requests of the operation; when it is over, conclude it."""
         outputs: list[Output] = []
         if operation.deadline > now:
             for ask in operation.asks():

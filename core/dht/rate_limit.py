@@ -1,15 +1,15 @@
-"""Who asks too much is not answered."""
+"""Limit on the requests of each peer."""
 
 from core.base.ids import PeerId
 
 
 class RateLimit:
-    """A token bucket for each peer that asks; whoever has been quiet is forgotten.
+    """A token bucket for each requesting peer; full buckets are forgotten.
 
     Args:
         rate_per_s: Requests of one peer in the long run; 0: no limit.
-        burst: Requests at once.
-        limit: Peers counted at a time.  In a crowd of more, each newcomer shares one bucket with all other newcomers.
+        burst: Requests of one peer at once.
+        limit: Number of peers counted at a time.  Beyond it, all newcomers share one bucket.
     """
 
     def __init__(self, *, rate_per_s: float, burst: int, limit: int = 1024) -> None:
@@ -23,7 +23,13 @@ class RateLimit:
         return len(self._buckets)
 
     def admits(self, peer: PeerId, now: float, cost: int = 1) -> bool:
-        """Whether `peer` may ask `cost` things now; if so it has."""
+        """Whether a peer may send requests now; if so they are counted.
+
+        Args:
+            peer: The requester.
+            now: Unix seconds.
+            cost: Number of requests.
+        """
         if not self._rate_per_s:
             return True
         if peer not in self._buckets and len(self._buckets) >= self._sweep_at:
@@ -37,7 +43,7 @@ class RateLimit:
         return admitted
 
     def _forget(self, now: float) -> None:
-        """Drop the buckets that are full again; look next when twice as many have come."""
+        """Drop the buckets that are full again; the next sweep comes when their number has doubled."""
         self._buckets = {
             peer: (tokens, since)
             for peer, (tokens, since) in self._buckets.items()

@@ -1,4 +1,4 @@
-"""Reading a key."""
+"""The operation that reads a key."""
 
 from collections import Counter, deque
 
@@ -12,20 +12,22 @@ from core.dht.record_merge import RecordMerge
 
 INDEX_PAGES_MAX = 64
 EMPTY_FETCHES_MAX = 24
-"""Who answered so many fetches with nothing is not believed.  Where several travel in one datagram there may be no room
-for a long record in the answer, so fewer prove nothing."""
+"""Number of fetches without any record after which a peer's claims are dropped.  Where several fetches travel in one
+datagram there may be no room for a long record in the answer, so fewer prove nothing."""
 PAGES_BEFORE_FETCH = 2
-"""After so many pages of somebody's index, records of it are fetched while the next are coming."""
+"""Number of index pages of a peer after which its records are fetched while the next pages are coming."""
 
 
 class ReadOperation(Operation):
-    """Reads a key from its nearest peers; if none of them holds anything, from twice as many.
+    """Reads a key from its nearest peers; if none of them holds a record, from twice as many.
 
     Args:
-        walk: The way to them.
-        gather: Merges what they hold.
-        quorum: So many peers that hold something are enough; None: all of the nearest are asked.
-        owner: Of whom a record must be here before they are; None: anybody's will do.
+        lookup: Finds the nearest peers.
+        merge: Merges their records.
+        quorum: Number of peers with records that end the read; None: all of the nearest are asked.
+        owner: Owner of a record that must be found before a quorum counts; None: any owner.
+        client: Whether this peer is in client mode.
+        deadline: When to end with what was found, Unix seconds.
     """
 
     def __init__(
@@ -51,22 +53,22 @@ class ReadOperation(Operation):
         self._holders: dict[PeerId, Contact] = {}
         self._gave: set[PeerId] = set()
         self._empty_fetches: Counter[PeerId] = Counter()
-        """Fetches from those who have delivered nothing yet."""
+        """Number of fetches without a record, by peer that has never delivered one."""
         self._proven: set[PeerId] = set()
 
     @property
     def done(self) -> bool:
-        """Whether the nearest, or enough of those that hold something, have answered and all that they hold is here."""
+        """Whether the nearest peers, or a quorum, have answered and all their records are here."""
         if self._pages or self._paging or not self.merge.done:
             return False
         return self._enough() or (self.lookup.done and not self._widens())
 
     def nearest_without_record(self) -> Contact | None:
-        """The peer nearest to the key that was asked and holds nothing."""
+        """The peer nearest to the key that was asked and holds no record."""
         return next((c for c in self.lookup.found(2 * self.lookup.width) if c.peer_id not in self._gave), None)
 
     def asks(self) -> list[Ask]:
-        """Whom to ask for peers and values, for more of an index, and, once the walk is over, for records."""
+        """Requests for nearer peers and values, for further index pages, and, after the lookup, for records."""
         enough = self._enough()
         if not enough and self._widens():
             self._widened = True
@@ -81,7 +83,7 @@ class ReadOperation(Operation):
         return asks
 
     def answered(self, contact: Contact, request: Request, answer: Answer, now: float) -> None:
-        """Peers, records or an index."""
+        """Take peers, records or an index page."""
         peer = contact.peer_id
         match request, answer:
             case Get(), Values():
@@ -101,18 +103,18 @@ class ReadOperation(Operation):
                 self._judge(peer, delivered=delivered)
 
     def slow(self, contact: Contact, request: Request) -> None:
-        """The walk goes on without."""
+        """Let the lookup go on without a peer whose request is being repeated."""
         if isinstance(request, Get):
             self.lookup.slow(contact.peer_id, contact)
 
     def failed(self, contact: Contact, request: Request) -> None:
-        """Go on without."""
+        """Drop the claims of a peer that does not answer."""
         self._forget(contact.peer_id)
         if isinstance(request, Get):
             self.lookup.failed(contact.peer_id, contact)
 
     def _judge(self, peer: PeerId, *, delivered: bool) -> None:
-        """A fetch was answered: a claim alone ends no read, and an index with nothing behind it is not read on."""
+        """Count a fetch: a claim alone ends no read, and the index of a peer that never delivers is not read on."""
         if delivered:
             self._proven.add(peer)
             self._empty_fetches.pop(peer, None)
@@ -123,14 +125,14 @@ class ReadOperation(Operation):
                 self._forget(peer)
 
     def _forget(self, peer: PeerId) -> None:
-        """What this peer says it holds counts no longer."""
+        """Drop the claims of a peer."""
         self._paging.pop(peer, None)
         self._pages = deque(ask for ask in self._pages if ask.contact.peer_id != peer)
         self._gave.discard(peer)
         self.merge.failed(peer)
 
     def _believed(self) -> bool:
-        """Whether no index is coming, or one is so long that it must be seen whether there is anything behind it."""
+        """Whether no index is pending, or every pending one is so long that its first records are to be fetched now."""
         return all(pages > PAGES_BEFORE_FETCH for pages in self._paging.values())
 
     def _enough(self) -> bool:

@@ -1,4 +1,4 @@
-"""Reading and writing: what begins an operation, and what follows when one is over."""
+"""Reads and writes: how their operations begin, and what follows when one is over."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,28 +18,28 @@ from core.dht.store_operation import HandOver, StoreOperation
 
 HAND_OVERS_MAX = 8
 SILENT_PEERS_LEAST = 3
-"""If so many kept silent and nobody spoke, it is we who do not hear."""
+"""Number of silent peers, with no answering one, from which it is this peer that cannot hear."""
 CACHED_RECORDS_MAX = 3
-"""A value of more records than this is not left on the way."""
+"""Keys with more records than this are not cached on the way."""
 
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """A value of ours that is to be stored."""
+    """A value of this peer that is to be stored."""
 
     key: Key
     value: bytes
     lifetime_s: float
     subkey: bytes | None = None
-    """Our peer id and up to 16 bytes more; None: just our peer id."""
+    """This peer's id and up to 16 bytes more; None: just the id."""
 
 
 class _StoreAgain(StoreOperation):
-    """Stores what others own, because we hold it."""
+    """Stores records of other owners that this peer holds (republishing)."""
 
 
 class ReadWrite:
-    """Begins reads and writes, and says what came of them."""
+    """Begins reads and writes, and reports their results."""
 
     def __init__(self, parts: DhtContext) -> None:
         self._signer = parts.signer
@@ -58,7 +58,15 @@ class ReadWrite:
     def get(
         self, key: Key, now: float, *, quorum: int | None, max_age_s: float, owner: PeerId | None = None
     ) -> list[Output]:
-        """Begin to read a key, or join the read that is under way."""
+        """Begin to read a key, or join the read in progress.
+
+        Args:
+            key: The key.
+            now: Unix seconds.
+            quorum: Number of peers with records that are enough; None: all of the nearest are asked.
+            max_age_s: Age up to which an earlier read is good enough, seconds.
+            owner: Owner of the wanted record; None: any owner.
+        """
         reading = self._gets.get(key)
         if reading is not None:
             if quorum is None or (reading.quorum is not None and quorum > reading.quorum):
@@ -92,6 +100,10 @@ class ReadWrite:
     def store(self, puts: Sequence[Put], now: float) -> list[Output]:
         """Sign and store values; those of one key go together.
 
+        Args:
+            puts: The values.
+            now: Unix seconds.
+
         Raises:
             ValueError: one of them is outside its limits; nothing is stored then.
         """
@@ -109,7 +121,13 @@ class ReadWrite:
         return outputs
 
     def store_again(self, key: Key, tags: Sequence[Tag], now: float) -> list[Output]:
-        """Store records that we hold at their nearest peers again."""
+        """Republish records that this peer holds.
+
+        Args:
+            key: Their key.
+            tags: Their tags.
+            now: Unix seconds.
+        """
         held = self._records.get(key, now)
         records = [held[tag] for tag in tags if tag in held]
         if not records:
@@ -119,7 +137,12 @@ class ReadWrite:
         return self._begin_store(_StoreAgain, key, records, replicas=self._settings.replicas, now=now)
 
     def welcome(self, newcomer: Contact, now: float) -> list[Output]:
-        """A contact is new in the table: hand it the records that it should hold."""
+        """Hand a new contact of the routing table the records that it should hold.
+
+        Args:
+            newcomer: The new contact.
+            now: Unix seconds.
+        """
         if self._client_mode.client or not len(self._records) or self._query_runner.count(HandOver) >= HAND_OVERS_MAX:
             return []
         due = due_to_newcomer(
@@ -133,7 +156,12 @@ class ReadWrite:
         return self._hand(newcomer, [Store(0, False, key, record) for key, record in due], now) if due else []
 
     def concluded(self, operation: Operation, now: float) -> list[Output]:
-        """What follows from an operation that is over."""
+        """Report what follows from an operation that is over.
+
+        Args:
+            operation: The operation.
+            now: Unix seconds.
+        """
         match operation:
             case FindNode(lookup=lookup):
                 self._remember_route(lookup, now)
@@ -161,7 +189,7 @@ class ReadWrite:
         return [Found(lookup.key, known), *self._leave_copies(reading, known, now)]
 
     def _has_other_ways(self, lookup: Lookup | DisjointLookup) -> bool:
-        """Whether some kept silent, or more answered than were asked for values at first: among few, all were asked."""
+        """Whether some peers kept silent, or more answered than were asked for values (few peers are all asked)."""
         if self._settings.paths_again <= 1:
             return False
         width = self._settings.read_width
@@ -169,9 +197,9 @@ class ReadWrite:
         return lookup.silent > 0 or (not local and len(lookup.found(width + 1)) > width)
 
     def _again(self, reading: ReadOperation, now: float) -> list[Output]:
-        """Nothing was found: whoever stands near the key may have led us astray, so go there on several ways.
+        """Read once more, on several disjoint paths, since peers near the key may have misled the first lookup.
 
-        If nobody at all has answered it is rather we who were out of reach, or too busy to hear: all are asked again.
+        If no peer at all has answered, this peer was probably out of reach or overloaded: all are asked again.
         """
         settings, key = self._settings, reading.lookup.key
         cannot_hear = reading.lookup.silent >= SILENT_PEERS_LEAST and not reading.lookup.found(1)
@@ -192,7 +220,7 @@ class ReadWrite:
         return self._query_runner.begin(again, now)
 
     def _leave_copies(self, reading: ReadOperation, records: Sequence[Record], now: float) -> list[Output]:
-        """Leave a copy with the nearest peer on the way that has none, for those who come by it."""
+        """Leave a copy with the nearest peer on the way that has none, for later readers."""
         settings = self._settings
         if (
             not settings.cache_s

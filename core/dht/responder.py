@@ -1,4 +1,4 @@
-"""The side that answers: contacts and records for whoever asks, within the room that the request paid for."""
+"""Answers requests with contacts and records, within the room that the request paid for."""
 
 from collections.abc import Mapping
 from itertools import islice
@@ -28,8 +28,9 @@ from core.dht.settings import DhtSettings
 from core.dht.space import point, position
 
 HANDED_OVER_BY = 2
+"""Number of holders nearest to a key that hand its records to a newcomer."""
 KEYS_PER_NEWCOMER = 500
-"""Keys considered for each newcomer."""
+"""Number of keys considered for each newcomer."""
 
 
 class Responder:
@@ -43,7 +44,16 @@ class Responder:
         self._taken: list[tuple[Key, Record]] = []
 
     def answer(self, sender: PeerId, request: Request, now: float) -> Answer | None:
-        """The answer to a request; None: it is of no known class."""
+        """Answer a request.
+
+        Args:
+            sender: The requester.
+            request: Its request.
+            now: Unix seconds.
+
+        Returns:
+            The answer; None: the request is of no known class.
+        """
         match request:
             case Find():
                 return nodes_answer(request, self._near(request.key, sender))
@@ -62,7 +72,7 @@ class Responder:
         return None
 
     def taken(self) -> list[tuple[Key, Record]]:
-        """The records that the last answers said are held; each is named once."""
+        """The records that the last answers promised to hold; each is named once."""
         taken, self._taken = self._taken, []
         return taken
 
@@ -78,18 +88,26 @@ class Responder:
         return verdict.held
 
     def _near(self, key: bytes, sender: PeerId) -> list[Contact]:
-        """The nearest that are known, without the asker."""
+        """The nearest known contacts, without the requester."""
         return [contact for contact in self._table.closest(Key(key), NODES_MAX + 1) if contact.peer != sender]
 
 
 def due_to_newcomer(
     newcomer: PeerId, *, me: PeerId, table: RoutingTable, store: RecordStore, settings: DhtSettings, now: float
 ) -> list[tuple[Key, Record]]:
-    """The records that a newcomer should hold, if it is ours to hand them on.
+    """The records that a newcomer should hold, if this peer is to hand them over.
 
-    It is ours where the newcomer is among the `replicas` peers nearest to the key and, without it, we would be among
-    the `HANDED_OVER_BY` nearest (Maymounkov and Mazieres 2002, section 2.5, has the very nearest; but that one may be
-    new as well, or gone).  Records that end soon stay behind.
+    That is so where the newcomer is among the `replicas` peers nearest to the key and, without it, this peer would be
+    among the `HANDED_OVER_BY` nearest (Maymounkov and Mazieres 2002, section 2.5, has the very nearest; yet that one
+    may be new as well, or gone).  Records that expire soon stay behind.
+
+    Args:
+        newcomer: The new peer.
+        me: This peer.
+        table: The routing table.
+        store: Records held for the swarm.
+        settings: The collaboration's numbers.
+        now: Unix seconds.
     """
     due: list[tuple[Key, Record]] = []
     here, there = position(me), position(newcomer)

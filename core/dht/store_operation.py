@@ -1,4 +1,4 @@
-"""Storing records: our own, those that a newcomer should hold, and those whose holders become few."""
+"""Operations that store records: own ones, those of a newcomer, and those whose holders become few."""
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
@@ -10,22 +10,22 @@ from core.dht.space import point, position
 
 HAND_OVER_IN_FLIGHT_MAX = 8
 STORED_ON_THE_WAY_MAX = 8
-"""More records than this are stored when the nearest peers are certain."""
+"""More records than this are stored only when the nearest peers are certain."""
 
 
 class StoreOperation(Operation):
-    """Stores records of one key at its nearest peers, which it finds meanwhile if they are not known.
+    """Stores records of one key at its nearest peers, which it looks up meanwhile if they are not known.
 
-    A peer on the way that is expected to be among the nearest is given the records along with the question for nearer
-    ones, which saves a datagram each way; one that turns out to be farther than that holds them for nothing.
+    A peer on the way that is expected to be among the nearest gets the records along with the request for nearer ones,
+    which saves a datagram each way; one that turns out to be farther holds them needlessly.
 
     Args:
-        finding: Finds them; one that is done already (nothing to start from) is fine.
+        finding: Finds the nearest peers; one that is done already (nothing to start from) is fine.
         records: At least one.
-        me: We are one of the holders if we are among the nearest.
+        me: This peer, which is a holder if it is among the nearest.
         route: The nearest peers, if they are known.
-        keep: Stores a record here; None: we store nothing for others.
-        replicas: How many are to hold each.
+        keep: Stores a record here; None: in client mode.
+        replicas: Number of holders of each record.
     """
 
     def __init__(
@@ -45,13 +45,13 @@ class StoreOperation(Operation):
         self.accepted: Counter[bytes] = Counter()
         self.broken_route = False
         self.nearer = 0
-        """So many peers are nearer to the key than we are."""
+        """Number of peers that are nearer to the key than this one."""
         self._me = me
         self._keep = keep
         self._replicas = replicas
         self._targets: deque[Contact] | None = None
         self._must = 0
-        """So many of the targets are among the nearest: they are to hold the records, whoever else does."""
+        """Number of targets among the nearest: they are to hold the records in any case."""
         self._tried: set[PeerId] = set()
         self._waiting: Counter[PeerId] = Counter()
         self._slow: set[PeerId] = set()
@@ -60,7 +60,7 @@ class StoreOperation(Operation):
 
     @property
     def done(self) -> bool:
-        """Whether enough hold them, or nobody is left to ask."""
+        """Whether enough peers hold the records, or nobody is left to ask."""
         if self._targets is None:
             return False
         if self._held() >= self._replicas and not self._must:
@@ -68,7 +68,7 @@ class StoreOperation(Operation):
         return not (self._targets or self._waiting)
 
     def asks(self) -> list[Ask]:
-        """Whom to ask for nearer peers, or to keep the records."""
+        """Requests for nearer peers, or to hold the records."""
         if self._targets is None:
             if not self.finding.done:
                 return self._on_the_way()
@@ -82,7 +82,7 @@ class StoreOperation(Operation):
         return asks
 
     def answered(self, contact: Contact, request: Request, answer: Answer, now: float) -> None:
-        """A peer keeps one, or does not; or nearer peers."""
+        """Take a peer's promise or refusal to hold a record, or nearer peers."""
         if isinstance(request, Store) and isinstance(answer, Stored):
             self._settle(contact)
             self.accepted[request.record.subkey] += answer.accepted
@@ -90,7 +90,7 @@ class StoreOperation(Operation):
             self.finding.answered(contact, request, answer, now)
 
     def slow(self, contact: Contact, request: Request) -> None:
-        """Try another one meanwhile."""
+        """Try another peer besides one whose request is being repeated."""
         if isinstance(request, Store):
             if contact.peer_id in self._waiting:
                 self._slow.add(contact.peer_id)
@@ -99,14 +99,14 @@ class StoreOperation(Operation):
             self.finding.slow(contact, request)
 
     def failed(self, contact: Contact, request: Request) -> None:
-        """Go on without."""
+        """Go on without a peer that does not answer."""
         if isinstance(request, Store):
             self._settle(contact)
         else:
             self.finding.failed(contact, request)
 
     def _on_the_way(self) -> list[Ask]:
-        """Questions for nearer peers; those who seem to be among the nearest get the records with it."""
+        """Requests for nearer peers; those that seem to be among the nearest get the records too."""
         asks: list[Ask] = []
         for ask in self.finding.asks():
             asks.append(ask)
@@ -120,15 +120,15 @@ class StoreOperation(Operation):
         return [Ask(contact, Store(0, self.client, self.key, record)) for record in self.records]
 
     def _lacks(self) -> bool:
-        """Whether too few hold the records, and too few are about to."""
+        """Whether too few peers hold the records, counting the pending ones."""
         return self._held() + len(self._waiting) - len(self._slow) < self._replicas
 
     def _held(self) -> int:
-        """How many hold the record that fewest hold."""
+        """Number of holders of the record with the fewest."""
         return min(self.accepted[record.subkey] for record in self.records)
 
     def _aim(self, contacts: Sequence[Contact]) -> None:
-        """Choose the targets: the nearest first; ourselves if we are among the nearest."""
+        """Choose the targets: the nearest first; this peer if it is among the nearest."""
         target = point(self.key)
         mine = position(self._me) ^ target
         self.nearer = sum(position(contact.peer_id) ^ target < mine for contact in contacts)
@@ -148,7 +148,7 @@ class StoreOperation(Operation):
 
 
 class HandOver(Operation):
-    """Hands records to one peer: those that it should hold, or copies for the readers who come by it."""
+    """Hands records to one peer: those that it should hold, or copies for later readers."""
 
     def __init__(self, to: Contact, requests: Iterable[Store | Cache], *, client: bool, deadline: float) -> None:
         super().__init__(client=client, deadline=deadline)
@@ -158,11 +158,11 @@ class HandOver(Operation):
 
     @property
     def done(self) -> bool:
-        """Whether all were handed on."""
+        """Whether all records were handed over."""
         return not self._requests and not self._in_flight
 
     def asks(self) -> list[Ask]:
-        """The next few records."""
+        """Requests for the next few records."""
         asks: list[Ask] = []
         if self._in_flight > HAND_OVER_IN_FLIGHT_MAX // 2:
             return asks
@@ -172,10 +172,10 @@ class HandOver(Operation):
         return asks
 
     def answered(self, contact: Contact, request: Request, answer: Answer, now: float) -> None:  # noqa: ARG002 - the base's
-        """One is there."""
+        """Count a record that has arrived."""
         self._in_flight -= 1
 
     def failed(self, contact: Contact, request: Request) -> None:  # noqa: ARG002 - the base's
-        """The peer has gone again."""
+        """Stop, since the peer has gone again."""
         self._in_flight -= 1
         self._requests.clear()

@@ -1,4 +1,4 @@
-"""Small repairs that keep a quiet node in touch: what is due when, so that an idle node sleeps for minutes."""
+"""Upkeep of a quiet node: which repairs are due when, so that an idle node sleeps for minutes."""
 
 from core.base.ids import node_key
 from core.base.machine import earliest
@@ -7,13 +7,13 @@ from core.dht.events import ClockOff, Joined, Output
 from core.dht.operations import FindNode, Operation
 
 STALE_TOGETHER = 0.3
-"""Neighbours that will be silent for long within this part of that time are asked with the one that is."""
+"""Share of `stale_after_s` by which silent neighbours are pinged early, together with one that is due."""
 SWEEP_S = 30.0
 SEEDS_AT_ONCE = 4
 
 
 class Upkeep:
-    """Joins, refreshes buckets, asks silent neighbours, seeds and clocks, forgets what has expired."""
+    """Joins, refreshes buckets, pings silent neighbours and seeds, compares clocks, and forgets expired records."""
 
     def __init__(self, parts: DhtContext) -> None:
         self._place = node_key(parts.me)
@@ -38,18 +38,28 @@ class Upkeep:
 
     @property
     def deadline(self) -> float | None:
-        """When `tick` has something to do; None: `wake` was never called."""
+        """Time at which `tick` is due, Unix seconds; None: `wake` was never called."""
         return self._at
 
     def wake(self, now: float, within_s: float | None = None) -> None:
-        """Something was done for the first time, or wants attention before long."""
+        """Plan a tick, since something was done for the first time or wants attention soon.
+
+        Args:
+            now: Unix seconds.
+            within_s: Seconds until the tick; None: the jittered interval of the settings.
+        """
         least = self._settings.housekeeping_s * self._random.uniform(0.75, 1.25) if within_s is None else within_s
         at = max(now, self._last) + least
         if self._at is None or at < self._at:
             self._at = at
 
     def kept(self, until: float, now: float) -> None:
-        """Something is held that will expire: sweep some time after that."""
+        """Plan a sweep for after the expiration of a record.
+
+        Args:
+            until: The expiration, Unix seconds.
+            now: Unix seconds.
+        """
         at = max(until, now + SWEEP_S)
         if self._sweep_at is None or at < self._sweep_at:
             self._sweep_at = at + SWEEP_S * self._random.random()
@@ -57,13 +67,13 @@ class Upkeep:
                 self._at = self._sweep_at
 
     def has_seeds(self, now: float) -> None:
-        """Seeds were named: try them again whenever they fall silent."""
+        """Try the new seeds again whenever they fall silent."""
         self._seeds_pause_s = self._settings.seeds_s
         self._seeds_at = now + self._settings.seeds_s
         self.wake(now)
 
     def join(self, now: float) -> list[Output]:
-        """Look up our own place, unless that is under way."""
+        """Look up this peer's own position, unless that is in progress."""
         if self._joining is not None:
             return []
         self._join_at = None
@@ -71,12 +81,17 @@ class Upkeep:
         return self._query_runner.begin(self._joining, now)
 
     def join_soon(self, now: float) -> None:
-        """A seed has come into reach: the rest of the network may be behind it."""
+        """Join again soon: a seed has come into reach, and the rest of the network may be behind it."""
         self._join_at = now
         self.wake(now)
 
     def concluded(self, operation: Operation, now: float) -> list[Output]:
-        """A lookup is over: `Joined`, if it was ours."""
+        """Report `Joined` if the lookup that is over was that of this peer's position.
+
+        Args:
+            operation: The operation that is over.
+            now: Unix seconds.
+        """
         if operation is not self._joining:
             return []
         self._joining = None
@@ -85,7 +100,7 @@ class Upkeep:
         return [Joined(len(self._neighbours.table))]
 
     def tick(self, now: float) -> list[Output]:
-        """Do what is due and plan the next time."""
+        """Do what is due and plan the next tick."""
         if self._at is None or self._at > now:
             return []
         self._last = now
@@ -116,9 +131,9 @@ class Upkeep:
         self._at = max(due if due is not None else now, now + least)
 
     def _seeds(self, now: float) -> list[Output]:
-        """Ask seeds that are silent, less and less often.
+        """Ping seeds that are silent, less and less often.
 
-        A seed may have begun anew and know nobody: newcomers come to it, and only whoever asks it brings them together
+        A seed may have restarted and know nobody: newcomers come to it, and only peers that ping it bring them together
         with the rest.  The fewer peers there are, the more often each has to.
         """
         if self._seeds_at > now:
@@ -135,7 +150,7 @@ class Upkeep:
         return [output for contact in asked for output in self._query_runner.probe(contact, now)]
 
     def _stale(self, now: float) -> list[Output]:
-        """Ask the neighbours that are silent, and with them those that will be before long."""
+        """Ping the neighbours that are silent, and with them those that will be soon."""
         near = self._neighbours.table.near_me(self._settings.replicas)
         before = now - self._settings.stale_after_s
         if all(seen > before for _, seen in near):
@@ -144,7 +159,7 @@ class Upkeep:
         return [output for contact, seen in near if seen <= soon for output in self._query_runner.probe(contact, now)]
 
     def _ask_time(self, now: float) -> list[Output]:
-        """Ask a few peers for the time, and say what the last answers came to."""
+        """Ping a few peers for their clocks, and report the result of the last pings."""
         outputs: list[Output] = []
         if self._news_at is not None and self._news_at <= now:
             self._news_at = None
