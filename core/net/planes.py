@@ -1,4 +1,4 @@
-"""Between messages and bytes: which plane a message goes by, and what arrives that is none."""
+"""Between messages and bytes: the plane of each message, and the refusal of bytes that are not a message."""
 
 from collections.abc import Callable
 
@@ -17,10 +17,10 @@ from core.net.streams import PeerStream
 
 
 class Planes:
-    """See the module's docstring.
+    """Sends messages on their planes and decodes what arrives.
 
     Args:
-        me: Our id; nothing is sent there.
+        me: This peer's id, to which nothing is sent.
         codec: Every message that may arrive.
         trace: Counts what is dropped.
         deliver: Takes a `Received`.
@@ -43,25 +43,25 @@ class Planes:
         self._metering: Metering | None = None
         self._encoded: tuple[Message | None, bytes] = (None, b"")
         self._answering: tuple[PeerId, bytes, Address | None] | None = None
-        """Whom, which nonce, and where."""
+        """Sender, nonce and address of the datagram that is being handled."""
 
     def open(self, port: DatagramPort, links: Links, metering: Metering | None) -> None:
-        """Send from now on.
+        """Begin to send.
 
         Args:
             port: Takes datagrams.
-            links: Take what goes on streams.
-            metering: Is told when bulk moves on them; None: nobody wants to know.
+            links: Take messages of the stream plane.
+            metering: Told when bulk moves on them; None: not measured.
         """
         self._port = port
         self._links = links
         self._metering = metering
 
     def send(self, output: Send[Message]) -> None:
-        """Send a message on its plane.  Several in a row may be the same; then `sent_all` is to be said.
+        """Send a message on its plane.  Several in a row may be the same; `sent_all` follows the last.
 
         Raises:
-            ValueError: it is addressed to ourselves.
+            ValueError: it is addressed to this peer.
         """
         to, message = output.to, output.message
         if to == self._me:
@@ -82,11 +82,16 @@ class Planes:
             self._port.send(to, data, reply_to=reply_to, at=at)
 
     def sent_all(self) -> None:
-        """Forget the last message: what it is made of may change now."""
+        """Forget the last message, whose content may change now."""
         self._encoded = (None, b"")
 
     def arrived(self, stream: PeerStream, data: bytearray) -> None:
-        """What came on a stream; one that sends garbage is closed."""
+        """Decode a message of a stream; a stream that sends garbage is closed.
+
+        Args:
+            stream: The stream.
+            data: The encoded message.
+        """
         try:
             message = self.codec.decode(data)
         except WireProblem:
@@ -98,7 +103,12 @@ class Planes:
         self._deliver(Received(stream.peer, message))
 
     def datagram(self, datagram: VerifiedDatagram, source: Address | None) -> None:
-        """What came as a datagram: what is sent to its sender meanwhile answers it."""
+        """Decode a message of a datagram: messages sent to its sender meanwhile answer it.
+
+        Args:
+            datagram: The verified datagram.
+            source: Address for answers; None: the address book's.
+        """
         try:
             message = self.codec.decode(datagram.body)
         except WireProblem:
@@ -112,9 +122,9 @@ class Planes:
         self._answering = None
 
     def is_stray(self, datagram: VerifiedDatagram) -> bool:
-        """Whether it may come from where its sender does not listen.
+        """Whether it may come from a port at which its sender does not listen.
 
-        Knocks come from a fresh port, and some answers to Mirror from a second one.
+        Dial-back datagrams come from a fresh port, and some answers to Mirror from a second one.
         """
         try:
             return isinstance(self.codec.decode(datagram.body), DialBackDatagram | Mirrored)
@@ -122,7 +132,7 @@ class Planes:
             return False
 
     def _encode(self, message: Message) -> bytes:
-        """The message's bytes; one that goes to many in a row is encoded once."""
+        """Encode a message; one that goes to many in a row is encoded once."""
         if message is not self._encoded[0]:
             self._encoded = (message, self.codec.encode(message))
         return self._encoded[1]

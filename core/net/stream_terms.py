@@ -1,4 +1,4 @@
-"""What all links of a host have in common."""
+"""Resources and rules that all links of a host share."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,33 +15,43 @@ SCRATCH_BYTES = 256 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Scratch:
-    """Room in which all links of a loop receive and decrypt; nothing stays in it between two callbacks."""
+    """Buffers in which all links of a loop receive and decrypt; nothing stays in them between two callbacks."""
 
     cipher: memoryview = field(default_factory=lambda: memoryview(bytearray(SCRATCH_BYTES)))
     plain: memoryview = field(default_factory=lambda: memoryview(bytearray(SCRATCH_BYTES)))
 
 
 class StreamOwner(Protocol):
-    """Who is told what happens on a link.  Called inside the loop's callbacks."""
+    """Callbacks to the owner of a link, inside the loop's callbacks."""
 
     def stream_opened(self, stream: Any) -> None:
         """The handshake is complete and the other side's pass holds: `stream.proven` is set."""
 
     def stream_received(self, stream: Any, data: bytearray) -> None:
-        """A whole message arrived; the bytes are the receiver's to keep."""
+        """Take a whole message; the bytes are the receiver's to keep.
+
+        Args:
+            stream: The link.
+            data: The encoded message.
+        """
 
     def stream_closed(self, stream: Any, reason: str) -> None:
-        """It is over; called once, also for a link that never opened."""
+        """The link is over; called once, also for a link that never opened.
+
+        Args:
+            stream: The link.
+            reason: Why it is over.
+        """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamTerms:
-    """What all links of a host have in common."""
+    """Resources and rules that all links of a host share."""
 
     owner: StreamOwner
     credentials: Credentials
     verify: Callable[[bytes], Pass]
-    """The pass in a certificate; raises ProofProblem."""
+    """Reads the pass in a certificate; raises ProofProblem."""
     now: Callable[[], float]
     """Unix seconds, for the passes."""
     trace: Trace

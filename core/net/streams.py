@@ -1,4 +1,4 @@
-"""A link to one peer: messages over TLS over one TCP connection."""
+"""A link to one peer: messages over TLS over one connection."""
 
 import asyncio
 import ssl
@@ -18,39 +18,39 @@ from core.net.udp import source_of
 
 HANDSHAKE_S = 10.0
 CLOSE_S = 1.0
-"""How long a closing link may take to send what it still holds."""
+"""Seconds that a closing link may take to send its waiting control."""
 HEARTBEAT_BYTES_MAX = 32
 Way = Literal["tcp", "quic", "relay"]
 TURN_S = 0.010
-"""How long one link may keep the loop before timers and other links have their turn."""
+"""Time for which one link may keep the loop before timers and other links have their turn."""
 
 
 class PeerStream(asyncio.BufferedProtocol):
-    """One connection, ours or theirs: TCP, QUIC or relayed, whatever looks like a transport of asyncio.
+    """One connection, called or accepted: TCP, QUIC or relayed, any transport of asyncio.
 
     Control overtakes bulk between fragments, whose size follows the link's speed.  Nothing is written while the
     connection is full, however long that lasts; nothing is read while the owner holds the link.
 
     Args:
-        terms: See there.
-        expected: Whom we called; None when they called us.
+        terms: Shared by all links of the host.
+        expected: The peer that this one called; None: the other peer called.
     """
 
     def __init__(self, terms: StreamTerms, *, expected: PeerId | None) -> None:
         self._terms = terms
         self.expected = expected
         self.attempt: tuple[int, int] | None = None
-        """Of whoever asked for this link: the attempt's number, and its way."""
+        """Number and way of the traversal machine's attempt, if it asked for this link."""
         self.proven: Pass | None = None
         self.closed: str | None = None
-        """Why it is over."""
+        """Reason of the end; None: the link lives."""
         self.broken = False
         """Whether it ended without a goodbye of either side."""
         self.left = False
         """Whether the other side said goodbye; it has read nothing that was sent to it at that time."""
         self.bytes_received = 0
         self.opened_at = 0.0
-        """Unix seconds."""
+        """Time of opening, Unix seconds."""
         self._loop = asyncio.get_running_loop()
         self.finished: asyncio.Future[None] = self._loop.create_future()
         """Done when the socket is gone."""
@@ -58,9 +58,9 @@ class PeerStream(asyncio.BufferedProtocol):
         """Whether the link opened; done when that is known."""
         self._transport: asyncio.Transport | None = None
         self.initiated = expected is not None
-        """Whether we are the caller."""
+        """Whether this peer is the caller."""
         self._asked_at = self._rtt_s = 0.0
-        """When our part of the handshake left, and how long it took until the other side's came."""
+        """When this side's part of the handshake left, and the seconds until the other side's came."""
         self._simultaneous_open = (
             None if expected is None else SimultaneousOpen(stays_caller=terms.credentials.peer_id < expected)
         )
@@ -82,7 +82,7 @@ class PeerStream(asyncio.BufferedProtocol):
 
     @property
     def peer(self) -> PeerId:
-        """Who is at the other end, proven."""
+        """The peer at the other end, proven by its pass."""
         assert self.proven is not None
         return self.proven.peer
 
@@ -94,13 +94,13 @@ class PeerStream(asyncio.BufferedProtocol):
 
     @property
     def other_address(self) -> tuple[str, int] | None:
-        """Where the other end is, as our socket sees it; None if nobody else could call that."""
+        """The other end's address as this socket sees it; None if nobody else could call that."""
         name = None if self._transport is None else self._transport.get_extra_info("peername")
         return source_of(name) if isinstance(name, tuple) else None
 
     @property
     def way(self) -> Way:
-        """How the bytes travel."""
+        """Kind of connection that carries the bytes."""
         way: Way = "tcp" if self._transport is None else self._transport.get_extra_info("way", "tcp")
         return way
 
@@ -116,22 +116,22 @@ class PeerStream(asyncio.BufferedProtocol):
 
     @property
     def queued_bytes(self) -> int:
-        """What waits to be sent."""
+        """Number of bytes that wait to be sent."""
         return self._sender.outbox.control_bytes + self._sender.outbox.bulk_bytes
 
     @property
     def bytes_sent(self) -> int:
-        """On the wire, with TLS."""
+        """Bytes sent on the wire, with TLS."""
         return self._sender.bytes_sent
 
     @property
     def bytes_left(self) -> int:
-        """Of those, what has arrived, as far as the system tells, or else has left our memory."""
+        """Number of sent bytes that have arrived, as far as the system tells, or else have left this program."""
         return self._sender.bytes_left
 
     @property
     def rtt_s(self) -> float:
-        """A round trip on this link when it is idle: the system's least, or else that of the handshake; 0: unknown."""
+        """Round trip of the idle link, seconds: the system's least, or else that of the handshake; 0: unknown."""
         least_s = self._sender.least_rtt_s
         return max(0.0, self._rtt_s if least_s is None else least_s)
 
@@ -153,19 +153,19 @@ class PeerStream(asyncio.BufferedProtocol):
         self._plan_pump()
 
     def hold(self) -> None:
-        """Deliver and read nothing until `release`; the other side is slowed down by TCP.  Only on an open link."""
+        """Deliver and read nothing until `release`; TCP slows the other side down.  Only on an open link."""
         assert self._transport is not None
         assert self.proven is not None
         self._held = True
         self._transport.pause_reading()
 
     def release(self) -> None:
-        """Go on after `hold`."""
+        """Deliver and read again after `hold`."""
         self._held = False
         self._plan_turn()
 
     def close(self, reason: str) -> None:
-        """End the link; control that waits is still sent, within `CLOSE_S`."""
+        """End the link; waiting control is still sent, within `CLOSE_S`."""
         if self.closed is not None:
             return
         transport = self._transport
@@ -177,7 +177,7 @@ class PeerStream(asyncio.BufferedProtocol):
             self._timer = self._loop.call_later(CLOSE_S, transport.abort)
 
     def abort(self, reason: str) -> None:
-        """End the link at once."""
+        """End the link at once, without a goodbye."""
         self.broken = self.broken or self.closed is None
         self._end(reason)
         if self._transport is not None:
@@ -186,7 +186,7 @@ class PeerStream(asyncio.BufferedProtocol):
     # --- called by the loop ------------------------------------------------------------------------------------------
 
     def connection_made(self, transport: Any) -> None:
-        """The TCP connection stands; the handshake begins."""
+        """Begin the handshake on a connection that stands."""
         self._transport = transport
         if self.closed is not None:
             transport.abort()
@@ -198,12 +198,12 @@ class PeerStream(asyncio.BufferedProtocol):
         self._handshake()
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        """Where the next bytes go."""
+        """Shared buffer for the next bytes that arrive."""
         del sizehint
         return self._terms.scratch.cipher[: self._terms.pace.download.turn_bytes]
 
     def buffer_updated(self, nbytes: int) -> None:
-        """Bytes arrived."""
+        """Handle the bytes that arrived in the buffer."""
         self._liveness.heard = self._loop.time()
         self.bytes_received += nbytes
         self._taking.spent(nbytes, self._liveness.heard)
@@ -214,14 +214,14 @@ class PeerStream(asyncio.BufferedProtocol):
             self._turn()
 
     def eof_received(self) -> bool:
-        """The other side ended, perhaps without a goodbye; what came before is still delivered."""
+        """Note the other side's end, perhaps without a goodbye; earlier bytes are still delivered."""
         self._ended = True
         if self.proven is None or not (self._arrived or self._held or self._turn_planned):
             self.abort("ended")
         return True
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The socket is gone."""
+        """End the link, whose socket is gone."""
         self.broken = self.broken or self.closed is None
         self._end("ended" if exc is None else f"broke: {type(exc).__name__}")
         if self._timer is not None:
@@ -230,18 +230,18 @@ class PeerStream(asyncio.BufferedProtocol):
             self.finished.set_result(None)
 
     def pause_writing(self) -> None:
-        """The kernel takes no more for now."""
+        """Stop writing: the kernel takes no more for now."""
         self._sender.full()
 
     def resume_writing(self) -> None:
-        """All that was written has left for the kernel."""
+        """Write on: the kernel has taken all that was written."""
         self._sender.room(self._loop.time())
         self._plan_pump()
 
     # --- inside ------------------------------------------------------------------------------------------------------
 
     def _greeted(self, data: memoryview) -> None:
-        """Bytes of the handshake; when both sides have called, one of them becomes the called."""
+        """Handle bytes of the handshake; when both sides have called, one of them becomes the called."""
         self._rtt_s = self._liveness.heard - self._asked_at
         if self._simultaneous_open is None:
             self._channel.feed(data)
@@ -291,11 +291,11 @@ class PeerStream(asyncio.BufferedProtocol):
         self._plan_turn()
 
     def _watch(self) -> None:
-        """See whether the other side is there, and still let in."""
+        """Check that the other side is alive, and that its pass is still valid."""
         assert self.proven is not None
         now = self._loop.time()
         if self._held or self._slowed:
-            self._liveness.heard = now  # we are not listening
+            self._liveness.heard = now  # this side is not reading
         try:
             self.proven.check_time(self._terms.now())
         except ProofProblem:
@@ -340,7 +340,7 @@ class PeerStream(asyncio.BufferedProtocol):
             more = self._decrypt()
 
     def _listen(self) -> None:
-        """Read on, unless the download limit says later."""
+        """Read on, unless the download limit delays it."""
         assert self._transport is not None
         self._slowed = not self._taking.room(self._loop.time())
         if self._slowed:
@@ -349,7 +349,7 @@ class PeerStream(asyncio.BufferedProtocol):
             self._transport.resume_reading()
 
     def _decrypt(self) -> bool:
-        """Decrypt what there is room for; whether there may be more."""
+        """Decrypt as much as fits the buffer; returns whether there may be more."""
         plain = self._terms.scratch.plain
         try:
             count, goodbye = self._channel.read_into(plain)
