@@ -41,22 +41,22 @@ PACKET_COST_BYTES = 40
 class Host:
     """Sockets, timers and proofs around one machine.
 
-    Whatever a machine returns is performed: a `Send` goes out on its message's plane, anything else to `on_event`.
-    An exception of the machine or of `on_event` is a mistake of ours: the host stops, and `run` raises it.
+    Outputs of the machine are performed: a `Send` goes out on its message's plane, anything else to `on_event`.  An
+    exception of the machine or of `on_event` is a mistake of this program: the host stops, and `run` raises it.
 
     Args:
         machine: Handles Received, Tick, Lost and `core.dht.messages.Observed`.
-        identity: Our key.
-        pass_der: Our pass.
+        identity: This peer's key.
+        pass_der: This peer's pass.
         authority_der: The authority's certificate, already checked against the manifest.
         manifest_id: The collaboration; passes of another are refused.
         codec: Every message that may arrive.
         on_event: Takes the machine's events, with the time.
         random: Jitter.
-        pace: The volunteer's limits; None for none.
-        opened: Told of each link that stands.
-        meter: Is shown how fast bulk moves; None: nobody wants to know.
-        wanted: Told that a peer does not answer at its addresses: `meet` and `carry` may help.  None: nothing may.
+        pace: The volunteer's limits; None: no limits.
+        opened: Told of each new link.
+        meter: Shown how fast bulk moves; None: not measured.
+        wanted: Told that a peer does not answer at its addresses: `punch` and `carry` may help.  None: nothing may.
     """
 
     def __init__(  # noqa: PLR0913 - the composition root names each part once
@@ -117,7 +117,7 @@ class Host:
     # --- its life ----------------------------------------------------------------------------------------------------
 
     async def start(self, *, bind: str, port: int = 0) -> int:
-        """Open the sockets of both planes on one port number; returns it.
+        """Open the sockets of both planes on one port number, and return it.
 
         Args:
             bind: An address of this computer; 0.0.0.0 for all of both families, :: for those of IPv6.
@@ -159,7 +159,7 @@ class Host:
         return self._listening.port
 
     async def open_second(self, bind: str) -> int:
-        """Tell others at another UDP port too where they are seen; returns it, 0 if there is none to be had."""
+        """Open a mirror port; returns it, 0 if none is free."""
         second = MirrorPort(envelopes=self._envelopes, now=self._clock.now, trace=self._trace, counted=self._count)
         port = await listen_beside(bind, (self.port + 1, 0), datagrams=lambda: second)
         if port is not None:
@@ -170,13 +170,13 @@ class Host:
         """Wait until the host is closed.
 
         Raises:
-            ExceptionGroup: a mistake of ours ended it.
+            ExceptionGroup: a mistake of this program ended it.
         """
         assert self._life is not None
         await asyncio.shield(self._life)
 
     async def close(self) -> None:
-        """Leave: tell the links, give the ports back.  Nothing of the host is left afterwards."""
+        """Say goodbye on all links and release the ports.  Nothing of the host is left afterwards."""
         if self._life is None or self._stop is None:
             return
         self._runner.close()
@@ -185,16 +185,16 @@ class Host:
         await asyncio.wait([self._life])
 
     def renew(self, pass_der: bytes) -> None:
-        """Show another pass from now on; links that are open stay."""
+        """Show another pass from now on; open links stay."""
         self._credentials.renew(pass_der)
         self._envelopes.renew(pass_der)
 
     # --- what its owner does -----------------------------------------------------------------------------------------
 
     def learn(self, peer: PeerId | bytes, host: str, port: int, *, hearsay: bool = False) -> None:
-        """Note where a peer is to be reached: what is neither an IP address nor a name is dropped.
+        """Note an address of a peer, which is dropped if it is neither an IP address nor a name.
 
-        With `hearsay` it is tried on streams, too, and letters go on to where they went.
+        Hearsay is tried on streams too, and datagrams still go to the known address.
         """
         peer = PeerId(peer)
         if peer == self._me:
@@ -210,7 +210,7 @@ class Host:
                 self._names.find((host, port), lambda address: self._book.learn(peer, address))
 
     def resolve(self, address: Address, found: Callable[[Address], object]) -> None:
-        """Call `found` with the address, its name replaced by an IP address; never, if there is none."""
+        """Call `found` with the address, its name replaced by an IP address; never, if the name has none."""
         if is_literal(address[0]):
             found(address)
         elif self._names is not None and is_name(address[0]):
@@ -229,13 +229,13 @@ class Host:
 
         Args:
             circuit: Moves the bytes.
-            called: Whom we called; None when we were called.
+            called: The peer that this one called; None: the other peer called.
         """
         links = self.links
         return CircuitTransport(circuit, links.accept() if called is None else links.new(called))
 
     def send_at(self, output: SendDatagramTo) -> None:
-        """Send a datagram to an address that the book need not know, perhaps from a socket that nobody knows."""
+        """Send a datagram to an address that need not be in the address book, perhaps from a fresh socket."""
         address = (output.address.host, output.address.port)
         if output.to == self._me or not is_literal(address[0]):
             return
@@ -251,20 +251,20 @@ class Host:
             self._port.put(packet, address)
 
     def moved(self) -> None:
-        """The computer has another network, or has woken up: links that cannot live are given up at once."""
+        """After a change of network or a wake-up, end links that cannot live."""
         self.links.moved()
 
     def deliver(self, event: Any) -> None:
-        """Give the machine an event, and perform what follows."""
+        """Give the machine an event, and perform its outputs."""
         self._runner.handle(event)
 
     def perform(self, outputs: Iterable[Any]) -> None:
-        """Send what is to be sent, report the rest, and look at the machine's deadline again."""
+        """Send messages, report events, and look at the machine's deadline again."""
         self._runner.perform(outputs)
 
     @property
     def stats(self) -> HostStats:
-        """Bytes and links."""
+        """Bytes moved so far, and the open links."""
         streams = self._links.streams() if self._links is not None else []
         past = (self._links.past_bytes_sent, self._links.past_bytes_received) if self._links is not None else (0, 0)
         return HostStats(
@@ -279,7 +279,7 @@ class Host:
 
     @property
     def port(self) -> int:
-        """Where it listens, once it is started."""
+        """The port on which the host listens, once it is started."""
         if self._listening is None:
             raise RuntimeError("a host has no port before it is started")
         return self._listening.port
@@ -294,7 +294,7 @@ class Host:
     # --- inside ------------------------------------------------------------------------------------------------------
 
     async def _live(self, group: asyncio.TaskGroup, listening: Listening, entered: asyncio.Future[None]) -> None:
-        """The host's one root task: owns the group of those that call peers."""
+        """The host's one root task, which owns the group of those that call peers."""
         assert self._stop is not None
         assert self._links is not None
         try:
@@ -302,7 +302,7 @@ class Host:
                 entered.set_result(None)
                 try:
                     await self._stop
-                finally:  # a mistake in a call ends us too: the machine hears nothing while the other calls end
+                finally:  # a mistake in a call ends the host too: the machine hears nothing while other calls end
                     self._runner.close()
                 for call in self._calls:
                     call.cancel()
@@ -341,7 +341,7 @@ class Host:
             self._links.maker.datagram(data, source)
 
     def _count(self, sent: int, received: int) -> None:
-        """Letters are few and small: they count, and never wait."""
+        """Count enveloped datagrams, which are few and small: they never wait."""
         now = asyncio.get_running_loop().time()
         if sent:
             self._pace.upload.spent(sent, now)
@@ -349,7 +349,7 @@ class Host:
             self._pace.download.spent(received, now)
 
     def _packet(self, data: bytes, address: Address) -> None:
-        """A packet of QUIC or a knock: links count what is in it, so here only what is around it."""
+        """Send a packet of QUIC or a punch: links count its content, so only its overhead is counted here."""
         self._pace.upload.spent(PACKET_COST_BYTES, asyncio.get_running_loop().time())
         self._port.put(data, address)
 

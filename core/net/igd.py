@@ -1,4 +1,4 @@
-"""Asking a router for a port by UPnP: an Internet Gateway Device, found by SSDP, spoken to by SOAP."""
+"""Port mapping by UPnP: an Internet Gateway Device, found by SSDP, spoken to by SOAP."""
 
 import asyncio
 import ipaddress
@@ -10,10 +10,10 @@ from typing import Any, Final
 from core.net.nat_pmp import GrantedMapping, MappingRequest, NoMapping
 
 SEARCH_S: Final = 2
-"""How long routers may take to answer the search."""
+"""Seconds that routers may take to answer the search."""
 CALL_S: Final = 5
 FOUND_MAX: Final = 8
-"""Devices of which the description is fetched; any host of the network may claim to be a router."""
+"""Number of devices of which the description is fetched; any host of the network may claim to be a router."""
 DESCRIPTION: Final = "Potluck"
 _ONLY_PERMANENT: Final = 725
 """UPnP's error "OnlyPermanentLeasesSupported" (WANIPConnection:1)."""
@@ -25,7 +25,7 @@ class Igd:
 
     Args:
         device: `async_upnp_client.profiles.igd.IgdDevice`.
-        own_host: Our address towards it.
+        own_host: This computer's address towards it.
     """
 
     def __init__(self, device: Any, own_host: str) -> None:
@@ -33,14 +33,14 @@ class Igd:
 
     @property
     def own_host(self) -> str:
-        """Our address towards it."""
+        """This computer's address towards the device."""
         return self._own_host
 
     async def ask(self, request: MappingRequest) -> GrantedMapping:
-        """Ask for a port, renew it, or give it back.
+        """Ask for a port, renew it, or release it.
 
         Raises:
-            NoMapping: the router says no.
+            NoMapping: the router refuses.
         """
         from async_upnp_client.exceptions import UpnpActionError, UpnpError  # noqa: PLC0415 - heavy; most never need it
 
@@ -60,7 +60,7 @@ class Igd:
             raise NoMapping(f"the router refuses: {error}") from error
 
     async def address(self) -> str:
-        """The router's outer address.
+        """The router's external address.
 
         Raises:
             NoMapping: it does not tell.
@@ -87,11 +87,11 @@ class Igd:
 
 
 async def find_igd(own_host: str, *, target: tuple[str, int] | None = None) -> Igd:
-    """The first router of the network that speaks UPnP.
+    """Find the first router of the network that speaks UPnP.
 
     Args:
-        own_host: Our address in that network.
-        target: Whom to ask; None for everybody (multicast).
+        own_host: This computer's address in that network.
+        target: The router to ask; None: all (multicast).
 
     Raises:
         NoMapping: there is none.
@@ -136,7 +136,7 @@ async def _search(own_host: str, target: tuple[str, int] | None, types: list[str
 
 
 def _describes_itself(location: str, sender: object) -> bool:
-    """Whether a description lies on the private host that announces it: never call what a stranger names."""
+    """Whether a description lies on the private host that announces it: never call an address that a stranger names."""
     try:
         url = urllib.parse.urlsplit(location)
         host = ipaddress.ip_address(url.hostname or "")

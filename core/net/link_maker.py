@@ -1,4 +1,4 @@
-"""How a link is made: TCP to all known addresses, TCP and UDP through routers, and QUIC where only UDP passes."""
+"""Makes links: TCP to all known addresses, TCP and UDP punches through routers, and QUIC where only UDP passes."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -20,29 +20,30 @@ if TYPE_CHECKING:
 
 CALL_S: Final = 10.0
 STAGGER_S: Final = 0.15
-"""Between the beginnings of two attempts (RFC 8305 has 0.25)."""
+"""Seconds between the beginnings of two attempts (RFC 8305 has 0.25)."""
 PUNCH_CALLS_MAX: Final = 64
-"""To one address in one punch: a peer may name one that is not its own."""
+"""Number of calls to one address in one punch: a peer may name an address that is not its own."""
 RETRY_S: Final = 0.012
-"""Short against a round trip: a router that turns calls away does so only while no call of ours is under way."""
+"""Pause between calls, short against a round trip: a router that rejects calls does so only while no call of this side
+is in flight."""
 TCP_FIRST_S: Final = 0.1
-"""A hole for UDP waits so long for TCP, which costs far less."""
+"""Seconds for which an open hole for UDP waits for TCP, which costs far less."""
 UNUSED_S: Final = 20.0
-"""A socket of its own through which no connection leads by then is given back."""
+"""A punch's own socket is closed if no connection uses it by then."""
 RANKS: Final[dict[Way, int]] = {"relay": 0, "quic": 1, "tcp": 2}
 
 
 class LinkRegistry(Protocol):
-    """Who owns the links."""
+    """Makes and knows the streams of all links."""
 
     def new(self, expected: PeerId) -> PeerStream:
-        """A link that we make."""
+        """Make the stream of a link that this peer calls."""
 
     def accept(self) -> asyncio.BaseProtocol:
-        """A protocol for a connection that somebody made to us."""
+        """Make a protocol for an incoming connection."""
 
     def best(self, peer: PeerId) -> Way | None:
-        """The best way of the links that are open."""
+        """The best way of the links that are open; None: there is no link."""
 
 
 def nearest_first(addresses: Sequence[Address]) -> list[Address]:
@@ -60,13 +61,15 @@ def _distance(host: str) -> int:
 
 
 class LinkMaker:
-    """See the module's docstring.
+    """Makes links to peers, by calls and punches.
 
     Args:
-        me: Our id.
-        own: From where to call an address: where we listen in its family; None for any port.
-        links: See there.
+        me: This peer's id.
+        own: Returns the address to call from: where the host listens in that family; None for any port.
+        links: Owns the links.
         put: Sends from the UDP port.
+        trace: Counts what is dropped.
+        random: Draws jitter.
     """
 
     def __init__(
@@ -90,7 +93,15 @@ class LinkMaker:
         self._sockets: set[OwnSocket] = set()
 
     async def call(self, peer: PeerId, addresses: Sequence[Address]) -> str | None:
-        """Call all addresses, one a little after the other; why none worked, or None."""
+        """Call all addresses, one a little after the other.
+
+        Args:
+            peer: The peer.
+            addresses: Its addresses.
+
+        Returns:
+            Why none worked; None: a link stands.
+        """
         reason: str | None = "no address is known"
         running: set[asyncio.Task[str | None]] = set()
         async with asyncio.TaskGroup() as group:
@@ -108,7 +119,7 @@ class LinkMaker:
         return reason
 
     async def punch(self, rendezvous: Rendezvous) -> None:
-        """At the agreed moment, try to reach the peer through both routers."""
+        """Try to reach the peer through both routers, at the agreed moment."""
         await asyncio.sleep(rendezvous.wait_s)
         tcp, udp = (tuple(one for one in told if is_literal(one[0])) for told in (rendezvous.tcp, rendezvous.udp))
         async with asyncio.TaskGroup() as group:
@@ -117,7 +128,12 @@ class LinkMaker:
             group.create_task(self._punch_udp(replace(rendezvous, udp=udp)))
 
     def datagram(self, data: bytes, source: Address) -> None:
-        """Take what arrived at the UDP port and is no envelope."""
+        """Handle a packet of the UDP port that is not an envelope.
+
+        Args:
+            data: The packet.
+            source: Where it came from.
+        """
         if data[0] == PUNCH_BYTE:
             if not self._punches.received(data, source):
                 self._trace.mark("net.drop.knock")
@@ -125,7 +141,7 @@ class LinkMaker:
             self._trace.mark("net.drop.quic")
 
     def close(self) -> None:
-        """End all QUIC connections."""
+        """End all QUIC connections and close the punches' sockets."""
         for endpoint in [self._endpoint, *(each.endpoint for each in self._sockets)]:
             if endpoint is not None:
                 endpoint.close()
@@ -135,7 +151,16 @@ class LinkMaker:
     # --- TCP ---------------------------------------------------------------------------------------------------------
 
     async def attempt(self, peer: PeerId, address: Address, *, attempt: tuple[int, int] | None = None) -> str | None:
-        """Call one address; why it did not work, or None."""
+        """Call one address.
+
+        Args:
+            peer: The peer.
+            address: Its address.
+            attempt: Number and way of the traversal machine's attempt, if it is one.
+
+        Returns:
+            Why it did not work; None: a link stands.
+        """
         stream = self._links.new(peer)
         stream.attempt = attempt
         loop = asyncio.get_running_loop()
@@ -156,7 +181,7 @@ class LinkMaker:
         return None if stream.proven is not None else stream.closed or "ended"
 
     async def _punch_tcp(self, rendezvous: Rendezvous, address: Address) -> None:
-        """Call again and again: the first calls open our router, and may be turned away by the other one."""
+        """Call again and again: the first calls open this side's router, and may be rejected by the other one."""
         loop = asyncio.get_running_loop()
         ends_at = loop.time() + rendezvous.lasts_s
         for _ in range(PUNCH_CALLS_MAX):
@@ -176,7 +201,7 @@ class LinkMaker:
             try:
                 await loop.create_connection(lambda made=stream: made, sock=connection)  # type: ignore[misc]
                 await asyncio.wait([stream.settled])
-            except OSError:  # it was over before we could look at it (macOS)
+            except OSError:  # it was over at once (macOS)
                 stream.abort("broke")
 
     # --- UDP ---------------------------------------------------------------------------------------------------------
@@ -197,7 +222,7 @@ class LinkMaker:
             stream.attempt = rendezvous.attempt
             hole.put(
                 bytes((PUNCH_BYTE,)) + rendezvous.nonce, hole.address
-            )  # they let nobody in whom they have not heard
+            )  # the other side admits only senders that it has heard
             self._through(hole).connect(stream, hole.address)
             await asyncio.wait([stream.settled])
 
@@ -234,7 +259,7 @@ class LinkMaker:
 
 
 def _outcome(done: set[asyncio.Task[str | None]], before: str | None) -> str | None:
-    """None as soon as one of them worked."""
+    """None as soon as one of the attempts worked, else the last reason."""
     for attempt in done:
         before = attempt.result()
         if before is None:

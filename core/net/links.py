@@ -1,4 +1,4 @@
-"""All links of a host: called and accepted, one or two per peer, with what waits for a link that is being made."""
+"""All links of a host: called and accepted, one or two per peer, with the messages that wait for a link."""
 
 import asyncio
 import contextlib
@@ -24,66 +24,66 @@ from core.net.streams import CLOSE_S, PeerStream, Way
 from core.net.tls import Credentials
 
 HANDSHAKES_MAX = 64
-"""Accepted connections at a time whose handshake is not complete."""
+"""Number of accepted connections at a time whose handshake is not complete."""
 HANDSHAKE_PLACE_S = 1.0
 """A handshake that takes longer makes way when others wait: nobody can hold all places by doing nothing."""
 LINKS_MAX = 1024
 LINKS_PER_PEER_MAX = 4
 STEADY_S = 5.0
-"""A link that lived this long was a success; a duplicate that nobody used for this long is closed."""
+"""A link that lived this long was a success; a duplicate unused for this long is closed."""
 PEERS_MAX = 4096
 CALL_AGAIN_S = 0.25
-"""A peer that could not be called is called again after so long, then after twice as long each time."""
+"""First back-off after a failed call, seconds; then doubled."""
 CALL_AGAIN_MAX_S = 30.0
 DIRECT_FIRST_S = 0.3
-"""Known addresses have so long before the owner is asked for other ways."""
+"""Seconds of calls to known addresses before the owner is asked for other ways."""
 OTHER_WAYS_S = 10.0
 SUSPECT_S = SILENCE_S + STEADY_S
-"""What was said within this time before a link broke may not have arrived."""
+"""Messages sent within this time before a link broke may not have arrived."""
 
 
 @dataclass(slots=True)
 class _PeerLinks:
-    """What there is with one peer."""
+    """Links with one peer, and messages that wait for one."""
 
     streams: list[PeerStream] = field(default_factory=list)
     waiting: deque[tuple[bytes, bool, bool]] = field(default_factory=deque)
     waiting_bytes: int = 0
     calling: bool = False
     closing_planned: bool = False
-    """A look at links that nobody uses is planned."""
+    """A look at unused duplicates is planned."""
     opened: asyncio.Event = field(default_factory=asyncio.Event)
     """Set while a link is open."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkOwner:
-    """Who owns the links.  `received` runs inside the loop's callbacks, `lost` in a callback of its own."""
+    """Callbacks of the links' owner.  `received` runs inside the loop's callbacks, `lost` in a callback of its own."""
 
     received: Callable[[PeerStream, bytearray], None]
     lost: Callable[[PeerId, str], None]
     spawn: Callable[[Coroutine[Any, Any, None]], Any]
     """Runs a coroutine in the owner's task group."""
     opened: Callable[[PeerStream], None] | None = None
-    """Told of each link that stands, in a callback of its own."""
+    """Told of each new link, in a callback of its own."""
     wanted: Callable[[PeerId], None] | None = None
     """Told that a peer does not answer at its addresses, if there are any: relays and punches are wanted."""
 
 
 class Links:
-    """See the module's docstring.
+    """Keeps the links of a host.
 
     When both sides call each other at once, both links live; both sides send on the one that the smaller id called.
 
     Args:
-        me: Our id.
-        owner: See there.
-        credentials: Ours.
-        verify: The pass in a certificate; raises ProofProblem.
-        book: Where peers are.
+        me: This peer's id.
+        owner: Callbacks to the owner.
+        credentials: This peer's key and pass.
+        verify: Reads the pass in a certificate; raises ProofProblem.
+        book: Addresses of peers.
         now: Unix seconds.
         pace: The volunteer's limits.
-        own: From where to call an address: where we listen in its family; None for any port.
+        own: Returns the address to call from: where the host listens in that family; None for any port.
         put: Sends from the UDP port.
     """
 
@@ -116,13 +116,13 @@ class Links:
         )
         self._all: set[PeerStream] = set()
         self._handshaking: dict[PeerStream, float] = {}
-        """Oldest first, with the time of their arrival."""
+        """Time of arrival of each connection without a complete handshake, oldest first."""
         self._closing = False
         self.past_bytes_sent = 0
         self.past_bytes_received = 0
 
     def streams(self) -> list[PeerStream]:
-        """All links that are open."""
+        """The streams of all links that are open."""
         return [stream for links in self._by_peer.values() for stream in links.streams]
 
     def send(self, peer: PeerId, data: bytes, *, bulk: bool, ahead: bool = False) -> None:
@@ -144,17 +144,17 @@ class Links:
             self._owner.spawn(self._call(peer, links))
 
     def join(self) -> None:
-        """What is sent now is one of many messages that everybody sends at once."""
+        """Note a message that is one of many which all members send at once."""
         self._terms.uplink.join(asyncio.get_running_loop().time())
 
     def new(self, expected: PeerId) -> PeerStream:
-        """A link that we make."""
+        """Make the stream of a link that this peer calls."""
         stream = PeerStream(self._terms, expected=expected)
         self._all.add(stream)
         return stream
 
     def best(self, peer: PeerId) -> Way | None:
-        """The best way of the links with a peer; None: there is none."""
+        """The best way of the links with a peer; None: there is no link."""
         streams = self._by_peer[peer].streams if peer in self._by_peer else []
         return max((stream.way for stream in streams), key=RANKS.__getitem__, default=None)
 
@@ -164,14 +164,14 @@ class Links:
             self._owner.spawn(self.maker.punch(rendezvous))
 
     def improve(self, peer: PeerId) -> None:
-        """Call the known addresses of a peer with whom there is only a worse link."""
+        """Call the known addresses of a peer to replace its worse link."""
         links = self._links(peer)
         if not self._closing and not links.calling and self.best(peer) != "tcp":
             links.calling = True
             self._owner.spawn(self._improve(peer, links))
 
     def moved(self) -> None:
-        """The computer has another network: links from addresses that are gone are over, and nobody rests longer."""
+        """After a change of network, end links from addresses that are gone, and end all back-off."""
         for peer, links in self._by_peer.items():
             self._failed.clear(peer)
             for stream in list(links.streams):
@@ -179,7 +179,7 @@ class Links:
                     stream.abort("has another address now")
 
     def accept(self) -> asyncio.BaseProtocol:
-        """A protocol for a connection that somebody made to us."""
+        """Make a protocol for an incoming connection."""
         if len(self._handshaking) >= HANDSHAKES_MAX:
             self._make_room()
         if self._closing or len(self._handshaking) >= HANDSHAKES_MAX or len(self._all) >= LINKS_MAX + HANDSHAKES_MAX:
@@ -203,7 +203,7 @@ class Links:
     # --- told by the streams -----------------------------------------------------------------------------------------
 
     def stream_opened(self, stream: PeerStream) -> None:
-        """A handshake is complete."""
+        """Register a link whose handshake is complete."""
         self._handshaking.pop(stream, None)
         links = self._links(stream.peer)
         links.streams.append(stream)
@@ -229,11 +229,11 @@ class Links:
             self._owner.opened(stream)
 
     def stream_received(self, stream: PeerStream, data: bytearray) -> None:
-        """A message arrived."""
+        """Pass a message on to the owner."""
         self._owner.received(stream, data)
 
     def stream_closed(self, stream: PeerStream, reason: str) -> None:
-        """A link is over, or never was."""
+        """Forget a link that has ended or was never made."""
         self._all.discard(stream)
         self._handshaking.pop(stream, None)
         self.past_bytes_sent += stream.bytes_sent
@@ -250,12 +250,12 @@ class Links:
             links.opened.clear()
             self._lose(stream.peer, reason)
         elif stream.idle_s < (SUSPECT_S if stream.broken else STEADY_S / 2 if stream.left else 0.0):
-            self._lose(stream.peer, reason)  # what was under way is gone, whatever other links there are
+            self._lose(stream.peer, reason)  # messages in flight are gone, whatever other links there are
 
     # --- inside ------------------------------------------------------------------------------------------------------
 
     def _make_room(self) -> None:
-        """Send the oldest stranger away, if it has had its time."""
+        """End the oldest incomplete handshake, if it has had its time."""
         oldest, since = next(iter(self._handshaking.items()))
         if self._loop.time() - since >= HANDSHAKE_PLACE_S:
             self._trace.mark("net.drop.slow")
@@ -287,7 +287,7 @@ class Links:
             self._loop.call_later(STEADY_S, self._close_duplicates, links)
 
     def _close_duplicates(self, links: _PeerLinks) -> None:
-        """The smaller id closes links that neither side uses; only one side may, or each might close another."""
+        """Close links that neither side uses; only the smaller id does, or each side might close another."""
         links.closing_planned = False
         if len(links.streams) < 2 or self._closing:
             return
@@ -299,7 +299,7 @@ class Links:
         self._plan_closing(links)
 
     async def _call(self, peer: PeerId, links: _PeerLinks) -> None:
-        """Make a link, after the rest that earlier failures demand, as long as something waits for one."""
+        """Make a link, after the back-off of earlier failures, as long as messages wait for one."""
         try:
             while links.waiting and not links.streams:
                 await asyncio.sleep(self._failed.wait(peer, self._loop.time()))
@@ -312,7 +312,7 @@ class Links:
             links.calling = False
 
     async def _try_addresses(self, peer: PeerId, links: _PeerLinks) -> str | None:
-        """Try the known addresses, and after a moment whatever else the owner knows; why nothing worked, or None."""
+        """Try the known addresses, and after a moment the owner's other ways; returns why nothing worked, or None."""
         addresses = self._book.addresses(peer)
         asking = None
         if self._owner.wanted is not None:
@@ -347,14 +347,14 @@ class Links:
             self._loop.call_soon(self._owner.lost, peer, reason)
 
     def _prune(self) -> None:
-        """Forget peers with whom there is nothing."""
+        """Forget peers without links and waiting messages."""
         self._by_peer = {
             peer: links for peer, links in self._by_peer.items() if links.streams or links.waiting or links.calling
         }
 
 
 class _TurnedAway(asyncio.Protocol):
-    """For a connection that is one too many."""
+    """Protocol of a surplus connection, which it ends."""
 
     def connection_made(self, transport: Any) -> None:
         transport.abort()

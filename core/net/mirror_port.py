@@ -1,4 +1,4 @@
-"""A second UDP port that tells others where it sees them: two ports of one host are enough to know a router by."""
+"""Mirror port: a second UDP port that tells others where it sees them; two ports of a host reveal a router."""
 
 import asyncio
 from collections.abc import Callable
@@ -17,13 +17,13 @@ _CODEC: Final = MessageCodec(NAT_MESSAGES)
 
 
 class MirrorPort(asyncio.DatagramProtocol):
-    """Answers `Mirror` and nothing else; what it hears teaches nobody where the sender is.
+    """Answers `Mirror` and nothing else; its datagrams do not update anybody's address.
 
     Args:
         envelopes: The host's: a nonce that was seen at one port is not taken at the other.
         now: Unix seconds.
         trace: Counts what is dropped.
-        counted: Told how many bytes went out, and came in.
+        counted: Told the bytes sent and received.
     """
 
     def __init__(
@@ -42,25 +42,25 @@ class MirrorPort(asyncio.DatagramProtocol):
         self._second, self._answers = 0, 0
 
     def close(self) -> None:
-        """Give the port back."""
+        """Close the sockets of both families."""
         self._sockets.close()
 
     def connection_made(self, transport: Any) -> None:
-        """The socket is there."""
+        """Adopt a socket that asyncio has opened."""
         self._sockets.made(transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The socket is gone."""
+        """Forget a socket that asyncio has closed."""
         del exc
         self._sockets.lost()
 
     def error_received(self, exc: Exception) -> None:
-        """UDP promises nothing."""
+        """Count a datagram that the system could not deliver."""
         del exc
         self._trace.mark("net.datagram.undelivered")
 
     def datagram_received(self, data: bytes, addr: tuple[Any, ...]) -> None:
-        """Answer to where it came from."""
+        """Answer a datagram at its source address."""
         now, source = self._now(), source_of(addr)
         self._counted(0, len(data))
         if source is None:

@@ -12,18 +12,19 @@ from core.base.trace import Trace
 from core.net.address_book import Address
 
 LOOKUPS_MAX: Final = 4
-"""Under way at a time."""
+"""Number of look-ups in progress at a time."""
 NAMES_MAX: Final = 256
-"""Remembered; whatever was looked up longest ago is looked up again when it is needed."""
+"""Number of names remembered; the oldest are looked up again when needed."""
 AGAIN_S: Final = 300.0
-"""What was found holds so long: at home, names often lead to addresses that change."""
+"""Seconds for which a result holds: names of homes often lead to changing addresses."""
 _NAME: Final = re.compile(r"(?=.{1,253}$)[0-9a-zA-Z_-]{1,63}(\.[0-9a-zA-Z_-]{1,63})*\.?")
 
 
 def is_literal(host: str) -> bool:
-    """Whether it is an IP address, which needs no lookup.
+    """Whether it is an IP address, which needs no look-up.
 
-    One with a scope is not for others to name, and IPv4 has a form of its own.
+    Scoped addresses and IPv4 mapped into IPv6 do not count: others cannot name the former, and the latter has a form of
+    its own.
     """
     try:
         address = ipaddress.ip_address(host)
@@ -33,7 +34,7 @@ def is_literal(host: str) -> bool:
 
 
 def is_name(host: str) -> bool:
-    """Whether it could be a host's name; anything else that strangers say is kept from the resolver."""
+    """Whether it could be a host's name; any other text of a stranger is kept from the resolver."""
     return _NAME.fullmatch(host) is not None
 
 
@@ -42,18 +43,23 @@ class NameResolver:
 
     Args:
         spawn: Runs a coroutine in the owner's task group.
-        trace: Counts what cannot be found.
+        trace: Counts names without an address.
     """
 
     def __init__(self, spawn: Callable[[Coroutine[Any, Any, None]], Any], trace: Trace) -> None:
         self._spawn = spawn
         self._trace = trace
         self._known: OrderedDict[str, tuple[str | None, float]] = OrderedDict()
-        """The address, None while it is looked for, and when the name was looked up."""
+        """The address (None while it is looked up) and the time of the look-up, by name."""
         self._looking = 0
 
     def find(self, address: Address, found: Callable[[Address], object]) -> None:
-        """Call `found` with the address once the name is known, perhaps at once; never, if there is none."""
+        """Call `found` with the address once the name is resolved, perhaps at once; never, if it has no address.
+
+        Args:
+            address: A host name and a port.
+            found: Takes the IP address and the port.
+        """
         host, port = address
         now = asyncio.get_running_loop().time()
         literal, at = self._known.get(host, (None, float("-inf")))

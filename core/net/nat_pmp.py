@@ -1,4 +1,4 @@
-"""Asking a router for a port: PCP (RFC 6887) and its ancestor NAT-PMP (RFC 6886), both at the gateway's UDP port."""
+"""Port mapping by PCP (RFC 6887) and its ancestor NAT-PMP (RFC 6886), both at the gateway's UDP port."""
 
 import asyncio
 import ipaddress
@@ -11,7 +11,7 @@ GATEWAY_PORT: Final = 5351
 ANSWER_BYTES_MAX: Final = 1100
 FIRST_WAIT_S: Final = 0.25
 TRIES: Final = 3
-"""Each waits twice as long as the one before."""
+"""Number of attempts; each timeout is twice as long as the one before."""
 NONCE_BYTES: Final = 12
 Transport = Literal["tcp", "udp"]
 
@@ -25,14 +25,14 @@ _PCP_HEADER: Final = struct.Struct("!BBHI16s")
 _PCP_ANSWER: Final = struct.Struct("!BBBBII12x")
 _PCP_MAP: Final = struct.Struct("!12sB3xHH16s")
 _ANY: Final = bytes(10) + b"\xff\xff" + bytes(4)
-"""0.0.0.0 as PCP writes it."""
+"""0.0.0.0 in PCP's form."""
 _PMP_ADDRESS: Final = struct.Struct("!BBHI4s")
 _PMP_MAP: Final = struct.Struct("!BBHHHI")
 _PMP_MAPPED: Final = struct.Struct("!BBHIHHI")
 
 
 class NoMapping(Exception):  # noqa: N818 - an outcome more than an error
-    """The router does not answer, or does not want to."""
+    """The router does not answer, or refuses."""
 
 
 class OtherVersion(NoMapping):
@@ -41,39 +41,51 @@ class OtherVersion(NoMapping):
 
 @dataclass(frozen=True, slots=True)
 class GrantedMapping:
-    """What the router gave."""
+    """A mapping that the router granted."""
 
     external_port: int
     lifetime_s: float
     host: str = ""
-    """The router's outer address, if the answer names it."""
+    """The router's external address, if the answer names it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MappingRequest:
-    """A port that we want forwarded; `lifetime_s` 0 gives it back."""
+    """A port to be forwarded; `lifetime_s` 0 releases it."""
 
     transport: Transport
     port: int
     external_port: int
     lifetime_s: int
     nonce: bytes
-    """Names the mapping to a PCP server; the same for asking, renewing and giving back."""
+    """Names the mapping to a PCP server; the same for asking, renewing and releasing."""
 
 
 def pcp_request(request: MappingRequest, client: str) -> bytes:
-    """A MAP request; `client` is our own address towards the gateway."""
+    """Encode a MAP request of PCP.
+
+    Args:
+        request: The wanted mapping.
+        client: This computer's address towards the gateway.
+    """
     head = _PCP_HEADER.pack(_PCP_VERSION, _MAP, 0, request.lifetime_s, _v6(client))
     external_port = request.external_port if request.lifetime_s else 0
     return head + _PCP_MAP.pack(request.nonce, _IANA[request.transport], request.port, external_port, _ANY)
 
 
 def pcp_answer(data: bytes, request: MappingRequest) -> GrantedMapping | None:
-    """What an answer says; None when it is none to this wish.
+    """Decode an answer of PCP.
+
+    Args:
+        data: The datagram.
+        request: The request.
+
+    Returns:
+        The mapping; None: it does not answer this request.
 
     Raises:
         OtherVersion: the gateway knows NAT-PMP only.
-        NoMapping: the gateway says no.
+        NoMapping: the gateway refuses.
     """
     if len(data) >= 4 and data[0] == _PMP_VERSION and data[1] >= _ANSWER:
         raise OtherVersion("the gateway speaks NAT-PMP")
@@ -91,7 +103,7 @@ def pcp_answer(data: bytes, request: MappingRequest) -> GrantedMapping | None:
 
 
 def pmp_request(request: MappingRequest) -> bytes:
-    """NAT-PMP's request for a mapping."""
+    """Encode a mapping request of NAT-PMP."""
     external_port = request.external_port if request.lifetime_s else 0
     return _PMP_MAP.pack(
         _PMP_VERSION, _PMP_OPERATION[request.transport], 0, request.port, external_port, request.lifetime_s
@@ -99,7 +111,12 @@ def pmp_request(request: MappingRequest) -> bytes:
 
 
 def pmp_answer(data: bytes, request: MappingRequest) -> GrantedMapping | None:
-    """As `pcp_answer`."""
+    """Decode an answer of NAT-PMP, as `pcp_answer` does one of PCP.
+
+    Args:
+        data: The datagram.
+        request: The request.
+    """
     operation = _ANSWER | _PMP_OPERATION[request.transport]
     if len(data) < 4 or data[:2] != bytes((_PMP_VERSION, operation)):
         return None
@@ -111,22 +128,22 @@ def pmp_answer(data: bytes, request: MappingRequest) -> GrantedMapping | None:
 
 
 def _granted(request: MappingRequest, granted: GrantedMapping) -> GrantedMapping:
-    """Raises NoMapping: the gateway says yes, and names no port."""
+    """Raises NoMapping: the gateway grants a mapping without a port."""
     if request.lifetime_s and not granted.external_port:
         raise NoMapping("the gateway grants a port and names none")
     return granted
 
 
 def pmp_address_request() -> bytes:
-    """NAT-PMP's question for the outer address."""
+    """Encode NAT-PMP's request for the external address."""
     return bytes((_PMP_VERSION, 0))
 
 
 def pmp_address_answer(data: bytes) -> str | None:
-    """The router's outer address; None when it is no answer to that.
+    """Decode the router's external address; None: the datagram does not answer that request.
 
     Raises:
-        NoMapping: the gateway does not know.
+        NoMapping: the gateway does not know it.
     """
     if len(data) < 4 or data[:2] != bytes((_PMP_VERSION, _ANSWER)):
         return None
@@ -135,7 +152,7 @@ def pmp_address_answer(data: bytes) -> str | None:
 
 
 class GatewayQueries(asyncio.DatagramProtocol):
-    """Questions to one gateway, one after the other; only the gateway's own answers are heard."""
+    """Requests to one gateway, one after the other; only the gateway's own answers are heard."""
 
     def __init__(self) -> None:
         self._transport: asyncio.DatagramTransport | None = None
@@ -143,7 +160,11 @@ class GatewayQueries(asyncio.DatagramProtocol):
 
     @classmethod
     async def open(cls, gateway: str, port: int) -> "GatewayQueries":
-        """A connected socket.
+        """Open a socket that is connected to the gateway.
+
+        Args:
+            gateway: Its address.
+            port: Its UDP port.
 
         Raises:
             NoMapping: the gateway cannot be reached.
@@ -156,15 +177,19 @@ class GatewayQueries(asyncio.DatagramProtocol):
 
     @property
     def own_host(self) -> str:
-        """Our address towards the gateway."""
+        """This computer's address towards the gateway."""
         assert self._transport is not None
         return str(self._transport.get_extra_info("sockname")[0])
 
     async def ask(self, request: bytes, read: Callable[[bytes], Any]) -> Any:
-        """Ask until `read` makes something of an answer.
+        """Send a request until an answer can be read.
+
+        Args:
+            request: The encoded request.
+            read: Decodes an answer; None: it is not the right one.
 
         Raises:
-            NoMapping: no answer, or one that says no.
+            NoMapping: no answer, or a refusal.
         """
         assert self._transport is not None
         wait_s = FIRST_WAIT_S
@@ -181,22 +206,22 @@ class GatewayQueries(asyncio.DatagramProtocol):
         raise NoMapping("the gateway does not answer")
 
     def close(self) -> None:
-        """Give the socket back."""
+        """Close the socket to the gateway."""
         if self._transport is not None:
             self._transport.close()
 
     def connection_made(self, transport: Any) -> None:
-        """Asyncio's."""
+        """Adopt the socket that asyncio has opened."""
         self._transport = transport
 
     def datagram_received(self, data: bytes, addr: Any) -> None:
-        """Asyncio's."""
+        """Queue an answer, if it is not too long."""
         del addr
         if len(data) <= ANSWER_BYTES_MAX and not self._answers.full():
             self._answers.put_nowait(data)
 
     def error_received(self, exc: Exception) -> None:
-        """Asyncio's: a closed port, as most routers have; asking again is all that follows."""
+        """Ignore an error such as a closed port, which most routers have; the request is retransmitted anyway."""
 
 
 def _check_pmp(data: bytes) -> None:
@@ -206,7 +231,7 @@ def _check_pmp(data: bytes) -> None:
 
 
 def _v6(host: str) -> bytes:
-    """An address as PCP writes it: 16 bytes, IPv4 mapped into IPv6."""
+    """An address in PCP's form: 16 bytes, IPv4 mapped into IPv6."""
     ip = ipaddress.ip_address(host)
     return ip.packed if ip.version == 6 else ipaddress.IPv6Address(f"::ffff:{host}").packed
 

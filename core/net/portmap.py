@@ -1,4 +1,4 @@
-"""A port of the router that leads to us: asked for (PCP, NAT-PMP, UPnP), renewed in time, given back at the end."""
+"""Port mapping: a port of the router that leads to this host, asked for (PCP, NAT-PMP, UPnP), renewed, and released."""
 
 import asyncio
 import contextlib
@@ -13,12 +13,12 @@ from core.net.nat_pmp import GatewayQueries, GrantedMapping, MappingRequest, NoM
 
 LIFETIME_S: Final = 3600
 RENEW_SHARE: Final = 0.5
-"""A mapping is renewed when this share of its time is over (RFC 6886, 3.3)."""
+"""Share of its lifetime after which a mapping is renewed (RFC 6886, 3.3)."""
 RENEW_S_MIN: Final = 30.0
 AGAIN_S: Final = 600.0
-"""How long to rest after nothing was found."""
+"""Seconds until the next search after one without result."""
 PORT_TRIES: Final = 3
-"""External ports that are tried, until one is free for both planes."""
+"""Number of external ports that are tried, until one is free for both planes."""
 FAREWELL_S: Final = 2.0
 PORTS: Final = (20_000, 59_999)
 TRANSPORTS: Final[tuple[Transport, ...]] = ("tcp", "udp")
@@ -27,34 +27,34 @@ Method = Literal["pcp", "nat-pmp", "upnp"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mapped:
-    """The router's port that leads to ours, for TCP and UDP alike."""
+    """The router's port that leads to this host, for TCP and UDP alike."""
 
     method: Method
     host: str
-    """The router's outer address, as it says."""
+    """The router's external address, as it says."""
     port: int
     lifetime_s: float
 
     @property
     def public(self) -> bool:
-        """Whether the whole internet can call it; otherwise there is a second router behind the first."""
+        """Whether the whole Internet can call it; otherwise there is a second router behind the first."""
         return ipaddress.ip_address(self.host).is_global
 
 
 class Gateway(Protocol):
-    """A router, whatever it speaks."""
+    """A router, by any of the three protocols."""
 
     method: Method
 
     async def ask(self, request: MappingRequest) -> GrantedMapping:
-        """Ask for a port, renew it, or give it back (`lifetime_s` 0).
+        """Ask for a port, renew it, or release it (`lifetime_s` 0).
 
         Raises:
-            NoMapping: the router does not.
+            NoMapping: the router refuses.
         """
 
     async def address(self) -> str:
-        """The router's outer address.
+        """The router's external address.
 
         Raises:
             NoMapping: it does not tell.
@@ -69,10 +69,10 @@ class PortMap:
     """Keeps one port mapped as long as `run` runs.
 
     Args:
-        port: Our port, for both planes.
+        port: The host's port, for both planes.
         searches: Tried in this order.
-        random: Draws the nonce and, when ours is taken, other external ports.
-        tell: Gets what is mapped, whenever that changes; None: nothing.
+        random: Draws the nonce and, when the port is taken, other external ports.
+        tell: Told of each change of the mapping; None: there is none.
     """
 
     def __init__(
@@ -83,11 +83,11 @@ class PortMap:
         self._told: Mapped | None = None
 
     def network_changed(self) -> None:
-        """Look again at once: this may be another router."""
+        """Search again at once: this may be another router."""
         self._moved.set()
 
     async def run(self) -> None:
-        """Look for a router, keep the port, look again; cancel it to give the port back."""
+        """Search for a router, keep the port mapped, search again; cancel it to release the port."""
         while True:
             self._moved.clear()
             for search in self._searches:
@@ -121,7 +121,7 @@ class PortMap:
             await _give_back(gateway, requests)
 
     async def _map(self, gateway: Gateway, requests: list[MappingRequest]) -> tuple[Mapped, list[MappingRequest]]:
-        """Both planes on one external number."""
+        """Map both planes to one external number."""
         for _ in range(PORT_TRIES):
             granted: list[GrantedMapping] = []
             for request in requests:
@@ -154,7 +154,7 @@ class PortMap:
 
 
 async def _give_back(gateway: Gateway, requests: list[MappingRequest]) -> None:
-    """Tell the router that the port is free; also while we are being cancelled, so it may not take long."""
+    """Tell the router that the port is free; also during cancellation, so it may not take long."""
     with contextlib.suppress(NoMapping, TimeoutError):
         async with asyncio.timeout(FAREWELL_S):
             for request in requests:
@@ -165,7 +165,7 @@ async def _give_back(gateway: Gateway, requests: list[MappingRequest]) -> None:
 
 
 class _Pcp:
-    """A gateway that speaks PCP."""
+    """A gateway that speaks PCP (RFC 6887)."""
 
     method: Method = "pcp"
 
@@ -182,7 +182,7 @@ class _Pcp:
 
 
 class _NatPmp:
-    """A gateway that speaks NAT-PMP."""
+    """A gateway that speaks NAT-PMP (RFC 6886)."""
 
     method: Method = "nat-pmp"
 
@@ -201,7 +201,7 @@ class _NatPmp:
 
 
 class _Upnp:
-    """A router that speaks UPnP."""
+    """A router that speaks UPnP IGD."""
 
     method: Method = "upnp"
 
@@ -218,12 +218,12 @@ class _Upnp:
 def known_searches(
     *, gateway: Callable[[], str | None], own_host: Callable[[], str | None], pcp_port: int = nat_pmp.GATEWAY_PORT
 ) -> list[Search]:
-    """PCP, NAT-PMP and UPnP, in this order: the first two answer within a round trip or not at all.
+    """Searches for PCP, NAT-PMP and UPnP, in this order: the first two answer within a round trip or not at all.
 
     Args:
         gateway: The default gateway's address, None when unknown.
-        own_host: Our address in its network, None when unknown.
-        pcp_port: Where gateways listen.
+        own_host: This computer's address in its network, None when unknown.
+        pcp_port: Port at which gateways listen.
     """
 
     @contextlib.asynccontextmanager

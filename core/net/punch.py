@@ -1,8 +1,8 @@
-"""Holes in routers for UDP: both peers knock at each other's observed address until one hears the other.
+"""UDP hole punching: both peers send packets to each other's observed address until one hears the other.
 
 Where one router gives every destination another port ("symmetric"), its peer opens many sockets towards the other one's
-fixed address, and that one knocks at random ports: by the birthday paradox, some knock meets an open port soon
-(256 sockets and 1,024 knocks: 1 - (1 - 256/64512)^1024 = 98 %).
+fixed address, and that one sends to random ports: by the birthday paradox, some packet meets an open port soon (256
+sockets and 1,024 packets: 1 - (1 - 256/64512)^1024 = 98 %).
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from core.net.address_book import Address
 from core.net.envelope import remember
 
 PUNCH_BYTE: Final = 0x20
-"""First byte; neither an envelope's nor QUIC's."""
+"""First byte of a punch; neither an envelope's nor QUIC's."""
 NONCE_BYTES: Final = 16
 PUNCH_BYTES: Final = 1 + NONCE_BYTES
 PUNCH_S: Final = 3.0
@@ -25,9 +25,9 @@ FIRST_PAUSE_S: Final = 0.02
 LONGEST_PAUSE_S: Final = 0.3
 RENDEZVOUS_MAX: Final = 32
 SOCKETS_MAX: Final = 256
-"""Of all punches together: a process has few files, and others need them, too."""
+"""Number of sockets of all punches together: a process has few files, and others need them, too."""
 ADMITTED_S: Final = 20.0
-"""So long after a knock that was awaited its sender may begin connections."""
+"""Seconds after an awaited punch during which its source may begin connections."""
 ADMITTED_CONNECTIONS_MAX: Final = 4
 ADMITTED_MAX: Final = 256
 PER_TURN: Final = 16
@@ -37,36 +37,36 @@ Put = Callable[[bytes, Address], object]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rendezvous:
-    """What two peers agreed, through a third, to try at the same moment."""
+    """Agreement of two peers, through a third, to try at the same moment."""
 
     peer: PeerId
     nonce: bytes
-    """16 bytes that only the two and their go-between know."""
+    """16 bytes that only the two and their relay know."""
     tcp: tuple[Address, ...] = ()
-    """Where the peer's TCP calls were seen to come from."""
+    """Addresses from which the peer's TCP calls were seen to come."""
     udp: tuple[Address, ...] = ()
-    """Where its datagrams were seen to come from, best first."""
+    """Addresses from which its datagrams were seen to come, best first."""
     wait_s: float = 0.0
-    """Until the moment."""
+    """Seconds until the moment."""
     lasts_s: float = PUNCH_S
     sockets: int = 0
-    """For the peer behind the symmetric router: so many sockets send to the first of `udp`."""
+    """For the peer behind the symmetric router: number of sockets that send to the first of `udp`."""
     ports: tuple[int, ...] = ()
-    """For the other one: so many ports of the first of `udp` are knocked at."""
+    """For the other one: ports of the first of `udp` that are tried."""
     packets_per_s: int = 1000
-    """At most, in a birthday punch."""
+    """Upper bound on packets a second, in a birthday punch."""
     attempt: tuple[int, int] | None = None
-    """Of whoever asked: its number, and the way."""
+    """Number and way of the traversal machine's attempt."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hole:
-    """A way through: send there, by this."""
+    """A path through both routers: an address, and a function that sends there."""
 
     address: Address
     put: Put
     socket: "OwnSocket | None" = None
-    """The socket of its own that it goes through, if it is not the port's."""
+    """The punch's own socket that it goes through; None: the host's port."""
 
 
 class UdpPunches:
@@ -74,7 +74,7 @@ class UdpPunches:
 
     Args:
         put: Sends from the port.
-        packet: Takes what arrives at a socket of its own and is no knock.
+        packet: Takes packets of a punch's own socket that are not punches.
     """
 
     def __init__(self, *, put: Put, packet: Callable[["OwnSocket", bytes, Address], object]) -> None:
@@ -82,11 +82,11 @@ class UdpPunches:
         self._packet = packet
         self._awaited: dict[bytes, asyncio.Future[Hole]] = {}
         self._admitted: OrderedDict[Address, tuple[float, int]] = OrderedDict()
-        """Until when, and how many more connections, may begin from there."""
+        """Until when, and how many more connections, may begin from an address."""
         self._open = 0
 
     async def punch(self, rendezvous: Rendezvous) -> Hole | None:
-        """Knock until the peer is heard, or for `PUNCH_S`."""
+        """Punch until the peer is heard, or for the time of the rendezvous."""
         if len(rendezvous.nonce) != NONCE_BYTES:
             raise ValueError("a nonce of another length")
         if not rendezvous.udp or rendezvous.nonce in self._awaited or len(self._awaited) >= RENDEZVOUS_MAX:
@@ -112,7 +112,17 @@ class UdpPunches:
                     each.close()
 
     def received(self, data: bytes, source: Address, put: Put | None = None, own: "OwnSocket | None" = None) -> bool:
-        """Take a knock; whether it was awaited.  The first one is answered, so that the other side hears us too."""
+        """Handle a punch.  The first one is answered, so that the other side hears this one too.
+
+        Args:
+            data: The packet.
+            source: Where it came from.
+            put: Sends from the socket at which it arrived; None: the host's port.
+            own: That socket.
+
+        Returns:
+            Whether it was awaited.
+        """
         if len(data) != PUNCH_BYTES:
             return False
         heard = next((each for nonce, each in self._awaited.items() if hmac.compare_digest(nonce, data[1:])), None)
@@ -129,7 +139,7 @@ class UdpPunches:
         return True
 
     def admits(self, source: Address) -> bool:
-        """Whether a connection may begin from there: whoever knew a nonce of ours has knocked from there lately."""
+        """Whether a connection may begin from there, since an awaited punch came from there recently."""
         until, left = self._admitted.get(source, (0.0, 0))
         if not left or until <= asyncio.get_running_loop().time():
             return False
@@ -167,7 +177,7 @@ class UdpPunches:
 
     async def _open_many(self, rendezvous: Rendezvous, opened: list["OwnSocket"]) -> None:
         loop = asyncio.get_running_loop()
-        bind = "::" if ":" in rendezvous.udp[0][0] else "0.0.0.0"  # noqa: S104 - towards one address, from whatever is ours
+        bind = "::" if ":" in rendezvous.udp[0][0] else "0.0.0.0"  # noqa: S104 - towards one address, from any of ours
         while len(opened) < rendezvous.sockets and self._open < SOCKETS_MAX:
             try:
                 _, own = await loop.create_datagram_endpoint(lambda: OwnSocket(self), local_addr=(bind, 0))
@@ -177,7 +187,13 @@ class UdpPunches:
             self._open += 1
 
     def packet(self, own: "OwnSocket", data: bytes, source: Address) -> None:
-        """What arrives at a socket of its own."""
+        """Handle a packet of a punch's own socket.
+
+        Args:
+            own: The socket.
+            data: The packet.
+            source: Where it came from.
+        """
         if data[:1] == bytes((PUNCH_BYTE,)):
             self.received(data, source, own.put, own)
         elif data:
@@ -194,26 +210,31 @@ class OwnSocket(asyncio.DatagramProtocol):
         """The QUIC endpoint on it, once there is one."""
 
     def put(self, data: bytes, address: Address) -> None:
-        """Send."""
+        """Send a packet from this socket.
+
+        Args:
+            data: The packet.
+            address: Where to.
+        """
         if self._transport is not None and not self._transport.is_closing():
             self._transport.sendto(data, address)
 
     def close(self) -> None:
-        """Give it back."""
+        """Close the socket and release its file."""
         if self._transport is not None:
             self._transport.close()
 
     def connection_made(self, transport: Any) -> None:
-        """It is there."""
+        """Adopt the socket that asyncio has opened."""
         self._transport = transport
 
     def datagram_received(self, data: bytes, addr: tuple[Any, ...]) -> None:
-        """Somebody found it."""
+        """Pass on a packet that met this socket."""
         self._punches.packet(self, data, (str(addr[0]), int(addr[1])))
 
 
 async def _first(heard: asyncio.Future[Hole], work: Coroutine[Any, Any, None]) -> None:
-    """Until the future is done; `work` goes on meanwhile."""
+    """Wait until the future is done; `work` goes on meanwhile."""
     async with asyncio.TaskGroup() as group:
         task = group.create_task(work)
         await asyncio.wait([heard])

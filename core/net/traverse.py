@@ -1,4 +1,4 @@
-"""Does with sockets what the traversal machine (core.nat) asks for, and tells it what came of it."""
+"""Performs the outputs of the traversal machine (core.nat) with sockets, and reports the results to it."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -35,30 +35,30 @@ DIAL_BACK_S = 3.0
 
 
 class TraversalHost(Protocol):
-    """What is needed of the host."""
+    """The part of the host that traversal uses."""
 
     @property
     def links(self) -> Links:
-        """All links."""
+        """All links, once the host is started."""
 
     def learn(self, peer: PeerId | bytes, host: str, port: int, *, hearsay: bool = False) -> None:
-        """Note an address."""
+        """Note an address of a peer."""
 
     def deliver(self, event: Any) -> None:
-        """Give the machine an event."""
+        """Give the machine an event, and perform its outputs."""
 
     def perform(self, outputs: Any) -> None:
-        """Do what the machine returned."""
+        """Send messages and report events that the machine returned."""
 
     def send_at(self, output: SendDatagramTo) -> None:
-        """Send a datagram to an address."""
+        """Send a datagram to a given address."""
 
     def spawn(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None] | None:
-        """Run beside."""
+        """Run a coroutine in the host's task group."""
 
 
 class _Circuit:
-    """One circuit as a transport drives it."""
+    """One circuit, as a transport drives it."""
 
     def __init__(self, host: TraversalHost, machine: Traversal, circuit: bytes, now: Callable[[], float]) -> None:
         self._host, self._machine, self._circuit, self._now = host, machine, circuit, now
@@ -81,10 +81,10 @@ class _Circuit:
 
 
 class Traverser:
-    """See the module's docstring.
+    """Shell of the traversal machine.
 
-    Whoever owns the host passes on what the machine reports (`perform`), the links that open (`opened`) and the peers
-    that do not answer at their known addresses (`wanted`).
+    The owner of the host passes on the machine's reports (`perform`), new links (`opened`) and the peers that do not
+    answer at their known addresses (`wanted`).
 
     Args:
         host: Runs the machine, perhaps among others.
@@ -100,11 +100,11 @@ class Traverser:
         self._attempts: dict[int, asyncio.Task[None]] = {}
 
     def wanted(self, peer: PeerId) -> None:
-        """A peer does not answer at its known addresses."""
+        """Find other ways to a peer that does not answer at its known addresses."""
         self._host.perform(self._machine.dial(peer, self._now()))
 
     def opened(self, stream: PeerStream) -> None:
-        """A link stands."""
+        """Tell the machine of a new link."""
         name = stream.other_address
         address = None if name is None or stream.way == "relay" else Address(*name)
         way = Way(stream.attempt[1]) if stream.attempt is not None else _way_of(stream)
@@ -114,7 +114,7 @@ class Traverser:
         self._host.deliver(LinkUp(stream.peer, way, address, stream.initiated, attempt))
 
     def perform(self, event: Any) -> bool:
-        """Do it; False if the event is not for us but for whoever keeps cards and shows the reach."""
+        """Perform an output; False if it concerns the owner, who keeps peer records and shows the reachability."""
         match event:
             case AddAddress(peer=peer, address=address, hearsay=hearsay):
                 self._host.learn(peer, address.host, address.port, hearsay=hearsay)
@@ -212,7 +212,7 @@ class Traverser:
 
 
 def _way_of(stream: PeerStream) -> Way:
-    """A link that the machine did not ask for."""
+    """The way of a link that the machine did not ask for."""
     if stream.way != "tcp":
         return Way.RELAY if stream.way == "relay" else Way.QUIC_PUNCH
     name = stream.other_address
