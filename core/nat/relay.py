@@ -97,7 +97,8 @@ class RelayService:
         self._usages: OrderedDict[PeerId, _Usage] = OrderedDict()
         self._tokens = settings.rate_bytes_per_s * BURST_S
         self._tokens_at: float | None = None
-        self._held_bytes = 0
+        self.held_bytes = 0
+        """Queued bytes of all circuits together."""
         self.moved_bytes = 0
         self.peak_circuits = 0
 
@@ -109,7 +110,7 @@ class RelayService:
             return 100
         carried = sum(circuit.carried for circuit in self._circuits.values())
         places = len(self._reservations) / max(1, self.settings.reservations)
-        held = self._held_bytes / max(1, self.settings.held_bytes)
+        held = self.held_bytes / max(1, self.settings.held_bytes)
         return min(100, int(100 * max(carried / most, held, places)))
 
     @property
@@ -193,7 +194,7 @@ class RelayService:
         if (not carried and message.offer is None) or len(self._circuits) >= 2 * self.settings.circuits + 16:
             return [Send(sender, CloseCircuit(message.circuit, "full", final=False))]
         if known is not None:
-            self._held_bytes -= known.held_bytes
+            self.held_bytes -= known.held_bytes
         self._circuits[message.circuit] = _RelayedCircuit(sender, to, carried, now)
         self.peak_circuits = max(self.peak_circuits, self.circuits)
         opening = CircuitRequested(
@@ -229,7 +230,7 @@ class RelayService:
             return [] if circuit is not None else [Send(sender, CloseCircuit(message.circuit, "unknown", final=False))]
         size = len(message.payload)
         over = circuit.held_bytes + size > self.settings.held_bytes_per_circuit
-        if over or self._held_bytes + size > self.settings.held_bytes:
+        if over or self.held_bytes + size > self.settings.held_bytes:
             self._trace.mark("nat.relay.dropped")
             return []
         usage = self._usage(circuit.opener, now)
@@ -240,7 +241,7 @@ class RelayService:
         circuit.used_at = now
         circuit.queue.append((to, message))
         circuit.held_bytes += size
-        self._held_bytes += size
+        self.held_bytes += size
         return self._release(now)
 
     def _pass_on(self, sender: PeerId, message: CircuitAck | CloseCircuit, now: float) -> list[Send[Any]]:
@@ -260,7 +261,7 @@ class RelayService:
     # --- rate --------------------------------------------------------------------------------------------------------
 
     def _next_release(self) -> float | None:
-        if not self._held_bytes or self._tokens_at is None:
+        if not self.held_bytes or self._tokens_at is None:
             return None
         return self._tokens_at + max(0.0, -self._tokens / self.settings.rate_bytes_per_s) + 0.001
 
@@ -278,7 +279,7 @@ class RelayService:
             to, message = circuit.queue.popleft()
             size = len(message.payload)
             circuit.held_bytes -= size
-            self._held_bytes -= size
+            self.held_bytes -= size
             self._tokens -= size
             self.moved_bytes += size
             outputs.append(Send(to, message))
@@ -313,7 +314,7 @@ class RelayService:
 
     def _forget(self, name: bytes) -> None:
         circuit = self._circuits.pop(name)
-        self._held_bytes -= circuit.held_bytes
+        self.held_bytes -= circuit.held_bytes
 
     def _usage(self, peer: PeerId, now: float) -> _Usage:
         usage = self._usages.pop(peer, None)

@@ -55,23 +55,24 @@ class Reservations:
         self.wanted = False
         """Whether this peer needs relays at all."""
         self._random = random
-        self._candidates: dict[PeerId, _Candidate] = {}
+        self.candidates: dict[PeerId, _Candidate] = {}
+        """Peers that are willing to relay; at most `CANDIDATES_MAX`."""
 
     @property
     def held(self) -> tuple[Relay, ...]:
         """Relays with a reservation for this peer, nearest first."""
-        mine = [(c.rtt_s, peer, c.address) for peer, c in self._candidates.items() if c.until is not None]
+        mine = [(c.rtt_s, peer, c.address) for peer, c in self.candidates.items() if c.until is not None]
         return tuple(Relay(peer, address) for _, peer, address in sorted(mine)[:RELAYS_MAX])
 
     def one_way_s(self, relay: PeerId) -> float:
         """Delay of a message to that relay, seconds."""
-        candidate = self._candidates.get(relay)
+        candidate = self.candidates.get(relay)
         return (RTT_UNKNOWN_S if candidate is None else candidate.rtt_s) / 2
 
     @property
     def unmeasured(self) -> list[tuple[PeerId, Address]]:
         """Up to four candidates whose delay is not known."""
-        return [(p, c.address) for p, c in self._candidates.items() if c.rtt_s == RTT_UNKNOWN_S][:4]
+        return [(p, c.address) for p, c in self.candidates.items() if c.rtt_s == RTT_UNKNOWN_S][:4]
 
     def candidate(self, peer: PeerId, address: Address) -> None:
         """Remember a peer that is willing to relay.
@@ -80,10 +81,10 @@ class Reservations:
             peer: The relay.
             address: Its address.
         """
-        if peer in self._candidates:
-            self._candidates[peer].address = prefer_ipv4(self._candidates[peer].address, address)
-        elif len(self._candidates) < CANDIDATES_MAX or self._make_room():
-            self._candidates[peer] = _Candidate(address)
+        if peer in self.candidates:
+            self.candidates[peer].address = prefer_ipv4(self.candidates[peer].address, address)
+        elif len(self.candidates) < CANDIDATES_MAX or self._make_room():
+            self.candidates[peer] = _Candidate(address)
 
     def measured(self, peer: PeerId, rtt_s: float, load: int) -> None:
         """Note a candidate's delay and load.
@@ -93,7 +94,7 @@ class Reservations:
             rtt_s: Round trip, seconds.
             load: Used part of its limits, percent.
         """
-        candidate = self._candidates.get(peer)
+        candidate = self.candidates.get(peer)
         if candidate is not None:
             candidate.rtt_s, candidate.load = rtt_s, load
 
@@ -102,7 +103,7 @@ class Reservations:
         """Time at which a `Tick` is due, Unix seconds; None: nothing is pending."""
         if not self.wanted:
             return None
-        times = [self._next_of(candidate) for candidate in self._candidates.values()]
+        times = [self._next_of(candidate) for candidate in self.candidates.values()]
         return earliest(*times)
 
     def _next_of(self, candidate: _Candidate) -> float | None:
@@ -114,7 +115,7 @@ class Reservations:
 
     @property
     def _missing(self) -> int:
-        held = sum(c.until is not None or c.asked_at is not None for c in self._candidates.values())
+        held = sum(c.until is not None or c.asked_at is not None for c in self.candidates.values())
         return RELAYS_MAX - held
 
     def handle(self, event: Received[Any] | Tick | Lost, now: float) -> list[Output]:
@@ -141,21 +142,21 @@ class Reservations:
         outputs: list[Output] = []
         if not self.wanted:
             return outputs
-        for peer, candidate in self._candidates.items():
+        for peer, candidate in self.candidates.items():
             silent = candidate.asked_at is not None and now >= candidate.asked_at + ASK_S
             if silent or (candidate.until is not None and now >= candidate.until):
                 outputs += self._give_up(peer, candidate, "silent", now, refused=False)
             elif candidate.until is not None and candidate.asked_at is None and now >= candidate.renew_at:
                 outputs += self._ask(peer, candidate, now)
         while self._missing > 0 and (best := self._best(now)) is not None:
-            outputs += self._ask(best, self._candidates[best], now)
+            outputs += self._ask(best, self.candidates[best], now)
         return outputs
 
     def _best(self, now: float) -> PeerId | None:
-        taken = {network_prefix(c.address.host) for c in self._candidates.values() if c.until or c.asked_at is not None}
+        taken = {network_prefix(c.address.host) for c in self.candidates.values() if c.until or c.asked_at is not None}
         free = [
             (network_prefix(c.address.host) in taken, c.cost_s, self._random.random(), peer)
-            for peer, c in self._candidates.items()
+            for peer, c in self.candidates.items()
             if c.until is None and c.asked_at is None and c.excluded_until <= now
         ]
         return min(free)[3] if free else None
@@ -165,7 +166,7 @@ class Reservations:
         return [AddAddress(peer, candidate.address), Send(peer, Reserve())]
 
     def _reserved(self, sender: PeerId, message: Reserved, now: float) -> list[Output]:
-        candidate = self._candidates.get(sender)
+        candidate = self.candidates.get(sender)
         if candidate is None or candidate.asked_at is None:
             return []
         rtt_s = max(now - candidate.asked_at, 0.001)
@@ -177,7 +178,7 @@ class Reservations:
         return []
 
     def _fail(self, peer: PeerId, reason: str, now: float, *, refused: bool) -> list[Output]:
-        candidate = self._candidates.get(peer)
+        candidate = self.candidates.get(peer)
         if candidate is None or (candidate.until is None and candidate.asked_at is None):
             return []
         return [*self._give_up(peer, candidate, reason, now, refused=refused), *self.settle(now)]
@@ -192,8 +193,8 @@ class Reservations:
 
     def _make_room(self) -> bool:
         """Forget the worst candidate without a reservation or a pending request."""
-        idle = [(c.cost_s, peer) for peer, c in self._candidates.items() if c.until is None and c.asked_at is None]
+        idle = [(c.cost_s, peer) for peer, c in self.candidates.items() if c.until is None and c.asked_at is None]
         if not idle:
             return False
-        del self._candidates[max(idle)[1]]
+        del self.candidates[max(idle)[1]]
         return True

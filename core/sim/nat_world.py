@@ -79,25 +79,25 @@ class NatWorld(Homes):
         for box in (other.box, other.ipv6):
             if box is not None:
                 address = Address(box.host, PORT)
-                self._perform(home, home.machine.volunteer(other.peer, address, self.now, relay=relay))
+                self.perform(home, home.machine.volunteer(other.peer, address, self.now, relay=relay))
 
     def dial(self, home: SimulatedHome, other: SimulatedHome) -> None:
         """`home` wants a link to `other`."""
         self.began[home.peer, other.peer] = self.now
         home.ended.pop(other.peer, None)
-        self._perform(home, home.machine.dial(other.peer, self.now))
+        self.perform(home, home.machine.dial(other.peer, self.now))
 
     def part(self, home: SimulatedHome, other: SimulatedHome) -> None:
         """The two no longer need their link."""
         for one, two in ((home, other), (other, home)):
             for circuit in [c for c, (peer, _, _) in one.circuits.items() if peer == two.peer]:
-                self._perform(one, one.machine.close(circuit, self.now))
+                self.perform(one, one.machine.close(circuit, self.now))
             if one.links.pop(two.peer, None) is not None:
                 self.tell(one, Lost(two.peer, "no longer needed"))
 
     def write(self, home: SimulatedHome, circuit: bytes, data: bytes) -> None:
         """`home` sends bytes on a circuit."""
-        self._perform(home, home.machine.write(circuit, data, self.now))
+        self.perform(home, home.machine.write(circuit, data, self.now))
 
     def kill(self, home: SimulatedHome, *, loud: bool = True) -> None:
         """The peer is gone at once; its links are noticed to have ended, if it goes loudly."""
@@ -116,11 +116,12 @@ class NatWorld(Homes):
     def tell(self, home: SimulatedHome, event: Any) -> None:
         """Give an event to the peer's machine and do what it says."""
         if home.up:
-            self._perform(home, home.machine.handle(event, self.now))
+            self.perform(home, home.machine.handle(event, self.now))
 
     # --- doing what a machine asks -----------------------------------------------------------------------------------
 
-    def _perform(self, home: SimulatedHome, outputs: Sequence[Any]) -> None:
+    def perform(self, home: SimulatedHome, outputs: Sequence[Any]) -> None:
+        """Send messages, and do what else the machine of `home` asked for."""
         for output in outputs:
             match output:
                 case Send() | SendDatagramTo():
@@ -284,9 +285,9 @@ class NatWorld(Homes):
                 home.circuits[circuit] = (peer, called, attempt)
                 home.got[circuit] = bytearray()
                 if called:
-                    self._perform(home, home.machine.write(circuit, HELLO, self.now))
+                    self.perform(home, home.machine.write(circuit, HELLO, self.now))
             case CircuitBytes(circuit=circuit, data=data):
-                self._perform(home, home.machine.consumed(circuit, len(data), self.now))
+                self.perform(home, home.machine.consumed(circuit, len(data), self.now))
                 self._heard(home, circuit, data)
             case CircuitEnded(circuit=circuit):
                 home.circuits.pop(circuit, None)
@@ -297,7 +298,7 @@ class NatWorld(Homes):
         home.got[circuit] += data
         if before < len(HELLO) <= len(home.got[circuit]):
             if not called:
-                self._perform(home, home.machine.write(circuit, HELLO, self.now))
+                self.perform(home, home.machine.write(circuit, HELLO, self.now))
             else:
                 self._first_byte(home, self.homes[peer], Way.RELAY)
             self.tell(home, LinkUp(peer, Way.RELAY, None, called=called, attempt=attempt))

@@ -86,7 +86,7 @@ class Network:
         self.told: dict[PeerId, dict[PeerId, Contact]] = {}
         self.sent: Counter[str] = Counter()
         self.datagrams = 0
-        self._seen: dict[tuple[PeerId, PeerId], Contact] = {}
+        self.seen: dict[tuple[PeerId, PeerId], Contact] = {}
         self._heap: list[tuple[float, int, PeerId, Any]] = []
         self._ticks: dict[PeerId, float] = {}
         self._serial = 0
@@ -190,8 +190,8 @@ class Network:
 
     def _observe(self, node: DhtNode, sender: Contact) -> None:
         """What a host does before the first message from an address."""
-        if self._seen.get((node.me, sender.peer_id)) != sender:
-            self._seen[node.me, sender.peer_id] = self.told[node.me][sender.peer_id] = sender
+        if self.seen.get((node.me, sender.peer_id)) != sender:
+            self.seen[node.me, sender.peer_id] = self.told[node.me][sender.peer_id] = sender
             self.do(node, node.handle(Observed(sender.peer_id, sender.host, sender.port), self.now))
 
     def _check(self, sender: PeerId, to: PeerId, message: Any) -> Any:

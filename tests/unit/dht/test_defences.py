@@ -217,7 +217,7 @@ def test_records_outlive_all_their_first_holders_and_their_owner():
         net.run(1000)
     reader = next(n for n in range(24) if peer_id(n) not in net.dead)
     assert [r.value for r in net.get(reader, KEY).records] == [b"lasting"]
-    held = [p for p, n in net.nodes.items() if p not in net.dead and n._records.get(KEY, net.now)]
+    held = [p for p, n in net.nodes.items() if p not in net.dead and n.held(KEY, net.now)]
     assert set(net.nearest(KEY, 3)) <= set(held)
 
 

@@ -13,7 +13,7 @@ KEY = hashed_key(b"progress")
 
 
 def holders(net, key):
-    return {peer for peer, node in net.nodes.items() if peer not in net.dead and node._records.get(key, net.now)}
+    return {peer for peer, node in net.nodes.items() if peer not in net.dead and node.held(key, net.now)}
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -162,7 +162,7 @@ def test_a_seed_that_began_anew_is_no_island_for_newcomers():
     net.join_all()
     net.run(300)
     anew = net.add(0)
-    net._seen = {pair: at for pair, at in net._seen.items() if pair[0] != anew.me}
+    net.seen = {pair: at for pair, at in net.seen.items() if pair[0] != anew.me}
     net.do(anew, anew.bootstrap([], net.now))
     newcomer = net.add(20)
     net.do(newcomer, newcomer.bootstrap([contact(0)], net.now))

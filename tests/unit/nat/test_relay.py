@@ -119,7 +119,7 @@ def test_bytes_held_by_the_relay_are_bounded() -> None:
     opened(service)
     for number in range(100):
         service.handle(Received(A, CircuitData(circuit_id(1), number * 30_000, bytes(30_000))), NOW)
-    assert service._held_bytes <= 100_000
+    assert service.held_bytes <= 100_000
 
 
 def test_circuit_over_its_hourly_bytes_ends_for_take_over() -> None:
@@ -146,7 +146,23 @@ def test_too_many_opens_are_refused() -> None:
     service = relay()
     answers = [refusals(opened(service, number)) for number in range(1, 60)]
     assert answers[-1] == ["refused"]
-    assert len(service._circuits) <= 2 * service.settings.circuits + 16
+
+
+def test_punches_without_a_circuit_are_bounded() -> None:
+    service = relay()
+    answers = [
+        service.handle(
+            Received(
+                PeerId(number.to_bytes(32, "big")),
+                OpenCircuit(circuit_id(number), B, OFFER, carry=False, resume=False, received=0),
+            ),
+            NOW,
+        )
+        for number in range(1, 1000)
+    ]
+    passed_on = [out for outputs in answers for out in outputs if isinstance(out.message, CircuitRequested)]
+    assert len(passed_on) == 2 * service.settings.circuits + 16
+    assert refusals(answers[-1]) == ["full"]
 
 
 def test_reservations_are_bounded_and_renewed() -> None:

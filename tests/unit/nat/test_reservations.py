@@ -103,7 +103,7 @@ def test_a_promise_that_was_not_asked_for_is_none() -> None:
 
 def test_candidates_are_bounded() -> None:
     machine = reservations(CANDIDATES_MAX * 3)
-    assert len(machine._candidates) == CANDIDATES_MAX
+    assert len(machine.candidates) == CANDIDATES_MAX
 
 
 def test_a_reachable_peer_asks_nobody() -> None:

@@ -181,10 +181,10 @@ def test_a_relay_dies_and_the_other_takes_over_without_loss(seed: int) -> None:
     random = Random(seed)
     data = random.randbytes(400_000)
     before = len(b.got[circuit])
-    world._perform(a, a.machine.write(circuit, data[:200_000], world.now))
+    world.write(a, circuit, data[:200_000])
     world.run(random.uniform(0, 0.4))
     world.kill(relay)
-    world._perform(a, a.machine.write(circuit, data[200_000:], world.now))
+    world.write(a, circuit, data[200_000:])
     died_at = world.now
     while len(b.got[circuit]) < before + len(data) and world.now < died_at + 10:
         world.run(0.05)
@@ -202,7 +202,7 @@ def test_silent_relay_is_left_within_two_seconds() -> None:
     assert end is not None
     relay = next(helper for helper in helpers if helper.peer == end.relay)
     relay.up = False
-    world._perform(a, a.machine.write(circuit, b"after", world.now))
+    world.write(a, circuit, b"after")
     world.run(2.0)
     assert end.relay not in {None, relay.peer}
     assert b.got[circuit].endswith(b"after")
@@ -213,16 +213,16 @@ def test_circuit_with_a_vanished_end_asks_rarely() -> None:
     world.dial(a, b)
     world.run(10)
     asked: list[OpenCircuit] = []
-    perform = world._perform
+    perform = world.perform
 
     def watching(home: SimulatedHome, outputs: Any) -> None:
         asked.extend(out.message for out in outputs if isinstance(out, Send) and isinstance(out.message, OpenCircuit))
         perform(home, outputs)
 
-    world._perform = watching  # type: ignore[method-assign]
+    world.perform = watching  # type: ignore[method-assign]
     world.kill(b)
     ((circuit, _),) = a.circuits.items()
-    world._perform(a, a.machine.write(circuit, b"anybody?", world.now))
+    world.write(a, circuit, b"anybody?")
     world.run(30)
     assert 3 <= len(asked) <= 25
     assert len(a.machine.circuits) == 0
@@ -280,13 +280,13 @@ def test_a_new_network_is_found_out_about() -> None:
 def test_reachability_does_not_flap() -> None:
     world, _, (a, b) = world_of("kept", "public", public=12)
     changes: list[ReachChanged] = []
-    perform = world._perform
+    perform = world.perform
 
     def watching(home: SimulatedHome, outputs: Any) -> None:
         changes.extend(out for out in outputs if isinstance(out, ReachChanged) and home.peer in {a.peer, b.peer})
         perform(home, outputs)
 
-    world._perform = watching  # type: ignore[method-assign]
+    world.perform = watching  # type: ignore[method-assign]
     mapped = AddressCandidate(CandidateKind.MAPPED, Address(a.box.host, 5))
     world.tell(a, AddressesChanged(addresses=(mapped,), tcp_port=31337, udp_port=31337, moved=False))
     world.run(1500)
@@ -337,7 +337,7 @@ def test_public_peer_with_a_single_helper_is_reachable(*, trusted: bool, within_
     for one in (helper, home):
         world.start(one)
     address = Address(helper.box.host, 31337)
-    world._perform(home, home.machine.volunteer(helper.peer, address, world.now, relay=True, trusted=trusted))
+    world.perform(home, home.machine.volunteer(helper.peer, address, world.now, relay=True, trusted=trusted))
     world.run(within_s)
     assert home.machine.reach.standing is Reachability.REACHABLE
     assert world.peer_records[home.peer].relay
@@ -350,7 +350,7 @@ def test_router_admitting_only_called_hosts_is_not_reachable() -> None:
     for one in (helper, home):
         world.start(one)
     address = Address(helper.box.host, 31337)
-    world._perform(home, home.machine.volunteer(helper.peer, address, world.now, relay=True, trusted=True))
+    world.perform(home, home.machine.volunteer(helper.peer, address, world.now, relay=True, trusted=True))
     world.run(20)
     home.machine.probes.ipv4.single_verdict = True
     world.tell(home, Tick())
