@@ -86,7 +86,7 @@ class Host:
         self._pace = pace or Pace(now=clock.now)
         self._meter = meter
         self._metering: Metering | None = None
-        self._book = AddressBook()
+        self.address_book = AddressBook()
         self._manifest_id = manifest_id
         self._authority_id = authority_id_of(authority_der)
         self._credentials = Credentials(keys=identity, pass_der=pass_der, authority_der=authority_der)
@@ -97,7 +97,7 @@ class Host:
         self._runner = Runner(machine, clock=clock, planes=self._planes, report=on_event, failed=self._failed)
         self._port = DatagramPort(
             envelopes=self._envelopes,
-            book=self._book,
+            book=self.address_book,
             now=clock.now,
             trace=trace,
             deliver=self._planes.datagram,
@@ -112,7 +112,8 @@ class Host:
         self._names: NameResolver | None = None
         self._life: asyncio.Task[None] | None = None
         self._stop: asyncio.Future[None] | None = None
-        self._calls: set[asyncio.Task[None]] = set()
+        self.calls: set[asyncio.Task[None]] = set()
+        """Calls and punches in progress."""
 
     # --- its life ----------------------------------------------------------------------------------------------------
 
@@ -139,7 +140,7 @@ class Host:
             ),
             credentials=self._credentials,
             verify=lambda der: self._verify(der, self._clock.now()),
-            book=self._book,
+            book=self.address_book,
             now=self._clock.now,
             trace=self._trace,
             random=self._random,
@@ -200,14 +201,14 @@ class Host:
         if peer == self._me:
             return
         if is_literal(host):
-            self._book.learn(peer, (host, port), hearsay=hearsay)
+            self.address_book.learn(peer, (host, port), hearsay=hearsay)
         elif not is_name(host):
             self._trace.mark("net.drop.address")
         else:
-            if not self._book.addresses(peer):
-                self._book.learn(peer, (host, port))
+            if not self.address_book.addresses(peer):
+                self.address_book.learn(peer, (host, port))
             if self._names is not None:
-                self._names.find((host, port), lambda address: self._book.learn(peer, address))
+                self._names.find((host, port), lambda address: self.address_book.learn(peer, address))
 
     def resolve(self, address: Address, found: Callable[[Address], object]) -> None:
         """Call `found` with the address, its name replaced by an IP address; never, if the name has none."""
@@ -304,7 +305,7 @@ class Host:
                     await self._stop
                 finally:  # a mistake in a call ends the host too: the machine hears nothing while other calls end
                     self._runner.close()
-                for call in self._calls:
+                for call in self.calls:
                     call.cancel()
         finally:
             self._runner.close()
@@ -323,8 +324,8 @@ class Host:
                 coroutine.close()
                 return None
             call = group.create_task(coroutine)
-            self._calls.add(call)
-            call.add_done_callback(self._calls.discard)
+            self.calls.add(call)
+            call.add_done_callback(self.calls.discard)
             return call
 
         return spawn

@@ -107,7 +107,7 @@ class LanDiscovery:
         try:
             info = self._announcement()
             await (await network.async_register_service(info, cooperating_responders=True))
-            browser = AsyncServiceBrowser(network.zeroconf, SERVICE, handlers=[self._heard])
+            browser = AsyncServiceBrowser(network.zeroconf, SERVICE, handlers=[self.heard])
             try:
                 await self._moved.wait()
             finally:
@@ -133,8 +133,15 @@ class LanDiscovery:
             parsed_addresses=self._interfaces if self._interfaces is not None else own_addresses(),
         )
 
-    def _heard(self, zeroconf: "Zeroconf", service_type: str, name: str, state_change: "ServiceStateChange") -> None:
-        """Handle an announcement that came, went or changed."""
+    def heard(self, zeroconf: "Zeroconf", service_type: str, name: str, state_change: "ServiceStateChange") -> None:
+        """Handle an announcement that came, went or changed.
+
+        Args:
+            zeroconf: The library's instance.
+            service_type: `SERVICE`.
+            name: Name of the announcement.
+            state_change: Whether it came, went or changed.
+        """
         from zeroconf import ServiceStateChange  # noqa: PLC0415 - as above
 
         tag = name.removesuffix(f".{service_type}")

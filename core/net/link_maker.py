@@ -88,9 +88,11 @@ class LinkMaker:
         self._put = put
         self._trace = trace
         self._random = random
-        self._punches = UdpPunches(put=put, packet=self._packet)
-        self._endpoint: QuicEndpoint | None = None
-        self._sockets: set[OwnSocket] = set()
+        self.punches = UdpPunches(put=put, packet=self._packet)
+        self.endpoint: QuicEndpoint | None = None
+        """QUIC over the host's port, once it was needed."""
+        self.sockets: set[OwnSocket] = set()
+        """Punches' own sockets that found a hole."""
 
     async def call(self, peer: PeerId, addresses: Sequence[Address]) -> str | None:
         """Call all addresses, one a little after the other.
@@ -135,17 +137,17 @@ class LinkMaker:
             source: Where it came from.
         """
         if data[0] == PUNCH_BYTE:
-            if not self._punches.received(data, source):
+            if not self.punches.received(data, source):
                 self._trace.mark("net.drop.knock")
         elif not self._quic().received(data, source):
             self._trace.mark("net.drop.quic")
 
     def close(self) -> None:
         """End all QUIC connections and close the punches' sockets."""
-        for endpoint in [self._endpoint, *(each.endpoint for each in self._sockets)]:
+        for endpoint in [self.endpoint, *(each.endpoint for each in self.sockets)]:
             if endpoint is not None:
                 endpoint.close()
-        for each in self._sockets:
+        for each in self.sockets:
             each.close()
 
     # --- TCP ---------------------------------------------------------------------------------------------------------
@@ -207,12 +209,12 @@ class LinkMaker:
     # --- UDP ---------------------------------------------------------------------------------------------------------
 
     async def _punch_udp(self, rendezvous: Rendezvous) -> None:
-        hole = await self._punches.punch(rendezvous)
+        hole = await self.punches.punch(rendezvous)
         if hole is None:
             return
         self._trace.mark("net.hole")
         if hole.socket is not None:
-            self._sockets.add(hole.socket)
+            self.sockets.add(hole.socket)
             asyncio.get_running_loop().call_later(UNUSED_S, self._give_back_unused, hole.socket)
         if self._me > rendezvous.peer:
             return  # the smaller id calls
@@ -230,13 +232,13 @@ class LinkMaker:
         return self._quic() if hole.socket is None else self._quic_on(hole.socket)
 
     def _packet(self, own: OwnSocket, data: bytes, source: Address) -> None:
-        if own not in self._sockets or not self._quic_on(own).received(data, source):
+        if own not in self.sockets or not self._quic_on(own).received(data, source):
             self._trace.mark("net.drop.quic")
 
     def _quic(self) -> "QuicEndpoint":
-        if self._endpoint is None:
-            self._endpoint = self._make(self._put, None)
-        return self._endpoint
+        if self.endpoint is None:
+            self.endpoint = self._make(self._put, None)
+        return self.endpoint
 
     def _quic_on(self, own: OwnSocket) -> "QuicEndpoint":
         if own.endpoint is None:
@@ -247,14 +249,14 @@ class LinkMaker:
     def _make(self, put: Put, emptied: Callable[[], object] | None) -> Any:
         from core.net.quic import QuicEndpoint  # noqa: PLC0415 - costs a tenth of a second; most hosts never need it
 
-        return QuicEndpoint(send=put, accept=self._links.accept, welcome=self._punches.admits, emptied=emptied)
+        return QuicEndpoint(send=put, accept=self._links.accept, welcome=self.punches.admits, emptied=emptied)
 
     def _give_back_unused(self, own: OwnSocket) -> None:
         if own.endpoint is None or own.endpoint.empty:
             self._give_back(own)
 
     def _give_back(self, own: OwnSocket) -> None:
-        self._sockets.discard(own)
+        self.sockets.discard(own)
         own.close()
 
 

@@ -114,8 +114,9 @@ class Links:
         self._failed: BackOff[PeerId] = BackOff(
             first=CALL_AGAIN_S, longest=CALL_AGAIN_MAX_S, random=random, things_max=PEERS_MAX
         )
-        self._all: set[PeerStream] = set()
-        self._handshaking: dict[PeerStream, float] = {}
+        self.connections: set[PeerStream] = set()
+        """Streams of all connections, also of those whose handshake is not complete."""
+        self.handshaking: dict[PeerStream, float] = {}
         """Time of arrival of each connection without a complete handshake, oldest first."""
         self._closing = False
         self.past_bytes_sent = 0
@@ -150,13 +151,17 @@ class Links:
     def new(self, expected: PeerId) -> PeerStream:
         """Make the stream of a link that this peer calls."""
         stream = PeerStream(self._terms, expected=expected)
-        self._all.add(stream)
+        self.connections.add(stream)
         return stream
 
     def best(self, peer: PeerId) -> Way | None:
         """The best way of the links with a peer; None: there is no link."""
         streams = self._by_peer[peer].streams if peer in self._by_peer else []
         return max((stream.way for stream in streams), key=RANKS.__getitem__, default=None)
+
+    def preferred(self, peer: PeerId) -> PeerStream | None:
+        """The link on which messages to a peer are sent; None: there is no link."""
+        return self._preferred(self._by_peer[peer]) if peer in self._by_peer else None
 
     def punch(self, rendezvous: Rendezvous) -> None:
         """Try to reach a peer through both routers, at the moment that was agreed with it."""
@@ -180,20 +185,24 @@ class Links:
 
     def accept(self) -> asyncio.BaseProtocol:
         """Make a protocol for an incoming connection."""
-        if len(self._handshaking) >= HANDSHAKES_MAX:
+        if len(self.handshaking) >= HANDSHAKES_MAX:
             self._make_room()
-        if self._closing or len(self._handshaking) >= HANDSHAKES_MAX or len(self._all) >= LINKS_MAX + HANDSHAKES_MAX:
+        if (
+            self._closing
+            or len(self.handshaking) >= HANDSHAKES_MAX
+            or len(self.connections) >= LINKS_MAX + HANDSHAKES_MAX
+        ):
             self._trace.mark("net.drop.crowded")
             return _TurnedAway()
         stream = PeerStream(self._terms, expected=None)
-        self._handshaking[stream] = self._loop.time()
-        self._all.add(stream)
+        self.handshaking[stream] = self._loop.time()
+        self.connections.add(stream)
         return stream
 
     async def close(self) -> None:
         """Say goodbye on all links and wait until their sockets are gone, which takes about `CLOSE_S` at most."""
         self._closing = True
-        leaving = list(self._all)
+        leaving = list(self.connections)
         for stream in leaving:
             stream.close("we are leaving")
         if leaving:
@@ -204,7 +213,7 @@ class Links:
 
     def stream_opened(self, stream: PeerStream) -> None:
         """Register a link whose handshake is complete."""
-        self._handshaking.pop(stream, None)
+        self.handshaking.pop(stream, None)
         links = self._links(stream.peer)
         links.streams.append(stream)
         links.opened.set()
@@ -234,8 +243,8 @@ class Links:
 
     def stream_closed(self, stream: PeerStream, reason: str) -> None:
         """Forget a link that has ended or was never made."""
-        self._all.discard(stream)
-        self._handshaking.pop(stream, None)
+        self.connections.discard(stream)
+        self.handshaking.pop(stream, None)
         self.past_bytes_sent += stream.bytes_sent
         self.past_bytes_received += stream.bytes_received
         if stream.proven is None:
@@ -256,7 +265,7 @@ class Links:
 
     def _make_room(self) -> None:
         """End the oldest incomplete handshake, if it has had its time."""
-        oldest, since = next(iter(self._handshaking.items()))
+        oldest, since = next(iter(self.handshaking.items()))
         if self._loop.time() - since >= HANDSHAKE_PLACE_S:
             self._trace.mark("net.drop.slow")
             oldest.abort("made way for others")

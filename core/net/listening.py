@@ -32,7 +32,9 @@ TCP."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class BindAddress:
+    """An address of this computer to bind sockets to, without a port."""
+
     family: int
     name: tuple[Any, ...]
     """Address in the system's form; the port is left open."""
@@ -120,7 +122,7 @@ async def listen_beside(
     loop = asyncio.get_running_loop()
     for port in ports:
         try:
-            made = _bound(_places(bind)[0], socket.SOCK_DGRAM, port)
+            made = bound_socket(_places(bind)[0], socket.SOCK_DGRAM, port)
         except (OSError, OverflowError):
             continue
         await loop.create_datagram_endpoint(datagrams, sock=made)
@@ -174,22 +176,24 @@ async def _open(
     return Listening(places[0][1], places, tuple(servers))
 
 
-def _places(bind: str) -> list[_Place]:
+def _places(bind: str) -> list[BindAddress]:
     found = sorted(socket.getaddrinfo(bind, 0, type=socket.SOCK_STREAM), key=lambda info: info[0] != socket.AF_INET)
-    places = [_Place(found[0][0], found[0][4], needed=True)]
+    places = [BindAddress(found[0][0], found[0][4], needed=True)]
     if bind == ANY:
-        places.append(_Place(socket.AF_INET6, (ANY6, 0, 0, 0), needed=False))
+        places.append(BindAddress(socket.AF_INET6, (ANY6, 0, 0, 0), needed=False))
     return places
 
 
-def _bound_at(places: list[_Place], port: int, *, kinds: Sequence[socket.SocketKind] = _BOTH) -> list[socket.socket]:
+def _bound_at(
+    places: list[BindAddress], port: int, *, kinds: Sequence[socket.SocketKind] = _BOTH
+) -> list[socket.socket]:
     """Open sockets of all kinds at all places, on one port number."""
     made: list[socket.socket] = []
     try:
         for place in places:
             for kind in kinds:
                 try:
-                    made.append(_bound(place, kind, port))
+                    made.append(bound_socket(place, kind, port))
                 except OSError as error:
                     if place.needed or error.errno in TAKEN:
                         raise
@@ -202,7 +206,17 @@ def _bound_at(places: list[_Place], port: int, *, kinds: Sequence[socket.SocketK
     return made
 
 
-def _bound(place: _Place, kind: socket.SocketKind, port: int) -> socket.socket:
+def bound_socket(place: BindAddress, kind: socket.SocketKind, port: int) -> socket.socket:
+    """Open a socket and bind it.
+
+    Args:
+        place: The address.
+        kind: TCP or UDP.
+        port: The port; 0: any.
+
+    Raises:
+        OSError: the address or the port cannot be had.
+    """
     made = socket.socket(place.family, kind, _PROTOCOLS[kind])
     try:
         if place.family == socket.AF_INET6:

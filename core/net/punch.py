@@ -80,20 +80,21 @@ class UdpPunches:
     def __init__(self, *, put: Put, packet: Callable[["OwnSocket", bytes, Address], object]) -> None:
         self._put = put
         self._packet = packet
-        self._awaited: dict[bytes, asyncio.Future[Hole]] = {}
+        self.awaited: dict[bytes, asyncio.Future[Hole]] = {}
         self._admitted: OrderedDict[Address, tuple[float, int]] = OrderedDict()
         """Until when, and how many more connections, may begin from an address."""
-        self._open = 0
+        self.open_sockets = 0
+        """Number of own sockets of all punches in progress."""
 
     async def punch(self, rendezvous: Rendezvous) -> Hole | None:
         """Punch until the peer is heard, or for the time of the rendezvous."""
         if len(rendezvous.nonce) != NONCE_BYTES:
             raise ValueError("a nonce of another length")
-        if not rendezvous.udp or rendezvous.nonce in self._awaited or len(self._awaited) >= RENDEZVOUS_MAX:
+        if not rendezvous.udp or rendezvous.nonce in self.awaited or len(self.awaited) >= RENDEZVOUS_MAX:
             return None
         loop = asyncio.get_running_loop()
-        heard = self._awaited[rendezvous.nonce] = loop.create_future()
-        loop.call_later(rendezvous.lasts_s + PUNCH_S, self._awaited.pop, rendezvous.nonce, None)
+        heard = self.awaited[rendezvous.nonce] = loop.create_future()
+        loop.call_later(rendezvous.lasts_s + PUNCH_S, self.awaited.pop, rendezvous.nonce, None)
         sockets: list[OwnSocket] = []
         hole: Hole | None = None
         try:
@@ -106,7 +107,7 @@ class UdpPunches:
         except TimeoutError:
             return None
         finally:
-            self._open -= len(sockets)
+            self.open_sockets -= len(sockets)
             for each in sockets:
                 if hole is None or each is not hole.socket:
                     each.close()
@@ -125,7 +126,7 @@ class UdpPunches:
         """
         if len(data) != PUNCH_BYTES:
             return False
-        heard = next((each for nonce, each in self._awaited.items() if hmac.compare_digest(nonce, data[1:])), None)
+        heard = next((each for nonce, each in self.awaited.items() if hmac.compare_digest(nonce, data[1:])), None)
         if heard is None:
             return False
         now = asyncio.get_running_loop().time()
@@ -178,13 +179,13 @@ class UdpPunches:
     async def _open_many(self, rendezvous: Rendezvous, opened: list["OwnSocket"]) -> None:
         loop = asyncio.get_running_loop()
         bind = "::" if ":" in rendezvous.udp[0][0] else "0.0.0.0"  # noqa: S104 - towards one address, from any of ours
-        while len(opened) < rendezvous.sockets and self._open < SOCKETS_MAX:
+        while len(opened) < rendezvous.sockets and self.open_sockets < SOCKETS_MAX:
             try:
                 _, own = await loop.create_datagram_endpoint(lambda: OwnSocket(self), local_addr=(bind, 0))
             except OSError:  # no more files: fewer will do
                 break
             opened.append(own)
-            self._open += 1
+            self.open_sockets += 1
 
     def packet(self, own: "OwnSocket", data: bytes, source: Address) -> None:
         """Handle a packet of a punch's own socket.

@@ -92,8 +92,9 @@ class QuicEndpoint:
         self._accept = accept
         self._welcome = welcome
         self._loop = asyncio.get_running_loop()
-        self._links: dict[bytes, QuicTransport] = {}
-        self._all: set[QuicTransport] = set()
+        self.ids: dict[bytes, QuicTransport] = {}
+        """Connections by each of their ids."""
+        self.connections: set[QuicTransport] = set()
         self._server: QuicConfiguration | None = None
 
     def connect(self, protocol: Any, address: Address) -> None:
@@ -106,50 +107,50 @@ class QuicEndpoint:
     def received(self, data: bytes, address: Address) -> bool:
         """Handle a packet; returns whether it was of any use."""
         cid = destination(data)
-        link = self._links.get(cid)
+        link = self.ids.get(cid)
         if link is None:
-            begins = len(cid) >= CID_BYTES and _begins(data) and len(self._all) < CONNECTIONS_MAX
+            begins = len(cid) >= CID_BYTES and _begins(data) and len(self.connections) < CONNECTIONS_MAX
             if not begins or not self._welcome(address):
                 return False
             if self._server is None:
                 self._server = called_terms(room_bytes=ROOM_BYTES)
             connection = QuicConnection(configuration=self._server, original_destination_connection_id=cid)
             link = self._add(connection, self._accept(), address, own_count_stream=3)
-            self._links[cid] = link
+            self.ids[cid] = link
         link.packet(data, address)
         return True
 
     @property
     def empty(self) -> bool:
         """Whether there is no connection over this socket."""
-        return not self._all
+        return not self.connections
 
     def close(self) -> None:
         """End all connections of this endpoint at once."""
-        for link in list(self._all):
+        for link in list(self.connections):
             link.abort()
 
     def name(self, cid: bytes, link: "QuicTransport") -> None:
         """Register a further id of a connection."""
-        self._links[cid] = link
+        self.ids[cid] = link
 
     def unname(self, cid: bytes) -> None:
         """Forget an id that is no longer in use."""
-        self._links.pop(cid, None)
+        self.ids.pop(cid, None)
 
     def forget(self, link: "QuicTransport") -> None:
         """Forget a connection that is gone."""
-        self._all.discard(link)
-        self._links = {cid: other for cid, other in self._links.items() if other is not link}
-        if not self._all and self._emptied is not None:
+        self.connections.discard(link)
+        self.ids = {cid: other for cid, other in self.ids.items() if other is not link}
+        if not self.connections and self._emptied is not None:
             self._emptied()
 
     def _add(
         self, connection: QuicConnection, protocol: Any, address: Address, *, own_count_stream: int
     ) -> "QuicTransport":
         link = QuicTransport(connection, protocol, address, self, self._send, own_count_stream)
-        self._links[connection.host_cid] = link
-        self._all.add(link)
+        self.ids[connection.host_cid] = link
+        self.connections.add(link)
         return link
 
 

@@ -56,7 +56,7 @@ class PeerStream(asyncio.BufferedProtocol):
         """Done when the socket is gone."""
         self.settled: asyncio.Future[bool] = self._loop.create_future()
         """Whether the link opened; done when that is known."""
-        self._transport: asyncio.Transport | None = None
+        self.transport: asyncio.Transport | None = None
         self.initiated = expected is not None
         """Whether this peer is the caller."""
         self._asked_at = self._rtt_s = 0.0
@@ -89,19 +89,19 @@ class PeerStream(asyncio.BufferedProtocol):
     @property
     def own_host(self) -> str | None:
         """The address of this computer that it leaves from, if it is bound to one."""
-        name = None if self._transport is None else self._transport.get_extra_info("sockname")
+        name = None if self.transport is None else self.transport.get_extra_info("sockname")
         return str(name[0]) if isinstance(name, tuple) else None
 
     @property
     def other_address(self) -> tuple[str, int] | None:
         """The other end's address as this socket sees it; None if nobody else could call that."""
-        name = None if self._transport is None else self._transport.get_extra_info("peername")
+        name = None if self.transport is None else self.transport.get_extra_info("peername")
         return source_of(name) if isinstance(name, tuple) else None
 
     @property
     def way(self) -> Way:
         """Kind of connection that carries the bytes."""
-        way: Way = "tcp" if self._transport is None else self._transport.get_extra_info("way", "tcp")
+        way: Way = "tcp" if self.transport is None else self.transport.get_extra_info("way", "tcp")
         return way
 
     @property
@@ -154,10 +154,10 @@ class PeerStream(asyncio.BufferedProtocol):
 
     def hold(self) -> None:
         """Deliver and read nothing until `release`; TCP slows the other side down.  Only on an open link."""
-        assert self._transport is not None
+        assert self.transport is not None
         assert self.proven is not None
         self._held = True
-        self._transport.pause_reading()
+        self.transport.pause_reading()
 
     def release(self) -> None:
         """Deliver and read again after `hold`."""
@@ -168,7 +168,7 @@ class PeerStream(asyncio.BufferedProtocol):
         """End the link; waiting control is still sent, within `CLOSE_S`."""
         if self.closed is not None:
             return
-        transport = self._transport
+        transport = self.transport
         if transport is not None and self.proven is not None:
             self._sender.say_goodbye(self._loop.time())
         self._end(reason)
@@ -180,14 +180,14 @@ class PeerStream(asyncio.BufferedProtocol):
         """End the link at once, without a goodbye."""
         self.broken = self.broken or self.closed is None
         self._end(reason)
-        if self._transport is not None:
-            self._transport.abort()
+        if self.transport is not None:
+            self.transport.abort()
 
     # --- called by the loop ------------------------------------------------------------------------------------------
 
     def connection_made(self, transport: Any) -> None:
         """Begin the handshake on a connection that stands."""
-        self._transport = transport
+        self.transport = transport
         if self.closed is not None:
             transport.abort()
             return
@@ -254,7 +254,7 @@ class PeerStream(asyncio.BufferedProtocol):
         self._handshake()
 
     def _handshake(self) -> None:
-        assert self._transport is not None
+        assert self.transport is not None
         if self.closed is not None:
             return
         try:
@@ -319,7 +319,7 @@ class PeerStream(asyncio.BufferedProtocol):
     def _turn(self) -> None:
         """Decrypt and deliver what has arrived, for at most about `TURN_S`; an empty message is a heartbeat."""
         self._turn_planned = False
-        if self.proven is None or self._transport is None:
+        if self.proven is None or self.transport is None:
             return
         ends_at = self._loop.time() + TURN_S
         more = True
@@ -329,7 +329,7 @@ class PeerStream(asyncio.BufferedProtocol):
                     self._busy_at = self._liveness.heard
                     self._terms.owner.stream_received(self, data)
                 if self._loop.time() > ends_at:
-                    self._transport.pause_reading()
+                    self.transport.pause_reading()
                     self._plan_turn()
                     return
             if not more:
@@ -341,12 +341,12 @@ class PeerStream(asyncio.BufferedProtocol):
 
     def _listen(self) -> None:
         """Read on, unless the download limit delays it."""
-        assert self._transport is not None
+        assert self.transport is not None
         self._slowed = not self._taking.room(self._loop.time())
         if self._slowed:
-            self._transport.pause_reading()
+            self.transport.pause_reading()
         else:
-            self._transport.resume_reading()
+            self.transport.resume_reading()
 
     def _decrypt(self) -> bool:
         """Decrypt as much as fits the buffer; returns whether there may be more."""

@@ -102,12 +102,7 @@ class Stack:
 
     def way(self, peer: PeerId) -> str | None:
         """How what we say to a peer travels now: tcp, quic, relay; None: not at all."""
-        links = self.host._links
-        assert links is not None
-        streams = [stream for stream in links.streams() if stream.peer == peer]
-        if not streams:
-            return None
-        preferred = links._preferred(links._links(peer))
+        preferred = self.host.links.preferred(peer)
         return None if preferred is None else preferred.way
 
     def place(self, peer: PeerId) -> str | None:

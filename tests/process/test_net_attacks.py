@@ -11,6 +11,7 @@ from secrets import token_bytes
 import pytest
 
 from core.base.problems import ProofProblem
+from core.net.clock import Clock
 from core.net.envelope import NONCE_BYTES, Envelopes, VerifiedDatagram
 from core.net.passes import pass_request, verify_pass
 from core.net.tls import Credentials
@@ -294,17 +295,22 @@ CHANGE_CIPHER = 20
 # --- clocks -----------------------------------------------------------------------------------------------------------
 
 
-def set_wrong(peer: Peer, ahead_s: float) -> None:
-    peer.clock._ahead_s += ahead_s
-    peer.clock._offset += ahead_s
+class WrongClock(Clock):
+    """A clock that somebody sets wrong."""
+
+    wrong_s = 0.0
+
+    def now(self) -> float:
+        return super().now() + self.wrong_s
 
 
 @pytest.mark.parametrize("ahead_s", [HOUR_S, -HOUR_S])
 def test_datagrams_with_a_clock_an_hour_off_are_dropped(ahead_s):
     @in_loop
     async def run():
-        async with Peer("anna") as anna, Peer("ben") as ben:
-            set_wrong(anna, ahead_s)
+        clock = WrongClock()
+        async with Peer("anna", clock=clock) as anna, Peer("ben") as ben:
+            clock.wrong_s = ahead_s
             anna.knows(ben)
             ben.knows(anna)
             anna.say(ben, Ask("what time is it?"))
@@ -318,6 +324,6 @@ def test_datagrams_with_a_clock_an_hour_off_are_dropped(ahead_s):
 def test_the_proofs_say_what_did_not_hold():
     now = 1_800_000_000.0
     anna, ben = envelopes("anna", now=now), envelopes("ben", now=now)
-    (packet,) = anna.seal(ben._signer.peer_id, b"x", now=now + HOUR_S)
+    (packet,) = anna.seal(id_of("ben"), b"x", now=now + HOUR_S)
     with pytest.raises(ProofProblem, match="time"):
         ben.open(packet, now=now)

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from core.base.wire import MessageCodec
 from core.nat.events import (
     AddAddress,
     AttemptFailed,
@@ -20,7 +19,7 @@ from core.nat.events import (
 )
 from core.nat.messages import Address
 from core.net.traverse import Traverser
-from tests.process.net_people import Ask, Peer, Say, id_of
+from tests.process.net_people import Ask, Peer, id_of
 from tests.process.test_net_host import eventually, in_loop
 
 pytestmark = pytest.mark.process
@@ -83,7 +82,7 @@ async def test_failed_dial_is_reported_and_a_cancelled_one_is_not():
         assert ear.of(AttemptFailed)[0].attempt == 8
         ear.traverser.perform(Dial(9, ben.id, nowhere, Way.PUBLIC))
         ear.traverser.perform(CancelAttempt(9))
-        await eventually(lambda: not anna.host.links._all)
+        await eventually(lambda: not anna.host.links.connections)
         assert len(ear.of(AttemptFailed)) == 1
 
 
@@ -115,7 +114,6 @@ def test_a_punch_makes_a_link(birthday):
 @in_loop
 async def test_one_is_called_back_and_written_to():
     (anna, ear), (ben, _) = peers("anna", "ben")
-    anna.host._planes.codec = MessageCodec([Say, Ask])
     async with anna, ben:
         ear.traverser.perform(TryDialBack(NONCE, at(ben)))
         await eventually(lambda: ear.of(DialBackTried))
@@ -126,5 +124,5 @@ async def test_one_is_called_back_and_written_to():
         ear.traverser.perform(SendDatagramTo(ben.id, at(ben), Ask("usual"), fresh=False))
         await eventually(lambda: ben.book.observed[-1].port == anna.port)
         ear.traverser.perform(AddAddress(id_of("eve"), at(ben)))
-        assert anna.host._book.addresses(id_of("eve")) == (("127.0.0.1", ben.port),)
+        assert anna.host.address_book.addresses(id_of("eve")) == (("127.0.0.1", ben.port),)
         assert not ear.traverser.perform(object())

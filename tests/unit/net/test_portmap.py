@@ -1,6 +1,7 @@
 """Ports of a pretended router on loopback."""
 
 import asyncio
+import struct
 from collections.abc import Callable
 from functools import wraps
 from random import Random
@@ -14,6 +15,8 @@ from core.net.portmap import Mapped, PortMap, known_searches
 from tests.unit.net.gateway import OUTSIDE, Gateway, Router
 
 PORT = 23_456
+PMP_MAPPED = struct.Struct("!BBHIHHI")
+"""A mapping response of NAT-PMP (RFC 6886, 3.3)."""
 WISH = MappingRequest(transport="tcp", port=PORT, external_port=PORT, lifetime_s=60, nonce=bytes(12))
 
 
@@ -129,11 +132,11 @@ async def test_search_repeats_when_the_network_changes():
 
 
 def test_answers_to_others_are_none():
-    mapped = nat_pmp._PMP_MAPPED.pack(0, 130, 0, 5, PORT + 1, PORT, 60)
+    mapped = PMP_MAPPED.pack(0, 130, 0, 5, PORT + 1, PORT, 60)
     assert nat_pmp.pmp_answer(mapped, WISH) is None
     assert nat_pmp.pmp_answer(b"", WISH) is None
     with pytest.raises(NoMapping):
-        nat_pmp.pmp_answer(nat_pmp._PMP_MAPPED.pack(0, 130, 0, 5, WISH.port, 0, 60), WISH)
+        nat_pmp.pmp_answer(PMP_MAPPED.pack(0, 130, 0, 5, WISH.port, 0, 60), WISH)
     assert nat_pmp.pmp_answer(mapped[:9], WISH) is None
     assert nat_pmp.pcp_answer(b"\x02\x81", WISH) is None
     assert nat_pmp.pmp_address_answer(b"\x00") is None
