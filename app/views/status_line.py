@@ -25,8 +25,8 @@ class StatusLine(QFrame):
         self._words = label(tone="muted")
         self._news = Elided(tone="muted")
         self._sentence = ""
-        self._fade = QTimer(self, singleShot=True)
-        self._fade.timeout.connect(self._forget)
+        self.fade = QTimer(self, singleShot=True)
+        self.fade.timeout.connect(self._forget)
         row = QHBoxLayout(self)
         row.setContentsMargins(6, 0, 6, 0)
         row.setSpacing(6)
@@ -72,12 +72,12 @@ class StatusLine(QFrame):
     def _tell(self, words: str, stay_ms: int) -> None:
         self._news.setText(text.one_line(words))
         self._news.setToolTip(text.tooltip(words))
-        self._fade.start(stay_ms)
+        self.fade.start(stay_ms)
 
     def _forget(self) -> None:
         self._news.clear()
         self._news.setToolTip("")
-        self._fade.stop()
+        self.fade.stop()
 
     def _is_said(self, words: str) -> bool:
         return bool(words) and self._sentence.startswith(words.rstrip("."))

@@ -31,7 +31,7 @@ def open_window(qt, delete, tmp_path):
     yield open_one
     for application in opened:
         application.leave(stop=False)
-        application._finish()
+        application.finish()
         delete(application.window, application.theme, application)
 
 
@@ -50,7 +50,7 @@ def test_it_starts_an_engine_and_stops_it(open_window, monkeypatch, tmp_path, un
     process = application.process
     until(lambda: application.window.shows_dashboard, 10_000)
     assert process.running
-    child = process._process
+    child = process.child
     application.choices.closing = Closing.STOP
     application.window.close()
     until(lambda: application.left_count)
@@ -81,7 +81,7 @@ def test_the_log_is_bounded(qt, tmp_path):
     log.write_bytes(b"x" * 2_000_000)
     process = EngineProcess(tmp_path, [sys.executable, "-c", "pass"])
     assert process.start() is None
-    child = process._process
+    child = process.child
     child.wait(10)
     process.let_go()
     assert log.stat().st_size == 0
@@ -138,8 +138,7 @@ def test_an_engine_that_stops_is_not_started_again_by_itself(connected, fake_eng
 def test_the_answer_to_a_look_is_told(connected, until):
     application, _door = connected
     application.window.actions_.evaluate.trigger()
-    news = application.window.status._news
-    until(lambda: "4.81" in news.text())
+    until(lambda: "4.81" in application.window.status.news)
 
 
 def test_pausing_through_the_door(connected, until):

@@ -157,9 +157,9 @@ def test_the_port_is_tested_on_request(asked, examples):
 
 def test_the_mouse_paints(asked, qt):
     hours = asked.settings.hours
-    asked.settings._pages.setCurrentWidget(hours)
+    asked.settings.pages.setCurrentWidget(hours)
     qt.processEvents()
-    hours.show_settings(asked.settings._view)
+    hours.show_settings(asked.settings.view)
     hours.always.click()
     assert hours.words.text() == "always"
     drag(hours.grid, (0, 8), (0, 16))
@@ -176,7 +176,7 @@ def test_the_mouse_paints(asked, qt):
 
 def test_the_keyboard_paints(asked, qt):
     hours = asked.settings.hours
-    asked.settings._pages.setCurrentWidget(hours)
+    asked.settings.pages.setCurrentWidget(hours)
     hours.nights.click()
     grid = hours.grid
     grid.setCurrentIndex(hours.table.index(0, 8))
@@ -196,7 +196,7 @@ def test_the_keyboard_paints(asked, qt):
 
 def test_days_and_hours_are_turned_by_their_names(asked, qt):
     hours = asked.settings.hours
-    asked.settings._pages.setCurrentWidget(hours)
+    asked.settings.pages.setCurrentWidget(hours)
     hours.always.click()
     qt.processEvents()
     header = hours.grid.verticalHeader()
@@ -261,7 +261,7 @@ def test_tab_reaches_every_control(asked, until):
         ),
         (settings.hours, ["grid", "words", "always", "nights"]),
     ):
-        settings._pages.setCurrentWidget(page)
+        settings.pages.setCurrentWidget(page)
         controls = {getattr(page, name): name for name in wanted}
         controls[settings.save] = "save"
         next(iter(controls)).setFocus()
@@ -275,7 +275,7 @@ def test_tab_reaches_every_control(asked, until):
 
 def test_controls_have_names(asked):
     for page in (asked.settings.network, asked.settings.hours):
-        asked.settings._pages.setCurrentWidget(page)
+        asked.settings.pages.setCurrentWidget(page)
         for kind in (QAbstractButton, QAbstractSpinBox, QLineEdit):
             for widget in page.findChildren(kind):
                 inner = widget.objectName().startswith("qt_") or widget.parent() is asked.settings.hours.grid
@@ -291,7 +291,7 @@ def test_settings_fit_the_smallest_window_with_every_message_shown(asked, qt, ch
     settings.show_answer("test_port", PortTest(port=5, sentence=long, advice="Turn on UPnP."))
     settings.show_failure("configure", ProblemView("setting.upload_bytes_s", "That is too little for it. " * 4, ""))
     for page in (settings.hours, settings.network):
-        settings._pages.setCurrentWidget(page)
+        settings.pages.setCurrentWidget(page)
         qt.processEvents()
         assert settings.width() <= 800
         assert settings.height() <= 560

@@ -91,7 +91,7 @@ def test_news_goes_after_a_while(parts, examples, until, monkeypatch):
     assert parts.window.status.news == "Contributing again."
     until(lambda: not parts.window.status.news)
     parts.window.status.show_news(Notice(2, 0.0, "warning", "Slow line."))
-    assert parts.window.status._fade.remainingTime() > 1000
+    assert parts.window.status.fade.remainingTime() > 1000
     assert parts.window.status.news == "Slow line."
 
 
@@ -267,12 +267,12 @@ def test_contrast(colours):
 
 def test_menus_remember(parts):
     menus = parts.window.menus
-    menus._closing[Closing.KEEP].trigger()
-    menus._themes[ThemeChoice.DARK].trigger()
+    menus.closing_actions[Closing.KEEP].trigger()
+    menus.theme_actions[ThemeChoice.DARK].trigger()
     assert parts.choices.closing is Closing.KEEP
     assert parts.choices.theme is ThemeChoice.DARK
     assert parts.theme.colours is DARK
-    menus._themes[ThemeChoice.LIGHT].trigger()
+    menus.theme_actions[ThemeChoice.LIGHT].trigger()
 
 
 def test_tray_states(examples):
