@@ -101,11 +101,11 @@ def run(args: argparse.Namespace) -> int:
     bar = ProgressBar(json=args.json)
     problem: Problem | None = None
     try:
-        report = asyncio.run(_measured(args, bar))
+        report = asyncio.run(measure_as_asked(args, bar))
         if args.hivemind is not None:
             bar.show(1.0, "measuring hivemind, which takes minutes", part="hivemind")
             try:
-                report = asyncio.run(_beside(report, args, Path(args.hivemind), Path(args.peers_scripts)))
+                report = asyncio.run(beside_hivemind(report, args, Path(args.hivemind), Path(args.peers_scripts)))
             except Problem as its:
                 problem = its
     finally:
@@ -192,7 +192,13 @@ def check(args: argparse.Namespace) -> None:
         rivals.check(Path(args.hivemind), Path(args.peers_scripts), on_lines=args.fleet is not None)
 
 
-async def _measured(args: argparse.Namespace, bar: ProgressBar) -> AveragingReport:
+async def measure_as_asked(args: argparse.Namespace, bar: ProgressBar) -> AveragingReport:
+    """Measure this program's rounds as the command line asks, on loopback or on a fleet's lines.
+
+    Args:
+        args: The options of `potluck bench averaging`.
+        bar: Shows the progress.
+    """
     if args.fleet is not None:
         warm = WARM if args.warm is None else args.warm
         job = AveragingJob(numel=args.numel, codec=args.codec, rounds=args.rounds, warm=warm)
@@ -201,8 +207,17 @@ async def _measured(args: argparse.Namespace, bar: ProgressBar) -> AveragingRepo
     return await measure(peers, numel=args.numel, codec=args.codec, rounds=args.rounds, bar=bar)
 
 
-async def _beside(report: AveragingReport, args: argparse.Namespace, python: Path, scripts: Path) -> AveragingReport:
-    """The same with hivemind, in the same hour on the same computer."""
+async def beside_hivemind(
+    report: AveragingReport, args: argparse.Namespace, python: Path, scripts: Path
+) -> AveragingReport:
+    """Measure hivemind in the same hour on the same computer, and add its figures to the report.
+
+    Args:
+        report: This program's figures.
+        args: The options of `potluck bench averaging`.
+        python: Interpreter with hivemind.
+        scripts: Folder of the rivals' scripts.
+    """
     ours = {"seconds": report.seconds.median, "cpu_s": report.cpu_s.median}
     if args.fleet:
         found = await rivals.hivemind_on_lines(
@@ -241,11 +256,17 @@ async def _rounds(
         warm, counts = f"round {number + 1} of {job.warm} to warm up", f"round {number + 1 - job.warm} of {job.rounds}"
         bar.show(number / total, warm if number < job.warm else counts, part="rounds")
         facts = [peer.facts for peer in results[-1]] if results else []
-        results.append(await _round(group, StartRound(number=number, at=clock.now() + LEAD_S, facts=facts)))
+        results.append(await one_round(group, StartRound(number=number, at=clock.now() + LEAD_S, facts=facts)))
     return results[job.warm :]
 
 
-async def _round(group: Sequence[Child], go: StartRound) -> list[RoundDone]:
+async def one_round(group: Sequence[Child], go: StartRound) -> list[RoundDone]:
+    """Run one round; its means are compared only after all peers have ended it.
+
+    Args:
+        group: The peers' processes.
+        go: Number of the round, its beginning and the facts of the last one.
+    """
     for child in group:
         child.tell(go)
     await hear_all(group, Ended, timeout_s=ROUND_S)

@@ -34,7 +34,7 @@ class Connection:
         self._socket = socket
         self._transport = transport
         self._methods = methods
-        self._outbox: deque[str] = deque()
+        self.waiting: deque[str] = deque()
         self._snapshot: str | None = None
         self._wake = asyncio.Event()
         self._finishing = False
@@ -47,10 +47,10 @@ class Connection:
 
     def send(self, text: str) -> None:
         """Send an answer or a notice; a client with too many waiting is dropped."""
-        if len(self._outbox) >= OUTBOX_MAX:
+        if len(self.waiting) >= OUTBOX_MAX:
             self._drop("too slow")
             return
-        self._outbox.append(text)
+        self.waiting.append(text)
         self._wake.set()
 
     def finish(self) -> None:
@@ -101,7 +101,7 @@ class Connection:
         """Send what waits: answers first, then the newest snapshot."""
         try:
             while True:
-                while self._outbox or self._snapshot is not None:
+                while self.waiting or self._snapshot is not None:
                     await self._send_one()
                 if self._finishing:
                     await self._socket.close(code=WSCloseCode.GOING_AWAY, message=b"engine stops")
@@ -114,8 +114,8 @@ class Connection:
             self._drop("gone")
 
     async def _send_one(self) -> None:
-        if self._outbox:
-            text = self._outbox.popleft()
+        if self.waiting:
+            text = self.waiting.popleft()
         else:
             text, self._snapshot = self._snapshot or "", None
         async with asyncio.timeout(SEND_TIMEOUT_S):

@@ -45,7 +45,7 @@ class ControlService:
         self._intents = intents
         self._now = now
         self._interval_s = interval_s
-        self._connections: set[Connection] = set()
+        self.connections: set[Connection] = set()
         self._methods = Methods(intents, notices, self._show)
         self._token = new_token()
         self._server = Server(self._token, self._serve)
@@ -89,33 +89,33 @@ class ControlService:
         if self._file is not None:
             release(self._home, self._file)
             self._file = None
-        for connection in self._connections:
+        for connection in self.connections:
             connection.finish()
-        if self._connections:
+        if self.connections:
             self._empty.clear()
             try:
                 async with asyncio.timeout(2 * GOODBYE_S):
                     await self._empty.wait()
             except TimeoutError:
-                _LOG.info("%d clients did not say goodbye", len(self._connections))
+                _LOG.info("%d clients did not say goodbye", len(self.connections))
         await self._server.close()
 
     async def _serve(self, socket: web.WebSocketResponse, transport: asyncio.BaseTransport | None) -> None:
         connection = Connection(socket, transport, self._methods)
         connection.offer_snapshot(notification("snapshot", self._intents.snapshot()))
-        self._connections.add(connection)
+        self.connections.add(connection)
         try:
             await connection.run()
         finally:
-            self._connections.discard(connection)
-            if not self._connections:
+            self.connections.discard(connection)
+            if not self.connections:
                 self._empty.set()
 
     def _publish(self) -> None:
-        if not self._connections:
+        if not self.connections:
             return
         text = notification("snapshot", self._intents.snapshot())
-        for connection in self._connections:
+        for connection in self.connections:
             connection.offer_snapshot(text)
 
     def _notice(self, notice: Notice) -> None:
@@ -127,6 +127,6 @@ class ControlService:
 
     def _tell(self, text: str) -> int:
         """Send to every client; returns how many there are."""
-        for connection in tuple(self._connections):
+        for connection in tuple(self.connections):
             connection.send(text)
-        return len(self._connections)
+        return len(self.connections)

@@ -71,7 +71,7 @@ class Learning:
         self.peers = sorted(PeerId(hashed_key(b"learner", bytes([seed % 256, index]))) for index in range(len(lines)))
         self.books = {peer: LineBook(peer) for peer in self.peers}
         self._task = task
-        self._tongue = tongue
+        self.tongue = tongue
         self._overrun = overrun
         self._random = Random(seed)  # noqa: S311 - to be repeated from its seed
         self._now = 0.0
@@ -156,7 +156,7 @@ class Learning:
 
     def _tell(self) -> None:
         for peer in self.peers:
-            facts = decode_facts(encode_facts(self._tongue(peer, self.books[peer].facts())))
+            facts = decode_facts(encode_facts(self.tongue(peer, self.books[peer].facts())))
             for other, book in self.books.items():
                 if other != peer:
                     book.heard(peer, facts)

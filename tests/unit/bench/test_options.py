@@ -59,6 +59,6 @@ def test_a_python_that_cannot_be_run_is_refused(tmp_path):
 
 
 def test_a_fleet_is_refused_before_anything_is_measured(monkeypatch):
-    monkeypatch.setattr(averaging, "_measured", None)
+    monkeypatch.setattr(averaging, "measure_as_asked", None)
     with pytest.raises(BadInput, match="describes no computers"):
         averaging.run(parser().parse_args(["bench", "averaging", "--fleet", "fast"]))

@@ -114,16 +114,16 @@ class RunningEngine:
         self.notices.add("warning", "Slow line.")
         self._opened = threading.Event()
         self._stop = asyncio.Event()
-        self._thread = threading.Thread(target=lambda: self.loop.run_until_complete(self._live()))
+        self.thread = threading.Thread(target=lambda: self.loop.run_until_complete(self._live()))
 
     def __enter__(self):
-        self._thread.start()
+        self.thread.start()
         assert self._opened.wait(10)
         return self
 
     def __exit__(self, *_) -> None:
         self.stop()
-        self._thread.join(10)
+        self.thread.join(10)
         self.loop.close()
 
     def stop(self) -> None:

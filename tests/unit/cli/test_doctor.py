@@ -49,7 +49,7 @@ def asking(examined: Examined, answers: dict[str, str], **changes: Any) -> Exami
 
 def test_a_port_that_is_free_taken_ours_or_not_drawn(examined, running):
     running.stop()
-    running._thread.join()
+    running.thread.join()
     assert "drawn" in doctor.port(examined).sentence or "draws" in doctor.port(examined).sentence
     with socket.socket() as taken:
         taken.bind(("0.0.0.0", 0))

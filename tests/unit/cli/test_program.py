@@ -125,7 +125,7 @@ def test_log_follows_until_the_engine_stops(running, capsys, monkeypatch):
         if notice.text == "More.":
             running.stop()
 
-    monkeypatch.setattr(control, "_say_notice", say)
+    monkeypatch.setattr(control, "say_notice", say)
     assert main(["log", "--follow"]) == 0
     assert said == ["Joined.", "Slow line.", "More."]
     assert "has stopped" in capsys.readouterr().err

@@ -14,6 +14,7 @@ from core.api.snapshot import PROTOCOL_VERSION, Notice, Snapshot
 from core.base.problems import NoSpace, Problem
 from core.control import server
 from core.control.client import ControlClient, NotRunning, Shown, read_engine_file
+from core.control.connection import OUTBOX_MAX
 from core.control.notices import NoticeRing
 from core.control.service import ControlService
 from core.storage.paths import Home
@@ -351,18 +352,19 @@ def test_show_reaches_the_other_client(home, engine):
     run(test)
 
 
-def test_a_client_that_does_not_read_is_dropped(home, engine):
+def test_a_client_that_does_not_read_is_dropped(home, engine, monkeypatch):
     ring = NoticeRing(lambda: 1000.0)
 
     async def test() -> None:
         async with opened(home, engine, ring) as service, raw(home):
-            (connection,) = service._connections
-            connection._socket.send_str = lambda _text: asyncio.Event().wait()
+            (connection,) = service.connections
+            monkeypatch.setattr(aiohttp.web.WebSocketResponse, "send_str", lambda _self, _text: asyncio.Event().wait())
             for number in range(2000):
                 ring.add("info", f"{number} " + "x" * 900)
-            assert len(connection._outbox) <= 600
-            await asyncio.wait_for(service._empty.wait(), 10)
-            assert not service._connections
+            assert len(connection.waiting) <= OUTBOX_MAX
+            async with asyncio.timeout(10):
+                while service.connections:  # noqa: ASYNC110 - turns of the loop
+                    await asyncio.sleep(0)
 
     run(test)
 

@@ -82,7 +82,7 @@ def lying(liar: PeerId, **changes: object) -> Tongue:
 def test_exaggerated_bandwidth_is_believed_for_one_round_at_most() -> None:
     learning = Learning(FLEETS["homes"], TASK, seed=5)
     liar = learning.peers[2]
-    learning._tongue = lying(liar, own=Rates(12_500_000_000, 12_500_000_000))
+    learning.tongue = lying(liar, own=Rates(12_500_000_000, 12_500_000_000))
     lessons = learning.rounds(14)
     assert settled(lessons).ratio <= 1.12, [round(one.ratio, 2) for one in lessons]
     assert sum(lesson.ratio > 1.25 for lesson in lessons[1:]) <= 2, [round(one.ratio, 2) for one in lessons]
@@ -94,7 +94,7 @@ def test_silent_fast_peer_is_planned_by_its_observed_bandwidth() -> None:
     learning = Learning(FLEETS["helper"], TASK, seed=6)
     learning.rounds(6)
     before = learning.round()
-    learning._tongue = lying(learning.peers[3], own=Rates(1, 1))
+    learning.tongue = lying(learning.peers[3], own=Rates(1, 1))
     after = learning.rounds(3)
     assert all(lesson.ratio <= before.ratio * 1.1 for lesson in after)
     assert all(lesson.plan.lines[3].up > 1000 for lesson in after)
@@ -105,7 +105,7 @@ def test_one_slanderer_changes_nothing(told: int) -> None:
     calm = Learning(FLEETS["helper"], TASK, seed=7)
     loud = Learning(FLEETS["helper"], TASK, seed=7)
     victims = b"".join(mark_of(peer) + bytes((told, told)) for peer in loud.peers[1:])
-    loud._tongue = lying(loud.peers[0], packed_seen=victims)
+    loud.tongue = lying(loud.peers[0], packed_seen=victims)
     for _ in range(6):
         quiet, noisy = calm.round(), loud.round()
         assert noisy.plan.lines == quiet.plan.lines

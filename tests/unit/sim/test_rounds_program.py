@@ -165,14 +165,14 @@ def test_failing_round_is_named_with_its_command(
 
 def test_several_processes_find_what_one_finds() -> None:
     args = SimpleNamespace(deaths=0.1)
-    elsewhere = rounds_program._elsewhere(args, 7, 2)
+    elsewhere = rounds_program.in_other_process(args, 7, 2)
     assert elsewhere == [death_round(seed, share=0.1).as_dict() for seed in (7, 8)]
 
 
 def test_seeds_are_handed_out_in_runs_of_neighbours() -> None:
     most = 7
     seeds = [*range(3), *range(5, 6 + 2 * most)]
-    runs = list(rounds_program._runs(seeds, most))
+    runs = list(rounds_program.neighbouring_runs(seeds, most))
     assert [seed for first, count in runs for seed in range(first, first + count)] == seeds
     assert max(count for _, count in runs) == most
 
