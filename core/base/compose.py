@@ -7,10 +7,10 @@ from core.base.machine import Lost, Machine, Received, Tick, earliest
 
 
 class Composite:
-    """Routes each message to the machine that speaks it, ticks and losses to all whom they concern.
+    """Routes each message to the machine of its type, ticks and losses to all machines concerned.
 
     Machines may be exchanged while it runs (`put`, `remove`): an averaging round lives only as long as its round.
-    What the machines return is passed on unchanged; the owner picks its events out and sends the rest.
+    Outputs of the machines are passed on unchanged; the owner picks its events out and sends the rest.
     """
 
     def __init__(self, parts: Mapping[str, tuple[Machine[Any, Any], tuple[type, ...]]] | None = None) -> None:

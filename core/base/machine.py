@@ -18,7 +18,7 @@ E_co = TypeVar("E_co", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Received(Generic[M_co]):
-    """A message that arrived, from a sender whose key has been proven by the plane it came over."""
+    """A message that arrived, from a sender whose key was verified by its plane."""
 
     sender: PeerId
     message: M_co

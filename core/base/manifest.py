@@ -21,7 +21,7 @@ Number = int | float | str | bool
 
 
 class OptimizerNumbers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the optimiser needs.  One optimiser step is one epoch, so the schedule counts epochs."""
+    """Numbers of the optimiser.  One optimiser step is one epoch, so the schedule counts epochs."""
 
     name: Name = "lamb"
     learning_rate: Annotated[float, Meta(gt=0, le=10)] = 0.00176
@@ -36,7 +36,7 @@ class OptimizerNumbers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
 
 
 class AveragingNumbers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How contributions become a mean."""
+    """Numbers of averaging: sizes, times and limits of a round."""
 
     codec: Name = "raw"
     chunk_numel: Annotated[int, Meta(ge=256, le=262_144)] = 65_536
@@ -62,7 +62,7 @@ class AveragingNumbers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a collaboration learns, with which numbers, and who may let people in."""
+    """A collaboration's task, its numbers, and the authority that admits members."""
 
     format: Annotated[int, Meta(ge=1, le=1)] = 1
     name: Name
@@ -84,7 +84,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     @property
     def authority_id(self) -> PeerId:
-        """The authority's key as bytes."""
+        """The authority's public key as 32 bytes."""
         return PeerId(bytes.fromhex(self.authority))
 
     def canonical(self) -> bytes:
