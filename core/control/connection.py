@@ -1,4 +1,4 @@
-"""One client of the door: what it asks is answered, what it does not read is not kept for it."""
+"""One client of the control service: its requests are answered, and unread answers are bounded."""
 
 import asyncio
 import logging
@@ -13,7 +13,7 @@ from core.control.handlers import Methods, Refusal, answer, read_request, refuse
 OUTBOX_MAX = 600
 """Answers and notices that wait for a client; one that lets more wait is dropped."""
 CALLS_MAX = 8
-"""Requests of one client that may be under way."""
+"""Number of requests of one client that may be in progress."""
 SEND_TIMEOUT_S = 10.0
 
 _LOG = logging.getLogger(__name__)
@@ -25,7 +25,7 @@ class Connection:
     Args:
         socket: Its WebSocket, prepared.
         transport: Its TCP connection, to be cut when it does not read.
-        methods: What it may ask.
+        methods: Answers its requests.
     """
 
     def __init__(
@@ -35,6 +35,7 @@ class Connection:
         self._transport = transport
         self._methods = methods
         self.waiting: deque[str] = deque()
+        """Answers and notices that the client has not taken yet; at most `OUTBOX_MAX`."""
         self._snapshot: str | None = None
         self._wake = asyncio.Event()
         self._finishing = False
@@ -72,7 +73,7 @@ class Connection:
                 task.cancel()
 
     def _take(self, text: str, group: asyncio.TaskGroup) -> asyncio.Task[None] | None:
-        """Begin to answer a message."""
+        """Begin to answer a client's message."""
         try:
             request = read_request(text)
         except Refusal as refusal:

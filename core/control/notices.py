@@ -1,4 +1,4 @@
-"""What happened, in sentences: numbered, the last few hundred kept."""
+"""Numbered notices, in sentences; the last few hundred are kept."""
 
 from collections import deque
 from collections.abc import Callable

@@ -25,10 +25,10 @@ class ControlService:
     """Lets clients of this computer see and steer an engine.
 
     Args:
-        home: Whose `engine.json` is written.
+        home: Home whose `engine.json` is written.
         intents: The engine.
         notices: Sent to every client as they come.
-        now: The clock, unix seconds.
+        now: The clock, Unix seconds.
         interval_s: Least time between two snapshots.
     """
 
@@ -85,7 +85,7 @@ class ControlService:
             self._announcer.mark()
 
     async def close(self) -> None:
-        """Say goodbye to the clients, stop listening, and remove `engine.json` if it is ours."""
+        """Say goodbye to the clients, stop listening, and remove `engine.json` if this engine wrote it."""
         if self._file is not None:
             release(self._home, self._file)
             self._file = None
