@@ -28,7 +28,7 @@ def _add_demo(commands: Commands) -> None:
 
 
 def add_demo_options(demo: argparse.ArgumentParser) -> None:
-    """What may be said after `potluck demo`."""
+    """Add the options of `potluck demo`."""
     add_home(demo)
     add_json(demo)
     demo.add_argument("--peers", type=whole(1, 16), default=3, metavar="N", help="volunteers (default: 3)")

@@ -130,7 +130,7 @@ def _running_elsewhere(home: Home) -> bool:
 
 
 async def _start(run: DemoRun) -> asyncio.subprocess.Process:
-    """The engine, which ends with us, in a session of its own so that Ctrl-C reaches us alone."""
+    """Start the engine, which ends with this process, in a session of its own so that Ctrl-C reaches only this one."""
     with open_log(run.home.logs / "engine.log") as log:
         return await asyncio.create_subprocess_exec(
             *own_command("", "core"),

@@ -132,7 +132,7 @@ async def ask_port(home: Home) -> PortTest:
 
 
 async def _settle(home: Home, wish: Wish) -> tuple[SettingsView, bool]:
-    """What holds after the wish, and whether an engine runs."""
+    """Settings in force after the wish, and whether an engine runs."""
     try:
         async with ControlClient.connect(home) as client:
             return await client.settings(wish), True

@@ -53,7 +53,7 @@ class _Kinds(argparse._SubParsersAction):  # type: ignore[type-arg]  # noqa: SLF
         values: Any,
         option_string: str | None = None,
     ) -> None:
-        """See `argparse.Action`."""
+        """Parse the names of kinds; called by argparse (`argparse.Action`)."""
         changed = [name for name in BEFORE if getattr(namespace, name) != parser.get_default(name)]
         if changed:
             parser.error(f"write --{changed[0]} after {values[0]}")
