@@ -1,7 +1,7 @@
-"""`potluck bench averaging`: rounds of butterfly all-reduce between processes, each with a group found anew.
+"""`potluck bench averaging`: rounds of butterfly all-reduce between processes, each with a newly formed group.
 
 On this computer's loopback, or each process on a line of its own (`--fleet`); beside hivemind and gloo where they are
-named.  Everything between our processes is encrypted.
+named.  All traffic between this program's processes is encrypted.
 """
 
 import argparse
@@ -37,7 +37,7 @@ LEAD_S = 0.1
 
 
 class Spread(msgspec.Struct, frozen=True):
-    """Of several rounds."""
+    """Median and extremes over several rounds."""
 
     median: float
     least: float
@@ -45,7 +45,7 @@ class Spread(msgspec.Struct, frozen=True):
 
 
 class AveragingReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What was measured."""
+    """Figures of the measured rounds."""
 
     bench: str = "averaging"
     peers: int
@@ -67,11 +67,11 @@ class AveragingReport(msgspec.Struct, frozen=True, kw_only=True):
     truncated_rounds: int
     """In which some contribution is missing in part."""
     failed_rounds: int
-    """Which some peer left without a mean, or in which the peers were not one group."""
+    """Number of rounds that some peer left without a mean, or in which the peers were not one group."""
     repeated: list[str]
-    """Why attempts came to nothing that were followed by another."""
+    """Reasons of failed attempts that were followed by another."""
     memory: float
-    """What a round needs beside the contribution, in its bytes: the mean (1), and by how much a process grew."""
+    """Memory of a round in units of the contribution: the mean (1), and the growth of a process."""
     cpus: int
     limits: FleetLimits | None = None
     """On a fleet's lines: what the lines allow."""
@@ -82,7 +82,7 @@ class AveragingReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AveragingJob(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be measured."""
+    """Parameters of a measurement."""
 
     numel: int
     codec: str

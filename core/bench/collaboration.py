@@ -40,7 +40,7 @@ class Step:
 
 @dataclass(slots=True)
 class _Seen:
-    """What has been seen since the last step."""
+    """State of the collaboration at the last step."""
 
     began: float
     averaging_since: float = 0.0
@@ -50,7 +50,7 @@ class _Seen:
 
 
 class BenchCollaboration:
-    """See the module's docstring.  Made by `town`."""
+    """A running collaboration of one measurement, made by `town`."""
 
     def __init__(self, charter: Charter, homes: list[Home]) -> None:
         self._homes = homes
@@ -58,7 +58,7 @@ class BenchCollaboration:
         """Checkpoints of the first engine."""
 
     async def steps(self, count: int) -> list[Step]:
-        """Wait for so many optimiser steps.
+        """Wait for `count` optimiser steps.
 
         Raises:
             Problem: they do not come.
@@ -121,13 +121,13 @@ def _counted(news: Snapshot) -> int:
 async def town(
     charter: Charter, folder: Path, peers: int, *, upload_bytes_s: float | None = None
 ) -> AsyncIterator[BenchCollaboration]:
-    """A backbone and so many engines, each with a worker; they end with the context.
+    """Run a backbone and several engines, each with a worker; they end with the context.
 
     Args:
         charter: Of the collaboration.
         folder: For their homes and logs.
-        peers: How many engines.
-        upload_bytes_s: What each may send; None: no limit.
+        peers: Number of engines.
+        upload_bytes_s: Upload limit of each; None: no limit.
     """
     make_directory(folder)
     homes = [Home(folder / f"peer-{number}") for number in range(peers)]
@@ -150,7 +150,7 @@ async def town(
 
 @asynccontextmanager
 async def _process(words: list[str], log: Path) -> AsyncIterator[asyncio.subprocess.Process]:
-    """One of our own programs that ends with this one."""
+    """Start one of this program's commands, which ends with this process."""
     with log.open("wb") as file:
         process = await asyncio.create_subprocess_exec(
             *own_command("", "core"),

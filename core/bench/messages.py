@@ -1,4 +1,4 @@
-"""What `potluck bench averaging` and its peers say to each other."""
+"""Messages between `potluck bench averaging` and its peers."""
 
 import msgspec
 
@@ -16,7 +16,7 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True, tag="setup"):
     helps: bool = False
     """Have no contribution, and need no mean: only reduce."""
     round_s: float = 120.0
-    """A round may take so long."""
+    """Upper bound on a round, seconds."""
 
 
 class Meet(msgspec.Struct, frozen=True, kw_only=True, tag="meet"):
@@ -33,15 +33,15 @@ class StartRound(msgspec.Struct, frozen=True, kw_only=True, tag="go"):
     number: int
     at: float
     facts: list[bytes] = []
-    """What each peer tells of lines, in order of their numbers; the DHT brings it in the real program."""
+    """Each peer's reports of bandwidth, in order of their numbers; the DHT brings them in the real program."""
 
 
 class Show(msgspec.Struct, frozen=True, kw_only=True, tag="show"):
-    """All have ended the round: look at what came of it."""
+    """All have ended the round: compare the means."""
 
 
 class PeerListening(msgspec.Struct, frozen=True, kw_only=True):
-    """The peer is ready."""
+    """The peer listens, at this port."""
 
     port: int
 
@@ -72,7 +72,7 @@ class RoundDone(msgspec.Struct, frozen=True, kw_only=True):
     missing_chunks: int
     """Chunks of contributions that the mean lacks."""
     failed: str
-    """Why attempts came to nothing; a round may end well after that."""
+    """Reasons of failed attempts; a round may end well after that."""
     ended: bool
     relative_error: float
     digest: str
@@ -86,6 +86,6 @@ class RoundDone(msgspec.Struct, frozen=True, kw_only=True):
     paced: bool
     """Whether parts left at the plan's pace."""
     expected_s: float
-    """What the plan's own lines said that the round would take; 0: it knew none."""
+    """Duration of the round according to the plan's own bandwidths, seconds; 0: it knew none."""
     facts: bytes
-    """What it tells of lines now."""
+    """The peer's reports of bandwidth now."""

@@ -38,7 +38,7 @@ class Mode(msgspec.Struct, frozen=True, kw_only=True):
     averaging_s: float
     """From the call for contributions to the end of the optimiser step."""
     compute_s: float
-    """What the target batch takes all workers together, by the speed that they measure themselves."""
+    """Time of all workers together for the target batch, by the speed that they measure themselves."""
     ideal_s: float
     """The sum of the two, or the longer one if computing goes on meanwhile."""
     ratio: float
@@ -53,7 +53,7 @@ class Mode(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OverlapReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What was measured."""
+    """Figures of the measured modes."""
 
     bench: str = "overlap"
     peers: int
@@ -70,7 +70,7 @@ class OverlapReport(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """What makes computing and averaging take about as long."""
+    """Sizes with which computing and averaging take about as long."""
 
     target_samples: int
     upload_bytes_s: float
@@ -78,7 +78,7 @@ class Size:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Measure and print."""
+    """Measure, and print the figures."""
     report = asyncio.run(measure(args.peers, epochs=args.epochs, seconds=args.seconds))
     text = msgspec.json.encode(report).decode() if args.json else _sentences(report)
     sys.stdout.write(text + "\n")
@@ -137,7 +137,7 @@ def found_again(base: Charter, folder: Path, *, target: int, delayed: bool) -> C
 
 
 def mode_of(steps: Sequence[Step], target_samples: int, *, delayed: bool) -> Mode:
-    """What came of some steps; the first was only waited for."""
+    """Figures of some steps; the first was only waited for."""
     measured = steps[1:]
     cycle_s = statistics.median(step.cycle_s for step in measured)
     averaging_s = statistics.median(step.averaging_s for step in measured)

@@ -1,4 +1,4 @@
-"""The optimum of a round's balance, found in other ways: what `potluck bench plan` holds ours against."""
+"""The optimum of a round's balance, found in other ways: the reference of `potluck bench plan`."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

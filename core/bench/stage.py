@@ -23,7 +23,7 @@ def keys(index: int) -> KeyPair:
 
 
 def peer_id(index: int) -> PeerId:
-    """Its public half."""
+    """The peer id of number `index`."""
     return keys(index).peer_id
 
 

@@ -1,4 +1,4 @@
-"""What the peers of `potluck bench averaging` average, and what must come out."""
+"""The vectors that the peers of `potluck bench averaging` average, and their exact mean."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +12,7 @@ def contribution(index: int, numel: int) -> np.ndarray[Any, np.dtype[np.float32]
 
 
 def samples_of(index: int) -> int:
-    """Its weight: none equals another."""
+    """The weight of number `index`; no two are equal."""
     return 1000 + 100 * index
 
 
