@@ -1,4 +1,4 @@
-"""The menu bar."""
+"""The menu bar of the window."""
 
 from enum import StrEnum
 from typing import TypeVar
@@ -56,7 +56,7 @@ class Menus:
         self.refresh()
 
     def refresh(self) -> None:
-        """Tick what is chosen."""
+        """Tick the entries of the present choices."""
         self.closing_actions[self._choices.closing].setChecked(True)
         self.theme_actions[self._choices.theme].setChecked(True)
 

@@ -14,7 +14,7 @@ from core.api.settings import FIELDS, PROBLEM_PREFIX, PortTest, SettingsView
 from core.api.snapshot import ProblemView
 
 METHODS = frozenset(("settings", "configure", "test_port"))
-"""Whose answers and failures are shown here."""
+"""Methods whose answers and failures are shown here."""
 
 
 class SettingsDialog(QDialog):
@@ -41,12 +41,12 @@ class SettingsDialog(QDialog):
 
     @property
     def fields(self) -> dict[str, Field]:
-        """By name, as in `core.api.settings.FIELDS`."""
+        """Fields by name, as in `core.api.settings.FIELDS`."""
         return {**self.network.fields, "hours": self.hours.field}
 
     @property
     def words(self) -> str:
-        """What is said below the pages."""
+        """The sentence below the pages."""
         return self._words.text()
 
     def ask(self) -> None:
