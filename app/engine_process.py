@@ -27,7 +27,7 @@ class EngineProcess(QObject):
 
     Args:
         home: The engine's home; its output goes to `engine.log` there.
-        command: What to run.
+        command: The command line.
     """
 
     died = Signal(object)
@@ -49,10 +49,10 @@ class EngineProcess(QObject):
         return self.child is not None and self.child.poll() is None
 
     def start(self) -> ProblemView | None:
-        """Start one, unless it runs.
+        """Start an engine, unless it runs.
 
         Returns:
-            What prevented it.
+            Why it could not be started; None: it runs.
         """
         if self.running:
             return None
@@ -112,7 +112,7 @@ class EngineProcess(QObject):
 
 
 def _detached() -> int:
-    """Flags of Windows that keep the engine out of our console and its Ctrl-C."""
+    """Flags of Windows that keep the engine out of this console and its Ctrl-C."""
     if sys.platform == "win32":
         return subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW
     return 0
