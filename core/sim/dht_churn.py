@@ -13,7 +13,7 @@ HOUR_S: Final = 3600.0
 LEAST: Final = 2
 
 Pass = Callable[[float], None]
-"""Lets so many simulated seconds go by."""
+"""Lets simulated seconds go by."""
 Tell = Callable[[float], None]
 """Told what share of the hour is over."""
 
@@ -25,7 +25,7 @@ class Coming(Protocol):
     goings: int
 
     def hour(self, go_on: Pass, tell: Tell) -> None:
-        """An hour of it."""
+        """Let one hour of churn go by."""
 
 
 def coming(swarm: DhtSwarm, pattern: Replaced | Pattern, *, devices: int) -> Coming:
@@ -46,7 +46,7 @@ class _Even:
         self.comings = self.goings = 0
 
     def hour(self, go_on: Pass, tell: Tell) -> None:
-        """See `Coming`."""
+        """Replace peers at even intervals for an hour."""
         swarm = self._swarm
         for step in range(self._steps):
             swarm.end(swarm.random.choice(list(swarm.up)))
@@ -68,7 +68,7 @@ class _Stays:
         self._pattern = pattern
         self._random: Random = swarm.world.chance("stays")
         self._plan: list[tuple[float, int, PeerId]] = []
-        """When, in which order, and who: whoever is up goes, whoever is not comes."""
+        """Times of changes, in order, with their peers: a living one goes, another comes."""
         self._planned = 0
         self.comings = self.goings = 0
         self._least, self._most = LEAST, len(swarm.up)
@@ -81,7 +81,7 @@ class _Stays:
                 self._after(self._away_s(), peer)
 
     def hour(self, go_on: Pass, tell: Tell) -> None:
-        """See `Coming`."""
+        """Let peers come and go by their stays for an hour."""
         world = self._swarm.world
         ends_at = world.elapsed_s + HOUR_S
         while self._plan and self._plan[0][0] < ends_at:

@@ -29,12 +29,12 @@ HOURLY_GETS_MAX = 1000
 QUANTILES: Final = (0.50, 0.95, 0.99)
 
 Report = Callable[[str, float], None]
-"""What is going on, and the share of it that is done."""
+"""Takes the present activity, and the finished share of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DhtRunSettings:
-    """What is to be tried."""
+    """Parameters of a run."""
 
     peers: int
     """Where the churn is of devices that come back, all of them; otherwise those that are there."""
@@ -50,9 +50,10 @@ class DhtRunSettings:
 
 
 class DhtRun:
-    """Runs one large DHT and says what came of it.
+    """Runs one large DHT and computes its figures.
 
     Args:
+        settings: Parameters of the run.
         latency: Distances between peers; None: on a circle.
         report: Told about progress.
     """

@@ -1,4 +1,4 @@
-"""Many DHT peers in one pretended world: lets them join, asks them to store and get, and times what comes of it."""
+"""Many DHT peers in one simulated world: lets them join, asks them to store and get, and times what comes of it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -38,7 +38,7 @@ class TimedOperation:
     records: tuple[Record, ...] = ()
     replicas: int = 0
     hops: int = 0
-    """How far the answering peer was that was farthest along a chain of who named whom."""
+    """Largest number of hops from the reader to an answering peer, along the chain of peers that named each other."""
 
     @property
     def seconds(self) -> float | None:
@@ -48,7 +48,7 @@ class TimedOperation:
 
 @dataclass(slots=True)
 class _Way:
-    """Who was named at which step of the operations a peer has under way."""
+    """Step at which each peer was first named, in a peer's operations in progress."""
 
     operations: list[TimedOperation] = field(default_factory=list)
     steps: dict[bytes, int] = field(default_factory=dict)
@@ -61,11 +61,11 @@ class HopCounter(Checker):
         self._ways: dict[PeerId, _Way] = {}
 
     def begin(self, operation: TimedOperation) -> None:
-        """Watch this operation's peer."""
+        """Watch the peer of this operation."""
         self._ways.setdefault(operation.peer, _Way()).operations.append(operation)
 
     def end(self, operation: TimedOperation) -> None:
-        """It is over."""
+        """Stop watching an operation that is over."""
         way = self._ways.get(operation.peer)
         if way is not None and operation in way.operations:
             way.operations.remove(operation)
@@ -124,9 +124,9 @@ class DhtSwarm:
         self.settings = settings or DhtSettings()
         self.signers: dict[PeerId, SimSigner] = {}
         self.up: dict[PeerId, None] = {}
-        """Who lives, in the order of coming."""
+        """Living peers, in the order of coming."""
         self.traces: dict[PeerId, Trace] = {}
-        """What the node of each peer's newest life has marked."""
+        """Counts of the node of each peer's newest life."""
         self.joined = 0
         """`Joined` events of distinct peers' first lives."""
         self.clients: set[PeerId] = set()
@@ -157,11 +157,11 @@ class DhtSwarm:
         return self.world.nodes[peer].machine
 
     def servers(self) -> list[PeerId]:
-        """Who lives and answers."""
+        """Living peers that answer requests."""
         return [peer for peer in self.up if peer not in self.clients]
 
     def dressed(self, peer: PeerId, machine: DhtNode) -> Any:
-        """What runs in this peer's name; a kind of town may put something around the machine."""
+        """The machine that runs in this peer's name; a subclass may put another one around it."""
         del peer
         return machine
 
@@ -200,12 +200,12 @@ class DhtSwarm:
         world.perform(node, machine.bootstrap(contacts, world.local(node)))
 
     def end(self, peer: PeerId, how: End = End.POWER_CUT) -> None:
-        """End a peer's life."""
+        """End the life of a peer."""
         self.up.pop(peer, None)
         self.world.stop(peer, how)
 
     def some_seeds(self) -> list[PeerId]:
-        """Whom a newcomer knows: a few random servers."""
+        """Seeds of a newcomer: a few random servers."""
         servers = list(self.up) if not self.clients else self.servers()
         return self.random.sample(servers, min(SEEDS_PER_PEER, len(servers)))
 

@@ -22,9 +22,9 @@ CALM_S: Final = 75.0
 LONG_S: Final = 600.0
 ENDED_S: Final = 12.0
 HELD_BY_LEAST: Final = 3
-"""A record that so many of the peers nearest to its key hold is found by everybody once the world is calm."""
+"""Number of nearest peers with a record from which every peer must find it once the world is calm."""
 NEAREST_MISSED_MAX: Final = 1
-"""Of the peers truly nearest to a key, so many may lack a record just stored: two datagrams in a row may get lost."""
+"""Number of nearest peers that may lack a record just stored: two datagrams in a row may get lost."""
 LOSSY: Final = 0.02
 NEAREST_MISSED_MAX_LOSSY: Final = 3
 """Where more datagrams than `LOSSY` get lost: with 5 %, each of the nearest is missed by one store of a hundred."""
@@ -34,7 +34,7 @@ LATE_S: Final = 0.001
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SmallSettings:
-    """What a world is like."""
+    """Parameters of a small world."""
 
     peers: int
     links: LinkSettings
@@ -72,7 +72,7 @@ class SmallSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SmallVerdict:
-    """What came of one world."""
+    """Result of one small world."""
 
     seed: int
     ok: bool
@@ -86,11 +86,11 @@ class SmallVerdict:
     """Live records that were not found at the end, as too few of the nearest peers held them still."""
     messages: int
     marks: dict[str, int] = field(default_factory=dict)
-    """What the living nodes dropped and counted."""
+    """Counts of dropped messages and the like, over the living nodes."""
     digest: str
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """The verdict in a form for JSON."""
         return asdict(self)
 
 
@@ -235,7 +235,7 @@ class SmallWorld:
     # --- what must hold ----------------------------------------------------------------------------------------------
 
     def _check_reads(self) -> None:
-        """What was read was written by its owner, is the only one of its subkey, and has not expired."""
+        """Check that each record read was written by its owner, is the only one of its subkey, and has not expired."""
         for operation, skew_s in self._reading:
             if operation.ended is None:
                 continue

@@ -1,4 +1,4 @@
-"""Punches in a pretended Internet: both sides send at once, and who gets through whose router."""
+"""Punches in a simulated Internet: both sides send at once, and who gets through whose router."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -14,14 +14,14 @@ PUNCH_EVERY_S: Final = 0.1
 
 
 class Punches:
-    """See the module's docstring.
+    """Hole punches between simulated homes.
 
     Args:
         homes: Of all peers.
-        success: The share of pairs whose routers, as far as is known willing, really let a punch through; the rest have
-            firewalls of other kinds, several routers in a row, or unlucky timing.
+        success: The share of pairs, with routers that should let a punch through, that really let it through; the rest
+            have firewalls of other kinds, several routers in a row, or unlucky timing.
         tell: Gives an event to a peer's machine.
-        linked: Told of two between whom there is a link now, and by what way.
+        linked: Told of two peers with a new link, and by what way.
     """
 
     def __init__(

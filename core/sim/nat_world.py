@@ -1,4 +1,4 @@
-"""A pretended Internet of peers behind routers: runs `core.nat.traversal` for each, and does what it asks."""
+"""A simulated Internet of peers behind routers: runs `core.nat.traversal` for each, and does what it asks."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -41,11 +41,11 @@ HELLO: Final = b"hello" * 100
 
 
 class NatWorld(Homes):
-    """See the module's docstring.
+    """A simulated Internet of homes, each with a traversal machine.
 
     Args:
         seed: Decides everything.
-        relay: What each peer that can be a relay grants.
+        relay: Limits of each peer that can be a relay.
         field_success: The share of pairs whose routers really let a punch through.
         links: Distances.
     """
@@ -67,7 +67,7 @@ class NatWorld(Homes):
         self.punches = Punches(self, success=field_success, tell=self.tell, linked=self._first_byte)
 
     def start(self, home: SimulatedHome) -> None:
-        """The peer begins to live."""
+        """Begin the life of a peer."""
         kind = CandidateKind.PUBLIC if home.box.nature == "public" else CandidateKind.LAN
         addresses: tuple[AddressCandidate, ...] = (AddressCandidate(kind, Address(home.inside, PORT)),)
         if home.ipv6 is not None:
@@ -110,7 +110,7 @@ class NatWorld(Homes):
             self.agenda.after(delay_s, self.tell, self.homes[peer], Lost(home.peer, "gone"))
 
     def run(self, seconds: float) -> None:
-        """Let time go on."""
+        """Let simulated time go on."""
         self.agenda.run(self.now + seconds)
 
     def tell(self, home: SimulatedHome, event: Any) -> None:
@@ -305,7 +305,7 @@ class NatWorld(Homes):
 
 
 def way_counts(ended: Mapping[Any, DialEnded]) -> dict[str, int]:
-    """How many calls ended how."""
+    """Number of calls by the way in which they ended."""
     counts: dict[str, int] = defaultdict(int)
     for event in ended.values():
         counts["failed" if event.way is None else event.way.name.lower()] += 1

@@ -33,12 +33,12 @@ UPLINK_BYTES_PER_S = 150e3
 
 
 class Flooder:
-    """A machine that asks one peer the same again and again.
+    """A machine that sends one peer the same request again and again.
 
     Args:
-        victim: Whom.
-        key: What.
-        since: When it begins, unix seconds.
+        victim: The flooded peer.
+        key: The requested key.
+        since: When it begins, Unix seconds.
     """
 
     def __init__(self, victim: PeerId, key: Key, since: float) -> None:
@@ -48,7 +48,7 @@ class Flooder:
         self.answers = 0
 
     def handle(self, event: Any, now: float) -> Sequence[Any]:
-        """Ask, whatever comes."""
+        """Send the request, at any event."""
         if not isinstance(event, Tick):
             self.answers += 1
             return ()

@@ -36,22 +36,22 @@ class Scale:
 
     @property
     def hostile_peers(self) -> int:
-        """Their number."""
+        """Number of hostile peers."""
         return round(self.peers * self.hostile)
 
     @property
     def honest_peers(self) -> int:
-        """The others."""
+        """Number of honest peers."""
         return self.peers - self.hostile_peers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttackOutcome:
-    """What an attack came to."""
+    """Figures of one attack."""
 
     attack: str
     defence: str
-    """What stands against it."""
+    """The defence that is switched on or off."""
     on: bool
     """Whether it did."""
     scale: Scale
@@ -60,16 +60,16 @@ class AttackOutcome:
     """Share of the lookups that gave the newest value that was stored, and nothing false beside it."""
     harm: float
     harm_is: str
-    """What `harm` counts."""
+    """Name of the count `harm`."""
 
 
 class HostileDht(DhtSwarm):
-    """A town of honest peers into which hostile ones come.
+    """A DHT of honest peers that hostile ones invade.
 
     Args:
-        scale: How many.
-        settings: Of the honest.
-        verifier: What the honest tell signatures with.
+        scale: Numbers of peers and lookups.
+        settings: Of the honest peers.
+        verifier: Verifies signatures for the honest peers.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class HostileDht(DhtSwarm):
         self._verifier = verifier or SimVerifier()
 
     def begin(self, peer: PeerId, seeds: Sequence[PeerId]) -> None:
-        """Let an honest peer live."""
+        """Start an honest peer in the world."""
         machine = self._node(self.signers[peer], self.settings)
 
         def on_event(event: Any, now: float) -> tuple[()]:
@@ -159,28 +159,28 @@ class HostileDht(DhtSwarm):
 
 
 def some_keys(count: int) -> list[Key]:
-    """Keys to store under."""
+    """Make `count` keys to store under."""
     return [hashed_key(b"attacked", number.to_bytes(4, "big")) for number in range(count)]
 
 
 def share_true(operations: Sequence[TimedOperation], written: Mapping[Key, bytes], *, of: int | None = None) -> float:
-    """Share of the reads, or of so many, that ended with what was written, and nothing else."""
+    """Share of the reads, or of `of`, that ended with exactly the written value."""
     good = sum([record.value for record in one.records] == [written[one.key]] for one in operations)
     return good / max(len(operations) if of is None else of, 1)
 
 
 def share_false(operations: Sequence[TimedOperation], written: Mapping[Key, bytes]) -> float:
-    """Share of the reads that gave something that was not, or is no longer, written."""
+    """Share of the reads that gave a value that was not, or is no longer, written."""
     bad = sum(any(record.value != written[one.key] for record in one.records) for one in operations)
     return bad / max(len(operations), 1)
 
 
 def quick(operations: Sequence[TimedOperation], seconds: float) -> list[TimedOperation]:
-    """Those that ended within so long."""
+    """Operations that ended within `seconds`."""
     return [one for one in operations if one.seconds is not None and one.seconds <= seconds]
 
 
 def slowest_s(operations: Sequence[TimedOperation], share: float = 0.95) -> float:
-    """So long took the slowest but for the rest of `share`, seconds; what never ended counts as the patience."""
+    """Quantile `share` of the durations, seconds; an operation that never ended counts as the patience."""
     seconds = sorted(one.seconds if one.seconds is not None else PATIENCE_S for one in operations)
     return seconds[min(int(share * len(seconds)), len(seconds) - 1)] if seconds else 0.0

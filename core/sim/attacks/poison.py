@@ -18,7 +18,7 @@ from core.sim.dht_swarm import TimedOperation
 from core.sim.world import PORT
 
 GHOSTS = 20_000
-"""So many more than peers that those near to a key are nearer than any peer."""
+"""Number of invented ids: many more than peers, so that those near to a key are nearer than any peer."""
 NEAR = 3 * NODES_MAX
 KEYS = 20
 QUICK_S = 2.0
@@ -85,7 +85,7 @@ def doors(scale: Scale, *, on: bool) -> AttackOutcome:
 
 
 def ghosts(scale: Scale, *, on: bool) -> AttackOutcome:
-    """Hostile peers name contacts that do not exist; against it, whoever names too many of them is not believed."""
+    """Hostile peers name contacts that do not exist; the defence stops believing a peer that names too many of them."""
     swarm = HostileDht(scale, DhtSettings() if on else DhtSettings(ghosts_max=0))
     lie = names_ghosts(Ghosts(swarm.world.chance("ghosts"), private=False), swarm.gang)
     reads, written = _poisoned(swarm, scale, lie)

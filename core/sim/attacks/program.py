@@ -37,10 +37,10 @@ PEERS_LEAST = 20
 
 
 def main(arguments: list[str]) -> int:
-    """Run the attacks and print what came of them.
+    """Run the attacks and print their figures.
 
     Returns:
-        0; what cannot be run ends the program with a sentence and 2, as `argparse` has it.
+        0; invalid options end the program with a sentence and 2, as `argparse` has it.
     """
     parser = _parser()
     args = parser.parse_args(arguments)

@@ -1,7 +1,7 @@
 """Ids made to stand next to chosen keys: from one network (Sybil), and from many (eclipse).
 
-An id follows from a public key, but whoever makes enough keys gets ids next to any point.  These peers accept what is
-to be stored and forget it, hold nothing, and name only each other.
+An id follows from a public key, but an attacker with enough keys gets ids next to any point.  These peers accept
+records and forget them, hold nothing, and name only each other.
 """
 
 from dataclasses import replace
