@@ -22,7 +22,7 @@ ROUNDS_PER_PROCESS = 50
 FLEETS_PER_PROCESS = 4
 EXIT_FAILED = 1
 SCALE = 64
-"""Numbers that are pretended for each one that is computed, where only the time counts."""
+"""Numbers that are simulated for each one that is computed, where only the time counts."""
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""A round of Butterfly machines in a pretended network, from its start to its last end."""
+"""A round of Butterfly machines in a simulated network, from its start to its last end."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -21,7 +21,8 @@ from core.sim.rounds.fleet_plan import RoundTask, fleet_plan, shares, vectors
 from core.sim.rounds.network import NetworkSettings, SimulatedLines
 
 _SOOTHING = (Part,)
-"""After this no deadline is earlier than before: a machine that will be woken is not asked again, which takes time."""
+"""After this event no deadline is earlier than before: a machine that will be woken is not asked again, which takes
+time."""
 
 
 class DeathWay(StrEnum):
@@ -37,18 +38,18 @@ class DeathWay(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Death:
-    """One member's end."""
+    """The death of one member."""
 
     member: int
     at_s: float
     way: DeathWay = DeathWay.CRASH
     noticed_s: float = 15.0
-    """After so long a silence the others' links to it end."""
+    """Silence after which the others' links to it end, seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundReport:
-    """What became of a round.  Seconds are simulated, and count from the round's start."""
+    """Figures of a round.  Seconds are simulated, and count from the round's start."""
 
     seconds: float
     """Until the last member that lived had ended the round."""
@@ -60,7 +61,7 @@ class RoundReport:
     """When each member ended the round; None: it never did."""
     dead: tuple[int, ...]
     sent_bytes: tuple[float, ...]
-    """What each member's line carried of bulk."""
+    """Bulk bytes on each member's line."""
     received_bytes: tuple[float, ...]
     messages: int
     same: bool
@@ -69,20 +70,20 @@ class RoundReport:
     """Of the mean against the exact one, in float64, of those whose parts each chunk is said to hold: norm of the
     difference over the norm of the exact mean, at the first survivor that finished; the others' is the `same`."""
     marks: dict[str, int]
-    """What the machines marked: misuse and incidents, over all of them."""
+    """Counts of misuse and incidents, over all machines."""
 
     @property
     def finished(self) -> int:
-        """Members that hold the mean."""
+        """Number of members that hold the mean."""
         return sum(1 for outcome in self.outcomes if outcome is not None)
 
 
 class Round:
-    """N machines of one plan.
+    """The machines of one plan, one for each member.
 
     Args:
         plan: The round's plan; member i has `lines[i]`.
-        task: What it averages.
+        task: The vector to average.
         contributions: Shape (members, numel), float32.
     """
 
@@ -117,11 +118,11 @@ class Round:
         self._wakes: list[float | None] = [None] * members
 
     def run(self, deaths: Sequence[Death] = (), *, starts: Sequence[float] | None = None) -> None:
-        """Let the whole round happen.
+        """Run the whole round.
 
         Args:
-            deaths: Who dies when.
-            starts: When each member begins; None: all at once.
+            deaths: Members that die, and when.
+            starts: Time at which each member begins; None: all at once.
         """
         for member in range(len(self.machines)):
             self.agenda.at(starts[member] if starts else 0.0, self._start, member)
@@ -205,7 +206,7 @@ class Round:
     # --- what became of it ---
 
     def report(self) -> RoundReport:
-        """What became of the round."""
+        """Compute the figures of the round."""
         alive = [member for member in range(len(self.machines)) if member not in self.dead]
         outcomes = [end.outcome if isinstance(end, RoundFinished) else None for end in self.ends]
         holders = [member for member in alive if outcomes[member] is not None]
@@ -276,17 +277,17 @@ def simulate_round(  # noqa: PLR0913 - a round is what it is
     deaths: Sequence[Death] = (),
     settings: NetworkSettings | None = None,
 ) -> RoundReport:
-    """One round among members with these lines.
+    """Simulate one round among members with these lines.
 
     Args:
-        lines: The members'.
-        task: What is averaged.
-        seed: Decides the vectors, the leaders and everybody's name.
-        weights: Shares of the reducing (`Balance.weights`); None: equal ones for those who reduce.
-        chunks: How many chunks each member reduces, instead of `weights`.
-        gifts: How many 256ths of its chunks each member gives (`Balance.gifts`); None: all.
-        samples: Each member's weight; None: 1 where its line gives, else 0.
-        deaths: Who dies when.
+        lines: The members' lines.
+        task: The vector to average.
+        seed: Decides the vectors, the leaders and all names.
+        weights: Shares of the reducing (`Balance.weights`); None: equal ones for all reducers.
+        chunks: Number of chunks that each member reduces, instead of `weights`.
+        gifts: Number of 256ths of its chunks that each member contributes (`Balance.gifts`); None: all.
+        samples: Each member's weight; None: 1 where its line contributes, else 0.
+        deaths: Members that die, and when.
         settings: The network's; None: its defaults.
     """
     given = chunks or shares(lines, task, weights)
