@@ -1,4 +1,4 @@
-"""A pretended worker: a small vector learns from pretended gradients, at the speed of its pretended computer.
+"""A simulated worker: a small vector learns from simulated gradients, at the speed of its simulated computer.
 
 It obeys the orders of `core.swarm.orders` one after the other, behind a pipe that takes its time, so orders and
 answers cross as they do between real processes.
@@ -29,7 +29,7 @@ INERTIA = np.float32(0.9)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerSettings:
-    """What all workers of a collaboration have in common."""
+    """Parameters that all workers of a collaboration share."""
 
     parameters: int
     seed: int
@@ -39,10 +39,10 @@ class WorkerSettings:
     delayed: bool = False
     """Whether computing goes on while a round is averaged."""
     step_s: tuple[float, float] = (0.05, 0.4)
-    """Least and most that an optimiser step takes, and whatever else is no training."""
+    """Least and most time of an optimiser step, and of other work that is not training."""
 
     def first_state(self) -> ModelState:
-        """Where everybody begins."""
+        """The state with which all workers begin."""
         generator = np.random.default_rng(self.seed)
         parameters = generator.standard_normal(self.parameters).astype(np.float32)
         return ModelState(self.first, parameters, np.zeros(self.parameters, dtype=np.float32))
@@ -70,11 +70,13 @@ class FakeWorker:
     """One run of a worker; it ends with `kill`, and then nothing more comes from it.
 
     Args:
-        peer: Whose it is.
-        participant: Whom it trains for.
-        disk: Where its checkpoints are.
+        peer: Its peer.
+        participant: The swarm's member that it trains for.
+        disk: Holds its checkpoints.
         speed: Samples a second.
-        later: Performs what a function returns, so many seconds from now.
+        settings: Parameters that all workers share.
+        random: Draws times.
+        later: Performs a function's outputs after some seconds.
         tell: Tells the checkers.
     """
 
@@ -121,7 +123,7 @@ class FakeWorker:
         self._after(boot_s, self._become_ready)
 
     def kill(self, now: float) -> Sequence[Any]:
-        """End it at once."""
+        """End the worker at once."""
         self._alive = False
         return self._participant.trainer_gone(now) if self.ready else []
 
@@ -259,7 +261,7 @@ class FakeWorker:
             self._first, self._samples, self._out = self._first - again, self._samples + again, None
 
     def _stretches(self) -> tuple[Stretch, ...]:
-        """What the next contribution holds, as long as nothing is trained."""
+        """Stretches of the next contribution, as long as nothing is trained."""
         new = (Stretch(self._life, self.model.name, self._first, self._samples),) if self._samples else ()
         return (*self._kept, *new)
 
