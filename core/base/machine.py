@@ -1,7 +1,7 @@
 """The one shape of every conversation in the swarm.
 
 A machine reads no clock, opens no socket and never sleeps.  `core/net` runs it on the real network, `core/sim` in a
-pretended one; it cannot tell which.
+simulated one; it cannot tell which.
 """
 
 from collections.abc import Sequence

@@ -79,7 +79,7 @@ class Lines:
 
 
 def missing() -> str | None:
-    """Why no lines can be pretended here, as a sentence; None where they can."""
+    """Why no lines can be simulated here, as a sentence; None where they can."""
     if sys.platform != "linux":
         return "Fleets run in Linux network namespaces."
     if os.geteuid() != 0:

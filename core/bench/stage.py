@@ -1,4 +1,4 @@
-"""A pretended collaboration for measurements: keys follow from numbers, so nothing has to be handed out."""
+"""A simulated collaboration for measurements: keys follow from numbers, so nothing has to be handed out."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -26,7 +26,7 @@ def exact_mean(givers: Sequence[int], numel: int) -> np.ndarray[Any, np.dtype[np
 
 
 def layout_of(numel: int) -> tuple[int, ...]:
-    """Sizes of the tensors of a pretended model: matrices of a million numbers, each with a bias of a thousand."""
+    """Sizes of the tensors of a simulated model: matrices of a million numbers, each with a bias of a thousand."""
     matrix, bias = 1 << 20, 1 << 10
     pairs, rest = divmod(numel, matrix + bias)
     return (*(size for _ in range(pairs) for size in (matrix, bias)), rest)

@@ -1,4 +1,4 @@
-"""The DHT over pretended links: loss, delay, and a quarter of the nodes gone at once."""
+"""The DHT over simulated links: loss, delay, and a quarter of the nodes gone at once."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A pretended network of DHT nodes for tests: a heap of deliveries with delay, loss and dead peers."""
+"""A simulated network of DHT nodes for tests: a heap of deliveries with delay, loss and dead peers."""
 
 import hashlib
 import heapq

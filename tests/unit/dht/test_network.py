@@ -1,4 +1,4 @@
-"""Many nodes in a pretended network; the whole network, seen from outside, is the reference."""
+"""Many nodes in a simulated network; the whole network, seen from outside, is the reference."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The whole machine among routers of every kind, in the pretended Internet of `core.sim.nat_world`."""
+"""The whole machine among routers of every kind, in the simulated Internet of `core.sim.nat_world`."""
 
 from random import Random
 from typing import Any

@@ -1,4 +1,4 @@
-"""A pretended router on loopback that speaks PCP, NAT-PMP and UPnP."""
+"""A simulated router on loopback that speaks PCP, NAT-PMP and UPnP."""
 
 import asyncio
 import contextlib

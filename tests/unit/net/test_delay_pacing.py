@@ -1,4 +1,4 @@
-"""Pacing against a pretended line with a queue before it."""
+"""Pacing against a simulated line with a queue before it."""
 
 import contextlib
 import socket

@@ -1,4 +1,4 @@
-"""The volunteer's limits, in pretended time."""
+"""The volunteer's limits, in simulated time."""
 
 import heapq
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Ports of a pretended router on loopback."""
+"""Ports of a simulated router on loopback."""
 
 import asyncio
 import struct

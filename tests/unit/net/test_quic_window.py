@@ -1,4 +1,4 @@
-"""The window of a QUIC connection against a pretended line with a queue before it."""
+"""The window of a QUIC connection against a simulated line with a queue before it."""
 
 import heapq
 

@@ -1,4 +1,4 @@
-"""A pretended TCP connection between two streams of one loop, with a kernel buffer of its own."""
+"""A simulated TCP connection between two streams of one loop, with a kernel buffer of its own."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""The pretended worker behind a participant that only writes down what it hears."""
+"""The simulated worker behind a participant that only writes down what it hears."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
