@@ -18,7 +18,7 @@ class Closing(StrEnum):
 
 
 class ThemeChoice(StrEnum):
-    """The person's choice of colours."""
+    """The person's choice of the window's colours."""
 
     SYSTEM = "system"
     LIGHT = "light"

@@ -72,7 +72,7 @@ class Intents(QObject):
         self._call("test_port")
 
     def stop_engine(self) -> None:
-        """Ask the engine to end."""
+        """Ask the engine to end its program."""
         self._call("quit")
 
     def forget(self) -> None:

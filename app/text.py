@@ -99,7 +99,7 @@ def role(value: str) -> str:
 
 
 def switch_state(contributing: bool) -> str:  # noqa: FBT001 - the state itself
-    """The words beside the switch."""
+    """The words that stand beside the switch."""
     return tr("Contributing") if contributing else tr("Paused")
 
 
@@ -257,7 +257,7 @@ def engine_away() -> ProblemView:
 
 
 def engine_of_another_version() -> ProblemView:
-    """Problem: `engine.json` names another protocol."""
+    """Problem: `engine.json` names another version of the protocol."""
     return ProblemView(
         "version",
         tr("The Potluck that runs in the background is of another version."),

@@ -32,7 +32,7 @@ ROLE_COLUMN = 1
 
 
 def leaderboard_table(parent: QObject | None = None) -> KeyedTable[LeaderboardRow]:
-    """Make the table of contributions."""
+    """Make the table of all peers' contributions."""
     tr = text.tr
     return KeyedTable[LeaderboardRow](
         [

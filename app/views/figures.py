@@ -8,7 +8,7 @@ from core.api.snapshot import Snapshot
 
 
 class Figures(QWidget):
-    """Five numbers with their names."""
+    """Five numbers of a snapshot with their names."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)

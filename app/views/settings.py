@@ -46,7 +46,7 @@ class SettingsDialog(QDialog):
 
     @property
     def words(self) -> str:
-        """The sentence below the pages."""
+        """The sentence that stands below the pages."""
         return self._words.text()
 
     def ask(self) -> None:

@@ -117,7 +117,7 @@ class NetworkPage(QWidget):
             "relay": Field(
                 grid,
                 self.relay,
-                note=tr("Volunteers whom nobody can call reach others through this computer, within small limits."),
+                note=tr("Volunteers that nobody can call reach others through this computer, within small limits."),
             ),
             "port": Field(grid, self.port, name=tr("&Port")),
         }

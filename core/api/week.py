@@ -46,7 +46,7 @@ class Week:
     minutes: bytes
 
     def __post_init__(self) -> None:
-        """Misuse in code raises ValueError."""
+        """Check the length: misuse in code raises ValueError."""
         if len(self.minutes) != WEEK_MINUTES or self.minutes.strip(b"\x00\x01"):
             raise ValueError("a week has 10 080 minutes, each 0 or 1")
 

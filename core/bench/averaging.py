@@ -45,7 +45,7 @@ class Spread(msgspec.Struct, frozen=True):
 
 
 class AveragingReport(msgspec.Struct, frozen=True, kw_only=True):
-    """Figures of the measured rounds."""
+    """Figures of the measured averaging rounds."""
 
     bench: str = "averaging"
     peers: int
@@ -82,7 +82,7 @@ class AveragingReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AveragingJob(msgspec.Struct, frozen=True, kw_only=True):
-    """Parameters of a measurement."""
+    """Parameters of a measurement of averaging."""
 
     numel: int
     codec: str

@@ -67,7 +67,7 @@ class NodesJoined(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Worked(msgspec.Struct, frozen=True, kw_only=True):
-    """Results of a `DhtWork`."""
+    """Reports the results of a `DhtWork`."""
 
     seconds: list[float]
     """Of each operation."""

@@ -37,7 +37,7 @@ class FleetLimits(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def sentence(self) -> str:
-        """One sentence for people."""
+        """One sentence on the limits for people."""
         if self.bound_s < TELLING_S:
             return f"The lines would need {self.bound_s:.3f} s: too little to say anything about them."
         return (

@@ -53,7 +53,7 @@ class Mode(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OverlapReport(msgspec.Struct, frozen=True, kw_only=True):
-    """Figures of the measured modes."""
+    """Figures of averaging with and without overlap."""
 
     bench: str = "overlap"
     peers: int
@@ -78,7 +78,7 @@ class Size:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Measure, and print the figures."""
+    """Measure the modes, and print the figures."""
     report = asyncio.run(measure(args.peers, epochs=args.epochs, seconds=args.seconds))
     text = msgspec.json.encode(report).decode() if args.json else _sentences(report)
     sys.stdout.write(text + "\n")

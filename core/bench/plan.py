@@ -97,7 +97,7 @@ class Every(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PlanReport(msgspec.Struct, frozen=True, kw_only=True):
-    """Figures of the planner."""
+    """Figures of the planner for fleets of all sizes."""
 
     bench: str = "plan"
     solved: list[Solved]
@@ -177,7 +177,7 @@ class _Watch:
         self._cpu_s.append(time.process_time() - self._began[1])
 
     def took(self) -> Took:
-        """All measured times so far."""
+        """All times that were measured so far."""
         return Took(
             median_ms=round(1000 * statistics.median(self._wall_s), 2),
             most_ms=round(1000 * max(self._wall_s), 2),

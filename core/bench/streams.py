@@ -33,7 +33,7 @@ class Chunk(Message, frozen=True, tag="bench.chunk"):
 
 
 class Thanks(Message, frozen=True, tag="bench.thanks"):
-    """Acknowledges one chunk that arrived."""
+    """Acknowledges the receipt of one chunk."""
 
     number: int
 
@@ -90,7 +90,7 @@ class _Source:
 
 
 class _Sink:
-    """Counts chunks and acknowledges them."""
+    """The receiving machine: counts chunks and acknowledges them."""
 
     deadline = None
 
@@ -112,7 +112,7 @@ class _Sink:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Measure, and print the figures."""
+    """Measure the stream, and print the figures."""
     report = asyncio.run(measure(chunks=max(1, args.mebibytes * 1024 * 1024 // CHUNK_BYTES)))
     text = (
         msgspec.json.encode(report).decode()

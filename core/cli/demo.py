@@ -204,7 +204,7 @@ async def _follow(run: DemoRun, process: asyncio.subprocess.Process, shown: Live
         first: Snapshot | None = None
         last: Snapshot | None = None
         if not (await client.snapshot()).contributing:
-            shown.message("Contributing was paused here; whoever starts the demo wants it on.")
+            shown.message("Contributing was paused here; the demo switches it on.")
             await client.call("resume")
         async for news in client.notifications():
             match news:

@@ -68,7 +68,7 @@ def megabits(bytes_per_s: float) -> str:
 
 
 def _given(snapshot: Snapshot) -> str:
-    """This computer's contributions, in all."""
+    """This computer's contributions, in all epochs."""
     said = [f"{amount(snapshot.me.samples)} samples in {amount(snapshot.me.epochs)} epochs"]
     for row in snapshot.leaderboard:
         if row.is_me and row.rounds:
