@@ -47,7 +47,7 @@ class Agenda:
             later.append(event)
 
     def after(self, delay_s: float, function: Callable[..., None], *args: Any) -> None:
-        """Call `function(*args)` after `delay_s` seconds."""
+        """Plan a call of `function(*args)` after `delay_s` seconds."""
         self.at(self.now + delay_s, function, *args)
 
     def run(self, until: float) -> None:

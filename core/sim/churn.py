@@ -1,4 +1,4 @@
-"""Churn: peers come and go."""
+"""Churn of a swarm: peers come and go."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

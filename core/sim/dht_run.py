@@ -34,7 +34,7 @@ Report = Callable[[str, float], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DhtRunSettings:
-    """Parameters of a run."""
+    """Parameters of a run of one large DHT."""
 
     peers: int
     """Where the churn is of devices that come back, all of them; otherwise those that are there."""

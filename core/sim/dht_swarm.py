@@ -157,7 +157,7 @@ class DhtSwarm:
         return self.world.nodes[peer].machine
 
     def servers(self) -> list[PeerId]:
-        """Living peers that answer requests."""
+        """Living peers that are not in client mode."""
         return [peer for peer in self.up if peer not in self.clients]
 
     def dressed(self, peer: PeerId, machine: DhtNode) -> Any:

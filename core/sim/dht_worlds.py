@@ -34,7 +34,7 @@ LATE_S: Final = 0.001
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SmallSettings:
-    """Parameters of a small world."""
+    """Parameters of a small world, drawn from its seed."""
 
     peers: int
     links: LinkSettings
@@ -72,7 +72,7 @@ class SmallSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SmallVerdict:
-    """Result of one small world."""
+    """Result of one small world, and its counts."""
 
     seed: int
     ok: bool

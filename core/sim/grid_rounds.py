@@ -119,7 +119,7 @@ class GridRound:
 
     @property
     def alive(self) -> list[int]:
-        """Members that did not die."""
+        """Numbers of the members that did not die."""
         return [index for index in range(len(self.machines)) if index not in self.dead]
 
     @property

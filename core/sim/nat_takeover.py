@@ -170,7 +170,7 @@ def _kill_and_wait(world: NatWorld, directions: list[_Direction], *, loud: bool)
 
 
 def distribution(takeovers: list[Takeover]) -> dict[str, Any]:
-    """Quantiles over several take-overs."""
+    """Quantiles of the seconds over several take-overs."""
     times = sorted(takeover.seconds for takeover in takeovers if takeover.seconds is not None)
     silent = sorted(t.seconds for t in takeovers if t.seconds is not None and t.death == "silent")
     return {

@@ -110,7 +110,7 @@ class NatWorld(Homes):
             self.agenda.after(delay_s, self.tell, self.homes[peer], Lost(home.peer, "gone"))
 
     def run(self, seconds: float) -> None:
-        """Let simulated time go on."""
+        """Let simulated time go on for `seconds`."""
         self.agenda.run(self.now + seconds)
 
     def tell(self, home: SimulatedHome, event: Any) -> None:

@@ -35,7 +35,7 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """One line chart over time."""
+    """One line chart over the simulated time."""
 
     title: str
     unit: str
@@ -69,7 +69,7 @@ def changes(points: Sequence[Point]) -> list[Point]:
 
 
 def draw(title: str, subtitle: str, charts: Sequence[Chart]) -> str:
-    """Draw the picture as SVG."""
+    """Draw charts below one another as SVG."""
     height = TOP + len(charts) * (CHART_HEIGHT + BELOW)
     ends_s = max((point[0] for chart in charts for point in chart.points), default=1.0)
     parts = [

@@ -276,7 +276,7 @@ class Swarm:
             self._later(settings.partition_s, self._divide)
 
     def training(self) -> list[Volunteer]:
-        """Volunteers with a ready worker."""
+        """Volunteers that have a ready worker now."""
         return [volunteer for volunteer in self.volunteers.values() if volunteer.training]
 
     def best(self) -> StateName | None:

@@ -185,7 +185,7 @@ class ReceiptsAgree(Checker):
         self.signatures = 0
 
     def said(self, node: Node, output: Any, now: float) -> None:
-        """Check each complete receipt."""
+        """Check that each complete receipt is valid and agrees with others."""
         del now
         if not isinstance(output, Receipted):
             return
@@ -193,7 +193,7 @@ class ReceiptsAgree(Checker):
         try:
             check_receipt(receipt, SimVerifier())
         except ProofProblem as problem:
-            raise Violation(f"{node} has a receipt that is none: {problem}") from problem
+            raise Violation(f"{node} has an invalid receipt: {problem}") from problem
         known = self._statements.setdefault(receipt.statement.round, receipt.statement.digest)
         if receipt.contradictions or known != receipt.statement.digest:
             raise Violation(f"{node} says something else of its round than others")
@@ -215,7 +215,7 @@ class EpochsEnd(Checker):
         """How often a member was sent home from a round, by reason."""
 
     def said(self, node: Node, output: Any, now: float) -> None:
-        """Note each failed round."""
+        """Note each round that failed, with its reason."""
         del node, now
         if isinstance(output, RoundLost):
             self.lost[output.reason] += 1

@@ -26,7 +26,7 @@ TRIAL_S = 4 * 3600.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """Result of one world."""
+    """Result of one world, and its figures."""
 
     seed: int
     ok: bool

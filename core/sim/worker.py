@@ -123,7 +123,7 @@ class FakeWorker:
         self._after(boot_s, self._become_ready)
 
     def kill(self, now: float) -> Sequence[Any]:
-        """End the worker at once."""
+        """End the worker at once; its memory is lost."""
         self._alive = False
         return self._participant.trainer_gone(now) if self.ready else []
 

@@ -1,4 +1,4 @@
-"""The program `python -m core.sim.attacks`."""
+"""The program behind `python -m core.sim.attacks`."""
 
 import sys
 

@@ -36,18 +36,18 @@ class Scale:
 
     @property
     def hostile_peers(self) -> int:
-        """Number of hostile peers."""
+        """Number of hostile peers in the swarm."""
         return round(self.peers * self.hostile)
 
     @property
     def honest_peers(self) -> int:
-        """Number of honest peers."""
+        """Number of honest peers in the swarm."""
         return self.peers - self.hostile_peers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttackOutcome:
-    """Figures of one attack."""
+    """Figures of one attack, with or without its defence."""
 
     attack: str
     defence: str
@@ -176,7 +176,7 @@ def share_false(operations: Sequence[TimedOperation], written: Mapping[Key, byte
 
 
 def quick(operations: Sequence[TimedOperation], seconds: float) -> list[TimedOperation]:
-    """Operations that ended within `seconds`."""
+    """Operations that ended within `seconds` of their beginning."""
     return [one for one in operations if one.seconds is not None and one.seconds <= seconds]
 
 

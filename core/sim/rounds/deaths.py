@@ -168,8 +168,8 @@ def _problem(report: RoundReport, plan: Plan, alive: Sequence[int], tolerance: f
     finished = [outcome for outcome in report.outcomes if outcome is not None]
     if len({(outcome.contributors, outcome.missing, outcome.versions) for outcome in finished}) > 1:
         return "members were told different things about who is missing"
-    unheard = sum(1 for member in report.dead if report.outcomes[member] is None)
-    if finished and 2 * (len(finished) + unheard) < len(plan.members):
+    without_outcome = sum(1 for member in report.dead if report.outcomes[member] is None)
+    if finished and 2 * (len(finished) + without_outcome) < len(plan.members):
         return "less than half of the members made a mean"
     return ""
 

@@ -27,7 +27,7 @@ Tongue = Callable[[PeerId, LineFacts], LineFacts]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lesson:
-    """Figures of one round."""
+    """Figures of one round and of its plan."""
 
     seconds: float
     """How long it took."""

@@ -26,7 +26,7 @@ Deliver = Callable[[int, int, Any], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkSettings:
-    """Parameters of the simulated network."""
+    """Parameters of the simulated network of a round."""
 
     delay_s: float = 1e-4
     """From any line to any other, one way."""
@@ -77,7 +77,7 @@ class _Link:
         """Whether it waits for its sender's line."""
 
     def clear(self) -> None:
-        """Drop all messages that wait."""
+        """Drop all messages that wait on the link."""
         self.queue.clear()
         self.ahead = 0
         self.begun = False
@@ -132,7 +132,7 @@ class SimulatedLines:
         self.messages = 0
 
     def say(self, sender: int, receiver: int, message: Any) -> None:
-        """Send a control message."""
+        """Send a control message, which overtakes bulk."""
         self.messages += 1
         self._agenda.after(self.settings.delay_s, self._arrive, sender, receiver, message)
 

@@ -38,7 +38,7 @@ STAGE_CHUNKS: Final = 12
 
 
 class Strategy(StrEnum):
-    """Assignment of shares to reducers."""
+    """Kind of assignment of shares to reducers."""
 
     ALL_REDUCE = "all-reduce"
     """Everybody the same."""

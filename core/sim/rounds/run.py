@@ -38,7 +38,7 @@ class DeathWay(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Death:
-    """The death of one member."""
+    """The death of one member during a round."""
 
     member: int
     at_s: float
