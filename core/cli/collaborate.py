@@ -78,7 +78,9 @@ def _add_engine(commands: Commands) -> None:
     engine.add_argument("--threads", type=whole(0, 1024), metavar="N", help="processor threads for training")
     _add_address(engine, told="")
     engine.add_argument("--port", type=whole(0, 65_535), metavar="N", help="port for peers (default: drawn once, kept)")
-    engine.add_argument("--stay", action="store_true", help="after a problem stay, and tell it to each client that connects")
+    engine.add_argument(
+        "--stay", action="store_true", help="after a problem stay, and tell it to each client that connects"
+    )
     engine.set_defaults(run=calling("core.cli.start:run_engine"))
 
 

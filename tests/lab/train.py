@@ -28,7 +28,7 @@ from tests.process.swarm import CORE, ENVIRONMENT, end, found
 
 EPOCHS = 3
 TARGET_SAMPLES = 3000
-"""Some seconds of one computer's work: whoever is ready first waits for the other one, more or less."""
+"""Some seconds of one computer's work: the first one that is ready waits for the other, more or less."""
 PATIENCE_S = 150.0
 PAIRS = ((Kind.KEPT, Kind.SYMMETRIC), (Kind.SYMMETRIC, Kind.SYMMETRIC))
 WAY = re.compile(r"reached by (\w+)")

@@ -16,7 +16,7 @@ def unchanged(data: bytes, outward: bool) -> list[bytes]:  # noqa: FBT001 - as a
 
 
 class Datagrams(asyncio.DatagramProtocol):
-    """Stands between whoever calls `port` and the port `to`."""
+    """Stands between the callers of `port` and the port `to`."""
 
     def __init__(self, to: int, change: Change) -> None:
         self._to, self._change = ("127.0.0.1", to), change
@@ -42,7 +42,7 @@ class Datagrams(asyncio.DatagramProtocol):
 
 
 class Records:
-    """Stands between whoever connects to `port` and the port `to`, and takes TLS records apart."""
+    """Stands between the callers of `port` and the port `to`, and takes TLS records apart."""
 
     def __init__(self, to: int, change: Change) -> None:
         self._to, self.change = to, change

@@ -266,7 +266,7 @@ async def test_a_stream_that_is_led_to_somebody_else_says_nothing():
 @pytest.mark.parametrize("number", range(4))
 @pytest.mark.parametrize("outward", [True, False])
 def test_a_greeting_changed_on_the_way_makes_no_link(number, outward):
-    """Hello, key, pass or proof of one side: whoever is between cannot choose for them."""
+    """Hello, key, pass or proof of one side: an attacker in between cannot choose for them."""
 
     @in_loop
     async def run():
