@@ -1,4 +1,4 @@
-"""What the window shows, and the keyboard."""
+"""The content of the window, and its keyboard."""
 
 import msgspec
 import pytest

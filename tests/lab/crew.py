@@ -20,7 +20,7 @@ class Member:
     def __init__(self, name: str, place: str, process: asyncio.subprocess.Process) -> None:
         self.name, self.place, self.process, self.port = name, place, process, 0
         self.known: dict[str, Any] = {}
-        """What it found out about itself."""
+        """Its findings about its own reachability."""
 
     def order(self, do: str, **facts: Any) -> None:
         """Tell it what to do."""

@@ -45,7 +45,7 @@ class Thanks(Message, frozen=True, tag="lab.thanks"):
 
     at: float
     cpu_s: float
-    """What the receiving process has used so far."""
+    """Resources that the receiving process has used so far."""
 
 
 class Ping(Message, frozen=True, tag="lab.ping"):

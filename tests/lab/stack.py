@@ -1,4 +1,4 @@
-"""What a peer of the lab is made of: the one file here that knows how the host is put together."""
+"""The parts of a peer of the lab: the one file here that knows how the host is put together."""
 
 import asyncio
 import contextlib
@@ -74,7 +74,7 @@ class Stack:
         self.bridge.peer_records[peer] = found
 
     async def know_self(self, timeout_s: float) -> dict[str, Any]:
-        """What we found out about our own reach, after at most so long; with our card."""
+        """Findings about this peer's own reachability, after at most some seconds; with its peer record."""
         traversal = self.bridge.traversal
         began = time.monotonic()
         with contextlib.suppress(TimeoutError):

@@ -7,7 +7,7 @@ from typing import Any
 
 RECORD_HEAD_BYTES = 5
 Change = Callable[[bytes, bool], list[bytes]]
-"""What becomes of a datagram or record; True: it goes from the caller to the called."""
+"""Changes a datagram or record; True: it goes from the caller to the called."""
 
 
 def unchanged(data: bytes, outward: bool) -> list[bytes]:  # noqa: FBT001 - as a Change is called

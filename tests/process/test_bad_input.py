@@ -1,4 +1,4 @@
-"""What goes wrong around a running program: each gets one clear sentence, exit code 2, and loses nothing."""
+"""Failures around a running program: each gets one clear sentence, exit code 2, and loses nothing."""
 
 import asyncio
 import contextlib

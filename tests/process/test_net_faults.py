@@ -1,4 +1,4 @@
-"""What strangers and broken peers can do to a host: little."""
+"""Strangers and broken peers can do little to a host."""
 
 import asyncio
 import os

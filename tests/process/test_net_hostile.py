@@ -1,4 +1,4 @@
-"""What strangers, and members that mean harm, do to the sockets."""
+"""Attacks of strangers, and of hostile members, on the sockets."""
 
 import asyncio
 import os

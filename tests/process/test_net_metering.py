@@ -1,4 +1,4 @@
-"""What a host sees of real connections."""
+"""Bandwidth that a host measures on real connections."""
 
 import asyncio
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What the traversal machine asks for is done, and what came of it is told."""
+"""Outputs of the traversal machine are performed, and their results are reported."""
 
 from typing import Any
 

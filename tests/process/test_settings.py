@@ -21,7 +21,7 @@ WIDE = {"hidden_size": 192, "intermediate_size": 768, "embedding_size": 64}
 
 
 async def potluck(one: Volunteer, *words: str) -> dict:
-    """What the command says as JSON; it must end well."""
+    """The command's output as JSON; it must end well."""
     command = [*CORE, *words, "--home", str(one.home.directory), "--json"]
     done = await asyncio.to_thread(
         subprocess.run, command, capture_output=True, text=True, timeout=60, check=False, env=ENVIRONMENT

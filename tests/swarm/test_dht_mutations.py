@@ -24,7 +24,7 @@ TOWN = Scale(peers=60, lookups=40)
 
 
 def problems(**changes: object) -> Iterator[str]:
-    """What the checkers find in some small worlds, one after the other."""
+    """Findings of the checkers in some small worlds, one after the other."""
     for seed in SEEDS:
         verdict = SmallWorld(seed, replace(SmallSettings.drawn(seed), **changes)).run()
         if not verdict.ok:

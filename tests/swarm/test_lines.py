@@ -69,7 +69,7 @@ class Watched:
 
 
 def bound_s(swarm: Swarm, plan: Plan) -> float:
-    """What the best plan for the true lines takes."""
+    """Duration of the best plan for the true lines."""
     lines = []
     for peer, member in zip(plan.peers, plan.members, strict=True):
         place = swarm.world.links.place(peer)
