@@ -1,4 +1,4 @@
-"""What the bench of overlap makes of the steps that it saw."""
+"""Figures of the overlap bench from the steps that it saw."""
 
 import pytest
 

@@ -189,7 +189,7 @@ class Network:
         self._push(at, to, Received(node.me, message))
 
     def _observe(self, node: DhtNode, sender: Contact) -> None:
-        """What a host does before the first message from an address."""
+        """Report an address before its first message, as a host does."""
         if self.seen.get((node.me, sender.peer_id)) != sender:
             self.seen[node.me, sender.peer_id] = self.told[node.me][sender.peer_id] = sender
             self.do(node, node.handle(Observed(sender.peer_id, sender.host, sender.port), self.now))

@@ -1,4 +1,4 @@
-"""What strangers try against one node, with and without the defence."""
+"""Attacks of strangers against one node, with and without the defence."""
 
 from random import Random
 
@@ -24,7 +24,7 @@ NOW = START
 
 
 def test_position_in_the_key_space_follows_from_the_key():
-    """A change of one bit of the public key leads anywhere: for a certain place an attacker makes keys until one fits."""
+    """A change of one bit of the public key leads elsewhere: for a place an attacker makes keys until one fits."""
     random = Random(1)
     shared = []
     for _ in range(500):

@@ -1,4 +1,4 @@
-"""What a hostile reader of the DHT found, each as a test."""
+"""Findings of a hostile reader of the DHT, each as a test."""
 
 from core.base.ids import hashed_key
 from core.base.machine import Received, Tick

@@ -60,7 +60,7 @@ def record(owner, value=b"value", *, expires=NOW + 60, key=KEY):
 
 
 def sends(outputs, kind=object):
-    """What goes to whom; bundles are opened."""
+    """Recipients and messages; bundles are opened."""
     pairs = [(o.to, o.message) for o in outputs if isinstance(o, Send)]
     pairs = [(to, one) for to, m in pairs for one in (m.requests if isinstance(m, RequestBundle) else (m,))]
     return [(to, message) for to, message in pairs if isinstance(message, kind)]

@@ -1,4 +1,4 @@
-"""What a receipt gives credit for."""
+"""Credits that follow from a receipt."""
 
 from msgspec.structs import replace
 

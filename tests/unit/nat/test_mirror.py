@@ -1,4 +1,4 @@
-"""What others see of us, and what follows."""
+"""Observations of a peer's address by others, and its mapping."""
 
 from random import Random
 from typing import Any
@@ -84,7 +84,7 @@ def test_a_lonely_mirror_is_asked_at_its_second_port() -> None:
 
 
 def answer(machine: Mirroring, outputs: list[Any], now: float, *, dead: PeerId | None = None) -> list[Any]:
-    """What follows when all but one answer, each with a second port."""
+    """Feed the answers of all but one mirror, each with a second port."""
     more: list[Any] = []
     for out in outputs:
         if isinstance(out, Send | SendDatagramTo) and out.to != dead:

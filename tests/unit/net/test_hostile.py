@@ -1,4 +1,4 @@
-"""What arrives on a stream, against another way to read it."""
+"""Arbitrary bytes on a stream, against another way to read them."""
 
 from random import Random
 

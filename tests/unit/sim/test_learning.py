@@ -131,7 +131,7 @@ def test_new_leader_plans_by_what_most_have_observed() -> None:
 
 @pytest.mark.parametrize(("up", "down"), [(0.8, 8), (0.8, 0.8)])
 def test_line_falling_to_a_tenth_fails_at_most_one_round(up: float, down: float) -> None:
-    """What it asks of the others' patience is 16 s; at its old rate it would always be taken for one of 2 s."""
+    """It needs 16 s of the others' patience; at its old rate it would always be taken for one of 2 s."""
     task = RoundTask(numel=400_000, chunk_numel=2048, stall_timeout_s=3.0, round_timeout_s=20.0)
     learning = Learning([line(16), *[line(8)] * 4], task, seed=4)
     assert not any(lesson.failed for lesson in learning.rounds(6))
