@@ -50,7 +50,7 @@ class _Seen:
 
 
 class BenchCollaboration:
-    """A running collaboration of one measurement, made by `town`."""
+    """A running collaboration of one measurement, made by `running_collaboration`."""
 
     def __init__(self, charter: Charter, homes: list[Home]) -> None:
         self._homes = homes
@@ -118,7 +118,7 @@ def _counted(news: Snapshot) -> int:
 
 
 @asynccontextmanager
-async def town(
+async def running_collaboration(
     charter: Charter, folder: Path, peers: int, *, upload_bytes_s: float | None = None
 ) -> AsyncIterator[BenchCollaboration]:
     """Run a backbone and several engines, each with a worker; they end with the context.

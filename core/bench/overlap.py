@@ -17,7 +17,7 @@ from core.api.numbers import amount
 from core.backbone import charter as charters
 from core.backbone.charter import Charter
 from core.base.manifest import AveragingNumbers
-from core.bench.collaboration import BenchCollaboration, Step, town
+from core.bench.collaboration import BenchCollaboration, Step, running_collaboration
 from core.engine.embedded import Embedded, EmbeddedOptions
 from core.storage.paths import Home
 
@@ -105,7 +105,9 @@ async def measure(peers: int, *, epochs: int, seconds: float) -> OverlapReport:
         modes = []
         for delayed in (False, True):
             charter = found_again(base, folder / f"delayed-{delayed}", target=size.target_samples, delayed=delayed)
-            async with town(charter, folder / f"town-{delayed}", peers, upload_bytes_s=size.upload_bytes_s) as running:
+            async with running_collaboration(
+                charter, folder / f"collaboration-{delayed}", peers, upload_bytes_s=size.upload_bytes_s
+            ) as running:
                 modes.append(mode_of(await running.steps(epochs + 1), size.target_samples, delayed=delayed))
     plain, delayed_mode = modes
     return OverlapReport(
@@ -161,7 +163,7 @@ def mode_of(steps: Sequence[Step], target_samples: int, *, delayed: bool) -> Mod
 async def _calibrate(base: Charter, folder: Path, *, peers: int, seconds: float) -> Size:
     """Train on unlimited lines for as long as it takes to know the workers' speed."""
     charter = found_again(base, folder / "charter", target=TARGET_FIRST, delayed=False)
-    async with town(charter, folder / "town", peers) as running:
+    async with running_collaboration(charter, folder / "collaboration", peers) as running:
         steps = await running.steps(CALIBRATION_EPOCHS)
         vector_bytes = _state_bytes(running) / VECTORS_IN_A_STATE
     speed = statistics.median(step.samples_per_s for step in steps)

@@ -215,13 +215,13 @@ class DialBackProbe:
 
     def _conclude(self, now: float) -> None:
         answers = [asked.tcp for asked in self._asked.values() if asked.tcp is not None]
-        knocks = sum(asked.udp for asked in self._asked.values())
+        arrived = sum(asked.udp for asked in self._asked.values())
         tried = [asked for asked in self._asked.values() if asked.tcp is not None]
         self._asked.clear()
         there, _ = self._usable(now)
         if len(answers) >= QUORUM:
             self.tcp = sum(answers) >= QUORUM
-            self.udp = knocks >= QUORUM
+            self.udp = arrived >= QUORUM
             self.single_verdict = self._said = None
             self.concluded_at = now
             self._ask_at = now + REFRESH_S
@@ -271,8 +271,8 @@ class DialBackProbe:
             self._tried.popitem(last=False)
         outputs: list[Any] = []
         if message.udp_port:
-            knock = DialBackDatagram(message.nonce)
-            outputs.append(SendDatagramTo(sender, Address(address.host, message.udp_port), knock, fresh=True))
+            datagram = DialBackDatagram(message.nonce)
+            outputs.append(SendDatagramTo(sender, Address(address.host, message.udp_port), datagram, fresh=True))
         if message.tcp_port:
             self._trying[message.nonce] = (sender, now)
             outputs.append(TryDialBack(message.nonce, Address(address.host, message.tcp_port)))

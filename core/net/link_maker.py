@@ -138,7 +138,7 @@ class LinkMaker:
         """
         if data[0] == PUNCH_BYTE:
             if not self.punches.received(data, source):
-                self._trace.mark("net.drop.knock")
+                self._trace.mark("net.drop.punch")
         elif not self._quic().received(data, source):
             self._trace.mark("net.drop.quic")
 

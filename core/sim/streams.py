@@ -126,10 +126,10 @@ class Streams:
     def _dial(self, node: Node, to: PeerId) -> Stream:
         stream = node.streams[to] = Stream(node, None)
         ready_at, _ = node.redials.get(to, (0.0, 0.0))
-        self._agenda.at(ready_at, self._knock, stream, node, to)
+        self._agenda.at(ready_at, self._call, stream, node, to)
         return stream
 
-    def _knock(self, stream: Stream, node: Node, to: PeerId) -> None:
+    def _call(self, stream: Stream, node: Node, to: PeerId) -> None:
         """The rest is over, the call begins; it ends two round trips later: TCP's and TLS's."""
         if not self._calling(stream, node, to):
             return

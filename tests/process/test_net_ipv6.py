@@ -206,7 +206,7 @@ async def test_only_ipv6_when_that_is_asked_for() -> None:
 
 
 @in_loop
-async def test_quic_and_knocks_take_the_socket_of_the_address() -> None:
+async def test_quic_and_punches_take_the_socket_of_the_address() -> None:
     async with Peer("anna", bind=ANY) as anna, Peer("ben", bind=ANY) as ben:
         for peer, other in ((anna, ben), (ben, anna)):
             peer.host.punch(Rendezvous(peer=other.id, nonce=NONCE, udp=((LOOPBACK6, other.port),)))

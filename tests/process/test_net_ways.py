@@ -140,10 +140,10 @@ def test_a_birthday_punch_finds_one_of_many_sockets(order):
 
 
 @in_loop
-async def test_knocks_that_nobody_awaits_are_dropped():
+async def test_punches_that_nobody_awaits_are_dropped():
     async with Peer("anna") as anna, Peer("ben") as ben:
         anna.host.punch(rendezvous(ben, udp=True))
-        await eventually(lambda: ben.trace["net.drop.knock"])
+        await eventually(lambda: ben.trace["net.drop.punch"])
         assert ways(ben) == []
 
 

@@ -66,14 +66,14 @@ def names_ghosts(ghosts: Ghosts, gang: Gang) -> Lie:
     return lie
 
 
-def doors(scale: Scale, *, on: bool) -> AttackOutcome:
+def private_addresses(scale: Scale, *, on: bool) -> AttackOutcome:
     """Hostile peers name contacts at private addresses; against it, answers are checked for what nobody can know."""
     swarm = HostileDht(scale, DhtSettings(check_replies=on, ghosts_max=0))
     reads, written = _poisoned(
         swarm, scale, names_ghosts(Ghosts(swarm.world.chance("doors"), private=True), swarm.gang)
     )
     return AttackOutcome(
-        attack="poison: doors",
+        attack="poison: private addresses",
         defence="answers are checked",
         on=on,
         scale=scale,

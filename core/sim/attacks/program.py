@@ -10,7 +10,7 @@ from typing import Final
 
 from core.sim.attacks.flood import flood
 from core.sim.attacks.hostile_dht import AttackOutcome, Scale
-from core.sim.attacks.poison import accomplices, doors, ghosts
+from core.sim.attacks.poison import accomplices, ghosts, private_addresses
 from core.sim.attacks.records import forgery, promises, replay, stuffing
 from core.sim.attacks.sybil import eclipse, late_eclipse, sybil
 
@@ -21,7 +21,7 @@ ATTACKS: Final[Mapping[str, Attack]] = MappingProxyType(
         "sybil": sybil,
         "eclipse": eclipse,
         "late-eclipse": late_eclipse,
-        "doors": doors,
+        "private-addresses": private_addresses,
         "ghosts": ghosts,
         "accomplices": accomplices,
         "replay": replay,

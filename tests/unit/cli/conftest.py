@@ -130,11 +130,11 @@ class RunningEngine:
         self.loop.call_soon_threadsafe(self._stop.set)
 
     async def _live(self) -> None:
-        door = ControlService(home=self.home, intents=self.engine, notices=self.notices, now=lambda: 4e9)
-        await door.open()
+        service = ControlService(home=self.home, intents=self.engine, notices=self.notices, now=lambda: 4e9)
+        await service.open()
         self._opened.set()
         await self._stop.wait()
-        await door.close()
+        await service.close()
 
 
 @pytest.fixture

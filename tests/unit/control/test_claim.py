@@ -139,14 +139,14 @@ def test_of_many_that_start_at_once_one_wins(home, engine):
     write(home, file_of(a_dead_pid(), free_port()))
 
     async def test() -> None:
-        doors = [
+        services = [
             ControlService(home=home, intents=engine, notices=NoticeRing(lambda: 1.0), now=lambda: 4e9)
             for _ in range(6)
         ]
-        ends = await asyncio.gather(*(service.open() for service in doors), return_exceptions=True)
+        ends = await asyncio.gather(*(service.open() for service in services), return_exceptions=True)
         assert sum(end is None for end in ends) == 1
         assert all(isinstance(end, AlreadyRunning) for end in ends if end is not None)
-        for service in doors:
+        for service in services:
             await service.close()
         assert not home.engine_file.exists()
 

@@ -26,8 +26,8 @@ def asking() -> tuple[DialBackProbe, list[Send[DialBack]]]:
     return machine, [out for out in machine.tick(0.5) if isinstance(out, Send)]
 
 
-def answer(machine: DialBackProbe, ask: Send[DialBack], *, tcp: bool, knock: bool) -> None:
-    if knock:
+def answer(machine: DialBackProbe, ask: Send[DialBack], *, tcp: bool, datagram: bool) -> None:
+    if datagram:
         machine.datagram_arrived(ask.to, DialBackDatagram(ask.message.nonce))
     machine.answered(ask.to, DialBackResult(ask.message.nonce, tcp=tcp, refused=False), 1.0)
 
@@ -35,22 +35,22 @@ def answer(machine: DialBackProbe, ask: Send[DialBack], *, tcp: bool, knock: boo
 def test_two_of_three_must_agree() -> None:
     machine, asks = asking()
     assert len(asks) == 3
-    answer(machine, asks[0], tcp=False, knock=False)
-    answer(machine, asks[1], tcp=True, knock=True)
-    answer(machine, asks[2], tcp=True, knock=True)
+    answer(machine, asks[0], tcp=False, datagram=False)
+    answer(machine, asks[1], tcp=True, datagram=True)
+    answer(machine, asks[2], tcp=True, datagram=True)
     assert (machine.tcp, machine.udp) == (True, True)
 
 
 def test_two_that_do_not_get_through_decide() -> None:
     machine, asks = asking()
-    answer(machine, asks[0], tcp=False, knock=False)
-    answer(machine, asks[1], tcp=False, knock=False)
+    answer(machine, asks[0], tcp=False, datagram=False)
+    answer(machine, asks[1], tcp=False, datagram=False)
     assert (machine.tcp, machine.udp) == (False, False)
 
 
 def test_silence_proves_nothing() -> None:
     machine, asks = asking()
-    answer(machine, asks[0], tcp=True, knock=True)
+    answer(machine, asks[0], tcp=True, datagram=True)
     machine.tick(6.0)
     assert machine.tcp is None
 
@@ -262,8 +262,8 @@ def test_dial_back_of_the_other_family_is_dropped() -> None:
     assert machine.received(ASKER, DialBack(bytes(16), 22, 53, ipv6=True), SEEN, 1.0) == []
     assert machine.received(ASKER, DialBack(bytes(16), 22, 53), SIX, 1.0) == []
     assert trace["nat.dial_back.family"] == 2
-    knock, dial = machine.received(ASKER, DialBack(bytes(16), 22, 53, ipv6=True), SIX, 1.0)
-    assert (knock.address, dial.address) == (Address(SIX.host, 53), Address(SIX.host, 22))
+    datagram, dial = machine.received(ASKER, DialBack(bytes(16), 22, 53, ipv6=True), SIX, 1.0)
+    assert (datagram.address, dial.address) == (Address(SIX.host, 53), Address(SIX.host, 22))
     assert len(machine.received(ASKER, DialBack(bytes([1]) * 16, 22, 53), SEEN, 1.0)) == 2
     assert machine.received(ASKER, DialBack(bytes([2]) * 16, 22, 53, ipv6=True), SIX, 2.0) == []
     assert trace["nat.dial_back.refused"] == 1
@@ -275,7 +275,7 @@ def test_asking_again_skips_peers_that_would_refuse() -> None:
     assert machine.asking
     assert machine.tick(1.1) == []  # a round is under way
     for ask in asks[:2]:
-        answer(machine, ask, tcp=False, knock=False)
+        answer(machine, ask, tcp=False, datagram=False)
     assert not machine.asking
     assert machine.concluded_at == 1.0
     machine.again(20.0)
@@ -285,7 +285,7 @@ def test_asking_again_skips_peers_that_would_refuse() -> None:
     assert len(again) == 3
     assert (machine.tcp, machine.udp) == (False, False)  # what was found stands until there is news
     for ask in again[:2]:
-        answer(machine, ask, tcp=True, knock=True)
+        answer(machine, ask, tcp=True, datagram=True)
     assert (machine.tcp, machine.udp) == (True, True)
 
 
