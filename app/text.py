@@ -266,7 +266,7 @@ def engine_of_another_version() -> ProblemView:
 
 
 def engine_full() -> ProblemView:
-    """The door has too many clients."""
+    """The control service has too many clients."""
     return ProblemView("full", tr("Too many windows are connected to the engine."), tr("Close one of them."))
 
 

@@ -124,6 +124,6 @@ class Connection:
 
     def _drop(self, why: str) -> None:
         """Cut the connection; `run` then ends."""
-        _LOG.info("a client of the control door is dropped: %s", why)
+        _LOG.info("a client of the control service is dropped: %s", why)
         if isinstance(self._transport, asyncio.WriteTransport):
             self._transport.abort()

@@ -1,4 +1,4 @@
-"""The HTTP side of the door: who may come in.
+"""The HTTP side of the control service: which clients it admits.
 
 Only programs of this computer that know the token of `engine.json`: a web page in the person's browser can reach
 127.0.0.1 too, but cannot set an Authorization header, does send an Origin, and after DNS rebinding a foreign Host.

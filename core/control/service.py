@@ -1,4 +1,4 @@
-"""The door of an engine: a loopback socket, and `engine.json` that says where it is."""
+"""The control service of an engine: a loopback socket, and `engine.json` that says where it is."""
 
 import asyncio
 import logging

@@ -122,7 +122,7 @@ def _one_or_bundle(requests: Sequence[Request], client: bool) -> Request:  # noq
 
 
 def _padded(request: Request, pad_bytes: int) -> Request:
-    """Shorten a request's padding to at most so many bytes; requests without padding stay as they are."""
+    """Shorten a request's padding to the given bound; requests without padding stay unchanged."""
     if isinstance(request, Find | Get | Fetch) and len(request.pad) > pad_bytes:
         return replace(request, pad=request.pad[:pad_bytes])
     return request

@@ -29,7 +29,7 @@ class Coming(Protocol):
 
 
 def coming(swarm: DhtSwarm, pattern: Replaced | Pattern, *, devices: int) -> Coming:
-    """The pattern, at work on a town; `devices` is how many there are, where they come back."""
+    """The pattern, at work on a swarm; `devices` is their number, where they come back."""
     match pattern:
         case Replaced():
             return _Even(swarm, round(len(swarm.up) * pattern.share_per_hour))

@@ -95,11 +95,11 @@ class DhtSwarm:
         peers: How many there are; they join with `join_all` or `begin`.
         latency: Distances; None: on a circle.
         settings: Of every peer.
-        clients: So large a share of the peers sits behind a router and runs as a client.
+        clients: Share of the peers that sit behind a router and run as clients.
         validators: Of every peer, by the name of the key class.
     """
 
-    def __init__(  # noqa: PLR0913 - what a town can be made of
+    def __init__(  # noqa: PLR0913 - the options of a swarm
         self,
         seed: int,
         peers: int,

@@ -46,7 +46,7 @@ class SmallSettings:
     frozen: bool
     dht: DhtSettings
     liars: float = 0.0
-    """So large a share of the peers lies."""
+    """Share of the peers that lie."""
 
     @classmethod
     def drawn(cls, seed: int) -> "SmallSettings":

@@ -75,7 +75,7 @@ class Matrix:
         return self._one_way_s[a][b]
 
     def round_trip_s(self, quantile: float) -> float:
-        """So large a share of the round trips between two sites is shorter."""
+        """Return the quantile of the round trips between two sites, seconds."""
         pairs = sorted(2 * v for i, row in enumerate(self._one_way_s) for j, v in enumerate(row) if i != j)
         return pairs[min(int(quantile * len(pairs)), len(pairs) - 1)]
 

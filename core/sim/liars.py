@@ -71,11 +71,11 @@ LIES: Final[tuple[Callable[[Random], Lie], ...]] = (wrong_contacts, stale_record
 
 
 class LyingDht(DhtSwarm):
-    """A town in which some of the peers that answer are liars, each in its own way.
+    """A swarm in which some of the answering peers are liars, each in its own way.
 
     Args:
         liars: The share of them; the first few peers are honest.
-        options: Of any town.
+        options: Those of `DhtSwarm`.
     """
 
     def __init__(self, seed: int, peers: int, *, liars: float, **options: Any) -> None:

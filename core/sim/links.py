@@ -49,11 +49,11 @@ class LinkSettings:
     """Delay of a lost packet on a stream, besides a round trip."""
     dial_timeout_s: float = 10.0
     redial_s: tuple[float, float] = (0.25, 30.0)
-    """The first and the longest rest after a call that failed."""
+    """The first and the longest back-off after a failed call."""
     silence_s: tuple[float, float] = (15.0, 18.0)
     """Silence after which a stream is given up."""
     slow: float = 0.0
-    """So large a share of the computers is slow: each message that arrives costs them time."""
+    """Share of slow computers, on which each message takes time."""
     compute_s: tuple[float, float] = (0.005, 0.050)
     """Time that a message takes on the fastest and on the slowest of the slow computers; drawn log-uniformly."""
 

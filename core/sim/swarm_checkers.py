@@ -212,7 +212,7 @@ class EpochsEnd(Checker):
         self.slowest_s = 0.0
         """The longest that any epoch took."""
         self.lost: Counter[str] = Counter()
-        """How often a member was sent home from a round, by reason."""
+        """Number of members that left a round without the mean, by reason."""
 
     def said(self, node: Node, output: Any, now: float) -> None:
         """Note each round that failed, with its reason."""

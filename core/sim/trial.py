@@ -40,7 +40,7 @@ class Verdict:
     """How long it took until all agreed, once nothing went wrong any more."""
     slowest_epoch_s: float
     lost: dict[str, int]
-    """How often a member was sent home from a round, by reason."""
+    """Number of members that left a round without the mean, by reason."""
     truncated: int
     """Rounds whose record says that parts are missing."""
     receipts: int

@@ -1,8 +1,8 @@
 """Poisoned routing: hostile peers answer every question for the way with contacts that lead nowhere.
 
-They accept what is to be stored and forget it, and name *doors*, contacts at private addresses that nobody far away can
-mean; *ghosts*, at addresses like any other at which nobody lives; or *accomplices*, the nearest hostile peers.  Doors
-and ghosts are nearer to any key than all real peers.
+They accept each record and forget it, and name contacts at *private addresses*, which no distant peer can know;
+*ghosts*, at public addresses without a peer; or *accomplices*, the nearest hostile peers.  Ghosts at either kind of
+address are nearer to any key than all real peers.
 """
 
 from bisect import bisect

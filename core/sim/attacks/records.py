@@ -44,7 +44,7 @@ PER_KEY = 3
 KEYS_MAX = 20
 STUFFED_KEYS = 4
 ROOM = 100
-"""Records that a holder keeps under one key, in the town with stuffed keys."""
+"""Records that a holder keeps under one key, in the DHT with stuffed keys."""
 NODES_NAMED = 4
 CLAIMS = 30
 """Entries on a page of an index."""
@@ -201,7 +201,7 @@ def forged(record: Record) -> Record:
 
 
 def _besieged(scale: Scale, lie: Lie, *, gullible: bool = False) -> tuple[HostileDht, list[Key]]:
-    """A town with a few hostile peers next to each of some keys."""
+    """A DHT with a few hostile peers next to each of some keys."""
     swarm = HostileDht(scale, DhtSettings(), verifier=Gullible() if gullible else None)
     keys = some_keys(max(1, min(KEYS_MAX, scale.hostile_peers // PER_KEY)))
     random = swarm.world.chance("grinding")

@@ -35,7 +35,7 @@ class FleetVerdict:
     clients: int
     helpers: int
     bound_s: float
-    """Optimum where only the lines count, with chunks as small as one likes, seconds."""
+    """Optimum where only the lines count, with chunks of any size, seconds."""
     whole_s: float
     """The same in whole chunks."""
     round_s: float
