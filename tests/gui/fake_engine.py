@@ -1,6 +1,6 @@
-"""A door like an engine's, with snapshots of its own making.
+"""A control service like an engine's, with snapshots of its own making.
 
-In a test: `with FakeDoor(home) as door`.  As a process, in place of `python -m core`:
+In a test: `with FakeService(home) as service`.  As a process, in place of `python -m core`:
 `PYTHONPATH=. python tests/gui/fake_engine.py engine --home DIR --embedded [--fail SENTENCE]`.
 """
 

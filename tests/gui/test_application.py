@@ -37,7 +37,7 @@ def open_window(qt, delete, tmp_path):
 
 @pytest.fixture
 def connected(open_window, fake_engine, tmp_path, until):
-    """A window on a door."""
+    """A window on a control service."""
     with fake_engine.FakeService(tmp_path) as service:
         application = open_window()
         until(lambda: application.window.shows_dashboard and service.clients)

@@ -1,4 +1,4 @@
-"""The client, against a small door."""
+"""The client, against a small service."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""Somebody on the way between two hosts, who sees each datagram and TLS record and may do with it as it likes."""
+"""An attacker between two hosts that sees, drops and changes each datagram and TLS record."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -62,7 +62,7 @@ class Records:
             self._tasks.add(task)
 
     def pull_after(self, records: int) -> None:
-        """The cable is pulled when so many records more have passed."""
+        """The cable is pulled after this number of further records."""
         self._until_pulled = records + 1
 
     async def _pass_on(self, source: asyncio.StreamReader, target: asyncio.StreamWriter, *, outward: bool) -> None:

@@ -65,7 +65,7 @@ class Reader(asyncio.BufferedProtocol):
 
 
 class Attack:
-    """An endpoint of ours, and a client of the library's that does as it likes."""
+    """An endpoint of this program, and a client of the library without its checks."""
 
     def __init__(self, spoil: Callable[[bytes], bytes] = bytes) -> None:
         self.loop = asyncio.get_running_loop()

@@ -1,4 +1,4 @@
-"""An engine of cardboard behind a real door, in a thread."""
+"""A fake engine behind a real control service, in a thread."""
 
 import asyncio
 import threading
@@ -103,7 +103,7 @@ class CardboardEngine:
 
 
 class RunningEngine:
-    """A door that stands open while the test runs."""
+    """A control service that is open while the test runs."""
 
     def __init__(self, home: Home) -> None:
         self.home = home

@@ -1,4 +1,4 @@
-"""The door over a real loopback socket: who comes in, what is answered, what is dropped."""
+"""The control service over a real loopback socket: admitted clients, answers, and drops."""
 
 import asyncio
 import contextlib

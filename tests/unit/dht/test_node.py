@@ -159,7 +159,7 @@ def test_clients_ask_without_being_entered_and_answer_nobody():
 
 
 def test_named_contacts_are_not_believed():
-    """Ourselves, the same twice, and a false address of somebody whom we know."""
+    """The reader itself, one contact twice, and a false address of a known contact."""
     node, trace = make(check_replies=False)
     meet(node, 1, 2)
     asks = sends(node.get(KEY, NOW), Get)

@@ -181,7 +181,7 @@ async def test_expired_pass_of_the_called_peer_is_refused():
 def test_a_pass_of_another_collaboration_or_authority_is_refused(authority):
     @in_loop
     async def run():
-        # Eve trusts everybody whom her authority lets in, and shows its pass.
+        # Eve trusts each peer that her authority admits, and shows its pass.
         eve = Side(credentials("eve", authority=authority), expected=BEN)
         ben = Side(credentials("ben"), expected=None)
         await refused(eve, ben)
