@@ -55,7 +55,15 @@ class Machine(Protocol[M, E_co]):
         """When to be woken with a Tick, in seconds of the caller's clock; None: only by a message."""
 
     def handle(self, event: Received[M] | Tick | Lost, now: float) -> Sequence[Send[M] | E_co]:
-        """Advance by one event and say what follows from it."""
+        """Advance by one event.
+
+        Args:
+            event: A message of another peer, a tick at the deadline or later, or the loss of a stream.
+            now: The caller's clock, seconds; never less than before.
+
+        Returns:
+            Messages to send and events for the owner, in order.
+        """
 
 
 def earliest(*deadlines: float | None) -> float | None:

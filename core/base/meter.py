@@ -119,7 +119,7 @@ class _Busiest:
             self.compare(since, mark)
 
     def compare(self, since: _Mark, mark: _Mark) -> None:
-        """Is this the busiest so far?"""
+        """Keep the rates between two marks if they are the highest so far."""
         seconds = mark.at - since.at
         left, arrived = mark.left - since.left, mark.arrived - since.arrived
         if left >= BYTES_LEAST and left / seconds > self.up:
@@ -152,7 +152,12 @@ class Meter:
         self.cap_down: float | None = None
 
     def look(self, now: float, flows: Iterable[Glance]) -> None:
-        """Take in how far all flows are."""
+        """Measure once.
+
+        Args:
+            now: A steady clock, seconds.
+            flows: Bytes that each present flow has moved so far.
+        """
         before = self._last
         waited, held = self._advance(now, flows)
         self._from_waiting += sum(waited.values())

@@ -140,7 +140,15 @@ class FrameDecoder:
 
 
 def fragments(data: bytes | memoryview, *, bulk: bool, fragment_bytes: int) -> list[tuple[bytes, memoryview]]:
-    """Cut `data` into (header, payload) pairs, each payload at most `fragment_bytes` long.
+    """Cut a message into fragments.
+
+    Args:
+        data: The encoded message.
+        bulk: Whether it travels on the channel for bulk, which has a larger limit.
+        fragment_bytes: Upper bound on a payload, bytes.
+
+    Returns:
+        Pairs of a header of 4 bytes and a payload, in order.
 
     Raises:
         ValueError: the message is larger than the other side would accept.

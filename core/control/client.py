@@ -65,6 +65,10 @@ class ControlClient:
     async def connect(cls, home: Home, *, timeout_s: float = CONNECT_TIMEOUT_S) -> AsyncIterator["ControlClient"]:
         """Reach the engine that runs on `home`, for the length of an `async with`.
 
+        Args:
+            home: The home in which `engine.json` tells the engine's address.
+            timeout_s: Upper bound on connecting, seconds.
+
         Raises:
             NotRunning: there is none.
             UserProblem: it speaks another protocol, or refuses this client.
@@ -88,6 +92,11 @@ class ControlClient:
 
     async def call(self, method: str, *, timeout_s: float = CALL_TIMEOUT_S, **params: float | str | bool) -> Any:
         """Ask for something.
+
+        Args:
+            method: Name of the request, as in `core.api.commands`.
+            timeout_s: Upper bound on the wait for the answer, seconds.
+            params: Parameters of the request.
 
         Returns:
             The answer: what JSON holds, as dict, list, str, int, float, bool or None.
