@@ -20,6 +20,7 @@ from core.net.tls import SecureChannel
 from tests.unit.net.people import credentials
 
 CIRCUIT = bytes(range(16))
+WINDOW_BYTES = 1 << 20
 RELAYS = [PeerId(bytes([number]) * 32) for number in range(1, 4)]
 STEP_S = 0.02
 
@@ -33,7 +34,7 @@ class Pair:
         self.trace = Trace()
         self.carried: list[Counter[PeerId]] = [Counter(), Counter()]
         self.ends = [
-            CircuitEndpoint(CIRCUIT, now=self.now, trace=self.trace, window_bytes=1 << 20, carried=carried)
+            CircuitEndpoint(CIRCUIT, now=self.now, trace=self.trace, window_bytes=WINDOW_BYTES, carried=carried)
             for carried in self.carried
         ]
         self.queues: list[deque[tuple[PeerId, Any, float]]] = [deque(), deque()]
@@ -240,7 +241,7 @@ def test_reader_paused_for_a_minute_stops_the_sender() -> None:
         pair.write(0, data[position : position + count])
         position += count
         pair.step()
-    assert len(pair.got[1]) <= 1 << 20
+    assert len(pair.got[1]) <= WINDOW_BYTES
     assert not pair.lost
     pair.reading[1] = True
     pair.perform(1, pair.ends[1].consumed(len(pair.got[1]), pair.now))
@@ -256,9 +257,9 @@ def test_reader_paused_for_a_minute_stops_the_sender() -> None:
 def test_more_than_the_window_is_dropped() -> None:
     pair = Pair(1)
     pair.reading[1] = False
-    for offset in range(0, 2 << 20, 32768):
+    for offset in range(0, 2 * WINDOW_BYTES, 32768):
         pair.perform(1, pair.ends[1].handle(RELAYS[0], CircuitData(CIRCUIT, offset, bytes(32768)), pair.now))
-    assert len(pair.got[1]) == 1 << 20
+    assert len(pair.got[1]) == WINDOW_BYTES
     assert pair.trace["nat.circuit.flooded"]
 
 

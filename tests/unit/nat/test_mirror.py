@@ -11,7 +11,7 @@ from core.base.ids import PeerId
 from core.base.machine import Send
 from core.nat.events import SendDatagramTo
 from core.nat.messages import Address, Mapping, Mirror, Mirrored
-from core.nat.mirror import AGAIN_S, ASK_S, REFRESH_S, Mirroring, mapping_of
+from core.nat.mirror import AGAIN_S, ANSWERS_PER_S, ASK_S, KEEP_S, REFRESH_S, Mirroring, mapping_of
 
 OUT, OTHER = "20.0.0.7", "20.0.0.8"
 MIRRORS = {PeerId(bytes([n]) * 32): Address(f"30.{n}.0.1", 31337) for n in range(1, 6)}
@@ -125,8 +125,8 @@ def test_the_mapping_is_kept_alive_between_rounds() -> None:
     for out in machine.tick(0.0):
         if isinstance(out, Send):
             machine.answered(out.to, Mirrored(out.message.nonce, Address(OUT, 5000), 0, 10), 0.1)
-    assert machine.deadline == 25.0
-    assert sum(isinstance(out, Send) for out in machine.tick(25.0)) == 1
+    assert machine.deadline == KEEP_S
+    assert sum(isinstance(out, Send) for out in machine.tick(KEEP_S)) == 1
 
 
 def test_a_new_network_forgets_the_old_one() -> None:
@@ -145,7 +145,7 @@ def test_answers_are_no_longer_than_questions_and_limited() -> None:
     assert machine.asked(asker, Mirror(bytes(16)), 0, 1.0) == []
     machine.seen(asker, Address(OUT, 99))
     answers = [machine.asked(asker, Mirror(bytes(16)), 0, 1.0) for _ in range(200)]
-    assert sum(map(len, answers)) <= 50
+    assert sum(map(len, answers)) <= ANSWERS_PER_S
     assert machine.asked(asker, Mirror(bytes(16), b""), 0, 9.0) == []
 
 

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick
 from core.base.trace import Trace
+from core.nat.circuits import ASKS_BURST
+from core.nat.dials import PUNCHES_FOR_OTHERS_MAX
 from core.nat.events import (
     AddressesChanged,
     AddressSeen,
@@ -413,8 +415,8 @@ def test_a_relay_cannot_make_us_punch_without_end() -> None:
             number.to_bytes(16, "big"), number.to_bytes(32, "big"), offer, resume=False, received=0, carried=True
         )
         world.tell(a, Received(relay, opening))
-    assert len(a.machine.circuits) <= 40
-    assert len(a.punches) <= 32
+    assert len(a.machine.circuits) <= ASKS_BURST
+    assert len(a.punches) <= PUNCHES_FOR_OTHERS_MAX
 
 
 PEERS = [PeerId(bytes([number]) * 32) for number in range(4)]

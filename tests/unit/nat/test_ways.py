@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from core.nat.events import Way
 from core.nat.messages import Address, Mapping, PunchOffer
 from core.nat.peer_record import AddressCandidate, CandidateKind, PeerRecord
-from core.nat.ways import plan_dials, punch_plan, relay_after_s
+from core.nat.ways import BIRTHDAY_PORTS, BIRTHDAY_TRIES, FALLBACK_S, plan_dials, punch_plan, relay_after_s
 
 MINE, THEIRS = Address("20.0.0.1", 1), Address("20.0.0.2", 2)
 
@@ -36,9 +36,9 @@ def test_the_birthdays_two_sides_fit() -> None:
     far = punch_plan(offer("kept", THEIRS), offer("symmetric", MINE), random=Random(2))
     assert near.birthday is not None
     assert far.birthday is not None
-    assert near.birthday.local_ports == 256
+    assert near.birthday.local_ports == BIRTHDAY_PORTS
     assert near.udp == (THEIRS,)
-    assert len(set(far.birthday.remote_ports)) == 1024
+    assert len(set(far.birthday.remote_ports)) == BIRTHDAY_TRIES
     assert all(1024 <= port < 65536 for port in far.birthday.remote_ports)
 
 
@@ -94,15 +94,15 @@ def test_a_strangers_inside_address_is_not_called() -> None:
 
 def test_relay_begins_at_once_unless_something_is_likely_to_answer() -> None:
     assert relay_after_s(peer_record(), peer_record()) == 0
-    assert relay_after_s(peer_record(), peer_record(PUBLIC, reachable=True)) == 0.3
+    assert relay_after_s(peer_record(), peer_record(PUBLIC, reachable=True)) == FALLBACK_S
 
 
 def test_open_port_of_one_family_promises_nothing_of_the_other() -> None:
     mine = peer_record(AddressCandidate(CandidateKind.IPV6, Address("2b00::1", 1)))
     assert relay_after_s(mine, peer_record(V6, reachable=True)) == 0
-    assert relay_after_s(mine, peer_record(V6, ipv6=True)) == 0.3
+    assert relay_after_s(mine, peer_record(V6, ipv6=True)) == FALLBACK_S
     assert relay_after_s(peer_record(), peer_record(V6, ipv6=True)) == 0
-    assert relay_after_s(mine, peer_record(PUBLIC, V6, ipv6=True)) == 0.3
+    assert relay_after_s(mine, peer_record(PUBLIC, V6, ipv6=True)) == FALLBACK_S
 
 
 def test_private_addresses_are_dialled_from_their_own_subnet_only() -> None:
