@@ -1,4 +1,4 @@
-"""`python -m app`: the window."""
+"""The program `python -m app`: the window."""
 
 import argparse
 import os

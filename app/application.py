@@ -88,7 +88,7 @@ class Application(QObject):
             return
         if stop:
             self.process.stop()
-        self._finish()
+        self.finish()
 
     def interrupt(self) -> None:
         """Ctrl-C: all ends, unless the person chose that the engine goes on."""
@@ -108,7 +108,7 @@ class Application(QObject):
         window.close_asked.connect(self._close_asked)
         window.actions_.quit.triggered.connect(self._quit_asked)
         self.question.answered.connect(self._choose)
-        self._patience.timeout.connect(self._finish)
+        self._patience.timeout.connect(self.finish)
 
     def _follow_link(self, link: Link) -> None:
         self._connected = link.state is LinkState.CONNECTED
@@ -116,7 +116,7 @@ class Application(QObject):
         self.window.show_link(link)
         if self._leaving:
             if not self._connected:
-                self._finish()
+                self.finish()
             return
         self.starter.follow(link)
 
@@ -125,7 +125,7 @@ class Application(QObject):
 
     def _answered(self, method: str, result: object) -> None:
         if method == "quit" and self._leaving:
-            self._finish()
+            self.finish()
         elif method in settings.METHODS:
             self.window.settings.show_answer(method, result)
         elif isinstance(result, ModelEvaluation):
@@ -133,7 +133,7 @@ class Application(QObject):
 
     def _failed(self, method: str, problem: ProblemView) -> None:
         if self._leaving:
-            self._finish()
+            self.finish()
             return
         if method in settings.METHODS and self.window.settings.isVisible():
             self.window.settings.show_failure(method, problem)
@@ -172,7 +172,8 @@ class Application(QObject):
         """The person logs out: no questions."""
         self.leave(stop=False)
 
-    def _finish(self) -> None:
+    def finish(self) -> None:
+        """Stop the client and the timers, let the engine's process go, and say that the application has left."""
         self._patience.stop()
         self.client.stop()
         self.process.let_go()

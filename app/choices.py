@@ -1,4 +1,4 @@
-"""What the person chose about the window itself, kept in `window.ini` in the home directory."""
+"""The person's choices about the window itself, kept in `window.ini` in the home directory."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -10,7 +10,7 @@ _Kind = TypeVar("_Kind", bound=StrEnum)
 
 
 class Closing(StrEnum):
-    """What happens to the engine when the window closes."""
+    """Effect of closing the window on the engine."""
 
     ASK = "ask"
     KEEP = "keep"
@@ -18,7 +18,7 @@ class Closing(StrEnum):
 
 
 class ThemeChoice(StrEnum):
-    """Which colours the window has."""
+    """The person's choice of the window's colours."""
 
     SYSTEM = "system"
     LIGHT = "light"
@@ -37,7 +37,7 @@ class Choices:
 
     @property
     def closing(self) -> Closing:
-        """What happens to the engine when the window closes."""
+        """Effect of closing the window on the engine."""
         return _member(Closing, self._settings.value("closing"), Closing.ASK)
 
     @closing.setter
@@ -46,7 +46,7 @@ class Choices:
 
     @property
     def theme(self) -> ThemeChoice:
-        """Which colours the window has."""
+        """The chosen colours of the window."""
         return _member(ThemeChoice, self._settings.value("theme"), ThemeChoice.SYSTEM)
 
     @theme.setter

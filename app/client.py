@@ -38,11 +38,11 @@ PENDING_MAX = 64
 RESULTS: Mapping[str, type[msgspec.Struct]] = MappingProxyType(
     {"evaluate": ModelEvaluation, "settings": SettingsView, "configure": SettingsView, "test_port": PortTest}
 )
-"""What methods answer; the others answer nothing that is wanted here."""
+"""Types of the methods' results; other results are not used here."""
 
 
 def read_engine_file(home: Path) -> EngineFile | None:
-    """Who says to run on `home`; None when nobody does or the file is no good."""
+    """Find the engine that says to run on `home`; None: there is no valid file."""
     try:
         with engine_file(home).open("rb") as source:
             data = source.read(ENGINE_FILE_BYTES_MAX + 1)
@@ -99,7 +99,7 @@ class Client(QObject):
             self._thread.join(OPEN_TIMEOUT_S)
 
     def hurry(self) -> None:
-        """Try to connect now."""
+        """Try to connect now, instead of after the back-off."""
         self._hurry.set()
 
     def call(self, method: str, params: Wish | None = None) -> None:
@@ -141,7 +141,7 @@ class Client(QObject):
             self.link_changed.emit(link)
 
     def _visit(self) -> Link:
-        """Connect and read to the end; returns how it went."""
+        """Connect and read to the end; returns the state of the link then."""
         file = read_engine_file(self._home)
         if file is None:
             return Link(LinkState.ABSENT)
@@ -178,7 +178,7 @@ class Client(QObject):
             for frame in socket:
                 if self._stopped.is_set():
                     return
-                with contextlib.suppress(msgspec.DecodeError):  # a newer engine may say more than we know
+                with contextlib.suppress(msgspec.DecodeError):  # a newer engine may send unknown notifications
                     self._take(msgspec.json.decode(frame, type=EngineMessage))
 
     def _take(self, message: EngineMessage) -> None:

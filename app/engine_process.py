@@ -27,7 +27,7 @@ class EngineProcess(QObject):
 
     Args:
         home: The engine's home; its output goes to `engine.log` there.
-        command: What to run.
+        command: The command line.
     """
 
     died = Signal(object)
@@ -39,26 +39,26 @@ class EngineProcess(QObject):
         self._command = list(command)
         self._log = home / "engine.log"
         self._log_start = 0
-        self._process: subprocess.Popen[bytes] | None = None
+        self.child: subprocess.Popen[bytes] | None = None
         self._looking = QTimer(self, interval=LOOK_MS)
         self._looking.timeout.connect(self._look)
 
     @property
     def running(self) -> bool:
         """Whether an engine that this window started still runs."""
-        return self._process is not None and self._process.poll() is None
+        return self.child is not None and self.child.poll() is None
 
     def start(self) -> ProblemView | None:
-        """Start one, unless it runs.
+        """Start an engine, unless it runs.
 
         Returns:
-            What prevented it.
+            Why it could not be started; None: it runs.
         """
         if self.running:
             return None
         try:
             self._home.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._process = self._spawn()
+            self.child = self._spawn()
         except OSError as error:
             return text.engine_not_started(error.strerror or str(error))
         self._looking.start()
@@ -66,16 +66,16 @@ class EngineProcess(QObject):
 
     def stop(self) -> None:
         """End an engine that could not be asked to quit: it is still starting, or does not answer."""
-        if self._process is not None and self.running:
+        if self.child is not None and self.running:
             self._looking.stop()
-            self._process.terminate()
+            self.child.terminate()
 
     def let_go(self) -> None:
         """The window closes, the engine goes on."""
         self._looking.stop()
-        if self._process is not None and self._process.poll() is None:
-            self._process.returncode = 0  # it is nobody's child from now on: no warning, no waiting
-        self._process = None
+        if self.child is not None and self.child.poll() is None:
+            self.child.returncode = 0  # it is nobody's child from now on: no warning, no waiting
+        self.child = None
 
     def _spawn(self) -> subprocess.Popen[bytes]:
         if self._log.exists() and self._log.stat().st_size > LOG_BYTES_MAX:
@@ -94,7 +94,7 @@ class EngineProcess(QObject):
             )
 
     def _look(self) -> None:
-        if self._process is None or (code := self._process.poll()) is None:
+        if self.child is None or (code := self.child.poll()) is None:
             return
         self._looking.stop()
         self.died.emit(text.engine_died(code, self._last_line()))
@@ -112,7 +112,7 @@ class EngineProcess(QObject):
 
 
 def _detached() -> int:
-    """Flags of Windows that keep the engine out of our console and its Ctrl-C."""
+    """Flags of Windows that keep the engine out of this console and its Ctrl-C."""
     if sys.platform == "win32":
         return subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW
     return 0

@@ -1,4 +1,4 @@
-"""What the person wants, passed down to the engine.  What came of it shows in the next snapshots."""
+"""The person's intents, passed down to the engine.  Their effect shows in the next snapshots."""
 
 from typing import Protocol
 
@@ -8,14 +8,14 @@ from app.store import Store
 from core.api.settings import Wish
 
 PATIENCE_MS = 3000
-"""For so long the switch shows what was asked for, even if snapshots still say otherwise."""
+"""Time for which the switch shows the intent, even if snapshots still say otherwise."""
 
 
 class Call(Protocol):
     """Sends a method of `core.api.commands.METHODS` to the engine."""
 
     def __call__(self, method: str, params: Wish | None = None, /) -> None:
-        """With its parameters."""
+        """Call a method of the engine with its parameters."""
 
 
 class Intents(QObject):
@@ -27,7 +27,7 @@ class Intents(QObject):
     """
 
     changed = Signal()
-    """What the switch should show may have changed."""
+    """Emitted when the switch should perhaps show something else."""
 
     def __init__(self, call: Call, store: Store, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -47,7 +47,7 @@ class Intents(QObject):
         return snapshot is not None and snapshot.contributing
 
     def contribute(self, wanted: bool) -> None:  # noqa: FBT001 - a Qt slot of `toggled(bool)`
-        """Contribute, or pause."""
+        """Ask the engine to contribute, or to pause."""
         if wanted == self.contributing:
             return
         self._wanted = wanted
@@ -60,19 +60,19 @@ class Intents(QObject):
         self._call("evaluate")
 
     def read_settings(self) -> None:
-        """What did the person choose about the network?"""
+        """Ask for the person's network settings."""
         self._call("settings")
 
     def configure(self, wish: Wish) -> None:
-        """Change some of it."""
+        """Ask the engine to change some settings."""
         self._call("configure", wish)
 
     def test_port(self) -> None:
-        """Have others call this computer."""
+        """Have other peers call this computer's port."""
         self._call("test_port")
 
     def stop_engine(self) -> None:
-        """End the engine."""
+        """Ask the engine to end its program."""
         self._call("quit")
 
     def forget(self) -> None:

@@ -21,7 +21,7 @@ def run(home: Path, *, attach: bool) -> int:
     Returns:
         The exit code.
     """
-    qt = _qt()
+    qt = make_application()
     single = SingleWindow(home)
     if not single.claim():
         return 0
@@ -43,7 +43,7 @@ def screenshot(options: argparse.Namespace) -> str:
     Returns:
         A sentence about what prevented it, or nothing.
     """
-    qt = _qt()
+    qt = make_application()
     try:
         saved = picture.take(
             qt, options.screenshot, snapshot=options.snapshot, size=options.size, theme=ThemeChoice(options.theme)
@@ -53,7 +53,8 @@ def screenshot(options: argparse.Namespace) -> str:
     return "" if saved else f"The picture cannot be written: {options.screenshot}."
 
 
-def _qt() -> QApplication:
+def make_application() -> QApplication:
+    """Make the one Qt application of this process, with its names."""
     qt = QApplication(sys.argv[:1])
     qt.setApplicationName("Potluck")
     qt.setApplicationDisplayName("Potluck")

@@ -13,7 +13,7 @@ DEBIAN = (
     "libegl1 libgl1 libfontconfig1 libdbus-1-3 libglib2.0-0 libx11-xcb1 libxkbcommon-x11-0 libxcb-cursor0 "
     "libxcb-icccm4 libxcb-keysyms1 libxcb-shape0 libgssapi-krb5-2 libbrotli1 libwayland-cursor0 fonts-dejavu-core"
 )
-"""What a bare Debian 12 lacks; the rest comes along with these."""
+"""Packages that a bare Debian 12 lacks; others come along with these."""
 
 
 def obstacle(environment: Mapping[str, str]) -> str | None:
@@ -59,7 +59,7 @@ def _plugin(name: str) -> str:
 
 
 def _load(library: str) -> str:
-    """What is wrong with a library; empty if nothing is."""
+    """The error of loading a library; empty if it loads."""
     try:
         ctypes.CDLL(library)
     except OSError as error:

@@ -54,4 +54,4 @@ def take(qt: QApplication, target: Path, *, snapshot: Path | None, size: tuple[i
 
 
 def _nobody(method: str, params: Wish | None = None) -> None:
-    """There is no engine."""
+    """Stands in for calls of an engine, which does not exist here."""

@@ -25,7 +25,7 @@ class Interrupts(QObject):
             signal.signal(number, _nothing)
 
     def close(self) -> None:
-        """Back to what was before."""
+        """Restore the handlers that were there before."""
         self._notifier.setEnabled(False)
         signal.set_wakeup_fd(self._before)
         signal.signal(signal.SIGINT, signal.default_int_handler)

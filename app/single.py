@@ -43,7 +43,7 @@ class SingleWindow(QObject):
         return True
 
     def release(self) -> None:
-        """Give the right up."""
+        """Give up the right to be the only window."""
         self._server.close()
 
     def _welcome(self) -> None:

@@ -31,12 +31,12 @@ class Starter(QObject):
 
     @property
     def step(self) -> int:
-        """Of StartPage.show_step."""
+        """Emitted with each step of StartPage.show_step."""
         return self._step
 
     @property
     def problem(self) -> ProblemView | None:
-        """What is in the way."""
+        """Emitted when an obstacle prevents the start."""
         return self._problem
 
     def follow(self, link: Link) -> None:
@@ -54,7 +54,7 @@ class Starter(QObject):
         self.changed.emit()
 
     def start(self) -> None:
-        """Start an engine now."""
+        """Start an engine, or say what prevents it."""
         self._tried = True
         self._met = False
         self._step = 0

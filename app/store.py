@@ -20,6 +20,6 @@ class Store(QObject):
         return self._snapshot
 
     def put(self, snapshot: Snapshot) -> None:
-        """Replace it, whole."""
+        """Replace the snapshot as a whole."""
         self._snapshot = snapshot
         self.changed.emit()

@@ -78,7 +78,7 @@ def loss(value: float, unit: str = "") -> str:
 
 
 def activity(value: str) -> str:
-    """What a peer does, in a word or two.  What we do not know is shown as it is, shortened."""
+    """A peer's activity, in a word or two.  An unknown one is shown as it is, shortened."""
     words = {
         Activity.STARTING: tr("Starting"),
         Activity.JOINING: tr("Joining"),
@@ -95,12 +95,12 @@ def activity(value: str) -> str:
 
 
 def role(value: str) -> str:
-    """What a peer is here for."""
+    """A peer's role in the collaboration."""
     return {VOLUNTEER: tr("Volunteer"), BACKBONE: tr("Always on"), HELPER: tr("Helper")}.get(value, value[:20])
 
 
 def switch_state(contributing: bool) -> str:  # noqa: FBT001 - the state itself
-    """Beside the switch."""
+    """The words that stand beside the switch."""
     return tr("Contributing") if contributing else tr("Paused")
 
 
@@ -114,7 +114,7 @@ def state(snapshot: Snapshot, *, contributing: bool) -> str:
 
 
 def sentence(snapshot: Snapshot, *, contributing: bool) -> str:
-    """What is happening, and why; while the engine has not followed the switch yet, what it is about to do."""
+    """The present activity and its reason; while the engine has not followed the switch yet, what it is about to do."""
     if contributing == snapshot.contributing:
         return snapshot.sentence
     return tr("Beginning to contribute again…") if contributing else tr("Stopping what is computed here…")
@@ -132,7 +132,7 @@ def one_line(words: str) -> str:
 
 
 def plain(words: str) -> str:
-    """What a stranger wrote, on one line, at most 60 letters."""
+    """Text of a stranger, on one line, at most 60 letters."""
     shown = one_line(words)
     return shown if len(shown) <= 60 else f"{shown[:59]}…"
 
@@ -143,7 +143,7 @@ def tooltip(words: str) -> str:
 
 
 def collaboration(snapshot: Snapshot) -> str:
-    """What is learned, and who organises it."""
+    """The collaboration's name and its organiser."""
     known = snapshot.collaboration
     if known is None:
         return ""
@@ -151,7 +151,7 @@ def collaboration(snapshot: Snapshot) -> str:
 
 
 def window_title(snapshot: Snapshot | None) -> str:
-    """Of the main window."""
+    """The title of the main window."""
     if snapshot is None or snapshot.collaboration is None:
         return "Potluck"
     return f"{plain(snapshot.collaboration.name)} – Potluck"  # noqa: RUF001 - the dash of window titles
@@ -176,12 +176,12 @@ def link(state: LinkState) -> str:
 
 
 def epoch_title(snapshot: Snapshot) -> str:
-    """Left of the progress bar."""
+    """The words left of the progress bar."""
     return tr("Towards epoch {number}").format(number=count(snapshot.epoch + 1))
 
 
 def epoch_progress(samples: int, target: int) -> str:
-    """Right of the progress bar."""
+    """The words right of the progress bar."""
     if target <= 0:
         return ""
     if samples >= target:
@@ -212,12 +212,12 @@ def reach(snapshot: Snapshot) -> str:
 
 
 def reach_advice(snapshot: Snapshot) -> str:
-    """What would help them."""
+    """Advice on how others could reach this computer better."""
     return one_line(snapshot.reach.advice) if snapshot.reach is not None else ""
 
 
 def traffic(snapshot: Snapshot) -> str:
-    """What went over the network."""
+    """Bytes sent and received, in words."""
     sentence = tr("sent {sent}, received {received}")
     return sentence.format(sent=size(snapshot.me.bytes_sent), received=size(snapshot.me.bytes_received))
 
@@ -267,7 +267,7 @@ def engine_away() -> ProblemView:
 
 
 def engine_of_another_version() -> ProblemView:
-    """`engine.json` names another protocol."""
+    """Problem: `engine.json` names another version of the protocol."""
     return ProblemView(
         "version",
         tr("The Potluck that runs in the background is of another version."),
@@ -276,22 +276,22 @@ def engine_of_another_version() -> ProblemView:
 
 
 def engine_full() -> ProblemView:
-    """The door has too many clients."""
+    """The control service has too many clients."""
     return ProblemView("full", tr("Too many windows are connected to the engine."), tr("Close one of them."))
 
 
 def engine_gone() -> ProblemView:
-    """It was there and is not any more, and we did not start it."""
+    """Problem: the engine, which this window did not start, has ended."""
     return ProblemView("gone", tr("The engine has stopped."), tr("Nothing is computed until you start it again."))
 
 
 def engine_absent() -> ProblemView:
-    """With --attach: nobody is there, and we may not start one."""
+    """Problem: with --attach no engine runs, and this window may not start one."""
     return ProblemView("absent", tr("No engine runs here."), tr("Waiting for one to start."))
 
 
 def engine_not_started(why: str) -> ProblemView:
-    """The system did not let us."""
+    """Problem: the system did not allow starting an engine."""
     return ProblemView("spawn", tr("The engine could not be started: {why}.").format(why=why))
 
 

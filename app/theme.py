@@ -21,7 +21,7 @@ class Colours:
     text: str
     muted: str
     accent: str
-    """What is on, filled and active."""
+    """Colour of controls that are on, filled or active."""
     on_accent: str
     warm: str
     """The held-out points, the pot."""
@@ -77,8 +77,8 @@ class Theme(QObject):
     """The colours of the application, following the system or the person's choice.
 
     Args:
-        application: What is coloured.
-        choice: At first.
+        application: The application to colour.
+        choice: The person's first choice.
     """
 
     changed = Signal()
@@ -94,12 +94,12 @@ class Theme(QObject):
 
     @property
     def choice(self) -> ThemeChoice:
-        """What the person chose."""
+        """The person's present choice of colours."""
         return self._choice
 
     @property
     def colours(self) -> Colours:
-        """In use now."""
+        """The colours that are in use now."""
         return self._colours or LIGHT
 
     def choose(self, choice: ThemeChoice) -> None:
@@ -135,7 +135,7 @@ def _edged(colours: Colours) -> QPalette:
 
 
 def _palette(colours: Colours) -> QPalette:
-    """What Fusion and the plain widgets draw with."""
+    """Colours of Fusion and the plain widgets."""
     role, palette = QPalette.ColorRole, QPalette()
     for which, colour in {
         role.Window: colours.window,

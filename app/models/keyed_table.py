@@ -21,7 +21,7 @@ ICON_ROLE = Qt.ItemDataRole.UserRole + 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column(Generic[Row]):
-    """What a column shows of a row."""
+    """One column: its title, and how it shows a row."""
 
     title: str
     show: Callable[[Row], str]
@@ -57,7 +57,7 @@ class KeyedTable(QAbstractTableModel, Generic[Row]):
 
     @property
     def rows(self) -> tuple[Row, ...]:
-        """As shown."""
+        """The rows in their shown order."""
         return tuple(self._rows)
 
     def follow(self, rows: Sequence[Row]) -> None:
@@ -90,15 +90,15 @@ class KeyedTable(QAbstractTableModel, Generic[Row]):
             self.dataChanged.emit(self.index(place, 0), self.index(place, len(self._columns) - 1))
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's signature
-        """Of Qt."""
+        """Number of rows, for Qt's views."""
         return 0 if parent.isValid() else len(self._rows)
 
     def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's signature
-        """Of Qt."""
+        """Number of columns, for Qt's views."""
         return 0 if parent.isValid() else len(self._columns)
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Of Qt."""
+        """Titles of the columns, for Qt's views."""
         if orientation is not Qt.Orientation.Horizontal:
             return None
         column = self._columns[section]
@@ -110,7 +110,7 @@ class KeyedTable(QAbstractTableModel, Generic[Row]):
         return None
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Of Qt."""
+        """Content of a cell, for Qt's views."""
         row, column = self._rows[index.row()], self._columns[index.column()]
         match role:
             case Qt.ItemDataRole.DisplayRole:

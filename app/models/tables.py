@@ -12,7 +12,7 @@ ACTIVITY_ICONS = frozenset(
 
 
 def peers_table(parent: QObject | None = None) -> KeyedTable[PeerView]:
-    """Who is here now."""
+    """Make the table of the peers that are here."""
     tr = text.tr
     return KeyedTable[PeerView](
         [
@@ -32,7 +32,7 @@ ROLE_COLUMN = 1
 
 
 def leaderboard_table(parent: QObject | None = None) -> KeyedTable[LeaderboardRow]:
-    """Who gave how much."""
+    """Make the table of all peers' contributions."""
     tr = text.tr
     return KeyedTable[LeaderboardRow](
         [

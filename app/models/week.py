@@ -13,7 +13,7 @@ HOUR_ROLE = Qt.ItemDataRole.UserRole + 1
 
 
 def day_names() -> tuple[str, ...]:
-    """From Monday on."""
+    """Names of the days, from Monday on."""
     tr = text.tr
     return (
         tr("Monday"), tr("Tuesday"), tr("Wednesday"), tr("Thursday"), tr("Friday"), tr("Saturday"), tr("Sunday"),
@@ -32,11 +32,11 @@ class WeekTable(QAbstractTableModel):
 
     @property
     def week(self) -> Week:
-        """As shown."""
+        """The week that the table shows."""
         return Week(bytes(self._minutes))
 
     def show_week(self, week: Week) -> None:
-        """Show another one."""
+        """Show another week in all cells."""
         self._minutes = bytearray(week.minutes)
         self._tell(range(7), range(24))
 
@@ -54,15 +54,15 @@ class WeekTable(QAbstractTableModel):
         self.painted.emit()
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's signature
-        """Of Qt."""
+        """Number of days, for Qt's views."""
         return 0 if parent.isValid() else 7
 
     def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's signature
-        """Of Qt."""
+        """Number of hours, for Qt's views."""
         return 0 if parent.isValid() else 24
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Of Qt."""
+        """Names of days and hours, for Qt's views."""
         across = orientation is Qt.Orientation.Horizontal
         match role:
             case Qt.ItemDataRole.DisplayRole:
@@ -77,7 +77,7 @@ class WeekTable(QAbstractTableModel):
         return None
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Of Qt."""
+        """State of an hour, for Qt's views."""
         match role:
             case Qt.ItemDataRole.AccessibleTextRole | Qt.ItemDataRole.ToolTipRole:
                 return self._words(index.row(), index.column())

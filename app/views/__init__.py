@@ -1,1 +1,1 @@
-"""The parts of the window."""
+"""Views: the parts of the window."""

@@ -1,4 +1,4 @@
-"""What can be done, for the menus, the tray and the keyboard alike."""
+"""Actions for the menus, the tray and the keyboard alike."""
 
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QAction, QKeySequence

@@ -1,4 +1,4 @@
-"""What is seen once there is a collaboration."""
+"""The main page, once there is a collaboration."""
 
 from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
 
@@ -15,7 +15,7 @@ from core.api.snapshot import LossView, Snapshot
 
 
 class Dashboard(QWidget):
-    """Shows snapshots."""
+    """Shows snapshots in all its panels."""
 
     def __init__(self, intents: Intents, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -28,7 +28,7 @@ class Dashboard(QWidget):
         self._build()
 
     def show_snapshot(self, snapshot: Snapshot) -> None:
-        """Show all of it."""
+        """Show a snapshot in all panels."""
         self.header.show_snapshot(snapshot)
         self.figures.show_snapshot(snapshot)
         self.epoch_bar.show_snapshot(snapshot)

@@ -1,4 +1,4 @@
-"""How far the epoch is."""
+"""The progress bar of the epoch."""
 
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QWidget
 
@@ -26,7 +26,7 @@ class EpochBar(QWidget):
         row.addWidget(self._numbers)
 
     def show_snapshot(self, snapshot: Snapshot) -> None:
-        """Show how far it is."""
+        """Show the epoch's progress of a snapshot."""
         target = snapshot.collaboration.target_samples if snapshot.collaboration is not None else 0
         share = min(1.0, snapshot.epoch_samples / target) if target > 0 else 0.0
         self._title.setText(text.epoch_title(snapshot))

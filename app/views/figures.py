@@ -1,4 +1,4 @@
-"""A row of figures: how fast, and what I gave."""
+"""A row of figures: speed, and this computer's contributions."""
 
 from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QWidget
 
@@ -8,7 +8,7 @@ from core.api.snapshot import Snapshot
 
 
 class Figures(QWidget):
-    """Five numbers with names."""
+    """Five numbers of a snapshot with their names."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -25,7 +25,7 @@ class Figures(QWidget):
             row.addWidget(figure, stretch=1)
 
     def show_snapshot(self, snapshot: Snapshot) -> None:
-        """Show its numbers."""
+        """Show the numbers of a snapshot."""
         me = snapshot.me
         self._together.show_value(text.per_second(snapshot.samples_per_s))
         self._speed.show_value(text.per_second(me.samples_per_s))
@@ -66,15 +66,15 @@ class Figure(QFrame):
 
     @property
     def value(self) -> str:
-        """As shown."""
+        """The number as it is shown."""
         return self._value.text()
 
     def show_value(self, value: str) -> None:
-        """Show another number."""
+        """Show another number in its place."""
         self._value.setText(value)
         self.setAccessibleName(f"{self._title}: {value} {self._unit}".strip())
 
     def explain(self, more: str) -> None:
-        """Say more, in the tooltip."""
+        """Show an explanation in the tooltip."""
         self.setToolTip(more)
         self.setAccessibleDescription(more)

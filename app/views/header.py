@@ -13,13 +13,13 @@ from core.api.snapshot import Activity, Snapshot
 
 
 class Header(QWidget):
-    """Shows and flips the switch."""
+    """Shows the activity, and flips the switch."""
 
     def __init__(self, intents: Intents, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._intents = intents
         self._snapshot: Snapshot | None = None
-        """What is shown; None while there is no engine to talk to."""
+        """The shown snapshot; None while no engine is connected."""
         self.switch = Switch(theme)
         self.switch.setText(text.tr("&Contribute"))  # not drawn: a mnemonic
         self.switch.setAccessibleName(text.tr("Contribute"))
@@ -34,12 +34,12 @@ class Header(QWidget):
         intents.changed.connect(self._follow_switch)
 
     def show_snapshot(self, snapshot: Snapshot) -> None:
-        """Say what is happening."""
+        """Show the activity of a snapshot."""
         self._snapshot = snapshot
         self._follow_switch()
 
     def show_away(self, sentence_now: str) -> None:
-        """There is no engine to talk to: say why, and let the switch rest."""
+        """Say why no engine is connected, and disable the switch."""
         self._snapshot = None
         self._sentence.setText(sentence_now)
         self.switch.setEnabled(False)
@@ -82,7 +82,7 @@ class Header(QWidget):
 
 
 def pot_icon(snapshot: Snapshot, *, contributing: bool) -> str:
-    """Which pot suits the state."""
+    """The icon of the pot for this state."""
     if snapshot.problem is not None or snapshot.activity is Activity.PROBLEM:
         return "pot-problem"
     if not contributing:

@@ -1,4 +1,4 @@
-"""The window."""
+"""The main window: start page, dashboard and problems."""
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QCloseEvent
@@ -28,9 +28,9 @@ class MainWindow(QMainWindow):
 
     Args:
         store: The last snapshot.
-        intents: What the person can ask for.
+        intents: Takes the person's intents.
         theme: The colours.
-        choices: Of the person.
+        choices: The person's choices about the window.
     """
 
     close_asked = Signal()
@@ -65,7 +65,7 @@ class MainWindow(QMainWindow):
 
     @property
     def shows_dashboard(self) -> bool:
-        """Or the start page."""
+        """Whether it shows the dashboard, and not the start page."""
         return self._pages.currentWidget() is self.dashboard
 
     def show_link(self, link: Link) -> None:

@@ -1,4 +1,4 @@
-"""The menu bar."""
+"""The menu bar of the window."""
 
 from enum import StrEnum
 from typing import TypeVar
@@ -26,7 +26,7 @@ class Menus:
         main.addAction(actions.evaluate)
         main.addSeparator()
         main.addAction(actions.settings)
-        self._closing = _choice_menu(
+        self.closing_actions = _choice_menu(
             main.addMenu(tr("When the window c&loses")),
             {
                 Closing.ASK: tr("&Ask"),
@@ -38,7 +38,7 @@ class Menus:
         main.addAction(actions.close)
         main.addAction(actions.quit)
         view = bar.addMenu(tr("&View"))
-        self._themes = _choice_menu(
+        self.theme_actions = _choice_menu(
             view.addMenu(tr("&Colours")),
             {
                 ThemeChoice.SYSTEM: tr("Like the &system"),
@@ -49,16 +49,16 @@ class Menus:
         bar.addMenu(tr("&Help")).addAction(actions.about)
         main.aboutToShow.connect(self.refresh)
         view.aboutToShow.connect(self.refresh)
-        for closing, action in self._closing.items():
+        for closing, action in self.closing_actions.items():
             action.triggered.connect(lambda _checked=False, value=closing: self._choose_closing(value))
-        for which, action in self._themes.items():
+        for which, action in self.theme_actions.items():
             action.triggered.connect(lambda _checked=False, value=which: self._choose_theme(value))
         self.refresh()
 
     def refresh(self) -> None:
-        """Tick what is chosen."""
-        self._closing[self._choices.closing].setChecked(True)
-        self._themes[self._choices.theme].setChecked(True)
+        """Tick the entries of the present choices."""
+        self.closing_actions[self._choices.closing].setChecked(True)
+        self.theme_actions[self._choices.theme].setChecked(True)
 
     def _choose_closing(self, value: Closing) -> None:
         self._choices.closing = value

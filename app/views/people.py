@@ -1,4 +1,4 @@
-"""Who is here, how they reach us, and the leaderboard: all in one column, or behind tabs where the window is low."""
+"""Peers, this computer's reachability and the leaderboard: in one column, or behind tabs in a low window."""
 
 from PySide6.QtCore import QAbstractItemModel, Qt
 from PySide6.QtGui import QKeyEvent, QResizeEvent
@@ -57,11 +57,11 @@ class People(QWidget):
 
     @property
     def tables(self) -> tuple[QTableView, QTableView]:
-        """Who is here, and the leaderboard."""
+        """The tables of peers and of contributions."""
         return self._upper.table, self._lower.table
 
     def show_snapshot(self, snapshot: Snapshot) -> None:
-        """Follow it."""
+        """Show the peers and contributions of a snapshot."""
         self._peers.follow(snapshot.peers)
         self._upper.say(text.reach(snapshot), text.tooltip(text.reach_advice(snapshot)))
         self._leaderboard.follow(snapshot.leaderboard)
@@ -69,7 +69,7 @@ class People(QWidget):
         self._lower.count_rows()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Of Qt."""
+        """Choose between column and tabs, when Qt resizes it."""
         super().resizeEvent(event)
         narrow = event.size().width() < WIDTH_FOR_ROLES * self.fontMetrics().averageCharWidth()
         self._upper.table.setColumnHidden(ROLE_COLUMN, narrow)
@@ -121,7 +121,7 @@ class Panel(QFrame):
         return self._words.text()
 
     def say(self, words: str, tooltip: str) -> None:
-        """Say something below the table."""
+        """Show a sentence below the table."""
         self._words.setText(words)
         self._words.setToolTip(tooltip)
         self._words.setVisible(bool(words))

@@ -14,7 +14,7 @@ from core.api.settings import FIELDS, PROBLEM_PREFIX, PortTest, SettingsView
 from core.api.snapshot import ProblemView
 
 METHODS = frozenset(("settings", "configure", "test_port"))
-"""Whose answers and failures are shown here."""
+"""Methods whose answers and failures are shown here."""
 
 
 class SettingsDialog(QDialog):
@@ -26,10 +26,10 @@ class SettingsDialog(QDialog):
     def __init__(self, intents: Intents, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._intents = intents
-        self._view: SettingsView | None = None
+        self.view: SettingsView | None = None
         self.network = NetworkPage()
         self.hours = HoursPage(theme)
-        self._pages = QTabWidget()
+        self.pages = QTabWidget()
         self._words = sentence(tone="problem")
         kinds = QDialogButtonBox.StandardButton
         self._buttons = QDialogButtonBox(kinds.Save | kinds.Cancel)
@@ -41,18 +41,18 @@ class SettingsDialog(QDialog):
 
     @property
     def fields(self) -> dict[str, Field]:
-        """By name, as in `core.api.settings.FIELDS`."""
+        """Fields by name, as in `core.api.settings.FIELDS`."""
         return {**self.network.fields, "hours": self.hours.field}
 
     @property
     def words(self) -> str:
-        """What is said below the pages."""
+        """The sentence that stands below the pages."""
         return self._words.text()
 
     def ask(self) -> None:
         """Open, with what the engine says."""
         if not self.isVisible():
-            self._view = None
+            self.view = None
             self._enable(on=False)
             self._clear()
             self._say(text.tr("Asking the engine…"))
@@ -65,35 +65,35 @@ class SettingsDialog(QDialog):
             case PortTest():
                 self.network.show_test(result)
             case SettingsView() if method == "configure":
-                self._view = result
+                self.view = result
                 self.accept()
                 self.saved.emit(result.note)
-            case SettingsView() if self._view is None:
-                self._view = result
+            case SettingsView() if self.view is None:
+                self.view = result
                 self.network.show_settings(result)
                 self.hours.show_settings(result)
                 self._say("")
                 self._enable(on=True)
-                self._pages.currentWidget().setFocus()
+                self.pages.currentWidget().setFocus()
 
     def show_failure(self, method: str, problem: ProblemView) -> None:
         """The engine has refused one of METHODS, or is away."""
         if method == "test_port":
             self.network.show_test_failed(problem)
             return
-        self._enable(on=self._view is not None)
+        self._enable(on=self.view is not None)
         field = self.fields.get(problem.code.removeprefix(PROBLEM_PREFIX))
         if field is None:
             self._say(text.one_line(f"{problem.message} {problem.hint}"))
             announce(self, self.words)
             return
         self._say("")
-        self._pages.setCurrentWidget(self.hours if field is self.hours.field else self.network)
+        self.pages.setCurrentWidget(self.hours if field is self.hours.field else self.network)
         field.show_problem(problem)
         field.control.setFocus()
 
     def _save(self) -> None:
-        view = self._view
+        view = self.view
         if view is None:
             return
         self._clear()
@@ -115,19 +115,19 @@ class SettingsDialog(QDialog):
         self._words.setVisible(bool(words))
 
     def _enable(self, *, on: bool) -> None:
-        self._pages.setEnabled(on)
+        self.pages.setEnabled(on)
         self.save.setEnabled(on)
 
     def _build(self) -> None:
         tr = text.tr
         self.setWindowTitle(tr("Settings"))
-        self._pages.addTab(self.network, tr("Net&work"))
-        self._pages.addTab(self.hours, tr("&Hours"))
-        self._pages.setDocumentMode(True)
-        self._pages.tabBar().setDrawBase(False)
+        self.pages.addTab(self.network, tr("Net&work"))
+        self.pages.addTab(self.hours, tr("&Hours"))
+        self.pages.setDocumentMode(True)
+        self.pages.tabBar().setDrawBase(False)
         column = QVBoxLayout(self)
         column.setContentsMargins(12, 10, 12, 12)
-        column.addWidget(self._pages, stretch=1)
+        column.addWidget(self.pages, stretch=1)
         column.addWidget(self._words)
         column.addWidget(self._buttons)
         self.save.setText(tr("&Save"))

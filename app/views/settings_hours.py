@@ -34,14 +34,14 @@ class HoursPage(QWidget):
         self.setFocusProxy(self.grid)
 
     def show_settings(self, view: SettingsView) -> None:
-        """Show the engine's."""
+        """Show the hours of the engine's settings."""
         self._shown = view.hours
         self.words.setText(view.hours)
         self.words.setCursorPosition(0)
         self._follow_words()
 
     def wish(self) -> Wish:
-        """What stands here; as it was shown, if it means the same."""
+        """The hours that the page shows; unchanged text if it means the same."""
         words = self.words.text()
         try:
             same = read_week(words) == read_week(self._shown)

@@ -48,11 +48,11 @@ class NetworkPage(QWidget):
 
     @property
     def tested(self) -> str:
-        """What came of the test, as shown."""
+        """The shown result of the port test."""
         return self._tested.text()
 
     def show_settings(self, view: SettingsView) -> None:
-        """Show the engine's."""
+        """Show the network part of the engine's settings."""
         self.upload.show_limit(view.upload_bytes_s)
         self.download.show_limit(view.download_bytes_s)
         self.month.show_limit(view.month_bytes)
@@ -66,7 +66,7 @@ class NetworkPage(QWidget):
         self.test.setEnabled(True)
 
     def wish(self) -> Wish:
-        """All that stands here."""
+        """All values that the page shows."""
         month = self.month.limit
         return {
             "upload_bytes_s": self.upload.limit,
@@ -78,11 +78,11 @@ class NetworkPage(QWidget):
         }
 
     def show_test(self, tested: PortTest) -> None:
-        """Say what came of it, and what would help."""
+        """Show the result of a port test, with advice."""
         self._say_test(f"{tested.sentence} {tested.advice}")
 
     def show_test_failed(self, problem: ProblemView) -> None:
-        """It could not be tried."""
+        """Say why the port could not be tested."""
         self._say_test(f"{problem.message} {problem.hint}")
 
     def _say_test(self, words: str) -> None:
@@ -117,7 +117,7 @@ class NetworkPage(QWidget):
             "relay": Field(
                 grid,
                 self.relay,
-                note=tr("Volunteers whom nobody can call reach others through this computer, within small limits."),
+                note=tr("Volunteers that nobody can call reach others through this computer, within small limits."),
             ),
             "port": Field(grid, self.port, name=tr("&Port")),
         }

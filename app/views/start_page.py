@@ -1,4 +1,4 @@
-"""What is seen while the engine starts."""
+"""The page that is shown while the engine starts."""
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
@@ -9,7 +9,7 @@ from app.widgets.labels import label, sentence
 
 
 class StartPage(QWidget):
-    """Getting started, step by step."""
+    """Shows the start of an engine, step by step."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)

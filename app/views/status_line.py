@@ -10,13 +10,13 @@ from app.widgets.labels import Elided, label
 from core.api.snapshot import Notice, Snapshot
 
 NEWS_MS = 10_000
-"""For so long a piece of news is shown."""
+"""Time for which a piece of news is shown."""
 NEWS_PRESSING_MS = 120_000
-"""And for so long a warning, a problem, or the answer to what the person asked."""
+"""Time for which a warning, a problem, or the answer to the person's request is shown."""
 
 
 class StatusLine(QFrame):
-    """One line in small."""
+    """One line of small text: the link, and news."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -25,8 +25,8 @@ class StatusLine(QFrame):
         self._words = label(tone="muted")
         self._news = Elided(tone="muted")
         self._sentence = ""
-        self._fade = QTimer(self, singleShot=True)
-        self._fade.timeout.connect(self._forget)
+        self.fade = QTimer(self, singleShot=True)
+        self.fade.timeout.connect(self._forget)
         row = QHBoxLayout(self)
         row.setContentsMargins(6, 0, 6, 0)
         row.setSpacing(6)
@@ -37,12 +37,12 @@ class StatusLine(QFrame):
 
     @property
     def news(self) -> str:
-        """What just happened, as shown; empty after a while."""
+        """The latest news as it is shown; empty after a while."""
         return self._news.text()
 
     @property
     def words(self) -> str:
-        """As shown."""
+        """The words about the link as they are shown."""
         return self._words.text()
 
     def show_link(self, state: LinkState, snapshot: Snapshot | None) -> None:
@@ -66,18 +66,18 @@ class StatusLine(QFrame):
             self._tell(notice.text, NEWS_MS if notice.level == "info" else NEWS_PRESSING_MS)
 
     def tell(self, words: str) -> None:
-        """Answer the person."""
+        """Show the answer to a request of the person."""
         self._tell(words, NEWS_PRESSING_MS)
 
     def _tell(self, words: str, stay_ms: int) -> None:
         self._news.setText(text.one_line(words))
         self._news.setToolTip(text.tooltip(words))
-        self._fade.start(stay_ms)
+        self.fade.start(stay_ms)
 
     def _forget(self) -> None:
         self._news.clear()
         self._news.setToolTip("")
-        self._fade.stop()
+        self.fade.stop()
 
     def _is_said(self, words: str) -> bool:
         return bool(words) and self._sentence.startswith(words.rstrip("."))

@@ -1,4 +1,4 @@
-"""The icon in the tray."""
+"""The icon in the system's tray."""
 
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QMenu, QSystemTrayIcon
@@ -13,7 +13,7 @@ TOOLTIP_LETTERS = 120
 
 
 def tray_state(snapshot: Snapshot | None, *, connected: bool) -> str:
-    """contributing, paused or problem."""
+    """The state of the icon: contributing, paused or problem."""
     if snapshot is None or not connected:
         return "paused"
     if snapshot.problem is not None or snapshot.activity is Activity.PROBLEM:
@@ -57,7 +57,7 @@ class Tray(QObject):
             self._icon.show()
 
     def hide(self) -> None:
-        """Disappear."""
+        """Remove the icon from the tray."""
         self._icon.hide()
 
     def set_connected(self, connected: bool) -> None:  # noqa: FBT001 - like setEnabled

@@ -1,1 +1,1 @@
-"""Small things that are drawn."""
+"""Widgets: small parts that are drawn."""

@@ -42,14 +42,14 @@ class Banner(QFrame):
 
     @property
     def problem(self) -> ProblemView | None:
-        """What is shown."""
+        """The problem that is shown; None: the banner is hidden."""
         return self._problem
 
     def show_problem(self, problem: ProblemView | None, *, action: str = "", can_close: bool = False) -> None:
         """Show a problem, or hide.
 
         Args:
-            problem: What to show.
+            problem: The problem to show; None: hide.
             action: Label of a button that does something about it.
             can_close: Whether the person may dismiss it.
         """

@@ -14,13 +14,13 @@ def announce(widget: QWidget, words: str) -> None:
 
 
 class Field:
-    """Two rows of a grid of three columns.
+    """Two rows of a grid of three columns: a control with its name, and a note or problem.
 
     Args:
         grid: Gets them at its end.
-        control: What the person changes.
+        control: The control.
         name: Its name, with a mnemonic; empty for a control that carries its own.
-        note: What it means, in a few words.
+        note: Its meaning, in a few words.
     """
 
     def __init__(self, grid: QGridLayout, control: QWidget, *, name: str = "", note: str = "") -> None:
@@ -49,11 +49,11 @@ class Field:
 
     @property
     def problem(self) -> str:
-        """As shown."""
+        """The problem that is shown below the control."""
         return self._problem.text()
 
     def say(self, note: str) -> None:
-        """Another note."""
+        """Show another note below the control."""
         self._note.setText(note)
         self._note.setVisible(bool(note))
         self.control.setAccessibleDescription(note)

@@ -18,7 +18,7 @@ def _source(name: str) -> str:
 
 
 def renderer(name: str, colour: str = "") -> QSvgRenderer:
-    """What draws an icon.
+    """Make the renderer of an icon.
 
     Args:
         name: Without the ending.
@@ -47,12 +47,12 @@ def icon(name: str) -> QIcon:
 
 
 class Picture(QWidget):
-    """An icon as a part of a window; says nothing to a screen reader, the text beside it does.
+    """An icon as a part of a window; silent to a screen reader, which reads the text beside it.
 
     Args:
         name: Of the icon.
         size: In lines of text.
-        role: Whose palette colour a line icon has.
+        role: Palette role that colours a line icon.
     """
 
     def __init__(
@@ -70,18 +70,18 @@ class Picture(QWidget):
         self.setFixedSize(self.sizeHint())
 
     def show_icon(self, name: str) -> None:
-        """Show another one."""
+        """Show another icon in its place."""
         if name != self._name:
             self._name = name
             self.update()
 
     def sizeHint(self) -> QSize:
-        """Of Qt."""
+        """Size in lines of the present font, for Qt's layouts."""
         side = round(self._size * self.fontMetrics().height())
         return QSize(side, side)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: ARG002 - Qt's signature
-        """Of Qt."""
+        """Draw the icon, when Qt asks for it."""
         painter = QPainter(self)
         colour: QColor = self.palette().color(self._role)
         renderer(self._name, colour.name()).render(painter, QRectF(self.rect()))

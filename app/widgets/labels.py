@@ -43,7 +43,7 @@ def sentence(*, factor: float = 1.0, tone: str = "") -> QLabel:
 
 
 class Elided(QLabel):
-    """One line that ends in an ellipsis where there is no room; the whole is its tooltip."""
+    """One line that ends in an ellipsis where space is short; its tooltip holds the whole."""
 
     def __init__(self, *, tone: str = "", factor: float = 1.0) -> None:
         super().__init__()
@@ -53,7 +53,7 @@ class Elided(QLabel):
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: ARG002 - Qt's signature
-        """Of Qt."""
+        """Draw the text with its ellipsis, when Qt asks for it."""
         painter = QPainter(self)
         line = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, self.width())
         painter.setPen(self.palette().color(self.foregroundRole()))

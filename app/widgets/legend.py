@@ -1,4 +1,4 @@
-"""What the lines of the loss curve mean: each with a sample of its shape."""
+"""The legend of the loss curve: each series with a sample of its shape."""
 
 from PySide6.QtCore import QPointF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen

@@ -9,13 +9,13 @@ LADDER = (1, 2, 5)
 
 
 class LimitBox(QDoubleSpinBox):
-    """An amount that the person allows; below the smallest stands "No limit".
+    """A limit set by the person; the step below the smallest is "No limit".
 
     Args:
-        unit: Behind the number.
-        scale: What the engine calls one of that unit.
-        first: The smallest that the arrow keys give.
-        most: The largest.
+        unit: Shown behind the number.
+        scale: The engine's number for one of that unit.
+        first: The smallest number that the arrow keys give.
+        most: The largest number.
     """
 
     def __init__(self, *, unit: str, scale: float, first: float, most: float, parent: QWidget | None = None) -> None:
@@ -33,7 +33,7 @@ class LimitBox(QDoubleSpinBox):
 
     @property
     def limit(self) -> float | None:
-        """What it stands at, as the engine counts; exactly what was shown, unless the person has changed it."""
+        """The limit in the engine's unit; exactly the shown one, unless the person has changed it."""
         if self.value() == self._shown[0]:
             return self._shown[1]
         return self.value() * self._scale or None

@@ -1,4 +1,4 @@
-"""The shared loss curve."""
+"""The loss curve of the collaboration."""
 
 import itertools
 
@@ -61,7 +61,7 @@ class LossCurve(QWidget):
         self.setToolTip(text.chart(points, meaning))
 
     def changeEvent(self, event: QEvent) -> None:
-        """Of Qt."""
+        """Paint anew when the font or the pixel density changes."""
         super().changeEvent(event)
         if event.type() in {QEvent.Type.FontChange, QEvent.Type.DevicePixelRatioChange}:
             self._paint()

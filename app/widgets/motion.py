@@ -1,4 +1,4 @@
-"""Whether things may move."""
+"""Whether the system lets controls move."""
 
 from PySide6.QtWidgets import QApplication, QStyle, QWidget
 

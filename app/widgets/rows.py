@@ -23,7 +23,7 @@ class RowDelegate(QStyledItemDelegate):
         self._theme = theme
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
-        """Of Qt."""
+        """Height of a row with its gaps, for Qt's views."""
         size = super().sizeHint(option, index)
         size.setWidth(size.width() + GAP)
         if index.data(SHARE_ROLE) is not None:
@@ -31,7 +31,7 @@ class RowDelegate(QStyledItemDelegate):
         return size
 
     def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
-        """Of Qt."""
+        """Fonts and colours of a cell, for Qt's views."""
         super().initStyleOption(option, index)
         state, features = option.state, option.features
         option.state = state & ~QStyle.StateFlag.State_HasFocus
@@ -48,7 +48,7 @@ class RowDelegate(QStyledItemDelegate):
             option.features = features | QStyleOptionViewItem.ViewItemFeature.HasDecoration
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        """Of Qt."""
+        """Draw a cell with its share bar, for Qt's views."""
         super().paint(painter, option, index)
         share = index.data(SHARE_ROLE)
         if share is not None:

@@ -1,4 +1,4 @@
-"""The big switch."""
+"""The big switch between contributing and pausing."""
 
 from PySide6.QtCore import Property, QPoint, QPointF, QPropertyAnimation, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent, QPen
@@ -38,7 +38,7 @@ class Switch(QCheckBox):
     """Of the knob: 0 is off, 1 is on."""
 
     def sizeHint(self) -> QSize:
-        """Of Qt."""
+        """Size of the switch, for Qt's layouts."""
         height = round(self.fontMetrics().height() * 3)
         return QSize(round(height * 1.82), height)
 
@@ -47,14 +47,14 @@ class Switch(QCheckBox):
         return self.rect().contains(pos)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Of Qt."""
+        """Flip on Space and Enter, when Qt reports a key."""
         if event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter}:
             self.click()
             return
         super().keyPressEvent(event)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: ARG002 - Qt's signature
-        """Of Qt."""
+        """Draw the switch, when Qt asks for it."""
         colours = self._theme.colours
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)

@@ -34,7 +34,7 @@ class WeekGrid(QTableView):
         super().__init__(parent)
         self._table = table
         self._brush: bool | None = None
-        """What the pressed mouse makes of hours; None: it is not pressed."""
+        """Whether the pressed mouse opens or closes hours; None: it is not pressed."""
         self._last: tuple[int, int] | None = None
         self.setModel(table)
         self.setItemDelegate(_Hour(theme, self))
@@ -64,18 +64,18 @@ class WeekGrid(QTableView):
         self.clearSelection()
 
     def minimumSizeHint(self) -> QSize:
-        """Of Qt."""
+        """Size with the smallest cells, for Qt's layouts."""
         days, hours = self.verticalHeader().sizeHint(), self.horizontalHeader().sizeHint()
         row = max(CELL_MIN, round(self.fontMetrics().height() * 1.15))
         return QSize(days.width() + 24 * CELL_MIN + 4, hours.height() + 7 * row + 4)
 
     def sizeHint(self) -> QSize:
-        """Of Qt."""
+        """Size with cells of a handy size, for Qt's layouts."""
         least = self.minimumSizeHint()
         return QSize(least.width() + 24 * 6, least.height() + 7 * 5)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Of Qt."""
+        """Paint with the keyboard, when Qt reports a key."""
         if event.key() == Qt.Key.Key_Space:
             marked = [(index.row(), index.column()) for index in self.selectedIndexes()]
             current = self.currentIndex()
@@ -87,7 +87,7 @@ class WeekGrid(QTableView):
         super().keyPressEvent(event)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Of Qt."""
+        """Begin to paint, when Qt reports a press."""
         cell = self._cell(event)
         if event.button() is not Qt.MouseButton.LeftButton or cell is None:
             return
@@ -100,7 +100,7 @@ class WeekGrid(QTableView):
         self._table.paint([cell], is_open=self._brush)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Of Qt."""
+        """Paint on, when Qt reports a move."""
         cell = self._cell(event)
         if self._brush is None or self._last is None or cell is None or cell == self._last:
             return
@@ -108,11 +108,11 @@ class WeekGrid(QTableView):
         self._last = cell
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:  # noqa: ARG002 - Qt's signature
-        """Of Qt."""
+        """End painting, when Qt reports a release."""
         self._brush = self._last = None
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        """Of Qt: two presses."""
+        """Handle a double click as two presses."""
         self.mousePressEvent(event)
 
     def _cell(self, event: QMouseEvent) -> tuple[int, int] | None:
@@ -132,7 +132,7 @@ class _Hour(QStyledItemDelegate):
         self._theme = theme
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        """Of Qt."""
+        """Draw an hour, for Qt's views."""
         colours, cell = self._theme.colours, QRectF(option.rect).adjusted(1, 1, -1, -1)
         on = bool(option.state & QStyle.StateFlag.State_Enabled)
         painter.save()

@@ -1,1 +1,1 @@
-"""What the app, the command line and the engine share: snapshots up, commands down."""
+"""Types shared by the app, the command line and the engine: snapshots up, commands down."""

@@ -1,4 +1,4 @@
-"""What a client may ask of an engine.
+"""Requests that a client may make of an engine.
 
 JSON-RPC 2.0 over a WebSocket on 127.0.0.1.  The client sends requests with named parameters; the engine answers them
 and sends two notifications: `snapshot` (params: a whole Snapshot) and `notice` (params: a Notice).
@@ -35,7 +35,7 @@ ENGINE_FILE_BYTES_MAX = 4096
 
 
 class EngineRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A call."""
+    """A client's call of a method."""
 
     jsonrpc: Literal["2.0"]
     method: Annotated[str, Meta(max_length=40)]
@@ -44,7 +44,7 @@ class EngineRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """Why a call was refused."""
+    """The reason why a call was refused."""
 
     code: int
     message: str
@@ -52,7 +52,7 @@ class Failure(msgspec.Struct, frozen=True):
 
 
 class EngineMessage(msgspec.Struct, frozen=True):
-    """What an engine sends: an answer (with `id`, and `result` or `error`) or a notification (with `method`)."""
+    """A message of an engine: an answer (with `id`, and `result` or `error`) or a notification (with `method`)."""
 
     id: int | None = None
     method: str | None = None
@@ -62,7 +62,7 @@ class EngineMessage(msgspec.Struct, frozen=True):
 
 
 class ModelEvaluation(msgspec.Struct, frozen=True, kw_only=True):
-    """What a look at the held-out text showed."""
+    """Result of an evaluation of the held-out text."""
 
     epoch: int
     loss: float

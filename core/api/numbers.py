@@ -19,7 +19,7 @@ def gathered(samples: int, target: int) -> str:
 
 
 def company(volunteers: int, always_on: int) -> str:
-    """Who is here: "3 volunteers, 1 always on"; a volunteer trains, a backbone is always on and does not."""
+    """Words for the peers that are here: "3 volunteers, 1 always on"; a backbone is always on and does not train."""
     trains = f"{amount(volunteers)} volunteer{'' if volunteers == 1 else 's'}"
     return f"{trains}, {amount(always_on)} always on" if always_on else trains
 

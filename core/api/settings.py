@@ -1,4 +1,4 @@
-"""What the person chose about the network, and what the engine says of its port: shared by all who show it."""
+"""A person's settings of the network, and the engine's findings about its port: shared by all who show them."""
 
 import msgspec
 
@@ -12,7 +12,7 @@ PORT_MIN = 1024
 PORT_MAX = 65_535
 
 Wish = dict[str, int | float | str | bool | None]
-"""What to change: names are fields of `SettingsView`; None: no limit."""
+"""Changes of settings, by fields of `SettingsView`; None: no limit."""
 
 FIELDS = ("upload_bytes_s", "download_bytes_s", "month_bytes", "use_metered", "relay", "hours", "port")
 """Of `SettingsView`, those that `configure` changes."""
@@ -39,7 +39,7 @@ class SettingsView(msgspec.Struct, frozen=True, kw_only=True):
     month_used_bytes: int | None = None
     """Sent and received in this month; None: not known."""
     note: str = ""
-    """What does not count yet, as a sentence."""
+    """A sentence on settings that take effect later; empty: all are in force."""
 
 
 class PortTest(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,7 +49,7 @@ class PortTest(msgspec.Struct, frozen=True, kw_only=True):
     """The one that is in use; 0: none is needed."""
     sentence: str
     advice: str = ""
-    """What would help; empty if nothing is needed."""
+    """Sentence on what would improve reachability; empty if nothing is needed."""
     tcp: bool | None = None
     """Whether calls over TCP get through; None: not known."""
     udp: bool | None = None

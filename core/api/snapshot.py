@@ -15,7 +15,7 @@ HELPER = "helper"
 
 
 class Activity(StrEnum):
-    """What the engine does right now."""
+    """The engine's present activity, in one word."""
 
     STARTING = "starting"
     JOINING = "joining"
@@ -67,7 +67,7 @@ class Collaboration(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Mine(msgspec.Struct, frozen=True, kw_only=True):
-    """What this computer gives."""
+    """This computer's own contribution to the collaboration."""
 
     peer: str
     """Eight letters (core.base.ids.short)."""
@@ -85,7 +85,7 @@ class Mine(msgspec.Struct, frozen=True, kw_only=True):
     contributing_s: float = 0.0
     """Seconds of contributing, in all runs of the program."""
     line_up_bytes_per_s: float = 0.0
-    """What this computer's line has been seen to carry lately; 0: not known yet."""
+    """Observed upload bandwidth of this computer, recently; 0: not known yet."""
     line_down_bytes_per_s: float = 0.0
     line_trip_s: float = 0.0
     """The middle one of its round trips to those it averages with; 0: not known yet."""
@@ -98,11 +98,11 @@ class ReachView(msgspec.Struct, frozen=True):
     """"reachable", "punchable", "relayed", "offline" or "unknown"."""
     sentence: str
     advice: str = ""
-    """What would help; empty if nothing is needed."""
+    """Sentence on what would improve reachability; empty if nothing is needed."""
 
 
 class PeerView(msgspec.Struct, frozen=True, kw_only=True):
-    """Somebody who is here now."""
+    """A peer that is here now."""
 
     peer: str
     name: str
@@ -117,7 +117,7 @@ class PeerView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LeaderboardRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A row of the leaderboard."""
+    """One peer's row of the leaderboard."""
 
     rank: int
     peer: str
@@ -171,7 +171,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     """At most 500 points, oldest first; thinned evenly when there are more epochs."""
     problem: ProblemView | None = None
     reach: ReachView | None = None
-    """None: all others are on this computer, or there is no connection to be told about yet."""
+    """None: all others are on this computer, or there is no connection to report yet."""
     notice_last: int = 0
     """Number of the newest notice."""
 

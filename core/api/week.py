@@ -37,7 +37,7 @@ class BadWeek(ValueError):  # noqa: N818 - the same kind of word as core.base.pr
 
 @dataclass(frozen=True, slots=True)
 class Week:
-    """Which minutes of a week are open.
+    """The open minutes of a week.
 
     Attributes:
         minutes: WEEK_MINUTES bytes from Monday 00:00 on, 1 where Potluck may work, else 0.
@@ -46,7 +46,7 @@ class Week:
     minutes: bytes
 
     def __post_init__(self) -> None:
-        """Our own misuse raises."""
+        """Check the length: misuse in code raises ValueError."""
         if len(self.minutes) != WEEK_MINUTES or self.minutes.strip(b"\x00\x01"):
             raise ValueError("a week has 10 080 minutes, each 0 or 1")
 
@@ -57,7 +57,7 @@ class Week:
 
     @property
     def never(self) -> bool:
-        """Whether nothing of it is."""
+        """Whether no minute of the week is open."""
         return 1 not in self.minutes
 
     def open(self, minute: int) -> bool:
@@ -179,10 +179,10 @@ def _open(minutes: bytearray, days: Iterable[int], times: Iterable[tuple[int, in
 
 
 def _times(word: str) -> tuple[int, int] | None:
-    """From when to when, in minutes of the day, the end perhaps in the next day; None: the word is no times.
+    """Times of a word, in minutes of the day, the end perhaps in the next day; None: the word does not name times.
 
     Raises:
-        BadWeek: it is, but there are no such times.
+        BadWeek: it names impossible times.
     """
     if not word[0].isdigit():
         return None

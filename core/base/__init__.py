@@ -1,1 +1,1 @@
-"""What every room shares: names, machines, the wire, keys, manifests, problems."""
+"""Foundations that every room shares: names, machines, the wire, keys, manifests, problems."""

@@ -57,10 +57,10 @@ class BackOff(Generic[K]):
         self._of: OrderedDict[K, _Failures] = OrderedDict()
 
     def fail(self, thing: K, now: float, *, times: int = 1) -> float:
-        """Take in a failure.
+        """Count a failure.
 
         Args:
-            thing: What has failed.
+            thing: The thing that failed.
             now: The time, in the unit of `first`.
             times: Number of levels that it counts for.
 

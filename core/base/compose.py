@@ -7,10 +7,10 @@ from core.base.machine import Lost, Machine, Received, Tick, earliest
 
 
 class Composite:
-    """Routes each message to the machine that speaks it, ticks and losses to all whom they concern.
+    """Routes each message to the machine of its type, ticks and losses to all machines concerned.
 
     Machines may be exchanged while it runs (`put`, `remove`): an averaging round lives only as long as its round.
-    What the machines return is passed on unchanged; the owner picks its events out and sends the rest.
+    Outputs of the machines are passed on unchanged; the owner picks its events out and sends the rest.
     """
 
     def __init__(self, parts: Mapping[str, tuple[Machine[Any, Any], tuple[type, ...]]] | None = None) -> None:
@@ -20,7 +20,12 @@ class Composite:
             self.put(name, machine, types)
 
     def put(self, name: str, machine: Machine[Any, Any], types: tuple[type, ...]) -> None:
-        """Add or replace the part `name`, which speaks the message classes `types`.
+        """Add or replace a part.
+
+        Args:
+            name: The part's name, by which it is replaced or removed.
+            machine: The part.
+            types: The message classes that it handles, and no other part.
 
         Raises:
             ValueError: another part already speaks one of the classes.
@@ -43,7 +48,7 @@ class Composite:
         return earliest(*(machine.deadline for machine in self._machines.values()))
 
     def handle(self, event: Received[Any] | Tick | Lost, now: float) -> Sequence[Any]:
-        """Give the event to the parts that it concerns; collect what they say."""
+        """Give the event to the parts that it concerns, and collect their outputs in the order of the parts."""
         match event:
             case Received(message=message):
                 name = self._routes.get(type(message))

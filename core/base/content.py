@@ -1,4 +1,4 @@
-"""Content addresses: a thing is named by the digest of its bytes, so whoever fetches it can check it."""
+"""Content addresses: a thing is named by the digest of its bytes, so each receiver can check it."""
 
 import hashlib
 from collections.abc import Iterable, Iterator
@@ -9,7 +9,7 @@ CHUNK_BYTES = 256 * 1024
 
 
 def digest(data: bytes | bytearray | memoryview) -> bytes:
-    """BLAKE2b-256 of `data`."""
+    """The BLAKE2b-256 digest of `data`, 32 bytes."""
     return hashlib.blake2b(data, digest_size=DIGEST_BYTES).digest()
 
 

@@ -1,7 +1,7 @@
 """The one shape of every conversation in the swarm.
 
 A machine reads no clock, opens no socket and never sleeps.  `core/net` runs it on the real network, `core/sim` in a
-pretended one; it cannot tell which.
+simulated one; it cannot tell which.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ E_co = TypeVar("E_co", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Received(Generic[M_co]):
-    """A message that arrived, from a sender whose key has been proven by the plane it came over."""
+    """A message that arrived, from a sender whose key was verified by its plane."""
 
     sender: PeerId
     message: M_co
@@ -55,7 +55,15 @@ class Machine(Protocol[M, E_co]):
         """When to be woken with a Tick, in seconds of the caller's clock; None: only by a message."""
 
     def handle(self, event: Received[M] | Tick | Lost, now: float) -> Sequence[Send[M] | E_co]:
-        """Advance by one event and say what follows from it."""
+        """Advance by one event.
+
+        Args:
+            event: A message of another peer, a tick at the deadline or later, or the loss of a stream.
+            now: The caller's clock, seconds; never less than before.
+
+        Returns:
+            Messages to send and events for the owner, in order.
+        """
 
 
 def earliest(*deadlines: float | None) -> float | None:

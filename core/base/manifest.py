@@ -41,7 +41,7 @@ _PLACES: Final = {name: place for place, name in enumerate(PAPER_LAMB)}
 
 
 class AveragingNumbers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How contributions become a mean."""
+    """Numbers of averaging: sizes, times and limits of a round."""
 
     codec: Name = "raw"
     chunk_numel: Annotated[int, Meta(ge=256, le=262_144)] = 65_536
@@ -77,7 +77,7 @@ class AveragingNumbers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a collaboration learns, with which numbers, and who may let people in."""
+    """A collaboration's task, its numbers, and the authority that admits members."""
 
     format: Annotated[int, Meta(ge=1, le=1)] = 1
     name: Name
@@ -103,7 +103,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     @property
     def authority_id(self) -> PeerId:
-        """The authority's key as bytes."""
+        """The authority's public key as 32 bytes."""
         return PeerId(bytes.fromhex(self.authority))
 
     def canonical(self) -> bytes:

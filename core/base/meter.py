@@ -38,8 +38,8 @@ class Glance(NamedTuple):
     """Names the flow as long as it lives."""
     peer: PeerId
     left_bytes: int
-    """What the line has carried since the flow began; what waits in our memory or the kernel's, or in the queue before
-    the line, is not counted where the system tells of it."""
+    """Bytes that the line has carried since the flow began, without those in buffers of this program, of the kernel or
+    before the line, where the system tells of them."""
     arrived_bytes: int
     waiting: bool
     """Whether bulk waits to leave."""
@@ -49,7 +49,7 @@ class Glance(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sighting:
-    """What a stint showed.  Bytes a second; 0: it moved too little to tell."""
+    """Bandwidths observed in a stint of bulk.  Bytes a second; 0: too little moved to tell."""
 
     up: float = 0.0
     down: float = 0.0
@@ -60,10 +60,8 @@ class Sighting:
     alone: bool = False
     """They waited for one peer only: its line may be the slow one."""
     held: Mapping[PeerId, float] = field(default_factory=dict)
-    """To whom bytes had to wait while the line had room: how fast they left in the best window.
-
-    The mean of the time that they waited would say less: flows that share lines are slow by turns.
-    """
+    """Peers for which bytes had to wait while the line had room, with the speed in the best window.  The mean over the
+    waiting time would say less: flows that share lines are slow by turns."""
 
 
 @dataclass(slots=True)
@@ -121,7 +119,7 @@ class _Busiest:
             self.compare(since, mark)
 
     def compare(self, since: _Mark, mark: _Mark) -> None:
-        """Is this the busiest so far?"""
+        """Keep the rates between two marks if they are the highest so far."""
         seconds = mark.at - since.at
         left, arrived = mark.left - since.left, mark.arrived - since.arrived
         if left >= BYTES_LEAST and left / seconds > self.up:
@@ -135,7 +133,7 @@ class _Busiest:
 
 
 class Meter:
-    """See the module's docstring.  Times in seconds of any steady clock.
+    """Estimates this computer's bandwidth from samples of its flows.  Times in seconds of any steady clock.
 
     The owner looks every `LOOK_S` while bulk moves, and harvests at the end of a round or of another transfer.
     """
@@ -148,13 +146,18 @@ class Meter:
         self._left = self._arrived = self._from_waiting = self._from_one = 0
         self._held: dict[PeerId, tuple[int, float]] = {}
         self.trips: OrderedDict[PeerId, float] = OrderedDict()
-        """Round trips in seconds to those with whom there were flows of late, the last ones last."""
+        """Round trips in seconds to peers with recent flows, the newest last."""
         self.cap_up: float | None = None
-        """What the person allows; None: everything."""
+        """The person's limit; None: no limit."""
         self.cap_down: float | None = None
 
     def look(self, now: float, flows: Iterable[Glance]) -> None:
-        """Take in how far all flows are."""
+        """Measure once.
+
+        Args:
+            now: A steady clock, seconds.
+            flows: Bytes that each present flow has moved so far.
+        """
         before = self._last
         waited, held = self._advance(now, flows)
         self._from_waiting += sum(waited.values())
@@ -169,7 +172,7 @@ class Meter:
             self._hold(before, mark, held)
 
     def _advance(self, now: float, flows: Iterable[Glance]) -> tuple[dict[PeerId, int], dict[PeerId, int]]:
-        """Add up what moved; what left to whom while more waited, and of that what had waited before already."""
+        """Add up the bytes that moved, and by peer those that left while more waited."""
         waited: dict[PeerId, int] = {}
         held: dict[PeerId, int] = {}
         seen: dict[int, _Flow] = {}
@@ -197,7 +200,7 @@ class Meter:
         return waited, held
 
     def harvest(self) -> Sighting:
-        """What was seen since the last harvest; begin anew."""
+        """Bandwidths observed since the last harvest; begins anew."""
         seen = self._judged()
         up, down = self._capped(seen)
         best: dict[PeerId, float] = {}
@@ -232,7 +235,7 @@ class Meter:
         return found
 
     def _hold(self, before: _Mark, mark: _Mark, held: Mapping[PeerId, int]) -> None:
-        """Whose flow had bytes waiting while most of what left did not have to wait."""
+        """Find flows with waiting bytes while most of the bytes that left did not have to wait."""
         left = mark.left - before.left
         if not left or mark.from_waiting - before.from_waiting > left / 2:
             return

@@ -1,23 +1,23 @@
-"""The problem tree: everything that can go wrong in a way that somebody else should hear about.
+"""The problem tree: failures that a person or another part of the program should hear about.
 
     Problem                     code, message, hint
     ├── UserProblem             a person can mend it; exit code 2 on the command line
-    │   ├── BadInput            what was given cannot be used (a folder, a number, a link)
-    │   ├── Busy                something of ours is already there (a second start, a taken port)
-    │   ├── Damaged             a file of ours is unreadable; it was set aside
+    │   ├── BadInput            an input that cannot be used (a folder, a number, a link)
+    │   ├── Busy                a resource is already in use (a second start, a taken port)
+    │   ├── Damaged             a file of this program is unreadable; it was set aside
     │   ├── NoSpace             the disk is full
     │   └── NotTrusted          a signature or a pass does not hold
     ├── RemoteProblem           a peer did wrong: drop, count, never raise out of a machine
-    │   ├── WireProblem         bytes that are no message
+    │   ├── WireProblem         bytes that are not a valid message
     │   └── ProofProblem        a pass, signature, nonce or time that does not hold
     └── WorkerProblem           the training process failed or ended
 
-Our own misuse (a wrong argument in code) raises ValueError or AssertionError, which nobody catches.
+Misuse within the program (a wrong argument in code) raises ValueError or AssertionError, which nobody catches.
 """
 
 
 class Problem(Exception):  # noqa: N818 - the tree's own word
-    """Something went wrong that is not a mistake in our code.
+    """A failure that is not a mistake in this program's code.
 
     Args:
         message: One sentence that says what is wrong.
@@ -36,31 +36,31 @@ class Problem(Exception):  # noqa: N818 - the tree's own word
 
 
 class UserProblem(Problem):
-    """A person can mend this."""
+    """A failure that a person can mend."""
 
     code = "user"
 
 
 class BadInput(UserProblem):
-    """What was given cannot be used."""
+    """An input that cannot be used."""
 
     code = "bad_input"
 
 
 class Busy(UserProblem):
-    """Something of ours, or of another program, already holds what is needed."""
+    """A needed resource is already held by this or another program."""
 
     code = "busy"
 
 
 class Damaged(UserProblem):
-    """A file of ours is unreadable.  It was set aside, never deleted."""
+    """A file of this program is unreadable.  It was set aside, never deleted."""
 
     code = "damaged"
 
 
 class NoSpace(UserProblem):
-    """The disk is full."""
+    """The disk has no space left for a file."""
 
     code = "no_space"
 
@@ -72,13 +72,13 @@ class NotTrusted(UserProblem):
 
 
 class RemoteProblem(Problem):
-    """A peer did wrong."""
+    """A peer violated a protocol: drop and count."""
 
     code = "remote"
 
 
 class WireProblem(RemoteProblem):
-    """Bytes that are no message of ours."""
+    """Bytes that are not a valid message of this program."""
 
     code = "wire"
 

@@ -1,4 +1,4 @@
-"""Ed25519 keys and signatures.  The primitives are the `cryptography` library's; nothing here is our own."""
+"""Ed25519 keys and signatures.  The primitives are the `cryptography` library's; nothing here is home-made."""
 
 from typing import Protocol
 
@@ -12,7 +12,7 @@ SEED_BYTES = 32
 
 
 class Signer(Protocol):
-    """Whoever can sign in a peer's name."""
+    """Signs in the name of one peer."""
 
     @property
     def peer_id(self) -> PeerId:
@@ -23,7 +23,7 @@ class Signer(Protocol):
 
 
 class Verifier(Protocol):
-    """Whoever can tell a peer's signature from anything else."""
+    """Tells a peer's signature from anything else."""
 
     def verify(self, peer: PeerId, signature: bytes, data: bytes) -> bool:
         """Whether `signature` is `peer`'s over `data`."""
@@ -49,7 +49,7 @@ class KeyPair:
 
     @property
     def seed(self) -> bytes:
-        """The 32 secret bytes, for whoever stores them safely."""
+        """The 32 secret bytes, to be stored safely."""
         return self.private_key.private_bytes_raw()
 
     def sign(self, data: bytes) -> bytes:
@@ -58,7 +58,7 @@ class KeyPair:
 
 
 class Ed25519Verifier:
-    """Verifies signatures of peers."""
+    """Verifies signatures of peers, which are Ed25519 keys."""
 
     def verify(self, peer: PeerId, signature: bytes, data: bytes) -> bool:
         """Whether `signature` is `peer`'s over `data`; a malformed key or signature is simply not valid."""

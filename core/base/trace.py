@@ -1,4 +1,4 @@
-"""What happened, counted.  Dropped messages, refused proofs and retries leave a mark here, never a stack trace."""
+"""Counts of what happened.  Dropped messages, refused proofs and retries leave a mark here, never a stack trace."""
 
 from collections import Counter
 
@@ -12,7 +12,7 @@ class Trace:
         self._counts: Counter[str] = Counter()
 
     def mark(self, name: str, amount: int = 1) -> None:
-        """Count `amount` more of `name`."""
+        """Add `amount` to the count of `name`."""
         if name not in self._counts and len(self._counts) >= self.LIMIT:
             name = "trace.overflow"
         self._counts[name] += amount

@@ -51,7 +51,7 @@ class MessageCodec:
         self._decoder: msgspec.msgpack.Decoder[Any] = msgspec.msgpack.Decoder(Union[tuple(types)])  # noqa: UP007
 
     def encode(self, message: Message) -> bytes:
-        """The message as MessagePack."""
+        """Encode a message as MessagePack with its tag."""
         return self._encoder.encode(message)
 
     def decode(self, data: bytes | bytearray | memoryview) -> Message:
@@ -117,7 +117,7 @@ class FrameDecoder:
         return len(self._header) + sum(len(part) for part in self._partial.values())
 
     def _begin(self) -> None:
-        """A header is complete."""
+        """Begin a frame, whose header is complete."""
         self._flags = self._header[0]
         self._missing = int.from_bytes(self._header[1:], "big")
         self._header.clear()
@@ -140,10 +140,18 @@ class FrameDecoder:
 
 
 def fragments(data: bytes | memoryview, *, bulk: bool, fragment_bytes: int) -> list[tuple[bytes, memoryview]]:
-    """`data` as (header, payload) pairs, each payload at most `fragment_bytes` long.
+    """Cut a message into fragments.
+
+    Args:
+        data: The encoded message.
+        bulk: Whether it travels on the channel for bulk, which has a larger limit.
+        fragment_bytes: Upper bound on a payload, bytes.
+
+    Returns:
+        Pairs of a header of 4 bytes and a payload, in order.
 
     Raises:
-        ValueError: our own message is larger than the other side would accept.
+        ValueError: the message is larger than the other side would accept.
     """
     limit = BULK_BYTES_MAX if bulk else CONTROL_BYTES_MAX
     if len(data) > limit:

@@ -1,7 +1,7 @@
-"""`potluck bench averaging`: rounds of butterfly all-reduce between processes, each with a group found anew.
+"""`potluck bench averaging`: rounds of butterfly all-reduce between processes, each with a newly formed group.
 
 On this computer's loopback, or each process on a line of its own (`--fleet`); beside hivemind and gloo where they are
-named.  Everything between our processes is encrypted.
+named.  All traffic between this program's processes is encrypted.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from core.bench.children import Child, children, hear_all
 from core.bench.fleets import Computer, fleet_of, in_full
 from core.bench.limits import FleetLimits, flown
 from core.bench.lines import Lines
-from core.bench.words import Ended, Meet, Met, PeerListening, RoundDone, Setup, Show, StartRound
+from core.bench.messages import Ended, Meet, Met, PeerListening, RoundDone, Setup, Show, StartRound
 from core.net.clock import Clock
 from core.system.progress_bar import ProgressBar
 
@@ -37,7 +37,7 @@ LEAD_S = 0.1
 
 
 class Spread(msgspec.Struct, frozen=True):
-    """Of several rounds."""
+    """Median and extremes over several rounds."""
 
     median: float
     least: float
@@ -45,7 +45,7 @@ class Spread(msgspec.Struct, frozen=True):
 
 
 class AveragingReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What was measured."""
+    """Figures of the measured averaging rounds."""
 
     bench: str = "averaging"
     peers: int
@@ -67,11 +67,11 @@ class AveragingReport(msgspec.Struct, frozen=True, kw_only=True):
     truncated_rounds: int
     """In which some contribution is missing in part."""
     failed_rounds: int
-    """Which some peer left without a mean, or in which the peers were not one group."""
+    """Number of rounds that some peer left without a mean, or in which the peers were not one group."""
     repeated: list[str]
-    """Why attempts came to nothing that were followed by another."""
+    """Reasons of failed attempts that were followed by another."""
     memory: float
-    """What a round needs beside the contribution, in its bytes: the mean (1), and by how much a process grew."""
+    """Memory of a round in units of the contribution: the mean (1), and the growth of a process."""
     cpus: int
     limits: FleetLimits | None = None
     """On a fleet's lines: what the lines allow."""
@@ -82,7 +82,7 @@ class AveragingReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AveragingJob(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be measured."""
+    """Parameters of a measurement of averaging."""
 
     numel: int
     codec: str
@@ -101,11 +101,11 @@ def run(args: argparse.Namespace) -> int:
     bar = ProgressBar(json=args.json)
     problem: Problem | None = None
     try:
-        report = asyncio.run(_measured(args, bar))
+        report = asyncio.run(measure_as_asked(args, bar))
         if args.hivemind is not None:
             bar.show(1.0, "measuring hivemind, which takes minutes", part="hivemind")
             try:
-                report = asyncio.run(_beside(report, args, Path(args.hivemind), Path(args.peers_scripts)))
+                report = asyncio.run(beside_hivemind(report, args, Path(args.hivemind), Path(args.peers_scripts)))
             except Problem as its:
                 problem = its
     finally:
@@ -192,7 +192,13 @@ def check(args: argparse.Namespace) -> None:
         rivals.check(Path(args.hivemind), Path(args.peers_scripts), on_lines=args.fleet is not None)
 
 
-async def _measured(args: argparse.Namespace, bar: ProgressBar) -> AveragingReport:
+async def measure_as_asked(args: argparse.Namespace, bar: ProgressBar) -> AveragingReport:
+    """Measure this program's rounds as the command line asks, on loopback or on a fleet's lines.
+
+    Args:
+        args: The options of `potluck bench averaging`.
+        bar: Shows the progress.
+    """
     if args.fleet is not None:
         warm = WARM if args.warm is None else args.warm
         job = AveragingJob(numel=args.numel, codec=args.codec, rounds=args.rounds, warm=warm)
@@ -201,8 +207,17 @@ async def _measured(args: argparse.Namespace, bar: ProgressBar) -> AveragingRepo
     return await measure(peers, numel=args.numel, codec=args.codec, rounds=args.rounds, bar=bar)
 
 
-async def _beside(report: AveragingReport, args: argparse.Namespace, python: Path, scripts: Path) -> AveragingReport:
-    """The same with hivemind, in the same hour on the same computer."""
+async def beside_hivemind(
+    report: AveragingReport, args: argparse.Namespace, python: Path, scripts: Path
+) -> AveragingReport:
+    """Measure hivemind in the same hour on the same computer, and add its figures to the report.
+
+    Args:
+        report: This program's figures.
+        args: The options of `potluck bench averaging`.
+        python: Interpreter with hivemind.
+        scripts: Folder of the rivals' scripts.
+    """
     ours = {"seconds": report.seconds.median, "cpu_s": report.cpu_s.median}
     if args.fleet:
         found = await rivals.hivemind_on_lines(
@@ -241,11 +256,17 @@ async def _rounds(
         warm, counts = f"round {number + 1} of {job.warm} to warm up", f"round {number + 1 - job.warm} of {job.rounds}"
         bar.show(number / total, warm if number < job.warm else counts, part="rounds")
         facts = [peer.facts for peer in results[-1]] if results else []
-        results.append(await _round(group, StartRound(number=number, at=clock.now() + LEAD_S, facts=facts)))
+        results.append(await one_round(group, StartRound(number=number, at=clock.now() + LEAD_S, facts=facts)))
     return results[job.warm :]
 
 
-async def _round(group: Sequence[Child], go: StartRound) -> list[RoundDone]:
+async def one_round(group: Sequence[Child], go: StartRound) -> list[RoundDone]:
+    """Run one round; its means are compared only after all peers have ended it.
+
+    Args:
+        group: The peers' processes.
+        go: Number of the round, its beginning and the facts of the last one.
+    """
     for child in group:
         child.tell(go)
     await hear_all(group, Ended, timeout_s=ROUND_S)

@@ -1,4 +1,4 @@
-"""What is averaged beside ours: hivemind and torch.distributed's gloo on loopback, hivemind on lines of their own."""
+"""Rivals measured beside this program: hivemind and gloo (torch.distributed) on loopback, hivemind on lines."""
 
 import os
 import tempfile

@@ -1,15 +1,16 @@
-"""What if a slow peer takes part in every k-th round only.
+"""The gain if a slow peer takes part in every k-th round only.
 
 Two ways to do so are compared, with the steps a second that the group makes on average over k rounds:
 
-- It *listens*: it receives every mean and stays up to date, but sends its contribution in every k-th round only.  What
-  it computed in between counts when it comes, up to k - 1 steps late.
+- It *listens*: it receives every mean and stays up to date, but sends its contribution in every k-th round only.  Its
+gradients in between count when they come, up to k - 1 steps late.
 - It is *away*: it neither sends nor receives between its rounds, and fetches the state (`catch_up_bytes`) once in k
-  rounds, beside what it receives in its own.  Its contribution is as late, and it has to have the state in time.
+rounds, beside its traffic in its own.  Its contribution is as late, and it has to have the state in time.
 
-In S000's terms a listener has c = 1 in one round of k and 0 in the others.  A gift of 256 / k sends as much on average
-but the same in each round, so that no round waits for a whole vector on a slow upload: partial gifts are the better way
-wherever sending is what takes long.  Only being away shortens rounds that wait for a slow download.
+In S000's terms a listener has c = 1 in one round of k and 0 in the others.  A partial contribution of 256 / k sends as
+much on average but the same in each round, so that no round waits for a whole vector on a slow upload: partial
+contributions are the better way wherever sending takes long.  Only being away shortens rounds that wait for a slow
+download.
 """
 
 from collections.abc import Sequence
@@ -22,7 +23,7 @@ from core.averaging.balance.traffic import fleet, rows
 
 
 class Between(Enum):
-    """What the peer does between its rounds."""
+    """A slow peer's behaviour between its rounds."""
 
     LISTENS = "listens"
     AWAY = "away"
@@ -30,7 +31,7 @@ class Between(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cadence:
-    """What comes of it."""
+    """Speed of the group for one k."""
 
     every: int
     """Rounds from one of its contributions to the next (k); 1: it takes part in each."""
@@ -40,13 +41,13 @@ class Cadence:
 def cadences(
     lines: Sequence[Line], work: Work, *, member: int, between: Between, longest: int, catch_up_bytes: float = 0.0
 ) -> tuple[Cadence, ...]:
-    """What each k from 1 to `longest` comes to; all members give all they have in the rounds that they take part in.
+    """The group's speed for each k from 1 to `longest`; members contribute fully when they take part.
 
     Args:
         lines: The members, in the plan's order; at least two.
-        work: What is averaged.
+        work: The vector to average.
         member: The place of the slow peer.
-        between: What it does between its rounds.
+        between: Its behaviour between its rounds.
         longest: The largest k.
         catch_up_bytes: Of the state, for a peer that is away.
     """

@@ -19,18 +19,18 @@ END_S = 5.0
 
 
 class Child:
-    """One process."""
+    """One process of a measurement, spoken to by its pipes."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
 
     @property
     def pid(self) -> int:
-        """The process's number."""
+        """The system's number of the process."""
         return self._process.pid
 
     def tell(self, words: msgspec.Struct) -> None:
-        """Say something."""
+        """Send a message to the process."""
         assert self._process.stdin is not None
         self._process.stdin.write(msgspec.json.encode(words) + b"\n")
 
@@ -71,15 +71,15 @@ class Child:
 async def children(
     module: str, count: int, *, inside: Callable[[int, Sequence[str]], Sequence[str]] = lambda _, order: order
 ) -> Any:
-    """`count` processes that run `python -m module`, each on one thread of numpy.
+    """Start `count` processes that run `python -m module`, each on one thread of numpy.
 
-    Ctrl-C in the terminal does not reach them: they end when we close their stdin.  Where the block is left by an
-    exception they are killed: who is amid a round does not look at its stdin, and nobody wants its figures any more.
+    Ctrl-C in the terminal does not reach them: they end when their stdin is closed.  Where the block is left by an
+    exception they are killed: a process amid a round does not look at its stdin, and nobody wants its figures any more.
 
     Args:
-        module: What they run.
-        count: How many.
-        inside: Makes of a process's number and command line the one that runs it where it belongs.
+        module: The module that they run.
+        count: Number of processes.
+        inside: Turns a process's number and command line into one that runs in the right place.
     """
     environment = dict(os.environ, OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
     started: list[Child] = []
@@ -105,7 +105,13 @@ async def children(
 
 
 async def hear_all(group: Sequence[Child], kind: type[T], *, timeout_s: float) -> list[T]:
-    """What each of them says next."""
+    """Wait for the next message of each process.
+
+    Args:
+        group: The processes.
+        kind: Class of the message.
+        timeout_s: Patience, seconds.
+    """
     return list(await asyncio.gather(*(child.hear(kind, timeout_s=timeout_s) for child in group)))
 
 

@@ -30,7 +30,7 @@ SETTLE_S = 7.0
 
 
 class Figures(msgspec.Struct, frozen=True, kw_only=True):
-    """Operations of one kind."""
+    """Figures of the operations of one kind."""
 
     p50_ms: float
     p95_ms: float
@@ -48,7 +48,7 @@ class Once(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LatencySpread(msgspec.Struct, frozen=True):
-    """Of several measurements."""
+    """Spread of one figure over several measurements."""
 
     median: float
     least: float
@@ -56,7 +56,7 @@ class LatencySpread(msgspec.Struct, frozen=True):
 
 
 class DhtFigures(msgspec.Struct, frozen=True, kw_only=True):
-    """What was measured, each by "operation.figure"."""
+    """Figures of the measurements, each by "operation.figure"."""
 
     bench: str = "dht"
     nodes: int
@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def compare(args: argparse.Namespace) -> DhtFigures:
-    """Measure ours, hivemind's, ours again, and so on."""
+    """Measure this program, hivemind, this program again, and so on."""
     ours: list[Once] = []
     theirs: list[dict[str, Any]] = []
     for _ in range(args.repeats):

@@ -1,4 +1,4 @@
-"""What a process costs that runs one node of the DHT and nothing else, in a swarm that is quiet."""
+"""Cost of a process that runs one node of the DHT and nothing else, in a quiet swarm."""
 
 import asyncio
 import sys
@@ -30,7 +30,11 @@ class Footprint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def measure(nodes: int, *, seconds: float) -> Footprint:
-    """Watch one node for so long, in a swarm whose other nodes run in a process of their own.
+    """Watch one node for some seconds, in a swarm whose other nodes run in another process.
+
+    Args:
+        nodes: Number of nodes.
+        seconds: Duration.
 
     Raises:
         Problem: a process ended or hangs.

@@ -41,14 +41,14 @@ class Begin(msgspec.Struct, frozen=True, kw_only=True, tag="begin"):
 
 
 class DhtWork(msgspec.Struct, frozen=True, kw_only=True, tag="work"):
-    """Store or get each of the names from random nodes of yours, so many at once; `Worked` answers."""
+    """Orders to store or get each name from random nodes, several at once; `Worked` answers."""
 
     kind: str
     """"store" or "get"."""
     names: list[str]
     at_once: int
     subkeys: int = 0
-    """So many values under each name; 0: one, without a subkey of its own."""
+    """Number of values under each name; 0: one, without a subkey of its own."""
     quorum: int | None = None
     seed: int = 0
 
@@ -58,7 +58,7 @@ class AskUsage(msgspec.Struct, frozen=True, kw_only=True, tag="report"):
 
 
 class NodesJoined(msgspec.Struct, frozen=True, kw_only=True):
-    """The nodes have joined."""
+    """All nodes of the process have joined."""
 
     port: int
     """Of the first of them."""
@@ -67,7 +67,7 @@ class NodesJoined(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Worked(msgspec.Struct, frozen=True, kw_only=True):
-    """How it went."""
+    """Reports the results of a `DhtWork`."""
 
     seconds: list[float]
     """Of each operation."""
@@ -77,7 +77,7 @@ class Worked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Used(msgspec.Struct, frozen=True, kw_only=True):
-    """Since the process began."""
+    """Resources used since the process began."""
 
     cpu_s: float
     bytes_sent: int
@@ -87,7 +87,7 @@ Order = Begin | DhtWork | AskUsage
 
 
 class BenchNode:
-    """One node and its host."""
+    """One DHT node and its host."""
 
     def __init__(self, index: int, clock: Clock) -> None:
         self._clock = clock
@@ -187,8 +187,8 @@ async def _work(nodes: Sequence[BenchNode], order: DhtWork) -> Worked:
 
 
 async def main() -> None:
-    """Do as told."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started us ends us, by closing stdin
+    """Carry out the orders that come on stdin."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process ends this one, by closing stdin
     nodes: list[BenchNode] = []
     clock = Clock()
     while (order := await told(Order)) is not None:

@@ -12,14 +12,14 @@ LIMIT_S = 1800.0
 
 
 async def measure(python: Path, scripts: Path, *, nodes: int, processes: int, freeze: bool) -> dict[str, Any]:
-    """What the script prints, with the names of its last figures as ours.
+    """Run the rival's script, and name its last figures as this program names its own.
 
     Args:
-        python: Has hivemind.
+        python: Interpreter with hivemind.
         scripts: The folder with the script.
-        nodes: In all.
-        processes: In which they run.
-        freeze: The nodes that are lost fall silent, instead of being killed: minutes, since a store then takes seconds.
+        nodes: Number of nodes in all.
+        processes: Number of processes that run them.
+        freeze: Lost nodes fall silent, instead of being killed: minutes, since a store then takes seconds.
 
     Raises:
         BadInput: there is no such Python or script.
@@ -32,7 +32,7 @@ async def measure(python: Path, scripts: Path, *, nodes: int, processes: int, fr
 
 
 def renamed(found: Mapping[str, Any], *, silent: bool) -> dict[str, Any]:
-    """Its figures under our names; nodes that were killed and not silenced have names of their own."""
+    """The rival's figures under this program's names; killed nodes have names of their own."""
     kind = "silent" if silent else "killed"
     names = {
         "get_after_kill": f"get_{kind}",

@@ -43,7 +43,7 @@ _MEMBER: Final = re.compile(r"(\d+(?:\.\d+)?)(?:/(\d+(?:\.\d+)?))?([ac]?)(?:\*(\
 
 @dataclass(frozen=True, slots=True)
 class Computer:
-    """One of a fleet."""
+    """One computer of a fleet, with its line."""
 
     down_mbit_per_s: float
     up_mbit_per_s: float

@@ -22,18 +22,18 @@ class Listen(msgspec.Struct, frozen=True, kw_only=True, tag="listen"):
 
 
 class SendBytes(msgspec.Struct, frozen=True, kw_only=True, tag="flow"):
-    """Send so many bytes to each of these addresses, beginning at `at` (unix seconds)."""
+    """Order to send bytes to each of these addresses, beginning at `at` (Unix seconds)."""
 
     at: float
     to: dict[str, int]
 
 
 class FlowsListening(msgspec.Struct, frozen=True, kw_only=True):
-    """It listens."""
+    """The process listens at this port."""
 
 
 class Flown(msgspec.Struct, frozen=True, kw_only=True):
-    """All has arrived."""
+    """All bytes of the flows have arrived."""
 
     seconds: float
     """From the common start until the last receiver had everything."""
@@ -48,7 +48,12 @@ async def take(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> No
 
 
 async def send(address: str, size: int) -> None:
-    """Send so many bytes; returns when the other side has them all."""
+    """Send bytes over TCP; returns when the other side has them all.
+
+    Args:
+        address: The other side.
+        size: Number of bytes.
+    """
     reader, writer = await asyncio.open_connection(address, PORT)
     left = size
     while left > 0:
@@ -62,14 +67,14 @@ async def send(address: str, size: int) -> None:
 
 
 async def send_all(flow: SendBytes, clock: Clock) -> Flown:
-    """All flows at once."""
+    """Run all flows of an order at once."""
     await asyncio.sleep(max(0.0, flow.at - clock.now()))
     await asyncio.gather(*(send(address, size) for address, size in flow.to.items() if size > 0))
     return Flown(seconds=clock.now() - flow.at)
 
 
 def sizes(part_bytes: Sequence[Sequence[float]], addresses: Sequence[str], index: int) -> dict[str, int]:
-    """What number `index` sends to whom: row `index` of bytes from each to each."""
+    """Bytes that process `index` sends to each address: row `index` of a matrix from each to each."""
     row = part_bytes[index]
     return {address: int(row[other]) for other, address in enumerate(addresses) if other != index}
 

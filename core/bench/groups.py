@@ -46,14 +46,14 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GroupsReport(msgspec.Struct, frozen=True, kw_only=True):
-    """Both readings."""
+    """Tables for both readings of the figure."""
 
     bench: str = "groups"
     tables: list[Table]
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the tables."""
+    """Print the tables of `potluck bench groups`."""
     report = measure(args.peers or PEERS, args.failure_rates or RATES)
     text = msgspec.json.encode(report).decode() if args.json else _sentences(report)
     sys.stdout.write(text + "\n")

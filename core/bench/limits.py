@@ -1,4 +1,4 @@
-"""What a fleet's lines allow: the optimum of the plan's program, and plain TCP flows with the bytes of a plan."""
+"""Bounds of a fleet's lines: the optimum of the plan's program, and plain TCP flows with the bytes of a plan."""
 
 import statistics
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from core.bench.children import children, hear_all
 from core.bench.fleets import Computer
 from core.bench.flows import Flown, FlowsListening, Listen, SendBytes, sizes
 from core.bench.lines import Lines
-from core.bench.words import RoundDone
+from core.bench.messages import RoundDone
 from core.net.clock import Clock
 
 REPEATS = 3
@@ -23,12 +23,12 @@ TELLING_S = 0.1
 
 
 class FleetLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """What the lines allow."""
+    """Bounds that a fleet's lines set to a round."""
 
     bound_s: float
     """The optimum of the program of S000 appendix B with the true lines; nothing but the lines counts."""
     planned_s: float
-    """What the peers' own plan would take on these lines."""
+    """Duration of the peers' own plan on these lines, seconds."""
     tcp_s: float
     """Plain TCP flows with the bytes of the peers' plan (median)."""
     over_tcp: float
@@ -37,7 +37,7 @@ class FleetLimits(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def sentence(self) -> str:
-        """For people."""
+        """One sentence on the limits for people."""
         if self.bound_s < TELLING_S:
             return f"The lines would need {self.bound_s:.3f} s: too little to say anything about them."
         return (
@@ -53,12 +53,12 @@ async def flown(
     """Measure plain flows with the bytes of the last round's plan.
 
     Args:
-        lines: Where; they stand.
-        fleet: Whose they are.
+        lines: The fleet's lines, which stand.
+        fleet: The fleet.
         numel: Numbers in the vector.
-        codec: How they travelled.
-        last: The last round, as one of the peers tells it.
-        seconds: Our round.
+        codec: Codec of the round.
+        last: The last round, as one of the peers reports it.
+        seconds: Duration of this program's round.
     """
     work = work_of(numel, codec)
     known = [computer.line for computer in fleet]

@@ -1,7 +1,7 @@
 """Network namespaces with limited lines, one for each computer of a fleet.  Linux, as root.
 
-Each computer's own side limits what it sends, the hub's side what it receives; the hub is a bridge and limits nothing.
-What a killed measurement leaves behind, the next one removes.
+Each computer's own side limits its upload, the hub's side its download; the hub is a bridge and limits nothing.
+Leftovers of a killed measurement are removed by the next one.
 """
 
 import os
@@ -22,10 +22,10 @@ class Lines:
     """A context manager: the namespaces stand while it is open.
 
     Args:
-        fleet: Whose lines.
+        fleet: The computers.
 
     Raises:
-        UserProblem: there can be none here; says why.
+        UserProblem: they are impossible here; says why.
     """
 
     def __init__(self, fleet: Sequence[Computer]) -> None:
@@ -51,7 +51,7 @@ class Lines:
         _ip("netns", "del", self._hub, check=False)
 
     def address(self, index: int) -> str:
-        """Where computer number `index` is."""
+        """The IP address of computer number `index`."""
         return f"11.77.{index // 200}.{index % 200 + 10}"
 
     def inside(self, index: int, order: Sequence[str]) -> list[str]:
@@ -79,7 +79,7 @@ class Lines:
 
 
 def missing() -> str | None:
-    """Why no lines can be pretended here, as a sentence; None where they can."""
+    """Why no lines can be simulated here, as a sentence; None where they can."""
     if sys.platform != "linux":
         return "Fleets run in Linux network namespaces."
     if os.geteuid() != 0:

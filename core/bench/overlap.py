@@ -17,7 +17,7 @@ from core.api.numbers import amount
 from core.backbone import charter as charters
 from core.backbone.charter import Charter
 from core.base.manifest import AveragingNumbers
-from core.bench.town import BenchCollaboration, Step, town
+from core.bench.collaboration import BenchCollaboration, Step, running_collaboration
 from core.engine.embedded import Embedded, EmbeddedOptions
 from core.storage.paths import Home
 
@@ -38,7 +38,7 @@ class Mode(msgspec.Struct, frozen=True, kw_only=True):
     averaging_s: float
     """From the call for contributions to the end of the optimiser step."""
     compute_s: float
-    """What the target batch takes all workers together, by the speed that they measure themselves."""
+    """Time of all workers together for the target batch, by the speed that they measure themselves."""
     ideal_s: float
     """The sum of the two, or the longer one if computing goes on meanwhile."""
     ratio: float
@@ -53,7 +53,7 @@ class Mode(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OverlapReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What was measured."""
+    """Figures of averaging with and without overlap."""
 
     bench: str = "overlap"
     peers: int
@@ -70,7 +70,7 @@ class OverlapReport(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """What makes computing and averaging take about as long."""
+    """Sizes with which computing and averaging take about as long."""
 
     target_samples: int
     upload_bytes_s: float
@@ -78,7 +78,7 @@ class Size:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Measure and print."""
+    """Measure the modes, and print the figures."""
     report = asyncio.run(measure(args.peers, epochs=args.epochs, seconds=args.seconds))
     text = msgspec.json.encode(report).decode() if args.json else _sentences(report)
     sys.stdout.write(text + "\n")
@@ -105,7 +105,9 @@ async def measure(peers: int, *, epochs: int, seconds: float) -> OverlapReport:
         modes = []
         for delayed in (False, True):
             charter = found_again(base, folder / f"delayed-{delayed}", target=size.target_samples, delayed=delayed)
-            async with town(charter, folder / f"town-{delayed}", peers, upload_bytes_s=size.upload_bytes_s) as running:
+            async with running_collaboration(
+                charter, folder / f"collaboration-{delayed}", peers, upload_bytes_s=size.upload_bytes_s
+            ) as running:
                 modes.append(mode_of(await running.steps(epochs + 1), size.target_samples, delayed=delayed))
     plain, delayed_mode = modes
     return OverlapReport(
@@ -137,7 +139,7 @@ def found_again(base: Charter, folder: Path, *, target: int, delayed: bool) -> C
 
 
 def mode_of(steps: Sequence[Step], target_samples: int, *, delayed: bool) -> Mode:
-    """What came of some steps; the first was only waited for."""
+    """Figures of some steps; the first was only waited for."""
     measured = steps[1:]
     cycle_s = statistics.median(step.cycle_s for step in measured)
     averaging_s = statistics.median(step.averaging_s for step in measured)
@@ -161,7 +163,7 @@ def mode_of(steps: Sequence[Step], target_samples: int, *, delayed: bool) -> Mod
 async def _calibrate(base: Charter, folder: Path, *, peers: int, seconds: float) -> Size:
     """Train on unlimited lines for as long as it takes to know the workers' speed."""
     charter = found_again(base, folder / "charter", target=TARGET_FIRST, delayed=False)
-    async with town(charter, folder / "town", peers) as running:
+    async with running_collaboration(charter, folder / "collaboration", peers) as running:
         steps = await running.steps(CALIBRATION_EPOCHS)
         vector_bytes = _state_bytes(running) / VECTORS_IN_A_STATE
     speed = statistics.median(step.samples_per_s for step in steps)

@@ -20,9 +20,9 @@ from core.base.manifest import AveragingNumbers
 from core.base.signing import Ed25519Verifier
 from core.base.trace import Trace
 from core.bench.children import say, told
+from core.bench.messages import Ended, Meet, Met, PeerListening, RoundDone, Setup, Show, StartRound
 from core.bench.stage import MANIFEST_ID, keys, make_host, peer_id
 from core.bench.vectors import contribution, error_of, exact_mean, layout_of, samples_of
-from core.bench.words import Ended, Meet, Met, PeerListening, RoundDone, Setup, Show, StartRound
 from core.net.clock import Clock
 from core.swarm.rounds import Asked, Committed, Formed, Missed, Rounds
 from core.swarm.states import StateName
@@ -33,10 +33,10 @@ MISSED_MAX = 100
 
 
 class Averaging:
-    """The machine: rounds with matchmaking, and what they report.
+    """The machine: rounds with matchmaking, and their reports.
 
     Args:
-        setup: Which peer this is.
+        setup: Number and options of this peer.
         contribution: Shape (numel,).
         result: Shape (numel,).
     """
@@ -62,13 +62,13 @@ class Averaging:
         self.formed_at = 0.0
         self.plan: Plan | None = None
         self.missed: list[str] = []
-        """Why attempts at this round came to nothing."""
+        """Reasons of failed attempts at this round."""
         self._number = 0
         self.ended: asyncio.Queue[Committed] = asyncio.Queue()
 
     @property
     def deadline(self) -> float | None:
-        """The rounds'."""
+        """Time at which the rounds want a Tick, Unix seconds."""
         return self.rounds.deadline
 
     def handle(self, event: Any, now: float) -> Sequence[Any]:
@@ -85,7 +85,7 @@ class Averaging:
         return self.look(now, full=False)
 
     def look(self, now: float, *, full: bool = True) -> Sequence[Any]:
-        """Find the group."""
+        """Look for the group of the next round."""
         trainers = [peer for index, peer in enumerate(self._peers) if index not in self.helpers]
         helpers = [self._peers[index] for index in self.helpers]
         full = full and not self._setup.helps
@@ -133,7 +133,7 @@ def state_of(number: int) -> StateName:
 
 
 def in_order(plan: Plan, values: Sequence[int], *, peers: int) -> list[int]:
-    """What a plan says of its members, in the order of their numbers; 0 for who is none."""
+    """A plan's values for its members, in the order of their numbers; 0 for a peer that is not a member."""
     places = {peer: place for place, peer in enumerate(plan.peers)}
     everybody = (peer_id(index) for index in range(peers))
     return [values[places[peer]] if peer in places else 0 for peer in everybody]
@@ -154,7 +154,7 @@ class Growth:
         self._task = asyncio.get_running_loop().create_task(self._watch())
 
     def stop(self) -> None:
-        """Look a last time."""
+        """Look at the memory a last time."""
         self._task.cancel()
         self._look()
 
@@ -168,7 +168,7 @@ class Growth:
 
 
 async def serve(setup: Setup) -> None:
-    """Take part until stdin ends."""
+    """Take part in rounds until stdin ends."""
     clock = Clock()
     own, result = contribution(setup.index, setup.numel), np.empty(setup.numel, dtype=np.float32)
     machine = Averaging(setup, own, result)

@@ -51,10 +51,10 @@ class Solved(msgspec.Struct, frozen=True, kw_only=True):
     peers: int
     pair_limits: bool
     target_batch: bool
-    """Whether who gives how much is chosen too."""
+    """Whether partial contributions are chosen too."""
     balance: Took
     check: Took
-    """What a member takes to verify the plan."""
+    """Time in which a member verifies the plan."""
     gap: float | None
     """How much longer the round is than the optimum, at most; None: not computed."""
 
@@ -68,11 +68,11 @@ class MeasuredFleet(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Gifts(msgspec.Struct, frozen=True, kw_only=True):
-    """What choosing who gives how much is worth on home lines: steps a second, medians over fleets."""
+    """Gain of partial contributions on home lines: steps a second, medians over fleets."""
 
     peers: int
     compute_s: float
-    """All together compute a target batch in so many seconds."""
+    """Time in which all together compute a target batch, seconds."""
     everybody: float
     whole_givers: float
     partial: float
@@ -87,7 +87,7 @@ class Every(msgspec.Struct, frozen=True, kw_only=True):
     """A slow peer beside seven of 50/20 Mbit/s that takes part in every k-th round."""
 
     slow: str
-    """What is slow."""
+    """The direction that is slow."""
     between: str
     steps_per_s: dict[int, float]
     """By k."""
@@ -97,7 +97,7 @@ class Every(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PlanReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What was measured."""
+    """Figures of the planner for fleets of all sizes."""
 
     bench: str = "plan"
     solved: list[Solved]
@@ -177,7 +177,7 @@ class _Watch:
         self._cpu_s.append(time.process_time() - self._began[1])
 
     def took(self) -> Took:
-        """All times so far."""
+        """All times that were measured so far."""
         return Took(
             median_ms=round(1000 * statistics.median(self._wall_s), 2),
             most_ms=round(1000 * max(self._wall_s), 2),

@@ -1,4 +1,4 @@
-"""The optimum of a round's balance, found in other ways: what `potluck bench plan` holds ours against."""
+"""The optimum of a round's balance, found in other ways: the reference of `potluck bench plan`."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -57,7 +57,7 @@ def whole_givers_steps(lines: Sequence[Line], work: Work) -> float:
 
 
 def free_parts_steps(lines: Sequence[Line], work: Work) -> float:
-    """A bound from above on the steps a second of partial gifts: each member gives to each reducer as it likes.
+    """A bound from above on the steps a second of partial gifts: each member gives any part to each reducer.
 
     For a time that is a linear program in the parts; the time is bisected.  A gift, which is spread over all shares,
     cannot always follow, since here a member's own share costs it nothing.

@@ -11,7 +11,7 @@ HOMES: Final = ((100.0, 40.0), (50.0, 10.0), (20.0, 5.0), (16.0, 1.0))
 
 
 def line(down_mbit: float, up_mbit: float, **roles: Any) -> Line:
-    """A line of so many Mbit/s."""
+    """A line with these bandwidths in Mbit/s."""
     return Line(down_bytes_per_s=down_mbit * MEGABIT, up_bytes_per_s=up_mbit * MEGABIT, **roles)
 
 
@@ -64,7 +64,7 @@ def limits(chance: Any, size: int) -> dict[tuple[int, int], float]:
 
 
 def batch(lines: Sequence[Line], *, numel: int, compute_s: float | None) -> Work:
-    """One byte a number each way, and a target batch that all compute in so many seconds; None: no target."""
+    """A task of one byte a number each way, and a target batch that all compute in `compute_s`; None: no target."""
     samples_per_s = sum(peer.samples_per_s for peer in lines if peer.gives)
     target = 0 if compute_s is None else max(1, round(compute_s * samples_per_s))
     return Work(numel=numel, part_bytes=1, mean_bytes=1, target_samples=target)

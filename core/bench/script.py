@@ -17,15 +17,15 @@ from core.base.problems import BadInput, Problem
 
 
 async def figures_of(python: Path, script: Path, arguments: Sequence[str], *, limit_s: float) -> dict[str, Any]:
-    """The last object of JSON that the script prints.
+    """Run a rival's script, and read the last object of JSON that it prints.
 
-    Ctrl-C in the terminal does not reach the script: whoever breaks off the waiting ends it.
+    Ctrl-C in the terminal does not reach the script: it is killed when the waiting is cancelled.
 
     Args:
-        python: Has the rival.
-        script: What to run, in its own folder.
+        python: Interpreter with the rival.
+        script: The script, in its own folder.
         arguments: Its command line.
-        limit_s: It and its children are killed after so long.
+        limit_s: It and its children are killed after this many seconds.
 
     Raises:
         BadInput: there is no such Python or script, or the system cannot run it.

@@ -1,4 +1,4 @@
-"""A pretended collaboration for measurements: keys follow from numbers, so nothing has to be handed out."""
+"""A simulated collaboration for measurements: keys follow from numbers, so nothing has to be handed out."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -23,7 +23,7 @@ def keys(index: int) -> KeyPair:
 
 
 def peer_id(index: int) -> PeerId:
-    """Its public half."""
+    """The peer id of number `index`."""
     return keys(index).peer_id
 
 

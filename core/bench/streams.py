@@ -25,7 +25,7 @@ TIME_S = 600.0
 
 
 class Chunk(Message, frozen=True, tag="bench.chunk"):
-    """Some bytes."""
+    """Bulk with arbitrary content, of a fixed size."""
 
     bulk: ClassVar[bool] = True
 
@@ -33,7 +33,7 @@ class Chunk(Message, frozen=True, tag="bench.chunk"):
 
 
 class Thanks(Message, frozen=True, tag="bench.thanks"):
-    """A chunk arrived."""
+    """Acknowledges the receipt of one chunk."""
 
     number: int
 
@@ -52,7 +52,7 @@ class Spent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StreamsReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What was measured."""
+    """Figures of the stream between two processes."""
 
     bench: str = "streams"
     megabytes: float
@@ -90,7 +90,7 @@ class _Source:
 
 
 class _Sink:
-    """Counts and thanks."""
+    """The receiving machine: counts chunks and acknowledges them."""
 
     deadline = None
 
@@ -112,7 +112,7 @@ class _Sink:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Measure and print."""
+    """Measure the stream, and print the figures."""
     report = asyncio.run(measure(chunks=max(1, args.mebibytes * 1024 * 1024 // CHUNK_BYTES)))
     text = (
         msgspec.json.encode(report).decode()
@@ -125,7 +125,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def measure(*, chunks: int) -> StreamsReport:
-    """Let a child send `chunks` chunks to us."""
+    """Let a child process send `chunks` chunks to this one."""
     sink = _Sink(chunks)
     host = make_host(0, sink, messages=(Chunk, Thanks), clock=Clock(), on_event=lambda *_: None)
     port = await host.start(bind="127.0.0.1")

@@ -1,4 +1,4 @@
-"""What the peers of `potluck bench averaging` average, and what must come out."""
+"""The vectors that the peers of `potluck bench averaging` average, and their exact mean."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +12,7 @@ def contribution(index: int, numel: int) -> np.ndarray[Any, np.dtype[np.float32]
 
 
 def samples_of(index: int) -> int:
-    """Its weight: none equals another."""
+    """The weight of number `index`; no two are equal."""
     return 1000 + 100 * index
 
 
@@ -26,7 +26,7 @@ def exact_mean(givers: Sequence[int], numel: int) -> np.ndarray[Any, np.dtype[np
 
 
 def layout_of(numel: int) -> tuple[int, ...]:
-    """Sizes of the tensors of a pretended model: matrices of a million numbers, each with a bias of a thousand."""
+    """Sizes of the tensors of a simulated model: matrices of a million numbers, each with a bias of a thousand."""
     matrix, bias = 1 << 20, 1 << 10
     pairs, rest = divmod(numel, matrix + bias)
     return (*(size for _ in range(pairs) for size in (matrix, bias)), rest)

@@ -29,7 +29,7 @@ def _add_demo(commands: Commands) -> None:
 
 
 def add_demo_options(demo: argparse.ArgumentParser) -> None:
-    """What may be said after `potluck demo`."""
+    """Add the options of `potluck demo`."""
     add_home(demo)
     add_json(demo)
     demo.add_argument("--peers", type=whole(1, 16), default=3, metavar="N", help="volunteers (default: 3)")
@@ -81,7 +81,9 @@ def _add_engine(commands: Commands) -> None:
     engine.add_argument("--threads", type=whole(0, 1024), metavar="N", help="processor threads for training")
     _add_address(engine, told="")
     engine.add_argument("--port", type=whole(0, 65_535), metavar="N", help="port for peers (default: drawn once, kept)")
-    engine.add_argument("--stay", action="store_true", help="after a problem stay, and tell it to whoever connects")
+    engine.add_argument(
+        "--stay", action="store_true", help="after a problem stay, and tell it to each client that connects"
+    )
     engine.set_defaults(run=calling("core.cli.start:run_engine"))
 
 

@@ -89,18 +89,19 @@ async def _show(client: ControlClient, args: argparse.Namespace) -> None:
 async def _log(client: ControlClient, args: argparse.Namespace) -> None:
     last = 0
     for notice in await client.notices():
-        _say_notice(notice, json=args.json)
+        say_notice(notice, json=args.json)
         last = notice.number
     if not args.follow:
         return
     async for told in client.notifications():
         if isinstance(told, Notice) and told.number > last:
-            _say_notice(told, json=args.json)
+            say_notice(told, json=args.json)
             last = told.number
     print("Potluck has stopped.", file=sys.stderr)
 
 
-def _say_notice(notice: Notice, *, json: bool) -> None:
+def say_notice(notice: Notice, *, json: bool) -> None:
+    """Print a notice of the engine as one line."""
     if json:
         say_json({"event": "notice", "notice": notice})
     else:

@@ -131,7 +131,7 @@ def _running_elsewhere(home: Home) -> bool:
 
 
 async def _start(run: DemoRun) -> asyncio.subprocess.Process:
-    """The engine, which ends with us, in a session of its own so that Ctrl-C reaches us alone."""
+    """Start the engine, which ends with this process, in a session of its own so that Ctrl-C reaches only this one."""
     with open_log(run.home.logs / "engine.log") as log:
         return await asyncio.create_subprocess_exec(
             *own_command("", "core"),
@@ -205,7 +205,7 @@ async def _follow(run: DemoRun, process: asyncio.subprocess.Process, shown: Live
         first: Snapshot | None = None
         last: Snapshot | None = None
         if not (await client.snapshot()).contributing:
-            shown.message("Contributing was paused here; whoever starts the demo wants it on.")
+            shown.message("Contributing was paused here; the demo switches it on.")
             await client.call("resume")
         async for news in client.notifications():
             match news:

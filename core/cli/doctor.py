@@ -55,7 +55,7 @@ _GPU_SCRIPT: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one check found: a sentence, and what to do about it."""
+    """Result of one check: a sentence, and advice."""
 
     level: Level
     sentence: str
@@ -118,7 +118,7 @@ def as_text(name: str, finding: Finding) -> str:
 
 
 def port(examined: Examined) -> Finding:
-    """The port for peers is free for both planes, or our own engine holds it."""
+    """Check that the port for peers is free for both planes, or held by this home's own engine."""
     number = load_settings(examined.home.settings_file).settings.port
     if not number:
         return Finding("fine", "No port for peers is chosen yet; the first start draws one and keeps it.")
@@ -142,7 +142,7 @@ def port(examined: Examined) -> Finding:
 
 
 def _held_port(home: Home) -> Finding | None:
-    """What our own engine says of its port, as `potluck settings port test` does; None: no engine runs."""
+    """The running engine's word on its port, as from `potluck settings port test`; None: no engine runs."""
     try:
         tested = asyncio.run(ask_port(home))
     except NotRunning:
@@ -153,7 +153,7 @@ def _held_port(home: Home) -> Finding | None:
 
 
 def keyring(examined: Examined) -> Finding:
-    """The system's keyring answers."""
+    """Check that the system's keyring answers."""
     ring = examined.keyring
     advice = "Nothing has to be done: the key is then kept in a file that only you can read."
     if ring is None:
@@ -190,7 +190,7 @@ def clock(examined: Examined) -> Finding:
 
 
 def disk(examined: Examined) -> Finding:
-    """There is room for checkpoints."""
+    """Check that there is room for checkpoints."""
     folder = examined.home.directory
     existing = next(place for place in (folder, *folder.parents) if place.exists())
     free = shutil.disk_usage(existing).free
@@ -207,7 +207,7 @@ def disk(examined: Examined) -> Finding:
 
 
 def gpu(examined: Examined) -> Finding:
-    """What training would run on."""
+    """Find the processor on which training would run."""
     if importlib.util.find_spec("torch") is None:
         return Finding(
             "note", "torch is not installed: this computer cannot train.", 'Install it: pip install "potluck[train]"'
@@ -249,7 +249,7 @@ def idle(examined: Examined) -> Finding:
 
 
 def window(examined: Examined) -> Finding:
-    """Whether the window can open."""
+    """Check that the window can open."""
     if importlib.util.find_spec("app.screen") is None:
         return Finding("note", "The window is not installed.", "The command line does everything: potluck --help")
     why = importlib.import_module("app.screen").obstacle(examined.environ)
@@ -260,7 +260,7 @@ def window(examined: Examined) -> Finding:
 
 
 def network(examined: Examined) -> Finding:
-    """Which network this is."""
+    """Find the kind of network that this computer uses."""
     if not examined.hosts:
         return Finding(
             "problem",
@@ -276,10 +276,10 @@ def network(examined: Examined) -> Finding:
 
 
 def network_finding(known: NetworkSense, *, allowed: bool) -> Finding:
-    """In words.
+    """Describe the network in words.
 
     Args:
-        known: What the system says.
+        known: The system's findings.
         allowed: The person lets Potluck use metered connections.
     """
     words = {"cable": "by cable", "wifi": "by Wi-Fi", "mobile": "by mobile radio", "unknown": "in a way not known"}

@@ -10,7 +10,7 @@ from typing import Any
 from core.base.problems import BadInput, UserProblem
 
 Commands = Any
-"""What `ArgumentParser.add_subparsers` returns; its type is private to argparse."""
+"""The result of `ArgumentParser.add_subparsers`, whose type is private to argparse."""
 
 
 class Missing(UserProblem):
@@ -20,7 +20,7 @@ class Missing(UserProblem):
 
 
 def add_home(command: argparse.ArgumentParser) -> None:
-    """`--home`."""
+    """Add the option `--home` to a command."""
     command.add_argument(
         "--home",
         type=Path,
@@ -31,7 +31,7 @@ def add_home(command: argparse.ArgumentParser) -> None:
 
 
 def add_json(command: argparse.ArgumentParser) -> None:
-    """`--json`."""
+    """Add the option `--json` to a command."""
     command.add_argument("--json", action="store_true", help="print JSON, one object a line")
 
 

@@ -1,4 +1,4 @@
-"""What a run of the demo came to: whether its volunteers hold the same model, and how much that model has learned."""
+"""The outcome of a run of the demo: whether its volunteers hold the same model, and how much that model has learned."""
 
 import asyncio
 import contextlib
@@ -84,7 +84,7 @@ def parameters_max_difference(files: Sequence[Path]) -> float:
 
 
 def progress_of(news: Snapshot) -> DemoProgress:
-    """The line for this state."""
+    """The line of `--json` for this state of the engine."""
     training = [point.loss_training for point in news.curve if point.loss_training is not None]
     heldout = [point.loss_heldout for point in news.curve if point.loss_heldout is not None]
     return DemoProgress(
@@ -179,5 +179,5 @@ def say_done(run: DemoRun, done: DemoDone) -> None:
 
 
 def say_line(line: msgspec.Struct) -> None:
-    """Print a line of `--json`."""
+    """Print one object of `--json` on a line."""
     print(msgspec.json.encode(line).decode(), flush=True)

@@ -24,7 +24,7 @@ PARTS: Mapping[str, str] = MappingProxyType(
 
 
 def parser() -> argparse.ArgumentParser:
-    """All commands."""
+    """The parser of all commands of `potluck`."""
     top = argparse.ArgumentParser(
         prog="potluck",
         description="Train one neural network together, with the idle computers of volunteers.",
@@ -61,7 +61,7 @@ def run(argv: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has enough; nothing more may be written at exit.
+        # The reader of the output has closed it; nothing more may be written at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_OK
     return code

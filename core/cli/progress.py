@@ -11,7 +11,7 @@ from core.cli.tables import clean, newest_loss, rate
 
 BAR_WIDTH = 20
 LEFT_OUT_FIRST = ("always_on", "heldout", "volunteers", "bar", "speed", "loss", "activity", "share")
-"""What goes, in this order, where the terminal is narrow; before that the bar is made half as long."""
+"""Parts that are left out, in this order, where the terminal is narrow; before that the bar is made half as long."""
 _ERASE = "\r\x1b[K"
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 
@@ -36,7 +36,7 @@ class LiveLine:
         self._shown: tuple[int, str, int] | None = None
 
     def update(self, snapshot: Snapshot) -> None:
-        """Show this state."""
+        """Draw the line for a new state of the engine."""
         if self._live:
             self._line = live_text(snapshot, self._bar, columns=shutil.get_terminal_size().columns - 1)
             self._draw()

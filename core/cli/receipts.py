@@ -1,4 +1,4 @@
-"""What `potluck receipts` runs."""
+"""The command `potluck receipts`, which lists receipts and checks them."""
 
 import argparse
 from collections.abc import Iterable
@@ -18,11 +18,11 @@ from core.storage.paths import Home
 
 
 def run(args: argparse.Namespace) -> int:
-    """`potluck receipts`; see `potluck receipts --help`.
+    """Run `potluck receipts`; see `potluck receipts --help`.
 
     Raises:
         BadInput: there is no such folder.
-        NotTrusted: a receipt is not what its members signed; all have been shown by then.
+        NotTrusted: a receipt differs from what its members signed; all have been shown by then.
     """
     if args.folder is not None and not args.folder.is_dir():
         raise BadInput(f"There is no folder {args.folder}.", hint="Name the folder of receipts of one collaboration.")

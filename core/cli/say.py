@@ -1,4 +1,4 @@
-"""What the command line prints about problems, as one line of JSON or as a sentence."""
+"""Printing of problems by the command line, as one line of JSON or as a sentence."""
 
 import json as json_module
 import sys

@@ -25,7 +25,7 @@ examples:
   potluck settings upload 2mbit           send no more than that; also 250kB, or none for no limit
   potluck settings month 50GB             send and receive no more in a calendar month
   potluck settings metered no             leave connections alone that cost money by the megabyte
-  potluck settings relay yes              carry connections of volunteers whom nobody can call
+  potluck settings relay yes              relay connections of volunteers that nobody can call
   potluck settings hours "mon-fri 20:00-07:00, sat sun"
                                           when Potluck may work; always for no schedule
   potluck settings port 24000             where other volunteers call, from the next start on; 0: any
@@ -132,7 +132,7 @@ async def ask_port(home: Home) -> PortTest:
 
 
 async def _settle(home: Home, wish: Wish) -> tuple[SettingsView, bool]:
-    """What holds after the wish, and whether an engine runs."""
+    """Settings in force after the wish, and whether an engine runs."""
     try:
         async with ControlClient.connect(home) as client:
             return await client.settings(wish), True

@@ -1,4 +1,4 @@
-"""`potluck sim`: the swarm's own machines in a pretended world; `potluck sim dht`: a large DHT in one."""
+"""`potluck sim`: the swarm's own machines in a simulated world; `potluck sim dht`: a large DHT in one."""
 
 import argparse
 import importlib
@@ -15,8 +15,8 @@ def add(commands: Commands) -> None:
     """Add the command to the program."""
     sim = commands.add_parser(
         "sim",
-        help="run the swarm in a pretended world",
-        description="The swarm's own machines in a pretended world with loss, delay and churn, reproducible by seed.",
+        help="run the swarm in a simulated world",
+        description="The swarm's own machines in a simulated world with loss, delay and churn, reproducible by seed.",
     )
     _swarm_options(sim)
     kinds = sim.add_subparsers(metavar="KIND", title="what to run (default: swarm)", action=_Kinds)
@@ -59,7 +59,7 @@ class _Kinds(argparse._SubParsersAction):  # type: ignore[type-arg]  # noqa: SLF
         values: Any,
         option_string: str | None = None,
     ) -> None:
-        """See `argparse.Action`."""
+        """Parse the names of kinds; called by argparse (`argparse.Action`)."""
         changed = [name for name in BEFORE if getattr(namespace, name) != parser.get_default(name)]
         if changed:
             parser.error(f"write --{changed[0]} after {values[0]}")

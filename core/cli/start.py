@@ -1,4 +1,4 @@
-"""What `potluck engine` and `potluck backbone` run."""
+"""The programs of `potluck engine` and `potluck backbone`."""
 
 import argparse
 import asyncio
@@ -20,7 +20,7 @@ from core.engine.engine import Engine
 from core.engine.options import EngineOptions
 from core.net.clock import Clock
 from core.net.interfaces import is_loopback
-from core.net.names import is_literal, is_name
+from core.net.name_resolver import is_literal, is_name
 from core.storage.paths import Home
 from core.system.parent_watch import stop_on_signals, watch_parent
 
@@ -97,7 +97,7 @@ async def _run_engine(args: argparse.Namespace) -> int:
 
 
 async def _work(engine: Engine, embedded: Embedded | None, args: argparse.Namespace) -> None:
-    """Take part, with or without a collaboration of our own."""
+    """Take part, with or without an embedded collaboration."""
     try:
         if embedded is None:
             await engine.serve(parse_link(args.join))
@@ -190,5 +190,5 @@ def _log_to_stderr() -> None:
 
 
 def _by_us(record: logging.LogRecord) -> bool:
-    """Whether a log record is about us; no stranger's garbage shall fill the disk."""
+    """Whether a log record comes from this program; no stranger's garbage shall fill the disk."""
     return record.exc_info is None or not isinstance(record.exc_info[1], HttpProcessingError)

@@ -1,4 +1,4 @@
-"""Snapshots in a few aligned lines of plain text.  What a stranger may have written is made harmless first."""
+"""Snapshots in a few aligned lines of plain text.  Text of strangers is made harmless first."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -25,7 +25,7 @@ def newest_loss(curve: Sequence[CurvePoint]) -> tuple[float | None, float | None
 
 
 def status_text(snapshot: Snapshot) -> str:
-    """What the engine does, in a few lines."""
+    """The engine's state in a few lines."""
     collaboration = snapshot.collaboration
     training, heldout = newest_loss(snapshot.curve)
     rows = [("", clean(snapshot.sentence))]
@@ -68,7 +68,7 @@ def megabits(bytes_per_s: float) -> str:
 
 
 def _given(snapshot: Snapshot) -> str:
-    """What this computer gave, in all."""
+    """This computer's contributions, in all epochs."""
     said = [f"{amount(snapshot.me.samples)} samples in {amount(snapshot.me.epochs)} epochs"]
     for row in snapshot.leaderboard:
         if row.is_me and row.rounds:

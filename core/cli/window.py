@@ -11,7 +11,7 @@ def run(args: argparse.Namespace) -> int:
     """Open the window in this process.
 
     Raises:
-        Missing: there is no PySide6.
+        Missing: PySide6 is not installed.
     """
     if importlib.util.find_spec("PySide6") is None or importlib.util.find_spec("app.__main__") is None:
         raise Missing(

@@ -1,1 +1,1 @@
-"""The loopback door between an engine and its clients (window, command line): JSON-RPC 2.0 over a WebSocket."""
+"""Control: the loopback service of an engine for its clients (window, command line): JSON-RPC 2.0 over a WebSocket."""

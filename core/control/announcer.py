@@ -10,8 +10,8 @@ class Announcer:
 
     Args:
         publish: Sends the whole snapshot.  Called from the loop, never from within `mark`.
-        later: Calls a function after so many seconds (`loop.call_later`).
-        now: The clock that `later` goes by, in seconds (`loop.time`).
+        later: Calls a function after a delay in seconds (`loop.call_later`).
+        now: The clock of `later`, in seconds (`loop.time`).
         interval_s: Least time between two calls of `publish`.
     """
 
@@ -31,7 +31,7 @@ class Announcer:
         self._pending = False
 
     def mark(self) -> None:
-        """Something changed."""
+        """Note a change, to be published soon."""
         if self._pending:
             return
         self._pending = True

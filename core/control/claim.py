@@ -30,7 +30,11 @@ def new_token() -> str:
 
 
 async def claim(home: Home, file: EngineFile) -> None:
-    """Write `engine.json`, if no engine lives there.
+    """Write `engine.json`, if no engine runs there.
+
+    Args:
+        home: The home that the engine wants for itself.
+        file: Address, process and token of the engine.
 
     Raises:
         AlreadyRunning: one does.

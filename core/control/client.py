@@ -23,7 +23,7 @@ CALL_TIMEOUT_S = 60.0
 
 
 class NotRunning(UserProblem):
-    """There is no engine to talk to."""
+    """There is no running engine to talk to."""
 
     code = "not_running"
 
@@ -36,10 +36,10 @@ Notification = Snapshot | Notice | Shown
 
 
 def read_engine_file(home: Home) -> EngineFile | None:
-    """Who says to run on this home; None when nobody does, or the file is no good.
+    """Find the engine that says to run on this home; None: there is no valid file.
 
     Raises:
-        UserProblem: the system does not let us read it.
+        UserProblem: the system does not allow reading it.
     """
     try:
         data = read_bounded(home.engine_file, ENGINE_FILE_BYTES_MAX)
@@ -65,10 +65,14 @@ class ControlClient:
     async def connect(cls, home: Home, *, timeout_s: float = CONNECT_TIMEOUT_S) -> AsyncIterator["ControlClient"]:
         """Reach the engine that runs on `home`, for the length of an `async with`.
 
+        Args:
+            home: The home in which `engine.json` tells the engine's address.
+            timeout_s: Upper bound on connecting, seconds.
+
         Raises:
             NotRunning: there is none.
-            UserProblem: it speaks another protocol, or refuses us.
-            TimeoutError: something holds the port and says nothing.
+            UserProblem: it speaks another protocol, or refuses this client.
+            TimeoutError: another program holds the port and says nothing.
         """
         file = read_engine_file(home)
         if file is None:
@@ -89,6 +93,11 @@ class ControlClient:
     async def call(self, method: str, *, timeout_s: float = CALL_TIMEOUT_S, **params: float | str | bool) -> Any:
         """Ask for something.
 
+        Args:
+            method: Name of the request, as in `core.api.commands`.
+            timeout_s: Upper bound on the wait for the answer, seconds.
+            params: Parameters of the request.
+
         Returns:
             The answer: what JSON holds, as dict, list, str, int, float, bool or None.
 
@@ -98,11 +107,11 @@ class ControlClient:
         return msgspec.json.decode((await self._ask(method, params, timeout_s)).result)
 
     async def snapshot(self) -> Snapshot:
-        """The engine's whole state, now."""
+        """Ask for the engine's whole present state."""
         return msgspec.json.decode((await self._ask("snapshot")).result, type=Snapshot)
 
     async def settings(self, wish: Wish | None = None) -> SettingsView:
-        """What the person chose about the network, after the wish, if there is one.
+        """Ask for the person's network settings, after the wish is fulfilled, if there is one.
 
         Raises:
             Problem: the wish cannot be fulfilled; nothing has changed.
@@ -119,9 +128,9 @@ class ControlClient:
         return msgspec.json.decode((await self._ask("notices", {"since": since})).result, type=list[Notice])
 
     async def notifications(self) -> AsyncIterator[Notification]:
-        """What the engine tells by itself, until the connection ends.
+        """Snapshots and notices of the engine, until the connection ends.
 
-        Only the newest snapshot is kept while nobody asks, and the newest few hundred of the others.
+        Only the newest snapshot is kept while nobody asks, and the newest few hundred notices.
         """
         while True:
             while self._others:

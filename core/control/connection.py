@@ -1,4 +1,4 @@
-"""One client of the door: what it asks is answered, what it does not read is not kept for it."""
+"""One client of the control service: its requests are answered, and unread answers are bounded."""
 
 import asyncio
 import logging
@@ -13,7 +13,7 @@ from core.control.handlers import Methods, Refusal, answer, read_request, refuse
 OUTBOX_MAX = 600
 """Answers and notices that wait for a client; one that lets more wait is dropped."""
 CALLS_MAX = 8
-"""Requests of one client that may be under way."""
+"""Number of requests of one client that may be in progress."""
 SEND_TIMEOUT_S = 10.0
 
 _LOG = logging.getLogger(__name__)
@@ -25,7 +25,7 @@ class Connection:
     Args:
         socket: Its WebSocket, prepared.
         transport: Its TCP connection, to be cut when it does not read.
-        methods: What it may ask.
+        methods: Answers its requests.
     """
 
     def __init__(
@@ -34,7 +34,8 @@ class Connection:
         self._socket = socket
         self._transport = transport
         self._methods = methods
-        self._outbox: deque[str] = deque()
+        self.waiting: deque[str] = deque()
+        """Answers and notices that the client has not taken yet; at most `OUTBOX_MAX`."""
         self._snapshot: str | None = None
         self._wake = asyncio.Event()
         self._finishing = False
@@ -47,10 +48,10 @@ class Connection:
 
     def send(self, text: str) -> None:
         """Send an answer or a notice; a client with too many waiting is dropped."""
-        if len(self._outbox) >= OUTBOX_MAX:
+        if len(self.waiting) >= OUTBOX_MAX:
             self._drop("too slow")
             return
-        self._outbox.append(text)
+        self.waiting.append(text)
         self._wake.set()
 
     def finish(self) -> None:
@@ -72,7 +73,7 @@ class Connection:
                 task.cancel()
 
     def _take(self, text: str, group: asyncio.TaskGroup) -> asyncio.Task[None] | None:
-        """Begin to answer a message."""
+        """Begin to answer a client's message."""
         try:
             request = read_request(text)
         except Refusal as refusal:
@@ -101,7 +102,7 @@ class Connection:
         """Send what waits: answers first, then the newest snapshot."""
         try:
             while True:
-                while self._outbox or self._snapshot is not None:
+                while self.waiting or self._snapshot is not None:
                     await self._send_one()
                 if self._finishing:
                     await self._socket.close(code=WSCloseCode.GOING_AWAY, message=b"engine stops")
@@ -114,8 +115,8 @@ class Connection:
             self._drop("gone")
 
     async def _send_one(self) -> None:
-        if self._outbox:
-            text = self._outbox.popleft()
+        if self.waiting:
+            text = self.waiting.popleft()
         else:
             text, self._snapshot = self._snapshot or "", None
         async with asyncio.timeout(SEND_TIMEOUT_S):
@@ -123,6 +124,6 @@ class Connection:
 
     def _drop(self, why: str) -> None:
         """Cut the connection; `run` then ends."""
-        _LOG.info("a client of the control door is dropped: %s", why)
+        _LOG.info("a client of the control service is dropped: %s", why)
         if isinstance(self._transport, asyncio.WriteTransport):
             self._transport.abort()

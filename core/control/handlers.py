@@ -29,7 +29,7 @@ RequestId = int | str | None
 
 
 class _NoParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """For methods that take none."""
+    """Parameters of methods that take none."""
 
 
 class _SinceParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -41,7 +41,7 @@ class Refusal(Exception):  # noqa: N818 - an answer, not a failure of ours
 
     Args:
         code: The JSON-RPC code.
-        view: What is wrong, and what to do.
+        view: The problem and its hint.
         request_id: Of the request, where it could be read.
     """
 
@@ -105,7 +105,7 @@ class Methods:
         """Carry out a request.
 
         Returns:
-            What JSON can hold.
+            A value that JSON can hold.
 
         Raises:
             Refusal: it cannot be carried out.
@@ -167,7 +167,7 @@ class Methods:
 
 
 def _id_of(loose: object) -> RequestId:
-    """The id of a message that is no request, where it has one, so that its sender knows which one was refused."""
+    """The id of an invalid request, if it has one, so that its sender knows which one was refused."""
     found = loose.get("id") if isinstance(loose, dict) else None
     if isinstance(found, int) or (isinstance(found, str) and len(found) <= 40):
         return found

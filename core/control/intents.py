@@ -1,4 +1,4 @@
-"""What the control door needs of an engine."""
+"""The interface of an engine that the control service uses."""
 
 from collections.abc import Mapping
 from typing import Protocol
@@ -9,28 +9,28 @@ from core.api.snapshot import Snapshot
 
 
 class Intents(Protocol):
-    """What a person may want of an engine.  A Problem that is raised becomes the client's answer."""
+    """A person's possible intents.  A Problem that is raised becomes the client's answer."""
 
     def snapshot(self) -> Snapshot:
-        """The whole state, now."""
+        """The engine's whole present state, to be shown."""
 
     async def pause(self) -> None:
         """Switch off: the worker ends at once."""
 
     async def resume(self) -> None:
-        """Switch on."""
+        """Switch on, so that the worker trains."""
 
     async def quit(self) -> None:
         """Stop the engine; returns before it has stopped, so that the answer still goes out."""
 
     async def evaluate(self) -> ModelEvaluation:
-        """Look at the held-out text."""
+        """Have the worker evaluate the held-out text."""
 
     def settings(self) -> SettingsView:
-        """What the person chose about the network."""
+        """The person's settings of the network."""
 
     def configure(self, wish: Mapping[str, object]) -> SettingsView:
         """Change some of it; the wish (core.api.settings.Wish) is not checked yet."""
 
     async def test_port(self) -> PortTest:
-        """Have others call this computer."""
+        """Have other peers call this computer's port."""

@@ -1,4 +1,4 @@
-"""What happened, in sentences: numbered, the last few hundred kept."""
+"""Numbered notices, in sentences; the last few hundred are kept."""
 
 from collections import deque
 from collections.abc import Callable
@@ -28,7 +28,12 @@ class NoticeRing:
         """Number of the newest notice; 0 before the first."""
 
     def add(self, level: Level, text: str) -> Notice:
-        """Note something, and tell the listeners."""
+        """Keep a notice with the next number, and pass it to the listeners.
+
+        Args:
+            level: How serious it is.
+            text: A sentence for the person, cut after `TEXT_MAX` letters.
+        """
         self.last += 1
         notice = Notice(self.last, self._now(), level, text[:TEXT_MAX])
         self._notices.append(notice)

@@ -1,4 +1,4 @@
-"""The HTTP side of the door: who may come in.
+"""The HTTP side of the control service: which clients it admits.
 
 Only programs of this computer that know the token of `engine.json`: a web page in the person's browser can reach
 127.0.0.1 too, but cannot set an Authorization header, does send an Origin, and after DNS rebinding a foreign Host.
@@ -29,7 +29,7 @@ class Server:
     """Listens on 127.0.0.1 and hands admitted WebSockets to `serve`.
 
     Args:
-        token: What a client must carry.
+        token: Secret that each client must carry.
         serve: Talks to one client until it leaves.
     """
 
@@ -105,7 +105,7 @@ class Server:
 
 
 class _Closed(asyncio.Protocol):
-    """For a connection too many."""
+    """Protocol of a surplus connection, which it ends."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         transport.close()

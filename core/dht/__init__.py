@@ -1,1 +1,1 @@
-"""The swarm's shared dictionary: Kademlia (Maymounkov and Mazieres 2002) with signed, expiring records; a machine."""
+"""The swarm's distributed hash table: Kademlia (Maymounkov and Mazieres 2002) with signed, expiring records."""

@@ -1,4 +1,4 @@
-"""Where peers are, by our own observation or by hearsay, and which of it the host has been told."""
+"""Addresses of other peers, observed or by hearsay, and which of them the host has been told."""
 
 from dataclasses import dataclass
 
@@ -13,11 +13,11 @@ class _Address:
     told: bool
 
 
-class MetAddresses:
+class PeerAddresses:
     """Addresses of the peers met last.  Hearsay never replaces an observation that still works.
 
     Args:
-        limit: Peers remembered.  The host should remember at least as many.
+        limit: Number of peers remembered.  The host should remember at least as many.
     """
 
     def __init__(self, *, limit: int = 512) -> None:
@@ -25,20 +25,27 @@ class MetAddresses:
         self._addresses: dict[PeerId, _Address] = {}
 
     def get(self, peer: PeerId) -> Contact | None:
-        """Where `peer` is to be reached, as far as we know."""
+        """The address at which `peer` is to be reached; None: not known."""
         address = self._addresses.get(peer)
         return None if address is None else address.contact
 
     def preferred(self, contact: Contact) -> Contact:
-        """A contact that somebody named, or the address at which we have seen that peer ourselves."""
+        """Replace a contact by the address at which that peer was observed, if it was."""
         address = self._addresses.get(contact.peer_id)
         return address.contact if address is not None and address.observed else contact
 
     def observed(self, peer: PeerId, host: str, port: int) -> Contact | None:
-        """The host saw `peer` at this address; where it is best reached now.
+        """Note that the host saw a peer at this address.
 
-        None if nobody else could be told such an address.  One of IPv6 does not replace one of IPv4 that works, which
-        more peers can call.
+        IPv6 does not replace an IPv4 address that works, which more peers can call.
+
+        Args:
+            peer: The peer.
+            host: Source address of its datagrams.
+            port: Source port of its datagrams.
+
+        Returns:
+            The contact by which it is best reached now; None: nobody else could be told such an address.
         """
         if not 1 <= len(host) <= HOST_CHARACTERS_MAX or not 1 <= port <= 65535:
             return None
@@ -50,7 +57,7 @@ class MetAddresses:
         return contact
 
     def answered(self, peer: PeerId) -> Contact | None:
-        """`peer` answered what was sent to its address, which proves the address."""
+        """Mark the address of a peer as observed, since it answered there; returns the contact if it is known."""
         address = self._addresses.get(peer)
         if address is None:
             return None
@@ -58,13 +65,13 @@ class MetAddresses:
         return address.contact
 
     def silent(self, peer: PeerId) -> None:
-        """`peer` no longer answers at its address: from now on hearsay may replace it."""
+        """Let hearsay replace the address of a peer that no longer answers there."""
         address = self._addresses.get(peer)
         if address is not None:
             address.observed = False
 
     def before_send(self, contact: Contact) -> Contact | None:
-        """A message to this contact is about to leave: the contact to tell the host of, if it does not know it yet."""
+        """Before a message leaves: the contact of which the host is to be told, if it does not know it yet."""
         address = self._addresses.get(contact.peer_id)
         if address is None or (not address.observed and address.contact != contact):
             address = _Address(contact, observed=False, told=False)

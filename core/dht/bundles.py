@@ -14,8 +14,8 @@ from core.dht.messages import (
     MESSAGE_BYTES_MAX,
     PAD,
     Answer,
-    Answering,
-    Asking,
+    AnyAnswer,
+    AnyRequest,
     Bundled,
     Fetch,
     Find,
@@ -28,12 +28,17 @@ from core.dht.messages import (
 
 _ROOM_BYTES = MESSAGE_BYTES_MAX - BUNDLE_HEADER_BYTES
 PAD_LEAST = 64
-"""A padded request keeps at least so much padding in a bundle, so that there is room for a record in its answer."""
+"""Padding that a padded request keeps in a bundle, bytes, so that there is room for a record in its answer."""
 _PAD_HEADER_BYTES = 2
 
 
 def bundle_requests(outputs: list[Output], *, client: bool) -> list[Output]:
-    """The outputs, with requests that go to one peer put together where they fit; the order of peers stays."""
+    """Put requests to the same peer together where they fit; the order of peers stays.
+
+    Args:
+        outputs: Outputs of a node.
+        client: Whether this peer is in client mode.
+    """
     waiting: dict[PeerId, list[Request]] = {}
     count = 0
     for output in outputs:
@@ -52,7 +57,7 @@ def bundle_requests(outputs: list[Output], *, client: bool) -> list[Output]:
 
 
 def bundle_answers(answers: Iterable[Answer]) -> list[Answer]:
-    """Answers to one bundle, in as few datagrams as hold them."""
+    """Put the answers to one bundle into as few datagrams as hold them."""
     packed: list[Answer] = []
     filling: list[Answer] = []
     used = 0
@@ -68,12 +73,17 @@ def bundle_answers(answers: Iterable[Answer]) -> list[Answer]:
     return packed
 
 
-def asking_back(outputs: list[Output], question: list[Output]) -> list[Output]:
-    """Answers to one peer, with the ping for the same peer in the last one's datagram if there is room."""
+def append_ping(outputs: list[Output], question: list[Output]) -> list[Output]:
+    """Add a ping to the last of the answers to the same peer, if it fits into the datagram.
+
+    Args:
+        outputs: Answers to one peer.
+        question: A ping, or nothing.
+    """
     match outputs, question:
         case [*before, Send(to=to, message=Answer() as answer)], [Send(to=other, message=Ping(query=query))]:
             if to == other and encoded_bytes(answer) + BUNDLE_HEADER_BYTES <= MESSAGE_BYTES_MAX:
-                inside = answer.answers if isinstance(answer, Bundled) else (cast("Answering", answer),)
+                inside = answer.answers if isinstance(answer, Bundled) else (cast("AnyAnswer", answer),)
                 return [*before, Send(to, Bundled(0, inside, query))]
         case _:
             pass
@@ -101,22 +111,22 @@ def _packed(requests: Sequence[Request], client: bool) -> list[Request]:  # noqa
 
 
 def _one_or_bundle(requests: Sequence[Request], client: bool) -> Request:  # noqa: FBT001 - goes into a message
-    """The requests in one message; the room that they leave is shared out as padding."""
+    """Put requests into one message; the room that they leave is shared out as padding."""
     if len(requests) == 1:
         return requests[0]
     bare = [_padded(request, 0) for request in requests]
     padded = sum(one is not request for one, request in zip(bare, requests, strict=True))
     free = _ROOM_BYTES - sum(encoded_bytes(request) for request in bare)
     pad = min(max(free // padded - _PAD_HEADER_BYTES, 0), len(PAD)) if padded else 0
-    return RequestBundle(0, client, tuple(cast("Asking", _padded(request, pad)) for request in requests))
+    return RequestBundle(0, client, tuple(cast("AnyRequest", _padded(request, pad)) for request in requests))
 
 
 def _padded(request: Request, pad_bytes: int) -> Request:
-    """The request with at most so much padding; requests that have none stay as they are."""
+    """Shorten a request's padding to the given bound; requests without padding stay unchanged."""
     if isinstance(request, Find | Get | Fetch) and len(request.pad) > pad_bytes:
         return replace(request, pad=request.pad[:pad_bytes])
     return request
 
 
 def _one_or_bundled(answers: Sequence[Answer]) -> Answer:
-    return answers[0] if len(answers) == 1 else Bundled(0, tuple(cast("Answering", answer) for answer in answers))
+    return answers[0] if len(answers) == 1 else Bundled(0, tuple(cast("AnyAnswer", answer) for answer in answers))

@@ -1,11 +1,11 @@
-"""Whether a node can be reached, which may turn out while it runs."""
+"""Client mode: whether a node cannot be reached, which may turn out while it runs."""
 
 from dataclasses import dataclass
 
 
 @dataclass(slots=True)
 class ClientMode:
-    """All parts of a node look at the same one."""
+    """A flag that all parts of a node share."""
 
     client: bool
-    """Cannot be reached: reads and writes, answers nobody, stores nothing for others."""
+    """The node cannot be reached: it reads and writes, answers nobody, and stores nothing for others."""

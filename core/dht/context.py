@@ -1,4 +1,4 @@
-"""What reading, writing and upkeep work with."""
+"""Parts of a node that reading, writing and upkeep share."""
 
 from dataclasses import dataclass
 from random import Random
@@ -6,30 +6,30 @@ from random import Random
 from core.base.ids import PeerId
 from core.base.signing import Signer
 from core.base.trace import Trace
+from core.dht.cache import RecordCache
 from core.dht.client_mode import ClientMode
-from core.dht.copies import Copies
+from core.dht.clock_skew import ClockSkew
 from core.dht.memory import Memory
 from core.dht.neighbours import Neighbours
 from core.dht.query_runner import QueryRunner
 from core.dht.records import Proofs, RecordStore
 from core.dht.republish import Republish
 from core.dht.settings import DhtSettings
-from core.dht.skew import Skew
 
 
 @dataclass(frozen=True, slots=True)
 class DhtContext:
-    """The pieces of one node."""
+    """Parts of one node, handed to those that read, write and maintain."""
 
     signer: Signer
     proofs: Proofs
     records: RecordStore
-    copies: Copies
+    cache: RecordCache
     memory: Memory
     neighbours: Neighbours
     query_runner: QueryRunner
     republish: Republish
-    skew: Skew
+    clock_skew: ClockSkew
     settings: DhtSettings
     client_mode: ClientMode
     random: Random
@@ -37,5 +37,5 @@ class DhtContext:
 
     @property
     def me(self) -> PeerId:
-        """Who we are."""
+        """The id of this peer, which is its signer's."""
         return self.signer.peer_id

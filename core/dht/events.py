@@ -1,4 +1,4 @@
-"""What the DHT reports to its owner."""
+"""Events that the DHT reports to its owner."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +10,7 @@ from core.dht.messages import Contact, Record
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """All that was found under a key, including what we hold ourselves; at most one record per subkey."""
+    """Result of a read: all records found under a key, including those held here; at most one record per subkey."""
 
     key: Key
     records: tuple[Record, ...]
@@ -18,7 +18,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class RecordStored:
-    """A record of ours is now held by so many peers, perhaps including ourselves."""
+    """A record of this peer is now held by `replicas` peers, perhaps including this one."""
 
     key: Key
     subkey: bytes
@@ -27,21 +27,21 @@ class RecordStored:
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """Where a peer is to be reached.  Comes before the first Send that goes to that address."""
+    """Address of a peer, reported before the first Send to that address."""
 
     contact: Contact
 
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """A lookup of our own place in the key space has ended; so many contacts are in the routing table."""
+    """A lookup of this peer's own position has ended; the routing table has `contacts` contacts."""
 
     contacts: int
 
 
 @dataclass(frozen=True, slots=True)
 class ClockOff:
-    """The clocks of most peers are this far ahead of ours (behind: negative); 0.0: no longer worth a word."""
+    """Most peers' clocks are `offset_s` ahead of this one (behind: negative); 0.0: a reported offset has vanished."""
 
     offset_s: float
 

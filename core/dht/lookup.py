@@ -1,8 +1,8 @@
-"""The walk towards a key: ask the nearest known peers for nearer ones, several at a time, until none is left to ask.
+"""Iterative lookup of a key: ask the nearest known peers for nearer ones, several at a time, until none is left to ask.
 
 Maymounkov and Mazieres 2002, section 2.3, with two changes.  It ends when the nearest `width` peers have answered.  A
-peer that let the first sending of its query pass without an answer counts neither towards what is in flight nor
-towards the nearest: the walk goes on without it and takes it back if it answers after all.
+peer that let the first sending of its query pass without an answer counts neither towards what is in flight nor towards
+the nearest: the lookup goes on without it and takes it back if it answers after all.
 """
 
 from bisect import insort
@@ -17,11 +17,11 @@ from core.dht.prefixes import counted_prefix
 from core.dht.space import point, position
 
 CANDIDATES_MAX = 64
-"""Nearer ones push out farther ones."""
-OTHERS_MAX = 2
+"""Upper bound on candidates; nearer ones replace farther ones."""
+OTHER_ADDRESSES_MAX = 2
 """Further addresses at which a candidate is tried: a liar that is quicker than the honest must not hide it."""
 ASKED_MAX = 128
-"""A walk that was led astray ends after so many queries."""
+"""Upper bound on queries of one lookup, which hostile answers could prolong without end."""
 
 
 class _State(Enum):
@@ -38,39 +38,40 @@ class _Candidate:
     def __init__(self, contact: Contact, by: PeerId | None = None) -> None:
         self.contact = contact
         self.by = by
-        """Who named it first; None: we knew it."""
+        """The peer that named it first; None: it was known before."""
         self.others: list[tuple[Contact, PeerId | None]] = []
-        """Where else it is said to be, and by whom."""
+        """Other addresses named for it, and by which peers."""
         self.prefix: str | None = None
-        """The network that it counts for."""
+        """The network prefix that it counts for."""
         self.state = _State.NEW
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Distrust:
-    """How far a lookup believes what it is told."""
+class LookupTrust:
+    """Limits on the influence of other peers' answers on a lookup."""
 
     prefix_limit: int = 0
     """Candidates of one network prefix; 0: any number."""
     local_is_free: bool = True
     """Loopback and private addresses do not count."""
     ghosts_max: int = 0
-    """Who has named so many more peers that kept silent than peers that answered is no longer believed: the others that
-    it named are not asked unless somebody else names them too; 0: everybody is believed."""
+    """Surplus of silent over answering peers among those that one peer named, from which the remaining peers that it
+    named are not asked unless others name them too; 0: no limit."""
 
 
-TRUSTING = Distrust()
+FULL_TRUST = LookupTrust()
 
 
-class Walk:
-    """One lookup's candidates, nearest first.
+class Lookup:
+    """Candidates of one lookup, nearest first.
 
     Args:
-        key: Where to go.
-        width: How many of the nearest must have answered.
+        key: The key to approach.
+        start: Contacts to begin with.
+        width: Number of nearest peers that must have answered.
         parallel: Queries in flight.
-        taken: Who was asked by another walk, and where, is left to it; whom we ask is added.
-        distrust: How far others are believed.
+        trust: Limits on the influence of others' answers.
+        taken: Contacts asked by other lookups of the same key, which this one does not ask; its own are added.
     """
 
     def __init__(
@@ -80,7 +81,7 @@ class Walk:
         *,
         width: int,
         parallel: int,
-        distrust: Distrust = TRUSTING,
+        trust: LookupTrust = FULL_TRUST,
         taken: set[Contact] | None = None,
     ) -> None:
         self.key = key
@@ -89,7 +90,7 @@ class Walk:
         self._parallel = parallel
         self._parallel_near = parallel
         self._span = 0
-        self._distrust = distrust
+        self._trust = trust
         self._prefixes: Counter[str] = Counter()
         self._taken = taken
         self._ghosts: Counter[PeerId] = Counter()
@@ -111,8 +112,13 @@ class Walk:
         return answered >= self.width or not self._waiting
 
     def add(self, contacts: Iterable[Contact], by: PeerId | None = None) -> None:
-        """Contacts that might be near the key; known ones are ignored.  `by`: who named them."""
-        if by is not None and 0 < self._distrust.ghosts_max <= self._ghosts[by]:
+        """Add contacts that might be near the key; known ones are ignored.
+
+        Args:
+            contacts: The contacts.
+            by: The peer that named them; None: they were known.
+        """
+        if by is not None and 0 < self._trust.ghosts_max <= self._ghosts[by]:
             return
         candidates, order, target = self._candidates, self._order, self._target
         for contact in contacts:
@@ -134,7 +140,7 @@ class Walk:
         del order[CANDIDATES_MAX:]
 
     def take(self) -> list[Contact]:
-        """Whom to ask now; they count as asked.
+        """Choose contacts to ask now; they count as asked.
 
         Queries in flight to peers that are farther than the nearest unasked one do not keep it waiting.
         """
@@ -154,15 +160,15 @@ class Walk:
         return chosen
 
     def answered(self, peer: PeerId) -> None:
-        """A peer that was asked has answered."""
+        """Note that a peer has answered."""
         self._settle(peer, _State.ANSWERED)
 
     def slow(self, peer: PeerId, asked: Contact | None = None) -> None:
-        """A peer that was asked lets us wait.
+        """Go on without a peer that has not answered the first sending.
 
         Args:
-            peer: Which.
-            asked: Where the question went; None: where it was last.
+            peer: The peer.
+            asked: The address that was asked; None: the present one.
         """
         candidate = self._candidates.get(peer)
         if candidate is None or candidate.state is not _State.ASKED or asked not in {None, candidate.contact}:
@@ -173,7 +179,12 @@ class Walk:
         self._blame(by)
 
     def failed(self, peer: PeerId, asked: Contact | None = None) -> None:
-        """A peer that was asked will not answer.  The arguments are those of `slow`."""
+        """Give up a peer that will not answer.
+
+        Args:
+            peer: The peer.
+            asked: The address that was asked; None: the present one.
+        """
         candidate = self._candidates.get(peer)
         if candidate is None or asked not in {None, candidate.contact}:
             return
@@ -183,7 +194,7 @@ class Walk:
             self._reopen(candidate)
 
     def found(self, count: int) -> list[Contact]:
-        """The nearest peers that have answered, nearest first."""
+        """The nearest peers that have answered, nearest first, at most `count`."""
         ordered = (self._candidates[peer] for _, peer in self._order)
         return [candidate.contact for candidate in ordered if candidate.state is _State.ANSWERED][:count]
 
@@ -191,8 +202,8 @@ class Walk:
         """Expect that peers within the distance `span` are among the nearest of the key.
 
         Args:
-            span: Of the key.
-            parallel: Queries in flight once those that are next to be asked are all within it; None: as before.
+            span: XOR distance from the key.
+            parallel: Queries in flight once the next candidates are all within it; None: as before.
         """
         self._span = span
         self._parallel_near = self._parallel if parallel is None else parallel
@@ -203,12 +214,12 @@ class Walk:
 
     @property
     def silent(self) -> int:
-        """How many of those that might be among the nearest have not answered."""
+        """Number of possibly nearest peers that have not answered."""
         silent = {_State.SLOW, _State.FAILED}
         return sum(self._candidates[peer].state in silent for _, peer in self._order[: 2 * self.width])
 
     def _has_arrived(self) -> bool:
-        """Whether those that are next to be asked are expected to be among the nearest."""
+        """Whether the next candidates are expected to be among the nearest."""
         count = min(self._parallel_near, len(self._order))
         return count > 0 and self._order[count - 1][0] < self._span
 
@@ -221,11 +232,11 @@ class Walk:
             candidate.state = state
 
     def _blame(self, by: PeerId | None) -> None:
-        """A peer that `by` named keeps silent; if it was one too many, forget whom else it named."""
-        if by is None or not self._distrust.ghosts_max:
+        """Count a silent peer against the peer that named it; at the limit, forget what else that one named."""
+        if by is None or not self._trust.ghosts_max:
             return
         self._ghosts[by] += 1
-        if self._ghosts[by] < self._distrust.ghosts_max:
+        if self._ghosts[by] < self._trust.ghosts_max:
             return
         gone = {peer for peer, one in self._candidates.items() if one.by == by and one.state is _State.NEW}
         for peer in gone:
@@ -233,16 +244,16 @@ class Walk:
         self._order = [place for place in self._order if place[1] not in gone]
 
     def _heard_again(self, candidate: _Candidate, contact: Contact, by: PeerId | None) -> None:
-        """Somebody names a candidate too; at another address, it may be there that it answers."""
+        """Note another address of a candidate; it may be there that it answers."""
         if candidate.state is _State.ANSWERED or contact == candidate.contact:
             return
-        if len(candidate.others) < OTHERS_MAX and all(contact != other for other, _ in candidate.others):
+        if len(candidate.others) < OTHER_ADDRESSES_MAX and all(contact != other for other, _ in candidate.others):
             candidate.others.append((contact, by))
             if candidate.state in {_State.SLOW, _State.FAILED}:
                 self._reopen(candidate)
 
     def _reopen(self, candidate: _Candidate) -> None:
-        """Let a candidate be asked at the next address at which it is said to be."""
+        """Let a candidate be asked at the next address named for it."""
         while candidate.others:
             contact, by = candidate.others.pop(0)
             self._release(candidate)
@@ -254,10 +265,10 @@ class Walk:
 
     def _admit(self, candidate: _Candidate) -> bool:
         """Count a candidate for its network; False if that has enough candidates already."""
-        limit = self._distrust.prefix_limit
+        limit = self._trust.prefix_limit
         if not limit:
             return True
-        prefix = counted_prefix(candidate.contact.host, local_is_free=self._distrust.local_is_free)
+        prefix = counted_prefix(candidate.contact.host, local_is_free=self._trust.local_is_free)
         if prefix is not None:
             if self._prefixes[prefix] >= limit:
                 return False
@@ -266,17 +277,17 @@ class Walk:
         return True
 
     def _release(self, candidate: _Candidate) -> None:
-        """A candidate counts for its network no longer."""
+        """Stop counting a candidate for its network."""
         if candidate.prefix is not None:
             self._prefixes[candidate.prefix] -= 1
             candidate.prefix = None
 
     def _is_elsewhere(self, candidate: _Candidate) -> bool:
-        """Whether another walk has asked it there already."""
+        """Whether another lookup has asked it at that address already."""
         return self._taken is not None and candidate.contact in self._taken
 
     def _nearest(self, count: int) -> Iterator[_Candidate]:
-        """The nearest candidates that have not let us down."""
+        """The nearest candidates, without slow and failed ones."""
         left = count
         for _, peer in self._order:
             candidate = self._candidates[peer]

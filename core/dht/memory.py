@@ -1,4 +1,4 @@
-"""What a peer remembers of its own reads and writes, so that it need not ask again for what it knows."""
+"""Memory of this peer's own reads and writes, so that it need not ask again for what it knows."""
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -14,11 +14,11 @@ ABSENT_MAX = 256
 
 
 class Memory:
-    """Records of the keys read last, the way to them, keys without records, and when our own records expire.
+    """Records of recently read keys, routes to them, keys without records, and expirations of this peer's records.
 
     Args:
-        route_s: How long a way is believed.
-        absent_s: How long a key is believed to be empty.
+        route_s: How long a route is trusted, seconds.
+        absent_s: How long a key is assumed to be empty, seconds.
     """
 
     def __init__(self, *, route_s: float, absent_s: float = 0.0) -> None:
@@ -31,7 +31,13 @@ class Memory:
         self._mine: dict[tuple[Key, bytes], int] = {}
 
     def known(self, key: Key, held: Mapping[Tag, Record], now: float) -> dict[Tag, Record]:
-        """The live records of a key: those just `held`, those read before, and our own."""
+        """Live records of a key: those just `held`, those read before, and this peer's own.
+
+        Args:
+            key: The key.
+            held: Records held for the swarm.
+            now: Unix seconds.
+        """
         known = dict(held)
         for tag, record in self._read.get(key, {}).items():
             if record.expires_ms > now * 1000 and supersedes(record, known.get(tag)):
@@ -39,7 +45,13 @@ class Memory:
         return known
 
     def read(self, key: Key, records: Mapping[Tag, Record], now: float = 0.0) -> None:
-        """A read of the key has ended with these records."""
+        """Remember the result of a read.
+
+        Args:
+            key: The key.
+            records: Its records, by tag.
+            now: Unix seconds.
+        """
         under_key = self._under(key)
         self._read_at[key] = now
         for tag, record in records.items():
@@ -47,11 +59,21 @@ class Memory:
                 under_key[tag] = record
 
     def age_s(self, key: Key, now: float) -> float:
-        """How long ago the key was read, seconds; infinite if that is forgotten."""
+        """Seconds since the key was read; infinite if that is forgotten.
+
+        Args:
+            key: The key.
+            now: Unix seconds.
+        """
         return now - self._read_at.get(key, float("-inf"))
 
-    def in_vain(self, key: Key, now: float) -> None:
-        """A read of the key has found nothing, though there were peers to ask."""
+    def found_nothing(self, key: Key, now: float) -> None:
+        """Remember that a read has found nothing, though there were peers to ask.
+
+        Args:
+            key: The key.
+            now: Unix seconds.
+        """
         if self._absent_s:
             self._absent[key] = now + self._absent_s
             self._absent.move_to_end(key)
@@ -59,41 +81,68 @@ class Memory:
                 self._absent.popitem(last=False)
 
     def is_absent(self, key: Key, now: float) -> bool:
-        """Whether the key was empty a moment ago."""
+        """Whether the key was found empty a moment ago.
+
+        Args:
+            key: The key.
+            now: Unix seconds.
+        """
         return now < self._absent.get(key, 0.0)
 
     def appeared(self, key: Key) -> None:
-        """Somebody has stored something under the key."""
+        """Note that a record was stored under the key."""
         self._absent.pop(key, None)
 
     def wrote(self, key: Key, record: Record) -> None:
-        """A record of ours is about to be stored."""
+        """Remember a record of this peer that is about to be stored.
+
+        Args:
+            key: The key.
+            record: The record.
+        """
         self.appeared(key)
         self._mine[key, record.subkey] = record.expires_ms
         self._under(key)[tag_of(record.subkey)] = record
 
     def expiration(self, key: Key, subkey: bytes, wanted_ms: int) -> int:
-        """When a new record of ours is to expire, so that it wins over the one before it; unix milliseconds."""
+        """Choose the expiration of a new record so that it supersedes the one before it, Unix milliseconds.
+
+        Args:
+            key: The key.
+            subkey: The subkey.
+            wanted_ms: The wanted expiration, Unix milliseconds.
+        """
         return max(wanted_ms, self._mine.get((key, subkey), 0) + 1)
 
     def route(self, key: Key, now: float) -> Sequence[Contact]:
-        """The peers nearest to the key, if a lookup has found them lately."""
+        """The peers nearest to the key, if a lookup has found them recently.
+
+        Args:
+            key: The key.
+            now: Unix seconds.
+        """
         until, contacts = self._routes.get(key, (0.0, ()))
         return contacts if now < until else ()
 
-    def went(self, key: Key, contacts: Sequence[Contact], now: float) -> None:
-        """A lookup has found these peers nearest to the key."""
+    def found_route(self, key: Key, contacts: Sequence[Contact], now: float) -> None:
+        """Remember the peers that a lookup found nearest to the key.
+
+        Args:
+            key: The key.
+            contacts: The peers, nearest first.
+            now: Unix seconds.
+        """
         self._routes[key] = (now + self._route_s, tuple(contacts))
         self._routes.move_to_end(key)
         if len(self._routes) > ROUTES_MAX:
             self._routes.popitem(last=False)
 
     def forget_route(self, key: Key) -> None:
-        """Somebody on the way no longer answers."""
+        """Forget the route to a key, since a peer of it no longer answers."""
         self._routes.pop(key, None)
 
     def expire(self, now: float) -> float | None:
-        """Forget what has expired; returns when the next record of those read or written will have."""
+        """Forget what has expired; returns the next expiration of a record read or written, Unix seconds."""
         now_ms = now * 1000
         self._mine = {place: expires_ms for place, expires_ms in self._mine.items() if expires_ms > now_ms}
         for key, under_key in list(self._read.items()):

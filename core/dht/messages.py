@@ -1,10 +1,10 @@
-"""What DHT peers say to each other: single datagrams, requests and their answers.
+"""Messages of the DHT: single datagrams, requests and their answers.
 
 Every message is at most `MESSAGE_BYTES_MAX` long when encoded, so that it fits one datagram together with the envelope
-and a pass.  What does not fit is paged.
+and a pass.  Longer content is paged.
 
 No amplification: the answer to a request of n bytes is at most `AMPLIFICATION * n` bytes, so requests whose answers may
-be long carry padding.  Who pads less gets less.
+be long carry padding.  A request with less padding gets a shorter answer.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from core.base.wire import Message, Plane
 MESSAGE_BYTES_MAX = 700
 AMPLIFICATION = 3
 PAD = bytes(MESSAGE_BYTES_MAX // AMPLIFICATION - 53)
-"""With it the smallest request is long enough for the longest answer."""
+"""Padding with which the smallest request is long enough for the longest answer."""
 
 VALUE_BYTES_MAX = 512
 SUBKEY_BYTES_MAX = PEER_ID_BYTES + 16
@@ -31,7 +31,7 @@ NODES_MAX = 12
 QUERY_BITS = 63
 BUNDLE_MAX = 12
 BUNDLE_HEADER_BYTES = 26
-"""A bundle, or its answer, without its contents."""
+"""Size of a bundle, or of its answer, without its contents."""
 
 Peer32 = Annotated[bytes, Meta(min_length=PEER_ID_BYTES, max_length=PEER_ID_BYTES)]
 Key32 = Annotated[bytes, Meta(min_length=KEY_BYTES, max_length=KEY_BYTES)]
@@ -41,7 +41,7 @@ Milliseconds = Annotated[int, Meta(ge=0, lt=2**48)]
 
 
 class Contact(msgspec.Struct, frozen=True, array_like=True):
-    """A peer and where it is to be reached.  `host` is an IP address as text."""
+    """A peer and its address.  `host` is an IP address as text."""
 
     peer: Peer32
     host: Annotated[str, Meta(min_length=1, max_length=HOST_CHARACTERS_MAX)]
@@ -49,13 +49,13 @@ class Contact(msgspec.Struct, frozen=True, array_like=True):
 
     @property
     def peer_id(self) -> PeerId:
-        """The peer as a name."""
+        """The peer's id as the type that names peers."""
         return PeerId(self.peer)
 
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """The host saw a proven datagram of `peer` come from this address.
+    """The host saw a verified datagram of `peer` come from this address.
 
     The host hands it to the machine just before the first message of each sender, and again when the address changes.
     """
@@ -66,23 +66,23 @@ class Observed:
 
 
 class Record(msgspec.Struct, frozen=True, array_like=True):
-    """A value under a key and a subkey, signed by its owner.  The key is known from where the record stands."""
+    """A value under a key and a subkey, signed by its owner.  The key is not part of it."""
 
     subkey: Annotated[bytes, Meta(min_length=PEER_ID_BYTES, max_length=SUBKEY_BYTES_MAX)]
     """The owner's peer id, and up to 16 bytes of the owner's choice: nobody else can write here."""
     value: Annotated[bytes, Meta(max_length=VALUE_BYTES_MAX)]
     expires_ms: Milliseconds
-    """Unix milliseconds at which the record vanishes."""
+    """Time at which the record expires, Unix milliseconds."""
     signature: Annotated[bytes, Meta(min_length=SIGNATURE_BYTES, max_length=SIGNATURE_BYTES)]
 
     @property
     def owner(self) -> PeerId:
-        """Who signed it."""
+        """The peer that signed the record."""
         return PeerId(self.subkey[:PEER_ID_BYTES])
 
     @property
     def expiration(self) -> float:
-        """Unix seconds at which the record vanishes."""
+        """Time at which the record expires, Unix seconds."""
         return self.expires_ms / 1000
 
 
@@ -90,14 +90,14 @@ class _Datagram(Message, frozen=True):
     plane: ClassVar[Plane] = "datagram"
 
     query: QueryId
-    """Chosen at random by the asker; the answer repeats it."""
+    """Drawn at random by the requester; the answer repeats it."""
 
 
 class Request(_Datagram, frozen=True):
     """Asks for an answer with the same query id."""
 
     client: bool
-    """The asker cannot be reached: do not put it into a routing table."""
+    """The requester is in client mode: do not enter it into a routing table."""
 
 
 class Answer(_Datagram, frozen=True):
@@ -105,35 +105,35 @@ class Answer(_Datagram, frozen=True):
 
 
 class Ping(Request, frozen=True, tag="dht.ping"):
-    """Are you there?"""
+    """Asks whether the receiver is there."""
 
 
 class Pong(Answer, frozen=True, tag="dht.pong"):
-    """I am."""
+    """Answers a ping, with the sender's clock."""
 
     time_ms: Milliseconds = 0
-    """What my clock shows, unix milliseconds; 0: I do not say."""
+    """Clock of the sender, Unix milliseconds; 0: not told."""
 
 
 class Find(Request, frozen=True, tag="dht.find"):
-    """Whom do you know near `key`?"""
+    """Asks for the contacts nearest to `key` that the receiver knows."""
 
     key: Key32
     pad: Padding
 
 
 class Nodes(Answer, frozen=True, tag="dht.nodes"):
-    """The nearest that I know, nearest first."""
+    """The nearest contacts that the sender knows, nearest first."""
 
     nodes: Annotated[tuple[Contact, ...], Meta(max_length=NODES_MAX)]
 
 
 class Get(Request, frozen=True, tag="dht.get"):
-    """What do you hold under `key`, and whom do you know near it?"""
+    """Asks for the receiver's records under `key`, and for the nearest contacts that it knows."""
 
     key: Key32
     after: Annotated[bytes, Meta(max_length=TAG_BYTES)]
-    """Go on after this tag of the index; empty: begin, and name nodes."""
+    """Continue after this tag of the index; empty: begin, and name contacts."""
     pad: Padding
 
 
@@ -145,11 +145,11 @@ class Values(Answer, frozen=True, tag="dht.values"):
     index: Annotated[bytes, Meta(max_length=MESSAGE_BYTES_MAX)]
     """Entries in the order of their tags; see `core.dht.pages`."""
     more: bool
-    """The index goes on."""
+    """Whether the index continues."""
 
 
 class Fetch(Request, frozen=True, tag="dht.fetch"):
-    """Give me these records of `key`."""
+    """Asks for certain records of `key`."""
 
     key: Key32
     tags: Annotated[bytes, Meta(min_length=TAG_BYTES, max_length=TAG_BYTES * 16)]
@@ -157,47 +157,47 @@ class Fetch(Request, frozen=True, tag="dht.fetch"):
 
 
 class Records(Answer, frozen=True, tag="dht.records"):
-    """Those of the wanted records that I hold, in the order asked, as many as fit."""
+    """Those of the wanted records that the sender holds, in the order asked, as many as fit."""
 
     records: tuple[Record, ...]
 
 
 class Store(Request, frozen=True, tag="dht.store"):
-    """Keep this record until it expires."""
+    """Asks the receiver to hold this record until it expires."""
 
     key: Key32
     record: Record
 
 
 class Stored(Answer, frozen=True, tag="dht.stored"):
-    """Whether I now hold that record or a later one."""
+    """Whether the sender now holds that record or a later one."""
 
     accepted: bool
 
 
 class Cache(Request, frozen=True, tag="dht.cache"):
-    """Keep a copy of this record for a while, for those who look for it on the way that I came.  `Stored` answers."""
+    """Asks the receiver to keep a copy of this record for a while, for later readers.  `Stored` answers."""
 
     key: Key32
     record: Record
 
 
-Asking = Ping | Find | Get | Fetch | Store | Cache
-Answering = Pong | Nodes | Values | Records | Stored
+AnyRequest = Ping | Find | Get | Fetch | Store | Cache
+AnyAnswer = Pong | Nodes | Values | Records | Stored
 
 
 class RequestBundle(Request, frozen=True, tag="dht.bundle"):
     """Several requests in one datagram, each with a query id of its own; that of the bundle means nothing."""
 
-    requests: Annotated[tuple[Asking, ...], Meta(max_length=BUNDLE_MAX)]
+    requests: Annotated[tuple[AnyRequest, ...], Meta(max_length=BUNDLE_MAX)]
 
 
 class Bundled(Answer, frozen=True, tag="dht.bundled"):
     """The answers to a bundle, or some of them: the others come in another datagram."""
 
-    answers: Annotated[tuple[Answering, ...], Meta(max_length=BUNDLE_MAX)]
+    answers: Annotated[tuple[AnyAnswer, ...], Meta(max_length=BUNDLE_MAX)]
     ping: QueryId = 0
-    """And are you there?  A `Pong` answers this; 0: that is not asked."""
+    """Query id of a ping beside the answers, which a `Pong` answers; 0: none."""
 
 
 DHT_MESSAGES: tuple[type[Message], ...] = (
@@ -216,10 +216,10 @@ _encoder = msgspec.msgpack.Encoder()
 
 
 def encoded_bytes(message: Message) -> int:
-    """How long the message is on the wire, without the envelope."""
+    """Encoded length of the message, bytes, without the envelope."""
     return len(_encoder.encode(message))
 
 
 def answer_room(request: Request) -> int:
-    """How long the answer to `request` may be, bytes."""
+    """Upper bound on the encoded answer to `request`, bytes."""
     return min(MESSAGE_BYTES_MAX, AMPLIFICATION * encoded_bytes(request))

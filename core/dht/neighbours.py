@@ -1,14 +1,14 @@
-"""Who is known, where, and who is silent: the routing table with the addresses and the rests that belong to it."""
+"""Known peers: the routing table, with the addresses and the back-off that belong to it."""
 
 from collections.abc import Iterable, Sequence
 
 from core.base.back_off import BackOff
 from core.base.ids import Key, PeerId
 from core.base.trace import Trace
-from core.dht.addresses import MetAddresses
+from core.dht.addresses import PeerAddresses
 from core.dht.messages import Contact
 from core.dht.prefixes import may_name, reach
-from core.dht.routing import Heard, PrefixLimits, RoutingTable
+from core.dht.routing import PrefixLimits, RoutingTable, TableChange
 from core.dht.settings import DhtSettings
 from core.dht.space import point, position
 
@@ -16,10 +16,10 @@ SEEDS_MAX = 32
 
 
 class Neighbours:
-    """Keeps the routing table true to what is heard and not heard.
+    """Keeps the routing table true to answers and silences.
 
-    Only who has answered us enters the table: that proves its key and its address.  What others say of a peer never
-    replaces an address at which it was seen.
+    Only peers that have answered enter the table: that proves their key and their address.  Hearsay never replaces an
+    address at which a peer was observed.
     """
 
     def __init__(self, me: PeerId, settings: DhtSettings, *, trace: Trace) -> None:
@@ -29,15 +29,15 @@ class Neighbours:
         self.table = RoutingTable(
             me,
             bucket_size=settings.bucket_size,
-            spares=settings.spares_per_bucket,
-            doubt_after_s=settings.doubt_after_s,
+            replacements=settings.replacements_per_bucket,
+            ping_after_s=settings.ping_after_s,
             prefixes=PrefixLimits(
                 settings.prefix_per_bucket, settings.prefix_per_table, local_is_free=settings.local_is_free
             ),
         )
-        self.book = MetAddresses(limit=settings.addresses_max)
+        self.book = PeerAddresses(limit=settings.addresses_max)
         self.ipv6 = True
-        """Whether there is a way to IPv6 addresses; otherwise nobody is asked there."""
+        """Whether IPv6 addresses can be reached; otherwise no peer is asked there."""
         self._backoff: BackOff[Contact] = BackOff(first=settings.silence_s, longest=settings.silence_max_s)
         self._seeds: dict[PeerId, Contact] = {}
         self._seeds_heard: dict[PeerId, float] = {}
@@ -57,31 +57,56 @@ class Neighbours:
         return [c for peer, c in self._seeds.items() if self._seeds_heard.get(peer, float("-inf")) < before]
 
     def observed(self, peer: PeerId, host: str, port: int) -> None:
-        """The host saw the peer at this address."""
+        """Note that the host saw the peer at this address.
+
+        Args:
+            peer: The peer.
+            host: Source address of its datagrams.
+            port: Source port of its datagrams.
+        """
         contact = self.book.observed(peer, host, port)
         if contact is None:
             self._trace.mark("dht.drop.address")
         else:
             self.table.moved(contact)
 
-    def alive(self, contact: Contact, now: float, *, trip_s: float | None = None) -> tuple[Contact, Heard]:
-        """A contact has answered, after `trip_s` if that is known; returns it with its best address."""
+    def alive(self, contact: Contact, now: float, *, rtt_s: float | None = None) -> tuple[Contact, TableChange]:
+        """Note that a contact has answered.
+
+        Args:
+            contact: The contact as it was asked.
+            now: Unix seconds.
+            rtt_s: Measured round trip, seconds; None: not measured.
+
+        Returns:
+            The contact with its best address, and the change of the routing table.
+        """
         peer = contact.peer_id
         self._backoff.clear(contact)
         contact = self.book.answered(peer) or contact
         self._backoff.clear(contact)
         if peer in self._seeds:
             self._seeds_heard[peer] = now
-        return contact, self.table.heard(contact, now, trip_s=trip_s)
+        return contact, self.table.heard(contact, now, rtt_s=rtt_s)
 
     def silent(self, contact: Contact, now: float) -> None:
-        """A contact has not answered."""
+        """Note that a contact has not answered.
+
+        Args:
+            contact: The contact as it was asked.
+            now: Unix seconds.
+        """
         self._backoff.fail(contact, now)
         self.book.silent(contact.peer_id)
         self.table.failed(contact.peer_id)
 
     def to_probe(self, peer: PeerId, now: float) -> Contact | None:
-        """A request of `peer` has come: its contact if it should be asked to prove its address."""
+        """Decide whether to ask a requesting peer to prove its address; returns its contact if so.
+
+        Args:
+            peer: The requester.
+            now: Unix seconds.
+        """
         if self.table.touched(peer, now):
             return None
         contact = self.book.get(peer)
@@ -90,13 +115,13 @@ class Neighbours:
             return None
         return contact if self.table.wants(contact) else None
 
-    def start(self, key: Key, now: float, *, resting: bool = False) -> list[Contact]:
-        """Where a lookup of `key` begins: the nearest that are known; where these are few, whoever there is.
+    def start(self, key: Key, now: float, *, include_silent: bool = False) -> list[Contact]:
+        """Contacts with which a lookup of `key` begins: the nearest; where these are few, all that are known.
 
         Args:
-            key: Where to go.
+            key: The key to look up.
             now: Unix seconds.
-            resting: With those that kept silent a moment ago.
+            include_silent: Include peers that did not answer a moment ago.
         """
         contacts = self.table.closest(key, self._settings.bucket_size)
         if len(contacts) < self._settings.replicas:
@@ -104,19 +129,25 @@ class Neighbours:
                 contact.peer: contact for contact in (*self.table.contacts(), *self._seeds.values(), *contacts)
             }
             contacts = list(everybody.values())
-        return [contact for contact in contacts if resting or not self._backoff.is_excluded(contact, now)]
+        return [contact for contact in contacts if include_silent or not self._backoff.is_excluded(contact, now)]
 
     def acceptable(self, contacts: Sequence[Contact], *, key: Key, by: Contact, now: float) -> tuple[Contact, ...]:
-        """Those contacts, named by `by` as near to `key`, which are worth asking, with the best known address of each.
+        """Filter the contacts that a peer named as near to `key`, and replace each address by the best known one.
 
-        An honest peer names the nearest first, and nobody whose address it cannot know of.
+        An honest peer names the nearest first, and nobody whose address it cannot know.
+
+        Args:
+            contacts: The named contacts.
+            key: The key of the lookup.
+            by: The peer that named them.
+            now: Unix seconds.
         """
         if self._settings.check_replies and not _in_order(contacts, key):
             self._trace.mark("dht.drop.nodes.order")
             return ()
         chosen: dict[PeerId, Contact] = {}
         checked, from_afar = self._settings.check_replies, reach(by.host)
-        known_there, resting = self.table.get, self._backoff.is_excluded
+        known_there, is_excluded = self.table.get, self._backoff.is_excluded
         for contact in contacts:
             peer = contact.peer_id
             if peer == self._me or peer in chosen:
@@ -131,7 +162,7 @@ class Neighbours:
             if not self.ipv6 and ":" in best.host:
                 self._trace.mark("dht.drop.contact.ipv6")
                 continue
-            if not resting(best, now):
+            if not is_excluded(best, now):
                 chosen[peer] = best
         return tuple(chosen.values())
 

@@ -1,4 +1,4 @@
-"""The DHT as one machine: neighbours, records, and the operations under way."""
+"""The DHT of one peer as one machine: neighbours, records, and the operations in progress."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from random import Random
@@ -8,24 +8,24 @@ from core.base.ids import Key, PeerId
 from core.base.machine import Lost, Received, Send, Tick
 from core.base.signing import Signer, Verifier
 from core.base.trace import Trace
-from core.dht.bundles import asking_back, bundle_answers, bundle_requests
-from core.dht.classes import KeyClasses, Validator
+from core.dht.bundles import append_ping, bundle_answers, bundle_requests
+from core.dht.cache import RecordCache
 from core.dht.client_mode import ClientMode
+from core.dht.clock_skew import ClockSkew
 from core.dht.context import DhtContext
-from core.dht.copies import Copies
 from core.dht.events import Output
-from core.dht.guard import Guard
+from core.dht.key_classes import KeyClasses, Validator
 from core.dht.memory import Memory
 from core.dht.messages import Answer, Bundled, Contact, Observed, Ping, Record, Request, RequestBundle
 from core.dht.neighbours import Neighbours
 from core.dht.operations import Operation
 from core.dht.query_runner import QueryRunner
+from core.dht.rate_limit import RateLimit
 from core.dht.readwrite import Put, ReadWrite
 from core.dht.records import Proofs, RecordStore
 from core.dht.republish import Republish
 from core.dht.responder import Responder
 from core.dht.settings import DhtSettings
-from core.dht.skew import Skew
 from core.dht.upkeep import Upkeep
 
 __all__ = ["DhtNode", "Put"]
@@ -35,15 +35,15 @@ class DhtNode:
     """A peer of the DHT.
 
     Its owner passes on `Received`, `Observed` and `Tick`, sends what comes back, and listens to the events of
-    `core.dht.events`.  A `Send` names a peer; a `Learned` before it says where that peer is.
+    `core.dht.events`.  A `Send` names a peer; a `Learned` before it tells that peer's address.
 
     Args:
-        signer: Signs our records; its peer id is who we are.
-        verifier: Tells the signatures of others' records.
-        random: Query ids, jitter and refreshed keys come from here; on a real network it must not be predictable.
+        signer: Signs this peer's records; its peer id is this peer's.
+        verifier: Verifies the signatures of others' records.
+        random: Draws query ids, jitter and refreshed keys; on a real network it must not be predictable.
         settings: The collaboration's numbers.
-        trace: Where drops are counted.
-        validators: What a record must look like, by the name of its key's class (`core.dht.classes.classed_key`).
+        trace: Counts what is dropped.
+        validators: Form of records, by the name of their key's class (`core.dht.key_classes.classed_key`).
     """
 
     def __init__(
@@ -72,16 +72,16 @@ class DhtNode:
             bytes_max=settings.record_bytes_max,
             fair_givers=settings.fair_givers,
         )
-        copies = Copies(proofs, keep_s=settings.cache_s, keys_max=settings.caches_max, max_lifetime_s=lifetime_s)
+        cache = RecordCache(proofs, keep_s=settings.cache_s, keys_max=settings.caches_max, max_lifetime_s=lifetime_s)
         self._neighbours = Neighbours(self.me, settings, trace=trace)
         self._memory = Memory(route_s=settings.route_s, absent_s=settings.absent_s)
         self._republish = Republish(every_s=settings.republish_s, random=random)
-        self._responder = Responder(self._neighbours.table, self._records, copies, trace=trace)
-        self._guard = Guard(rate_per_s=settings.requests_per_s, burst=settings.requests_burst)
-        self._skew = Skew(warn_s=settings.clock_warn_s, keep_s=4 * settings.clock_s)
+        self._responder = Responder(self._neighbours.table, self._records, cache, trace=trace)
+        self._rate_limit = RateLimit(rate_per_s=settings.requests_per_s, burst=settings.requests_burst)
+        self._clock_skew = ClockSkew(warn_s=settings.clock_warn_s, keep_s=4 * settings.clock_s)
         self._query_runner = QueryRunner(
             self._neighbours,
-            self._skew,
+            self._clock_skew,
             self._concluded,
             settings=settings,
             client_mode=self._client_mode,
@@ -92,12 +92,12 @@ class DhtNode:
             signer=signer,
             proofs=proofs,
             records=self._records,
-            copies=copies,
+            cache=cache,
             memory=self._memory,
             neighbours=self._neighbours,
             query_runner=self._query_runner,
             republish=self._republish,
-            skew=self._skew,
+            clock_skew=self._clock_skew,
             settings=settings,
             client_mode=self._client_mode,
             random=random,
@@ -108,7 +108,7 @@ class DhtNode:
 
     @property
     def deadline(self) -> float | None:
-        """When to be woken, unix seconds."""
+        """Time at which a `Tick` is due, Unix seconds; None: nothing is pending."""
         at = self._query_runner.deadline
         for other in (self._upkeep.deadline, self._republish.deadline):
             if other is not None and (at is None or other < at):
@@ -117,12 +117,12 @@ class DhtNode:
 
     @property
     def contacts(self) -> list[Contact]:
-        """Everybody in the routing table, the most useful first: remember them on disk as seeds of the next start."""
+        """All contacts of the routing table, the most useful first: store them as seeds of the next start."""
         return self._neighbours.table.useful()
 
     @property
     def client(self) -> bool:
-        """Whether we cannot be reached: then we read and write, answer nobody and store nothing for others."""
+        """Whether this peer is in client mode: it reads and writes, answers nobody, and stores nothing for others."""
         return self._client_mode.client
 
     @client.setter
@@ -131,7 +131,7 @@ class DhtNode:
 
     @property
     def ipv6(self) -> bool:
-        """Whether this computer has IPv6: without it, contacts that have nothing else are passed over."""
+        """Whether this computer has IPv6: without it, contacts with IPv6 only are skipped."""
         return self._neighbours.ipv6
 
     @ipv6.setter
@@ -140,7 +140,7 @@ class DhtNode:
 
     @property
     def record_count(self) -> int:
-        """Records held for the swarm."""
+        """Number of records held for the swarm."""
         return len(self._records)
 
     def held(self, key: Key, now: float) -> list[Record]:
@@ -148,17 +148,17 @@ class DhtNode:
         return list(self._records.get(key, now).values())
 
     def clock_offset_s(self, now: float) -> float | None:
-        """How far others' clocks are ahead of ours, by their median; None: too few were heard."""
-        return self._skew.offset_s(now)
+        """Median offset of others' clocks ahead of this one, seconds; None: too few were heard."""
+        return self._clock_skew.offset_s(now)
 
     def bootstrap(self, seeds: Iterable[Contact], now: float) -> list[Output]:
-        """Join through these peers; they are kept and tried again whenever they are out of reach.  `Joined` follows."""
+        """Join through these peers, which are tried again whenever they fall silent.  `Joined` follows."""
         self._neighbours.add_seeds(seeds)
         self._upkeep.has_seeds(now)
         return self._bundled(self._upkeep.join(now))
 
     def learn(self, contact: Contact, now: float) -> list[Output]:
-        """A peer was met in some other way: if there is a place for it, ask it whether it is there."""
+        """Ping a peer that was met in some other way, if the routing table has a place for it."""
         self._wake(now)
         wanted = contact.peer != self.me and self._neighbours.table.wants(contact)
         return self._query_runner.probe(contact, now) if wanted else []
@@ -175,13 +175,13 @@ class DhtNode:
         """Read a key.  One `Found` follows, possibly empty; several gets of a key at the same time share it.
 
         Args:
-            key: What to read.
+            key: The key to read.
             now: Unix seconds.
-            quorum: So many peers that hold something are enough, which is quicker; None: all of the nearest are
-                asked, which a value with many subkeys or one that changes needs.
-            max_age_s: What we read ourselves so lately is good enough.
-            owner: Whose record is wanted, where only one peer's counts: a quorum that gave only others' is none, so
-                that nobody ends the read with a record of its own.
+            quorum: Number of peers with records that are enough, which is quicker; None: all of the nearest are asked,
+                as a value with many subkeys or frequent changes needs.
+            max_age_s: Age up to which an earlier read of this peer is good enough, seconds.
+            owner: Owner of the wanted record: a quorum without a record of this owner does not count, so that no other
+                peer ends the read with a record of its own.
         """
         self._wake(now)
         return self._bundled(self._readwrite.get(key, now, quorum=quorum, max_age_s=max_age_s, owner=owner))
@@ -189,7 +189,14 @@ class DhtNode:
     def get_many(
         self, keys: Iterable[Key], now: float, *, quorum: int | None = None, max_age_s: float = 0.0
     ) -> list[Output]:
-        """Read several keys; what goes to one peer travels together.  One `Found` follows for each."""
+        """Read several keys; requests to one peer travel together.  One `Found` follows for each.
+
+        Args:
+            keys: The keys to read.
+            now: Unix seconds.
+            quorum: As for `get`.
+            max_age_s: As for `get`.
+        """
         self._wake(now)
         outputs: list[Output] = []
         for key in dict.fromkeys(keys):
@@ -199,17 +206,17 @@ class DhtNode:
     def store(
         self, key: Key, value: bytes, *, lifetime_s: float, now: float, subkey: bytes | None = None
     ) -> list[Output]:
-        """Store a value of ours at the peers nearest to its key.  `Stored` follows.
+        """Store a value of this peer at the peers nearest to its key.  `RecordStored` follows.
 
         A later store of the same subkey always replaces an earlier one: since the later expiration wins, the record
         then lives at least as long as the earlier one was to live.
 
         Args:
-            key: Where.
+            key: The key.
             value: At most 512 bytes.
-            lifetime_s: How long from now it is to be found.
+            lifetime_s: Seconds from now until the record expires.
             now: Unix seconds.
-            subkey: Our peer id and up to 16 bytes more; None: just our peer id.
+            subkey: This peer's id and up to 16 bytes more; None: just the id.
 
         Raises:
             ValueError: the value, the subkey or the lifetime is outside its limits, or not of its key's class.
@@ -217,7 +224,7 @@ class DhtNode:
         return self.store_many([Put(key, value, lifetime_s, subkey)], now)
 
     def store_many(self, puts: Iterable[Put], now: float) -> list[Output]:
-        """Store several values of ours; what goes to one peer travels together.  `Stored` follows for each.
+        """Store several values of this peer; requests to one peer travel together.  `RecordStored` follows for each.
 
         Raises:
             ValueError: as `store`; then nothing was stored.
@@ -230,7 +237,12 @@ class DhtNode:
         return self._bundled(outputs)
 
     def handle(self, event: Received[Any] | Tick | Lost | Observed, now: float) -> Sequence[Output]:
-        """Advance by one event; whatever a stranger sends, nothing is raised."""
+        """Advance by one event; messages of strangers never raise.
+
+        Args:
+            event: A message, an observed address, or the deadline.
+            now: Unix seconds.
+        """
         match event:
             case Received(sender=self.me):
                 self._trace.mark("dht.drop.from_me")
@@ -251,7 +263,7 @@ class DhtNode:
             self._trace.mark("dht.drop.asked_client")
             return []
         requests = request.requests if isinstance(request, RequestBundle) else (request,)
-        if not self._guard.admits(sender, now, max(1, len(requests))):
+        if not self._rate_limit.admits(sender, now, max(1, len(requests))):
             self._trace.mark("dht.drop.flood")
             return []
         self._wake(now)
@@ -271,7 +283,7 @@ class DhtNode:
             self._neighbours.table.withdrew(sender)
             return outputs
         contact = self._neighbours.to_probe(sender, now)
-        return outputs if contact is None else asking_back(outputs, self._query_runner.probe(contact, now))
+        return outputs if contact is None else append_ping(outputs, self._query_runner.probe(contact, now))
 
     def _on_answers(self, sender: PeerId, answer: Answer, now: float) -> list[Output]:
         if not isinstance(answer, Bundled):

@@ -1,20 +1,20 @@
-"""What a node has under way: several queries with one purpose.
+"""Operations: several queries with one purpose.
 
-An operation says what to ask, hears how that went, and knows when it is done.  It neither sends nor waits: the node
-does that for all of them.
+An operation says what to ask, takes the answers, and knows when it is done.  It neither sends nor waits: the query
+runner does that for all operations.
 """
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
-from core.dht.lookup import Walk
+from core.dht.disjoint_lookup import DisjointLookup
+from core.dht.lookup import Lookup
 from core.dht.messages import PAD, Answer, Contact, Find, Nodes, Request
-from core.dht.paths import Paths
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Please send this request; its query id is still to be chosen."""
+    """A request to send; its query id is still to be chosen."""
 
     contact: Contact
     request: Request
@@ -24,7 +24,7 @@ class Operation(ABC):
     """Several queries with one purpose.
 
     Attributes:
-        deadline: When it is to end with what it has.
+        deadline: When it ends with what it has, Unix seconds.
     """
 
     def __init__(self, *, client: bool, deadline: float) -> None:
@@ -38,46 +38,63 @@ class Operation(ABC):
 
     @abstractmethod
     def asks(self) -> list[Ask]:
-        """What to ask now; it counts as asked."""
+        """Requests to send now; they count as sent."""
 
     @abstractmethod
     def answered(self, contact: Contact, request: Request, answer: Answer, now: float) -> None:
-        """The answer to one of the requests; `answer` is of the class that belongs to it."""
+        """Take the answer to one of the requests.
+
+        Args:
+            contact: The contact that answered.
+            request: The request.
+            answer: Of the class that belongs to the request.
+            now: Unix seconds.
+        """
 
     def slow(self, contact: Contact, request: Request) -> None:  # noqa: B027 - an operation need not mind
-        """A request is being repeated."""
+        """Note that a request is being repeated.
+
+        Args:
+            contact: The contact that has not answered yet.
+            request: The request.
+        """
 
     @abstractmethod
     def failed(self, contact: Contact, request: Request) -> None:
-        """A request was not answered."""
+        """Note that a request was not answered.
+
+        Args:
+            contact: The contact that did not answer.
+            request: The request.
+        """
 
 
 class FindNode(Operation):
-    """Finds the nearest peers of a key."""
+    """Finds the peers nearest to a key (Kademlia's FIND_NODE)."""
 
-    def __init__(self, walk: Walk | Paths, *, client: bool, deadline: float) -> None:
+    def __init__(self, lookup: Lookup | DisjointLookup, *, client: bool, deadline: float) -> None:
         super().__init__(client=client, deadline=deadline)
-        self.walk = walk
+        self.lookup = lookup
 
     @property
     def done(self) -> bool:
-        """Whether the nearest have answered."""
-        return self.walk.done
+        """Whether the nearest peers have answered."""
+        return self.lookup.done
 
     def asks(self) -> list[Ask]:
-        """Whom to ask for nearer peers."""
-        return [Ask(contact, Find(0, self.client, self.walk.key, PAD)) for contact in self.walk.take()]
+        """Requests for peers nearer to the key."""
+        return [Ask(contact, Find(0, self.client, self.lookup.key, PAD)) for contact in self.lookup.take()]
 
     def answered(self, contact: Contact, request: Request, answer: Answer, now: float) -> None:  # noqa: ARG002 - the base's
-        """Contacts nearer to the key."""
-        self.walk.answered(contact.peer_id)
+        """Add contacts nearer to the key."""
+        self.lookup.answered(contact.peer_id)
         if isinstance(answer, Nodes):
-            self.walk.add(answer.nodes, contact.peer_id)
+            self.lookup.add(answer.nodes, contact.peer_id)
 
     def slow(self, contact: Contact, request: Request) -> None:  # noqa: ARG002 - the base's
-        """Go on without."""
-        self.walk.slow(contact.peer_id, contact)
+        """Let the lookup go on without a slow peer."""
+        self.lookup.slow(contact.peer_id, contact)
 
     def failed(self, contact: Contact, request: Request) -> None:  # noqa: ARG002 - the base's
-        """Go on without."""
-        self.walk.failed(contact.peer_id, contact)
+        """Let the lookup go on without a failed peer."""
+        self.lookup.failed(contact.peer_id, contact)

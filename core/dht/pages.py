@@ -1,6 +1,6 @@
 """Answers cut to the room they have: contacts, records, and the index of a key with too many records for one answer.
 
-An index entry is 16 bytes, big-endian: the tag (8), the expiration in unix milliseconds (6) and the record's length in
+An index entry is 16 bytes, big-endian: the tag (8), the expiration in Unix milliseconds (6) and the record's length in
 an answer (2).
 """
 
@@ -25,14 +25,14 @@ from core.dht.messages import (
 from core.dht.records import Tag
 
 NODES_BESIDE_INDEX = 4
-"""Contacts named even where an index needs the room; beside records there is at least one."""
+"""Number of contacts named even where an index needs the room; beside records there is at least one."""
 ANSWER_HEADER_BYTES = 34
-"""The largest of the answers without their contents: Values."""
+"""Size of the largest answer, Values, without its contents."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Somebody says that it holds a record."""
+    """A peer's claim, in an index, to hold a record."""
 
     tag: Tag
     expires_ms: int
@@ -40,22 +40,32 @@ class Claim:
 
 
 def record_bytes(record: Record) -> int:
-    """A record's length in an answer, at most."""
+    """Upper bound on a record's length in an answer, bytes."""
     return 81 + len(record.subkey) + len(record.value)
 
 
 def contact_bytes(contact: Contact) -> int:
-    """A contact's length in an answer, at most."""
+    """Upper bound on a contact's length in an answer, bytes."""
     return 40 + len(contact.host.encode())
 
 
 def nodes_answer(request: Find, contacts: Iterable[Contact]) -> Nodes:
-    """As many of the contacts as fit, in their order."""
+    """Answer a Find with as many of the contacts as fit, in their order.
+
+    Args:
+        request: The request.
+        contacts: Contacts, nearest first.
+    """
     return Nodes(request.query, _fitting(contacts, answer_room(request) - ANSWER_HEADER_BYTES))
 
 
 def records_answer(request: Fetch, records: Mapping[Tag, Record]) -> Records:
-    """As many of the wanted records as fit, in the order asked."""
+    """Answer a Fetch with as many of the wanted records as fit, in the order asked.
+
+    Args:
+        request: The request.
+        records: Records under its key, by tag.
+    """
     room = answer_room(request) - ANSWER_HEADER_BYTES
     chosen: list[Record] = []
     for tag in split_tags(request.tags):
@@ -70,7 +80,13 @@ def records_answer(request: Fetch, records: Mapping[Tag, Record]) -> Records:
 
 
 def values_answer(request: Get, records: Mapping[Tag, Record], contacts: Sequence[Contact]) -> Values:
-    """All records if they fit beside a few contacts; otherwise a page of the index."""
+    """Answer a Get with all records if they fit beside a few contacts; otherwise with a page of the index.
+
+    Args:
+        request: The request.
+        records: Records under its key, by tag.
+        contacts: Contacts, nearest first.
+    """
     room = answer_room(request) - ANSWER_HEADER_BYTES
     if request.after:
         return _index_page(request, records, (), room)
@@ -82,12 +98,17 @@ def values_answer(request: Get, records: Mapping[Tag, Record], contacts: Sequenc
 
 
 def index_entry(tag: Tag, record: Record) -> bytes:
-    """The record as an entry of an index."""
+    """Encode a record as an entry of an index.
+
+    Args:
+        tag: The record's tag.
+        record: The record.
+    """
     return tag + record.expires_ms.to_bytes(6, "big") + record_bytes(record).to_bytes(2, "big")
 
 
 def split_index(index: bytes) -> list[Claim]:
-    """The entries of an index; a broken one at the end is left out."""
+    """Decode the entries of an index; a truncated one at the end is left out."""
     whole = len(index) // INDEX_ENTRY_BYTES * INDEX_ENTRY_BYTES
     entries = (index[start : start + INDEX_ENTRY_BYTES] for start in range(0, whole, INDEX_ENTRY_BYTES))
     return [
@@ -97,7 +118,7 @@ def split_index(index: bytes) -> list[Claim]:
 
 
 def split_tags(tags: bytes) -> list[Tag]:
-    """The tags of a Fetch; a broken one at the end is left out."""
+    """Decode the tags of a Fetch; a truncated one at the end is left out."""
     whole = len(tags) // TAG_BYTES * TAG_BYTES
     return [Tag(tags[start : start + TAG_BYTES]) for start in range(0, whole, TAG_BYTES)]
 

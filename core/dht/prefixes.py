@@ -1,4 +1,4 @@
-"""Networks that peers come from.  Ids are cheap to make, addresses in many networks are not.
+"""Network prefixes of peers.  Ids are cheap to make, addresses in many networks are not.
 
 An attacker with one rented network fills a routing table, or the neighbourhood of a key, with as many ids as he likes
 unless peers of one network prefix are counted together.
@@ -19,10 +19,10 @@ _NOBODY = tuple(ip_network(text) for text in ("0.0.0.0/8", "224.0.0.0/3", "::/12
 
 
 class AddressScope(IntEnum):
-    """From how far away an address can be reached."""
+    """Scope from which an address can be reached."""
 
     NOWHERE = -1
-    """No single computer has it: unspecified, multicast, broadcast, and of IPv6 what lies on one link only."""
+    """Belongs to no single computer: unspecified, multicast, broadcast, and IPv6 link-local."""
     LOOPBACK = 0
     LOCAL = 1
     PUBLIC = 2
@@ -30,7 +30,7 @@ class AddressScope(IntEnum):
 
 @lru_cache(maxsize=_HOSTS_REMEMBERED)
 def reach(host: str) -> AddressScope:
-    """From how far away `host` can be reached; what is no IP address counts as public."""
+    """Scope of an address; anything but an IP address counts as public."""
     address = _address(host)
     if address is None:
         return AddressScope.PUBLIC
@@ -46,7 +46,7 @@ def reach(host: str) -> AddressScope:
 
 @lru_cache(maxsize=_HOSTS_REMEMBERED)
 def prefix(host: str) -> str:
-    """The network that `host` belongs to: /24 of IPv4, /48 of IPv6; what is no IP address is a network of its own."""
+    """The network of `host`: /24 of IPv4, /48 of IPv6; anything but an IP address is a network of its own."""
     address = _address(host)
     if address is None:
         return host
@@ -57,15 +57,25 @@ def prefix(host: str) -> str:
 
 @lru_cache(maxsize=_HOSTS_REMEMBERED)
 def counted_prefix(host: str, *, local_is_free: bool) -> str | None:
-    """The network that a peer at `host` is counted under; None: it is not counted."""
+    """The network that a peer at `host` is counted under; None: it is not counted.
+
+    Args:
+        host: An address.
+        local_is_free: Whether loopback and private addresses are not counted.
+    """
     return None if local_is_free and reach(host) in {AddressScope.LOOPBACK, AddressScope.LOCAL} else prefix(host)
 
 
 @lru_cache(maxsize=_HOSTS_REMEMBERED)
 def may_name(named: str, by: AddressScope) -> bool:
-    """Whether a peer whose address has the reach `by` can truthfully name one at address `named`.
+    """Whether a peer in the scope `by` can truthfully know a peer at address `named`.
 
-    A peer far away knows nobody in our own network: who follows such a hint knocks at doors that the stranger chose.
+    A distant peer knows nobody in this network: following such a hint would send packets to computers that a stranger
+    chose.
+
+    Args:
+        named: An address.
+        by: Scope of the peer that names it.
     """
     return reach(named) is not AddressScope.NOWHERE and reach(named) >= by
 

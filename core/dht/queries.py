@@ -1,10 +1,10 @@
 """Requests that wait for their answers.
 
-Each is repeated once.  Patience with the first sending follows the round trips measured so far, by the rule of TCP (RFC
-6298, section 2: smoothed mean plus four mean deviations); patience with the second is the longest allowed.
+Each is retransmitted once.  The first timeout follows the round trips measured so far, by the rule of TCP (RFC 6298,
+section 2: smoothed mean plus four mean deviations); the second is the longest allowed.
 
-A computer that is overloaded hears every answer late.  An answer to a query that was given up is still a sign of life,
-and where most answers are late, patience grows to what they take.
+An overloaded computer hears every answer late.  An answer to a query that was given up still proves that the peer is
+alive, and where most answers are late, timeouts grow to what answers take.
 """
 
 import heapq
@@ -19,28 +19,28 @@ from core.dht.messages import ANSWER_TO, QUERY_BITS, Answer, Contact, Request
 from core.dht.operations import Operation
 
 LATE_MAX = 256
-"""Queries remembered after they were given up."""
+"""Number of queries remembered after they were given up."""
 
 
 @dataclass(slots=True)
 class Query:
-    """A request that was sent."""
+    """A request that was sent and not answered yet."""
 
     contact: Contact
     request: Request
     operation: Operation | None
     sent: float
     due: float
-    """When patience ends."""
+    """Time of the next timeout, Unix seconds."""
     repeated: bool = False
 
 
 class Queries:
-    """Matches answers to requests by a random query id and by who was asked; repeats each request once.
+    """Matches answers to requests by a random query id and by the peer asked; retransmits each request once.
 
     Args:
         random: Draws the ids.
-        timeout_s: The longest patience with one sending.
+        timeout_s: The longest timeout of one sending, seconds.
     """
 
     SHORTEST_S = 0.2
@@ -49,7 +49,7 @@ class Queries:
     def __init__(self, random: Random, *, timeout_s: float) -> None:
         self._random = random
         self._timeout_s = timeout_s
-        self._trip_s: float | None = None
+        self._rtt_s: float | None = None
         self._deviation_s = 0.0
         self._open: dict[int, Query] = {}
         self._due: list[tuple[float, int]] = []
@@ -61,13 +61,23 @@ class Queries:
 
     @property
     def deadline(self) -> float | None:
-        """When the first patience ends."""
+        """Time of the first timeout, Unix seconds; None: nothing is pending."""
         while self._due and self._is_stale(*self._due[0]):
             heapq.heappop(self._due)
         return self._due[0][0] if self._due else None
 
     def open(self, contact: Contact, request: Request, operation: Operation | None, now: float) -> Request:
-        """Begin to wait; returns the request with its query id, to be sent."""
+        """Begin to wait for an answer.
+
+        Args:
+            contact: The peer asked.
+            request: The request.
+            operation: The operation that it belongs to, if any.
+            now: Unix seconds.
+
+        Returns:
+            The request with its query id, to be sent.
+        """
         query_id = self._random.getrandbits(QUERY_BITS)
         request = replace(request, query=query_id)
         due = now + self._patience_s()
@@ -76,9 +86,15 @@ class Queries:
         return request
 
     def close(self, sender: PeerId, answer: Answer, now: float) -> Query | None:
-        """The query that this answers, which is over now; None: nobody asked for it.
+        """Match an answer to its query.
 
-        One that was given up before belongs to no operation any more.
+        Args:
+            sender: The peer that answers.
+            answer: Its answer.
+            now: Unix seconds.
+
+        Returns:
+            The query, which is over now; without its operation if it was given up before.  None: nobody asked.
         """
         query = self._open.get(answer.query) or self._late.get(answer.query)
         if query is None or query.contact.peer != sender or type(answer) is not ANSWER_TO[type(query.request)]:
@@ -93,7 +109,7 @@ class Queries:
         return query
 
     def overdue(self, now: float) -> tuple[list[Query], list[Query]]:
-        """Queries whose patience has ended: those to be sent once more, and those given up now."""
+        """Queries whose timeout has passed: those to be retransmitted, and those given up now."""
         again: list[Query] = []
         over: list[Query] = []
         while (deadline := self.deadline) is not None and deadline <= now:
@@ -115,20 +131,20 @@ class Queries:
     def _patience_s(self) -> float:
         if self._lag_s > self._timeout_s:
             return self._lag_s
-        if self._trip_s is None:
+        if self._rtt_s is None:
             return self._timeout_s
-        return min(max(self._trip_s + 4 * self._deviation_s, self.SHORTEST_S), self._timeout_s)
+        return min(max(self._rtt_s + 4 * self._deviation_s, self.SHORTEST_S), self._timeout_s)
 
-    def _measured(self, trip_s: float) -> None:
-        if self._trip_s is None:
-            self._trip_s, self._deviation_s = trip_s, trip_s / 2
+    def _measured(self, rtt_s: float) -> None:
+        if self._rtt_s is None:
+            self._rtt_s, self._deviation_s = rtt_s, rtt_s / 2
             return
-        self._deviation_s += (abs(trip_s - self._trip_s) - self._deviation_s) / 4
-        self._trip_s += (trip_s - self._trip_s) / 8
+        self._deviation_s += (abs(rtt_s - self._rtt_s) - self._deviation_s) / 4
+        self._rtt_s += (rtt_s - self._rtt_s) / 8
 
-    def _lagged(self, trip_s: float) -> None:
-        """Follow what most answers take: slowly upwards, so that a fifth of hostile peers cannot make us patient."""
-        change_s = min(trip_s, self.LAG_MAX_S) - self._lag_s
+    def _lagged(self, rtt_s: float) -> None:
+        """Follow what most answers take, slowly upwards: a fifth of hostile peers cannot stretch the timeouts."""
+        change_s = min(rtt_s, self.LAG_MAX_S) - self._lag_s
         self._lag_s += change_s / (8 if change_s > 0 else 4)
 
     def _is_stale(self, due: float, query_id: int) -> bool:

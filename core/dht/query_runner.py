@@ -1,4 +1,4 @@
-"""Operations under way: their queries, whom they asked, and what they learned of who is there."""
+"""Runs operations: their queries, and what these reveal about other peers."""
 
 from collections.abc import Callable
 from random import Random
@@ -9,35 +9,39 @@ from core.base.ids import Key, PeerId
 from core.base.machine import Send
 from core.base.trace import Trace
 from core.dht.client_mode import ClientMode
+from core.dht.clock_skew import ClockSkew
+from core.dht.disjoint_lookup import DisjointLookup
 from core.dht.events import Learned, Output
-from core.dht.lookup import Distrust, Walk
+from core.dht.lookup import Lookup, LookupTrust
 from core.dht.messages import Answer, Contact, Find, Get, Nodes, Ping, Pong, Request, Values
 from core.dht.neighbours import Neighbours
 from core.dht.operations import FindNode, Operation
-from core.dht.paths import Paths
 from core.dht.queries import Queries, Query
-from core.dht.routing import Heard
+from core.dht.routing import TableChange
 from core.dht.settings import DhtSettings
-from core.dht.skew import Skew
 
 PROBES_MAX = 64
 PARALLEL_ON_A_PATH = 3
-"""One silent peer is not to hold up its path."""
+"""Queries in flight on each disjoint path, so that one silent peer does not hold up its path."""
 
 
 class QueryRunner:
-    """Runs operations: sends what they ask, tells them what came of it, and concludes them.
+    """Runs operations: sends their requests, hands them the answers, and concludes them.
 
     Args:
-        neighbours: Hears who answered and who did not.
-        skew: Hears what others' clocks show.
-        conclude: What follows from an operation that is over.
+        neighbours: Told of answers and silences.
+        clock_skew: Told of others' clocks.
+        conclude: Called with each operation that is over; returns outputs.
+        settings: The collaboration's numbers.
+        client_mode: Whether this peer is in client mode.
+        random: Draws query ids.
+        trace: Counts what is dropped.
     """
 
     def __init__(
         self,
         neighbours: Neighbours,
-        skew: Skew,
+        clock_skew: ClockSkew,
         conclude: Callable[[Operation, float], list[Output]],
         *,
         settings: DhtSettings,
@@ -46,7 +50,7 @@ class QueryRunner:
         trace: Trace,
     ) -> None:
         self._neighbours = neighbours
-        self._skew = skew
+        self._clock_skew = clock_skew
         self._conclude = conclude
         self._settings = settings
         self._client_mode = client_mode
@@ -57,33 +61,47 @@ class QueryRunner:
 
     @property
     def deadline(self) -> float | None:
-        """When `tick` has something to do.  All operations have the same patience, so the oldest ends first."""
+        """Time at which `tick` is due, Unix seconds.  All operations last equally long, so the oldest ends first."""
         at = self._queries.deadline
         for first in self._operations:
             return first.deadline if at is None or first.deadline < at else at
         return at
 
     def count(self, kind: type[Operation]) -> int:
-        """How many operations of a kind are under way."""
+        """Number of operations of a kind in progress."""
         return sum(isinstance(operation, kind) for operation in self._operations)
 
     def begin(self, operation: Operation, now: float) -> list[Output]:
-        """Start an operation."""
+        """Start an operation.
+
+        Args:
+            operation: The operation.
+            now: Unix seconds.
+        """
         self._operations[operation] = None
         return self._advance(operation, now)
 
-    def answered(self, sender: PeerId, answer: Answer, now: float) -> tuple[list[Output], Contact, Heard] | None:
-        """An answer has come: what follows, and what it says of the sender; None if nobody had asked."""
+    def answered(self, sender: PeerId, answer: Answer, now: float) -> tuple[list[Output], Contact, TableChange] | None:
+        """Handle an answer.
+
+        Args:
+            sender: The peer that answers.
+            answer: Its answer.
+            now: Unix seconds.
+
+        Returns:
+            Outputs, the sender's contact and the change of the routing table; None: nobody had asked.
+        """
         query = self._queries.close(sender, answer, now)
         if query is None:
             self._trace.mark("dht.drop.unasked")
             return None
         self._probing.discard(sender)
-        trip_s = None if query.repeated else now - query.sent
-        contact, heard = self._neighbours.alive(query.contact, now, trip_s=trip_s)
-        outputs = [] if heard.doubtful is None else self._ping(heard.doubtful, now)
+        rtt_s = None if query.repeated else now - query.sent
+        contact, heard = self._neighbours.alive(query.contact, now, rtt_s=rtt_s)
+        outputs = [] if heard.to_ping is None else self._ping(heard.to_ping, now)
         if isinstance(answer, Pong) and answer.time_ms and not query.repeated:
-            self._skew.heard(sender, answer.time_ms / 1000, sent=query.sent, now=now)
+            self._clock_skew.heard(sender, answer.time_ms / 1000, sent=query.sent, now=now)
         if query.operation in self._operations:
             if isinstance(answer, Nodes | Values) and isinstance(query.request, Find | Get):
                 key = Key(query.request.key)
@@ -94,7 +112,7 @@ class QueryRunner:
         return outputs, contact, heard
 
     def tick(self, now: float) -> list[Output]:
-        """Repeat and give up what has waited too long."""
+        """Retransmit and give up overdue queries."""
         outputs: list[Output] = []
         again, over = self._queries.overdue(now)
         for query in again:
@@ -114,23 +132,40 @@ class QueryRunner:
         return outputs
 
     def probe(self, contact: Contact, now: float) -> list[Output]:
-        """Ask a contact whether it is there, unless too many are being asked."""
+        """Ping a contact, unless too many pings are pending.
+
+        Args:
+            contact: The contact.
+            now: Unix seconds.
+        """
         return self._ping(contact, now) if len(self._probing) < PROBES_MAX else []
 
     def find(self, key: Key, now: float, *, width: int | None = None, paths: int | None = None) -> FindNode:
-        """An operation that finds the nearest peers of a key."""
-        walk = self.walk(key, now, width=self._settings.replicas if width is None else width, paths=paths)
-        return FindNode(walk, client=self._client_mode.client, deadline=self.patience(now))
+        """Make an operation that finds the peers nearest to a key.
+
+        Args:
+            key: The key.
+            now: Unix seconds.
+            width: Number of nearest peers that must answer; None: as many as replicas.
+            paths: Number of disjoint paths; None: as the settings say.
+        """
+        lookup = self.lookup(key, now, width=self._settings.replicas if width is None else width, paths=paths)
+        return FindNode(lookup, client=self._client_mode.client, deadline=self.patience(now))
 
     def refresh(self, key: Key, now: float) -> FindNode:
-        """An operation that looks up a key without haste, to hear who is there."""
+        """Make an operation that looks up a key without haste, to refresh its bucket.
+
+        Args:
+            key: The key.
+            now: Unix seconds.
+        """
         settings = self._settings
         sparse = self._neighbours.table.is_far_and_sparse(key)
         width = settings.refresh_width_sparse if sparse else settings.refresh_width
-        walk = Walk(key, self._neighbours.start(key, now), width=width, parallel=width)
-        return FindNode(walk, client=self._client_mode.client, deadline=self.patience(now))
+        lookup = Lookup(key, self._neighbours.start(key, now), width=width, parallel=width)
+        return FindNode(lookup, client=self._client_mode.client, deadline=self.patience(now))
 
-    def walk(
+    def lookup(
         self,
         key: Key,
         now: float,
@@ -138,48 +173,48 @@ class QueryRunner:
         width: int,
         quick: bool = False,
         paths: int | None = None,
-        resting: bool = False,
-    ) -> Walk | Paths:
-        """The way to a key from whom we know now.
+        include_silent: bool = False,
+    ) -> Lookup | DisjointLookup:
+        """Make a lookup that starts from the contacts known now.
 
         Args:
-            key: Where to go.
+            key: The key to approach.
             now: Unix seconds.
-            width: How many of the nearest are to answer.
+            width: Number of nearest peers that must answer.
             quick: With more queries in flight.
-            paths: On so many disjoint ways; None: as the settings say.
-            resting: With those that kept silent a moment ago.
+            paths: Number of disjoint paths; None: as the settings say.
+            include_silent: Include peers that did not answer a moment ago.
         """
         settings = self._settings
-        start = self._neighbours.start(key, now, resting=resting)
+        start = self._neighbours.start(key, now, include_silent=include_silent)
         table = self._neighbours.table
         parallel, near = self._parallel(quick=quick)
-        distrust = Distrust(
-            prefix_limit=0 if table.knows_few_networks else settings.prefix_per_walk,
+        trust = LookupTrust(
+            prefix_limit=0 if table.knows_few_networks else settings.prefix_per_lookup,
             local_is_free=settings.local_is_free,
             ghosts_max=settings.ghosts_max,
         )
         paths = settings.paths if paths is None else paths
-        walk: Walk | Paths
+        lookup: Lookup | DisjointLookup
         if paths <= 1 or table.knows_few_networks:
-            walk = Walk(key, start, width=width, parallel=parallel, distrust=distrust)
+            lookup = Lookup(key, start, width=width, parallel=parallel, trust=trust)
         else:
             parallel = max(parallel, PARALLEL_ON_A_PATH * paths)
-            walk = Paths(key, start, width=width, parallel=parallel, paths=paths, distrust=distrust)
-        walk.expect(table.span_of(settings.replicas), parallel=near)
-        return walk
+            lookup = DisjointLookup(key, start, width=width, parallel=parallel, paths=paths, trust=trust)
+        lookup.expect(table.span_of(settings.replicas), parallel=near)
+        return lookup
 
     def _parallel(self, *, quick: bool) -> tuple[int, int | None]:
         """Queries in flight on the way, and among the nearest; None: as many."""
         settings = self._settings
         if not quick:
             return settings.parallel, None
-        if self._neighbours.table.typical_trip_s > settings.afar_s:
-            return settings.parallel_quick_afar, settings.parallel_near_afar
+        if self._neighbours.table.typical_rtt_s > settings.far_s:
+            return settings.parallel_quick_far, settings.parallel_near_far
         return settings.parallel_quick, settings.parallel_near
 
     def patience(self, now: float) -> float:
-        """When an operation that begins now is to end with what it has."""
+        """Deadline of an operation that begins now, Unix seconds."""
         return now + self._settings.lookup_timeout_s
 
     def _give_up(self, query: Query, now: float) -> None:
@@ -189,7 +224,7 @@ class QueryRunner:
             query.operation.failed(query.contact, query.request)
 
     def _advance(self, operation: Operation, now: float) -> list[Output]:
-        """Send what the operation asks; when it is over, conclude it."""
+        """Send the requests of the operation; when it is over, conclude it."""
         outputs: list[Output] = []
         if operation.deadline > now:
             for ask in operation.asks():

@@ -1,45 +1,45 @@
-"""Reading and writing: what begins an operation, and what follows when one is over."""
+"""Reads and writes: how their operations begin, and what follows when one is over."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.base.ids import Key, PeerId
 from core.dht.context import DhtContext
+from core.dht.disjoint_lookup import DisjointLookup
 from core.dht.events import Found, Output, RecordStored
-from core.dht.gather import Gather
-from core.dht.getting import Getting
-from core.dht.lookup import Walk
+from core.dht.lookup import Lookup
 from core.dht.messages import Cache, Contact, Record, Store
 from core.dht.operations import FindNode, Operation
-from core.dht.paths import Paths
+from core.dht.read_operation import ReadOperation
+from core.dht.record_merge import RecordMerge
 from core.dht.records import Tag, sign_record
 from core.dht.responder import due_to_newcomer
-from core.dht.storing import Handing, Storing
+from core.dht.store_operation import HandOver, StoreOperation
 
-HANDINGS_MAX = 8
-DEAF_LEAST = 3
-"""If so many kept silent and nobody spoke, it is we who do not hear."""
-COPIED_MAX = 3
-"""A value of more records than this is not left on the way."""
+HAND_OVERS_MAX = 8
+SILENT_PEERS_LEAST = 3
+"""Number of silent peers, with no answering one, from which it is this peer that cannot hear."""
+CACHED_RECORDS_MAX = 3
+"""Keys with more records than this are not cached on the way."""
 
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """A value of ours that is to be stored."""
+    """A value of this peer that is to be stored."""
 
     key: Key
     value: bytes
     lifetime_s: float
     subkey: bytes | None = None
-    """Our peer id and up to 16 bytes more; None: just our peer id."""
+    """This peer's id and up to 16 bytes more; None: just the id."""
 
 
-class _Again(Storing):
-    """Stores what others own, because we hold it."""
+class _StoreAgain(StoreOperation):
+    """Stores records of other owners that this peer holds (republishing)."""
 
 
 class ReadWrite:
-    """Begins reads and writes, and says what came of them."""
+    """Begins reads and writes, and reports their results."""
 
     def __init__(self, parts: DhtContext) -> None:
         self._signer = parts.signer
@@ -53,18 +53,26 @@ class ReadWrite:
         self._settings = parts.settings
         self._client_mode = parts.client_mode
         self._trace = parts.trace
-        self._gets: dict[Key, Getting] = {}
+        self._gets: dict[Key, ReadOperation] = {}
 
     def get(
         self, key: Key, now: float, *, quorum: int | None, max_age_s: float, owner: PeerId | None = None
     ) -> list[Output]:
-        """Begin to read a key, or join the read that is under way."""
-        getting = self._gets.get(key)
-        if getting is not None:
-            if quorum is None or (getting.quorum is not None and quorum > getting.quorum):
-                getting.quorum = quorum
-            if getting.owner != owner:
-                getting.quorum = None
+        """Begin to read a key, or join the read in progress.
+
+        Args:
+            key: The key.
+            now: Unix seconds.
+            quorum: Number of peers with records that are enough; None: all of the nearest are asked.
+            max_age_s: Age up to which an earlier read is good enough, seconds.
+            owner: Owner of the wanted record; None: any owner.
+        """
+        reading = self._gets.get(key)
+        if reading is not None:
+            if quorum is None or (reading.quorum is not None and quorum > reading.quorum):
+                reading.quorum = quorum
+            if reading.owner != owner:
+                reading.quorum = None
             return []
         settings = self._settings
         known = self._memory.known(key, self._records.get(key, now), now)
@@ -72,7 +80,7 @@ class ReadWrite:
             return [Found(key, tuple(known.values()))]
         if not known and self._memory.is_absent(key, now):
             return [Found(key, ())]
-        gather = Gather(
+        merge = RecordMerge(
             key,
             known,
             lifetime_s=settings.max_lifetime_s + settings.clock_slack_s,
@@ -81,14 +89,20 @@ class ReadWrite:
             proofs=self._proofs,
             trace=self._trace,
         )
-        walk = self._query_runner.walk(key, now, width=settings.read_width, quick=quorum is not None)
+        lookup = self._query_runner.lookup(key, now, width=settings.read_width, quick=quorum is not None)
         patience = self._query_runner.patience(now)
-        getting = Getting(walk, gather, quorum=quorum, owner=owner, client=self._client_mode.client, deadline=patience)
-        self._gets[key] = getting
-        return self._query_runner.begin(getting, now)
+        reading = ReadOperation(
+            lookup, merge, quorum=quorum, owner=owner, client=self._client_mode.client, deadline=patience
+        )
+        self._gets[key] = reading
+        return self._query_runner.begin(reading, now)
 
     def store(self, puts: Sequence[Put], now: float) -> list[Output]:
         """Sign and store values; those of one key go together.
+
+        Args:
+            puts: The values.
+            now: Unix seconds.
 
         Raises:
             ValueError: one of them is outside its limits; nothing is stored then.
@@ -103,22 +117,33 @@ class ReadWrite:
         outputs: list[Output] = []
         for (key, replicas), records in groups.items():
             latest = {record.subkey: record for record in records}
-            outputs += self._begin_store(Storing, key, list(latest.values()), replicas=replicas, now=now)
+            outputs += self._begin_store(StoreOperation, key, list(latest.values()), replicas=replicas, now=now)
         return outputs
 
     def store_again(self, key: Key, tags: Sequence[Tag], now: float) -> list[Output]:
-        """Store records that we hold at their nearest peers again."""
+        """Republish records that this peer holds.
+
+        Args:
+            key: Their key.
+            tags: Their tags.
+            now: Unix seconds.
+        """
         held = self._records.get(key, now)
         records = [held[tag] for tag in tags if tag in held]
         if not records:
             return []
         for record in records:
             self._republish.stored(key, record, now)
-        return self._begin_store(_Again, key, records, replicas=self._settings.replicas, now=now)
+        return self._begin_store(_StoreAgain, key, records, replicas=self._settings.replicas, now=now)
 
     def welcome(self, newcomer: Contact, now: float) -> list[Output]:
-        """A contact is new in the table: hand it the records that it should hold."""
-        if self._client_mode.client or not len(self._records) or self._query_runner.count(Handing) >= HANDINGS_MAX:
+        """Hand a new contact of the routing table the records that it should hold.
+
+        Args:
+            newcomer: The new contact.
+            now: Unix seconds.
+        """
+        if self._client_mode.client or not len(self._records) or self._query_runner.count(HandOver) >= HAND_OVERS_MAX:
             return []
         due = due_to_newcomer(
             newcomer.peer_id,
@@ -131,55 +156,62 @@ class ReadWrite:
         return self._hand(newcomer, [Store(0, False, key, record) for key, record in due], now) if due else []
 
     def concluded(self, operation: Operation, now: float) -> list[Output]:
-        """What follows from an operation that is over."""
+        """Report what follows from an operation that is over.
+
+        Args:
+            operation: The operation.
+            now: Unix seconds.
+        """
         match operation:
-            case FindNode(walk=walk):
-                self._remember_route(walk, now)
-            case Getting():
+            case FindNode(lookup=lookup):
+                self._remember_route(lookup, now)
+            case ReadOperation():
                 return self._read(operation, now)
-            case Storing(key=key, records=records):
+            case StoreOperation(key=key, records=records):
                 if operation.broken_route:
                     self._memory.forget_route(key)
-                if not isinstance(operation, _Again):
+                if not isinstance(operation, _StoreAgain):
                     return [RecordStored(key, record.subkey, operation.accepted[record.subkey]) for record in records]
         return []
 
-    def _read(self, getting: Getting, now: float) -> list[Output]:
-        walk, records = getting.walk, getting.gather.records
-        del self._gets[walk.key]
-        if not records and walk.done and not getting.again and self._has_other_ways(walk):
-            return self._again(getting, now)
-        early = not walk.done
+    def _read(self, reading: ReadOperation, now: float) -> list[Output]:
+        lookup, records = reading.lookup, reading.merge.records
+        del self._gets[lookup.key]
+        if not records and lookup.done and not reading.again and self._has_other_ways(lookup):
+            return self._again(reading, now)
+        early = not lookup.done
         if not early:
-            self._remember_route(walk, now)
-        self._memory.read(walk.key, records, now)
-        if not records and walk.found(1):
-            self._memory.in_vain(walk.key, now)
-        known = tuple(self._memory.known(walk.key, {}, now).values())
-        return [Found(walk.key, known), *self._leave_copies(getting, known, now)]
+            self._remember_route(lookup, now)
+        self._memory.read(lookup.key, records, now)
+        if not records and lookup.found(1):
+            self._memory.found_nothing(lookup.key, now)
+        known = tuple(self._memory.known(lookup.key, {}, now).values())
+        return [Found(lookup.key, known), *self._leave_copies(reading, known, now)]
 
-    def _has_other_ways(self, walk: Walk | Paths) -> bool:
-        """Whether some kept silent, or more answered than were asked for values at first: among few, all were asked."""
+    def _has_other_ways(self, lookup: Lookup | DisjointLookup) -> bool:
+        """Whether some peers kept silent, or more answered than were asked for values (few peers are all asked)."""
         if self._settings.paths_again <= 1:
             return False
         width = self._settings.read_width
         local = self._neighbours.table.knows_few_networks
-        return walk.silent > 0 or (not local and len(walk.found(width + 1)) > width)
+        return lookup.silent > 0 or (not local and len(lookup.found(width + 1)) > width)
 
-    def _again(self, getting: Getting, now: float) -> list[Output]:
-        """Nothing was found: whoever stands near the key may have led us astray, so go there on several ways.
+    def _again(self, reading: ReadOperation, now: float) -> list[Output]:
+        """Read once more, on several disjoint paths, since peers near the key may have misled the first lookup.
 
-        If nobody at all has answered it is rather we who were out of reach, or too busy to hear: all are asked again.
+        If no peer at all has answered, this peer was probably out of reach or overloaded: all are asked again.
         """
-        settings, key = self._settings, getting.walk.key
-        deaf = getting.walk.silent >= DEAF_LEAST and not getting.walk.found(1)
-        walk = self._query_runner.walk(key, now, width=settings.read_width, paths=settings.paths_again, resting=deaf)
+        settings, key = self._settings, reading.lookup.key
+        cannot_hear = reading.lookup.silent >= SILENT_PEERS_LEAST and not reading.lookup.found(1)
+        lookup = self._query_runner.lookup(
+            key, now, width=settings.read_width, paths=settings.paths_again, include_silent=cannot_hear
+        )
         patience = self._query_runner.patience(now)
-        again = Getting(
-            walk,
-            getting.gather,
-            quorum=getting.quorum,
-            owner=getting.owner,
+        again = ReadOperation(
+            lookup,
+            reading.merge,
+            quorum=reading.quorum,
+            owner=reading.owner,
             client=self._client_mode.client,
             deadline=patience,
         )
@@ -187,29 +219,31 @@ class ReadWrite:
         self._gets[key] = again
         return self._query_runner.begin(again, now)
 
-    def _leave_copies(self, getting: Getting, records: Sequence[Record], now: float) -> list[Output]:
-        """Leave a copy with the nearest peer on the way that has none, for those who come by it."""
+    def _leave_copies(self, reading: ReadOperation, records: Sequence[Record], now: float) -> list[Output]:
+        """Leave a copy with the nearest peer on the way that has none, for later readers."""
         settings = self._settings
         if (
             not settings.cache_s
-            or not 0 < len(records) <= COPIED_MAX
-            or self._query_runner.count(Handing) >= HANDINGS_MAX
+            or not 0 < len(records) <= CACHED_RECORDS_MAX
+            or self._query_runner.count(HandOver) >= HAND_OVERS_MAX
         ):
             return []
         lasting = [record for record in records if record.expiration - now > settings.brief_s]
-        lacking = getting.lacking()
-        if not lasting or lacking is None:
+        nearest_without_record = reading.nearest_without_record()
+        if not lasting or nearest_without_record is None:
             return []
         return self._hand(
-            lacking, [Cache(0, self._client_mode.client, getting.walk.key, record) for record in lasting], now
+            nearest_without_record,
+            [Cache(0, self._client_mode.client, reading.lookup.key, record) for record in lasting],
+            now,
         )
 
     def _hand(self, to: Contact, requests: Sequence[Store | Cache], now: float) -> list[Output]:
-        handing = Handing(to, requests, client=self._client_mode.client, deadline=self._query_runner.patience(now))
-        return self._query_runner.begin(handing, now)
+        hand_over = HandOver(to, requests, client=self._client_mode.client, deadline=self._query_runner.patience(now))
+        return self._query_runner.begin(hand_over, now)
 
     def _begin_store(
-        self, kind: type[Storing], key: Key, records: Sequence[Record], *, replicas: int, now: float
+        self, kind: type[StoreOperation], key: Key, records: Sequence[Record], *, replicas: int, now: float
     ) -> list[Output]:
         storing = kind(
             self._query_runner.find(
@@ -239,6 +273,6 @@ class ReadWrite:
             raise ValueError("a value that its key's class does not allow")
         return record
 
-    def _remember_route(self, walk: Walk | Paths, now: float) -> None:
-        self._neighbours.table.looked_up(walk.key, now)
-        self._memory.went(walk.key, walk.found(2 * self._settings.replicas), now)
+    def _remember_route(self, lookup: Lookup | DisjointLookup, now: float) -> None:
+        self._neighbours.table.looked_up(lookup.key, now)
+        self._memory.found_route(lookup.key, lookup.found(2 * self._settings.replicas), now)

@@ -1,4 +1,4 @@
-"""Records: signed by their owner, kept until they expire, replaced by those that expire later."""
+"""Records: signed by their owner, kept until they expire, superseded by later expirations."""
 
 from collections import Counter, OrderedDict
 from collections.abc import Iterator, Mapping
@@ -8,7 +8,7 @@ from typing import NewType
 
 from core.base.ids import PEER_ID_BYTES, Key, PeerId
 from core.base.signing import Signer, Verifier
-from core.dht.classes import KeyClasses
+from core.dht.key_classes import KeyClasses
 from core.dht.messages import SUBKEY_BYTES_MAX, TAG_BYTES, VALUE_BYTES_MAX, Record
 
 Tag = NewType("Tag", bytes)
@@ -18,20 +18,34 @@ _PURPOSE = b"potluck dht record 1"
 
 
 def tag_of(subkey: bytes) -> Tag:
-    """The subkey's short name."""
+    """Derive the short name of a subkey."""
     return Tag(sha256(subkey).digest()[:TAG_BYTES])
 
 
 def signed_bytes(key: Key, subkey: bytes, value: bytes, expires_ms: int) -> bytes:
-    """What an owner signs: purpose, key (32), length of the subkey (1), subkey, expiration (8), value."""
+    """Bytes that an owner signs: purpose, key (32), length of the subkey (1), subkey, expiration (8), value.
+
+    Args:
+        key: The key.
+        subkey: The subkey.
+        value: The value.
+        expires_ms: Expiration, Unix milliseconds.
+    """
     return b"".join((_PURPOSE, key, bytes((len(subkey),)), subkey, expires_ms.to_bytes(8, "big"), value))
 
 
 def sign_record(signer: Signer, key: Key, value: bytes, *, subkey: bytes, expires_ms: int) -> Record:
-    """A record of our own.
+    """Make a record of this peer.
+
+    Args:
+        signer: The owner.
+        key: The key.
+        value: At most `VALUE_BYTES_MAX` bytes.
+        subkey: The owner's id and up to 16 bytes more.
+        expires_ms: Expiration, Unix milliseconds.
 
     Raises:
-        ValueError: the value or the subkey is too long, or the subkey does not begin with our peer id.
+        ValueError: the value or the subkey is too long, or the subkey does not begin with the owner's id.
     """
     if len(value) > VALUE_BYTES_MAX:
         raise ValueError(f"a value of {len(value)} bytes, the limit is {VALUE_BYTES_MAX}")
@@ -41,7 +55,12 @@ def sign_record(signer: Signer, key: Key, value: bytes, *, subkey: bytes, expire
 
 
 def supersedes(record: Record, known: Record | None) -> bool:
-    """Whether `record` replaces `known`: the later expiration wins; of two alike the greater value, so all agree."""
+    """Whether `record` replaces `known`: the later expiration wins, of two equal ones the greater value.
+
+    Args:
+        record: The new record.
+        known: The record held; None: none is held.
+    """
     return known is None or (record.expires_ms, record.value) > (known.expires_ms, known.value)
 
 
@@ -49,9 +68,9 @@ class Proofs:
     """Verifies records, the same one once.
 
     Args:
-        verifier: Tells signatures.
-        limit: Outcomes remembered.
-        classes: Which records are well-formed.
+        verifier: Verifies signatures.
+        limit: Number of results remembered.
+        classes: Checks the form of records.
     """
 
     def __init__(self, verifier: Verifier, *, limit: int = 512, classes: KeyClasses | None = None) -> None:
@@ -61,7 +80,12 @@ class Proofs:
         self._outcomes: OrderedDict[tuple[Key, Record], bool] = OrderedDict()
 
     def holds(self, key: Key, record: Record) -> bool:
-        """Whether the record was signed by its owner for this key."""
+        """Whether the record was signed by its owner for this key.
+
+        Args:
+            key: The key.
+            record: The record under it.
+        """
         outcome = self._outcomes.get((key, record))
         if outcome is None:
             data = signed_bytes(key, record.subkey, record.value, record.expires_ms)
@@ -70,11 +94,21 @@ class Proofs:
         return outcome
 
     def allows(self, key: Key, record: Record) -> bool:
-        """Whether the record is well-formed for a key of its class."""
+        """Whether the record is well-formed for a key of its class.
+
+        Args:
+            key: The key.
+            record: The record under it.
+        """
         return self._classes.allows(key, record)
 
     def signed(self, key: Key, record: Record) -> None:
-        """We have just signed this record ourselves."""
+        """Remember that this peer has just signed the record.
+
+        Args:
+            key: The key.
+            record: The record under it.
+        """
         self._remember(key, record, outcome=True)
 
     def _remember(self, key: Key, record: Record, *, outcome: bool) -> None:
@@ -84,19 +118,19 @@ class Proofs:
 
 
 class KeepResult(StrEnum):
-    """What became of a record that was to be kept."""
+    """Result of an attempt to keep a record."""
 
     KEPT = "kept"
     KNOWN = "known"
-    """This one, or a later one, was there already."""
+    """This record, or a later one, was there already."""
     EXPIRED = "expired"
     TOO_LONG = "too_long"
-    """Wants to live longer than allowed."""
+    """Its lifetime is longer than allowed."""
     FULL = "full"
     """The store, the key or the owner has reached its limit."""
     SIGNATURE = "signature"
     SCHEMA = "schema"
-    """Not what may stand under a key of this class."""
+    """Not well-formed for a key of this class."""
 
     @property
     def held(self) -> bool:
@@ -108,14 +142,14 @@ class RecordStore:
     """Records held for the swarm, within limits.
 
     Args:
-        proofs: Tells whether a record is its owner's.
+        proofs: Verifies owners and form of records.
         max_lifetime_s: Records that expire later than this from now are refused.
-        total: Records at most.
-        per_key: Records under one key at most.
-        per_owner: Records of one owner at most.
-        per_owner_and_key: Of these under one key, so that nobody can fill a key that others share.
+        total: Number of records at most.
+        per_key: Number of records under one key at most.
+        per_owner: Number of records of one owner at most.
+        per_owner_and_key: Number of these under one key, so that nobody can fill a key that others share.
         bytes_max: Bytes of all values together.
-        fair_givers: Whether a record of somebody who gave little takes the place of one of who gave much.
+        fair_givers: Whether a record from a peer that gave little replaces one from a peer that gave much.
     """
 
     def __init__(  # noqa: PLR0913 - each limit is one of its own
@@ -143,7 +177,7 @@ class RecordStore:
         self._owners: Counter[PeerId] = Counter()
         self._owners_of: dict[Key, Counter[PeerId]] = {}
         self._given: dict[PeerId, dict[tuple[Key, Tag], None]] = {}
-        """What each peer gave us, in its order: keys cost nothing and passes do, so it is givers that are counted."""
+        """Records that each peer gave, in their order: keys cost nothing and passes do, so givers are counted."""
         self._givers: dict[tuple[Key, Tag], PeerId] = {}
         self._count = 0
 
@@ -155,15 +189,15 @@ class RecordStore:
         return iter(self._records)
 
     def put(self, key: Key, record: Record, now: float, *, giver: PeerId | None = None) -> KeepResult:
-        """Keep the record if it is allowed and newer than what is known; the signature is looked at last.
+        """Keep the record if it is allowed and supersedes the known one; the signature is verified last.
 
-        Where there is no more room, whoever gave most loses what it gave last, if that is more than `giver` gave.
+        Where there is no more room, the biggest giver loses its last gift, if it gave more than `giver`.
 
         Args:
-            key: Under which it is to stand.
-            record: Of whomever.
+            key: The key.
+            record: The record, of any owner.
             now: Unix seconds.
-            giver: The peer that sent it; None: we keep it by our own wish.
+            giver: The peer that sent it; None: this peer keeps it by itself.
         """
         now_ms = int(now * 1000)
         if not now_ms < record.expires_ms <= now_ms + self._max_lifetime_ms:
@@ -191,7 +225,12 @@ class RecordStore:
         return KeepResult.KEPT
 
     def get(self, key: Key, now: float) -> Mapping[Tag, Record]:
-        """The live records of a key."""
+        """The live records of a key, by tag.
+
+        Args:
+            key: The key.
+            now: Unix seconds.
+        """
         under_key = self._records.get(key)
         if not under_key:
             return {}
@@ -199,11 +238,20 @@ class RecordStore:
         return {tag: record for tag, record in under_key.items() if record.expires_ms > now_ms}
 
     def has(self, key: Key, record: Record) -> bool:
-        """Whether this very record is held."""
+        """Whether exactly this record is held.
+
+        Args:
+            key: The key.
+            record: The record.
+        """
         return self._records.get(key, {}).get(tag_of(record.subkey)) == record
 
+    def owners(self, key: Key) -> Mapping[PeerId, int]:
+        """Number of records under a key, by owner."""
+        return self._owners_of.get(key, {})
+
     def expire(self, now: float) -> float | None:
-        """Forget what has expired; returns when the next record will have."""
+        """Forget expired records; returns the next expiration, Unix seconds."""
         now_ms = int(now * 1000)
         next_ms: int | None = None
         for key, under_key in list(self._records.items()):
@@ -231,7 +279,7 @@ class RecordStore:
     def _room(
         self, key: Key, giver: PeerId | None, *, more_bytes: int, is_new: bool
     ) -> tuple[bool, tuple[Key, Tag] | None]:
-        """Whether there is room for one more, and if there is none, what may go for it: the last of who gave most."""
+        """Whether there is room for one more, and otherwise which record may go: the last one of the biggest giver."""
         given: Mapping[PeerId, dict[tuple[Key, Tag], None]] = self._given
         if is_new and len(self._records.get(key, ())) >= self._per_key:
             under_key: dict[PeerId, dict[tuple[Key, Tag], None]] = {}

@@ -1,6 +1,6 @@
-"""When a holder stores again what it holds, so that records outlive their holders (Kademlia, section 2.5).
+"""Republishing: a holder stores its records again, so that they outlive their holders (Kademlia, section 2.5).
 
-A record that somebody has just stored here was stored at its other holders too, so whoever fires first spares the
+A record that was just stored here was stored at its other holders too, so the first holder to republish saves the
 others the work.
 """
 
@@ -12,14 +12,15 @@ from core.dht.messages import Record
 from core.dht.records import Tag, tag_of
 
 TOGETHER = 0.1
-"""Records of a key that are due within this part of the interval go with the one that is."""
+"""Share of the interval within which other records of a key are republished together with one that is due."""
 
 
 class Republish:
-    """The times at which held records are due; one entry for each.
+    """Times at which held records are due; one entry for each.
 
     Args:
-        every_s: How often a record is stored again; 0: never.  Records that end sooner are left to end.
+        every_s: Interval between two stores of a record, seconds; 0: never.  Records that expire sooner are not
+            republished.
         random: Draws the jitter.
     """
 
@@ -31,11 +32,17 @@ class Republish:
 
     @property
     def deadline(self) -> float | None:
-        """When to look for what is due."""
+        """Time at which `due` has something to return, Unix seconds; None: nothing is held."""
         return self._heap[0][0] if self._heap else None
 
     def stored(self, key: Key, record: Record, now: float) -> None:
-        """The record was stored here by somebody just now, or is about to be stored again by ourselves."""
+        """Note that a record was stored here just now, or is about to be republished by this peer.
+
+        Args:
+            key: Its key.
+            record: The record.
+            now: Unix seconds.
+        """
         if not self._every_s or record.expiration - now <= self._every_s:
             return
         at = now + self._every_s * self._random.uniform(0.75, 1.25)
@@ -47,7 +54,12 @@ class Republish:
             tags[tag_of(record.subkey)] = at
 
     def due(self, now: float, limit: int) -> tuple[Key, list[Tag]] | None:
-        """A key and up to `limit` of its records that are to be stored again; they are forgotten until `stored`."""
+        """A key and up to `limit` of its records that are to be republished; they are forgotten until `stored`.
+
+        Args:
+            now: Unix seconds.
+            limit: Number of records at most.
+        """
         while self._heap and self._heap[0][0] <= now:
             _, key = heapq.heappop(self._heap)
             tags = self._due.pop(key)

@@ -1,11 +1,11 @@
-"""The side that answers: contacts and records for whoever asks, within the room that the request paid for."""
+"""Answers requests with contacts and records, within the room that the request paid for."""
 
 from collections.abc import Mapping
 from itertools import islice
 
 from core.base.ids import Key, PeerId
 from core.base.trace import Trace
-from core.dht.copies import Copies
+from core.dht.cache import RecordCache
 from core.dht.messages import (
     NODES_MAX,
     Answer,
@@ -27,23 +27,33 @@ from core.dht.routing import RoutingTable
 from core.dht.settings import DhtSettings
 from core.dht.space import point, position
 
-HANDED_ON_BY = 2
+HANDED_OVER_BY = 2
+"""Number of holders nearest to a key that hand its records to a newcomer."""
 KEYS_PER_NEWCOMER = 500
-"""Keys considered for each newcomer."""
+"""Number of keys considered for each newcomer."""
 
 
 class Responder:
     """Answers requests from the routing table and the record store."""
 
-    def __init__(self, table: RoutingTable, store: RecordStore, copies: Copies, *, trace: Trace) -> None:
+    def __init__(self, table: RoutingTable, store: RecordStore, cache: RecordCache, *, trace: Trace) -> None:
         self._table = table
         self._store = store
-        self._copies = copies
+        self._cache = cache
         self._trace = trace
         self._taken: list[tuple[Key, Record]] = []
 
     def answer(self, sender: PeerId, request: Request, now: float) -> Answer | None:
-        """The answer to a request; None: it is of no known class."""
+        """Answer a request.
+
+        Args:
+            sender: The requester.
+            request: Its request.
+            now: Unix seconds.
+
+        Returns:
+            The answer; None: the request is of no known class.
+        """
         match request:
             case Find():
                 return nodes_answer(request, self._near(request.key, sender))
@@ -58,16 +68,16 @@ class Responder:
             case Ping():
                 return Pong(request.query, int(now * 1000))
             case Cache():
-                return Stored(request.query, self._copies.put(Key(request.key), request.record, now))
+                return Stored(request.query, self._cache.put(Key(request.key), request.record, now))
         return None
 
     def taken(self) -> list[tuple[Key, Record]]:
-        """The records that the last answers said are held; each is named once."""
+        """The records that the last answers promised to hold; each is named once."""
         taken, self._taken = self._taken, []
         return taken
 
     def _records(self, key: Key, now: float) -> Mapping[Tag, Record]:
-        return self._copies.beside(key, self._store.get(key, now), now)
+        return self._cache.beside(key, self._store.get(key, now), now)
 
     def _put(self, key: Key, record: Record, sender: PeerId, now: float) -> bool:
         verdict = self._store.put(key, record, now, giver=sender)
@@ -78,18 +88,26 @@ class Responder:
         return verdict.held
 
     def _near(self, key: bytes, sender: PeerId) -> list[Contact]:
-        """The nearest that are known, without the asker."""
+        """The nearest known contacts, without the requester."""
         return [contact for contact in self._table.closest(Key(key), NODES_MAX + 1) if contact.peer != sender]
 
 
 def due_to_newcomer(
     newcomer: PeerId, *, me: PeerId, table: RoutingTable, store: RecordStore, settings: DhtSettings, now: float
 ) -> list[tuple[Key, Record]]:
-    """The records that a newcomer should hold, if it is ours to hand them on.
+    """The records that a newcomer should hold, if this peer is to hand them over.
 
-    It is ours where the newcomer is among the `replicas` peers nearest to the key and, without it, we would be among
-    the `HANDED_ON_BY` nearest (Maymounkov and Mazieres 2002, section 2.5, has the very nearest; but that one may be
-    new as well, or gone).  Records that end soon stay behind.
+    That is so where the newcomer is among the `replicas` peers nearest to the key and, without it, this peer would be
+    among the `HANDED_OVER_BY` nearest (Maymounkov and Mazieres 2002, section 2.5, has the very nearest; yet that one
+    may be new as well, or gone).  Records that expire soon stay behind.
+
+    Args:
+        newcomer: The new peer.
+        me: This peer.
+        table: The routing table.
+        store: Records held for the swarm.
+        settings: The collaboration's numbers.
+        now: Unix seconds.
     """
     due: list[tuple[Key, Record]] = []
     here, there = position(me), position(newcomer)
@@ -98,7 +116,7 @@ def due_to_newcomer(
         mine, theirs = here ^ target, there ^ target
         others = [c.peer_id for c in table.closest(key, settings.replicas + 1) if c.peer != newcomer]
         distances = [position(peer) ^ target for peer in others]
-        if sum(other < mine for other in distances) >= HANDED_ON_BY:
+        if sum(other < mine for other in distances) >= HANDED_OVER_BY:
             continue
         if sum(other < theirs for other in (mine, *distances)) >= settings.replicas:
             continue

@@ -1,4 +1,4 @@
-"""Points of the key space as whole numbers, so that distances cost one XOR."""
+"""Points of the key space as integers, so that a distance costs one XOR."""
 
 from functools import lru_cache
 
@@ -9,10 +9,10 @@ _PEERS_REMEMBERED = 65_536
 
 @lru_cache(maxsize=_PEERS_REMEMBERED)
 def position(peer: PeerId | bytes) -> int:
-    """Where a peer stands.  It is the hash of the peer's public key: nobody can choose it (S/Kademlia, section 4.1)."""
+    """Position of a peer: the hash of its public key, so nobody can choose it (S/Kademlia, section 4.1)."""
     return int.from_bytes(node_key(PeerId(peer)), "big")
 
 
 def point(key: Key | bytes) -> int:
-    """The key as a number, whose distance from a peer is `position(peer)` XOR it."""
+    """The key as an integer; its distance from a peer is `position(peer)` XOR it."""
     return int.from_bytes(key, "big")

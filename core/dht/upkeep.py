@@ -1,4 +1,4 @@
-"""Small repairs that keep a quiet node in touch: what is due when, so that an idle node sleeps for minutes."""
+"""Upkeep of a quiet node: which repairs are due when, so that an idle node sleeps for minutes."""
 
 from core.base.ids import node_key
 from core.base.machine import earliest
@@ -7,49 +7,59 @@ from core.dht.events import ClockOff, Joined, Output
 from core.dht.operations import FindNode, Operation
 
 STALE_TOGETHER = 0.3
-"""Neighbours that will be silent for long within this part of that time are asked with the one that is."""
+"""Share of `stale_after_s` by which silent neighbours are pinged early, together with one that is due."""
 SWEEP_S = 30.0
 SEEDS_AT_ONCE = 4
 
 
 class Upkeep:
-    """Joins, refreshes buckets, asks silent neighbours, seeds and clocks, forgets what has expired."""
+    """Joins, refreshes buckets, pings silent neighbours and seeds, compares clocks, and forgets expired records."""
 
     def __init__(self, parts: DhtContext) -> None:
         self._place = node_key(parts.me)
         self._query_runner = parts.query_runner
         self._neighbours = parts.neighbours
         self._records = parts.records
-        self._copies = parts.copies
+        self._cache = parts.cache
         self._memory = parts.memory
-        self._skew = parts.skew
+        self._clock_skew = parts.clock_skew
         self._settings = settings = parts.settings
         self._random = parts.random
         self._at: float | None = None
         self._last = float("-inf")
         self._joining: FindNode | None = None
         self._join_at: float | None = None
-        self._join_rest_s = settings.housekeeping_s
+        self._join_pause_s = settings.housekeeping_s
         self._seeds_at = float("inf")
-        self._seeds_rest_s = settings.seeds_s
+        self._seeds_pause_s = settings.seeds_s
         self._clock_at = float("inf")
         self._news_at: float | None = None
         self._sweep_at: float | None = None
 
     @property
     def deadline(self) -> float | None:
-        """When `tick` has something to do; None: `wake` was never called."""
+        """Time at which `tick` is due, Unix seconds; None: `wake` was never called."""
         return self._at
 
     def wake(self, now: float, within_s: float | None = None) -> None:
-        """Something was done for the first time, or wants attention before long."""
+        """Plan a tick, since something was done for the first time or wants attention soon.
+
+        Args:
+            now: Unix seconds.
+            within_s: Seconds until the tick; None: the jittered interval of the settings.
+        """
         least = self._settings.housekeeping_s * self._random.uniform(0.75, 1.25) if within_s is None else within_s
         at = max(now, self._last) + least
         if self._at is None or at < self._at:
             self._at = at
 
     def kept(self, until: float, now: float) -> None:
-        """Something is held that will expire: sweep some time after that."""
+        """Plan a sweep for after the expiration of a record.
+
+        Args:
+            until: The expiration, Unix seconds.
+            now: Unix seconds.
+        """
         at = max(until, now + SWEEP_S)
         if self._sweep_at is None or at < self._sweep_at:
             self._sweep_at = at + SWEEP_S * self._random.random()
@@ -57,13 +67,13 @@ class Upkeep:
                 self._at = self._sweep_at
 
     def has_seeds(self, now: float) -> None:
-        """Seeds were named: try them again whenever they fall silent."""
-        self._seeds_rest_s = self._settings.seeds_s
+        """Try the new seeds again whenever they fall silent."""
+        self._seeds_pause_s = self._settings.seeds_s
         self._seeds_at = now + self._settings.seeds_s
         self.wake(now)
 
     def join(self, now: float) -> list[Output]:
-        """Look up our own place, unless that is under way."""
+        """Look up this peer's own position, unless that is in progress."""
         if self._joining is not None:
             return []
         self._join_at = None
@@ -71,12 +81,17 @@ class Upkeep:
         return self._query_runner.begin(self._joining, now)
 
     def join_soon(self, now: float) -> None:
-        """A seed has come into reach: the rest of the network may be behind it."""
+        """Join again soon: a seed has come into reach, and the rest of the network may be behind it."""
         self._join_at = now
         self.wake(now)
 
     def concluded(self, operation: Operation, now: float) -> list[Output]:
-        """A lookup is over: `Joined`, if it was ours."""
+        """Report `Joined` if the lookup that is over was that of this peer's position.
+
+        Args:
+            operation: The operation that is over.
+            now: Unix seconds.
+        """
         if operation is not self._joining:
             return []
         self._joining = None
@@ -85,7 +100,7 @@ class Upkeep:
         return [Joined(len(self._neighbours.table))]
 
     def tick(self, now: float) -> list[Output]:
-        """Do what is due and plan the next time."""
+        """Do what is due and plan the next tick."""
         if self._at is None or self._at > now:
             return []
         self._last = now
@@ -116,9 +131,9 @@ class Upkeep:
         self._at = max(due if due is not None else now, now + least)
 
     def _seeds(self, now: float) -> list[Output]:
-        """Ask seeds that are silent, less and less often.
+        """Ping seeds that are silent, less and less often.
 
-        A seed may have begun anew and know nobody: newcomers come to it, and only whoever asks it brings them together
+        A seed may have restarted and know nobody: newcomers come to it, and only peers that ping it bring them together
         with the rest.  The fewer peers there are, the more often each has to.
         """
         if self._seeds_at > now:
@@ -129,13 +144,13 @@ class Upkeep:
             (settings.seeds_few_s, settings.seeds_few_s) if few else (settings.seeds_max_s, settings.stale_after_s)
         )
         silent = self._neighbours.silent_seeds(now - silent_s)
-        self._seeds_rest_s = min(2 * self._seeds_rest_s, longest_s)
-        self._seeds_at = now + self._seeds_rest_s * self._random.uniform(0.75, 1.0)
+        self._seeds_pause_s = min(2 * self._seeds_pause_s, longest_s)
+        self._seeds_at = now + self._seeds_pause_s * self._random.uniform(0.75, 1.0)
         asked = self._random.sample(silent, min(SEEDS_AT_ONCE, len(silent)))
         return [output for contact in asked for output in self._query_runner.probe(contact, now)]
 
     def _stale(self, now: float) -> list[Output]:
-        """Ask the neighbours that are silent, and with them those that will be before long."""
+        """Ping the neighbours that are silent, and with them those that will be soon."""
         near = self._neighbours.table.near_me(self._settings.replicas)
         before = now - self._settings.stale_after_s
         if all(seen > before for _, seen in near):
@@ -144,11 +159,11 @@ class Upkeep:
         return [output for contact, seen in near if seen <= soon for output in self._query_runner.probe(contact, now)]
 
     def _ask_time(self, now: float) -> list[Output]:
-        """Ask a few peers for the time, and say what the last answers came to."""
+        """Ping a few peers for their clocks, and report the result of the last pings."""
         outputs: list[Output] = []
         if self._news_at is not None and self._news_at <= now:
             self._news_at = None
-            offset_s = self._skew.news(now)
+            offset_s = self._clock_skew.news(now)
             if offset_s is not None:
                 outputs.append(ClockOff(offset_s))
         if self._clock_at <= now:
@@ -162,19 +177,19 @@ class Upkeep:
     def _rejoin(self, now: float) -> list[Output]:
         """Join again if nobody is known, less and less often, or if a seed has come into reach."""
         if len(self._neighbours.table):
-            self._join_rest_s = self._settings.housekeeping_s
+            self._join_pause_s = self._settings.housekeeping_s
             return self.join(now) if self._join_at is not None and self._join_at <= now else []
         if self._join_at is not None and self._join_at > now:
             return []
         outputs = self.join(now)
-        self._join_at = now + self._join_rest_s
-        self._join_rest_s = min(2 * self._join_rest_s, self._settings.seeds_few_s)
+        self._join_at = now + self._join_pause_s
+        self._join_pause_s = min(2 * self._join_pause_s, self._settings.seeds_few_s)
         return outputs
 
     def _sweep(self, now: float) -> None:
         if self._sweep_at is None or self._sweep_at > now:
             return
-        until = earliest(self._records.expire(now), self._memory.expire(now), self._copies.expire(now))
+        until = earliest(self._records.expire(now), self._memory.expire(now), self._cache.expire(now))
         self._sweep_at = None
         if until is not None:
             self.kept(until, now)

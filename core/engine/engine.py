@@ -21,8 +21,8 @@ from core.backbone.link import Link
 from core.base.ids import PeerId, short
 from core.base.problems import Problem
 from core.base.signing import KeyPair
-from core.control.door import Door
 from core.control.notices import NoticeRing
+from core.control.service import ControlService
 from core.dht.events import ClockOff, Learned
 from core.engine.entry import SessionEntry, SessionListener
 from core.engine.options import EngineOptions
@@ -31,7 +31,7 @@ from core.engine.port_test import try_port
 from core.engine.preferences import Preferences, view
 from core.engine.snapshots import Standpoint, clock_notice, take_snapshot
 from core.nat.events import DialEnded, ReachChanged, Way
-from core.nat.reach import Reachability
+from core.nat.reachability import Reachability
 from core.net.clock import Clock
 from core.storage.identity import load_identity, system_keyring
 from core.storage.settings import load_settings
@@ -71,7 +71,7 @@ class Engine:
         for notice in (read.notice, identity.notice):
             if notice is not None:
                 self.notices.add("warning", notice)
-        self._door = Door(home=self._home, intents=self, notices=self.notices, now=clock.now)
+        self._door = ControlService(home=self._home, intents=self, notices=self.notices, now=clock.now)
         self._parts: SessionParts | None = None
         self._quit = asyncio.Event()
         self._allowance_changed = asyncio.Event()

@@ -12,8 +12,8 @@ from typing import Any, Final, Protocol
 
 from core.base.ids import PeerId
 from core.base.trace import Trace
-from core.nat.card import is_private
 from core.nat.messages import Address
+from core.nat.peer_record import is_private
 from core.net.host import Host
 from core.net.interfaces import own_hosts
 from core.net.lan import LanDiscovery

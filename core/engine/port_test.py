@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from core.api.settings import PortTest
-from core.nat.dialback import ANSWER_S, PER_PEER_S
-from core.nat.reach import OwnReach, Reachability
+from core.nat.dial_back import ANSWER_S, PER_PEER_S
+from core.nat.reachability import OwnReach, Reachability
 from core.net.outward import Outward
 
 LOOK_S: Final = 0.2
@@ -50,14 +50,14 @@ async def try_port(
         return PortTest(port=0, sentence="All others are on this computer, so no port has to be open.")
     outward.examine()
     began = now()
-    calls = outward.traversal.strangers.usual
+    calls = outward.traversal.probes.primary
     while calls.asking and now() < began + PATIENCE_S:  # noqa: ASYNC110 - a machine tells nobody that it is done
         await asyncio.sleep(LOOK_S)
     return words(
         Tried(
             port=port,
-            tcp=calls.alone if calls.tcp is None else calls.tcp,
-            udp=calls.alone_udp if calls.tcp is None else calls.udp,
+            tcp=calls.single_verdict if calls.tcp is None else calls.tcp,
+            udp=calls.single_verdict_udp if calls.tcp is None else calls.udp,
             fresh=calls.concluded_at >= began - PER_PEER_S,
             forwarded=outward.forwarded,
             reach=outward.traversal.reach.hearing(others=heard(now())),

@@ -22,7 +22,7 @@ from core.base.ids import PeerId, short
 from core.base.manifest import Manifest
 from core.base.problems import Problem
 from core.ledger.contributions import Ledger
-from core.nat.reach import OwnReach
+from core.nat.reachability import OwnReach
 from core.swarm.epoch import Phase
 from core.swarm.participant import HELPING, Participant
 from core.swarm.progress import ProgressReport

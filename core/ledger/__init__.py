@@ -1,1 +1,1 @@
-"""Who gave what: kept locally, merged with what others know."""
+"""The ledger of contributions: kept locally, merged with what other peers know."""

@@ -38,7 +38,7 @@ _Count = Annotated[int, Meta(ge=0, le=COUNT_MAX)]
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """What one peer gave to one round."""
+    """One peer's contribution to one round."""
 
     peer: PeerId
     name: str
@@ -46,7 +46,7 @@ class Contribution:
 
 
 class LedgerRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What one peer gave, in all rounds."""
+    """One peer's contributions, summed over all rounds."""
 
     samples: _Count = 0
     epochs: _Count = 0
@@ -84,11 +84,11 @@ def joined(one: LedgerRow, other: LedgerRow) -> LedgerRow:
 
 
 class Ledger:
-    """Who gave what, and how the loss went.
+    """Contributions of all peers, and the loss curve.
 
     Args:
-        rows: What is known already.
-        rounds: Which rounds, as (epoch, lineage), are counted in the rows.
+        rows: Known rows.
+        rounds: Rounds, as (epoch, lineage), that are counted in the rows.
         floor: Rounds of this epoch and before are counted, or too old to count.
         points: The loss curve.
     """
@@ -111,7 +111,7 @@ class Ledger:
         """Count a round that was averaged; the same round again changes nothing.
 
         Args:
-            members: Who gave how much; at most one entry a peer.
+            members: The members' contributions; at most one entry a peer.
             epoch: Number of the epoch that the round ended.
             lineage: Name of the state that the round led to.
 
@@ -137,12 +137,12 @@ class Ledger:
         return True
 
     def record_credits(self, given: Credits, *, names: Mapping[PeerId, str], epoch: int) -> None:
-        """Add what a receipt that was not seen before gives credit for, but for samples, which the round gave.
+        """Add the credits of a new receipt, except samples, which `record_round` counts.
 
         Args:
             given: By peer.
-            names: How peers call themselves, as far as known.
-            epoch: That the round ended.
+            names: Names that the peers gave themselves, as far as known.
+            epoch: Number of the epoch that the round ended.
         """
         for peer, credit in given.items():
             row = self._rows.get(peer, LedgerRow())
@@ -172,11 +172,11 @@ class Ledger:
         self._trim()
 
     def row(self, peer: PeerId) -> LedgerRow:
-        """What one peer gave."""
+        """One peer's sums; zeros for an unknown peer."""
         return self._rows.get(peer, LedgerRow())
 
     def rows(self) -> dict[PeerId, LedgerRow]:
-        """A copy of all rows."""
+        """A copy of the rows of all peers."""
         return dict(self._rows)
 
     def rounds(self) -> tuple[frozenset[RoundKey], int]:
@@ -229,7 +229,7 @@ class Ledger:
         write_atomic(path, msgspec.json.encode(self._file(ROWS_MAX)))
 
     def to_bytes(self, bytes_max: int) -> bytes:
-        """What a latecomer needs, in at most `bytes_max` (16 KiB or more): who gave most, and a thinned curve."""
+        """Encode the biggest contributors and a thinned curve for a newcomer; `bytes_max` is 16 KiB or more."""
         rows = len(self._rows)
         while True:
             file = self._file(rows)
@@ -250,14 +250,14 @@ class Ledger:
 
     @classmethod
     def from_bytes(cls, data: bytes, *, epoch_max: int | None = None) -> "Ledger":
-        """The ledger that another peer gave us.
+        """Decode the ledger of another peer.
 
         Args:
             data: From its `to_bytes`.
             epoch_max: Newest epoch that it may know of.
 
         Raises:
-            ValueError: it is none, or knows of later epochs.
+            ValueError: it is not a valid ledger, or knows of later epochs.
         """
         file = msgspec.msgpack.decode(data, type=_LedgerFile)
         newest = max([file.floor, *(epoch for epoch, _ in file.rounds), *(point.epoch for point in file.curve)])
@@ -293,7 +293,7 @@ class Ledger:
 
 @dataclass(frozen=True, slots=True)
 class LedgerRead:
-    """What was found in the file."""
+    """The ledger that was read, and a notice if the file was damaged."""
 
     ledger: Ledger
     notice: str | None = None
@@ -304,7 +304,7 @@ def load_ledger(path: Path) -> LedgerRead:
     """Read a ledger; an empty one when there is none, or when the file is damaged (it is set aside).
 
     Raises:
-        UserProblem: the system does not let us read the file, or set it aside.
+        UserProblem: the system does not allow reading the file, or setting it aside.
     """
     try:
         data = read_bounded(path, LEDGER_BYTES_MAX)

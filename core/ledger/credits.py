@@ -1,7 +1,7 @@
-"""What receipts give their peers credit for: samples, and also rounds, reducing and relaying, which need no fast GPU.
+"""Credits that receipts give to peers: samples, and also rounds, reducing and relaying, which need no fast GPU.
 
-A peer that only reduces or relays is thanked in the numbers that show its work: rounds that it helped to end, numbers
-that it averaged, bytes that it carried.
+A peer that only reduces or relays is credited in the numbers that show its work: rounds that it helped to end, numbers
+that it averaged, bytes that it relayed.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from core.averaging.receipts.receipt import Receipt
 from core.base.ids import PeerId
 
 COUNT_MAX: Final = 2**53
-"""Beyond this no sum grows: what is larger could not be read again, and no JSON reader would get it right."""
+"""Upper bound on each sum: larger numbers could not be read again, and no JSON reader would get them right."""
 
 
 def added(one: int, other: int) -> int:
@@ -22,7 +22,7 @@ def added(one: int, other: int) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Credit:
-    """What one peer did."""
+    """One peer's work in one or more rounds."""
 
     samples: int = 0
     rounds: int = 0
@@ -45,7 +45,7 @@ Credits = Mapping[PeerId, Credit]
 
 
 def credits_of(receipt: Receipt) -> dict[PeerId, Credit]:
-    """Who did what, by a receipt that has been checked (`check_receipt`)."""
+    """Each peer's work, according to a receipt that was checked (`check_receipt`)."""
     found = {
         PeerId(deed.peer): Credit(samples=deed.samples, rounds=1, reduced=deed.reduced)
         for deed in receipt.statement.deeds

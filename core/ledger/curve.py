@@ -7,10 +7,10 @@ from core.api.snapshot import CurvePoint
 
 
 class Curve:
-    """Points by epoch.
+    """The loss curve: one point by epoch.
 
     Args:
-        points: What is known already.
+        points: Known points.
     """
 
     POINTS_MAX: ClassVar = 8000
@@ -44,11 +44,11 @@ class Curve:
             )
 
     def points(self) -> list[CurvePoint]:
-        """All, oldest first."""
+        """All points of the curve, oldest first."""
         return [self._points[epoch] for epoch in sorted(self._points)]
 
     def thinned(self) -> list[CurvePoint]:
-        """At most 500, oldest first."""
+        """At most 500 points of the curve, oldest first."""
         return thinned(self.points(), self.POINTS_SHOWN)
 
 

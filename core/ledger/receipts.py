@@ -26,7 +26,7 @@ from core.ledger.credits import Credit, Credits, credits_of
 from core.system.atomic_files import append_synced, make_directory, read_bounded, set_aside, write_atomic
 
 SEGMENT_BYTES: Final = 512 * 1024
-"""A segment that is so long is followed by the next one."""
+"""Size at which a segment is closed and the next one begins."""
 SEGMENTS_MAX: Final = 8
 PEERS_MAX: Final = 10_000
 """Peers with sums of their own; those who did least are summed together."""
@@ -67,10 +67,10 @@ class ReceiptLog:
     """The receipts of one collaboration that this computer holds.
 
     Args:
-        folder: Where they are, and nothing else is.
+        folder: Holds the log, and nothing else.
 
     Raises:
-        UserProblem: the system does not let us read them.
+        UserProblem: the system does not allow reading them.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -119,7 +119,7 @@ class ReceiptLog:
         return True
 
     def totals(self) -> dict[PeerId, Credit]:
-        """What all receipts that were ever kept say of each peer; `OTHERS` stands for those who did least of many."""
+        """Sums over all receipts ever kept, by peer; `OTHERS` stands for the peers with the least of many."""
         return dict(self._totals)
 
     # --- inside ------------------------------------------------------------------------------------------------------
@@ -168,7 +168,7 @@ def read_receipts(folder: Path, limit: int) -> list[Receipt]:
     """The newest receipts in a folder, the newest first; an engine may be writing there.
 
     Raises:
-        UserProblem: the system does not let us read them.
+        UserProblem: the system does not allow reading them.
     """
     found: list[Receipt] = []
     for path in sorted(_segments(folder), reverse=True):
@@ -183,7 +183,7 @@ def _segments(folder: Path) -> list[Path]:
 
 
 def _read(path: Path) -> _Segment:
-    """What a segment holds; a file that is longer than any of ours is none."""
+    """Content of a segment; a file longer than any segment is not one."""
     try:
         data = read_bounded(path, SEGMENT_BYTES + RECEIPT_BYTES_MAX) or b""
     except ValueError:

@@ -1,1 +1,1 @@
-"""How peers behind routers reach each other: knowing oneself, punching, relays and circuits.  Machines only."""
+"""Machines by which peers behind routers reach each other: reachability, hole punching, relays and circuits."""

@@ -1,346 +1,350 @@
-"""One end of a circuit: a reliable byte stream through a relay that outlives the relay.
+"""All circuits of a peer: opening them, accepting them, and moving them to another relay when one fails."""
 
-Both ends count bytes.  The sender keeps what has not been acknowledged, so when a relay dies either end attaches the
-same circuit to another relay and goes on from what has arrived; TLS above does not notice.  A relay can therefore
-delay, drop, repeat or reorder without harm; when it invents bytes TLS notices, and when it invents numbers it is left
-(`RouteLost`).
-"""
-
-from collections import Counter
-from dataclasses import dataclass
-from typing import Final
+from collections import Counter, deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any, Final
 
 from core.base.ids import PeerId
 from core.base.machine import Send, earliest
 from core.base.trace import Trace
-from core.nat.events import CircuitBytes, CircuitEnded, CircuitRoom
-from core.nat.flow import CircuitWindow
-from core.nat.messages import PAYLOAD_BYTES_MAX, WINDOW_BYTES_MAX, Carried, CircuitData, Shut
-from core.nat.pulse import BEAT_S, Pulse
+from core.nat.circuit_endpoint import CircuitEndpoint, RouteLost
+from core.nat.events import AddAddress, CircuitOpened
+from core.nat.messages import (
+    CIRCUIT_BYTES,
+    AcceptCircuit,
+    CircuitAccepted,
+    CircuitAck,
+    CircuitData,
+    CircuitRequested,
+    CloseCircuit,
+    OpenCircuit,
+    PunchOffer,
+    Relay,
+)
+from core.nat.peer_record import is_callable
 
-ACK_DELAY_S: Final = 0.02
-ACK_BYTES: Final = 64 * 1024
-DETACHED_S: Final = 20.0
-"""So long a circuit waits for another relay."""
-BUFFER_BYTES_MAX: Final = 2 * WINDOW_BYTES_MAX
-STRIKES_MAX: Final = 4
+CIRCUITS_MAX: Final = 64
+PER_PEER_MAX: Final = 4
+OPEN_S: Final = 3.0
+RESUME_S: Final = 1.0
+CALLED_WAITS_S: Final = 0.4
+"""Seconds for which the called endpoint leaves the search for a new relay to the other one."""
+RELAYS_COUNTED_MAX: Final = 64
+"""Relays whose bytes are counted until `take_carried` is called."""
+ASKS_PER_S: Final = 4.0
+ASKS_BURST: Final = 40.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PunchAgreed:
+    """Both sides have exchanged their offers; a punch may begin."""
+
+    peer: PeerId
+    relay: PeerId
+    attempt: int
+    """This peer's attempt; 0: the other side began."""
+    theirs: PunchOffer
+    mine: PunchOffer
+    at: float
+    """Time at which both sides begin, Unix seconds."""
+    carried: bool
 
 
 @dataclass(frozen=True, slots=True)
-class RouteLost:
-    """The circuit has no relay now; whoever owns it attaches it to another one."""
+class CircuitFailed:
+    """The relay did not connect the two peers."""
 
-    circuit: bytes
+    attempt: int
+    peer: PeerId
     relay: PeerId
     reason: str
-    alone: bool = False
-    """The other end may not know that there is anything under way, and so does not look."""
 
 
-Output = Send[CircuitData | Carried | Shut] | CircuitBytes | CircuitRoom | CircuitEnded | RouteLost
+@dataclass(slots=True)
+class _Opening:
+    peer: PeerId
+    relay: Relay
+    offer: PunchOffer
+    attempt: int
+    at: float
 
 
-class CircuitEnd:
-    """See the module's docstring.  It begins without a relay: `attach` it.
+@dataclass(slots=True)
+class _OpenedCircuit:
+    """A circuit that is attached to a relay, or looks for one."""
 
-    Every method that returns outputs must have them performed in order.  `deadline` says when to call `tick`.
+    endpoint: CircuitEndpoint
+    peer: PeerId
+    called: bool
+    """This peer opened it."""
+    relays: deque[Relay] = field(default_factory=deque)
+    """Relays at which the two endpoints can meet; rotated when one does not work."""
+    resume_at: float | None = None
+    asked: set[PeerId] = field(default_factory=set)
+    """Relays that have not refused since the last one was lost: the first answer is taken, however late."""
+    refusals: int = 0
+    """Number of relays that could not help since the last one was lost."""
+
+
+class Circuits:
+    """Opens, accepts and resumes the circuits of one peer.
 
     Args:
-        circuit: Its id, 16 random bytes.
-        now: Unix seconds.
-        trace: For what a relay does wrong.
-        window_bytes: What may arrive before we have read it.
-        carried: Counts what each relay has carried for us, both ways: bytes that have arrived, each once.
+        me: This peer's id.
+        random: Draws circuit ids.
+        trace: Counts violations by others.
+        offer: Describes this peer, given the punch's nonce and the relay.
+        relays: Relays that hold a reservation for this peer.
     """
 
     def __init__(
         self,
-        circuit: bytes,
+        me: PeerId,
         *,
-        now: float,
+        random: Random,
         trace: Trace,
-        window_bytes: int = WINDOW_BYTES_MAX,
-        carried: Counter[PeerId] | None = None,
+        offer: Callable[[bytes, PeerId], PunchOffer],
+        relays: Callable[[], tuple[Relay, ...]],
     ) -> None:
-        self.circuit = circuit
-        self.relay: PeerId | None = None
-        self._routes: set[PeerId] = set()
-        """Relays that connect the two ends now: two, when both ends have looked for one at the same time."""
-        self.ended = False
+        self._me = me
+        self._random = random
         self._trace = trace
-        self._window = window_bytes
-        self._carried_by = Counter() if carried is None else carried
-        self._flow = CircuitWindow()
-        self._unacked = bytearray()
-        """From `_acked` on: sent, and not sent yet."""
-        self._acked = 0
-        self._next = 0
-        self._sent_max = 0
-        self._limit = min(window_bytes, PAYLOAD_BYTES_MAX * 8)
-        """The offset up to which the other end lets us send."""
-        self._expected = 0
-        self._unread = 0
-        self._told = 0
-        """The acknowledgement that we sent last."""
-        self._ack_at: float | None = None
-        self._again_at = now
-        self._pulse = Pulse(now)
-        self._beat_at: float | None = None
-        self._detached_at: float | None = now
-        self._closing = False
-        self._full = False
-        self._strikes = 0
+        self._offer = offer
+        self._relays = relays
+        self._opening: dict[bytes, _Opening] = {}
+        self._opened: dict[bytes, _OpenedCircuit] = {}
+        self._asks = ASKS_BURST
+        self._asks_at = 0.0
+        self.takeovers = 0
+        self._carried: Counter[PeerId] = Counter()
 
-    # --- for the stream above ----------------------------------------------------------------------------------------
+    def __contains__(self, circuit: bytes) -> bool:
+        return circuit in self._opened or circuit in self._opening
 
-    @property
-    def room(self) -> int:
-        """How many bytes may be written now; after 0, `CircuitRoom` comes when there is room again."""
-        return max(0, self._flow.window + PAYLOAD_BYTES_MAX - len(self._unacked))
+    def __len__(self) -> int:
+        return len(self._opened)
 
-    @property
-    def received_bytes(self) -> int:
-        """How many bytes have arrived in order."""
-        return self._expected
+    def with_peer(self, peer: PeerId) -> bool:
+        """Whether a circuit leads to that peer."""
+        return any(opened.peer == peer for opened in self._opened.values())
 
-    @property
-    def unsettled_bytes(self) -> int:
-        """How many written bytes have not been acknowledged."""
-        return len(self._unacked)
+    def endpoint(self, circuit: bytes) -> CircuitEndpoint | None:
+        """This peer's endpoint of an opened circuit; None: no such circuit is open."""
+        opened = self._opened.get(circuit)
+        return None if opened is None else opened.endpoint
 
-    def write(self, data: bytes | bytearray | memoryview, now: float) -> list[Output]:
-        """Send bytes.  Look at `room` first.
-
-        Raises:
-            ValueError: far more than there was room for.
-        """
-        if self.ended or self._closing:
-            return []
-        if len(self._unacked) + len(data) > BUFFER_BYTES_MAX:
-            raise ValueError(f"a circuit keeps at most {BUFFER_BYTES_MAX} bytes")
-        if not self._unacked and not self._pulse.awaits:
-            self._pulse.asked(now, least_s=self._flow.least_s)
-        self._unacked += data
-        self._full = self.room == 0
-        return self._pump(now)
-
-    def consumed(self, count: int, now: float) -> list[Output]:
-        """The stream above has read `count` bytes; only then more may come.
-
-        Raises:
-            ValueError: more than had arrived.
-        """
-        if not 0 <= count <= self._unread:
-            raise ValueError(f"{count} bytes read of {self._unread}")
-        stuck = self._window - self._unread < ACK_BYTES
-        self._unread -= count
-        if stuck and self._window - self._unread >= ACK_BYTES:
-            return self._say(now)
-        return []
-
-    def close(self, now: float) -> list[Output]:
-        """End after all that was written has arrived."""
-        self._closing = True
-        return self._finish(now)
-
-    def abort(self, reason: str) -> list[Output]:
-        """End at once and tell the other end."""
-        return self._end(reason, clean=False, tell=True)
-
-    # --- for whoever owns the circuit --------------------------------------------------------------------------------
+    def take_carried(self) -> dict[PeerId, int]:
+        """Bytes that each relay has carried for this peer as an endpoint, since the last call."""
+        carried = dict(self._carried)
+        self._carried.clear()
+        return carried
 
     @property
     def deadline(self) -> float | None:
-        """When to be woken."""
-        if self.ended:
-            return None
-        if self._detached_at is not None:
-            return self._detached_at + DETACHED_S
-        return earliest(self._ack_at, self._beat_at, self._pulse.silent_at(under_way=bool(self._unacked)))
+        """Time at which `tick` is due, Unix seconds; None: nothing is pending."""
+        opening = (opening.at + OPEN_S for opening in self._opening.values())
+        standing = (earliest(c.endpoint.deadline, c.resume_at) for c in self._opened.values())
+        return earliest(*opening, *standing)
 
-    def attach(self, relay: PeerId, received: int, now: float) -> list[Output]:
-        """A relay connects the two ends (again); the other end has `received` bytes."""
-        if self.ended:
-            return []
-        if received > self._sent_max:
-            return self._strike(relay, "nonsense about what has arrived", now)
-        received = max(received, self._acked)
-        self._routes.add(relay)
-        self.relay = relay
-        self._detached_at = None
-        self._flow.restart()
-        self._pulse.asked(now, least_s=None)
-        self._acknowledge(received)
-        self._next = received
-        self._limit = max(self._limit, received)
-        return [*self._say(now), *self._after_ack(now)]
+    def open(self, peer: PeerId, relay: Relay, now: float, *, attempt: int, nonce: bytes, carry: bool) -> list[Any]:
+        """Ask a relay for a circuit to a peer, and agree on a punch; `PunchAgreed` or `CircuitFailed` follows.
 
-    def detach(self, relay: PeerId, reason: str, now: float) -> list[Output]:
-        """That relay, or the link to it, is gone."""
-        if self.ended or relay not in self._routes:
-            return []
-        self._routes.discard(relay)
-        if relay != self.relay:
-            return []
-        self.relay = None
-        self._routes.clear()
-        self._detached_at = now
-        self._ack_at = self._beat_at = None
-        return [RouteLost(self.circuit, relay, reason, alone=self._pulse.alone)]
+        The outputs repeat the number `attempt`.  Unless `carry` is true, only the punch is agreed on.
+        """
+        circuit = self._random.randbytes(CIRCUIT_BYTES)
+        offer = self._offer(nonce, PeerId(relay.peer))
+        self._opening[circuit] = _Opening(peer, relay, offer, attempt, now)
+        ask = OpenCircuit(circuit, peer, offer, carry=carry, resume=False, received=0)
+        return [AddAddress(PeerId(relay.peer), relay.address, hearsay=True), Send(PeerId(relay.peer), ask)]
 
-    def handle(self, relay: PeerId, message: CircuitData | Carried | Shut, now: float) -> list[Output]:
-        """A message of this circuit; one that comes from another than its present relay is of no use any more."""
-        if self.ended:
-            return []
-        if relay not in self._routes:
-            self._trace.mark("nat.circuit.stale")
-            return []
-        self._pulse.heard(now)
+    def received(self, sender: PeerId, message: Any, now: float) -> list[Any]:
+        """Handle a message of `core.nat.messages` that a relay sent to this peer as an endpoint."""
         match message:
-            case CircuitData():
-                return self._carry(message, relay, now)
-            case Carried():
-                return self._carried(message, relay, now)
-            case Shut(final=True, reason=reason):
-                return self._end(reason, clean=reason == "", tell=False)
-            case Shut(reason=reason):
-                return self.detach(relay, reason, now)
-
-    def tick(self, now: float) -> list[Output]:
-        """The deadline has come."""
-        if self.ended:
-            return []
-        if self._detached_at is not None:
-            late = now >= self._detached_at + DETACHED_S
-            return self._end("no relay connects us any more", clean=False, tell=False) if late else []
-        silent_at = self._pulse.silent_at(under_way=bool(self._unacked))
-        if self.relay is not None and silent_at is not None and now >= silent_at:
-            self._pulse.left(least_s=self._flow.least_s)
-            return self.detach(self.relay, "silent", now)
-        if self._in_flight and self._flow.tail_lost(now):
-            self._trace.mark("nat.circuit.resent")
-            self._next = self._acked
-            self._flow.restart()
-            return [*self._say(now), *self._pump(now)]
-        due = (self._ack_at, self._beat_at)
-        return self._say(now) if any(at is not None and at <= now for at in due) else []
-
-    # --- inside: sending ---------------------------------------------------------------------------------------------
-
-    @property
-    def _in_flight(self) -> int:
-        return self._next - self._acked
-
-    def _pump(self, now: float) -> list[Output]:
-        outputs: list[Output] = []
-        if self.relay is None:
-            return outputs
-        end = min(self._acked + len(self._unacked), self._acked + self._flow.window, self._limit)
-        while self._next < end:
-            begin = self._next - self._acked
-            count = min(self._flow.payload_bytes, end - self._next)
-            payload = bytes(memoryview(self._unacked)[begin : begin + count])
-            outputs.append(Send(self.relay, CircuitData(self.circuit, self._next, payload)))
-            self._next += count
-            self._flow.sent(self._next, now)
-        self._sent_max = max(self._sent_max, self._next)
-        if self._unacked and self._beat_at is None:
-            self._beat_at = now + BEAT_S
-        return outputs
-
-    def _carried(self, message: Carried, relay: PeerId, now: float) -> list[Output]:
-        if message.ack > self._sent_max:
-            return self._strike(relay, "acknowledged what was never sent", now)
-        if message.ack < self._acked:
-            return []
-        self._pulse.awaits = message.answer
-        before = self._acked
-        self._acknowledge(message.ack)
-        self._carried_by[relay] += message.ack - before
-        self._limit = max(self._limit, message.ack + message.window)
-        self._flow.acked(message.ack, message.ack - before, now)
-        if message.again and self._next > message.ack and self._flow.may_repeat(now):
-            self._trace.mark("nat.circuit.resent")
-            self._next = message.ack
-        self._next = max(self._next, message.ack)
-        echo = self._say(now) if message.answer and self._beat_at is None else []
-        outputs = [*echo, *self._after_ack(now)]
-        if message.ack > before and not self._unacked and not self.ended:
-            self._ack_at = self._ack_at or now + ACK_DELAY_S  # all has arrived: the other end need not await more
-        return outputs
-
-    def _after_ack(self, now: float) -> list[Output]:
-        outputs = self._pump(now)
-        if self._full and self.room:
-            self._full = False
-            outputs.append(CircuitRoom(self.circuit))
-        return [*outputs, *self._finish(now)]
-
-    def _acknowledge(self, ack: int) -> None:
-        del self._unacked[: ack - self._acked]
-        self._acked = ack
-
-    def _finish(self, now: float) -> list[Output]:
-        del now
-        if not self._closing or self._unacked or self.ended:
-            return []
-        return self._end("", clean=True, tell=True)
-
-    # --- inside: receiving -------------------------------------------------------------------------------------------
-
-    def _carry(self, message: CircuitData, relay: PeerId, now: float) -> list[Output]:
-        if message.offset > self._expected:
-            self._pulse.awaits = True
-            self._trace.mark("nat.circuit.gap")
-            if now < self._again_at:
+            case CircuitRequested(resume=True):
+                return self._resumed_by_other(sender, message, now)
+            case CircuitRequested():
+                return self._asked_for(sender, message, now)
+            case CircuitAccepted():
+                return self._accepted(sender, message, now)
+            case CloseCircuit() if message.circuit in self._opening:
+                return self._refused(sender, message)
+            case CloseCircuit(final=False) if self._was_asked(sender, message):
+                self._refused_again(self._opened[message.circuit], sender, now)
+                return self.tick(now)
+            case CircuitData() | CircuitAck() | CloseCircuit():
+                opened = self._opened.get(message.circuit)
+                return [] if opened is None else self.settle(opened.endpoint.handle(sender, message, now), now)
+            case _:
                 return []
-            self._again_at = now + self._flow.rtt_s
-            return self._say(now, again=True)
-        fresh = message.payload[self._expected - message.offset :]
-        if not fresh:
-            self._trace.mark("nat.circuit.repeated")
-            self._ack_at = self._ack_at or now + ACK_DELAY_S
-            return []
-        if self._unread + len(fresh) > self._window:
-            self._trace.mark("nat.circuit.flooded")
-            return []
-        self._pulse.awaits = True
-        self._expected += len(fresh)
-        self._carried_by[relay] += len(fresh)
-        self._unread += len(fresh)
-        outputs: list[Output] = [CircuitBytes(self.circuit, fresh)]
-        if self._expected - self._told >= ACK_BYTES:
-            return [*outputs, *self._say(now)]
-        self._ack_at = self._ack_at or now + ACK_DELAY_S
+
+    def lost(self, peer: PeerId, reason: str, now: float) -> list[Any]:
+        """Handle the loss of a link, whose other end may be a relay."""
+        outputs: list[Any] = []
+        for circuit in [name for name, opening in self._opening.items() if opening.relay.peer == peer]:
+            opening = self._opening.pop(circuit)
+            outputs.append(CircuitFailed(opening.attempt, opening.peer, peer, reason))
+        for opened in list(self._opened.values()):
+            if peer in opened.asked:
+                self._refused_again(opened, peer, now)
+            outputs += self.settle(opened.endpoint.detach(peer, reason, now), now)
         return outputs
 
-    def _say(self, now: float, *, again: bool = False) -> list[Output]:
-        """Acknowledge, and beat."""
-        if self.relay is None:
-            return []
-        self._told = self._expected
-        self._ack_at = None
-        self._beat_at = now + BEAT_S if self._unacked else None
-        window = self._window - self._unread
-        return [Send(self.relay, Carried(self.circuit, self._expected, window, again, bool(self._unacked)))]
-
-    # --- inside: the end ---------------------------------------------------------------------------------------------
-
-    def _strike(self, relay: PeerId, reason: str, now: float) -> list[Output]:
-        self._trace.mark("nat.circuit.nonsense")
-        self._strikes += 1
-        if self._strikes >= STRIKES_MAX:
-            return self._end(reason, clean=False, tell=True)
-        self.relay = relay
-        self._routes.add(relay)
-        return self.detach(relay, reason, now)
-
-    def _end(self, reason: str, *, clean: bool, tell: bool) -> list[Output]:
-        if self.ended:
-            return []
-        self.ended = True
-        self._unacked.clear()
-        outputs: list[Output] = [CircuitEnded(self.circuit, reason, clean)]
-        if tell and self.relay is not None:
-            outputs.insert(0, Send(self.relay, Shut(self.circuit, reason, final=True)))
+    def tick(self, now: float) -> list[Any]:
+        """Give up requests that were not answered, and look for relays for detached circuits."""
+        outputs: list[Any] = []
+        for circuit in [name for name, opening in self._opening.items() if opening.at + OPEN_S <= now]:
+            opening = self._opening.pop(circuit)
+            outputs.append(CircuitFailed(opening.attempt, opening.peer, PeerId(opening.relay.peer), "silent"))
+        for opened in list(self._opened.values()):
+            deadline = opened.endpoint.deadline
+            if deadline is not None and deadline <= now:
+                outputs += self.settle(opened.endpoint.tick(now), now)
+            if opened.resume_at is not None and opened.resume_at <= now and not opened.endpoint.ended:
+                outputs += self._resume(opened, now)
         return outputs
+
+    def settle(self, outputs: list[Any], now: float) -> list[Any]:
+        """Pass on the outputs of an endpoint's methods, and look for another relay where one was lost."""
+        said: list[Any] = []
+        for output in outputs:
+            if not isinstance(output, RouteLost):
+                said.append(output)
+                continue
+            opened = self._opened[output.circuit]
+            self.takeovers += 1
+            for relay in self._relays():
+                if relay not in opened.relays:
+                    opened.relays.append(relay)
+            opened.relays = deque(sorted(opened.relays, key=lambda relay: relay.peer == output.relay))
+            opened.asked.clear()
+            opened.refusals = 0
+            opened.resume_at = now if opened.called or output.peer_unaware else now + CALLED_WAITS_S
+        for circuit in [name for name, opened in self._opened.items() if opened.endpoint.ended]:
+            del self._opened[circuit]
+        if any(isinstance(output, RouteLost) for output in outputs):
+            said += self.tick(now)
+        return said
+
+    def _new_endpoint(self, circuit: bytes, now: float) -> CircuitEndpoint:
+        if len(self._carried) > RELAYS_COUNTED_MAX:
+            for relay, _ in self._carried.most_common()[RELAYS_COUNTED_MAX:]:
+                del self._carried[relay]
+        return CircuitEndpoint(circuit, now=now, trace=self._trace, carried=self._carried)
+
+    # --- opening -----------------------------------------------------------------------------------------------------
+
+    def _accepted(self, sender: PeerId, message: CircuitAccepted, now: float) -> list[Any]:
+        opening = self._opening.get(message.circuit)
+        if opening is None or opening.relay.peer != sender:
+            return self._taken_over(sender, message, now)
+        del self._opening[message.circuit]
+        outputs: list[Any] = []
+        theirs = message.offer
+        if message.carried:
+            endpoint = self._new_endpoint(message.circuit, now)
+            known = deque(dict.fromkeys((opening.relay, *self._named(theirs))))
+            self._opened[message.circuit] = _OpenedCircuit(endpoint, opening.peer, called=True, relays=known)
+            outputs += self.settle(endpoint.attach(sender, 0, now), now)
+            outputs.append(CircuitOpened(message.circuit, opening.peer, sender, True, opening.attempt))
+        if theirs is None or theirs.nonce != opening.offer.nonce:
+            return [*outputs, CircuitFailed(opening.attempt, opening.peer, sender, "no punch")]
+        agreed = PunchAgreed(
+            peer=opening.peer, relay=sender, attempt=opening.attempt, theirs=theirs, mine=opening.offer, at=now,
+            carried=message.carried,
+        )  # fmt: skip
+        return [*outputs, agreed]
+
+    def _refused(self, sender: PeerId, message: CloseCircuit) -> list[Any]:
+        opening = self._opening[message.circuit]
+        if opening.relay.peer != sender:
+            return []
+        del self._opening[message.circuit]
+        return [CircuitFailed(opening.attempt, opening.peer, sender, message.reason)]
+
+    def _asked_for(self, sender: PeerId, message: CircuitRequested, now: float) -> list[Any]:
+        peer = PeerId(message.sender)
+        mine = sum(opened.peer == peer for opened in self._opened.values())
+        full = message.carried and (len(self._opened) >= CIRCUITS_MAX or mine >= PER_PEER_MAX)
+        expected = any(relay.peer == sender for relay in self._relays())
+        if full or not expected or message.circuit in self or not self._may_ask(now):
+            self._trace.mark("nat.circuit.refused")
+            return [Send(sender, CloseCircuit(message.circuit, "refused", final=False))] if expected else []
+        offer = None if message.offer is None else self._offer(message.offer.nonce, sender)
+        outputs: list[Any] = [Send(sender, AcceptCircuit(message.circuit, offer, 0))]
+        if message.carried:
+            endpoint = self._new_endpoint(message.circuit, now)
+            self._opened[message.circuit] = _OpenedCircuit(
+                endpoint, peer, called=False, relays=deque(self._named(message.offer))
+            )
+            outputs += self.settle(endpoint.attach(sender, 0, now), now)
+            outputs.append(CircuitOpened(message.circuit, peer, sender, False))
+        if message.offer is not None and offer is not None:
+            at = now + (offer.one_way_ms + message.offer.one_way_ms) / 1000
+            agreed = PunchAgreed(
+                peer=peer, relay=sender, attempt=0, theirs=message.offer, mine=offer, at=at, carried=message.carried
+            )
+            outputs.append(agreed)
+        return outputs
+
+    def _may_ask(self, now: float) -> bool:
+        self._asks = min(ASKS_BURST, self._asks + ASKS_PER_S * max(0.0, now - self._asks_at))
+        self._asks_at = now
+        if self._asks < 1:
+            return False
+        self._asks -= 1
+        return True
+
+    # --- another relay -----------------------------------------------------------------------------------------------
+
+    def _resume(self, opened: _OpenedCircuit, now: float) -> list[Any]:
+        opened.resume_at = now + RESUME_S
+        if not opened.relays:
+            return []
+        relay = opened.relays[0]
+        opened.relays.rotate(-1)
+        asked = PeerId(relay.peer)
+        opened.asked.add(asked)
+        ask = OpenCircuit(
+            opened.endpoint.circuit, opened.peer, None, carry=True, resume=True, received=opened.endpoint.received_bytes
+        )
+        return [AddAddress(asked, relay.address, hearsay=True), Send(asked, ask)]
+
+    def _refused_again(self, opened: _OpenedCircuit, relay: PeerId, now: float) -> None:
+        """Try the next relay at once; after all have refused, try them again after a pause."""
+        opened.asked.discard(relay)
+        if opened.endpoint.relay is not None:
+            return
+        opened.refusals += 1
+        opened.resume_at = now + (0.0 if opened.refusals % max(1, len(opened.relays)) else RESUME_S)
+
+    def _was_asked(self, sender: PeerId, message: CloseCircuit) -> bool:
+        opened = self._opened.get(message.circuit)
+        return opened is not None and sender in opened.asked and opened.endpoint.relay is None
+
+    def _taken_over(self, sender: PeerId, message: CircuitAccepted, now: float) -> list[Any]:
+        opened = self._opened.get(message.circuit)
+        if opened is None or sender not in opened.asked or not message.carried:
+            self._trace.mark("nat.circuit.stray")
+            # An answer that came too late: neither the relay nor the other endpoint shall keep an unused circuit.
+            late = opened is None and message.carried
+            return [Send(sender, CloseCircuit(message.circuit, "too late", final=True))] if late else []
+        opened.asked.discard(sender)
+        opened.resume_at = None
+        return self.settle(opened.endpoint.attach(sender, message.received, now), now)
+
+    def _resumed_by_other(self, sender: PeerId, message: CircuitRequested, now: float) -> list[Any]:
+        opened = self._opened.get(message.circuit)
+        expected = opened is not None and any(relay.peer == sender for relay in (*self._relays(), *opened.relays))
+        if opened is None or opened.peer != message.sender or not expected:
+            self._trace.mark("nat.circuit.stray")
+            return [] if opened is not None else [Send(sender, CloseCircuit(message.circuit, "unknown", final=True))]
+        opened.resume_at = None
+        accept = Send(sender, AcceptCircuit(message.circuit, None, opened.endpoint.received_bytes))
+        return [accept, *self.settle(opened.endpoint.attach(sender, message.received, now), now)]
+
+    def _named(self, offer: PunchOffer | None) -> tuple[Relay, ...]:
+        """Relays that the other endpoint names and that may be called, without this peer itself."""
+        named = () if offer is None else offer.relays
+        return tuple(relay for relay in named if relay.peer != self._me and is_callable(relay.address.host))

@@ -1,4 +1,4 @@
-"""Calling peers: all ways that are worth it, in parallel where that saves time; the first that stands wins.
+"""Connecting to peers: all promising ways, in parallel where that saves time; the first link that stands wins.
 
 A relayed link is a beginning: while it is in use, better ways are tried again from time to time.
 """
@@ -11,14 +11,14 @@ from typing import Any, Final
 
 from core.base.ids import PeerId
 from core.base.machine import earliest
-from core.nat.card import NOBODY, Card
-from core.nat.conduits import Agreed, Conduits, OpenFailed
-from core.nat.events import Abandon, Dial, DialEnded, FindCard, LinkUp, Punch, Way
+from core.nat.circuits import CircuitFailed, Circuits, PunchAgreed
+from core.nat.events import CancelAttempt, Dial, DialEnded, FindPeerRecord, LinkUp, Punch, Way
 from core.nat.messages import NONCE_BYTES, Relay
-from core.nat.ways import Try, punch_plan, relay_after_s, tries
+from core.nat.peer_record import NO_PEER_RECORD, PeerRecord
+from core.nat.ways import PlannedDial, plan_dials, punch_plan, relay_after_s
 
-CARD_S: Final = 5.0
-"""To look a card up."""
+PEER_RECORD_S: Final = 5.0
+"""Seconds for the look-up of a peer record."""
 DIAL_S: Final = 10.0
 PUNCH_S: Final = 3.0
 BIRTHDAY_S: Final = 4.0
@@ -32,85 +32,104 @@ RELAYED_MAX: Final = 256
 class _Dialling:
     peer: PeerId
     began: float
-    card: Card | None = None
-    tries: deque[Try] = field(default_factory=deque)
+    peer_record: PeerRecord | None = None
+    planned: deque[PlannedDial] = field(default_factory=deque)
     running: dict[int, tuple[Way, float]] = field(default_factory=dict)
-    """By attempt: the way, and when it must have ended."""
+    """By attempt: the way, and the time by which it must have ended."""
     relays: deque[Relay] = field(default_factory=deque)
     relay_at: float | None = None
     opening: bool = False
     way: Way | None = None
     upgrade: bool = False
-    reason: str = "no card"
+    reason: str = "no peer record"
 
 
 class Dials:
-    """See the module's docstring.
+    """Decides which ways to each wanted peer are tried and when.
 
     Args:
-        me: Our id.
-        random: For nonces and ports.
-        conduits: Opens circuits.
-        card: Ours, now.
+        me: This peer's id.
+        random: Draws nonces and ports.
+        circuits: Opens circuits.
+        peer_record: Returns this peer's present record.
     """
 
-    def __init__(self, me: PeerId, *, random: Random, conduits: Conduits, card: Callable[[], Card]) -> None:
+    def __init__(
+        self, me: PeerId, *, random: Random, circuits: Circuits, peer_record: Callable[[], PeerRecord]
+    ) -> None:
         self._me = me
         self._random = random
-        self._conduits = conduits
-        self._card = card
+        self._circuits = circuits
+        self._peer_record = peer_record
         self._dials: dict[PeerId, _Dialling] = {}
         self._attempts = 0
         self._owners: dict[int, PeerId] = {}
         self._punches: dict[int, tuple[PeerId, float]] = {}
-        """Those that others began."""
+        """Punches that other peers began, by attempt: the peer, and the time by which it must have ended."""
         self._relayed: dict[PeerId, tuple[float, int]] = {}
 
     @property
     def deadline(self) -> float | None:
-        """When to be woken."""
+        """Time at which `tick` is due, Unix seconds; None: nothing is pending."""
         punches = (until for _, until in self._punches.values())
         upgrades = (at for at, _ in self._relayed.values())
         return earliest(*punches, *upgrades, *(self._next_of(dialling) for dialling in self._dials.values()))
 
     def _next_of(self, dialling: _Dialling) -> float | None:
-        if dialling.card is None:
-            return dialling.began + CARD_S
+        if dialling.peer_record is None:
+            return dialling.began + PEER_RECORD_S
         return earliest(
-            dialling.began + dialling.tries[0].after_s if dialling.tries else None,
+            dialling.began + dialling.planned[0].after_s if dialling.planned else None,
             dialling.relay_at,
             *(until for _, until in dialling.running.values()),
         )
 
     def dial(self, peer: PeerId, now: float, *, upgrade: bool = False) -> list[Any]:
-        """Find a way to that peer; `DialEnded` follows."""
+        """Find a way to a peer; `DialEnded` follows.
+
+        Args:
+            peer: The peer to reach.
+            now: Unix seconds.
+            upgrade: A relayed link exists; look for a direct one only.
+        """
         if peer in self._dials:
             return []
         if len(self._dials) >= DIALS_MAX:
             return [DialEnded(peer, None, "too many calls at once")]
         way = Way.RELAY if upgrade else None
         self._dials[peer] = _Dialling(peer, now, upgrade=upgrade, way=way)
-        return [FindCard(peer)]
+        return [FindPeerRecord(peer)]
 
-    def card_found(self, peer: PeerId, card: Card | None, now: float) -> list[Any]:
-        """Where the peer is."""
+    def peer_record_found(self, peer: PeerId, peer_record: PeerRecord | None, now: float) -> list[Any]:
+        """Begin to call, now that the peer's record is known.
+
+        Args:
+            peer: The peer to reach.
+            peer_record: Its record; None: none was found.
+            now: Unix seconds.
+        """
         dialling = self._dials.get(peer)
-        if dialling is None or dialling.card is not None:
+        if dialling is None or dialling.peer_record is not None:
             return []
-        dialling.card = card or NOBODY
+        dialling.peer_record = peer_record or NO_PEER_RECORD
         dialling.began = now
-        mine = self._card()
-        dialling.tries = deque(tries(mine, dialling.card))
-        relays = [relay for relay in dialling.card.relays if relay.peer != self._me]
+        mine = self._peer_record()
+        dialling.planned = deque(plan_dials(mine, dialling.peer_record))
+        relays = [relay for relay in dialling.peer_record.relays if relay.peer != self._me]
         common = {relay.peer for relay in mine.relays}
         relays.sort(key=lambda relay: relay.peer not in common)
         dialling.relays = deque(relays)
-        dialling.relay_at = now + relay_after_s(mine, dialling.card) if relays else None
-        dialling.reason = "nobody answered" if card is not None else "no card"
+        dialling.relay_at = now + relay_after_s(mine, dialling.peer_record) if relays else None
+        dialling.reason = "nobody answered" if peer_record is not None else "no peer record"
         return self._advance(dialling, now)
 
     def link_up(self, event: LinkUp, now: float) -> list[Any]:
-        """A link stands."""
+        """Stop the attempts that a new link makes superfluous.
+
+        Args:
+            event: The link.
+            now: Unix seconds.
+        """
         dialling = self._dials.get(event.peer)
         self._finish(event.attempt)
         if not event.way.direct:
@@ -118,7 +137,7 @@ class Dials:
                 dialling.way = dialling.way or Way.RELAY
             return []
         self._relayed.pop(event.peer, None)
-        stopped = [Abandon(number) for number, (peer, _) in self._punches.items() if peer == event.peer]
+        stopped = [CancelAttempt(number) for number, (peer, _) in self._punches.items() if peer == event.peer]
         for abandon in stopped:
             self._finish(abandon.attempt)
         if dialling is None:
@@ -127,7 +146,13 @@ class Dials:
         return [*stopped, *self._end(dialling, now)]
 
     def failed(self, attempt: int, reason: str, now: float) -> list[Any]:
-        """An attempt came to nothing."""
+        """Go on after a failed attempt.
+
+        Args:
+            attempt: Number of the attempt.
+            reason: Why it failed.
+            now: Unix seconds.
+        """
         peer = self._owners.get(attempt)
         self._finish(attempt)
         dialling = self._dials.get(peer) if peer is not None else None
@@ -136,8 +161,13 @@ class Dials:
         dialling.reason = reason
         return self._advance(dialling, now)
 
-    def agreed(self, agreed: Agreed, now: float) -> list[Any]:
-        """Both sides know each other's addresses: punch, if there is hope."""
+    def agreed(self, agreed: PunchAgreed, now: float) -> list[Any]:
+        """Punch, if the two routers give any hope, now that both sides know each other's addresses.
+
+        Args:
+            agreed: Both offers, and the time to begin.
+            now: Unix seconds.
+        """
         dialling = self._dials.get(agreed.peer)
         if agreed.attempt and (dialling is None or agreed.attempt not in dialling.running):
             return []
@@ -154,7 +184,7 @@ class Dials:
         crowded = not agreed.attempt and (again or len(others) >= PUNCHES_FOR_OTHERS_MAX)
         outputs: list[Any] = []
         if not plan.hopeless and not crowded:
-            until = agreed.at + (PUNCH_S if plan.spread is None else BIRTHDAY_S)
+            until = agreed.at + (PUNCH_S if plan.birthday is None else BIRTHDAY_S)
             number = self._number(agreed.peer)
             if agreed.attempt and dialling is not None:
                 dialling.running[number] = (Way.TCP_PUNCH, until + 1)
@@ -163,13 +193,18 @@ class Dials:
             outputs.append(
                 Punch(
                     attempt=number, peer=agreed.peer, nonce=agreed.mine.nonce, tcp=plan.tcp, udp=plan.udp,
-                    at=agreed.at, until=until, caller=self._me < agreed.peer, spread=plan.spread,
+                    at=agreed.at, until=until, caller=self._me < agreed.peer, birthday=plan.birthday,
                 )
             )  # fmt: skip
         return outputs if dialling is None else [*outputs, *self._advance(dialling, now)]
 
-    def open_failed(self, event: OpenFailed, now: float) -> list[Any]:
-        """That relay did not help; the next."""
+    def open_failed(self, event: CircuitFailed, now: float) -> list[Any]:
+        """Try the next relay after one that did not connect the two peers.
+
+        Args:
+            event: The failed circuit.
+            now: Unix seconds.
+        """
         dialling = self._dials.get(event.peer)
         if dialling is None or event.attempt not in dialling.running:
             return []
@@ -180,27 +215,27 @@ class Dials:
         return self._advance(dialling, now)
 
     def lost(self, peer: PeerId) -> None:
-        """No link leads to that peer any more."""
+        """Forget the relayed link to a peer that is not linked any more."""
         self._relayed.pop(peer, None)
 
     def network_changed(self, now: float) -> None:
-        """What was hopeless may not be any more."""
+        """Try direct ways again soon: routers may differ in the new network."""
         self._relayed = dict.fromkeys(self._relayed, (now + UPGRADE_S[0] / 2, 0))
 
     def tick(self, now: float) -> list[Any]:
-        """Some deadline has come."""
+        """Begin, give up and repeat what is due."""
         outputs: list[Any] = []
         for number in [number for number, (_, until) in self._punches.items() if until <= now]:
             self._finish(number)
         for dialling in list(self._dials.values()):
-            if dialling.card is None and now >= dialling.began + CARD_S:
-                outputs += self.card_found(dialling.peer, None, now)
+            if dialling.peer_record is None and now >= dialling.began + PEER_RECORD_S:
+                outputs += self.peer_record_found(dialling.peer, None, now)
             elif (due := self._next_of(dialling)) is not None and due <= now:
                 outputs += self._advance(dialling, now)
         for peer in [peer for peer, (at, _) in self._relayed.items() if at <= now]:
             step = min(self._relayed[peer][1] + 1, len(UPGRADE_S) - 1)
             self._relayed[peer] = (now + UPGRADE_S[step], step)
-            if self._conduits.with_peer(peer):
+            if self._circuits.with_peer(peer):
                 outputs += self.dial(peer, now, upgrade=True)
             else:
                 del self._relayed[peer]
@@ -211,14 +246,14 @@ class Dials:
     def _advance(self, dialling: _Dialling, now: float) -> list[Any]:
         outputs: list[Any] = []
         for number in [number for number, (_, until) in dialling.running.items() if until <= now]:
-            outputs.append(Abandon(number))
+            outputs.append(CancelAttempt(number))
             self._finish(number)
-        while dialling.tries and dialling.began + dialling.tries[0].after_s <= now:
-            one = dialling.tries.popleft()
+        while dialling.planned and dialling.began + dialling.planned[0].after_s <= now:
+            one = dialling.planned.popleft()
             number = self._number(dialling.peer)
             dialling.running[number] = (one.way, now + DIAL_S)
             outputs.append(Dial(number, dialling.peer, one.address, one.way))
-        if not dialling.running and not dialling.tries and dialling.relays and not dialling.opening:
+        if not dialling.running and not dialling.planned and dialling.relays and not dialling.opening:
             dialling.relay_at = now if dialling.way is None else dialling.relay_at
         if dialling.relay_at is not None and dialling.relay_at <= now and dialling.relays and not dialling.opening:
             relay = dialling.relays.popleft()
@@ -226,16 +261,16 @@ class Dials:
             dialling.opening, dialling.relay_at = True, None
             dialling.running[number] = (Way.RELAY, now + DIAL_S)
             nonce = self._random.randbytes(NONCE_BYTES)
-            outputs += self._conduits.open(
+            outputs += self._circuits.open(
                 dialling.peer, relay, now, attempt=number, nonce=nonce, carry=not dialling.upgrade
             )
-        if not dialling.running and not dialling.tries and dialling.relay_at is None:
+        if not dialling.running and not dialling.planned and dialling.relay_at is None:
             outputs += self._end(dialling, now)
         return outputs
 
     def _end(self, dialling: _Dialling, now: float) -> list[Any]:
         del self._dials[dialling.peer]
-        stopped = [Abandon(number) for number, (way, _) in dialling.running.items() if way is not Way.RELAY]
+        stopped = [CancelAttempt(number) for number, (way, _) in dialling.running.items() if way is not Way.RELAY]
         for number in list(dialling.running):
             self._owners.pop(number, None)
         if dialling.way is Way.RELAY and dialling.peer not in self._relayed and len(self._relayed) < RELAYED_MAX:

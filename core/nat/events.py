@@ -1,4 +1,4 @@
-"""What the owner of the traversal machine tells it, and what it asks of the owner.
+"""Events between the traversal machine and its owner.
 
 The owner (the network host) owns sockets; the machine decides.  Every attempt has a number that the machine chose.
 """
@@ -8,13 +8,13 @@ from enum import IntEnum
 
 from core.base.ids import PeerId
 from core.base.wire import Message
-from core.nat.card import Card, Listed
 from core.nat.messages import Address
-from core.nat.reach import OwnReach
+from core.nat.peer_record import AddressCandidate, PeerRecord
+from core.nat.reachability import OwnReach
 
 
 class Way(IntEnum):
-    """How a link is made; the smaller, the better."""
+    """Kind of path that a link takes; the smaller, the better."""
 
     LAN = 0
     IPV6 = 1
@@ -27,7 +27,7 @@ class Way(IntEnum):
 
     @property
     def direct(self) -> bool:
-        """No third peer carries the bytes."""
+        """Whether no third peer relays the bytes."""
         return self is not Way.RELAY
 
 
@@ -35,24 +35,25 @@ class Way(IntEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Located:
-    """Our own addresses, at the start and whenever the network has changed."""
+class AddressesChanged:
+    """Addresses of this computer, at the start and whenever the network has changed."""
 
-    addresses: tuple[Listed, ...]
-    """LAN and IPv6 addresses of the interfaces, mapped ones of the router, public ones if an interface has one."""
+    addresses: tuple[AddressCandidate, ...]
+    """LAN and IPv6 addresses of the interfaces, ports mapped by the router, public addresses if an interface has
+    one."""
     tcp_port: int
     udp_port: int
     second_udp_port: int = 0
-    """At which we mirror too; 0: none."""
+    """UDP port of the mirror; 0: none."""
     quic: bool = True
     moved: bool = True
-    """False: still the same network, only a mapped port or another address has come or gone; what was found out still
-    holds."""
+    """False: the network is the same, only a mapped port or another address has come or gone; previous findings still
+    hold."""
 
 
 @dataclass(frozen=True, slots=True)
 class AddressSeen:
-    """A proven datagram of `peer` came from this address (before its first message, and when the address changes)."""
+    """A verified datagram of `peer` came from this address (before its first message, and when the address changes)."""
 
     peer: PeerId
     address: Address
@@ -60,88 +61,88 @@ class AddressSeen:
 
 @dataclass(frozen=True, slots=True)
 class LinkUp:
-    """A stream to `peer` stands, identity proven."""
+    """A stream to `peer` stands, with the peer's identity verified."""
 
     peer: PeerId
     way: Way
     address: Address | None
-    """The other side's address as our socket sees it; None for a circuit."""
+    """Address of the other side as this peer's socket sees it; None for a circuit."""
     called: bool
-    """We called it; otherwise it called us."""
+    """Whether this peer called the other one."""
     attempt: int = 0
-    """Ours, 0: none of the machine's attempts."""
+    """Number of the machine's attempt; 0: none."""
 
 
 @dataclass(frozen=True, slots=True)
 class AttemptFailed:
-    """The attempt has come to nothing."""
+    """An attempt of the machine has failed."""
 
     attempt: int
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class CardFound:
-    """The answer to `FindCard`."""
+class PeerRecordFound:
+    """Answers `FindPeerRecord`; the record is None if there is none."""
 
     peer: PeerId
-    card: Card | None
+    peer_record: PeerRecord | None
 
 
 @dataclass(frozen=True, slots=True)
-class DialledOut:
-    """The answer to `TryDialBack`."""
+class DialBackTried:
+    """Answers `TryDialBack`: whether the TCP connection was made."""
 
     nonce: bytes
     tcp: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Examine:
-    """Our person wants to know how we can be reached: ask others again, now."""
+class CheckReachability:
+    """The person wants to know how this computer can be reached: ask other peers again, now."""
 
 
 # --- what the machine asks --------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class FindCard:
-    """Look up the peer's card in the DHT; answer with `CardFound`."""
+class FindPeerRecord:
+    """Look up the peer's record in the DHT; answer with `PeerRecordFound`."""
 
     peer: PeerId
 
 
 @dataclass(frozen=True, slots=True)
-class PublishCard:
-    """Put our card into the DHT."""
+class PublishPeerRecord:
+    """Store this peer's record in the DHT."""
 
-    card: Card
+    peer_record: PeerRecord
 
 
 @dataclass(frozen=True, slots=True)
-class Know:
-    """Put this address into the book: the machine is about to send to the peer on a stream or as a datagram."""
+class AddAddress:
+    """Add this address to the address book: the machine is about to send to the peer, by stream or datagram."""
 
     peer: PeerId
     address: Address
-    named: bool = False
-    """By a third peer: then it takes the place of none that is known."""
+    hearsay: bool = False
+    """A third peer named the address: then it replaces no known one."""
 
 
 @dataclass(frozen=True, slots=True)
-class SendAt:
-    """Send a datagram to the peer at this address, without changing the book."""
+class SendDatagramTo:
+    """Send a datagram to the peer at this address, without changing the address book."""
 
     to: PeerId
     address: Address
     message: Message
     fresh: bool
-    """From a new socket with another port, so that a router's memory of the usual one does not help."""
+    """From a new socket with another port, so that no existing mapping of the router helps."""
 
 
 @dataclass(frozen=True, slots=True)
 class TryDialBack:
-    """Connect by TCP from a fresh port, close at once, and answer with `DialledOut` within 3 s."""
+    """Connect by TCP from a fresh port, close at once, and answer with `DialBackTried` within 3 s."""
 
     nonce: bytes
     address: Address
@@ -159,11 +160,11 @@ class Dial:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Punch:
-    """Begin at `at` (unix seconds, may be past) to send to all these addresses; `LinkUp` or `AttemptFailed` follows.
+    """Begin at `at` (Unix seconds, may be past) to send to all these addresses; `LinkUp` or `AttemptFailed` follows.
 
-    TCP: connect from the listening port again and again (every ~100 ms, so that a reset of a router does not end it)
-    until `until`.  UDP: packets with the nonce from the datagram port; when one of the other side's has arrived, QUIC,
-    called by `caller`.
+    TCP: connect from the listening port again and again (every ~100 ms, so that a router's reset does not end it) until
+    `until`.  UDP: packets with the nonce from the datagram port; when one of the other side's has arrived, QUIC, called
+    by `caller`.
     """
 
     attempt: int
@@ -174,24 +175,25 @@ class Punch:
     at: float
     until: float
     caller: bool
-    """We call in QUIC and are the client in TLS (our id is the smaller one)."""
-    spread: "BirthdaySide | None" = None
-    """For the birthday punch."""
+    """Whether this peer calls in QUIC and is the client in TLS (its id is the smaller one)."""
+    birthday: "BirthdaySide | None" = None
+    """This peer's side of a birthday punch; None: an ordinary punch."""
 
 
 @dataclass(frozen=True, slots=True)
 class BirthdaySide:
-    """One side of a birthday punch (Tailscale 2020): 256 ports on one side, random ones on the other."""
+    """One side of a birthday punch (Tailscale 2020): 256 open ports here, random destination ports there."""
 
     local_ports: int
-    """So many sockets send to the other's address: our router is the symmetric one.  0: the other's is."""
+    """Number of sockets that send to the other's address, if this peer's router is the symmetric one; 0: the other's
+    is."""
     remote_ports: tuple[int, ...]
-    """So many ports of the other's IP address are tried, a few at a time."""
+    """Ports of the other's IP address that are tried, a few at a time."""
     packets_per_s: int = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Abandon:
+class CancelAttempt:
     """Stop this attempt: another one was faster or better.  No answer is expected."""
 
     attempt: int
@@ -199,19 +201,19 @@ class Abandon:
 
 @dataclass(frozen=True, slots=True)
 class CircuitOpened:
-    """There is a circuit: put a stream over it."""
+    """A circuit stands: put a stream over it."""
 
     circuit: bytes
     peer: PeerId
     relay: PeerId
     called: bool
-    """We opened it: we are the client in TLS."""
+    """Whether this peer opened it and is the client in TLS."""
     attempt: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class CircuitBytes:
-    """Bytes that came, in order."""
+    """Bytes that arrived on a circuit, in order."""
 
     circuit: bytes
     data: bytes
@@ -219,14 +221,14 @@ class CircuitBytes:
 
 @dataclass(frozen=True, slots=True)
 class CircuitRoom:
-    """There is room for more bytes again."""
+    """A circuit has room for more bytes again."""
 
     circuit: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class CircuitEnded:
-    """It is over; `clean` if the other end closed it after everything had arrived."""
+    """A circuit has ended; `clean` if the other endpoint closed it after everything had arrived."""
 
     circuit: bytes
     reason: str
@@ -235,7 +237,7 @@ class CircuitEnded:
 
 @dataclass(frozen=True, slots=True)
 class DialEnded:
-    """No way led to the peer, or the best that can be had is there."""
+    """The search for a way has ended: `way` is the best one found, None if no link was made."""
 
     peer: PeerId
     way: Way | None
@@ -244,14 +246,14 @@ class DialEnded:
 
 @dataclass(frozen=True, slots=True)
 class ReachChanged:
-    """What is known of ourselves has changed."""
+    """The known reachability of this peer has changed."""
 
     reach: OwnReach
 
 
 @dataclass(frozen=True, slots=True)
 class RelayLost:
-    """A reservation is gone; another one is being looked for."""
+    """A reservation has ended; the machine looks for another one."""
 
     relay: PeerId
     reason: str = field(default="")

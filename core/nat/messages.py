@@ -1,7 +1,7 @@
-"""What peers say to each other about where they are, and how they open and carry circuits.
+"""Messages about reachability, and those that open and carry circuits.
 
 A circuit is a byte stream between two peers through a third, the relay.  Its 16-byte id is random and never reused; the
-bytes are those of a TLS connection between the two ends, so a relay sees only that there are some.
+bytes are those of a TLS connection between the two endpoints, so a relay sees only their number.
 """
 
 from typing import Annotated, ClassVar, Final, Literal
@@ -16,7 +16,7 @@ HOST_CHARACTERS_MAX: Final = 60
 CIRCUIT_BYTES: Final = 16
 NONCE_BYTES: Final = 16
 OFFERED_MAX: Final = 4
-"""Addresses of one kind in an offer."""
+"""Number of addresses of one kind in an offer."""
 IPV6_OFFERED_MAX: Final = 2
 PAYLOAD_BYTES_MAX: Final = 32 * 1024
 WINDOW_BYTES_MAX: Final = 4 * 1024 * 1024
@@ -35,8 +35,8 @@ Milliseconds = Annotated[int, Meta(ge=0, le=60_000)]
 Percent = Annotated[int, Meta(ge=0, le=100)]
 
 Mapping = Literal["none", "kept", "moved", "symmetric", "unknown"]
-"""How a router names our port to others: no router; one name for all, the same port; one name for all, another port; a
-name for each destination; not known."""
+"""How a router maps this peer's port (RFC 4787): no router; endpoint-independent, the same port; endpoint-independent,
+another port; symmetric (a port for each destination); not known."""
 MAPPINGS: Final[tuple[Mapping, ...]] = ("none", "kept", "moved", "symmetric", "unknown")
 
 
@@ -48,30 +48,29 @@ class Address(msgspec.Struct, frozen=True, array_like=True, order=True):
 
 
 class Relay(msgspec.Struct, frozen=True, array_like=True):
-    """A relay and where it is."""
+    """A relay peer and the address at which to call it."""
 
     peer: Peer32
     address: Address
 
 
 class PunchOffer(msgspec.Struct, frozen=True, array_like=True):
-    """What one side of a punch says of itself."""
+    """One side's description of itself for a punch."""
 
     nonce: Nonce16
-    """Both sides' packets carry it.  The caller draws it, the called repeats it."""
+    """Carried by both sides' packets.  The caller draws it, the called side repeats it."""
     tcp: Annotated[tuple[Address, ...], Meta(max_length=OFFERED_MAX)]
-    """Where others see our listening TCP port, best first."""
+    """Addresses at which others see the listening TCP port, best first."""
     udp: Annotated[tuple[Address, ...], Meta(max_length=OFFERED_MAX)]
     tcp_mapping: Mapping
     udp_mapping: Mapping
     quic: bool
-    half_ms: Milliseconds
-    """How long a message takes from us to the relay."""
+    one_way_ms: Milliseconds
+    """Delay of a message from the offering peer to the relay, milliseconds."""
     relays: Annotated[tuple[Relay, ...], Meta(max_length=2)]
-    """Relays at which we hold a reservation: where to find us again when this one dies."""
+    """Relays at which the offering peer holds a reservation: where to resume a circuit when this relay dies."""
     ipv6: Annotated[tuple[Address, ...], Meta(max_length=IPV6_OFFERED_MAX)] = ()
-    """Our public IPv6 addresses, for TCP and UDP alike: nobody gives them other names, but firewalls let in only what
-    was asked for."""
+    """Public IPv6 addresses, for TCP and UDP alike: IPv6 is not translated, but firewalls admit only replies."""
 
 
 # --- knowing oneself: datagrams ---------------------------------------------------------------------------------------
@@ -84,53 +83,53 @@ class _Datagram(Message, frozen=True):
 
 
 class Mirror(_Datagram, frozen=True, tag="nat.mirror"):
-    """Where do you see me?"""
+    """Asks at which address the receiver sees the sender (compare STUN, RFC 8489)."""
 
     pad: Annotated[bytes, Meta(max_length=64)] = PAD
-    """So that the answer is not longer than the question."""
+    """Padding, so that the answer is not longer than the request."""
 
 
 class Mirrored(_Datagram, frozen=True, tag="nat.mirrored"):
-    """There; and how busy a relay I am."""
+    """Answers `Mirror` with the address seen, and the sender's load as a relay."""
 
     seen: Address
     second_port: PortOrNone
-    """Another UDP port of mine that mirrors as well; 0: none."""
+    """Another UDP port of the sender that mirrors as well; 0: none."""
     load: Percent
-    """Of my relay's limits in use; 100: full, or no relay."""
+    """Used part of the relay's limits, percent; 100: full, or no relay."""
 
 
 class DialBack(_Datagram, frozen=True, tag="nat.dial_back"):
-    """Please call me, at the IP address from which this came."""
+    """Asks the receiver to connect to the sender, at the IP address from which this came."""
 
     tcp_port: PortOrNone
     udp_port: PortOrNone
     pad: Annotated[bytes, Meta(max_length=64)] = PAD
     ipv6: bool = False
-    """Over which family this is sent: the answer is about that one."""
+    """Address family over which this is sent, and which the answer is about."""
 
 
-class Knock(_Datagram, frozen=True, tag="nat.knock"):
-    """The datagram that was asked for with `DialBack`, from a port to which nobody has sent anything."""
+class DialBackDatagram(_Datagram, frozen=True, tag="nat.dial_back_datagram"):
+    """The datagram that `DialBack` asks for, from a port to which nobody has sent anything."""
 
 
-class DialledBack(_Datagram, frozen=True, tag="nat.dialled_back"):
-    """Whether the TCP port answered."""
+class DialBackResult(_Datagram, frozen=True, tag="nat.dial_back_result"):
+    """Answers `DialBack`: whether the TCP port accepted a connection."""
 
     tcp: bool
     refused: bool
-    """I do not do this now: nothing follows from it."""
+    """The sender did not try; nothing follows about reachability."""
 
 
 # --- knowing oneself: streams -----------------------------------------------------------------------------------------
 
 
-class Look(Message, frozen=True, tag="nat.look"):
-    """From which address does this stream come?"""
+class AskObservedAddress(Message, frozen=True, tag="nat.ask_observed_address"):
+    """Asks from which address this stream comes."""
 
 
-class Looked(Message, frozen=True, tag="nat.looked"):
-    """From this one."""
+class ObservedAddress(Message, frozen=True, tag="nat.observed_address"):
+    """Answers `AskObservedAddress` with the source address of the stream (compare libp2p identify)."""
 
     seen: Address
 
@@ -139,40 +138,40 @@ class Looked(Message, frozen=True, tag="nat.looked"):
 
 
 class Reserve(Message, frozen=True, tag="nat.reserve"):
-    """Please hold a place for me: let others reach me through you."""
+    """Asks a relay to forward circuits that others open to the sender (compare libp2p circuit relay v2)."""
 
 
 class Reserved(Message, frozen=True, tag="nat.reserved"):
-    """I do, for so long.  Ask again before it ends."""
+    """Grants a reservation; the holder renews it before it ends."""
 
     lifetime_s: Annotated[int, Meta(ge=10, le=86_400)]
     seen: Address | None
-    """From where your stream comes."""
+    """Address from which the holder's stream comes."""
     load: Percent
 
 
 class Unreserved(Message, frozen=True, tag="nat.unreserved"):
-    """I do not, or no longer."""
+    """Refuses a reservation, or ends one that was granted."""
 
     reason: Reason
 
 
-class OpenCircuit(Message, frozen=True, tag="nat.open"):
-    """To a relay: open a circuit to `to`, or take an existing one over from a relay that has failed."""
+class OpenCircuit(Message, frozen=True, tag="nat.open_circuit"):
+    """Asks a relay to open a circuit to `to`, or to take an existing one over from a relay that has failed."""
 
     circuit: Circuit16
     to: Peer32
     offer: PunchOffer | None
-    """Also agree a punch.  Passed on even if there is no room for the circuit itself."""
+    """Offers a punch as well.  It is passed on even if there is no room for the circuit itself."""
     carry: bool
-    """False: agree the punch only."""
+    """False: agree on the punch only."""
     resume: bool
     received: Offset
-    """When resuming: how many bytes have arrived here."""
+    """When resuming: number of bytes that have arrived at the sender."""
 
 
-class Opening(Message, frozen=True, tag="nat.opening"):
-    """From a relay: `sender` wants to talk to you."""
+class CircuitRequested(Message, frozen=True, tag="nat.circuit_requested"):
+    """Tells the called peer that `sender` has asked this relay for a circuit to it."""
 
     circuit: Circuit16
     sender: Peer32
@@ -180,19 +179,19 @@ class Opening(Message, frozen=True, tag="nat.opening"):
     resume: bool
     received: Offset
     carried: bool
-    """Whether there is room for the circuit; otherwise this is about the punch only."""
+    """Whether there is room for the circuit; otherwise only the punch is offered."""
 
 
-class Accept(Message, frozen=True, tag="nat.accept"):
-    """To the relay: so do I."""
+class AcceptCircuit(Message, frozen=True, tag="nat.accept_circuit"):
+    """Tells the relay that the called peer accepts the circuit."""
 
     circuit: Circuit16
     offer: PunchOffer | None
     received: Offset
 
 
-class Accepted(Message, frozen=True, tag="nat.accepted"):
-    """From the relay: the other side agrees."""
+class CircuitAccepted(Message, frozen=True, tag="nat.circuit_accepted"):
+    """Tells the opener that the called peer has accepted."""
 
     circuit: Circuit16
     offer: PunchOffer | None
@@ -200,7 +199,7 @@ class Accepted(Message, frozen=True, tag="nat.accepted"):
     carried: bool
 
 
-class CircuitData(Message, frozen=True, tag="nat.carry"):
+class CircuitData(Message, frozen=True, tag="nat.circuit_data"):
     """Bytes of a circuit; a relay passes them on unchanged."""
 
     bulk: ClassVar[bool] = True
@@ -210,31 +209,46 @@ class CircuitData(Message, frozen=True, tag="nat.carry"):
     payload: Annotated[bytes, Meta(min_length=1, max_length=PAYLOAD_BYTES_MAX)]
 
 
-class Carried(Message, frozen=True, tag="nat.carried"):
-    """How far the bytes have arrived.  It overtakes bulk, and is the heartbeat of whoever has something under way."""
+class CircuitAck(Message, frozen=True, tag="nat.circuit_ack"):
+    """Acknowledges bytes of a circuit.  It overtakes bulk, and is the heartbeat of an endpoint with bytes in flight."""
 
     circuit: Circuit16
     ack: Offset
-    """Bytes that have arrived in order."""
+    """Number of bytes that have arrived in order."""
     window: Window
-    """How many more may come."""
+    """Number of further bytes that may be sent."""
     again: bool
-    """Something is missing: send again from `ack`."""
+    """A gap: retransmit from `ack` on."""
     answer: bool
-    """Something of mine has not been acknowledged: answer at once, so that I know that the way still leads to you, and
-    expect to hear more of me.  The last word, when all has been acknowledged, says that it is so."""
+    """The sender has unacknowledged bytes: the receiver answers at once, so that the sender knows that the relay still
+    works, and expects further acknowledgements.  The last one, when all bytes are acknowledged, has it unset."""
 
 
-class Shut(Message, frozen=True, tag="nat.shut"):
-    """The circuit has ended, or was never opened.  From either end or from the relay."""
+class CloseCircuit(Message, frozen=True, tag="nat.close_circuit"):
+    """Ends a circuit, or refuses to open it.  Sent by either endpoint or by the relay."""
 
     circuit: Circuit16
     reason: Reason
     final: bool
-    """The other end says so; otherwise the relay, and another relay may take over."""
+    """The other endpoint ends it; otherwise the relay does, and another relay may take over."""
 
 
 NAT_MESSAGES: tuple[type[Message], ...] = (
-    Mirror, Mirrored, DialBack, Knock, DialledBack, Look, Looked, Reserve, Reserved, Unreserved,
-    OpenCircuit, Opening, Accept, Accepted, CircuitData, Carried, Shut,
-)  # fmt: skip
+    Mirror,
+    Mirrored,
+    DialBack,
+    DialBackDatagram,
+    DialBackResult,
+    AskObservedAddress,
+    ObservedAddress,
+    Reserve,
+    Reserved,
+    Unreserved,
+    OpenCircuit,
+    CircuitRequested,
+    AcceptCircuit,
+    CircuitAccepted,
+    CircuitData,
+    CircuitAck,
+    CloseCircuit,
+)

@@ -1,4 +1,4 @@
-"""Where others see us: asking several of them, being asked, and what follows about our router's mapping."""
+"""Mirroring: asking other peers where they see this one, answering them, and inferring the router's mapping."""
 
 import math
 from collections import Counter, OrderedDict
@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from core.base.ids import PeerId
 from core.base.machine import Send, earliest
-from core.nat.card import counts, easier, same_house
-from core.nat.events import Know, SendAt
+from core.nat.events import AddAddress, SendDatagramTo
 from core.nat.messages import NONCE_BYTES, Address, Mapping, Mirror, Mirrored
+from core.nat.peer_record import prefer_ipv4, reveals_mapping, same_subnet
 
 MIRRORS_WANTED: Final = 4
 MIRRORS_MIN: Final = 2
@@ -19,22 +19,23 @@ ADDRESSES_MAX: Final = 1024
 ASK_S: Final = 2.0
 REFRESH_S: Final = 120.0
 KEEP_S: Final = 25.0
-"""Routers forget a UDP mapping after 30 s in the worst common case (RFC 4787, 4.3, asks for two minutes)."""
+"""Seconds between keep-alives.  Routers forget a UDP mapping after 30 s in the worst common case (RFC 4787, 4.3, asks
+for two minutes)."""
 SOON_S: Final = 5.0
 AGAIN_S: Final = 1.0
-"""A mirror has gone and what is left tells too little: ask again so soon."""
+"""Seconds until the next question after a mirror has gone and those left tell too little."""
 ANSWERS_PER_S: Final = 50.0
 
 
 def mapping_of(seen: Collection[Address], own: Iterable[str], port: int) -> Mapping:
-    """How our router maps a port, from where different peers see it.
+    """Infer how the router maps a port, from where different peers see it.
 
     One liar among three or more is outvoted.
 
     Args:
-        seen: One address for each peer that looked.
-        own: The IP addresses of our interfaces.
-        port: Our local port.
+        seen: One observed address for each peer that was asked.
+        own: The IP addresses of this computer's interfaces.
+        port: The local port.
     """
     if not seen:
         return "unknown"
@@ -53,14 +54,14 @@ class Mirroring:
     """Asks up to four peers, again every two minutes (which keeps the mapping alive too), and answers others.
 
     Args:
-        random: For nonces and the choice of mirrors.
+        random: Draws nonces and chooses mirrors.
     """
 
     def __init__(self, *, random: Random) -> None:
         self._random = random
         self._candidates: OrderedDict[PeerId, Address] = OrderedDict()
         self._asked: dict[bytes, tuple[PeerId, float, bool]] = {}
-        """By nonce: whom, when, and whether it was its second port."""
+        """By nonce: the mirror, the time, and whether its second port was asked."""
         self._seen: OrderedDict[tuple[PeerId, bool], Address] = OrderedDict()
         self._addresses: OrderedDict[PeerId, Address] = OrderedDict()
         self._own: tuple[str, ...] = ()
@@ -71,71 +72,82 @@ class Mirroring:
         self._tokens_at = 0.0
         self.second_port = 0
 
-    # --- about us ----------------------------------------------------------------------------------------------------
+    # --- about this peer ---------------------------------------------------------------------------------------------
 
     @property
     def observations(self) -> list[Address]:
-        """Where the last four mirrors saw us (one that stands alone counts twice, with its second port)."""
+        """Addresses at which the last four mirrors saw this peer; a single mirror counts with both its ports."""
         return list(self._seen.values())
 
     @property
     def mapping(self) -> Mapping:
-        """How our router maps the UDP port."""
+        """How the router maps the UDP port."""
         return mapping_of(self.observations, self._own, self._port)
 
     @property
-    def outside(self) -> Address | None:
-        """Where most of them see us."""
+    def external(self) -> Address | None:
+        """The address at which most mirrors see this peer; None: none has answered."""
         votes = Counter(self.observations).most_common(1)
         return votes[0][0] if votes else None
 
     def located(self, own: tuple[str, ...], port: int, now: float) -> None:
-        """The network has changed: what was seen before no longer holds."""
+        """Begin anew after a change of network.
+
+        Args:
+            own: The IP addresses of this computer's interfaces.
+            port: The local UDP port.
+            now: Unix seconds.
+        """
         self._own, self._port = own, port
         self._seen.clear()
         self._asked.clear()
         self._ask_at, self._keep_at = now, None
 
     def readdressed(self, own: tuple[str, ...]) -> None:
-        """The same network, but our interfaces have other addresses beside."""
+        """Note other interface addresses in the same network."""
         self._own = own
 
     def candidate(self, peer: PeerId, address: Address) -> None:
-        """A peer that could look."""
+        """Remember a peer that could be asked.
+
+        Args:
+            peer: The candidate.
+            address: Its address.
+        """
         if peer not in self._candidates and len(self._candidates) >= CANDIDATES_MAX:
             self._candidates.popitem(last=False)
-        self._candidates[peer] = easier(self._candidates.get(peer), address)
+        self._candidates[peer] = prefer_ipv4(self._candidates.get(peer), address)
 
     def again(self, now: float) -> None:
-        """Ask now."""
+        """Make the next `tick` ask at once."""
         self._ask_at = now
 
     @property
     def deadline(self) -> float | None:
-        """When to be woken."""
+        """Time at which `tick` is due, Unix seconds; None: nothing is pending."""
         return earliest(self._ask_at, self._keep_at, *(at + ASK_S for _, at, _ in self._asked.values()))
 
-    def tick(self, now: float) -> list[Send[Mirror] | Know | SendAt]:
-        """Ask when it is time."""
+    def tick(self, now: float) -> list[Send[Mirror] | AddAddress | SendDatagramTo]:
+        """Ask several mirrors when it is time, and one between the rounds to keep the mapping alive."""
         for nonce in [nonce for nonce, (_, at, _) in self._asked.items() if at + ASK_S <= now]:
             peer, _, second = self._asked.pop(nonce)
             if self._seen.pop((peer, second), None) is not None and self.mapping == "unknown":
                 self._ask_at = earliest(self._ask_at, now + AGAIN_S)
         if self._ask_at is None or now < self._ask_at or not self._port:
             return self._keep_alive(now)
-        # Mirrors in our own house see our inside address, which says nothing about the router.
+        # Mirrors in the same network see the inside address, which says nothing about the router.
         usable = [
             (peer, address)
             for peer, address in self._candidates.items()
-            if counts(address.host, self._own) and not same_house(address.host, self._own)
+            if reveals_mapping(address.host, self._own) and not same_subnet(address.host, self._own)
         ]
         chosen = self._random.sample(usable, min(MIRRORS_WANTED, len(usable)))
         self._keep_at = now + KEEP_S
         self._ask_at = now + (REFRESH_S if len(chosen) >= MIRRORS_MIN else SOON_S)
         return [output for peer, address in chosen for output in self.ask(peer, address, now)]
 
-    def _keep_alive(self, now: float) -> list[Send[Mirror] | Know | SendAt]:
-        """One mirror is asked between the rounds, so that the router does not forget the port."""
+    def _keep_alive(self, now: float) -> list[Send[Mirror] | AddAddress | SendDatagramTo]:
+        """Ask one mirror between the rounds, so that the router does not forget the mapping."""
         if self._keep_at is None or now < self._keep_at:
             return []
         self._keep_at = now + KEEP_S
@@ -145,17 +157,32 @@ class Mirroring:
         peer = self._random.choice(known)
         return self.ask(peer, self._candidates[peer], now)
 
-    def ask(self, peer: PeerId, address: Address, now: float) -> list[Send[Mirror] | Know | SendAt]:
-        """Ask this one."""
-        return [Know(peer, address), Send(peer, self._mirror(peer, now, second=False))]
+    def ask(self, peer: PeerId, address: Address, now: float) -> list[Send[Mirror] | AddAddress | SendDatagramTo]:
+        """Ask one mirror.
+
+        Args:
+            peer: The mirror.
+            address: Its address.
+            now: Unix seconds.
+        """
+        return [AddAddress(peer, address), Send(peer, self._mirror(peer, now, second=False))]
 
     def answered(self, sender: PeerId, message: Mirrored, now: float) -> tuple[float | None, list[Any]]:
-        """The round trip in seconds if we had asked, and what to send next."""
+        """Take a mirror's answer.
+
+        Args:
+            sender: The mirror.
+            message: Its answer.
+            now: Unix seconds.
+
+        Returns:
+            The round trip in seconds, None if the mirror was not asked; and outputs.
+        """
         peer, at, second = self._asked.get(message.nonce, (None, 0.0, False))
         if peer != sender:
             return None, []
         del self._asked[message.nonce]
-        if not counts(message.seen.host, self._own):
+        if not reveals_mapping(message.seen.host, self._own):
             return now - at, []
         self._seen.pop((sender, second), None)
         self._seen[sender, second] = message.seen
@@ -170,7 +197,7 @@ class Mirroring:
         there = Address(self._candidates[sender].host, message.second_port) if sender in self._candidates else None
         if there is None:
             return now - at, []
-        return now - at, [SendAt(sender, there, self._mirror(sender, now, second=True), fresh=False)]
+        return now - at, [SendDatagramTo(sender, there, self._mirror(sender, now, second=True), fresh=False)]
 
     def _mirror(self, peer: PeerId, now: float, *, second: bool) -> Mirror:
         nonce = self._random.randbytes(NONCE_BYTES)
@@ -180,18 +207,30 @@ class Mirroring:
     # --- about others ------------------------------------------------------------------------------------------------
 
     def seen(self, peer: PeerId, address: Address) -> None:
-        """The host saw that peer's datagrams come from there."""
+        """Note the source address of a peer's datagrams.
+
+        Args:
+            peer: The sender.
+            address: Where the host saw its datagrams come from.
+        """
         self._addresses.pop(peer, None)
         self._addresses[peer] = address
         if len(self._addresses) > ADDRESSES_MAX:
             self._addresses.popitem(last=False)
 
     def address_of(self, peer: PeerId) -> Address | None:
-        """From where its datagrams come."""
+        """The source address of a peer's datagrams; None: not known."""
         return self._addresses.get(peer)
 
     def asked(self, sender: PeerId, message: Mirror, load: int, now: float) -> list[Send[Mirrored]]:
-        """Answer, unless too many ask."""
+        """Answer a peer that asks where it is seen, within `ANSWERS_PER_S`.
+
+        Args:
+            sender: The peer that asks.
+            message: Its question.
+            load: This peer's load as a relay, percent.
+            now: Unix seconds.
+        """
         self._tokens = min(ANSWERS_PER_S, self._tokens + ANSWERS_PER_S * max(0.0, now - self._tokens_at))
         self._tokens_at = now
         address = self._addresses.get(sender)

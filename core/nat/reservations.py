@@ -1,4 +1,4 @@
-"""Being found behind a router: reservations at two relays, chosen by delay and load, renewed before they end."""
+"""Reservations at two relays by which a peer behind a router is found; chosen by delay and load, renewed in time."""
 
 from dataclasses import dataclass
 from random import Random
@@ -6,22 +6,23 @@ from typing import Any, Final
 
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick, earliest
-from core.nat.card import RELAYS_MAX, easier, network_of
-from core.nat.events import Know, RelayLost
+from core.nat.events import AddAddress, RelayLost
 from core.nat.messages import Address, Relay, Reserve, Reserved, Unreserved
+from core.nat.peer_record import RELAYS_MAX, network_prefix, prefer_ipv4
 
 CANDIDATES_MAX: Final = 32
 ASK_S: Final = 5.0
-REST_S: Final = 60.0
-"""A relay that refused, or failed time and again, is not asked again for so long."""
-REST_FIRST_S: Final = 1.0
-"""The first rest after a relay was silent or its link was lost, which may have been our own network; then doubled."""
+BACK_OFF_S: Final = 60.0
+"""Longest back-off, seconds, of a relay that refused or failed repeatedly."""
+BACK_OFF_FIRST_S: Final = 1.0
+"""First back-off after a relay was silent or its link was lost, which may have been this peer's network; then
+doubled."""
 RENEW: Final = 2 / 3
 RTT_UNKNOWN_S: Final = 0.5
 LOAD_S: Final = 0.3
-"""A full relay is worth as much as an empty one that is so much further away."""
+"""Added round trip, seconds, that weighs as much as a full relay against an empty one."""
 
-Output = Send[Reserve] | Know | RelayLost
+Output = Send[Reserve] | AddAddress | RelayLost
 
 
 @dataclass(slots=True)
@@ -29,22 +30,22 @@ class _Candidate:
     address: Address
     rtt_s: float = RTT_UNKNOWN_S
     load: int = 50
-    rests_until: float = 0.0
+    excluded_until: float = 0.0
     asked_at: float | None = None
     until: float | None = None
-    """When our reservation ends; None: we have none."""
+    """Time at which the reservation ends; None: there is none."""
     renew_at: float = 0.0
     failures: int = 0
-    """Since it last gave us a reservation."""
+    """Number of failures since it last granted a reservation."""
 
     @property
     def cost_s(self) -> float:
-        """The smaller, the better."""
+        """Delay with a penalty for load, seconds; the smaller, the better."""
         return self.rtt_s + LOAD_S * self.load / 100
 
 
 class Reservations:
-    """See the module's docstring.
+    """Keeps up to `RELAYS_MAX` reservations while they are wanted.
 
     Args:
         random: Breaks ties, so that not all peers choose the same relay.
@@ -52,45 +53,57 @@ class Reservations:
 
     def __init__(self, *, random: Random) -> None:
         self.wanted = False
-        """Whether we need relays at all."""
+        """Whether this peer needs relays at all."""
         self._random = random
-        self._candidates: dict[PeerId, _Candidate] = {}
+        self.candidates: dict[PeerId, _Candidate] = {}
+        """Peers that are willing to relay; at most `CANDIDATES_MAX`."""
 
     @property
     def held(self) -> tuple[Relay, ...]:
-        """Where we can be found, nearest first."""
-        mine = [(c.rtt_s, peer, c.address) for peer, c in self._candidates.items() if c.until is not None]
+        """Relays with a reservation for this peer, nearest first."""
+        mine = [(c.rtt_s, peer, c.address) for peer, c in self.candidates.items() if c.until is not None]
         return tuple(Relay(peer, address) for _, peer, address in sorted(mine)[:RELAYS_MAX])
 
-    def half_s(self, relay: PeerId) -> float:
-        """How long a message takes to that relay."""
-        candidate = self._candidates.get(relay)
+    def one_way_s(self, relay: PeerId) -> float:
+        """Delay of a message to that relay, seconds."""
+        candidate = self.candidates.get(relay)
         return (RTT_UNKNOWN_S if candidate is None else candidate.rtt_s) / 2
 
     @property
     def unmeasured(self) -> list[tuple[PeerId, Address]]:
-        """Candidates whose delay is not known, some of them."""
-        return [(p, c.address) for p, c in self._candidates.items() if c.rtt_s == RTT_UNKNOWN_S][:4]
+        """Up to four candidates whose delay is not known."""
+        return [(p, c.address) for p, c in self.candidates.items() if c.rtt_s == RTT_UNKNOWN_S][:4]
 
     def candidate(self, peer: PeerId, address: Address) -> None:
-        """That peer is willing to be a relay."""
-        if peer in self._candidates:
-            self._candidates[peer].address = easier(self._candidates[peer].address, address)
-        elif len(self._candidates) < CANDIDATES_MAX or self._make_room():
-            self._candidates[peer] = _Candidate(address)
+        """Remember a peer that is willing to relay.
+
+        Args:
+            peer: The relay.
+            address: Its address.
+        """
+        if peer in self.candidates:
+            self.candidates[peer].address = prefer_ipv4(self.candidates[peer].address, address)
+        elif len(self.candidates) < CANDIDATES_MAX or self._make_room():
+            self.candidates[peer] = _Candidate(address)
 
     def measured(self, peer: PeerId, rtt_s: float, load: int) -> None:
-        """It answered after so long, and is so busy (percent)."""
-        candidate = self._candidates.get(peer)
+        """Note a candidate's delay and load.
+
+        Args:
+            peer: The relay.
+            rtt_s: Round trip, seconds.
+            load: Used part of its limits, percent.
+        """
+        candidate = self.candidates.get(peer)
         if candidate is not None:
             candidate.rtt_s, candidate.load = rtt_s, load
 
     @property
     def deadline(self) -> float | None:
-        """When to be woken."""
+        """Time at which a `Tick` is due, Unix seconds; None: nothing is pending."""
         if not self.wanted:
             return None
-        times = [self._next_of(candidate) for candidate in self._candidates.values()]
+        times = [self._next_of(candidate) for candidate in self.candidates.values()]
         return earliest(*times)
 
     def _next_of(self, candidate: _Candidate) -> float | None:
@@ -98,15 +111,20 @@ class Reservations:
             return candidate.asked_at + ASK_S
         if candidate.until is not None:
             return min(candidate.renew_at, candidate.until)
-        return candidate.rests_until if self._missing else None
+        return candidate.excluded_until if self._missing else None
 
     @property
     def _missing(self) -> int:
-        held = sum(c.until is not None or c.asked_at is not None for c in self._candidates.values())
+        held = sum(c.until is not None or c.asked_at is not None for c in self.candidates.values())
         return RELAYS_MAX - held
 
     def handle(self, event: Received[Any] | Tick | Lost, now: float) -> list[Output]:
-        """Advance by one event."""
+        """Advance by one event.
+
+        Args:
+            event: A message, the loss of a link, or the deadline.
+            now: Unix seconds.
+        """
         match event:
             case Received(sender=sender, message=Reserved() as message):
                 return self._reserved(sender, message, now)
@@ -120,35 +138,35 @@ class Reservations:
                 return []
 
     def settle(self, now: float) -> list[Output]:
-        """Ask, renew and give up what is due."""
+        """Ask for, renew and give up reservations that are due."""
         outputs: list[Output] = []
         if not self.wanted:
             return outputs
-        for peer, candidate in self._candidates.items():
+        for peer, candidate in self.candidates.items():
             silent = candidate.asked_at is not None and now >= candidate.asked_at + ASK_S
             if silent or (candidate.until is not None and now >= candidate.until):
                 outputs += self._give_up(peer, candidate, "silent", now, refused=False)
             elif candidate.until is not None and candidate.asked_at is None and now >= candidate.renew_at:
                 outputs += self._ask(peer, candidate, now)
         while self._missing > 0 and (best := self._best(now)) is not None:
-            outputs += self._ask(best, self._candidates[best], now)
+            outputs += self._ask(best, self.candidates[best], now)
         return outputs
 
     def _best(self, now: float) -> PeerId | None:
-        taken = {network_of(c.address.host) for c in self._candidates.values() if c.until or c.asked_at is not None}
+        taken = {network_prefix(c.address.host) for c in self.candidates.values() if c.until or c.asked_at is not None}
         free = [
-            (network_of(c.address.host) in taken, c.cost_s, self._random.random(), peer)
-            for peer, c in self._candidates.items()
-            if c.until is None and c.asked_at is None and c.rests_until <= now
+            (network_prefix(c.address.host) in taken, c.cost_s, self._random.random(), peer)
+            for peer, c in self.candidates.items()
+            if c.until is None and c.asked_at is None and c.excluded_until <= now
         ]
         return min(free)[3] if free else None
 
     def _ask(self, peer: PeerId, candidate: _Candidate, now: float) -> list[Output]:
         candidate.asked_at = now
-        return [Know(peer, candidate.address), Send(peer, Reserve())]
+        return [AddAddress(peer, candidate.address), Send(peer, Reserve())]
 
     def _reserved(self, sender: PeerId, message: Reserved, now: float) -> list[Output]:
-        candidate = self._candidates.get(sender)
+        candidate = self.candidates.get(sender)
         if candidate is None or candidate.asked_at is None:
             return []
         rtt_s = max(now - candidate.asked_at, 0.001)
@@ -160,7 +178,7 @@ class Reservations:
         return []
 
     def _fail(self, peer: PeerId, reason: str, now: float, *, refused: bool) -> list[Output]:
-        candidate = self._candidates.get(peer)
+        candidate = self.candidates.get(peer)
         if candidate is None or (candidate.until is None and candidate.asked_at is None):
             return []
         return [*self._give_up(peer, candidate, reason, now, refused=refused), *self.settle(now)]
@@ -168,15 +186,15 @@ class Reservations:
     def _give_up(self, peer: PeerId, candidate: _Candidate, reason: str, now: float, *, refused: bool) -> list[Output]:
         lost = candidate.until is not None
         candidate.asked_at = candidate.until = None
-        rest_s = REST_S if refused else min(REST_S, REST_FIRST_S * 2 ** min(candidate.failures, 10))
+        back_off_s = BACK_OFF_S if refused else min(BACK_OFF_S, BACK_OFF_FIRST_S * 2 ** min(candidate.failures, 10))
         candidate.failures += 1
-        candidate.rests_until = now + rest_s * self._random.uniform(0.5, 1.0)
+        candidate.excluded_until = now + back_off_s * self._random.uniform(0.5, 1.0)
         return [RelayLost(peer, reason)] if lost else []
 
     def _make_room(self) -> bool:
-        """Forget the worst candidate that is of no use now."""
-        idle = [(c.cost_s, peer) for peer, c in self._candidates.items() if c.until is None and c.asked_at is None]
+        """Forget the worst candidate without a reservation or a pending request."""
+        idle = [(c.cost_s, peer) for peer, c in self.candidates.items() if c.until is None and c.asked_at is None]
         if not idle:
             return False
-        del self._candidates[max(idle)[1]]
+        del self.candidates[max(idle)[1]]
         return True

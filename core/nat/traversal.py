@@ -1,4 +1,4 @@
-"""Everything about being reached and reaching, as one machine with one deadline."""
+"""NAT traversal of one peer as one machine: its own reachability, and ways to other peers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -8,147 +8,198 @@ from typing import Any
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick, earliest
 from core.base.trace import Trace
-from core.nat.card import Card
-from core.nat.conduits import Agreed, Conduits, OpenFailed
+from core.nat.circuits import CircuitFailed, Circuits, PunchAgreed
 from core.nat.dials import Dials
-from core.nat.events import AddressSeen, AttemptFailed, CardFound, DialledOut, Examine, LinkUp, Located
+from core.nat.discovery import NatDiscovery
+from core.nat.events import (
+    AddressesChanged,
+    AddressSeen,
+    AttemptFailed,
+    CheckReachability,
+    DialBackTried,
+    LinkUp,
+    PeerRecordFound,
+)
 from core.nat.messages import (
-    Accept,
-    Accepted,
+    AcceptCircuit,
     Address,
-    Carried,
+    AskObservedAddress,
+    CircuitAccepted,
+    CircuitAck,
     CircuitData,
+    CircuitRequested,
+    CloseCircuit,
     DialBack,
-    DialledBack,
-    Knock,
-    Look,
-    Looked,
+    DialBackDatagram,
+    DialBackResult,
     Mirror,
     Mirrored,
+    ObservedAddress,
     OpenCircuit,
-    Opening,
     Reserve,
     Reserved,
-    Shut,
     Unreserved,
 )
 from core.nat.mirror import Mirroring
-from core.nat.reach import OwnReach
+from core.nat.peer_record import PeerRecord
+from core.nat.reachability import OwnReach
+from core.nat.reachability_probes import ReachabilityProbes
 from core.nat.relay import RelayService, RelaySettings
 from core.nat.reservations import Reservations
-from core.nat.strangers import Strangers
-from core.nat.whereabouts import Whereabouts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NatSettings:
-    """What a person may decide."""
+    """A person's decisions about NAT traversal."""
 
     relay: RelaySettings = field(default_factory=RelaySettings)
-    """`circuits=0`: be no relay."""
+    """Limits of the relay service; `circuits=0`: this peer is no relay."""
 
 
 class Traversal:
-    """See the module's docstring, and `core.nat.events` for what is told and asked.
+    """Joins discovery, probes, reservations, relay, circuits and dials behind one deadline; events: `core.nat.events`.
 
     Args:
-        me: Our id.
-        random: For ids, nonces and choices.
-        trace: For what others do wrong.
-        settings: See there.
+        me: This peer's id.
+        random: Draws ids and nonces, and makes choices.
+        trace: Counts violations by others.
+        settings: The person's decisions; None: the defaults.
     """
 
     def __init__(self, me: PeerId, *, random: Random, trace: Trace, settings: NatSettings | None = None) -> None:
         self.mirroring = Mirroring(random=random)
-        self.strangers = Strangers(random=random, trace=trace)
+        self.probes = ReachabilityProbes(random=random, trace=trace)
         self.reservations = Reservations(random=random)
         self.relay = RelayService((settings or NatSettings()).relay, trace=trace)
-        self._whereabouts = Whereabouts(
-            mirroring=self.mirroring, strangers=self.strangers, reservations=self.reservations, relay=self.relay
+        self._discovery = NatDiscovery(
+            mirroring=self.mirroring, probes=self.probes, reservations=self.reservations, relay=self.relay
         )
-        self.conduits = Conduits(
-            me, random=random, trace=trace, offer=self._whereabouts.offer, relays=lambda: self.reservations.held
+        self.circuits = Circuits(
+            me, random=random, trace=trace, offer=self._discovery.offer, relays=lambda: self.reservations.held
         )
-        self._dials = Dials(me, random=random, conduits=self.conduits, card=lambda: self.card)
+        self._dials = Dials(me, random=random, circuits=self.circuits, peer_record=lambda: self.peer_record)
         self._trace = trace
 
-    # --- what is known of ourselves ----------------------------------------------------------------------------------
+    # --- this peer's reachability ------------------------------------------------------------------------------------
 
     @property
     def reach(self) -> OwnReach:
-        """How others can reach us."""
-        return self._whereabouts.reach
+        """This peer's reachability as far as it is known."""
+        return self._discovery.reach
 
     @property
-    def card(self) -> Card:
-        """What we say of where we are."""
-        return self._whereabouts.card
+    def peer_record(self) -> PeerRecord:
+        """This peer's own record as it would be published now."""
+        return self._discovery.peer_record
 
     # --- for the owner -----------------------------------------------------------------------------------------------
 
     def dial(self, peer: PeerId, now: float) -> list[Any]:
-        """Find a way to that peer; `DialEnded` follows."""
+        """Find a way to a peer; `DialEnded` follows.
+
+        Args:
+            peer: The peer to reach.
+            now: Unix seconds.
+        """
         return self._settle(self._dials.dial(peer, now), now)
 
     def volunteer(self, peer: PeerId, address: Address, now: float, *, relay: bool, trusted: bool = False) -> list[Any]:
-        """A peer that answers at this address; it may look at us and call us back, and carry for us if `relay`.
+        """Remember a peer that answers at this address and can mirror, dial back, and perhaps relay.
 
-        `trusted`: it is the collaboration's own, and is believed where there is nobody else.
+        Args:
+            peer: The helper.
+            address: Its address.
+            now: Unix seconds.
+            relay: Whether it is willing to relay.
+            trusted: It belongs to the collaboration, and is believed where there is nobody else.
         """
         self.mirroring.candidate(peer, address)
-        self.strangers.candidate(peer, address, trusted=trusted)
+        self.probes.candidate(peer, address, trusted=trusted)
         if relay:
             self.reservations.candidate(peer, address)
         return self._settle(self.reservations.settle(now), now)
 
     def carry(self, limits: RelaySettings, now: float) -> list[Any]:
-        """Our person allows other things than before to those who want to be carried."""
+        """Apply other limits to the relay service.
+
+        Args:
+            limits: The person's new decision.
+            now: Unix seconds.
+        """
         return self._settle(self.relay.limit(limits), now)
 
     def room(self, circuit: bytes) -> int:
-        """How many bytes may be written to the circuit now."""
-        end = self.conduits.end(circuit)
-        return 0 if end is None else end.room
+        """Number of bytes that may be written to the circuit now."""
+        endpoint = self.circuits.endpoint(circuit)
+        return 0 if endpoint is None else endpoint.room
 
     def write(self, circuit: bytes, data: bytes, now: float) -> list[Any]:
-        """Send bytes on a circuit; one that has ended swallows them, and `CircuitEnded` has said so."""
-        end = self.conduits.end(circuit)
-        return [] if end is None else self.conduits.settle(end.write(data, now), now)
+        """Send bytes on a circuit; one that has ended drops them, and `CircuitEnded` has said so.
+
+        Args:
+            circuit: Id of the circuit.
+            data: Appended to the stream.
+            now: Unix seconds.
+        """
+        endpoint = self.circuits.endpoint(circuit)
+        return [] if endpoint is None else self.circuits.settle(endpoint.write(data, now), now)
 
     def consumed(self, circuit: bytes, count: int, now: float) -> list[Any]:
-        """The stream over the circuit has read so many bytes."""
-        end = self.conduits.end(circuit)
-        return [] if end is None else self.conduits.settle(end.consumed(count, now), now)
+        """The stream over the circuit has read `count` bytes.
+
+        Args:
+            circuit: Id of the circuit.
+            count: Bytes read since the last call.
+            now: Unix seconds.
+        """
+        endpoint = self.circuits.endpoint(circuit)
+        return [] if endpoint is None else self.circuits.settle(endpoint.consumed(count, now), now)
 
     def close(self, circuit: bytes, now: float) -> list[Any]:
-        """End the circuit after what was written has arrived."""
-        end = self.conduits.end(circuit)
-        return [] if end is None else self.conduits.settle(end.close(now), now)
+        """End the circuit after all written bytes have arrived.
+
+        Args:
+            circuit: Id of the circuit.
+            now: Unix seconds.
+        """
+        endpoint = self.circuits.endpoint(circuit)
+        return [] if endpoint is None else self.circuits.settle(endpoint.close(now), now)
 
     def abort(self, circuit: bytes, reason: str, now: float) -> list[Any]:
-        """End the circuit at once."""
-        end = self.conduits.end(circuit)
-        return [] if end is None else self.conduits.settle(end.abort(reason), now)
+        """End the circuit at once.
+
+        Args:
+            circuit: Id of the circuit.
+            reason: Told to the other endpoint.
+            now: Unix seconds.
+        """
+        endpoint = self.circuits.endpoint(circuit)
+        return [] if endpoint is None else self.circuits.settle(endpoint.abort(reason), now)
 
     # --- the machine -------------------------------------------------------------------------------------------------
 
     @property
     def deadline(self) -> float | None:
-        """The first of all parts'."""
+        """Time at which a `Tick` is due, Unix seconds: the first of all parts."""
         return earliest(
-            self._whereabouts.deadline,
+            self._discovery.deadline,
             self.mirroring.deadline,
-            self.strangers.deadline,
+            self.probes.deadline,
             self.reservations.deadline,
             self.relay.deadline,
-            self.conduits.deadline,
+            self.circuits.deadline,
             self._dials.deadline,
         )
 
     def handle(self, event: Any, now: float) -> Sequence[Any]:
-        """Advance by one event: Received, Tick, Lost, or one of `core.nat.events`."""
+        """Advance by one event: Received, Tick, Lost, or one of `core.nat.events`.
+
+        Args:
+            event: The event.
+            now: Unix seconds.
+        """
         match event:
-            case Received(sender=sender, message=CircuitData() | Carried() as message):
+            case Received(sender=sender, message=CircuitData() | CircuitAck() as message):
                 return self._received(sender, message, now)
             case Received(sender=sender, message=message):
                 outputs = self._received(sender, message, now)
@@ -162,56 +213,56 @@ class Traversal:
 
     def _told(self, event: Any, now: float) -> list[Any]:
         match event:
-            case Located():
-                if not self._whereabouts.locate(event, now):
+            case AddressesChanged():
+                if not self._discovery.locate(event, now):
                     return []
                 self._dials.network_changed(now)
                 return list(self.mirroring.tick(now))
             case LinkUp():
-                return [*self._whereabouts.linked(event), *self._dials.link_up(event, now)]
+                return [*self._discovery.linked(event), *self._dials.link_up(event, now)]
             case AttemptFailed(attempt=attempt, reason=reason):
                 return self._dials.failed(attempt, reason, now)
-            case CardFound(peer=peer, card=card):
-                return self._dials.card_found(peer, card, now)
-            case DialledOut(nonce=nonce, tcp=tcp):
-                return list(self.strangers.tried(nonce, tcp=tcp))
-            case Examine():
+            case PeerRecordFound(peer=peer, peer_record=peer_record):
+                return self._dials.peer_record_found(peer, peer_record, now)
+            case DialBackTried(nonce=nonce, tcp=tcp):
+                return list(self.probes.tried(nonce, tcp=tcp))
+            case CheckReachability():
                 self.mirroring.again(now)
-                self.strangers.again(now)
-                return [*self.mirroring.tick(now), *self.strangers.tick(now)]
+                self.probes.again(now)
+                return [*self.mirroring.tick(now), *self.probes.tick(now)]
             case AddressSeen(peer=peer, address=address):
                 self.mirroring.seen(peer, address)
         return []
 
     def _tick(self, now: float) -> list[Any]:
-        outputs: list[Any] = [*self.mirroring.tick(now), *self.strangers.tick(now)]
+        outputs: list[Any] = [*self.mirroring.tick(now), *self.probes.tick(now)]
         outputs += self.reservations.handle(Tick(), now)
         due = self.relay.deadline
         outputs += self.relay.handle(Tick(), now) if due is not None and due <= now else []
-        outputs += self.conduits.tick(now)
+        outputs += self.circuits.tick(now)
         outputs += self._dials.tick(now)
         return outputs
 
     def _lost(self, peer: PeerId, reason: str, now: float) -> list[Any]:
-        self._whereabouts.lost(peer)
+        self._discovery.lost(peer)
         self._dials.lost(peer)
         outputs: list[Any] = [*self.reservations.handle(Lost(peer, reason), now)]
         outputs += self.relay.handle(Lost(peer, reason), now)
-        return [*outputs, *self.conduits.lost(peer, reason, now)]
+        return [*outputs, *self.circuits.lost(peer, reason, now)]
 
     def _received(self, sender: PeerId, message: Any, now: float) -> list[Any]:
         match message:
-            case Mirror() | Mirrored() | DialBack() | Knock() | DialledBack():
+            case Mirror() | Mirrored() | DialBack() | DialBackDatagram() | DialBackResult():
                 return self._datagram(sender, message, now)
-            case Look() | Looked() | Reserved() | Unreserved():
+            case AskObservedAddress() | ObservedAddress() | Reserved() | Unreserved():
                 return self._about_us(sender, message, now)
-            case Reserve() | OpenCircuit() | Accept():
+            case Reserve() | OpenCircuit() | AcceptCircuit():
                 return list(self.relay.handle(Received(sender, message), now))
-            case Opening() | Accepted():
-                return self.conduits.received(sender, message, now)
-            case CircuitData(circuit=circuit) | Carried(circuit=circuit) | Shut(circuit=circuit):
-                if circuit in self.conduits:
-                    return self.conduits.received(sender, message, now)
+            case CircuitRequested() | CircuitAccepted():
+                return self.circuits.received(sender, message, now)
+            case CircuitData(circuit=circuit) | CircuitAck(circuit=circuit) | CloseCircuit(circuit=circuit):
+                if circuit in self.circuits:
+                    return self.circuits.received(sender, message, now)
                 return list(self.relay.handle(Received(sender, message), now))
             case _:
                 return []
@@ -225,33 +276,33 @@ class Traversal:
                 if rtt_s is not None:
                     self.reservations.measured(sender, rtt_s, message.load)
                 return outputs
-        return self.strangers.received(sender, message, self.mirroring.address_of(sender), now)
+        return self.probes.received(sender, message, self.mirroring.address_of(sender), now)
 
     def _about_us(self, sender: PeerId, message: Any, now: float) -> list[Any]:
         match message:
-            case Look():
+            case AskObservedAddress():
                 seen = self.relay.seen.get(sender)
-                return [] if seen is None else [Send(sender, Looked(seen))]
-            case Looked(seen=seen):
-                self._whereabouts.looked(sender, seen)
+                return [] if seen is None else [Send(sender, ObservedAddress(seen))]
+            case ObservedAddress(seen=seen):
+                self._discovery.observed(sender, seen)
                 return []
             case Reserved(seen=seen) if seen is not None:
-                self._whereabouts.looked(sender, seen)
+                self._discovery.observed(sender, seen)
         return list(self.reservations.handle(Received(sender, message), now))
 
     # --- what follows ------------------------------------------------------------------------------------------------
 
     def _settle(self, outputs: Sequence[Any], now: float) -> list[Any]:
-        """Give the parts' news to each other, and tell the owner what has changed."""
+        """Deliver the parts' events to each other, and report what has changed."""
         said: list[Any] = []
         waiting = list(outputs)
         while waiting:
             output = waiting.pop(0)
             match output:
-                case Agreed():
+                case PunchAgreed():
                     waiting += self._dials.agreed(output, now)
-                case OpenFailed():
+                case CircuitFailed():
                     waiting += self._dials.open_failed(output, now)
                 case _:
                     said.append(output)
-        return [*said, *self._whereabouts.assess(now)]
+        return [*said, *self._discovery.assess(now)]

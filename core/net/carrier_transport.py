@@ -1,4 +1,4 @@
-"""What QUIC streams and relayed circuits have in common: the face of an asyncio transport over some other carrier."""
+"""Common part of QUIC streams and relayed circuits: the interface of an asyncio transport over another carrier."""
 
 import asyncio
 from collections import deque
@@ -6,18 +6,18 @@ from typing import Any
 
 SLICE_BYTES = 64 * 1024
 JOINED_BYTES_MAX = 4096
-"""Pieces that are shorter together are kept as one: each costs 500 bytes besides its own."""
+"""Pieces up to this joint size are kept as one: each costs 500 bytes besides its own."""
 
 
 class CarriedTransport(asyncio.Transport):
     """Moves bytes between a `BufferedProtocol` and a carrier that a subclass knows.
 
     The owner keeps `set_write_buffer_limits(0, 0)`: it is paused as soon as the carrier has no room, and resumed when
-    it has.  What arrives while reading is paused is kept; the carrier grants no more until it has been read.
+    it has.  Bytes that arrive while reading is paused are kept; the carrier grants no more until they have been read.
 
     Args:
         protocol: The owner.
-        extra: What `get_extra_info` tells.
+        extra: Answers of `get_extra_info`.
     """
 
     def __init__(self, protocol: Any, *, extra: dict[str, Any]) -> None:
@@ -36,29 +36,34 @@ class CarriedTransport(asyncio.Transport):
     # --- for a subclass: the carrier's side --------------------------------------------------------------------------
 
     def carry(self, data: bytes) -> None:
-        """Send bytes."""
+        """Send bytes over the carrier, in order."""
         raise NotImplementedError
 
     def room(self) -> bool:
-        """Whether more may be sent now."""
+        """Whether the carrier takes more bytes now."""
         raise NotImplementedError
 
     def consumed(self, count: int) -> None:
-        """The owner has read `count` bytes."""
+        """Grant the other side as many bytes as the owner has read."""
         raise NotImplementedError
 
     def end(self, *, at_once: bool) -> None:
-        """Nothing more is sent; what was carried before still arrives, unless `at_once`."""
+        """Send nothing more; earlier bytes still arrive, unless `at_once`."""
         raise NotImplementedError
 
     def made(self) -> None:
-        """The carrier stands."""
+        """Tell the owner that the carrier stands."""
         if not self._made and not self.gone:
             self._made = True
             self._protocol.connection_made(self)
 
     def arrived(self, data: bytes | bytearray | memoryview, *, ended: bool = False) -> None:
-        """Bytes came in."""
+        """Deliver bytes that arrived, as soon as the owner reads.
+
+        Args:
+            data: The bytes.
+            ended: The other side has sent nothing after them.
+        """
         if data and not self.gone:
             if self._arrived and len(self._arrived[-1]) + len(data) <= JOINED_BYTES_MAX:
                 data = bytes(self._arrived.pop()) + bytes(data)
@@ -66,14 +71,14 @@ class CarriedTransport(asyncio.Transport):
         self._ended |= ended
         self._deliver()
 
-    def breathe(self) -> None:
-        """There may be room again."""
+    def resume_if_room(self) -> None:
+        """Resume the owner's writing if the carrier has room again."""
         if self._paused and not self.gone and self.room():
             self._paused = False
             self._protocol.resume_writing()
 
     def lost(self, error: Exception | None = None) -> None:
-        """The carrier is gone."""
+        """Tell the owner that the carrier is gone."""
         if not self.gone:
             self.gone = self._closing = True
             self._arrived.clear()
@@ -82,7 +87,7 @@ class CarriedTransport(asyncio.Transport):
     # --- for the owner: asyncio's side -------------------------------------------------------------------------------
 
     def write(self, data: Any) -> None:
-        """Send."""
+        """Send bytes, and pause the owner if the carrier is full."""
         if self._closing or not data:
             return
         self.carry(bytes(data))
@@ -91,39 +96,39 @@ class CarriedTransport(asyncio.Transport):
             self._protocol.pause_writing()
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
-        """The carrier has its own."""
+        """Do nothing: the carrier has limits of its own."""
 
     def get_write_buffer_size(self) -> int:
-        """What was written and has not left yet, as far as the carrier tells."""
+        """Number of written bytes that have not left yet, as far as the carrier tells."""
         return 0
 
     def pause_reading(self) -> None:
-        """Deliver nothing."""
+        """Deliver nothing until reading is resumed."""
         self._reading = False
 
     def resume_reading(self) -> None:
-        """Deliver again."""
+        """Deliver again, beginning with the bytes that were kept."""
         if not self._reading:
             self._reading = True
             if self._arrived or self._ended:
                 self._loop.call_soon(self._deliver)
 
     def is_reading(self) -> bool:
-        """Whether what arrives is delivered."""
+        """Whether bytes that arrive are delivered."""
         return self._reading
 
     def is_closing(self) -> bool:
-        """Whether it is over, or soon."""
+        """Whether the transport has ended, or is about to."""
         return self._closing
 
     def close(self) -> None:
-        """End after what was written."""
+        """End after all written bytes have left."""
         if not self._closing:
             self._closing = True
             self.end(at_once=False)
 
     def abort(self) -> None:
-        """End at once."""
+        """End at once, and drop what was written."""
         self._closing = True
         if not self.gone:
             self.end(at_once=True)

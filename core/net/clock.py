@@ -4,14 +4,14 @@ import time
 from collections.abc import Callable
 
 SLEEP_S = 2.0
-"""The wall clock being this far ahead of ours means that the computer slept, or that somebody set the clock."""
+"""Lead of the wall clock, seconds, which means that the computer slept or that somebody set the clock."""
 
 
 class Clock:
     """Unix seconds that never go back: they run with the monotonic clock and follow the wall clock forward only.
 
     Args:
-        ahead_s: Added to the wall clock once, at the start: what a trusted clock told us about ours.
+        ahead_s: Added to the wall clock once, at the start: the offset that a trusted clock reported.
         wall: Unix seconds of the system.
         monotonic: Seconds that never go back.
     """
@@ -29,7 +29,7 @@ class Clock:
         self._offset = wall() + ahead_s - monotonic()
 
     def now(self) -> float:
-        """Unix seconds."""
+        """The present time in Unix seconds."""
         now = self._monotonic() + self._offset
         lag_s = self._wall() + self._ahead_s - now
         if lag_s > SLEEP_S:

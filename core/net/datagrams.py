@@ -8,30 +8,30 @@ from typing import Any
 from core.base.ids import PeerId
 from core.base.problems import ProofProblem, WireProblem
 from core.base.trace import Trace
-from core.net.book import Address, AddressBook
-from core.net.envelope import Envelopes, Letter, PassWanted, Unknown, remember
-from core.net.names import is_literal
+from core.net.address_book import Address, AddressBook
+from core.net.envelope import Envelopes, PassRequested, UnknownPass, VerifiedDatagram, remember
+from core.net.name_resolver import is_literal
 from core.net.udp import UdpSockets, source_of
 
 SOURCES_MAX = 4096
 FIRST_OTHER = 0x20
-"""First bytes from here on are not ours."""
+"""Smallest first byte of packets that are not envelopes."""
 
 
 class DatagramPort(asyncio.DatagramProtocol):
-    """Sends and receives letters, by the sockets of both families.
+    """Sends and receives enveloped datagrams over the sockets of both families.
 
     Args:
         envelopes: Seals and opens.
-        book: Where peers are; a letter that holds teaches it where its sender is.
+        book: Addresses of peers; a verified datagram updates its sender's.
         now: Unix seconds.
         trace: Counts what is dropped.
-        deliver: Takes each letter, and where an answer goes (None: to where the book says); called inside the loop's
-            callback.
-        other: Takes what is no envelope: QUIC and knocks, told apart by the first byte.
-        counted: Told how many bytes of letters went out, and came in.
-        observed: Told just before the first letter of each sender, and again when its address has changed.
-        stray: Whether a letter says nothing about where its sender is: it was sent from another port on purpose.
+        deliver: Takes each verified datagram, and the address for an answer (None: the book's); called inside the
+            loop's callback.
+        other: Takes packets that are not envelopes: QUIC and punches, told apart by the first byte.
+        counted: Told the bytes of envelopes sent and received.
+        observed: Told just before the first datagram of each sender, and again when its address has changed.
+        stray: Whether a datagram says nothing about its sender's address: it was sent from another port on purpose.
     """
 
     def __init__(  # noqa: PLR0913 - a port's owner tells each thing once
@@ -41,11 +41,11 @@ class DatagramPort(asyncio.DatagramProtocol):
         book: AddressBook,
         now: Callable[[], float],
         trace: Trace,
-        deliver: Callable[[Letter, Address | None], None],
+        deliver: Callable[[VerifiedDatagram, Address | None], None],
         observed: Callable[[PeerId, Address], None],
         other: Callable[[bytes, Address], None] | None = None,
         counted: Callable[[int, int], None] | None = None,
-        stray: Callable[[Letter], bool] = lambda _: False,
+        stray: Callable[[VerifiedDatagram], bool] = lambda _: False,
     ) -> None:
         self._envelopes = envelopes
         self._book = book
@@ -62,7 +62,14 @@ class DatagramPort(asyncio.DatagramProtocol):
         self.bytes_received = 0
 
     def send(self, to: PeerId, body: bytes, *, reply_to: bytes = b"", at: Address | None = None) -> None:
-        """Send a letter to `at`, or to where `to` was last seen, if that is known."""
+        """Send a datagram.
+
+        Args:
+            to: The recipient.
+            body: The encoded message.
+            reply_to: Nonce of the request that it answers.
+            at: The address; None: where `to` was last seen, if that is known.
+        """
         address = at or next(iter(self._book.addresses(to)), None)
         if address is None or not is_literal(address[0]):
             self._trace.mark("net.drop.no_address")
@@ -71,29 +78,34 @@ class DatagramPort(asyncio.DatagramProtocol):
             self._count_and_put(datagram, address)
 
     def sealed(self, to: PeerId, body: bytes) -> list[bytes]:
-        """A letter's packets, for whoever sends them by another way."""
+        """Seal a datagram into packets to be sent by another socket.
+
+        Args:
+            to: The recipient.
+            body: The encoded message.
+        """
         return self._envelopes.seal(to, body, now=self._now())
 
     def close(self) -> None:
-        """Give the port back."""
+        """Close the sockets of both families."""
         self._sockets.close()
 
     def connection_made(self, transport: Any) -> None:
-        """A socket is there."""
+        """Adopt a socket that asyncio has opened."""
         self._sockets.made(transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """A socket is gone."""
+        """Forget a socket that asyncio has closed."""
         del exc
         self._sockets.lost()
 
     def error_received(self, exc: Exception) -> None:
-        """The system could not deliver something of ours; UDP promises nothing."""
+        """Count a datagram that the system could not deliver; UDP promises nothing."""
         del exc
         self._trace.mark("net.datagram.undelivered")
 
     def datagram_received(self, data: bytes, addr: tuple[Any, ...]) -> None:
-        """Open it, and those that wait behind it; whatever does not hold is dropped and counted."""
+        """Open a datagram, and those that wait behind it; invalid ones are dropped and counted."""
         self._take(data, addr)
         for more, source in self._sockets.waiting(addr):
             self._take(more, source)
@@ -121,13 +133,13 @@ class DatagramPort(asyncio.DatagramProtocol):
             return
         self._opened(found, source)
 
-    def _opened(self, found: Letter | Unknown | PassWanted | None, source: Address) -> None:
+    def _opened(self, found: VerifiedDatagram | UnknownPass | PassRequested | None, source: Address) -> None:
         match found:
-            case Letter():
+            case VerifiedDatagram():
                 self._letter(found, source)
-            case Unknown(answer=answer):
+            case UnknownPass(answer=answer):
                 self._count_and_put(answer, source)
-            case PassWanted(peer=peer, datagrams=datagrams):
+            case PassRequested(peer=peer, datagrams=datagrams):
                 for address in self._book.addresses(peer)[:1]:
                     if is_literal(address[0]):
                         for datagram in datagrams:
@@ -135,7 +147,7 @@ class DatagramPort(asyncio.DatagramProtocol):
             case None:
                 self._trace.mark("net.drop.unasked")
 
-    def _letter(self, letter: Letter, source: Address) -> None:
+    def _letter(self, letter: VerifiedDatagram, source: Address) -> None:
         known = self._sources.get(letter.sender) == source
         if not known and not self._stray(letter):
             known = True
@@ -151,7 +163,12 @@ class DatagramPort(asyncio.DatagramProtocol):
         self.put(datagram, address)
 
     def put(self, datagram: bytes, address: Address) -> None:
-        """Send bytes as they are."""
+        """Send a packet as it is.
+
+        Args:
+            datagram: The packet.
+            address: Where to.
+        """
         if self._sockets.put(datagram, address):
             self.bytes_sent += len(datagram)
         else:

@@ -1,12 +1,12 @@
-"""Keeps the queue before a slow uplink short, so that control, and the household's other traffic, need not wait in it.
+"""Delay-based pacing: keeps the queue before a slow uplink short, for control and the household's other traffic.
 
 TCP alone fills whatever buffer the router has.  As LEDBAT does (RFC 6817), a sender of bulk watches by how much the
 round trip exceeds the shortest one, and paces itself so that the excess stays near a target.  On Linux the kernel tells
 both and does the pacing; elsewhere nothing is done.
 
-That works for one link.  Where many send bulk at once, as in a round, each would make way for all the others and for
-queues that are not ours at all (measured: half of a home line stays unused, and whoever is last crawls), so they are
-left to TCP, and to the person's own limits (`core.net.pace`).
+That works for one link.  Where many send bulk at once, as in a round, each would yield to all the others and to queues
+of other computers (measured: half of a home line stays unused, and the last link crawls), so they are left to TCP, and
+to the person's own limits (`core.net.pace`).
 """
 
 import socket
@@ -16,25 +16,25 @@ from collections import deque
 from typing import Any, Final
 
 TARGET_S: Final = 0.010
-"""Of waiting in queues, ours and others'."""
+"""Target of queueing delay, of this computer's and others' packets, seconds."""
 CORRECT_S: Final = 0.1
-"""A queue that is too long by this much would stop us; less, in proportion."""
+"""Excess delay above the target that would stop bulk; less, in proportion."""
 SLOWEST: Final = 0.5
 LOOK_S: Final = 0.05
 WINDOW_S: Final = 0.4
-"""Over which the speed is measured: acknowledgements come in heaps after a loss."""
+"""Time over which the speed is measured: acknowledgements come in heaps after a loss."""
 MEMORY_S: Final = 0.5
-"""The best speed of this time counts: a queue of others, or a short pause of the reader, must not talk us down."""
+"""The best speed of this time counts: a queue of others, or a short pause of the reader, must not lower the rate."""
 WINDOW_LEAST_S: Final = 0.08
 GROWTH: Final = 0.1
-"""At each look, when there is no queue at all."""
+"""Growth of the rate at each look, when there is no queue at all."""
 FLOOR_BYTES_S: Final = 32 * 1024.0
 CEILING_BYTES_S: Final = 64e6
-"""A link that is faster than this needs no pacing."""
+"""A link that is faster than this is not paced."""
 _UNSENT: Final = 0x894B
-"""SIOCOUTQNSD."""
+"""SIOCOUTQNSD: bytes not sent yet."""
 _UNACKED: Final = 0x5411
-"""SIOCOUTQ: with what is on its way."""
+"""SIOCOUTQ: bytes not acknowledged yet."""
 _TCP_INFO: Final = 11
 _MAX_PACING_RATE: Final = 47
 _INFO_BYTES: Final = 168
@@ -43,11 +43,11 @@ _ACKED_AT: Final = 120
 _LEAST_RTT_AT: Final = 148
 _SEGMENTS_AT: Final = 156
 FRESH_S: Final = 0.3
-"""A link that has looked within this time sends bulk."""
+"""A link that was looked at within this time sends bulk."""
 TOGETHER_S: Final = 15.0
-"""So long after a message of a round was sent, more of them may follow, or it may still be on its way."""
+"""Time after a message of a round during which more of them may follow, or it may still be in flight."""
 SEGMENTS_LEAST: Final = 32
-"""After so many the kernel's smoothed round trip has forgotten its first one."""
+"""Number of segments after which the kernel's smoothed round trip has forgotten its first one."""
 _NO_PACING: Final = 0xFFFFFFFF
 _ioctl: Any = None
 if sys.platform == "linux":
@@ -55,20 +55,20 @@ if sys.platform == "linux":
 
 
 class DelayPacing:
-    """How fast bulk may leave; without a clock of its own.  Times in seconds."""
+    """Computes how fast bulk may leave; without a clock of its own.  Times in seconds."""
 
     def __init__(self) -> None:
         self.rate_bytes_s: float | None = None
-        """None: as fast as TCP likes."""
+        """Rate, bytes per second; None: not paced."""
         self._acked: deque[tuple[float, int]] = deque()
         self._speeds: deque[tuple[float, float]] = deque()
 
     def seen(self, now: float, *, rtt_s: float, least_s: float, acked_bytes: int, alone: bool = True) -> None:
-        """What the kernel tells of a link that has bulk to send; every `LOOK_S` or so.
+        """Take the kernel's figures of a link with bulk to send; every `LOOK_S` or so.
 
         Args:
             now: Seconds.
-            rtt_s: The round trip now.
+            rtt_s: The present round trip.
             least_s: The shortest one.
             acked_bytes: All that the other side has acknowledged.
             alone: No other link sends bulk.
@@ -77,7 +77,7 @@ class DelayPacing:
             self.forget()
             return
         if self._acked and now > self._acked[-1][0] + 4 * LOOK_S + rtt_s:
-            self.forget()  # there was nothing to send meanwhile, or nobody who read it
+            self.forget()  # there was nothing to send meanwhile, or nobody read it
         self._acked.append((now, acked_bytes))
         while self._acked[0][0] < now - WINDOW_S:
             self._acked.popleft()
@@ -97,72 +97,79 @@ class DelayPacing:
         self.rate_bytes_s = max(FLOOR_BYTES_S, wanted) if wanted < CEILING_BYTES_S else None
 
     def forget(self) -> None:
-        """As fast as TCP likes, until something new is seen."""
+        """Stop pacing until new figures come."""
         self._acked.clear()
         self._speeds.clear()
         self.rate_bytes_s = None
 
 
 class Uplink:
-    """Which links of this computer send bulk at the moment."""
+    """Knows which links of this computer send bulk at the moment."""
 
     def __init__(self) -> None:
         self._looked: dict[int, float] = {}
         self._together_until = 0.0
 
     def join(self, now: float) -> None:
-        """A message is sent that is one of many which everybody sends at once."""
+        """Note a message that is one of many which all members send at once."""
         self._together_until = now + TOGETHER_S
 
     def together(self, now: float) -> bool:
-        """Whether others send at the same time, here or elsewhere, and what is sent is for all of them."""
+        """Whether members send at the same time, here or elsewhere, in a round."""
         return now < self._together_until
 
     def alone(self, link: int, now: float) -> bool:
-        """Whether link number `link`, which has bulk to send now, is the only one."""
+        """Whether a link that has bulk to send now is the only one.
+
+        Args:
+            link: Number of the link.
+            now: Seconds.
+        """
         self._looked[link] = now
         self._looked = {link: at for link, at in self._looked.items() if now - at <= FRESH_S}
         return len(self._looked) == 1 and not self.together(now)
 
 
 class Pacing:
-    """Applies it to a socket of the system.
+    """Applies delay-based pacing to a socket of the system.
 
     Args:
-        own_socket: Of the connection; None if there is none.
-        uplink: What all links of this computer leave through.
+        own_socket: Socket of the connection; None if there is none.
+        uplink: Shared by all links of this computer.
     """
 
     def __init__(self, own_socket: Any, uplink: Uplink) -> None:
         supported = sys.platform == "linux" and own_socket is not None and own_socket.type == socket.SOCK_STREAM
         self._socket = own_socket if supported else None
         self._uplink = uplink
-        self._courtesy = DelayPacing()
+        self._delay_pacing = DelayPacing()
         self._looked_at = 0.0
         self._own_least_s: float | None = None
         self.least_s: float | None = None
         """The shortest round trip that the kernel has seen on this link; None: it has not been asked."""
 
-    def crossed(self, trip_s: float) -> None:
-        """Both sides called each other, so the kernel took a call for an answer: its shortest round trip is too short.
+    def simultaneous(self, rtt_s: float) -> None:
+        """Correct the kernel's shortest round trip after a simultaneous open, in which it took a SYN for an answer.
 
         Args:
-            trip_s: A round trip that was measured otherwise.
+            rtt_s: A round trip that was measured otherwise.
         """
-        self._own_least_s = trip_s
+        self._own_least_s = rtt_s
 
     def begin(self, now: float) -> None:
-        """To be called before bulk is sent: what was seen of another time does not hold any more."""
-        if self._courtesy.rate_bytes_s is not None and (self._uplink.together(now) or now - self._looked_at > MEMORY_S):
-            self._courtesy.forget()
+        """Forget old figures; to be called before bulk is sent."""
+        if self._delay_pacing.rate_bytes_s is not None and (
+            self._uplink.together(now) or now - self._looked_at > MEMORY_S
+        ):
+            self._delay_pacing.forget()
             self._apply()
 
     def look(self, now: float) -> None:
-        """To be called while bulk is being sent and more waits; looks from time to time."""
+        """Read the kernel's figures from time to time; to be called while bulk is being sent and more waits."""
         if self._socket is None or now - self._looked_at < LOOK_S:
             return
         self._looked_at = now
-        before = self._courtesy.rate_bytes_s
+        before = self._delay_pacing.rate_bytes_s
         try:
             info = self._socket.getsockopt(socket.IPPROTO_TCP, _TCP_INFO, _INFO_BYTES)
         except OSError:  # a kernel that does not know this, or a socket that is gone
@@ -171,18 +178,18 @@ class Pacing:
             self._socket = None
             return
         self._tell(now, info)
-        if self._courtesy.rate_bytes_s != before:
+        if self._delay_pacing.rate_bytes_s != before:
             self._apply()
 
     def unsent_bytes(self) -> int:
-        """What the kernel holds and has not sent; 0 where it does not tell.
+        """Number of bytes that the kernel holds unsent; 0 where it does not tell.
 
         TCP_NOTSENT_LOWAT alone does not bound it: the kernel goes on filling a packet of up to 64 KiB.
         """
         return self._ask(_UNSENT)
 
     def unacked_bytes(self) -> int:
-        """What the kernel holds and the other side has not acknowledged; 0 where it does not tell."""
+        """Number of bytes that the other side has not acknowledged to the kernel; 0 where it does not tell."""
         return self._ask(_UNACKED)
 
     def _ask(self, what: int) -> int:
@@ -195,7 +202,7 @@ class Pacing:
         return int.from_bytes(answer, sys.byteorder)
 
     def _apply(self) -> None:
-        rate = self._courtesy.rate_bytes_s
+        rate = self._delay_pacing.rate_bytes_s
         if self._socket is None:
             return
         try:
@@ -214,7 +221,7 @@ class Pacing:
             least_s = self._own_least_s = min(self._own_least_s, rtt_s)
         self.least_s = least_s
         acked_bytes = struct.unpack_from("=Q", info, _ACKED_AT)[0]
-        self._courtesy.seen(
+        self._delay_pacing.seen(
             now,
             rtt_s=rtt_s,
             least_s=least_s,

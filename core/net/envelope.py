@@ -4,9 +4,10 @@
     bytes 1-64    signature by the sender's key over DOMAIN and all that follows
     rest          MessagePack: pass or its hash, recipient's key, time, nonce, nonce that it answers, body
 
-A sender shows its whole pass at first and the pass's 16-byte hash later.  Who does not know the hash answers with
-NEED_PASS and the nonce, 9 bytes: less than any request, so nobody can be flooded through us.  The sender then sends an
-introduction (an envelope with an empty body and the whole pass) and repeats what it said, as a new envelope.
+A sender shows its whole pass at first and the pass's 16-byte hash later.  A receiver that does not know the hash
+answers with NEED_PASS and the nonce, 9 bytes: less than any request, so nobody can be flooded by reflection.  The
+sender then sends an introduction (an envelope with an empty body and the whole pass) and repeats its datagram, as a new
+envelope.
 
 An answer carries the nonce of the request (`reply_to`) and is accepted only from the peer to which that request went.
 A machine that answers later than in the same step leaves it empty and matches by an id of its own in the body.
@@ -34,9 +35,9 @@ NONCE_BYTES = 8
 HASH_BYTES = 16
 DOMAIN = b"potluck datagram 1\n"
 PASSES_MAX = 4096
-"""Passes and acquaintances remembered; whoever met us longest ago is forgotten first."""
+"""Number of passes and acquaintances remembered; the oldest is forgotten first."""
 SENT_MAX = 4096
-"""Datagrams remembered, for answers and for repetitions."""
+"""Number of datagrams remembered, for answers and for repetitions."""
 _HEAD_BYTES = 1 + SIGNATURE_BYTES
 
 
@@ -57,25 +58,25 @@ _decoder = msgspec.msgpack.Decoder(_Fields)
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
-    """A datagram that holds: who said what."""
+class VerifiedDatagram:
+    """A datagram whose envelope was verified."""
 
     sender: PeerId
     nonce: bytes
     body: bytes
-    """Empty: an introduction."""
+    """The encoded message; empty: an introduction."""
 
 
 @dataclass(frozen=True, slots=True)
-class Unknown:
-    """The sender's pass is not known; `answer` asks for it, and may be sent to where the datagram came from."""
+class UnknownPass:
+    """The sender's pass is not known; `answer` asks for it, and may be sent to the source of the datagram."""
 
     answer: bytes
 
 
 @dataclass(frozen=True, slots=True)
-class PassWanted:
-    """`peer` does not know our pass: `datagrams` introduce us and repeat what we said."""
+class PassRequested:
+    """`peer` does not know this peer's pass: `datagrams` introduce this peer and repeat its datagram."""
 
     peer: PeerId
     datagrams: list[bytes]
@@ -90,12 +91,12 @@ class _Sent:
 
 
 class Envelopes:
-    """Seals what we send and opens what we receive.
+    """Seals outgoing datagrams and opens incoming ones.
 
     Args:
-        signer: Our identity.
-        pass_der: Our pass.
-        verify: The pass in a certificate at a time; raises ProofProblem.
+        signer: This peer's identity.
+        pass_der: This peer's pass.
+        verify: Reads the pass in a certificate at a time; raises ProofProblem.
         nonce: Draws a nonce; must never repeat one.
     """
 
@@ -123,7 +124,13 @@ class Envelopes:
         self._introduced.clear()
 
     def seal(self, to: PeerId, body: bytes, *, now: float, reply_to: bytes = b"") -> list[bytes]:
-        """The datagrams that carry `body` to `to`: one, or an introduction before it if both do not fit together.
+        """Seal a body into datagrams: one, or an introduction before it if both do not fit together.
+
+        Args:
+            to: The recipient.
+            body: The encoded message.
+            now: Unix seconds.
+            reply_to: Nonce of the request that it answers.
 
         Raises:
             ValueError: the body does not fit a datagram at all.
@@ -139,11 +146,18 @@ class Envelopes:
             raise ValueError(f"a datagram of {len(datagram)} bytes, the limit is {DATAGRAM_BYTES_MAX}")
         return [datagram]
 
-    def open(self, datagram: bytes, *, now: float) -> Letter | Unknown | PassWanted | None:
-        """What a datagram is; None for a request for our pass that nothing of ours asked for.
+    def open(self, datagram: bytes, *, now: float) -> VerifiedDatagram | UnknownPass | PassRequested | None:
+        """Open a datagram.
+
+        Args:
+            datagram: As received.
+            now: Unix seconds.
+
+        Returns:
+            Its kind; None for a request for this peer's pass that no datagram of this peer can have caused.
 
         Raises:
-            WireProblem: not a datagram of ours.
+            WireProblem: not a datagram of this protocol.
             ProofProblem: a field that does not hold; the sentence says which.
         """
         if len(datagram) > DATAGRAM_BYTES_MAX:
@@ -165,7 +179,7 @@ class Envelopes:
         remember(self._sent, nonce, _Sent(to, now, body, reply_to), SENT_MAX)
         return ENVELOPE + self._signer.sign(DOMAIN + payload) + payload
 
-    def _open_envelope(self, datagram: bytes, now: float) -> Letter | Unknown:
+    def _open_envelope(self, datagram: bytes, now: float) -> VerifiedDatagram | UnknownPass:
         payload = datagram[_HEAD_BYTES:]
         try:
             fields = _decoder.decode(payload)
@@ -177,7 +191,7 @@ class Envelopes:
             raise ProofProblem("time")
         known = self._pass_of(fields.proof, now)
         if known is None:
-            return Unknown(NEED_PASS + fields.nonce)
+            return UnknownPass(NEED_PASS + fields.nonce)
         if not Ed25519Verifier().verify(known.peer, datagram[1:_HEAD_BYTES], DOMAIN + payload):
             raise ProofProblem("signature")
         if len(fields.proof) > HASH_BYTES:
@@ -186,10 +200,10 @@ class Envelopes:
             self._match(known.peer, fields.reply_to, now)
         if not self._replays.admit(known.peer, fields.nonce, time=fields.time, now=now):
             raise ProofProblem("replay")
-        return Letter(known.peer, fields.nonce, fields.body)
+        return VerifiedDatagram(known.peer, fields.nonce, fields.body)
 
     def _pass_of(self, proof: bytes, now: float) -> Pass | None:
-        """The sender's pass, from its hash or from itself."""
+        """Find the sender's pass by its hash, or verify it."""
         if len(proof) == HASH_BYTES:
             known = self._passes.get(proof)
             if known is not None:
@@ -201,22 +215,29 @@ class Envelopes:
         return known
 
     def _match(self, sender: PeerId, reply_to: bytes, now: float) -> None:
-        """See that we asked `sender` just this."""
+        """Check that this peer asked `sender` exactly this."""
         sent = self._sent.get(reply_to)
         if sent is None or sent.peer != sender or now - sent.time > WINDOW_S:
             raise ProofProblem("answer")
 
-    def _repeat(self, nonce: bytes, now: float) -> PassWanted | None:
-        """Only who received that datagram knows its nonce; each is repeated once at most."""
+    def _repeat(self, nonce: bytes, now: float) -> PassRequested | None:
+        """Repeat the datagram with this nonce, which only its receiver knows; each is repeated once at most."""
         sent = self._sent.pop(nonce, None)
         if sent is None or now - sent.time > WINDOW_S:
             return None
         repeated = self._seal_one(sent.peer, sent.body, now=now, reply_to=sent.reply_to, proof=self._pass_hash)
-        return PassWanted(sent.peer, [self._introduction(sent.peer, now), repeated])
+        return PassRequested(sent.peer, [self._introduction(sent.peer, now), repeated])
 
 
 def remember(table: OrderedDict[K, V], key: K, value: V, limit: int) -> None:
-    """Put into a table that forgets its oldest entries."""
+    """Put an entry into a table that forgets its oldest entries.
+
+    Args:
+        table: The table.
+        key: The entry's key.
+        value: The entry's value.
+        limit: Number of entries at most.
+    """
     table[key] = value
     table.move_to_end(key)
     if len(table) > limit:

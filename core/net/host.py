@@ -15,8 +15,8 @@ from core.base.signing import KeyPair
 from core.base.trace import Trace
 from core.base.wire import MessageCodec
 from core.dht.messages import Observed
-from core.nat.events import SendAt
-from core.net.book import Address, AddressBook
+from core.nat.events import SendDatagramTo
+from core.net.address_book import Address, AddressBook
 from core.net.circuit_transport import Circuit, CircuitTransport
 from core.net.clock import Clock
 from core.net.datagrams import DatagramPort
@@ -25,11 +25,11 @@ from core.net.links import LinkOwner, Links
 from core.net.listening import Listening, listen, listen_beside
 from core.net.metering import Metering
 from core.net.mirror_port import MirrorPort
-from core.net.names import Names, is_literal, is_name
+from core.net.name_resolver import NameResolver, is_literal, is_name
 from core.net.pace import Pace
 from core.net.passes import Pass, authority_id_of, verify_pass
 from core.net.planes import Planes
-from core.net.punch import Meeting
+from core.net.punch import Rendezvous
 from core.net.runner import Runner
 from core.net.stats import HostStats, LinkStats
 from core.net.streams import PeerStream
@@ -41,22 +41,22 @@ PACKET_COST_BYTES = 40
 class Host:
     """Sockets, timers and proofs around one machine.
 
-    Whatever a machine returns is performed: a `Send` goes out on its message's plane, anything else to `on_event`.
-    An exception of the machine or of `on_event` is a mistake of ours: the host stops, and `run` raises it.
+    Outputs of the machine are performed: a `Send` goes out on its message's plane, anything else to `on_event`.  An
+    exception of the machine or of `on_event` is a mistake of this program: the host stops, and `run` raises it.
 
     Args:
         machine: Handles Received, Tick, Lost and `core.dht.messages.Observed`.
-        identity: Our key.
-        pass_der: Our pass.
+        identity: This peer's key.
+        pass_der: This peer's pass.
         authority_der: The authority's certificate, already checked against the manifest.
         manifest_id: The collaboration; passes of another are refused.
         codec: Every message that may arrive.
         on_event: Takes the machine's events, with the time.
         random: Jitter.
-        pace: The volunteer's limits; None for none.
-        opened: Told of each link that stands.
-        meter: Is shown how fast bulk moves; None: nobody wants to know.
-        wanted: Told that a peer does not answer at its addresses: `meet` and `carry` may help.  None: nothing may.
+        pace: The volunteer's limits; None: no limits.
+        opened: Told of each new link.
+        meter: Shown how fast bulk moves; None: not measured.
+        wanted: Told that a peer does not answer at its addresses: `punch` and `carry` may help.  None: nothing may.
     """
 
     def __init__(  # noqa: PLR0913 - the composition root names each part once
@@ -86,7 +86,7 @@ class Host:
         self._pace = pace or Pace(now=clock.now)
         self._meter = meter
         self._metering: Metering | None = None
-        self._book = AddressBook()
+        self.address_book = AddressBook()
         self._manifest_id = manifest_id
         self._authority_id = authority_id_of(authority_der)
         self._credentials = Credentials(keys=identity, pass_der=pass_der, authority_der=authority_der)
@@ -97,10 +97,10 @@ class Host:
         self._runner = Runner(machine, clock=clock, planes=self._planes, report=on_event, failed=self._failed)
         self._port = DatagramPort(
             envelopes=self._envelopes,
-            book=self._book,
+            book=self.address_book,
             now=clock.now,
             trace=trace,
-            deliver=self._planes.letter,
+            deliver=self._planes.datagram,
             observed=self._observed,
             other=self._other,
             counted=self._count,
@@ -109,15 +109,16 @@ class Host:
         self._second: MirrorPort | None = None
         self._links: Links | None = None
         self._listening: Listening | None = None
-        self._names: Names | None = None
+        self._names: NameResolver | None = None
         self._life: asyncio.Task[None] | None = None
         self._stop: asyncio.Future[None] | None = None
-        self._calls: set[asyncio.Task[None]] = set()
+        self.calls: set[asyncio.Task[None]] = set()
+        """Calls and punches in progress."""
 
     # --- its life ----------------------------------------------------------------------------------------------------
 
     async def start(self, *, bind: str, port: int = 0) -> int:
-        """Open the sockets of both planes on one port number; returns it.
+        """Open the sockets of both planes on one port number, and return it.
 
         Args:
             bind: An address of this computer; 0.0.0.0 for all of both families, :: for those of IPv6.
@@ -131,7 +132,7 @@ class Host:
         self._stop = loop.create_future()
         group = asyncio.TaskGroup()
         self.spawn = spawn = self._spawner(group)
-        self._names = Names(spawn, self._trace)
+        self._names = NameResolver(spawn, self._trace)
         self._links = links = Links(
             me=self._me,
             owner=LinkOwner(
@@ -139,7 +140,7 @@ class Host:
             ),
             credentials=self._credentials,
             verify=lambda der: self._verify(der, self._clock.now()),
-            book=self._book,
+            book=self.address_book,
             now=self._clock.now,
             trace=self._trace,
             random=self._random,
@@ -159,7 +160,7 @@ class Host:
         return self._listening.port
 
     async def open_second(self, bind: str) -> int:
-        """Tell others at another UDP port too where they are seen; returns it, 0 if there is none to be had."""
+        """Open a mirror port; returns it, 0 if none is free."""
         second = MirrorPort(envelopes=self._envelopes, now=self._clock.now, trace=self._trace, counted=self._count)
         port = await listen_beside(bind, (self.port + 1, 0), datagrams=lambda: second)
         if port is not None:
@@ -170,13 +171,13 @@ class Host:
         """Wait until the host is closed.
 
         Raises:
-            ExceptionGroup: a mistake of ours ended it.
+            ExceptionGroup: a mistake of this program ended it.
         """
         assert self._life is not None
         await asyncio.shield(self._life)
 
     async def close(self) -> None:
-        """Leave: tell the links, give the ports back.  Nothing of the host is left afterwards."""
+        """Say goodbye on all links and release the ports.  Nothing of the host is left afterwards."""
         if self._life is None or self._stop is None:
             return
         self._runner.close()
@@ -185,40 +186,40 @@ class Host:
         await asyncio.wait([self._life])
 
     def renew(self, pass_der: bytes) -> None:
-        """Show another pass from now on; links that are open stay."""
+        """Show another pass from now on; open links stay."""
         self._credentials.renew(pass_der)
         self._envelopes.renew(pass_der)
 
     # --- what its owner does -----------------------------------------------------------------------------------------
 
     def learn(self, peer: PeerId | bytes, host: str, port: int, *, hearsay: bool = False) -> None:
-        """Note where a peer is to be reached: what is neither an IP address nor a name is dropped.
+        """Note an address of a peer, which is dropped if it is neither an IP address nor a name.
 
-        With `hearsay` it is tried on streams, too, and letters go on to where they went.
+        Hearsay is tried on streams too, and datagrams still go to the known address.
         """
         peer = PeerId(peer)
         if peer == self._me:
             return
         if is_literal(host):
-            self._book.learn(peer, (host, port), hearsay=hearsay)
+            self.address_book.learn(peer, (host, port), hearsay=hearsay)
         elif not is_name(host):
             self._trace.mark("net.drop.address")
         else:
-            if not self._book.addresses(peer):
-                self._book.learn(peer, (host, port))
+            if not self.address_book.addresses(peer):
+                self.address_book.learn(peer, (host, port))
             if self._names is not None:
-                self._names.find((host, port), lambda address: self._book.learn(peer, address))
+                self._names.find((host, port), lambda address: self.address_book.learn(peer, address))
 
     def resolve(self, address: Address, found: Callable[[Address], object]) -> None:
-        """Call `found` with the address, its name replaced by an IP address; never, if there is none."""
+        """Call `found` with the address, its name replaced by an IP address; never, if the name has none."""
         if is_literal(address[0]):
             found(address)
         elif self._names is not None and is_name(address[0]):
             self._names.find(address, found)
 
-    def meet(self, meeting: Meeting) -> None:
+    def punch(self, rendezvous: Rendezvous) -> None:
         """Try to reach a peer through both routers, at the moment that was agreed with it."""
-        self.links.meet(meeting)
+        self.links.punch(rendezvous)
 
     def improve(self, peer: PeerId) -> None:
         """Call a peer's addresses although there is a link: a better one takes over, and nothing is lost."""
@@ -229,13 +230,13 @@ class Host:
 
         Args:
             circuit: Moves the bytes.
-            called: Whom we called; None when we were called.
+            called: The peer that this one called; None: the other peer called.
         """
         links = self.links
         return CircuitTransport(circuit, links.accept() if called is None else links.new(called))
 
-    def send_at(self, output: SendAt) -> None:
-        """Send a datagram to an address that the book need not know, perhaps from a socket that nobody knows."""
+    def send_at(self, output: SendDatagramTo) -> None:
+        """Send a datagram to an address that need not be in the address book, perhaps from a fresh socket."""
         address = (output.address.host, output.address.port)
         if output.to == self._me or not is_literal(address[0]):
             return
@@ -251,20 +252,20 @@ class Host:
             self._port.put(packet, address)
 
     def moved(self) -> None:
-        """The computer has another network, or has woken up: links that cannot live are given up at once."""
+        """After a change of network or a wake-up, end links that cannot live."""
         self.links.moved()
 
     def deliver(self, event: Any) -> None:
-        """Give the machine an event, and perform what follows."""
+        """Give the machine an event, and perform its outputs."""
         self._runner.handle(event)
 
     def perform(self, outputs: Iterable[Any]) -> None:
-        """Send what is to be sent, report the rest, and look at the machine's deadline again."""
+        """Send messages, report events, and look at the machine's deadline again."""
         self._runner.perform(outputs)
 
     @property
     def stats(self) -> HostStats:
-        """Bytes and links."""
+        """Bytes moved so far, and the open links."""
         streams = self._links.streams() if self._links is not None else []
         past = (self._links.past_bytes_sent, self._links.past_bytes_received) if self._links is not None else (0, 0)
         return HostStats(
@@ -279,7 +280,7 @@ class Host:
 
     @property
     def port(self) -> int:
-        """Where it listens, once it is started."""
+        """The port on which the host listens, once it is started."""
         if self._listening is None:
             raise RuntimeError("a host has no port before it is started")
         return self._listening.port
@@ -294,7 +295,7 @@ class Host:
     # --- inside ------------------------------------------------------------------------------------------------------
 
     async def _live(self, group: asyncio.TaskGroup, listening: Listening, entered: asyncio.Future[None]) -> None:
-        """The host's one root task: owns the group of those that call peers."""
+        """The host's one root task, which owns the group of those that call peers."""
         assert self._stop is not None
         assert self._links is not None
         try:
@@ -302,9 +303,9 @@ class Host:
                 entered.set_result(None)
                 try:
                     await self._stop
-                finally:  # a mistake in a call ends us too: the machine hears nothing while the other calls end
+                finally:  # a mistake in a call ends the host too: the machine hears nothing while other calls end
                     self._runner.close()
-                for call in self._calls:
+                for call in self.calls:
                     call.cancel()
         finally:
             self._runner.close()
@@ -323,8 +324,8 @@ class Host:
                 coroutine.close()
                 return None
             call = group.create_task(coroutine)
-            self._calls.add(call)
-            call.add_done_callback(self._calls.discard)
+            self.calls.add(call)
+            call.add_done_callback(self.calls.discard)
             return call
 
         return spawn
@@ -338,10 +339,10 @@ class Host:
 
     def _other(self, data: bytes, source: Address) -> None:
         if self._links is not None and self._stop is not None and not self._stop.done():
-            self._links.ways.datagram(data, source)
+            self._links.maker.datagram(data, source)
 
     def _count(self, sent: int, received: int) -> None:
-        """Letters are few and small: they count, and never wait."""
+        """Count enveloped datagrams, which are few and small: they never wait."""
         now = asyncio.get_running_loop().time()
         if sent:
             self._pace.upload.spent(sent, now)
@@ -349,7 +350,7 @@ class Host:
             self._pace.download.spent(received, now)
 
     def _packet(self, data: bytes, address: Address) -> None:
-        """A packet of QUIC or a knock: links count what is in it, so here only what is around it."""
+        """Send a packet of QUIC or a punch: links count its content, so only its overhead is counted here."""
         self._pace.upload.spent(PACKET_COST_BYTES, asyncio.get_running_loop().time())
         self._port.put(data, address)
 

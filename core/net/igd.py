@@ -1,4 +1,4 @@
-"""Asking a router for a port by UPnP: an Internet Gateway Device, found by SSDP, spoken to by SOAP."""
+"""Port mapping by UPnP: an Internet Gateway Device, found by SSDP, spoken to by SOAP."""
 
 import asyncio
 import ipaddress
@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, Final
 
-from core.net.natpmp import Granted, NoMapping, Wish
+from core.net.nat_pmp import GrantedMapping, MappingRequest, NoMapping
 
 SEARCH_S: Final = 2
-"""How long routers may take to answer the search."""
+"""Seconds that routers may take to answer the search."""
 CALL_S: Final = 5
 FOUND_MAX: Final = 8
-"""Devices of which the description is fetched; any host of the network may claim to be a router."""
+"""Number of devices of which the description is fetched; any host of the network may claim to be a router."""
 DESCRIPTION: Final = "Potluck"
 _ONLY_PERMANENT: Final = 725
 """UPnP's error "OnlyPermanentLeasesSupported" (WANIPConnection:1)."""
@@ -25,7 +25,7 @@ class Igd:
 
     Args:
         device: `async_upnp_client.profiles.igd.IgdDevice`.
-        own_host: Our address towards it.
+        own_host: This computer's address towards it.
     """
 
     def __init__(self, device: Any, own_host: str) -> None:
@@ -33,34 +33,34 @@ class Igd:
 
     @property
     def own_host(self) -> str:
-        """Our address towards it."""
+        """This computer's address towards the device."""
         return self._own_host
 
-    async def ask(self, wish: Wish) -> Granted:
-        """Ask for a port, renew it, or give it back.
+    async def ask(self, request: MappingRequest) -> GrantedMapping:
+        """Ask for a port, renew it, or release it.
 
         Raises:
-            NoMapping: the router says no.
+            NoMapping: the router refuses.
         """
         from async_upnp_client.exceptions import UpnpActionError, UpnpError  # noqa: PLC0415 - heavy; most never need it
 
-        transport = wish.transport.upper()
+        transport = request.transport.upper()
         try:
-            if not wish.lifetime_s:
-                await self._device.async_delete_port_mapping(_ANY, wish.external_port, transport)
-                return Granted(wish.external_port, 0.0)
+            if not request.lifetime_s:
+                await self._device.async_delete_port_mapping(_ANY, request.external_port, transport)
+                return GrantedMapping(request.external_port, 0.0)
             try:
-                await self._add(wish, transport, wish.lifetime_s)
+                await self._add(request, transport, request.lifetime_s)
             except UpnpActionError as error:
                 if error.error_code != _ONLY_PERMANENT:
                     raise
-                await self._add(wish, transport, 0)
-            return Granted(wish.external_port, wish.lifetime_s)
+                await self._add(request, transport, 0)
+            return GrantedMapping(request.external_port, request.lifetime_s)
         except (UpnpError, TimeoutError, ValueError) as error:
             raise NoMapping(f"the router refuses: {error}") from error
 
     async def address(self) -> str:
-        """The router's outer address.
+        """The router's external address.
 
         Raises:
             NoMapping: it does not tell.
@@ -73,12 +73,12 @@ class Igd:
         except (UpnpError, TimeoutError, ValueError) as error:
             raise NoMapping(f"the router does not tell its address: {error}") from error
 
-    async def _add(self, wish: Wish, transport: str, lifetime_s: int) -> None:
+    async def _add(self, request: MappingRequest, transport: str, lifetime_s: int) -> None:
         await self._device.async_add_port_mapping(
             _ANY,
-            wish.external_port,
+            request.external_port,
             transport,
-            wish.port,
+            request.port,
             ipaddress.IPv4Address(self._own_host),
             True,
             DESCRIPTION,
@@ -87,11 +87,11 @@ class Igd:
 
 
 async def find_igd(own_host: str, *, target: tuple[str, int] | None = None) -> Igd:
-    """The first router of the network that speaks UPnP.
+    """Find the first router of the network that speaks UPnP.
 
     Args:
-        own_host: Our address in that network.
-        target: Whom to ask; None for everybody (multicast).
+        own_host: This computer's address in that network.
+        target: The router to ask; None: all (multicast).
 
     Raises:
         NoMapping: there is none.
@@ -136,7 +136,7 @@ async def _search(own_host: str, target: tuple[str, int] | None, types: list[str
 
 
 def _describes_itself(location: str, sender: object) -> bool:
-    """Whether a description lies on the private host that announces it: never call what a stranger names."""
+    """Whether a description lies on the private host that announces it: never call an address that a stranger names."""
     try:
         url = urllib.parse.urlsplit(location)
         host = ipaddress.ip_address(url.hostname or "")

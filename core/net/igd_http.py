@@ -1,4 +1,4 @@
-"""HTTP to one router: no other host that it names, no redirects, no answers without end.
+"""HTTP to one router: no other host that it names, no redirects, no endless answers.
 
 Any host of the network may claim to be a router.  This module is imported when one has answered.
 """
@@ -16,11 +16,11 @@ _CHUNK_BYTES: Final = 16 * 1024
 
 
 class OneHost(UpnpRequester):
-    """Asks one host.
+    """Sends requests to one host only.
 
     Args:
         host: Its address; requests to any other fail.
-        timeout_s: Of a whole request.
+        timeout_s: Of a whole request, seconds.
     """
 
     def __init__(self, host: str, *, timeout_s: float) -> None:
@@ -28,10 +28,10 @@ class OneHost(UpnpRequester):
         self._timeout = ClientTimeout(total=timeout_s)
 
     async def async_http_request(self, http_request: HttpRequest) -> HttpResponse:
-        """Ask.
+        """Send a request and read its bounded answer.
 
         Raises:
-            UpnpCommunicationError: no answer, or none that we would take.
+            UpnpCommunicationError: no answer, or one that is too long.
             TimeoutError: the answer takes too long.
         """
         if urllib.parse.urlsplit(http_request.url).hostname != self._host:

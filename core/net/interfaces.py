@@ -1,20 +1,20 @@
-"""Addresses of this computer, as far as it knows itself."""
+"""Addresses of this computer's own interfaces."""
 
 import ipaddress
 import socket
 from typing import Final
 
-from core.nat.card import is_private, is_public
+from core.nat.peer_record import is_private, is_public
 
 HOSTS_MAX: Final = 5
-"""Of IPv4."""
+"""Number of IPv4 addresses at most."""
 PUBLIC_IPV6_MAX: Final = 2
 SOMEWHERE: Final = "2600::"
-"""Any public address of IPv6: nothing is sent to it."""
+"""Any public IPv6 address; nothing is sent to it."""
 
 
 def is_loopback(bind: str) -> bool:
-    """Whether whoever listens there can be reached from this computer only."""
+    """Whether a listener at this address can be reached from this computer only."""
     try:
         return ipaddress.ip_address(bind).is_loopback
     except ValueError:
@@ -22,7 +22,7 @@ def is_loopback(bind: str) -> bool:
 
 
 def own_hosts(bind: str) -> list[str]:
-    """The addresses at which others may find somebody who listens at `bind`, IPv4 first.
+    """The addresses at which others may find a listener at `bind`, IPv4 first.
 
     That one; or all of IPv6 for `::`; or all there are for `0.0.0.0`, of IPv6 a few.
     """
@@ -37,7 +37,7 @@ def own_hosts(bind: str) -> list[str]:
 
 
 def leaving_from() -> str | None:
-    """The IPv6 address from which calls to the Internet leave; None: no way leads there."""
+    """The IPv6 address from which calls to the Internet leave; None: there is no route."""
     try:
         with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as probe:
             probe.connect((SOMEWHERE, 9))  # sends nothing
@@ -47,7 +47,7 @@ def leaving_from() -> str | None:
 
 
 def _chosen_ipv6(hosts: list[str], leaving: str | None) -> list[str]:
-    """Public ones, of which a computer may have one for each day: the one in use, and another; one of the network."""
+    """Choose the public address in use, another public one (there may be one for each day), and a local one."""
     public = sorted((host for host in hosts if is_public(host)), key=lambda host: host != leaving)
     return [*public[:PUBLIC_IPV6_MAX], *[host for host in hosts if is_private(host)][:1]]
 

@@ -1,6 +1,6 @@
 """Peers of the same collaboration in the same local network, found by mDNS (RFC 6762) through `zeroconf`.
 
-What is announced tells nobody who it is: a hash of collaboration and peer, and a port.  Only who knows both can
+An announcement names nobody: it holds a hash of collaboration and peer, and a port.  Only peers that know both
 recognise it.  A neighbour proves nothing here; the link to it proves everything.
 """
 
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 from core.base.ids import PeerId, hashed_key
 from core.base.trace import Trace
-from core.nat.card import is_private
-from core.net.book import Address
+from core.nat.peer_record import is_private
+from core.net.address_book import Address
 
 if TYPE_CHECKING:
     from zeroconf import ServiceStateChange, Zeroconf
@@ -24,31 +24,36 @@ TAG_LETTERS: Final = 32
 NEIGHBOURS_MAX: Final = 64
 ADDRESSES_MAX: Final = 4
 ASKING_MAX: Final = 8
-"""Announcements that are looked at at a time."""
+"""Number of announcements that are resolved at a time."""
 ASK_MS: Final = 3000
 AGAIN_S: Final = 60.0
-"""How long to rest when this computer has no network for it."""
+"""Seconds until the next attempt when this computer has no network for it."""
 
 
 def group_tag(manifest_id: bytes) -> str:
-    """By which members of one collaboration see that an announcement is of theirs."""
+    """Tag by which members of one collaboration recognise each other's announcements."""
     return hashed_key(b"lan group 1", manifest_id).hex()[:TAG_LETTERS]
 
 
 def peer_tag(manifest_id: bytes, peer: PeerId) -> str:
-    """The name that a peer has in its local network."""
+    """Name of a peer in its local network.
+
+    Args:
+        manifest_id: The collaboration.
+        peer: The peer.
+    """
     return hashed_key(b"lan peer 1", manifest_id, peer).hex()[:TAG_LETTERS]
 
 
 class LanDiscovery:
-    """Announces us and listens, as long as `run` runs; whoever does not want it does not run it.
+    """Announces this peer and listens, as long as `run` runs.
 
     Args:
-        me: Who we are.
-        manifest_id: Our collaboration; others are not heard.
-        port: Ours, for both planes.
+        me: This peer's id.
+        manifest_id: The collaboration; others are not heard.
+        port: This peer's port, for both planes.
         changed: Called when a neighbour came, went or moved.
-        trace: Where oddities are counted.
+        trace: Counts oddities.
         interfaces: Addresses of the interfaces; None for all.
     """
 
@@ -71,15 +76,15 @@ class LanDiscovery:
         self._moved = asyncio.Event()
 
     def addresses(self, peer: PeerId) -> tuple[Address, ...]:
-        """Where a peer is in our local network; empty when it is not, as far as we know."""
+        """Addresses of a peer in the local network; empty: it was not found there."""
         return self._neighbours.get(peer_tag(self._manifest_id, peer), ())
 
     def network_changed(self) -> None:
-        """Announce again, in the network that there is now."""
+        """Announce again, in the new network."""
         self._moved.set()
 
     async def run(self) -> None:
-        """Until cancelled; says goodbye then."""
+        """Announce and listen until cancelled; then withdraw the announcement."""
         while True:
             self._moved.clear()
             try:
@@ -93,7 +98,7 @@ class LanDiscovery:
     # --- inside ------------------------------------------------------------------------------------------------------
 
     async def _session(self) -> None:
-        """One life in one network."""
+        """Announce and listen in one network."""
         from zeroconf import InterfaceChoice, IPVersion  # noqa: PLC0415 - needed only where it is switched on
         from zeroconf.asyncio import AsyncServiceBrowser, AsyncZeroconf  # noqa: PLC0415 - as above
 
@@ -102,7 +107,7 @@ class LanDiscovery:
         try:
             info = self._announcement()
             await (await network.async_register_service(info, cooperating_responders=True))
-            browser = AsyncServiceBrowser(network.zeroconf, SERVICE, handlers=[self._heard])
+            browser = AsyncServiceBrowser(network.zeroconf, SERVICE, handlers=[self.heard])
             try:
                 await self._moved.wait()
             finally:
@@ -128,8 +133,15 @@ class LanDiscovery:
             parsed_addresses=self._interfaces if self._interfaces is not None else own_addresses(),
         )
 
-    def _heard(self, zeroconf: "Zeroconf", service_type: str, name: str, state_change: "ServiceStateChange") -> None:
-        """Somebody came, went or moved."""
+    def heard(self, zeroconf: "Zeroconf", service_type: str, name: str, state_change: "ServiceStateChange") -> None:
+        """Handle an announcement that came, went or changed.
+
+        Args:
+            zeroconf: The library's instance.
+            service_type: `SERVICE`.
+            name: Name of the announcement.
+            state_change: Whether it came, went or changed.
+        """
         from zeroconf import ServiceStateChange  # noqa: PLC0415 - as above
 
         tag = name.removesuffix(f".{service_type}")
@@ -162,7 +174,7 @@ class LanDiscovery:
 
 
 def is_near(host: str) -> bool:
-    """Whether an address lies in somebody's own network: an announcement must not send us anywhere else."""
+    """Whether an address is local: an announcement must not send this peer anywhere else."""
     ip = ipaddress.ip_address(host)
     if ip.version == 6:
         return is_private(host)

@@ -1,4 +1,4 @@
-"""Where a host listens: TCP and UDP on one port number, at one address or at all of IPv4 and of IPv6.
+"""Listening sockets: TCP and UDP on one port number, at one address or at all of IPv4 and of IPv6.
 
 Each family has sockets of its own, so that addresses stay in their own form; where there is no IPv6 there are none for
 it.
@@ -14,52 +14,55 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from core.base.problems import BadInput, Busy, Problem
-from core.net.book import Address
-from core.net.names import is_literal
+from core.net.address_book import Address
+from core.net.name_resolver import is_literal
 from core.net.ports import REUSE
 
 ANY: Final = "0.0.0.0"  # noqa: S104 - a peer is there to be reached
 """All addresses of this computer, of both families."""
 ANY6: Final = "::"
-"""All of IPv6."""
+"""All IPv6 addresses of this computer."""
 PORT_ATTEMPTS: Final = 20
 BACKLOG: Final = 128
 TAKEN: Final = frozenset({errno.EADDRINUSE, errno.EACCES})
 _BOTH: Final = (socket.SOCK_STREAM, socket.SOCK_DGRAM)
 _PROTOCOLS: Final = MappingProxyType({socket.SOCK_STREAM: socket.IPPROTO_TCP, socket.SOCK_DGRAM: socket.IPPROTO_UDP})
-"""Named, since asyncio sends small messages at once (TCP_NODELAY) only on sockets that say that they are TCP's."""
+"""Explicit, since asyncio sends small messages at once (TCP_NODELAY) only on sockets that name their protocol as
+TCP."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class BindAddress:
+    """An address of this computer to bind sockets to, without a port."""
+
     family: int
     name: tuple[Any, ...]
-    """As the system wants it; the port is left open."""
+    """Address in the system's form; the port is left open."""
     needed: bool
-    """False: this computer may have nothing of this family."""
+    """False: this computer may lack the family."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listening:
-    """What is open, and where."""
+    """The open sockets and their addresses."""
 
     port: int
     places: tuple[Address, ...]
-    """One for each family."""
+    """One address for each family."""
     servers: tuple[asyncio.Server, ...]
 
     def towards(self, host: str) -> Address | None:
-        """From where to call an address; None for names, and where we do not listen in its family."""
+        """The address to call `host` from; None for names, and where there is no socket of its family."""
         same = (own for own in self.places if is_literal(host) and (":" in own[0]) == (":" in host))
         return next(same, None)
 
     def close(self) -> None:
-        """Accept nobody any more."""
+        """Stop accepting connections on all sockets."""
         for server in self.servers:
             server.close()
 
     async def wait_closed(self) -> None:
-        """Until those who were accepted are gone."""
+        """Wait until the accepted connections are gone."""
         for server in self.servers:
             await server.wait_closed()
 
@@ -71,13 +74,13 @@ async def listen(
     stream: Callable[[], asyncio.BaseProtocol],
     datagrams: Callable[[], asyncio.DatagramProtocol],
 ) -> Listening:
-    """TCP and UDP sockets on one port number; the UDP sockets see to it that only we have it.
+    """Open TCP and UDP sockets on one port number; the UDP sockets ensure that no other program has it.
 
     Args:
         bind: An address of this computer, `ANY` or `ANY6`.
         port: 0 for any that is free for all sockets.
         stream: Makes a protocol for each connection.
-        datagrams: Makes the protocol of each UDP socket, or gives the one that all have.
+        datagrams: Returns the protocol of each UDP socket, which may be one for all.
 
     Raises:
         Busy: the port is taken.
@@ -104,14 +107,22 @@ async def listen(
 async def listen_beside(
     bind: str, ports: Sequence[int], *, datagrams: Callable[[], asyncio.DatagramProtocol]
 ) -> int | None:
-    """One more UDP port, the first of `ports` that is to be had (0: any); None: none is.
+    """Open one more UDP port.
 
-    With `ANY` it is one of IPv4: that is the family in which routers give ports other names.
+    With `ANY` it is one of IPv4: that is the family in which routers translate ports.
+
+    Args:
+        bind: An address of this computer, `ANY` or `ANY6`.
+        ports: Tried in this order; 0: any.
+        datagrams: Returns the protocol of the socket.
+
+    Returns:
+        The port; None: none of them is free.
     """
     loop = asyncio.get_running_loop()
     for port in ports:
         try:
-            made = _bound(_places(bind)[0], socket.SOCK_DGRAM, port)
+            made = bound_socket(_places(bind)[0], socket.SOCK_DGRAM, port)
         except (OSError, OverflowError):
             continue
         await loop.create_datagram_endpoint(datagrams, sock=made)
@@ -120,7 +131,13 @@ async def listen_beside(
 
 
 def refusal(bind: str, port: int, kind: socket.SocketKind) -> OSError | None:
-    """Why one cannot listen there with sockets of this kind, in each family that `listen` takes; None: one can."""
+    """Why no socket of this kind can listen there, in each family that `listen` takes; None: it can.
+
+    Args:
+        bind: An address of this computer, `ANY` or `ANY6`.
+        port: The port.
+        kind: TCP or UDP.
+    """
     try:
         for made in _bound_at(_places(bind), port, kinds=(kind,)):
             made.close()
@@ -159,22 +176,24 @@ async def _open(
     return Listening(places[0][1], places, tuple(servers))
 
 
-def _places(bind: str) -> list[_Place]:
+def _places(bind: str) -> list[BindAddress]:
     found = sorted(socket.getaddrinfo(bind, 0, type=socket.SOCK_STREAM), key=lambda info: info[0] != socket.AF_INET)
-    places = [_Place(found[0][0], found[0][4], needed=True)]
+    places = [BindAddress(found[0][0], found[0][4], needed=True)]
     if bind == ANY:
-        places.append(_Place(socket.AF_INET6, (ANY6, 0, 0, 0), needed=False))
+        places.append(BindAddress(socket.AF_INET6, (ANY6, 0, 0, 0), needed=False))
     return places
 
 
-def _bound_at(places: list[_Place], port: int, *, kinds: Sequence[socket.SocketKind] = _BOTH) -> list[socket.socket]:
-    """Sockets of all kinds at all places, on one number."""
+def _bound_at(
+    places: list[BindAddress], port: int, *, kinds: Sequence[socket.SocketKind] = _BOTH
+) -> list[socket.socket]:
+    """Open sockets of all kinds at all places, on one port number."""
     made: list[socket.socket] = []
     try:
         for place in places:
             for kind in kinds:
                 try:
-                    made.append(_bound(place, kind, port))
+                    made.append(bound_socket(place, kind, port))
                 except OSError as error:
                     if place.needed or error.errno in TAKEN:
                         raise
@@ -187,7 +206,17 @@ def _bound_at(places: list[_Place], port: int, *, kinds: Sequence[socket.SocketK
     return made
 
 
-def _bound(place: _Place, kind: socket.SocketKind, port: int) -> socket.socket:
+def bound_socket(place: BindAddress, kind: socket.SocketKind, port: int) -> socket.socket:
+    """Open a socket and bind it.
+
+    Args:
+        place: The address.
+        kind: TCP or UDP.
+        port: The port; 0: any.
+
+    Raises:
+        OSError: the address or the port cannot be had.
+    """
     made = socket.socket(place.family, kind, _PROTOCOLS[kind])
     try:
         if place.family == socket.AF_INET6:

@@ -1,4 +1,4 @@
-"""Two judgements of a link, without a clock of their own: how large a fragment may be, and whether anybody is there."""
+"""Judgements of a link, without clocks: how large a fragment may be, and whether the other side is alive."""
 
 from typing import Literal
 
@@ -6,17 +6,17 @@ from core.base.wire import FRAGMENT_BYTES_MAX
 
 FRAGMENT_BYTES_MIN = 4 * 1024
 FRAGMENT_S = 0.005
-"""A fragment, and what the kernel holds unsent, take about this long to leave: a control message waits no longer."""
+"""Time in which a fragment, and what the kernel holds unsent, should leave: a control message waits no longer."""
 MEASURE_S = 0.005
 GROW_AFTER = 8
-"""So many fragments in a row that the kernel took at once mean that the link is faster than we thought."""
+"""Number of fragments in a row taken by the kernel at once, after which fragments are doubled."""
 HEARTBEAT_S = 5.0
 SILENCE_S = 12.0
-"""A link is looked at every `HEARTBEAT_S / 2`: whoever froze is noticed within 15 s."""
+"""A link is looked at every `HEARTBEAT_S / 2`, so a frozen peer is noticed within 15 s."""
 
 
 class DrainRate:
-    """How fast a link takes bytes, from the pauses it makes us make.  Times in seconds of any steady clock."""
+    """How fast a link takes bytes, measured by its pauses.  Times in seconds of any steady clock."""
 
     def __init__(self) -> None:
         self.fragment_bytes = FRAGMENT_BYTES_MIN
@@ -25,12 +25,12 @@ class DrainRate:
         self._unhindered = 0
 
     def begin(self, now: float) -> None:
-        """There is something to send after a time with nothing."""
+        """Begin to measure after a time with nothing to send."""
         self._bytes = 0
         self._since = now
 
     def wrote(self, count: int) -> None:
-        """`count` bytes were handed over."""
+        """Count `count` bytes that were handed over."""
         self._bytes += count
         self._unhindered += 1
         if self._unhindered >= GROW_AFTER:
@@ -38,15 +38,15 @@ class DrainRate:
             self._set(2 * self.fragment_bytes)
 
     def hindered(self) -> None:
-        """The link is full."""
+        """Note that the link is full."""
         self._unhindered = 0
 
     def emptied(self) -> None:
-        """The link had nothing left to send before we looked: it may be much faster than we thought."""
+        """Note that the link had nothing left to send: it may be much faster than assumed."""
         self._set(2 * self.fragment_bytes)
 
     def resumed(self, now: float) -> None:
-        """The link has taken all that was handed over."""
+        """Measure, now that the link has taken all that was handed over."""
         elapsed_s = now - self._since
         if elapsed_s >= MEASURE_S:
             measured = self._bytes / elapsed_s * FRAGMENT_S
@@ -58,13 +58,18 @@ class DrainRate:
 
 
 class Liveness:
-    """Whether the other side is there: any byte counts, and whoever has nothing to say sends a heartbeat."""
+    """Whether the other side is alive: any byte counts, and an idle side sends a heartbeat."""
 
     def __init__(self, now: float) -> None:
         self.heard = now
 
     def verdict(self, now: float, *, sent: float) -> Literal["fine", "beat", "dead"]:
-        """What to do now, when we last sent something at `sent`."""
+        """Decide what to do now.
+
+        Args:
+            now: Seconds.
+            sent: Time of the last byte sent.
+        """
         if now - self.heard > SILENCE_S:
             return "dead"
         return "beat" if now - sent >= HEARTBEAT_S else "fine"

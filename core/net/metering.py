@@ -9,16 +9,16 @@ from core.net.pace import Pace
 from core.net.streams import PeerStream
 
 QUIET_S: Final = 2.0
-"""So long after the last bulk the looking ends."""
+"""Seconds after the last bulk until the samples end."""
 
 
 class Metering:
-    """See the module's docstring.
+    """Samples all links while bulk moves.
 
     Args:
-        meter: Is told how far all links are.
-        streams: All links that are open.
-        pace: The person's limits, beyond which nothing is offered.
+        meter: Takes the samples.
+        streams: Returns all links that are open.
+        pace: The person's limits, which cap the measured bandwidth.
     """
 
     def __init__(self, meter: Meter, *, streams: Callable[[], Sequence[PeerStream]], pace: Pace) -> None:
@@ -30,13 +30,13 @@ class Metering:
         self._timer: asyncio.TimerHandle | None = None
 
     def moved(self) -> None:
-        """Bulk came, or is to go."""
+        """Sample for a while, since bulk came or is to go."""
         self._until = self._loop.time() + QUIET_S
         if self._timer is None:
             self._look()
 
     def close(self) -> None:
-        """Look no more."""
+        """Stop sampling and cancel the timer."""
         self._until = 0.0
         if self._timer is not None:
             self._timer.cancel()
@@ -55,7 +55,7 @@ class Metering:
                     stream.bytes_left,
                     stream.bytes_received,
                     stream.bulk_waits,
-                    stream.trip_s,
+                    stream.rtt_s,
                 )
                 for stream in self._streams()
             ],

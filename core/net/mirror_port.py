@@ -1,4 +1,4 @@
-"""A second UDP port that tells others where it sees them: two ports of one host are enough to know a router by."""
+"""Mirror port: a second UDP port that tells others where it sees them; two ports of a host reveal a router."""
 
 import asyncio
 from collections.abc import Callable
@@ -8,8 +8,8 @@ from core.base.problems import ProofProblem, WireProblem
 from core.base.trace import Trace
 from core.base.wire import MessageCodec
 from core.nat.messages import NAT_MESSAGES, Address, Mirror, Mirrored
-from core.net.book import Address as Place
-from core.net.envelope import Envelopes, Letter, Unknown
+from core.net.address_book import Address as Place
+from core.net.envelope import Envelopes, UnknownPass, VerifiedDatagram
 from core.net.udp import UdpSockets, source_of
 
 ANSWERS_PER_S: Final = 50
@@ -17,13 +17,13 @@ _CODEC: Final = MessageCodec(NAT_MESSAGES)
 
 
 class MirrorPort(asyncio.DatagramProtocol):
-    """Answers `Mirror` and nothing else; what it hears teaches nobody where the sender is.
+    """Answers `Mirror` and nothing else; its datagrams do not update anybody's address.
 
     Args:
         envelopes: The host's: a nonce that was seen at one port is not taken at the other.
         now: Unix seconds.
         trace: Counts what is dropped.
-        counted: Told how many bytes went out, and came in.
+        counted: Told the bytes sent and received.
     """
 
     def __init__(
@@ -42,25 +42,25 @@ class MirrorPort(asyncio.DatagramProtocol):
         self._second, self._answers = 0, 0
 
     def close(self) -> None:
-        """Give the port back."""
+        """Close the sockets of both families."""
         self._sockets.close()
 
     def connection_made(self, transport: Any) -> None:
-        """The socket is there."""
+        """Adopt a socket that asyncio has opened."""
         self._sockets.made(transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The socket is gone."""
+        """Forget a socket that asyncio has closed."""
         del exc
         self._sockets.lost()
 
     def error_received(self, exc: Exception) -> None:
-        """UDP promises nothing."""
+        """Count a datagram that the system could not deliver."""
         del exc
         self._trace.mark("net.datagram.undelivered")
 
     def datagram_received(self, data: bytes, addr: tuple[Any, ...]) -> None:
-        """Answer to where it came from."""
+        """Answer a datagram at its source address."""
         now, source = self._now(), source_of(addr)
         self._counted(0, len(data))
         if source is None:
@@ -72,14 +72,14 @@ class MirrorPort(asyncio.DatagramProtocol):
             self._trace.mark("net.drop.proof")
             return
         match found:
-            case Unknown(answer=answer):
+            case UnknownPass(answer=answer):
                 self._put([answer], source)
-            case Letter() if found.body:
-                self._letter(found, source, now)
+            case VerifiedDatagram() if found.body:
+                self._datagram(found, source, now)
 
-    def _letter(self, letter: Letter, source: Place, now: float) -> None:
+    def _datagram(self, datagram: VerifiedDatagram, source: Place, now: float) -> None:
         try:
-            message = _CODEC.decode(letter.body)
+            message = _CODEC.decode(datagram.body)
         except WireProblem:
             self._trace.mark("net.drop.message")
             return
@@ -90,7 +90,9 @@ class MirrorPort(asyncio.DatagramProtocol):
             self._trace.mark("net.drop.second")
             return
         answer = Mirrored(message.nonce, Address(*source), second_port=0, load=0)
-        self._put(self._envelopes.seal(letter.sender, _CODEC.encode(answer), now=now, reply_to=letter.nonce), source)
+        self._put(
+            self._envelopes.seal(datagram.sender, _CODEC.encode(answer), now=now, reply_to=datagram.nonce), source
+        )
 
     def _put(self, datagrams: list[bytes], address: Place) -> None:
         for datagram in datagrams:

@@ -1,6 +1,6 @@
-"""What a link still has to send: control before bulk, in fragments, with a limit on both.
+"""Send queues of a link: control before bulk, in fragments, with a limit on both.
 
-Bulk that answers wait for goes before other bulk, between messages.
+Urgent bulk, for which other members wait, goes before other bulk, between messages.
 """
 
 from collections import deque
@@ -10,7 +10,7 @@ from core.base.wire import BULK_BYTES_MAX, CONTROL_BYTES_MAX, FLAG_BULK, FLAG_LA
 CONTROL_QUEUE_BYTES_MAX = 1024 * 1024
 BULK_QUEUE_BYTES_MAX = 64 * 1024 * 1024
 MESSAGE_COST_BYTES = 128
-"""Counted for every queued message besides its own bytes, so that many empty ones are not free."""
+"""Bytes counted for every queued message besides its own, so that many empty ones are not free."""
 
 
 class Outbox:
@@ -21,7 +21,7 @@ class Outbox:
         self._bulk: deque[bytes] = deque()
         self._ahead: deque[bytes] = deque()
         self._current: bytes | None = None
-        """Bulk of which a part has been taken."""
+        """The bulk message of which a part has been taken."""
         self._current_position = 0
         self.control_bytes = 0
         self.bulk_bytes = 0
@@ -30,12 +30,15 @@ class Outbox:
         return bool(self._control or self._current is not None or self._ahead or self._bulk)
 
     def put(self, data: bytes, *, bulk: bool, ahead: bool = False) -> bool:
-        """Queue a message; False, and nothing queued, if its queue is full.
+        """Queue a message.
 
         Args:
             data: The encoded message.
             bulk: It yields to control.
             ahead: Other bulk yields to it.
+
+        Returns:
+            Whether it was queued; False: its queue is full.
 
         Raises:
             ValueError: the message is larger than the other side would accept.
@@ -57,13 +60,13 @@ class Outbox:
         return True
 
     def take(self, fragment_bytes: int) -> list[bytes | memoryview]:
-        """What to send next, in order: all control up to about `fragment_bytes`, or else one fragment of bulk."""
+        """Take the next pieces to send: all control up to about `fragment_bytes`, or else one fragment of bulk."""
         if self._control:
             return [self._take_control(fragment_bytes)]
         return self._take_bulk(fragment_bytes) if self else []
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Drop all messages of all queues."""
         self._control.clear()
         self._ahead.clear()
         self._bulk.clear()

@@ -14,21 +14,30 @@ from core.base.ids import Key, PeerId
 from core.base.machine import Lost, Received, Tick, earliest
 from core.dht.events import Found, RecordStored
 from core.dht.messages import Contact, Observed
-from core.nat.card import (
-    CARD_LIFETIME_S,
+from core.nat.events import (
+    AddressesChanged,
+    AddressSeen,
+    CheckReachability,
+    DialEnded,
+    FindPeerRecord,
+    PeerRecordFound,
+    PublishPeerRecord,
+    RelayLost,
+)
+from core.nat.messages import NAT_MESSAGES, Address
+from core.nat.peer_record import (
+    PEER_RECORD_LIFETIME_S,
     RELAYS_MAX,
-    Card,
-    Kind,
-    Listed,
-    card_key,
+    AddressCandidate,
+    CandidateKind,
+    PeerRecord,
     decode,
     encode,
     is_public,
     kind_of,
+    peer_record_key,
 )
-from core.nat.events import AddressSeen, CardFound, DialEnded, Examine, FindCard, Located, PublishCard, RelayLost
-from core.nat.messages import NAT_MESSAGES, Address
-from core.nat.reach import Reachability
+from core.nat.reachability import Reachability
 from core.nat.relay import RelaySettings
 from core.nat.traversal import NatSettings, Traversal
 from core.net.host import Host
@@ -47,9 +56,9 @@ DOUBTED_MAX: Final = 256
 WANTED_MAX: Final = 256
 AGAIN_S: Final = 1.5
 """A peer that is still wanted is looked for again after so long: its card may just be on its way."""
-LIKELY: Final = (Kind.PUBLIC, Kind.MAPPED, Kind.IPV6)
+LIKELY: Final = (CandidateKind.PUBLIC, CandidateKind.MAPPED, CandidateKind.IPV6)
 """Where a helper is called, best first: more can reach IPv4."""
-USEFUL: Final = (Kind.MAPPED, Kind.IPV6, Kind.PUBLIC, Kind.LAN)
+USEFUL: Final = (CandidateKind.MAPPED, CandidateKind.IPV6, CandidateKind.PUBLIC, CandidateKind.LAN)
 """Which of our addresses the card keeps when there is not room for all."""
 
 
@@ -128,7 +137,7 @@ class Outward:
         self._asked: OrderedDict[Key, PeerId] = OrderedDict()
         self._doubted: OrderedDict[PeerId, None] = OrderedDict()
         """Peers that were not reached by what their card said."""
-        self._unplaced: Card | None = None
+        self._unplaced: PeerRecord | None = None
         """Our card, as long as nobody else holds it."""
         self._wanted: OrderedDict[PeerId, float | None] = OrderedDict()
         """Peers that somebody waits for; when to look for them again, None: they are being looked for."""
@@ -147,7 +156,7 @@ class Outward:
     ) -> "Outward":
         """Before a participant, which may carry for others what `relay` says."""
         traversal = Traversal(participant.me, random=random, trace=participant.trace, settings=NatSettings(relay=relay))
-        participant.rounds.attesting.carried = traversal.conduits.take_carried
+        participant.rounds.attesting.carried = traversal.circuits.take_carried
         return cls(
             participant,
             directory=participant.dht,
@@ -222,7 +231,7 @@ class Outward:
     def examine(self) -> None:
         """Have others look again at how we can be reached."""
         if self._host is not None:
-            self._host.deliver(Examine())
+            self._host.deliver(CheckReachability())
 
     def carry(self, limits: RelaySettings) -> None:
         """Carry so much for others from now on."""
@@ -259,13 +268,13 @@ class Outward:
     def act(self, event: Any, now: float) -> None:
         """Do what a machine asks for, or pass it on."""
         match event:
-            case FindCard(peer=peer):
+            case FindPeerRecord(peer=peer):
                 self._look_up(peer)
-            case PublishCard(card=card):
-                self._publish(card, now)
+            case PublishPeerRecord(peer_record=peer_record):
+                self._publish(peer_record, now)
             case Found():
                 self._found(event)
-            case RecordStored(key=key, replicas=replicas) if key == card_key(self._me):
+            case RecordStored(key=key, replicas=replicas) if key == peer_record_key(self._me):
                 if replicas > (not self._directory.client):
                     self._unplaced = None
             case DialEnded(peer=peer, way=way):
@@ -299,15 +308,15 @@ class Outward:
         assert self._host is not None
         hosts = own_hosts(self._bind)
         self._directory.ipv6 = any(":" in host for host in hosts)
-        listed = [Listed(kind, Address(host, self._port)) for host in hosts if (kind := kind_of(host))]
+        listed = [AddressCandidate(kind, Address(host, self._port)) for host in hosts if (kind := kind_of(host))]
         if self._mapped is not None:
-            listed.append(Listed(Kind.MAPPED, self._mapped))
+            listed.append(AddressCandidate(CandidateKind.MAPPED, self._mapped))
         listed.sort(key=lambda one: USEFUL.index(one.kind))
         if moved:
             self._rest_s = SCOUT_FIRST_S
             self._scout_at = self._now() + self._rest_s
         self._host.deliver(
-            Located(
+            AddressesChanged(
                 addresses=tuple(listed),
                 tcp_port=self._port,
                 udp_port=self._port,
@@ -326,14 +335,14 @@ class Outward:
         outputs: list[Any] = []
         if self._unplaced is not None:
             outputs += self._stored(self._unplaced, now)
-        strangers = [contact for contact in self._directory.contacts if is_public(contact.host)]
-        chosen = self._random.sample(strangers, min(SCOUT_CARDS, len(strangers)))
+        probes = [contact for contact in self._directory.contacts if is_public(contact.host)]
+        chosen = self._random.sample(probes, min(SCOUT_CARDS, len(probes)))
         for contact in chosen:
             address = Address(contact.host, contact.port)
             outputs += self.traversal.volunteer(contact.peer_id, address, now, relay=False)
         reach = self.traversal.reach
         lonely = reach.standing is not Reachability.REACHABLE and reach.relays < RELAYS_MAX
-        if lonely or self.traversal.strangers.ipv6.wanting:
+        if lonely or self.traversal.probes.ipv6.needs_candidates:
             for contact in chosen:
                 outputs += self._read(contact.peer_id, now)
         return outputs
@@ -344,7 +353,7 @@ class Outward:
 
     def _read(self, peer: PeerId, now: float) -> Sequence[Any]:
         """One holder's answer is enough, and quick; all are asked for a peer that was not where its card said."""
-        key = card_key(peer)
+        key = peer_record_key(peer)
         self._asked.pop(key, None)
         self._asked[key] = peer
         if len(self._asked) > ASKED_MAX:
@@ -356,29 +365,30 @@ class Outward:
         if peer is None:
             return
         records = [record for record in found.records if record.owner == peer and record.subkey == peer]
-        card = decode(records[0].value) if records else None
-        asyncio.get_running_loop().call_soon(self._deliver, CardFound(peer, card))
-        if card is not None and (card.reachable or card.reachable_ipv6):
-            self._may_help(peer, card)
+        peer_record = decode(records[0].value) if records else None
+        asyncio.get_running_loop().call_soon(self._deliver, PeerRecordFound(peer, peer_record))
+        if peer_record is not None and (peer_record.reachable or peer_record.reachable_ipv6):
+            self._may_help(peer, peer_record)
 
-    def _may_help(self, peer: PeerId, card: Card) -> None:
+    def _may_help(self, peer: PeerId, peer_record: PeerRecord) -> None:
         """Strangers reach that peer: it may carry for us, and say whether strangers reach us, also over IPv6."""
         places = sorted(
-            (listed for listed in card.addresses if listed.kind in LIKELY), key=lambda one: LIKELY.index(one.kind)
+            (listed for listed in peer_record.addresses if listed.kind in LIKELY),
+            key=lambda one: LIKELY.index(one.kind),
         )
-        if card.relay and card.reachable:
+        if peer_record.relay and peer_record.reachable:
             for place in places[:1]:
                 self.helper(peer, place.address.host, place.address.port, relay=True)
-        for place in [place for place in places[1:] if place.kind is Kind.IPV6][:1]:
+        for place in [place for place in places[1:] if place.kind is CandidateKind.IPV6][:1]:
             self.helper(peer, place.address.host, place.address.port, relay=False)
 
-    def _publish(self, card: Card, now: float) -> None:
-        self._unplaced = card
-        self._perform(self._stored(card, now))
+    def _publish(self, peer_record: PeerRecord, now: float) -> None:
+        self._unplaced = peer_record
+        self._perform(self._stored(peer_record, now))
 
-    def _stored(self, card: Card, now: float) -> Sequence[Any]:
+    def _stored(self, peer_record: PeerRecord, now: float) -> Sequence[Any]:
         return self._directory.store(
-            card_key(self._me), encode(card), lifetime_s=CARD_LIFETIME_S, now=now, subkey=self._me
+            peer_record_key(self._me), encode(peer_record), lifetime_s=PEER_RECORD_LIFETIME_S, now=now, subkey=self._me
         )
 
     def _dialled(self, peer: PeerId, now: float, *, reached: bool) -> None:

@@ -1,8 +1,8 @@
 """The volunteer's limits: upload and download a second, bytes a month, and times when the network is not to be used.
 
-Each direction is a token bucket (as in RFC 2697) that all links share.  What waits for it stands in a ring: each gets a
-turn after the other, so a link with much to send takes no more than the others.  Control is never behind bulk: it may
-go into debt that bulk has to pay back.
+Each direction is a token bucket (as in RFC 2697) that all links share.  Waiting links stand in a ring: each gets a turn
+after the other, so a link with much to send takes no more than the others.  Control never waits behind bulk: it may go
+into debt that bulk has to pay back.
 """
 
 import asyncio
@@ -15,24 +15,24 @@ from typing import Any, Final, Literal
 from core.base.wire import FRAGMENT_BYTES_MAX
 
 BURST_S: Final = 0.1
-"""What was not used may be used later, up to the worth of this time."""
+"""Unused tokens are kept up to the worth of this time."""
 DEBT_S: Final = 0.1
-"""Control may be ahead of the limit by the worth of this time."""
+"""Control may exceed the limit by the worth of this time."""
 TURN_S: Final = 0.02
 TURN_BYTES_MIN: Final = 4096
 RING_S: Final = 0.0005
 SHUT_S: Final = 1.0
 LOOK_S: Final = 1.0
-"""How often the month's use is compared with its limit."""
+"""Seconds between two comparisons of the month's use with its limit."""
 SMALLEST_BYTES_S: Final = 4096.0
-"""With less, nobody could stay in a swarm; a lower limit counts as this."""
+"""Lowest effective limit: with less, nobody could stay in a swarm."""
 
 Hindrance = Literal["schedule", "metered", "month"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What the person allows; None: no limit.  Bytes on the connection, without the headers of TCP and IP."""
+    """A person's limits; None: no limit.  Bytes on the connection, without the headers of TCP and IP."""
 
     upload_bytes_s: float | None = None
     download_bytes_s: float | None = None
@@ -42,7 +42,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class MonthUse:
-    """What was used in one month, for the owner to keep."""
+    """Bytes used in one month, for the owner to keep."""
 
     month: str = ""
     """Year and month, as in 2026-11."""
@@ -50,10 +50,11 @@ class MonthUse:
 
 
 class Bucket:
-    """How many bytes may pass.  Times in seconds of one steady clock.
+    """A token bucket.  Times in seconds of one steady clock.
 
     Args:
         rate_bytes_s: None for no limit.
+        now: Seconds.
     """
 
     def __init__(self, rate_bytes_s: float | None, now: float) -> None:
@@ -62,7 +63,7 @@ class Bucket:
         self._at = now
 
     def level(self, now: float) -> float:
-        """What may pass now; less than zero is a debt."""
+        """Number of bytes that may pass now; less than zero is a debt."""
         if self.rate_bytes_s is None:
             return float("inf")
         self._level = min(self._level + max(0.0, now - self._at) * self.rate_bytes_s, BURST_S * self.rate_bytes_s)
@@ -70,35 +71,45 @@ class Bucket:
         return self._level
 
     def spend(self, count: int, now: float) -> None:
-        """`count` bytes passed."""
+        """Take tokens for bytes that passed.
+
+        Args:
+            count: Number of bytes.
+            now: Seconds.
+        """
         if self.rate_bytes_s is not None:
             self._level = self.level(now) - count
 
     def wait_s(self, now: float) -> float:
-        """Until bulk may pass again."""
+        """Seconds until bulk may pass again."""
         return 0.0 if self.rate_bytes_s is None else max(0.0, -self.level(now)) / self.rate_bytes_s
 
 
-class Flow:
-    """One link's place in a lane."""
+class BucketFlow:
+    """One link's share of a bucket."""
 
     def __init__(self, lane: "SharedBucket", resume: Callable[[], None]) -> None:
         self._lane = lane
         self.resume = resume
         self.spent = lane.spent
-        """Takes how many bytes passed, allowed or not, and the time."""
+        """Takes the number of bytes that passed, allowed or not, and the time."""
 
     def room(self, now: float, *, bulk: bool = True) -> int:
-        """How many bytes may pass at once; 0: later, and `resume` will be called then."""
+        """Number of bytes that may pass at once; 0: later, and `resume` will be called then.
+
+        Args:
+            now: Seconds.
+            bulk: Whether the bytes are bulk; control may go into debt.
+        """
         return self._lane.room(self, now, bulk=bulk)
 
     def leave(self) -> None:
-        """Wait no more."""
+        """Leave the ring of waiting links."""
         self._lane.leave(self)
 
 
 class SharedBucket:
-    """One direction, shared by all links.
+    """The token bucket of one direction, shared by all links.
 
     Args:
         steady: The loop's clock.
@@ -117,14 +128,14 @@ class SharedBucket:
         self._call_later = call_later
         self._used = used
         self._bucket = Bucket(None, steady())
-        self._waiting: OrderedDict[Flow, None] = OrderedDict()
-        self._turn: Flow | None = None
+        self._waiting: OrderedDict[BucketFlow, None] = OrderedDict()
+        self._turn: BucketFlow | None = None
         self._armed = False
         self._shut = False
 
     @property
     def limited(self) -> bool:
-        """Whether bytes are counted out at all."""
+        """Whether there is a limit, or bulk is stopped."""
         return self._shut or self._bucket.rate_bytes_s is not None
 
     @property
@@ -134,33 +145,39 @@ class SharedBucket:
 
     @property
     def turn_bytes(self) -> int:
-        """The most that passes in one turn."""
+        """Number of bytes at most that pass in one turn."""
         rate = self._bucket.rate_bytes_s
         return FRAGMENT_BYTES_MAX if rate is None else min(max(TURN_BYTES_MIN, int(rate * TURN_S)), FRAGMENT_BYTES_MAX)
 
-    def flow(self, resume: Callable[[], None]) -> Flow:
-        """A place for a link; `resume` is called when something may pass that had to wait."""
-        return Flow(self, resume)
+    def flow(self, resume: Callable[[], None]) -> BucketFlow:
+        """Make a flow for a link; `resume` is called when bytes may pass that had to wait."""
+        return BucketFlow(self, resume)
 
     def limit(self, rate_bytes_s: float | None) -> None:
-        """Another limit from now on."""
+        """Apply another limit from now on."""
         if rate_bytes_s != self._bucket.rate_bytes_s:
             self._bucket = Bucket(rate_bytes_s, self._steady())
             self._wake_all()
 
     def shut(self, *, shut: bool) -> None:
-        """Let no bulk pass, or let it pass again."""
+        """Stop bulk, or let it pass again."""
         if shut != self._shut:
             self._shut = shut
             self._wake_all()
 
     def allows_control(self, now: float) -> bool:
-        """Whether control may pass now; for whoever would rather drop than wait."""
+        """Whether control may pass now; for callers that would rather drop than wait."""
         rate = self._bucket.rate_bytes_s
         return rate is None or self._bucket.level(now) > -DEBT_S * rate
 
-    def room(self, flow: Flow, now: float, *, bulk: bool) -> int:
-        """See `Flow.room`."""
+    def room(self, flow: BucketFlow, now: float, *, bulk: bool) -> int:
+        """Number of bytes of a flow that may pass at once.
+
+        Args:
+            flow: The flow.
+            now: Seconds.
+            bulk: Whether the bytes are bulk.
+        """
         if not self.limited:
             return FRAGMENT_BYTES_MAX
         if not bulk:
@@ -174,18 +191,23 @@ class SharedBucket:
         return 0
 
     def spent(self, count: int, now: float) -> None:
-        """Count bytes that passed."""
+        """Count bytes that passed.
+
+        Args:
+            count: Number of bytes.
+            now: Seconds.
+        """
         self._used(count)
         self._bucket.spend(count, now)
 
-    def leave(self, flow: Flow) -> None:
-        """See `Flow.leave`."""
+    def leave(self, flow: BucketFlow) -> None:
+        """Remove a flow from the ring of waiting links."""
         self._waiting.pop(flow, None)
         if self._turn is flow:
             self._turn = None
 
     def _ring(self) -> None:
-        """The next one's turn, if there is something to share out."""
+        """Give the next flow its turn, if there are tokens."""
         now = self._steady()
         self._armed = False
         self._turn = None
@@ -211,7 +233,7 @@ class Pace:
 
     Args:
         now: Unix seconds, for the month.
-        used: What was used of this month before.
+        used: Bytes used earlier in this month.
         steady: The loop's clock.
         call_later: The loop's; None for that of the running loop.
     """
@@ -236,20 +258,20 @@ class Pace:
         self.download = SharedBucket(steady=steady, call_later=later, used=self._count)
 
     def limit(self, limits: Limits) -> None:
-        """What holds from now on; the person may change it at any time."""
+        """Apply the person's limits, which may change at any time."""
         self._limits = limits
         self.upload.limit(limits.upload_bytes_s)
         self.download.limit(limits.download_bytes_s)
         self._judge()
 
     def forbid(self, reason: Literal["schedule", "metered"] | None) -> None:
-        """Whether the network is to be left alone: bulk stops, control goes on so that one can say goodbye."""
+        """Stop bulk for a reason, or allow it again (None); control goes on, so that links can say goodbye."""
         self._forbidden = reason
         self._judge()
 
     @property
     def hindrance(self) -> Hindrance | None:
-        """Why no bulk passes; whoever owns the host leaves the swarm as long as there is a reason."""
+        """Why no bulk passes; the host's owner leaves the swarm as long as there is a reason."""
         if self._forbidden is not None:
             return self._forbidden
         most = self._limits.month_bytes
@@ -257,7 +279,7 @@ class Pace:
 
     @property
     def used(self) -> MonthUse:
-        """What was used this month, for the owner to keep and hand over at the next start."""
+        """Bytes used this month, for the owner to keep and hand over at the next start."""
         month = _month(self._now())
         if month != self._used.month:
             self._used_bytes = 0

@@ -24,7 +24,7 @@ CLOCK_TOLERANCE_S = 60.0
 USERNAME_BYTES_MAX = 64
 DEVICE_BYTES_MAX = 32
 
-# What reading a hostile certificate may raise besides ValueError.
+# Exceptions that reading a hostile certificate may raise besides ValueError.
 _UNREADABLE = (
     ValueError,
     TypeError,
@@ -38,18 +38,18 @@ _UNREADABLE = (
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """Who a peer is, and until when it is let in."""
+    """A peer's name, key and device, and until when it is admitted."""
 
     peer: PeerId
     username: str
     device: str
     begins: float
-    """Unix seconds."""
+    """First time of validity, Unix seconds."""
     expires: float
-    """Unix seconds."""
+    """Last time of validity, Unix seconds."""
 
     def check_time(self, now: float) -> None:
-        """See that the pass is valid now, give or take `CLOCK_TOLERANCE_S`.
+        """Check that the pass is valid now, give or take `CLOCK_TOLERANCE_S`.
 
         Raises:
             ProofProblem: it is not.
@@ -72,7 +72,7 @@ def pass_request(keys: KeyPair) -> bytes:
 
 
 def verify_pass(der: bytes, authority_id: PeerId, manifest_id: bytes, now: float) -> Pass:
-    """What the pass says, if the authority says so too.
+    """Verify a pass against the collaboration's authority.
 
     Args:
         der: The certificate.
@@ -90,7 +90,7 @@ def verify_pass(der: bytes, authority_id: PeerId, manifest_id: bytes, now: float
         found = _read(certificate, manifest_id)
         signed, signature = certificate.tbs_certificate_bytes, certificate.signature
     except _UNREADABLE as error:
-        raise ProofProblem("This certificate is no pass.") from error
+        raise ProofProblem("This certificate is not a pass.") from error
     if not Ed25519Verifier().verify(authority_id, signature, signed):
         raise ProofProblem("The pass was not issued by this collaboration's authority.")
     found.check_time(now)
@@ -98,7 +98,11 @@ def verify_pass(der: bytes, authority_id: PeerId, manifest_id: bytes, now: float
 
 
 def verify_authority(der: bytes, authority_id: PeerId) -> None:
-    """See that the certificate is the authority's own.
+    """Check that the certificate is the authority's own.
+
+    Args:
+        der: The certificate.
+        authority_id: The authority's public key, from the manifest.
 
     Raises:
         NotTrusted: it is not.
@@ -125,7 +129,7 @@ def authority_id_of(der: bytes) -> PeerId:
 
 
 def _strictly(der: bytes) -> x509.Certificate:
-    """The certificate; what the library only warns of is none of ours."""
+    """Load a certificate; one that makes the library warn is refused."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         return x509.load_der_x509_certificate(der)
@@ -151,5 +155,5 @@ def _read(certificate: x509.Certificate, manifest_id: bytes) -> Pass:
 
 
 def utc(seconds: float) -> datetime:
-    """Unix seconds as certificates want them: whole seconds, UTC."""
+    """Unix seconds in the form of certificates: whole seconds, UTC."""
     return datetime.fromtimestamp(int(seconds), tz=UTC)

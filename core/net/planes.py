@@ -1,4 +1,4 @@
-"""Between messages and bytes: which plane a message goes by, and what arrives that is none."""
+"""Between messages and bytes: the plane of each message, and the refusal of bytes that are not a message."""
 
 from collections.abc import Callable
 
@@ -7,20 +7,20 @@ from core.base.machine import Received, Send
 from core.base.problems import WireProblem
 from core.base.trace import Trace
 from core.base.wire import Message, MessageCodec
-from core.nat.messages import Knock, Mirrored
-from core.net.book import Address
+from core.nat.messages import DialBackDatagram, Mirrored
+from core.net.address_book import Address
 from core.net.datagrams import DatagramPort
-from core.net.envelope import Letter
+from core.net.envelope import VerifiedDatagram
 from core.net.links import Links
 from core.net.metering import Metering
 from core.net.streams import PeerStream
 
 
 class Planes:
-    """See the module's docstring.
+    """Sends messages on their planes and decodes what arrives.
 
     Args:
-        me: Our id; nothing is sent there.
+        me: This peer's id, to which nothing is sent.
         codec: Every message that may arrive.
         trace: Counts what is dropped.
         deliver: Takes a `Received`.
@@ -43,25 +43,25 @@ class Planes:
         self._metering: Metering | None = None
         self._encoded: tuple[Message | None, bytes] = (None, b"")
         self._answering: tuple[PeerId, bytes, Address | None] | None = None
-        """Whom, which nonce, and where."""
+        """Sender, nonce and address of the datagram that is being handled."""
 
     def open(self, port: DatagramPort, links: Links, metering: Metering | None) -> None:
-        """Send from now on.
+        """Begin to send.
 
         Args:
             port: Takes datagrams.
-            links: Take what goes on streams.
-            metering: Is told when bulk moves on them; None: nobody wants to know.
+            links: Take messages of the stream plane.
+            metering: Told when bulk moves on them; None: not measured.
         """
         self._port = port
         self._links = links
         self._metering = metering
 
     def send(self, output: Send[Message]) -> None:
-        """Send a message on its plane.  Several in a row may be the same; then `sent_all` is to be said.
+        """Send a message on its plane.  Several in a row may be the same; `sent_all` follows the last.
 
         Raises:
-            ValueError: it is addressed to ourselves.
+            ValueError: it is addressed to this peer.
         """
         to, message = output.to, output.message
         if to == self._me:
@@ -82,11 +82,16 @@ class Planes:
             self._port.send(to, data, reply_to=reply_to, at=at)
 
     def sent_all(self) -> None:
-        """Forget the last message: what it is made of may change now."""
+        """Forget the last message, whose content may change now."""
         self._encoded = (None, b"")
 
     def arrived(self, stream: PeerStream, data: bytearray) -> None:
-        """What came on a stream; one that sends garbage is closed."""
+        """Decode a message of a stream; a stream that sends garbage is closed.
+
+        Args:
+            stream: The stream.
+            data: The encoded message.
+        """
         try:
             message = self.codec.decode(data)
         except WireProblem:
@@ -97,32 +102,37 @@ class Planes:
             self._metering.moved()
         self._deliver(Received(stream.peer, message))
 
-    def letter(self, letter: Letter, source: Address | None) -> None:
-        """What came as a datagram: what is sent to its sender meanwhile answers it."""
+    def datagram(self, datagram: VerifiedDatagram, source: Address | None) -> None:
+        """Decode a message of a datagram: messages sent to its sender meanwhile answer it.
+
+        Args:
+            datagram: The verified datagram.
+            source: Address for answers; None: the address book's.
+        """
         try:
-            message = self.codec.decode(letter.body)
+            message = self.codec.decode(datagram.body)
         except WireProblem:
             self._trace.mark("net.drop.message")
             return
         if message.plane != "datagram":
             self._trace.mark("net.drop.plane")
             return
-        self._answering = (letter.sender, letter.nonce, source)
-        self._deliver(Received(letter.sender, message))
+        self._answering = (datagram.sender, datagram.nonce, source)
+        self._deliver(Received(datagram.sender, message))
         self._answering = None
 
-    def is_stray(self, letter: Letter) -> bool:
-        """Whether it may come from where its sender does not listen.
+    def is_stray(self, datagram: VerifiedDatagram) -> bool:
+        """Whether it may come from a port at which its sender does not listen.
 
-        Knocks come from a fresh port, and some answers to Mirror from a second one.
+        Dial-back datagrams come from a fresh port, and some answers to Mirror from a second one.
         """
         try:
-            return isinstance(self.codec.decode(letter.body), Knock | Mirrored)
+            return isinstance(self.codec.decode(datagram.body), DialBackDatagram | Mirrored)
         except WireProblem:
             return False
 
     def _encode(self, message: Message) -> bytes:
-        """The message's bytes; one that goes to many in a row is encoded once."""
+        """Encode a message; one that goes to many in a row is encoded once."""
         if message is not self._encoded[0]:
             self._encoded = (message, self.codec.encode(message))
         return self._encoded[1]

@@ -1,4 +1,4 @@
-"""A port of the router that leads to us: asked for (PCP, NAT-PMP, UPnP), renewed in time, given back at the end."""
+"""Port mapping: a port of the router that leads to this host, asked for (PCP, NAT-PMP, UPnP), renewed, and released."""
 
 import asyncio
 import contextlib
@@ -8,17 +8,17 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Final, Literal, Protocol
 
-from core.net import igd, natpmp
-from core.net.natpmp import GatewayQueries, Granted, NoMapping, Transport, Wish
+from core.net import igd, nat_pmp
+from core.net.nat_pmp import GatewayQueries, GrantedMapping, MappingRequest, NoMapping, Transport
 
 LIFETIME_S: Final = 3600
 RENEW_SHARE: Final = 0.5
-"""A mapping is renewed when this share of its time is over (RFC 6886, 3.3)."""
+"""Share of its lifetime after which a mapping is renewed (RFC 6886, 3.3)."""
 RENEW_S_MIN: Final = 30.0
 AGAIN_S: Final = 600.0
-"""How long to rest after nothing was found."""
+"""Seconds until the next search after one without result."""
 PORT_TRIES: Final = 3
-"""External ports that are tried, until one is free for both planes."""
+"""Number of external ports that are tried, until one is free for both planes."""
 FAREWELL_S: Final = 2.0
 PORTS: Final = (20_000, 59_999)
 TRANSPORTS: Final[tuple[Transport, ...]] = ("tcp", "udp")
@@ -27,34 +27,34 @@ Method = Literal["pcp", "nat-pmp", "upnp"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mapped:
-    """The router's port that leads to ours, for TCP and UDP alike."""
+    """The router's port that leads to this host, for TCP and UDP alike."""
 
     method: Method
     host: str
-    """The router's outer address, as it says."""
+    """The router's external address, as it says."""
     port: int
     lifetime_s: float
 
     @property
     def public(self) -> bool:
-        """Whether the whole internet can call it; otherwise there is a second router behind the first."""
+        """Whether the whole Internet can call it; otherwise there is a second router behind the first."""
         return ipaddress.ip_address(self.host).is_global
 
 
 class Gateway(Protocol):
-    """A router, whatever it speaks."""
+    """A router, by any of the three protocols."""
 
     method: Method
 
-    async def ask(self, wish: Wish) -> Granted:
-        """Ask for a port, renew it, or give it back (`lifetime_s` 0).
+    async def ask(self, request: MappingRequest) -> GrantedMapping:
+        """Ask for a port, renew it, or release it (`lifetime_s` 0).
 
         Raises:
-            NoMapping: the router does not.
+            NoMapping: the router refuses.
         """
 
     async def address(self) -> str:
-        """The router's outer address.
+        """The router's external address.
 
         Raises:
             NoMapping: it does not tell.
@@ -69,10 +69,10 @@ class PortMap:
     """Keeps one port mapped as long as `run` runs.
 
     Args:
-        port: Our port, for both planes.
+        port: The host's port, for both planes.
         searches: Tried in this order.
-        random: Draws the nonce and, when ours is taken, other external ports.
-        tell: Gets what is mapped, whenever that changes; None: nothing.
+        random: Draws the nonce and, when the port is taken, other external ports.
+        tell: Told of each change of the mapping; None: there is none.
     """
 
     def __init__(
@@ -83,11 +83,11 @@ class PortMap:
         self._told: Mapped | None = None
 
     def network_changed(self) -> None:
-        """Look again at once: this may be another router."""
+        """Search again at once: this may be another router."""
         self._moved.set()
 
     async def run(self) -> None:
-        """Look for a router, keep the port, look again; cancel it to give the port back."""
+        """Search for a router, keep the port mapped, search again; cancel it to release the port."""
         while True:
             self._moved.clear()
             for search in self._searches:
@@ -104,37 +104,42 @@ class PortMap:
 
     async def _hold(self, gateway: Gateway) -> None:
         """Keep the port at this router until the router refuses or the network changes."""
-        nonces = {transport: self._random.randbytes(natpmp.NONCE_BYTES) for transport in TRANSPORTS}
-        wishes = [
-            Wish(transport=t, port=self._port, external_port=self._port, lifetime_s=LIFETIME_S, nonce=nonces[t])
+        nonces = {transport: self._random.randbytes(nat_pmp.NONCE_BYTES) for transport in TRANSPORTS}
+        requests = [
+            MappingRequest(
+                transport=t, port=self._port, external_port=self._port, lifetime_s=LIFETIME_S, nonce=nonces[t]
+            )
             for t in TRANSPORTS
         ]
         try:
             while not self._moved.is_set():
-                mapped, wishes = await self._map(gateway, wishes)
+                mapped, requests = await self._map(gateway, requests)
                 self._say(mapped)
                 await self._rest(max(RENEW_S_MIN, mapped.lifetime_s * RENEW_SHARE))
         finally:
             self._say(None)
-            await _give_back(gateway, wishes)
+            await _give_back(gateway, requests)
 
-    async def _map(self, gateway: Gateway, wishes: list[Wish]) -> tuple[Mapped, list[Wish]]:
-        """Both planes on one external number."""
+    async def _map(self, gateway: Gateway, requests: list[MappingRequest]) -> tuple[Mapped, list[MappingRequest]]:
+        """Map both planes to one external number."""
         for _ in range(PORT_TRIES):
-            granted: list[Granted] = []
-            for wish in wishes:
-                suggested = granted[0].external_port if granted else wish.external_port
-                granted.append(await gateway.ask(replace(wish, external_port=suggested)))
-            wishes = [replace(wish, external_port=got.external_port) for wish, got in zip(wishes, granted, strict=True)]
+            granted: list[GrantedMapping] = []
+            for request in requests:
+                suggested = granted[0].external_port if granted else request.external_port
+                granted.append(await gateway.ask(replace(request, external_port=suggested)))
+            requests = [
+                replace(request, external_port=got.external_port)
+                for request, got in zip(requests, granted, strict=True)
+            ]
             if len({got.external_port for got in granted}) == 1:
                 host = granted[0].host or await gateway.address()
                 lifetime_s = min(got.lifetime_s for got in granted)
                 return Mapped(
                     method=gateway.method, host=host, port=granted[0].external_port, lifetime_s=lifetime_s
-                ), wishes
-            await _give_back(gateway, wishes)
+                ), requests
+            await _give_back(gateway, requests)
             other = self._random.randint(*PORTS)
-            wishes = [replace(wish, external_port=other) for wish in wishes]
+            requests = [replace(request, external_port=other) for request in requests]
         raise NoMapping("the router gives no number that is free for TCP and UDP")
 
     def _say(self, mapped: Mapped | None) -> None:
@@ -148,28 +153,28 @@ class PortMap:
                 await self._moved.wait()
 
 
-async def _give_back(gateway: Gateway, wishes: list[Wish]) -> None:
-    """Tell the router that the port is free; also while we are being cancelled, so it may not take long."""
+async def _give_back(gateway: Gateway, requests: list[MappingRequest]) -> None:
+    """Tell the router that the port is free; also during cancellation, so it may not take long."""
     with contextlib.suppress(NoMapping, TimeoutError):
         async with asyncio.timeout(FAREWELL_S):
-            for wish in wishes:
-                await gateway.ask(replace(wish, lifetime_s=0))
+            for request in requests:
+                await gateway.ask(replace(request, lifetime_s=0))
 
 
 # --- the three that are known -----------------------------------------------------------------------------------------
 
 
 class _Pcp:
-    """A gateway that speaks PCP."""
+    """A gateway that speaks PCP (RFC 6887)."""
 
     method: Method = "pcp"
 
     def __init__(self, exchange: GatewayQueries) -> None:
         self._exchange = exchange
 
-    async def ask(self, wish: Wish) -> Granted:
-        request = natpmp.pcp_request(wish, self._exchange.own_host)
-        granted: Granted = await self._exchange.ask(request, lambda data: natpmp.pcp_answer(data, wish))
+    async def ask(self, request: MappingRequest) -> GrantedMapping:
+        packet = nat_pmp.pcp_request(request, self._exchange.own_host)
+        granted: GrantedMapping = await self._exchange.ask(packet, lambda data: nat_pmp.pcp_answer(data, request))
         return granted
 
     async def address(self) -> str:
@@ -177,48 +182,48 @@ class _Pcp:
 
 
 class _NatPmp:
-    """A gateway that speaks NAT-PMP."""
+    """A gateway that speaks NAT-PMP (RFC 6886)."""
 
     method: Method = "nat-pmp"
 
     def __init__(self, exchange: GatewayQueries) -> None:
         self._exchange = exchange
 
-    async def ask(self, wish: Wish) -> Granted:
-        granted: Granted = await self._exchange.ask(
-            natpmp.pmp_request(wish), lambda data: natpmp.pmp_answer(data, wish)
+    async def ask(self, request: MappingRequest) -> GrantedMapping:
+        granted: GrantedMapping = await self._exchange.ask(
+            nat_pmp.pmp_request(request), lambda data: nat_pmp.pmp_answer(data, request)
         )
         return granted
 
     async def address(self) -> str:
-        host: str = await self._exchange.ask(natpmp.pmp_address_request(), natpmp.pmp_address_answer)
+        host: str = await self._exchange.ask(nat_pmp.pmp_address_request(), nat_pmp.pmp_address_answer)
         return host
 
 
 class _Upnp:
-    """A router that speaks UPnP."""
+    """A router that speaks UPnP IGD."""
 
     method: Method = "upnp"
 
     def __init__(self, router: igd.Igd) -> None:
         self._router = router
 
-    async def ask(self, wish: Wish) -> Granted:
-        return await self._router.ask(wish)
+    async def ask(self, request: MappingRequest) -> GrantedMapping:
+        return await self._router.ask(request)
 
     async def address(self) -> str:
         return await self._router.address()
 
 
 def known_searches(
-    *, gateway: Callable[[], str | None], own_host: Callable[[], str | None], pcp_port: int = natpmp.GATEWAY_PORT
+    *, gateway: Callable[[], str | None], own_host: Callable[[], str | None], pcp_port: int = nat_pmp.GATEWAY_PORT
 ) -> list[Search]:
-    """PCP, NAT-PMP and UPnP, in this order: the first two answer within a round trip or not at all.
+    """Searches for PCP, NAT-PMP and UPnP, in this order: the first two answer within a round trip or not at all.
 
     Args:
         gateway: The default gateway's address, None when unknown.
-        own_host: Our address in its network, None when unknown.
-        pcp_port: Where gateways listen.
+        own_host: This computer's address in its network, None when unknown.
+        pcp_port: Port at which gateways listen.
     """
 
     @contextlib.asynccontextmanager

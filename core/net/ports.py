@@ -1,4 +1,4 @@
-"""Calls from the port on which we listen."""
+"""Calls that leave from the listening port."""
 
 import asyncio
 import errno
@@ -6,23 +6,23 @@ import socket
 import sys
 from typing import Final
 
-from core.net.book import Address
-from core.net.names import is_literal
+from core.net.address_book import Address
+from core.net.name_resolver import is_literal
 
 REUSE: Final = hasattr(socket, "SO_REUSEPORT") and sys.platform != "win32"
-"""Whether a call may leave from the port on which we listen."""
+"""Whether a call may leave from the listening port."""
 
 
 async def call(address: Address, *, own: Address | None, only: bool = False) -> socket.socket:
-    """A TCP connection, made from the address on which we listen where that is possible.
+    """Make a TCP connection, from the listening address where that is possible.
 
     A router then gives it the same mapping that others have to call.  Where it is not possible (another family, another
     system, such a connection exists already), it leaves from any port.
 
     Args:
-        address: Whom to call: an IP address, or a name.
-        own: Where we listen; None for any port.
-        only: Rather not at all than from another port.
+        address: An IP address or a name, and a port.
+        own: The listening address; None for any port.
+        only: Fail rather than use another port.
 
     Raises:
         OSError: no connection.

@@ -1,8 +1,8 @@
-"""Holes in routers for UDP: both peers knock at each other's observed address until one hears the other.
+"""UDP hole punching: both peers send packets to each other's observed address until one hears the other.
 
 Where one router gives every destination another port ("symmetric"), its peer opens many sockets towards the other one's
-fixed address, and that one knocks at random ports: by the birthday paradox, some knock meets an open port soon
-(256 sockets and 1,024 knocks: 1 - (1 - 256/64512)^1024 = 98 %).
+fixed address, and that one sends to random ports: by the birthday paradox, some packet meets an open port soon (256
+sockets and 1,024 packets: 1 - (1 - 256/64512)^1024 = 98 %).
 """
 
 import asyncio
@@ -13,114 +13,125 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from core.base.ids import PeerId
-from core.net.book import Address
+from core.net.address_book import Address
 from core.net.envelope import remember
 
-KNOCK: Final = 0x20
-"""First byte; neither an envelope's nor QUIC's."""
+PUNCH_BYTE: Final = 0x20
+"""First byte of a punch; neither an envelope's nor QUIC's."""
 NONCE_BYTES: Final = 16
-KNOCK_BYTES: Final = 1 + NONCE_BYTES
+PUNCH_BYTES: Final = 1 + NONCE_BYTES
 PUNCH_S: Final = 3.0
 FIRST_PAUSE_S: Final = 0.02
 LONGEST_PAUSE_S: Final = 0.3
-MEETINGS_MAX: Final = 32
+RENDEZVOUS_MAX: Final = 32
 SOCKETS_MAX: Final = 256
-"""Of all punches together: a process has few files, and others need them, too."""
-GUEST_S: Final = 20.0
-"""So long after a knock that was awaited its sender may begin connections."""
-GUEST_CONNECTIONS_MAX: Final = 4
-GUESTS_MAX: Final = 256
+"""Number of sockets of all punches together: a process has few files, and others need them, too."""
+ADMITTED_S: Final = 20.0
+"""Seconds after an awaited punch during which its source may begin connections."""
+ADMITTED_CONNECTIONS_MAX: Final = 4
+ADMITTED_MAX: Final = 256
 PER_TURN: Final = 16
 
 Put = Callable[[bytes, Address], object]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Meeting:
-    """What two peers agreed, through a third, to try at the same moment."""
+class Rendezvous:
+    """Agreement of two peers, through a third, to try at the same moment."""
 
     peer: PeerId
     nonce: bytes
-    """16 bytes that only the two and their go-between know."""
+    """16 bytes that only the two and their relay know."""
     tcp: tuple[Address, ...] = ()
-    """Where the peer's TCP calls were seen to come from."""
+    """Addresses from which the peer's TCP calls were seen to come."""
     udp: tuple[Address, ...] = ()
-    """Where its datagrams were seen to come from, best first."""
+    """Addresses from which its datagrams were seen to come, best first."""
     wait_s: float = 0.0
-    """Until the moment."""
+    """Seconds until the moment."""
     lasts_s: float = PUNCH_S
     sockets: int = 0
-    """For the peer behind the symmetric router: so many sockets send to the first of `udp`."""
+    """For the peer behind the symmetric router: number of sockets that send to the first of `udp`."""
     ports: tuple[int, ...] = ()
-    """For the other one: so many ports of the first of `udp` are knocked at."""
+    """For the other one: ports of the first of `udp` that are tried."""
     packets_per_s: int = 1000
-    """At most, in a birthday punch."""
+    """Upper bound on packets a second, in a birthday punch."""
     attempt: tuple[int, int] | None = None
-    """Of whoever asked: its number, and the way."""
+    """Number and way of the traversal machine's attempt."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hole:
-    """A way through: send there, by this."""
+    """A path through both routers: an address, and a function that sends there."""
 
     address: Address
     put: Put
     socket: "OwnSocket | None" = None
-    """The socket of its own that it goes through, if it is not the port's."""
+    """The punch's own socket that it goes through; None: the host's port."""
 
 
-class Knocks:
+class UdpPunches:
     """All UDP punches of a host.
 
     Args:
         put: Sends from the port.
-        packet: Takes what arrives at a socket of its own and is no knock.
+        packet: Takes packets of a punch's own socket that are not punches.
     """
 
     def __init__(self, *, put: Put, packet: Callable[["OwnSocket", bytes, Address], object]) -> None:
         self._put = put
         self._packet = packet
-        self._awaited: dict[bytes, asyncio.Future[Hole]] = {}
-        self._guests: OrderedDict[Address, tuple[float, int]] = OrderedDict()
-        """Until when, and how many more connections, may begin from there."""
-        self._open = 0
+        self.awaited: dict[bytes, asyncio.Future[Hole]] = {}
+        self._admitted: OrderedDict[Address, tuple[float, int]] = OrderedDict()
+        """Until when, and how many more connections, may begin from an address."""
+        self.open_sockets = 0
+        """Number of own sockets of all punches in progress."""
 
-    async def meet(self, meeting: Meeting) -> Hole | None:
-        """Knock until the peer is heard, or for `PUNCH_S`."""
-        if len(meeting.nonce) != NONCE_BYTES:
+    async def punch(self, rendezvous: Rendezvous) -> Hole | None:
+        """Punch until the peer is heard, or for the time of the rendezvous."""
+        if len(rendezvous.nonce) != NONCE_BYTES:
             raise ValueError("a nonce of another length")
-        if not meeting.udp or meeting.nonce in self._awaited or len(self._awaited) >= MEETINGS_MAX:
+        if not rendezvous.udp or rendezvous.nonce in self.awaited or len(self.awaited) >= RENDEZVOUS_MAX:
             return None
         loop = asyncio.get_running_loop()
-        heard = self._awaited[meeting.nonce] = loop.create_future()
-        loop.call_later(meeting.lasts_s + PUNCH_S, self._awaited.pop, meeting.nonce, None)
+        heard = self.awaited[rendezvous.nonce] = loop.create_future()
+        loop.call_later(rendezvous.lasts_s + PUNCH_S, self.awaited.pop, rendezvous.nonce, None)
         sockets: list[OwnSocket] = []
         hole: Hole | None = None
         try:
-            async with asyncio.timeout(meeting.lasts_s):
-                if meeting.sockets:
-                    await self._open_many(meeting, sockets)
-                await _first(heard, self._knock(meeting, heard, sockets))
+            async with asyncio.timeout(rendezvous.lasts_s):
+                if rendezvous.sockets:
+                    await self._open_many(rendezvous, sockets)
+                await _first(heard, self._punch(rendezvous, heard, sockets))
                 hole = heard.result()
                 return hole
         except TimeoutError:
             return None
         finally:
-            self._open -= len(sockets)
+            self.open_sockets -= len(sockets)
             for each in sockets:
                 if hole is None or each is not hole.socket:
                     each.close()
 
     def received(self, data: bytes, source: Address, put: Put | None = None, own: "OwnSocket | None" = None) -> bool:
-        """Take a knock; whether it was awaited.  The first one is answered, so that the other side hears us too."""
-        if len(data) != KNOCK_BYTES:
+        """Handle a punch.  The first one is answered, so that the other side hears this one too.
+
+        Args:
+            data: The packet.
+            source: Where it came from.
+            put: Sends from the socket at which it arrived; None: the host's port.
+            own: That socket.
+
+        Returns:
+            Whether it was awaited.
+        """
+        if len(data) != PUNCH_BYTES:
             return False
-        heard = next((each for nonce, each in self._awaited.items() if hmac.compare_digest(nonce, data[1:])), None)
+        heard = next((each for nonce, each in self.awaited.items() if hmac.compare_digest(nonce, data[1:])), None)
         if heard is None:
             return False
         now = asyncio.get_running_loop().time()
-        if self._guests.get(source, (0.0, 0))[0] <= now:
-            remember(self._guests, source, (now + GUEST_S, GUEST_CONNECTIONS_MAX), GUESTS_MAX)
+        if self._admitted.get(source, (0.0, 0))[0] <= now:
+            remember(self._admitted, source, (now + ADMITTED_S, ADMITTED_CONNECTIONS_MAX), ADMITTED_MAX)
         if not heard.done():
             put = put or self._put
             heard.set_result(Hole(source, put, own))
@@ -129,56 +140,62 @@ class Knocks:
         return True
 
     def admits(self, source: Address) -> bool:
-        """Whether a connection may begin from there: whoever knew a nonce of ours has knocked from there lately."""
-        until, left = self._guests.get(source, (0.0, 0))
+        """Whether a connection may begin from there, since an awaited punch came from there recently."""
+        until, left = self._admitted.get(source, (0.0, 0))
         if not left or until <= asyncio.get_running_loop().time():
             return False
-        self._guests[source] = (until, left - 1)
+        self._admitted[source] = (until, left - 1)
         return True
 
-    async def _knock(self, meeting: Meeting, heard: asyncio.Future[Hole], sockets: list["OwnSocket"]) -> None:
-        knock = bytes((KNOCK,)) + meeting.nonce
-        if meeting.ports:
-            await self._knock_everywhere(knock, meeting, heard)
+    async def _punch(self, rendezvous: Rendezvous, heard: asyncio.Future[Hole], sockets: list["OwnSocket"]) -> None:
+        punch = bytes((PUNCH_BYTE,)) + rendezvous.nonce
+        if rendezvous.ports:
+            await self._punch_ports(punch, rendezvous, heard)
         pause_s = FIRST_PAUSE_S
         while not heard.done():
             puts: list[Put] = [each.put for each in sockets]
             if puts:
-                await self._knock_from_all(knock, meeting, puts)
+                await self._punch_from_all(punch, rendezvous, puts)
             else:
-                for address in meeting.udp:
-                    self._put(knock, address)
+                for address in rendezvous.udp:
+                    self._put(punch, address)
             await asyncio.sleep(pause_s)
             pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
 
-    async def _knock_everywhere(self, knock: bytes, meeting: Meeting, heard: asyncio.Future[Hole]) -> None:
-        for start in range(0, len(meeting.ports), PER_TURN):
+    async def _punch_ports(self, punch: bytes, rendezvous: Rendezvous, heard: asyncio.Future[Hole]) -> None:
+        for start in range(0, len(rendezvous.ports), PER_TURN):
             if heard.done():
                 return
-            for port in meeting.ports[start : start + PER_TURN]:
-                self._put(knock, (meeting.udp[0][0], port))
-            await asyncio.sleep(PER_TURN / meeting.packets_per_s)
+            for port in rendezvous.ports[start : start + PER_TURN]:
+                self._put(punch, (rendezvous.udp[0][0], port))
+            await asyncio.sleep(PER_TURN / rendezvous.packets_per_s)
 
-    async def _knock_from_all(self, knock: bytes, meeting: Meeting, puts: list[Put]) -> None:
+    async def _punch_from_all(self, punch: bytes, rendezvous: Rendezvous, puts: list[Put]) -> None:
         for start in range(0, len(puts), PER_TURN):
             for put in puts[start : start + PER_TURN]:
-                put(knock, meeting.udp[0])
-            await asyncio.sleep(PER_TURN / meeting.packets_per_s)
+                put(punch, rendezvous.udp[0])
+            await asyncio.sleep(PER_TURN / rendezvous.packets_per_s)
 
-    async def _open_many(self, meeting: Meeting, opened: list["OwnSocket"]) -> None:
+    async def _open_many(self, rendezvous: Rendezvous, opened: list["OwnSocket"]) -> None:
         loop = asyncio.get_running_loop()
-        bind = "::" if ":" in meeting.udp[0][0] else "0.0.0.0"  # noqa: S104 - towards one address, from whatever is ours
-        while len(opened) < meeting.sockets and self._open < SOCKETS_MAX:
+        bind = "::" if ":" in rendezvous.udp[0][0] else "0.0.0.0"  # noqa: S104 - towards one address, from any of ours
+        while len(opened) < rendezvous.sockets and self.open_sockets < SOCKETS_MAX:
             try:
                 _, own = await loop.create_datagram_endpoint(lambda: OwnSocket(self), local_addr=(bind, 0))
             except OSError:  # no more files: fewer will do
                 break
             opened.append(own)
-            self._open += 1
+            self.open_sockets += 1
 
     def packet(self, own: "OwnSocket", data: bytes, source: Address) -> None:
-        """What arrives at a socket of its own."""
-        if data[:1] == bytes((KNOCK,)):
+        """Handle a packet of a punch's own socket.
+
+        Args:
+            own: The socket.
+            data: The packet.
+            source: Where it came from.
+        """
+        if data[:1] == bytes((PUNCH_BYTE,)):
             self.received(data, source, own.put, own)
         elif data:
             self._packet(own, data, source)
@@ -187,33 +204,38 @@ class Knocks:
 class OwnSocket(asyncio.DatagramProtocol):
     """One of many sockets towards one peer."""
 
-    def __init__(self, knocks: Knocks) -> None:
-        self._knocks = knocks
+    def __init__(self, punches: UdpPunches) -> None:
+        self._punches = punches
         self._transport: asyncio.DatagramTransport | None = None
         self.endpoint: Any = None
         """The QUIC endpoint on it, once there is one."""
 
     def put(self, data: bytes, address: Address) -> None:
-        """Send."""
+        """Send a packet from this socket.
+
+        Args:
+            data: The packet.
+            address: Where to.
+        """
         if self._transport is not None and not self._transport.is_closing():
             self._transport.sendto(data, address)
 
     def close(self) -> None:
-        """Give it back."""
+        """Close the socket and release its file."""
         if self._transport is not None:
             self._transport.close()
 
     def connection_made(self, transport: Any) -> None:
-        """It is there."""
+        """Adopt the socket that asyncio has opened."""
         self._transport = transport
 
     def datagram_received(self, data: bytes, addr: tuple[Any, ...]) -> None:
-        """Somebody found it."""
-        self._knocks.packet(self, data, (str(addr[0]), int(addr[1])))
+        """Pass on a packet that met this socket."""
+        self._punches.packet(self, data, (str(addr[0]), int(addr[1])))
 
 
 async def _first(heard: asyncio.Future[Hole], work: Coroutine[Any, Any, None]) -> None:
-    """Until the future is done; `work` goes on meanwhile."""
+    """Wait until the future is done; `work` goes on meanwhile."""
     async with asyncio.TaskGroup() as group:
         task = group.create_task(work)
         await asyncio.wait([heard])

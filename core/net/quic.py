@@ -1,8 +1,8 @@
-"""QUIC (RFC 9000) on the UDP port that also carries our datagrams: for pairs of peers that no TCP connection can join.
+"""QUIC (RFC 9000) on the UDP port that also carries envelopes: for pairs of peers that no TCP connection can join.
 
-QUIC only carries bytes, one bidirectional stream per connection: who is at the other end is proven by our own TLS 1.3
-inside it, exactly as on TCP, so the certificate that QUIC itself demands is made up and checked by nobody.
-`qh3` does the protocol without sockets.  This module is imported when the first such connection is made.
+QUIC only carries bytes, one bidirectional stream per connection: the other end is authenticated by TLS 1.3 inside it,
+exactly as on TCP, so the certificate that QUIC itself demands is made up and checked by nobody.  `qh3` does the
+protocol without sockets.  This module is imported when the first such connection is made.
 
 The library grants the other side room as soon as bytes have arrived, read or not.  So each side tells on a stream of
 its own, in eight bytes now and then, how much it has read, and nobody sends more than a window beyond that.
@@ -24,26 +24,26 @@ from qh3.quic.events import (
     StreamReset,
 )
 
-from core.net.book import Address
+from core.net.address_book import Address
 from core.net.carrier_transport import CarriedTransport
 from core.net.quic_terms import CID_BYTES, called_terms, caller_terms
 from core.net.quic_window import QuicWindow
 
 WINDOW_BYTES: Final = 4 * 1024 * 1024
-"""What the other side may send before we have read it."""
+"""Number of unread bytes that the other side may send."""
 EXCESS_BYTES: Final = 1024 * 1024
-"""A fragment that was begun within the window is finished beyond it; whoever sends still more does not keep to it."""
+"""A fragment begun within the window is finished beyond it; a sender of still more violates the protocol."""
 ROOM_BYTES: Final = 2 * (WINDOW_BYTES + EXCESS_BYTES)
-"""What the library itself takes unread."""
+"""Number of unread bytes that the library itself takes."""
 TELL_BYTES: Final = WINDOW_BYTES // 8
 COUNT_BYTES: Final = 8
 UNSENT_BYTES_MIN: Final = 32 * 1024
 UNSENT_BYTES_MAX: Final = 256 * 1024
 UNSENT_S: Final = 0.01
-"""What the stream holds unsent takes about so long to leave, within these bounds: control waits behind it."""
+"""Time in which the bytes held unsent by the stream should leave, within these bounds: control waits behind them."""
 MEASURE_S: Final = 0.1
 HANDSHAKE_S: Final = 10.0
-"""The library gives a connection up after `IDLE_S`; one whose first packet it could not read, never."""
+"""The library gives a connection up after `IDLE_S`, except one whose first packet it could not read."""
 CONNECTIONS_MAX: Final = 256
 FIRST_PACKET_BYTES_MIN: Final = 1200
 DATA_STREAM: Final = 0
@@ -53,12 +53,12 @@ _KIND: Final = 0x30
 
 
 def is_quic(first_byte: int) -> bool:
-    """Whether a datagram is QUIC's: every packet of its versions 1 and 2 has this bit set, and no other of ours has."""
+    """Whether a datagram is QUIC's: every packet of its versions 1 and 2 has this bit set, no other packet has."""
     return bool(first_byte & 0x40)
 
 
 def destination(packet: bytes) -> bytes:
-    """The connection id that a packet of QUIC version 1 names (RFC 8999 section 5); empty: none that can be ours."""
+    """The connection id that a packet of QUIC version 1 names (RFC 8999 section 5); empty: not one of this endpoint."""
     if not packet[0] & _LONG:
         return packet[1 : 1 + CID_BYTES]
     return packet[6 : 6 + packet[5]] if len(packet) > 6 and packet[1:5] == VERSION_1 else b""
@@ -74,7 +74,7 @@ class QuicEndpoint:
 
     Args:
         send: Sends a packet.
-        accept: A protocol for a connection that somebody made to us.
+        accept: Makes a protocol for an incoming connection.
         welcome: Whether a connection may begin from that address; asked once for each that would.
         emptied: Called when the last connection is gone.
     """
@@ -92,8 +92,9 @@ class QuicEndpoint:
         self._accept = accept
         self._welcome = welcome
         self._loop = asyncio.get_running_loop()
-        self._links: dict[bytes, QuicTransport] = {}
-        self._all: set[QuicTransport] = set()
+        self.ids: dict[bytes, QuicTransport] = {}
+        """Connections by each of their ids."""
+        self.connections: set[QuicTransport] = set()
         self._server: QuicConfiguration | None = None
 
     def connect(self, protocol: Any, address: Address) -> None:
@@ -104,52 +105,52 @@ class QuicEndpoint:
         link.settle()
 
     def received(self, data: bytes, address: Address) -> bool:
-        """Take a packet; whether it was of any use."""
+        """Handle a packet; returns whether it was of any use."""
         cid = destination(data)
-        link = self._links.get(cid)
+        link = self.ids.get(cid)
         if link is None:
-            begins = len(cid) >= CID_BYTES and _begins(data) and len(self._all) < CONNECTIONS_MAX
+            begins = len(cid) >= CID_BYTES and _begins(data) and len(self.connections) < CONNECTIONS_MAX
             if not begins or not self._welcome(address):
                 return False
             if self._server is None:
                 self._server = called_terms(room_bytes=ROOM_BYTES)
             connection = QuicConnection(configuration=self._server, original_destination_connection_id=cid)
             link = self._add(connection, self._accept(), address, own_count_stream=3)
-            self._links[cid] = link
+            self.ids[cid] = link
         link.packet(data, address)
         return True
 
     @property
     def empty(self) -> bool:
-        """Whether there is no connection."""
-        return not self._all
+        """Whether there is no connection over this socket."""
+        return not self.connections
 
     def close(self) -> None:
-        """End all connections at once."""
-        for link in list(self._all):
+        """End all connections of this endpoint at once."""
+        for link in list(self.connections):
             link.abort()
 
     def name(self, cid: bytes, link: "QuicTransport") -> None:
-        """A connection has another id."""
-        self._links[cid] = link
+        """Register a further id of a connection."""
+        self.ids[cid] = link
 
     def unname(self, cid: bytes) -> None:
-        """An id is no longer in use."""
-        self._links.pop(cid, None)
+        """Forget an id that is no longer in use."""
+        self.ids.pop(cid, None)
 
     def forget(self, link: "QuicTransport") -> None:
-        """A connection is gone."""
-        self._all.discard(link)
-        self._links = {cid: other for cid, other in self._links.items() if other is not link}
-        if not self._all and self._emptied is not None:
+        """Forget a connection that is gone."""
+        self.connections.discard(link)
+        self.ids = {cid: other for cid, other in self.ids.items() if other is not link}
+        if not self.connections and self._emptied is not None:
             self._emptied()
 
     def _add(
         self, connection: QuicConnection, protocol: Any, address: Address, *, own_count_stream: int
     ) -> "QuicTransport":
         link = QuicTransport(connection, protocol, address, self, self._send, own_count_stream)
-        self._links[connection.host_cid] = link
-        self._all.add(link)
+        self.ids[connection.host_cid] = link
+        self.connections.add(link)
         return link
 
 
@@ -162,7 +163,7 @@ class QuicTransport(CarriedTransport):
         address: Of the other side.
         endpoint: Told of ids, and of the end.
         send: Sends a packet.
-        own_count_stream: The unidirectional stream on which we tell how much we have read.
+        own_count_stream: The unidirectional stream on which this side tells how much it has read.
     """
 
     def __init__(
@@ -194,23 +195,23 @@ class QuicTransport(CarriedTransport):
         self._planned = False
 
     def packet(self, data: bytes, address: Address) -> None:
-        """A packet of this connection arrived; those of one turn of the loop are looked at together."""
+        """Take a packet of this connection; those of one turn of the loop are handled together."""
         if address != self._source:
             self._look()
             self._source = address
         self._packets.append(data)
         self._plan()
 
-    # --- what a carrier does -----------------------------------------------------------------------------------------
+    # --- the carrier's side ------------------------------------------------------------------------------------------
 
     def carry(self, data: bytes) -> None:
-        """Hand bytes to the stream."""
+        """Hand bytes to the connection's one stream."""
         self._ask(self._connection.send_stream_data, DATA_STREAM, data)
         self._written += len(data)
         self._plan()
 
     def room(self) -> bool:
-        """Whether the stream has sent nearly all that it was given, and the other side has read what it got."""
+        """Whether the stream has sent nearly all of its bytes, and the other side has read what it got."""
         if self._written - self._read_there >= WINDOW_BYTES:
             return False
         unsent = self._ask(self._connection.get_send_buffer_size, DATA_STREAM) or 0
@@ -225,11 +226,11 @@ class QuicTransport(CarriedTransport):
         return unsent < self._unsent_bytes_max
 
     def get_write_buffer_size(self) -> int:
-        """What the library holds unsent."""
+        """Number of bytes that the library holds unsent."""
         return self._ask(self._connection.get_send_buffer_size, DATA_STREAM) or 0
 
     def consumed(self, count: int) -> None:
-        """The owner has read `count` bytes, so the other side may send as many more."""
+        """Tell the other side now and then how much the owner has read."""
         self._read_here += count
         if self._read_here - self._told >= TELL_BYTES:
             self._told = self._read_here
@@ -237,7 +238,7 @@ class QuicTransport(CarriedTransport):
             self._plan()
 
     def end(self, *, at_once: bool) -> None:
-        """Nothing more is sent."""
+        """Send nothing more; earlier bytes still arrive, unless `at_once`."""
         if at_once:
             self._ask(self._connection.close)
             self._depart()
@@ -250,7 +251,7 @@ class QuicTransport(CarriedTransport):
     def _ask(self, operation: Callable[..., Any], *arguments: Any) -> Any:
         """Call the library; None if it fails, as it does on much that the other side may send: that ends the link.
 
-        It answers broken handshakes with errors of many kinds, and with panics, which are no `Exception`.
+        It answers broken handshakes with errors of many kinds, and with panics, which are not an `Exception`.
         """
         try:
             return operation(*arguments)
@@ -261,7 +262,7 @@ class QuicTransport(CarriedTransport):
             return None
 
     def _give_up(self) -> None:
-        """Enough time for a handshake."""
+        """Abort a connection whose handshake took too long."""
         if not self._made:
             self.abort()
 
@@ -272,7 +273,7 @@ class QuicTransport(CarriedTransport):
             self._loop.call_soon(self.settle)
 
     def settle(self) -> None:
-        """Look at the packets, take the events, send what there is, and see to the timer."""
+        """Handle packets and events, send what is due, and set the timer."""
         self._planned = False
         if self.gone:
             return
@@ -282,7 +283,7 @@ class QuicTransport(CarriedTransport):
         if self._in_flight() > 2 * (self._written - self._read_there) + EXCESS_BYTES:
             self.abort()  # it makes the library answer and answer, and acknowledges nothing
         if not self.gone:
-            self.breathe()
+            self.resume_if_room()
             self._arm(self._ask(self._connection.get_timer))
 
     def _look(self) -> None:
@@ -315,7 +316,7 @@ class QuicTransport(CarriedTransport):
                 case StreamDataReceived(stream_id=stream, data=data) if stream == 5 - self._own_count_stream:
                     self._hear(data)
                 case StreamDataReceived() | StreamReset() | StopSendingReceived():
-                    self.abort()  # nobody who keeps to our protocol does this
+                    self.abort()  # a violation of this protocol
                 case ConnectionIdIssued(connection_id=cid):
                     self._endpoint.name(cid, self)
                 case ConnectionIdRetired(connection_id=cid):
@@ -324,7 +325,7 @@ class QuicTransport(CarriedTransport):
                     self.lost()
 
     def _hear(self, data: bytes) -> None:
-        """The other side tells how much it has read; only the last count matters."""
+        """Read how much the other side has read; only the last count matters."""
         self._count += data
         whole = len(self._count) // COUNT_BYTES * COUNT_BYTES
         if whole:
@@ -352,7 +353,7 @@ class QuicTransport(CarriedTransport):
         self.settle()
 
     def lost(self, error: Exception | None = None) -> None:
-        """The connection is gone."""
+        """Forget the connection, which is gone."""
         if not self.gone:
             self._arm(None)
             self._patience.cancel()

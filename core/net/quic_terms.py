@@ -1,4 +1,4 @@
-"""The terms on which our QUIC connections begin: sizes, patience, and a certificate that nobody checks."""
+"""Parameters of QUIC connections: sizes, timeouts, and a certificate that nobody checks."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -16,12 +16,12 @@ CID_BYTES: Final = 8
 
 
 def caller_terms(*, room_bytes: int) -> QuicConfiguration:
-    """For connections that we make; `room_bytes`: what the library takes before it has been read."""
+    """Configuration of outgoing connections; `room_bytes`: unread bytes that the library takes."""
     return _terms(room_bytes, is_client=True)
 
 
 def called_terms(*, room_bytes: int) -> QuicConfiguration:
-    """For connections that others make to us."""
+    """Configuration of incoming connections; `room_bytes`: unread bytes that the library takes."""
     configuration = _terms(room_bytes, is_client=False)
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "potluck")])

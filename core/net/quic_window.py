@@ -1,32 +1,32 @@
-"""How many bytes a QUIC connection may have on their way: as many as keep the line busy and its queue short.
+"""Window of a QUIC connection: as many bytes in flight as keep the line busy and its queue short.
 
 QUIC's own congestion control (NewReno) fills the router's queue until packets are lost, and then needs many round trips
-to come back.  As FAST TCP does (Jin, Wei, Low 2004), we keep our own window below it, so that about `QUEUE_S` of ours
-waits anywhere; the beginning ends as HyStart's does (RFC 9406): when the round trip grows.
+to recover.  As FAST TCP does (Jin, Wei, Low 2004), this window stays below it, so that about `QUEUE_S` of this
+connection's bytes waits anywhere; the slow start ends as HyStart's does (RFC 9406): when the round trip grows.
 """
 
 from collections import deque
 from typing import Final
 
 QUEUE_S: Final = 0.015
-"""Of waiting in queues, as in `core.net.delay_pacing`."""
+"""Target of queueing delay, seconds, as in `core.net.delay_pacing`."""
 RTT_S_MIN: Final = 1e-4
 """Where the clock stands still for 16 ms (Windows), a round trip may seem to take no time."""
 WINDOW_BYTES_MIN: Final = 32 * 1024
 WINDOW_BYTES_MAX: Final = 4 * 1024 * 1024
 START_GROWTH: Final = 1.6
-"""In each round trip, until the line is full."""
+"""Growth in each round trip, until the line is full."""
 STEADY_GROWTH: Final = 1.25
-"""Afterwards a window grows by no more than this in a round trip."""
+"""Upper bound on the growth in a round trip afterwards."""
 START_EXCESS_S: Final = (0.004, 0.016)
-"""A round trip longer by an eighth, within these bounds, ends the beginning."""
+"""A round trip longer by an eighth, within these bounds, ends the slow start."""
 SMOOTHING: Final = 0.5
 SAMPLES: Final = 8
-"""The shortest of so many last round trips counts: others were lengthened by what is not the line."""
+"""The shortest of this many last round trips counts: others were lengthened by more than the line."""
 
 
 class QuicWindow:
-    """See the module's docstring.  Without a clock of its own; times in seconds."""
+    """Computes the window; without a clock of its own; times in seconds."""
 
     def __init__(self) -> None:
         self.window_bytes = float(WINDOW_BYTES_MIN)
@@ -38,12 +38,12 @@ class QuicWindow:
         self._most_bytes = 0
 
     def seen(self, now: float, *, rtt_s: float, flight_bytes: int) -> None:
-        """An acknowledgement came.
+        """Take the figures of an acknowledgement.
 
         Args:
             now: Seconds.
             rtt_s: The round trip that it measured.
-            flight_bytes: What was on its way before it came.
+            flight_bytes: Bytes in flight before it came.
         """
         rtt_s = max(rtt_s, RTT_S_MIN)
         self.least_s = min(self.least_s, rtt_s)
@@ -60,7 +60,7 @@ class QuicWindow:
         if self.starting and shortest_s - self.least_s > min(max(self.least_s / 8, least), most):
             self.starting = False
         if not used:
-            return  # who does not use a window learns nothing of a larger one
+            return  # an unused window tells nothing about a larger one
         if self.starting:
             wanted = START_GROWTH * self.window_bytes
         else:

@@ -1,4 +1,4 @@
-"""Has this datagram been here before?"""
+"""Replay guard: whether a datagram was received before."""
 
 import heapq
 from collections import Counter
@@ -6,7 +6,7 @@ from collections import Counter
 from core.base.ids import PeerId
 
 WINDOW_S = 60.0
-"""A datagram's time may differ from ours by this much (N in S000 appendix I.5)."""
+"""Tolerated difference between a datagram's time and the receiver's (N in S000 appendix I.5)."""
 NONCES_MAX = 65_536
 NONCES_PER_SENDER_MAX = 8192
 
@@ -14,8 +14,8 @@ NONCES_PER_SENDER_MAX = 8192
 class ReplayGuard:
     """Remembers nonces for as long as the time signed beside them is acceptable, which is up to 2N.
 
-    Memory is bounded without ever admitting a replay: when it is full the oldest nonce is forgotten, and whatever is
-    as old as that is refused from then on.  One sender cannot fill it.
+    Memory is bounded without ever admitting a replay: when it is full the oldest nonce is forgotten, and datagrams as
+    old as that are refused from then on.  One sender cannot fill it.
     """
 
     def __init__(self) -> None:
@@ -28,10 +28,10 @@ class ReplayGuard:
         return len(self._seen)
 
     def admit(self, sender: PeerId, nonce: bytes, *, time: float, now: float) -> bool:
-        """Whether this is new.
+        """Whether this datagram is new.
 
         Args:
-            sender: Whose signature holds.
+            sender: The peer whose signature holds.
             nonce: Signed beside `time`.
             time: Unix seconds, within `WINDOW_S` of now.
             now: Unix seconds.

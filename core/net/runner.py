@@ -1,4 +1,4 @@
-"""Runs a machine: gives it events and the time, performs what it returns, and wakes it at its deadline."""
+"""Runs a machine: gives it events and the time, performs its outputs, and wakes it at its deadline."""
 
 import asyncio
 from collections.abc import Callable, Iterable
@@ -12,17 +12,17 @@ TIMER_SLACK_S = 0.001
 
 
 class Runner:
-    """See the module's docstring.
+    """Drives one machine on the running loop.
 
-    Whatever the machine returns is performed: a `Send` goes out on its message's plane, anything else to `report`.
-    An exception of the machine or of `report` is a mistake of ours: `failed` is told, and nothing is run any more.
+    Outputs of the machine are performed: a `Send` goes out on its message's plane, anything else to `report`.  An
+    exception of the machine or of `report` is a mistake of this program: `failed` is told, and nothing is run any more.
 
     Args:
         machine: Handles the events that are given to `handle`, and Tick.
         clock: Unix seconds.
-        planes: Where messages go.
+        planes: Takes the messages to send.
         report: Takes the machine's events, with the time.
-        failed: Takes a mistake of ours.
+        failed: Takes a mistake of this program.
     """
 
     def __init__(
@@ -48,25 +48,25 @@ class Runner:
         self._begun = True
 
     def close(self) -> None:
-        """Run nothing any more."""
+        """Stop for good and cancel the timer."""
         self._over = True
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
     def handle(self, event: Any) -> None:
-        """Give the machine an event, and perform what follows."""
+        """Give the machine an event, and perform its outputs."""
         if not self._begun or self._over:
             return
         try:
             self.perform(self._machine.handle(event, self._clock.now()))
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is ours, and must not be lost in a callback
+        except Exception as error:  # noqa: BLE001 - any mistake of this program must not be lost in a callback
             asyncio.get_running_loop().call_exception_handler({"message": "a machine failed", "exception": error})
             self.close()
             self._failed(error)
 
     def perform(self, outputs: Iterable[Any]) -> None:
-        """Send what is to be sent, report the rest, and look at the machine's deadline again.
+        """Send messages, report events, and look at the machine's deadline again.
 
         Raises:
             RuntimeError: nothing has begun.
@@ -85,7 +85,7 @@ class Runner:
         self.arm()
 
     def arm(self) -> None:
-        """See that the machine's deadline is met; a timer that would fire too early is left alone."""
+        """Ensure that the machine's deadline is met; a timer that would fire too early is left alone."""
         deadline = self._machine.deadline
         if deadline is None or self._over:
             return

@@ -11,7 +11,7 @@ from core.net.pace import SharedBucket
 from core.net.tls import SecureChannel
 
 TURN_BYTES = 1024 * 1024
-"""Written at a time, before others have their turn."""
+"""Bytes written at a time, before other links have their turn."""
 UNSENT_BYTES_MAX = 128 * 1024
 SLOW_FRAGMENT_BYTES = 64 * 1024
 _NOTSENT_LOWAT: int | None = getattr(socket, "TCP_NOTSENT_LOWAT", None)
@@ -22,17 +22,17 @@ class Sender:
 
     Args:
         channel: Encrypts.
-        lane: The limit that all links share.
+        bucket: The limit that all links share.
         resume: Called when the pace allows what it did not allow before.
-        uplink: What all links leave through.
+        uplink: Shared by all links of this computer.
     """
 
     def __init__(
-        self, channel: SecureChannel, lane: SharedBucket, resume: Callable[[], None], *, uplink: Uplink
+        self, channel: SecureChannel, bucket: SharedBucket, resume: Callable[[], None], *, uplink: Uplink
     ) -> None:
         self.channel = channel
-        self._lane = lane
-        self._flow = lane.flow(resume)
+        self._bucket = bucket
+        self._flow = bucket.flow(resume)
         self._resume = resume
         self._timer: asyncio.TimerHandle | None = None
         self._transport: asyncio.Transport | None = None
@@ -47,28 +47,33 @@ class Sender:
         """Time of the last byte, on the loop's clock."""
 
     def attach(self, transport: asyncio.Transport, now: float) -> None:
-        """The connection stands."""
+        """Begin to write to a connection that stands.
+
+        Args:
+            transport: The connection.
+            now: Seconds of the loop's clock.
+        """
         transport.set_write_buffer_limits(high=0, low=0)
         self._transport = transport
         self._pacing = Pacing(transport.get_extra_info("socket"), self._uplink)
         self.sent_at = now
 
-    def crossed(self, trip_s: float) -> None:
-        """Both sides called each other; a round trip on this link takes about so long."""
-        self._pacing.crossed(trip_s)
+    def simultaneous(self, rtt_s: float) -> None:
+        """Note a simultaneous open, and the round trip that was measured for it, seconds."""
+        self._pacing.simultaneous(rtt_s)
 
     @property
     def bytes_left(self) -> int:
-        """What was sent and has arrived, as far as the system tells; else what waits in no buffer of ours any more.
+        """Number of sent bytes that have arrived, as far as the system tells; else those that left this program.
 
-        What fills the queue before a slow line has left this computer as well, but was not carried by the line.
+        Bytes in the queue before a slow line have left this computer as well, but were not carried by the line.
         """
         waiting = 0 if self._transport is None else self._transport.get_write_buffer_size()
         return self.bytes_sent - self._pacing.unacked_bytes() - waiting
 
     @property
-    def least_trip_s(self) -> float | None:
-        """The shortest round trip that the system has seen; None where it does not say."""
+    def least_rtt_s(self) -> float | None:
+        """The shortest round trip that the system has seen; None where it does not tell."""
         return self._pacing.least_s
 
     def pump(self, now: float) -> bool:
@@ -89,14 +94,14 @@ class Sender:
         return False
 
     def say_goodbye(self, now: float) -> None:
-        """Write the control that waits, and that nothing more follows, whether there is room or not."""
+        """Write the waiting control, and that nothing more follows, whether there is room or not."""
         while self.outbox.control_bytes:
             self._write(now)
         self.channel.say_goodbye()
         self.flush()
 
     def flush(self) -> None:
-        """Write what the channel itself has to say."""
+        """Write the bytes that the channel itself has produced."""
         assert self._transport is not None
         if data := self.channel.take():
             self.bytes_sent += len(data)
@@ -104,26 +109,26 @@ class Sender:
             self._transport.write(data)
 
     def leave(self) -> None:
-        """Nothing more is sent."""
+        """Drop all queues and cancel the timer."""
         self.outbox.clear()
         self._flow.leave()
         if self._timer is not None:
             self._timer.cancel()
 
     def full(self) -> None:
-        """The connection takes no more for now."""
+        """Note that the connection takes no more for now."""
         self._full = True
         self._drain.hindered()
 
     def room(self, now: float) -> None:
-        """The connection has taken all that was written."""
+        """Note that the connection has taken all that was written."""
         self._full = False
         self._drain.resumed(now)
 
     def _write(self, now: float) -> None:
         if self.outbox.bulk_bytes:
             self._pacing.begin(now)
-        for piece in self.outbox.take(min(self._drain.fragment_bytes, self._lane.turn_bytes)):
+        for piece in self.outbox.take(min(self._drain.fragment_bytes, self._bucket.turn_bytes)):
             self.channel.write(piece)
         self._keep_kernel_queue_short()
         if self.outbox.bulk_bytes:
@@ -152,7 +157,7 @@ class Sender:
             self._resume()
 
     def _keep_kernel_queue_short(self) -> None:
-        """What the kernel holds unsent cannot be overtaken any more."""
+        """Limit the kernel's unsent bytes, which nothing can overtake any more."""
         wanted = min(self._drain.fragment_bytes, UNSENT_BYTES_MAX)
         if _NOTSENT_LOWAT is None or wanted == self._unsent_bytes:
             return

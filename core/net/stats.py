@@ -1,4 +1,4 @@
-"""What a host has moved."""
+"""Statistics of a host: bytes moved, and its links."""
 
 from dataclasses import dataclass
 
@@ -8,14 +8,14 @@ from core.net.streams import Way
 
 @dataclass(frozen=True, slots=True)
 class LinkStats:
-    """One open link."""
+    """One open link of a host."""
 
     peer: PeerId
     username: str
     initiated: bool
-    """Whether we called."""
+    """Whether this peer called."""
     since: float
-    """Unix seconds."""
+    """Time of opening, Unix seconds."""
     bytes_sent: int
     bytes_received: int
     way: Way = "tcp"
@@ -23,7 +23,7 @@ class LinkStats:
 
 @dataclass(frozen=True, slots=True)
 class HostStats:
-    """Bytes on the wire since the start, and the links of now."""
+    """Bytes on the wire since the start, and the open links."""
 
     bytes_sent: int
     bytes_received: int

@@ -1,4 +1,4 @@
-"""A link to one peer: messages over TLS over one TCP connection."""
+"""A link to one peer: messages over TLS over one connection."""
 
 import asyncio
 import ssl
@@ -12,56 +12,56 @@ from core.net.liveness import HEARTBEAT_S, Liveness
 from core.net.passes import Pass
 from core.net.sender import Sender
 from core.net.simultaneous_open import SimultaneousOpen
-from core.net.terms import StreamTerms
+from core.net.stream_terms import StreamTerms
 from core.net.tls import SecureChannel
 from core.net.udp import source_of
 
 HANDSHAKE_S = 10.0
 CLOSE_S = 1.0
-"""How long a closing link may take to send what it still holds."""
+"""Seconds that a closing link may take to send its waiting control."""
 HEARTBEAT_BYTES_MAX = 32
 Way = Literal["tcp", "quic", "relay"]
 TURN_S = 0.010
-"""How long one link may keep the loop before timers and other links have their turn."""
+"""Time for which one link may keep the loop before timers and other links have their turn."""
 
 
 class PeerStream(asyncio.BufferedProtocol):
-    """One connection, ours or theirs: TCP, QUIC or relayed, whatever looks like a transport of asyncio.
+    """One connection, called or accepted: TCP, QUIC or relayed, any transport of asyncio.
 
     Control overtakes bulk between fragments, whose size follows the link's speed.  Nothing is written while the
     connection is full, however long that lasts; nothing is read while the owner holds the link.
 
     Args:
-        terms: See there.
-        expected: Whom we called; None when they called us.
+        terms: Shared by all links of the host.
+        expected: The peer that this one called; None: the other peer called.
     """
 
     def __init__(self, terms: StreamTerms, *, expected: PeerId | None) -> None:
         self._terms = terms
         self.expected = expected
         self.attempt: tuple[int, int] | None = None
-        """Of whoever asked for this link: the attempt's number, and its way."""
+        """Number and way of the traversal machine's attempt, if it asked for this link."""
         self.proven: Pass | None = None
         self.closed: str | None = None
-        """Why it is over."""
+        """Reason of the end; None: the link lives."""
         self.broken = False
         """Whether it ended without a goodbye of either side."""
         self.left = False
         """Whether the other side said goodbye; it has read nothing that was sent to it at that time."""
         self.bytes_received = 0
         self.opened_at = 0.0
-        """Unix seconds."""
+        """Time of opening, Unix seconds."""
         self._loop = asyncio.get_running_loop()
         self.finished: asyncio.Future[None] = self._loop.create_future()
         """Done when the socket is gone."""
         self.settled: asyncio.Future[bool] = self._loop.create_future()
         """Whether the link opened; done when that is known."""
-        self._transport: asyncio.Transport | None = None
+        self.transport: asyncio.Transport | None = None
         self.initiated = expected is not None
-        """Whether we are the caller."""
-        self._asked_at = self._trip_s = 0.0
-        """When our part of the handshake left, and how long it took until the other side's came."""
-        self._crossing = (
+        """Whether this peer is the caller."""
+        self._asked_at = self._rtt_s = 0.0
+        """When this side's part of the handshake left, and the seconds until the other side's came."""
+        self._simultaneous_open = (
             None if expected is None else SimultaneousOpen(stays_caller=terms.credentials.peer_id < expected)
         )
         self._channel = SecureChannel(terms.credentials, server_side=expected is None)
@@ -82,26 +82,26 @@ class PeerStream(asyncio.BufferedProtocol):
 
     @property
     def peer(self) -> PeerId:
-        """Who is at the other end, proven."""
+        """The peer at the other end, proven by its pass."""
         assert self.proven is not None
         return self.proven.peer
 
     @property
     def own_host(self) -> str | None:
         """The address of this computer that it leaves from, if it is bound to one."""
-        name = None if self._transport is None else self._transport.get_extra_info("sockname")
+        name = None if self.transport is None else self.transport.get_extra_info("sockname")
         return str(name[0]) if isinstance(name, tuple) else None
 
     @property
     def other_address(self) -> tuple[str, int] | None:
-        """Where the other end is, as our socket sees it; None if nobody else could call that."""
-        name = None if self._transport is None else self._transport.get_extra_info("peername")
+        """The other end's address as this socket sees it; None if nobody else could call that."""
+        name = None if self.transport is None else self.transport.get_extra_info("peername")
         return source_of(name) if isinstance(name, tuple) else None
 
     @property
     def way(self) -> Way:
-        """How the bytes travel."""
-        way: Way = "tcp" if self._transport is None else self._transport.get_extra_info("way", "tcp")
+        """Kind of connection that carries the bytes."""
+        way: Way = "tcp" if self.transport is None else self.transport.get_extra_info("way", "tcp")
         return way
 
     @property
@@ -116,24 +116,24 @@ class PeerStream(asyncio.BufferedProtocol):
 
     @property
     def queued_bytes(self) -> int:
-        """What waits to be sent."""
+        """Number of bytes that wait to be sent."""
         return self._sender.outbox.control_bytes + self._sender.outbox.bulk_bytes
 
     @property
     def bytes_sent(self) -> int:
-        """On the wire, with TLS."""
+        """Bytes sent on the wire, with TLS."""
         return self._sender.bytes_sent
 
     @property
     def bytes_left(self) -> int:
-        """Of those, what has arrived, as far as the system tells, or else has left our memory."""
+        """Number of sent bytes that have arrived, as far as the system tells, or else have left this program."""
         return self._sender.bytes_left
 
     @property
-    def trip_s(self) -> float:
-        """A round trip on this link when it is idle: the system's least, or else that of the handshake; 0: unknown."""
-        least_s = self._sender.least_trip_s
-        return max(0.0, self._trip_s if least_s is None else least_s)
+    def rtt_s(self) -> float:
+        """Round trip of the idle link, seconds: the system's least, or else that of the handshake; 0: unknown."""
+        least_s = self._sender.least_rtt_s
+        return max(0.0, self._rtt_s if least_s is None else least_s)
 
     @property
     def bulk_waits(self) -> bool:
@@ -153,22 +153,22 @@ class PeerStream(asyncio.BufferedProtocol):
         self._plan_pump()
 
     def hold(self) -> None:
-        """Deliver and read nothing until `release`; the other side is slowed down by TCP.  Only on an open link."""
-        assert self._transport is not None
+        """Deliver and read nothing until `release`; TCP slows the other side down.  Only on an open link."""
+        assert self.transport is not None
         assert self.proven is not None
         self._held = True
-        self._transport.pause_reading()
+        self.transport.pause_reading()
 
     def release(self) -> None:
-        """Go on after `hold`."""
+        """Deliver and read again after `hold`."""
         self._held = False
         self._plan_turn()
 
     def close(self, reason: str) -> None:
-        """End the link; control that waits is still sent, within `CLOSE_S`."""
+        """End the link; waiting control is still sent, within `CLOSE_S`."""
         if self.closed is not None:
             return
-        transport = self._transport
+        transport = self.transport
         if transport is not None and self.proven is not None:
             self._sender.say_goodbye(self._loop.time())
         self._end(reason)
@@ -177,17 +177,17 @@ class PeerStream(asyncio.BufferedProtocol):
             self._timer = self._loop.call_later(CLOSE_S, transport.abort)
 
     def abort(self, reason: str) -> None:
-        """End the link at once."""
+        """End the link at once, without a goodbye."""
         self.broken = self.broken or self.closed is None
         self._end(reason)
-        if self._transport is not None:
-            self._transport.abort()
+        if self.transport is not None:
+            self.transport.abort()
 
     # --- called by the loop ------------------------------------------------------------------------------------------
 
     def connection_made(self, transport: Any) -> None:
-        """The TCP connection stands; the handshake begins."""
-        self._transport = transport
+        """Begin the handshake on a connection that stands."""
+        self.transport = transport
         if self.closed is not None:
             transport.abort()
             return
@@ -198,12 +198,12 @@ class PeerStream(asyncio.BufferedProtocol):
         self._handshake()
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        """Where the next bytes go."""
+        """Shared buffer for the next bytes that arrive."""
         del sizehint
         return self._terms.scratch.cipher[: self._terms.pace.download.turn_bytes]
 
     def buffer_updated(self, nbytes: int) -> None:
-        """Bytes arrived."""
+        """Handle the bytes that arrived in the buffer."""
         self._liveness.heard = self._loop.time()
         self.bytes_received += nbytes
         self._taking.spent(nbytes, self._liveness.heard)
@@ -214,14 +214,14 @@ class PeerStream(asyncio.BufferedProtocol):
             self._turn()
 
     def eof_received(self) -> bool:
-        """The other side ended, perhaps without a goodbye; what came before is still delivered."""
+        """Note the other side's end, perhaps without a goodbye; earlier bytes are still delivered."""
         self._ended = True
         if self.proven is None or not (self._arrived or self._held or self._turn_planned):
             self.abort("ended")
         return True
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The socket is gone."""
+        """End the link, whose socket is gone."""
         self.broken = self.broken or self.closed is None
         self._end("ended" if exc is None else f"broke: {type(exc).__name__}")
         if self._timer is not None:
@@ -230,31 +230,31 @@ class PeerStream(asyncio.BufferedProtocol):
             self.finished.set_result(None)
 
     def pause_writing(self) -> None:
-        """The kernel takes no more for now."""
+        """Stop writing: the kernel takes no more for now."""
         self._sender.full()
 
     def resume_writing(self) -> None:
-        """All that was written has left for the kernel."""
+        """Write on: the kernel has taken all that was written."""
         self._sender.room(self._loop.time())
         self._plan_pump()
 
     # --- inside ------------------------------------------------------------------------------------------------------
 
     def _greeted(self, data: memoryview) -> None:
-        """Bytes of the handshake; when both sides have called, one of them becomes the called."""
-        self._trip_s = self._liveness.heard - self._asked_at
-        if self._crossing is None:
+        """Handle bytes of the handshake; when both sides have called, one of them becomes the called."""
+        self._rtt_s = self._liveness.heard - self._asked_at
+        if self._simultaneous_open is None:
             self._channel.feed(data)
         else:
-            told = self._crossing.look(data)
-            if self._crossing.crossed and self.initiated and not self._crossing.stays_caller:
+            told = self._simultaneous_open.look(data)
+            if self._simultaneous_open.simultaneous and self.initiated and not self._simultaneous_open.stays_caller:
                 self.initiated = False
                 self._channel = self._sender.channel = SecureChannel(self._terms.credentials, server_side=True)
             self._channel.feed(told)
         self._handshake()
 
     def _handshake(self) -> None:
-        assert self._transport is not None
+        assert self.transport is not None
         if self.closed is not None:
             return
         try:
@@ -280,8 +280,8 @@ class PeerStream(asyncio.BufferedProtocol):
     def _open(self, proven: Pass) -> None:
         self.proven = proven
         self.opened_at = self._terms.now()
-        if self._crossing is not None and self._crossing.crossed:
-            self._sender.crossed(self._trip_s)
+        if self._simultaneous_open is not None and self._simultaneous_open.simultaneous:
+            self._sender.simultaneous(self._rtt_s)
         assert self._timer is not None
         self._timer.cancel()
         self._timer = self._loop.call_later(HEARTBEAT_S / 2, self._watch)
@@ -291,11 +291,11 @@ class PeerStream(asyncio.BufferedProtocol):
         self._plan_turn()
 
     def _watch(self) -> None:
-        """See whether the other side is there, and still let in."""
+        """Check that the other side is alive, and that its pass is still valid."""
         assert self.proven is not None
         now = self._loop.time()
         if self._held or self._slowed:
-            self._liveness.heard = now  # we are not listening
+            self._liveness.heard = now  # this side is not reading
         try:
             self.proven.check_time(self._terms.now())
         except ProofProblem:
@@ -319,7 +319,7 @@ class PeerStream(asyncio.BufferedProtocol):
     def _turn(self) -> None:
         """Decrypt and deliver what has arrived, for at most about `TURN_S`; an empty message is a heartbeat."""
         self._turn_planned = False
-        if self.proven is None or self._transport is None:
+        if self.proven is None or self.transport is None:
             return
         ends_at = self._loop.time() + TURN_S
         more = True
@@ -329,7 +329,7 @@ class PeerStream(asyncio.BufferedProtocol):
                     self._busy_at = self._liveness.heard
                     self._terms.owner.stream_received(self, data)
                 if self._loop.time() > ends_at:
-                    self._transport.pause_reading()
+                    self.transport.pause_reading()
                     self._plan_turn()
                     return
             if not more:
@@ -340,16 +340,16 @@ class PeerStream(asyncio.BufferedProtocol):
             more = self._decrypt()
 
     def _listen(self) -> None:
-        """Read on, unless the download limit says later."""
-        assert self._transport is not None
+        """Read on, unless the download limit delays it."""
+        assert self.transport is not None
         self._slowed = not self._taking.room(self._loop.time())
         if self._slowed:
-            self._transport.pause_reading()
+            self.transport.pause_reading()
         else:
-            self._transport.resume_reading()
+            self.transport.resume_reading()
 
     def _decrypt(self) -> bool:
-        """Decrypt what there is room for; whether there may be more."""
+        """Decrypt as much as fits the buffer; returns whether there may be more."""
         plain = self._terms.scratch.plain
         try:
             count, goodbye = self._channel.read_into(plain)

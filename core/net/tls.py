@@ -1,6 +1,6 @@
 """TLS 1.3 with certificates on both sides.  The one root of trust is the collaboration's authority.
 
-What S000 appendix I.5 asks of a request or a response holds for every byte of such a connection:
+S000 appendix I.5 demands properties of requests and responses, which hold for every byte of such a connection:
 
     who sent it            the certificate's key signed the handshake
     still allowed          the certificate is a pass: verified at the handshake, and again as long as the link lives
@@ -24,13 +24,13 @@ from cryptography.hazmat.primitives.serialization import BestAvailableEncryption
 from core.base.ids import PeerId
 from core.base.signing import KeyPair
 
-# X509_V_FLAGNO_CHECK_TIME: a pass's time is checked by `verify_pass` against our own clock, which knows how far the
-# system's clock is off, and with the tolerance that the collaboration grants.
+# X509_V_FLAGNO_CHECK_TIME: a pass's time is checked by `verify_pass` against this program's clock, which knows how far
+# the system's clock is off, and with the tolerance that the collaboration grants.
 NO_CHECK_TIME = 0x200000
 
 
 class Credentials:
-    """What one peer shows and demands in a handshake.
+    """One peer's key and pass, and the trust anchor that it demands of others.
 
     Args:
         keys: The peer's identity.
@@ -45,7 +45,7 @@ class Credentials:
 
     @property
     def peer_id(self) -> PeerId:
-        """Ours."""
+        """The id of the peer that shows them."""
         return self._keys.peer_id
 
     def renew(self, pass_der: bytes) -> None:
@@ -55,7 +55,13 @@ class Credentials:
         self._client = self._context(ssl.PROTOCOL_TLS_CLIENT)
 
     def wrap(self, incoming: ssl.MemoryBIO, outgoing: ssl.MemoryBIO, *, server_side: bool) -> ssl.SSLObject:
-        """One side of a new connection, over buffers in memory."""
+        """One side of a new connection, over buffers in memory.
+
+        Args:
+            incoming: Bytes that arrived.
+            outgoing: Bytes to send.
+            server_side: Whether this peer was called.
+        """
         context = self._server if server_side else self._client
         return context.wrap_bio(incoming, outgoing, server_side=server_side)
 
@@ -78,7 +84,7 @@ def _modern(protocol: int) -> ssl.SSLContext:
 
 
 def server_context(*, key: KeyPair, pass_der: bytes) -> ssl.SSLContext:
-    """For a server that strangers without a pass may talk to: it shows its pass and asks for none."""
+    """TLS of a server for strangers without a pass: it shows its pass and asks for none."""
     context = _modern(ssl.PROTOCOL_TLS_SERVER)
     _load_own(context, key, pass_der)
     return context
@@ -97,11 +103,11 @@ def _load_own(context: ssl.SSLContext, key: KeyPair, pass_der: bytes) -> None:
 
 
 class SecureChannel:
-    """One connection's TLS over buffers in memory, without a socket: whoever owns the socket moves the bytes.
+    """One connection's TLS over buffers in memory, without a socket: the owner of the socket moves the bytes.
 
     Args:
-        credentials: Ours.
-        server_side: Whether we were called.
+        credentials: This peer's key and pass.
+        server_side: Whether this peer was called.
     """
 
     def __init__(self, credentials: Credentials, *, server_side: bool) -> None:
@@ -112,7 +118,7 @@ class SecureChannel:
         self.feed = self._incoming.write
         """Takes bytes that arrived."""
         self.take = self._outgoing.read
-        """All bytes that are to be sent now."""
+        """Returns all bytes that are to be sent now."""
         self.write = self._tls.write
         """Encrypts; afterwards `take` has the records."""
 
@@ -120,7 +126,7 @@ class SecureChannel:
         """Go on with the handshake; True when it is complete.
 
         Raises:
-            ssl.SSLError: it failed; what `take` returns tells the other side.
+            ssl.SSLError: it failed; the bytes that `take` returns tell the other side.
         """
         try:
             self._tls.do_handshake()
@@ -130,11 +136,14 @@ class SecureChannel:
 
     @property
     def peer_pass(self) -> bytes:
-        """The certificate that the other side has proven to hold the key of, DER; empty before the handshake."""
+        """The certificate whose key the other side has proven to hold, DER; empty before the handshake."""
         return self._tls.getpeercert(binary_form=True) or b""
 
     def read_into(self, view: memoryview) -> tuple[int, bool]:
-        """Decrypt what has arrived into `view`: how many bytes, and whether the other side has said goodbye.
+        """Decrypt what has arrived into `view`.
+
+        Returns:
+            The number of bytes, and whether the other side has said goodbye.
 
         Raises:
             ssl.SSLError: the bytes are not the other side's.

@@ -1,4 +1,4 @@
-"""Does with sockets what the traversal machine (core.nat) asks for, and tells it what came of it."""
+"""Performs the outputs of the traversal machine (core.nat) with sockets, and reports the results to it."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -7,18 +7,18 @@ from typing import Any, Protocol
 
 from core.base.ids import PeerId
 from core.nat.events import (
-    Abandon,
+    AddAddress,
     AttemptFailed,
+    CancelAttempt,
     CircuitBytes,
     CircuitEnded,
     CircuitOpened,
     CircuitRoom,
     Dial,
-    DialledOut,
-    Know,
+    DialBackTried,
     LinkUp,
     Punch,
-    SendAt,
+    SendDatagramTo,
     TryDialBack,
     Way,
 )
@@ -26,39 +26,39 @@ from core.nat.messages import Address
 from core.nat.traversal import Traversal
 from core.net.circuit_transport import CircuitTransport
 from core.net.links import Links
-from core.net.names import is_literal
+from core.net.name_resolver import is_literal
 from core.net.ports import call
-from core.net.punch import Meeting
+from core.net.punch import Rendezvous
 from core.net.streams import PeerStream
 
 DIAL_BACK_S = 3.0
 
 
 class TraversalHost(Protocol):
-    """What is needed of the host."""
+    """The part of the host that traversal uses."""
 
     @property
     def links(self) -> Links:
-        """All links."""
+        """All links, once the host is started."""
 
     def learn(self, peer: PeerId | bytes, host: str, port: int, *, hearsay: bool = False) -> None:
-        """Note an address."""
+        """Note an address of a peer."""
 
     def deliver(self, event: Any) -> None:
-        """Give the machine an event."""
+        """Give the machine an event, and perform its outputs."""
 
     def perform(self, outputs: Any) -> None:
-        """Do what the machine returned."""
+        """Send messages and report events that the machine returned."""
 
-    def send_at(self, output: SendAt) -> None:
-        """Send a datagram to an address."""
+    def send_at(self, output: SendDatagramTo) -> None:
+        """Send a datagram to a given address."""
 
     def spawn(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None] | None:
-        """Run beside."""
+        """Run a coroutine in the host's task group."""
 
 
 class _Circuit:
-    """One circuit as a transport drives it."""
+    """One circuit, as a transport drives it."""
 
     def __init__(self, host: TraversalHost, machine: Traversal, circuit: bytes, now: Callable[[], float]) -> None:
         self._host, self._machine, self._circuit, self._now = host, machine, circuit, now
@@ -81,10 +81,10 @@ class _Circuit:
 
 
 class Traverser:
-    """See the module's docstring.
+    """Shell of the traversal machine.
 
-    Whoever owns the host passes on what the machine reports (`perform`), the links that open (`opened`) and the peers
-    that do not answer at their known addresses (`wanted`).
+    The owner of the host passes on the machine's reports (`perform`), new links (`opened`) and the peers that do not
+    answer at their known addresses (`wanted`).
 
     Args:
         host: Runs the machine, perhaps among others.
@@ -100,11 +100,11 @@ class Traverser:
         self._attempts: dict[int, asyncio.Task[None]] = {}
 
     def wanted(self, peer: PeerId) -> None:
-        """A peer does not answer at its known addresses."""
+        """Find other ways to a peer that does not answer at its known addresses."""
         self._host.perform(self._machine.dial(peer, self._now()))
 
     def opened(self, stream: PeerStream) -> None:
-        """A link stands."""
+        """Tell the machine of a new link."""
         name = stream.other_address
         address = None if name is None or stream.way == "relay" else Address(*name)
         way = Way(stream.attempt[1]) if stream.attempt is not None else _way_of(stream)
@@ -114,11 +114,11 @@ class Traverser:
         self._host.deliver(LinkUp(stream.peer, way, address, stream.initiated, attempt))
 
     def perform(self, event: Any) -> bool:
-        """Do it; False if the event is not for us but for whoever keeps cards and shows the reach."""
+        """Perform an output; False if it concerns the owner, who keeps peer records and shows the reachability."""
         match event:
-            case Know(peer=peer, address=address, named=named):
-                self._host.learn(peer, address.host, address.port, hearsay=named)
-            case SendAt():
+            case AddAddress(peer=peer, address=address, hearsay=hearsay):
+                self._host.learn(peer, address.host, address.port, hearsay=hearsay)
+            case SendDatagramTo():
                 self._host.send_at(event)
             case TryDialBack(nonce=nonce, address=address):
                 self._host.spawn(self._dial_back(nonce, address))
@@ -126,7 +126,7 @@ class Traverser:
                 self._begin(attempt, self._dial(event))
             case Punch(attempt=attempt):
                 self._begin(attempt, self._punch(event))
-            case Abandon(attempt=attempt):
+            case CancelAttempt(attempt=attempt):
                 task = self._attempts.pop(attempt, None)
                 if task is not None:
                     task.cancel()
@@ -145,7 +145,7 @@ class Traverser:
                     self._circuits[circuit].arrived(data)
             case CircuitRoom(circuit=circuit):
                 if circuit in self._circuits:
-                    self._circuits[circuit].breathe()
+                    self._circuits[circuit].resume_if_room()
             case CircuitEnded(circuit=circuit, reason=reason, clean=clean):
                 transport = self._circuits.pop(circuit, None)
                 if transport is not None and clean:
@@ -180,24 +180,24 @@ class Traverser:
 
     async def _dial(self, event: Dial) -> str | None:
         address = (event.address.host, event.address.port)
-        return await self._host.links.ways.attempt(event.peer, address, attempt=(event.attempt, event.way))
+        return await self._host.links.maker.attempt(event.peer, address, attempt=(event.attempt, event.way))
 
     async def _punch(self, event: Punch) -> str | None:
-        spread = event.spread
-        way = Way.TCP_PUNCH if spread is None else Way.BIRTHDAY
-        meeting = Meeting(
+        birthday = event.birthday
+        way = Way.TCP_PUNCH if birthday is None else Way.BIRTHDAY
+        rendezvous = Rendezvous(
             peer=event.peer,
             nonce=event.nonce,
             tcp=tuple((address.host, address.port) for address in event.tcp),
             udp=tuple((address.host, address.port) for address in event.udp),
             wait_s=max(0.0, event.at - self._now()),
             lasts_s=event.until - event.at,
-            sockets=0 if spread is None else spread.local_ports,
-            ports=() if spread is None else spread.remote_ports,
-            packets_per_s=0 if spread is None else spread.packets_per_s,
+            sockets=0 if birthday is None else birthday.local_ports,
+            ports=() if birthday is None else birthday.remote_ports,
+            packets_per_s=0 if birthday is None else birthday.packets_per_s,
             attempt=(event.attempt, way),
         )
-        await self._host.links.ways.meet(meeting)
+        await self._host.links.maker.punch(rendezvous)
         return None if self._host.links.best(event.peer) in {"tcp", "quic"} else "no way through the routers"
 
     async def _dial_back(self, nonce: bytes, address: Address) -> None:
@@ -208,11 +208,11 @@ class Traverser:
             answered = True
         except (OSError, ValueError):  # TimeoutError is an OSError
             pass
-        self._host.deliver(DialledOut(nonce, answered))
+        self._host.deliver(DialBackTried(nonce, answered))
 
 
 def _way_of(stream: PeerStream) -> Way:
-    """A link that the machine did not ask for."""
+    """The way of a link that the machine did not ask for."""
     if stream.way != "tcp":
         return Way.RELAY if stream.way == "relay" else Way.QUIC_PUNCH
     name = stream.other_address

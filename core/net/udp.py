@@ -1,4 +1,4 @@
-"""The UDP sockets of one port number: one for each family, and each datagram takes that of its address."""
+"""UDP sockets of one port number: one for each family, chosen by the address of each datagram."""
 
 import asyncio
 import contextlib
@@ -8,26 +8,27 @@ import sys
 from collections.abc import Iterator
 from typing import Any, Final
 
-from core.net.book import Address
+from core.net.address_book import Address
 
 BUFFER_BYTES: Final = 2 * 1024 * 1024
-"""Of the system, for what arrives while we are busy; it grants as much of it as it likes."""
+"""Wanted buffer of the system for packets that arrive while the loop is busy; it may grant less."""
 DRAIN_MAX: Final = 64
-"""Datagrams taken at a time: asyncio takes one in each turn of its loop, which costs more than the datagram."""
+"""Number of datagrams read at a time: asyncio reads one in each turn of its loop, which costs more than the
+datagram."""
 DATAGRAM_BYTES_MAX: Final = 65_535
 
 
 class UdpSockets:
-    """What goes to an address of a family for which there is no socket is not sent."""
+    """Sockets of both families; a packet to a family without a socket is not sent."""
 
     def __init__(self) -> None:
         self._transports: dict[bool, asyncio.DatagramTransport] = {}
-        """By whether it is IPv6."""
+        """Transports by family; True: IPv6."""
         self._more: dict[bool, socket.socket] = {}
-        """The same sockets once more, to read from beside asyncio."""
+        """Duplicates of the same sockets, to read from beside asyncio."""
 
     def made(self, transport: Any) -> None:
-        """A socket is there."""
+        """Adopt a socket that asyncio has opened."""
         six = ":" in transport.get_extra_info("sockname")[0]
         self._transports[six] = transport
         own = transport.get_extra_info("socket")
@@ -40,14 +41,14 @@ class UdpSockets:
             self._more[six] = socket.socket(fileno=os.dup(own.fileno()))
 
     def lost(self) -> None:
-        """Some socket is gone."""
+        """Forget the sockets that are closing."""
         for six in [six for six, each in self._transports.items() if each.is_closing()]:
             del self._transports[six]
             if six in self._more:
                 self._more.pop(six).close()
 
     def waiting(self, name: tuple[Any, ...]) -> Iterator[tuple[bytes, tuple[Any, ...]]]:
-        """Datagrams that wait behind one that came from there, with their sources; `DRAIN_MAX` at most."""
+        """Datagrams that wait behind one from this address, with their sources; at most `DRAIN_MAX`."""
         six = ":" in str(name[0])
         for _ in range(DRAIN_MAX):
             more = self._more.get(six)
@@ -59,7 +60,15 @@ class UdpSockets:
                 return
 
     def put(self, datagram: bytes, address: Address) -> bool:
-        """Send bytes as they are; False if there is no socket for them."""
+        """Send a packet as it is.
+
+        Args:
+            datagram: The packet.
+            address: Where to.
+
+        Returns:
+            Whether there is a socket for it.
+        """
         six = ":" in address[0]
         transport = self._transports.get(six)
         if transport is None or transport.is_closing():
@@ -68,13 +77,13 @@ class UdpSockets:
         return True
 
     def close(self) -> None:
-        """Give them back."""
+        """Close the sockets of both families."""
         for transport in self._transports.values():
             transport.close()
 
 
 def source_of(name: tuple[Any, ...]) -> Address | None:
-    """Where a datagram or a connection came from; None if it means nothing outside one link (a scope)."""
+    """Address from which a datagram or a connection came; None if it is scoped to one link."""
     host = str(name[0])
     scoped = "%" in host or (len(name) > 3 and bool(name[3]))
     return None if scoped else (host, int(name[1]))

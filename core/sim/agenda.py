@@ -1,4 +1,4 @@
-"""What is going to happen, in order of time: the simulator's only clock."""
+"""Future events in order of time: the simulator's only clock."""
 
 import heapq
 from collections.abc import Callable
@@ -26,7 +26,7 @@ class Agenda:
         self._next: list[_Event] = []
         """A heap of what happens in `_bucket` or before."""
         self._later: dict[int, list[_Event]] = {}
-        """What happens in each later bucket, in no order."""
+        """Events of each later bucket, in no order."""
         self._buckets: list[int] = []
         """A heap of the keys of `_later`."""
 
@@ -47,7 +47,7 @@ class Agenda:
             later.append(event)
 
     def after(self, delay_s: float, function: Callable[..., None], *args: Any) -> None:
-        """Call `function(*args)` in `delay_s` seconds."""
+        """Plan a call of `function(*args)` after `delay_s` seconds."""
         self.at(self.now + delay_s, function, *args)
 
     def run(self, until: float) -> None:

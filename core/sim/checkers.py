@@ -7,11 +7,11 @@ from core.sim.node import End, Node
 
 
 class Violation(Exception):  # noqa: N818 - the checkers' own word
-    """What a checker found.  The world adds seed and time, and raises CheckFailed."""
+    """A checker's finding.  The world adds seed and time, and raises CheckFailed."""
 
 
 class CheckFailed(Exception):  # noqa: N818 - see Violation
-    """A simulation went wrong.
+    """A simulation violated a rule.
 
     Args:
         seed: Repeats it.
@@ -30,16 +30,16 @@ class Checker:
     """Sees everything that happens; raises Violation.  Subclasses override what concerns them."""
 
     def started(self, node: Node, now: float) -> None:
-        """A node begins to live."""
+        """Observe that a node begins to live."""
 
     def delivered(self, node: Node, event: Any, now: float) -> None:
         """`event` is about to be handled by `node`."""
 
     def said(self, node: Node, output: Any, now: float) -> None:
-        """`node` put out something that is no Send."""
+        """Observe an output of `node` other than a Send."""
 
     def stopped(self, node: Node, how: End, now: float) -> None:
-        """A node's life ended."""
+        """Observe the end of a node's life."""
 
     def looked(self, nodes: Iterable[Node], now: float) -> None:
         """Once a simulated second: all nodes that are up, in the order of their birth."""

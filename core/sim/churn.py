@@ -1,4 +1,4 @@
-"""Peers come and go."""
+"""Churn of a swarm: peers come and go."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -49,7 +49,7 @@ class Churn:
         self._begin = begin
         self._end = end
         self._lives: dict[PeerId, int] = {}
-        """Who is here, with the number of its life."""
+        """Living peers, with the number of their life."""
         self._resting = False
         self.comings = 0
         self.goings: dict[End, int] = dict.fromkeys(End, 0)
@@ -59,7 +59,7 @@ class Churn:
             world.agenda.after(delay_s, self._come, peer)
 
     def rest(self) -> None:
-        """Whoever is here stays, whoever is not here stays away."""
+        """Stop the churn: living peers stay, others stay away."""
         self._resting = True
 
     def strike(self, peer: PeerId) -> None:

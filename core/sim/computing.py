@@ -8,14 +8,14 @@ from core.sim.agenda import Agenda
 from core.sim.node import Node
 
 INBOX_MAX: Final = 256
-"""So many events wait for a slow computer before it loses datagrams: about what a socket's buffer holds."""
+"""Number of events that wait for a slow computer before it loses datagrams: about a socket's buffer."""
 
 
 class Computing:
     """The inboxes of slow computers.
 
-    What a message leads to happens once it has been computed.  A machine's own wake, when it is due, comes between two
-    messages; what its owner asks of it does not wait.
+    The effects of a message happen once it has been computed.  A machine's own wake, when it is due, comes between two
+    messages; requests of its owner do not wait.
 
     Args:
         take: Called with a node and an event that it has computed.
@@ -31,7 +31,7 @@ class Computing:
         self._begin(node)
 
     def full(self, node: Node) -> bool:
-        """Whether there is no room for another datagram."""
+        """Whether the inbox has no room for another datagram."""
         return len(node.inbox) >= INBOX_MAX
 
     def _begin(self, node: Node) -> None:

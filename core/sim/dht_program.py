@@ -1,4 +1,4 @@
-"""`potluck sim dht`: one large DHT in a pretended world, reported as JSON or in a few lines."""
+"""`potluck sim dht`: one large DHT in a simulated world, reported as JSON or in a few lines."""
 
 import argparse
 import gc
@@ -73,7 +73,7 @@ def settings_of(args: argparse.Namespace) -> DhtRunSettings:
     """The options as settings.
 
     Raises:
-        BadInput: the churn is none, an option would have no effect, or there is no room for so many stores.
+        BadInput: the churn is invalid, an option would have no effect, or there is no room for all stores.
     """
     churn = TENTH_AN_HOUR if args.churn is None else read_pattern(args.churn)
     named = isinstance(churn, Pattern)
@@ -102,13 +102,13 @@ def settings_of(args: argparse.Namespace) -> DhtRunSettings:
 
 
 def _room(peers: int) -> int:
-    """So many stores by random peers find room: three quarters of what there is if all are spread evenly."""
+    """Number of stores by random peers that find room: three quarters of the limit if all are spread evenly."""
     holders = min(LIMITS.replicas, peers)
     return min(LIMITS.records_per_owner * peers, LIMITS.records_max) * peers // holders * 3 // 4
 
 
 def distances(name: str, seed: int) -> Latency | None:
-    """What `--latency` names; None: the circle.
+    """The latency that `--latency` names; None: the circle.
 
     Raises:
         BadInput: the file cannot be used.

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from core.base.ids import Key, PeerId, hashed_key
 from core.sim.dht_churn import coming
-from core.sim.dht_town import TimedOperation, Town
+from core.sim.dht_swarm import DhtSwarm, TimedOperation
 from core.sim.latency import Latency
 from core.sim.moments import Moment
 from core.sim.stays import TENTH_AN_HOUR, Pattern, Replaced
@@ -29,12 +29,12 @@ HOURLY_GETS_MAX = 1000
 QUANTILES: Final = (0.50, 0.95, 0.99)
 
 Report = Callable[[str, float], None]
-"""What is going on, and the share of it that is done."""
+"""Takes the present activity, and the finished share of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DhtRunSettings:
-    """What is to be tried."""
+    """Parameters of a run of one large DHT."""
 
     peers: int
     """Where the churn is of devices that come back, all of them; otherwise those that are there."""
@@ -50,9 +50,10 @@ class DhtRunSettings:
 
 
 class DhtRun:
-    """Runs one large DHT and says what came of it.
+    """Runs one large DHT and computes its figures.
 
     Args:
+        settings: Parameters of the run.
         latency: Distances between peers; None: on a circle.
         report: Told about progress.
     """
@@ -64,7 +65,7 @@ class DhtRun:
         devices = settings.churn.devices if settings.hours and isinstance(settings.churn, Pattern) else None
         if devices is not None:
             self._first = max(4, round(settings.peers * devices.first))
-        self.town = Town(settings.seed, self._first, latency=latency)
+        self.swarm = DhtSwarm(settings.seed, self._first, latency=latency)
         self.moments: list[Moment] = []
         """How things stood from second to second, for a picture."""
         self._lookups = 0
@@ -77,14 +78,14 @@ class DhtRun:
 
     def run(self) -> dict[str, Any]:
         """Everything, as a dictionary for JSON."""
-        settings, town = self._settings, self.town
+        settings, swarm = self._settings, self.swarm
         began = time.perf_counter()
-        for there in town.join_all():
+        for there in swarm.join_all():
             self._report("joining", there / self._first)
             self._note()
         self._pass(CALM_S, "settling")
         result: dict[str, Any] = {"event": "dht", "peers": settings.peers, "seed": settings.seed}
-        result["join"] = {"joined": town.joined, "messages_per_peer": round(town.world.messages / self._first, 1)}
+        result["join"] = {"joined": swarm.joined, "messages_per_peer": round(swarm.world.messages / self._first, 1)}
         self._lap("join")
         result["idle"] = self._idle()
         result["stores"] = self._stores()
@@ -94,28 +95,28 @@ class DhtRun:
             result["pattern"] = settings.churn.name
             result["churn"] = self._hours()
         elif settings.vanish:
-            gone = int(settings.vanish * len(town.up))
-            for peer in town.random.sample(list(town.up), gone):
-                town.end(peer)
+            gone = int(settings.vanish * len(swarm.up))
+            for peer in swarm.random.sample(list(swarm.up), gone):
+                swarm.end(peer)
             result["vanished"] = gone
             result["gets_after"] = self._gets("after vanishing", self._every_key())
-        result["simulated_s"] = round(town.world.elapsed_s)
-        result["messages"] = town.world.messages
+        result["simulated_s"] = round(swarm.world.elapsed_s)
+        result["messages"] = swarm.world.messages
         result["memory_mib"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // (
             1024 * 1024 if sys.platform == "darwin" else 1024
         )
         result["wall_s"] = {**self._walls, "all": round(time.perf_counter() - began, 1)}
         result["cpu_s"] = round(time.process_time(), 1)
-        result["digest"] = town.world.digest
+        result["digest"] = swarm.world.digest
         return result
 
     # --- parts -------------------------------------------------------------------------------------------------------
 
     def _idle(self) -> dict[str, float]:
-        world = self.town.world
+        world = self.swarm.world
         messages, sent = world.messages, world.bytes
         self._pass(IDLE_S, "idling")
-        minutes = len(self.town.up) * IDLE_S / 60
+        minutes = len(self.swarm.up) * IDLE_S / 60
         self._background = ((world.messages - messages) / IDLE_S, (world.bytes - sent) / IDLE_S)
         self._lap("idle")
         return {
@@ -124,16 +125,16 @@ class DhtRun:
         }
 
     def _stores(self) -> dict[str, Any]:
-        town = self.town
+        swarm = self.swarm
         calls = []
         for number in range(self._settings.stores):
             key = hashed_key(b"sim", number.to_bytes(4, "big"))
-            calls.append((town.random.choice(list(town.up)), key))
+            calls.append((swarm.random.choice(list(swarm.up)), key))
         self._keys = {key: peer for peer, key in calls}
         lifetime_s = LIFETIME_S if not self._settings.hours else max(LIFETIME_S, self._settings.hours * HOUR_S + 7200)
 
         def call(peer: PeerId, key: Key) -> TimedOperation:
-            return town.store(peer, key, key, lifetime_s=lifetime_s)
+            return swarm.store(peer, key, key, lifetime_s=lifetime_s)
 
         said, ended = self._all("stores", calls, call)
         replicas = sorted(operation.replicas for operation in ended)
@@ -141,11 +142,11 @@ class DhtRun:
         return {**said, "stored": len(self._keys), "replicas_least": replicas[0] if replicas else 0}
 
     def _gets(self, name: str, calls: Sequence[tuple[PeerId, Key]]) -> dict[str, Any]:
-        town = self.town
+        swarm = self.swarm
         self._last = calls
 
         def call(peer: PeerId, key: Key) -> TimedOperation:
-            return town.get(peer, key, quorum=self._settings.quorum)
+            return swarm.get(peer, key, quorum=self._settings.quorum)
 
         said, ended = self._all(name, calls, call)
         hits = sum(any(record.value == o.key for record in o.records) for o in ended)
@@ -153,8 +154,8 @@ class DhtRun:
 
     def _hours(self) -> list[dict[str, Any]]:
         """Peers come and go; after each hour the keys are read."""
-        settings, town = self._settings, self.town
-        churn = coming(town, settings.churn, devices=settings.peers)
+        settings, swarm = self._settings, self.swarm
+        churn = coming(swarm, settings.churn, devices=settings.peers)
         said = []
         hours = int(settings.hours)
         for hour in range(hours):
@@ -162,27 +163,27 @@ class DhtRun:
             churn.hour(self._pass, partial(self._report, f"hour {hour + 1} of {hours}"))
             calls = self._every_key()
             if len(calls) > HOURLY_GETS_MAX and hour + 1 < hours:
-                calls = town.random.sample(calls, HOURLY_GETS_MAX)
-            moved = {"came": churn.comings - before[0], "went": churn.goings - before[1], "live": len(town.up)}
+                calls = swarm.random.sample(calls, HOURLY_GETS_MAX)
+            moved = {"came": churn.comings - before[0], "went": churn.goings - before[1], "live": len(swarm.up)}
             said.append({"hour": hour + 1, **moved, **self._gets(f"hour {hour + 1}", calls)})
         return said
 
     # --- inside ------------------------------------------------------------------------------------------------------
 
     def _readers(self, count: int) -> list[tuple[PeerId, Key]]:
-        keys, peers = list(self._keys), list(self.town.up)
-        random = self.town.random
+        keys, peers = list(self._keys), list(self.swarm.up)
+        random = self.swarm.random
         return [(random.choice(peers), random.choice(keys)) for _ in range(count)] if keys else []
 
     def _every_key(self) -> list[tuple[PeerId, Key]]:
         """Each stored key once, read by somebody."""
-        peers = list(self.town.up)
-        return [(self.town.random.choice(peers), key) for key in self._keys]
+        peers = list(self.swarm.up)
+        return [(self.swarm.random.choice(peers), key) for key in self._keys]
 
     def _all(
         self, name: str, calls: Sequence[tuple[PeerId, Key]], call: Callable[[PeerId, Key], TimedOperation]
     ) -> tuple[dict[str, Any], list[TimedOperation]]:
-        world = self.town.world
+        world = self.swarm.world
         messages, sent, began = world.messages, world.bytes, world.elapsed_s
         operations: list[TimedOperation] = []
         for chunk in _chunks(calls, CALLS_AT_ONCE):
@@ -209,16 +210,16 @@ class DhtRun:
         """Let time go on, and note how things stand every second; `name`: report it as a part."""
         left = seconds
         while left > 0:
-            self.town.world.run(min(left, NOTED_EVERY_S))
+            self.swarm.world.run(min(left, NOTED_EVERY_S))
             left -= NOTED_EVERY_S
             self._note()
             if name:
                 self._report(name, 1 - max(left, 0.0) / seconds)
 
     def _note(self) -> None:
-        world = self.town.world
+        world = self.swarm.world
         if not self.moments or world.elapsed_s - self.moments[-1].at_s >= 1:
-            self.moments.append(Moment(world.elapsed_s, len(self.town.up), self._lookups, world.bytes))
+            self.moments.append(Moment(world.elapsed_s, len(self.swarm.up), self._lookups, world.bytes))
 
     def _lap(self, name: str) -> None:
         now = time.perf_counter()

@@ -9,8 +9,8 @@ from core.base.ids import Key, PeerId, distance, hashed_key, node_key
 from core.dht.messages import Record
 from core.dht.settings import DhtSettings
 from core.sim.checkers import CheckFailed
-from core.sim.dht_town import TimedOperation
-from core.sim.liars import LyingTown
+from core.sim.dht_swarm import TimedOperation
+from core.sim.liars import LyingDht
 from core.sim.links import LinkSettings, chance
 from core.sim.node import End
 from core.sim.probes import reachable_bytes
@@ -22,9 +22,9 @@ CALM_S: Final = 75.0
 LONG_S: Final = 600.0
 ENDED_S: Final = 12.0
 HELD_BY_LEAST: Final = 3
-"""A record that so many of the peers nearest to its key hold is found by everybody once the world is calm."""
+"""Number of nearest peers with a record from which every peer must find it once the world is calm."""
 NEAREST_MISSED_MAX: Final = 1
-"""Of the peers truly nearest to a key, so many may lack a record just stored: two datagrams in a row may get lost."""
+"""Number of nearest peers that may lack a record just stored: two datagrams in a row may get lost."""
 LOSSY: Final = 0.02
 NEAREST_MISSED_MAX_LOSSY: Final = 3
 """Where more datagrams than `LOSSY` get lost: with 5 %, each of the nearest is missed by one store of a hundred."""
@@ -34,7 +34,7 @@ LATE_S: Final = 0.001
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SmallSettings:
-    """What a world is like."""
+    """Parameters of a small world, drawn from its seed."""
 
     peers: int
     links: LinkSettings
@@ -46,7 +46,7 @@ class SmallSettings:
     frozen: bool
     dht: DhtSettings
     liars: float = 0.0
-    """So large a share of the peers lies."""
+    """Share of the peers that lie."""
 
     @classmethod
     def drawn(cls, seed: int) -> "SmallSettings":
@@ -72,7 +72,7 @@ class SmallSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SmallVerdict:
-    """What came of one world."""
+    """Result of one small world, and its counts."""
 
     seed: int
     ok: bool
@@ -86,11 +86,11 @@ class SmallVerdict:
     """Live records that were not found at the end, as too few of the nearest peers held them still."""
     messages: int
     marks: dict[str, int] = field(default_factory=dict)
-    """What the living nodes dropped and counted."""
+    """Counts of dropped messages and the like, over the living nodes."""
     digest: str
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """The verdict in a form for JSON."""
         return asdict(self)
 
 
@@ -105,7 +105,7 @@ class SmallWorld:
         self.seed = seed
         self.settings = settings or SmallSettings.drawn(seed)
         drawn = self.settings
-        self.town = LyingTown(
+        self.swarm = LyingDht(
             seed,
             drawn.peers,
             links=drawn.links,
@@ -114,7 +114,7 @@ class SmallWorld:
             skew_s=drawn.skew_s,
             liars=drawn.liars,
         )
-        self._random: Random = self.town.world.chance("small")
+        self._random: Random = self.swarm.world.chance("small")
         self._written: dict[tuple[Key, PeerId], list[tuple[float, bytes]]] = {}
         """Each owner's values under each key, in the order of writing, with the true time of their end."""
         self._reading: list[tuple[TimedOperation, float]] = []
@@ -131,10 +131,10 @@ class SmallWorld:
             self._judge()
         except CheckFailed as failed:
             problem, at_s = failed.text, failed.time
-        world = self.town.world
+        world = self.swarm.world
         marks: Counter[str] = Counter()
-        for peer in self.town.up:
-            marks.update(self.town.traces[peer].counts())
+        for peer in self.swarm.up:
+            marks.update(self.swarm.traces[peer].counts())
         return SmallVerdict(
             seed=self.seed,
             ok=not problem,
@@ -153,37 +153,37 @@ class SmallWorld:
     # --- what happens ------------------------------------------------------------------------------------------------
 
     def _join(self) -> None:
-        for _ in self.town.join_all():
+        for _ in self.swarm.join_all():
             pass
-        self.town.world.run(10.0)
+        self.swarm.world.run(10.0)
 
     def _trouble(self) -> None:
-        agenda, settings, random = self.town.world.agenda, self.settings, self._random
+        agenda, settings, random = self.swarm.world.agenda, self.settings, self._random
         agenda.after(random.uniform(0, 1), self._write)
         agenda.after(random.uniform(1, 5), self._look)
         if settings.up_s is not None:
-            for peer in list(self.town.up):
+            for peer in list(self.swarm.up):
                 agenda.after(random.expovariate(1 / settings.up_s), self._goes, peer)
         if settings.divided:
             agenda.after(random.uniform(10, 40), self._divide)
         if settings.frozen:
             agenda.after(random.uniform(5, 60), self._freeze)
         for _ in range(int(TROUBLE_S / 5)):
-            self.town.world.run(5.0)
+            self.swarm.world.run(5.0)
             self._check_reads()
 
     def _settle(self) -> None:
         self._calm = True
-        self.town.world.heal()
-        self.town.world.run(CALM_S)
+        self.swarm.world.heal()
+        self.swarm.world.run(CALM_S)
         self._check_reads()
 
     def _write(self) -> None:
         """A peer writes, or overwrites, its value under a key; a store of something shorter-lived is one too."""
         if self._calm:
             return
-        random, world = self._random, self.town.world
-        peer = random.choice(list(self.town.up))
+        random, world = self._random, self.swarm.world
+        peer = random.choice(list(self.swarm.up))
         if world.nodes[peer].frozen_until <= world.now:
             self._store(peer, _key(random.randrange(KEYS)), random.choice([20.0, 60.0, LONG_S, LONG_S]))
         world.agenda.after(random.expovariate(1 / 4.0), self._write)
@@ -191,51 +191,51 @@ class SmallWorld:
     def _store(self, peer: PeerId, key: Key, lifetime_s: float) -> TimedOperation:
         earlier = self._written.setdefault((key, peer), [])
         value = b"%d of %s" % (len(earlier), peer.hex()[:8].encode())
-        ends = max([self.town.world.now + lifetime_s, *(end for end, _ in earlier)])
+        ends = max([self.swarm.world.now + lifetime_s, *(end for end, _ in earlier)])
         earlier.append((ends, value))
         self._stored += 1
-        return self.town.store(peer, key, value, lifetime_s=lifetime_s)
+        return self.swarm.store(peer, key, value, lifetime_s=lifetime_s)
 
     def _look(self) -> None:
         if self._calm:
             return
-        random, world = self._random, self.town.world
-        peer = random.choice(list(self.town.up))
+        random, world = self._random, self.swarm.world
+        peer = random.choice(list(self.swarm.up))
         if world.nodes[peer].frozen_until <= world.now:
-            operation = self.town.get(peer, _key(random.randrange(KEYS)), quorum=random.choice([None, None, 1, 2]))
+            operation = self.swarm.get(peer, _key(random.randrange(KEYS)), quorum=random.choice([None, None, 1, 2]))
             self._reading.append((operation, world.nodes[peer].skew_s))
         world.agenda.after(random.expovariate(1 / 5.0), self._look)
 
     def _goes(self, peer: PeerId) -> None:
-        if self._calm or peer not in self.town.up or len(self.town.up) <= self.settings.peers // 2:
+        if self._calm or peer not in self.swarm.up or len(self.swarm.up) <= self.settings.peers // 2:
             return
-        random, agenda = self._random, self.town.world.agenda
-        self.town.end(peer, random.choice(list(End)))
+        random, agenda = self._random, self.swarm.world.agenda
+        self.swarm.end(peer, random.choice(list(End)))
         agenda.after(random.uniform(1, 20), self._comes, peer)
 
     def _comes(self, peer: PeerId) -> None:
         """The same peer again, or a new one in its stead."""
         if self._calm:
             return
-        peer = peer if self._random.random() < 0.7 else self.town.newcomers(1)[0]
-        self.town.begin(peer, self.town.some_seeds())
+        peer = peer if self._random.random() < 0.7 else self.swarm.newcomers(1)[0]
+        self.swarm.begin(peer, self.swarm.some_seeds())
         assert self.settings.up_s is not None
-        self.town.world.agenda.after(self._random.expovariate(1 / self.settings.up_s), self._goes, peer)
+        self.swarm.world.agenda.after(self._random.expovariate(1 / self.settings.up_s), self._goes, peer)
 
     def _divide(self) -> None:
         if not self._calm:
-            some = self._random.sample(list(self.town.up), self._random.randint(1, len(self.town.up) - 1))
-            self.town.world.divide(some)
-            self.town.world.agenda.after(self._random.uniform(5, 40), self.town.world.heal)
+            some = self._random.sample(list(self.swarm.up), self._random.randint(1, len(self.swarm.up) - 1))
+            self.swarm.world.divide(some)
+            self.swarm.world.agenda.after(self._random.uniform(5, 40), self.swarm.world.heal)
 
     def _freeze(self) -> None:
         if not self._calm:
-            self.town.world.freeze(self._random.choice(list(self.town.up)), self._random.uniform(1, 20))
+            self.swarm.world.freeze(self._random.choice(list(self.swarm.up)), self._random.uniform(1, 20))
 
     # --- what must hold ----------------------------------------------------------------------------------------------
 
     def _check_reads(self) -> None:
-        """What was read was written by its owner, is the only one of its subkey, and has not expired."""
+        """Check that each record read was written by its owner, is the only one of its subkey, and has not expired."""
         for operation, skew_s in self._reading:
             if operation.ended is None:
                 continue
@@ -257,21 +257,21 @@ class SmallWorld:
 
     def _judge(self) -> None:
         """All is calm: what several living peers hold is found, in its newest form, by everybody."""
-        town, random = self.town, self._random
+        swarm, random = self.swarm, self._random
         for number in range(KEYS):
             key = _key(number)
             holders = self._holders(key)
-            operation = town.get(random.choice(town.honest()), key)
-            town.world.run(ENDED_S)
+            operation = swarm.get(random.choice(swarm.honest()), key)
+            swarm.world.run(ENDED_S)
             if operation.ended is None:
                 self._fail("a get in a calm world did not end")
             given = {PeerId(record.subkey): record.value for record in operation.records}
             for (where, owner), versions in self._written.items():
-                if where != key or versions[-1][0] < town.world.now + 2 * self.settings.skew_s:
+                if where != key or versions[-1][0] < swarm.world.now + 2 * self.settings.skew_s:
                     continue
                 self._judge_one(owner, versions[-1][1], given.get(owner), holders)
         self._judge_nearest()
-        size = max(reachable_bytes(town.machine(peer)) for peer in town.honest()[:2])
+        size = max(reachable_bytes(swarm.machine(peer)) for peer in swarm.honest()[:2])
         if size > NODE_BYTES_MAX:
             self._fail(f"a node holds {size} bytes")
 
@@ -288,21 +288,21 @@ class SmallWorld:
 
     def _judge_nearest(self) -> None:
         """A value that is stored over another now lies with the peers that are truly nearest, found by brute force."""
-        town, key = self.town, hashed_key(b"calm", self.seed.to_bytes(8, "big"))
-        writer = self._random.choice(town.honest())
+        swarm, key = self.swarm, hashed_key(b"calm", self.seed.to_bytes(8, "big"))
+        writer = self._random.choice(swarm.honest())
         for _ in range(2):
             operation = self._store(writer, key, LONG_S)
-            town.world.run(ENDED_S)
+            swarm.world.run(ENDED_S)
             if operation.ended is None or not operation.replicas:
                 self._fail("a store in a calm world did not end, or nobody holds it")
         newest = self._written[key, writer][-1][1]
-        servers = sorted(town.servers(), key=lambda peer: distance(node_key(peer), key))
+        servers = sorted(swarm.servers(), key=lambda peer: distance(node_key(peer), key))
         nearest = servers[: self.settings.dht.replicas]
-        asked = [peer for peer in nearest if peer not in town.liars]
+        asked = [peer for peer in nearest if peer not in swarm.liars]
         lacking = [
             peer
             for peer in asked
-            if newest not in {record.value for record in town.machine(peer).held(key, town.world.now)}
+            if newest not in {record.value for record in swarm.machine(peer).held(key, swarm.world.now)}
         ]
         if len(lacking) > (NEAREST_MISSED_MAX if self.settings.links.loss <= LOSSY else NEAREST_MISSED_MAX_LOSSY):
             self._fail(f"{len(lacking)} of the {len(asked)} peers nearest to a key lack the record just stored there")
@@ -313,17 +313,17 @@ class SmallWorld:
         Liars hold nothing.
         """
         held: Counter[tuple[PeerId, bytes]] = Counter()
-        servers = sorted(self.town.servers(), key=lambda peer: distance(node_key(peer), key))
+        servers = sorted(self.swarm.servers(), key=lambda peer: distance(node_key(peer), key))
         for peer in servers[: self.settings.dht.read_width]:
-            if peer in self.town.liars:
+            if peer in self.swarm.liars:
                 continue
-            node = self.town.world.nodes[peer]
-            for record in self.town.machine(peer).held(key, self.town.world.local(node)):
+            node = self.swarm.world.nodes[peer]
+            for record in self.swarm.machine(peer).held(key, self.swarm.world.local(node)):
                 held[PeerId(record.subkey), record.value] += 1
         return dict(held)
 
     def _fail(self, text: str) -> None:
-        raise CheckFailed(self.seed, self.town.world.elapsed_s, text)
+        raise CheckFailed(self.seed, self.swarm.world.elapsed_s, text)
 
 
 def _key(number: int) -> Key:

@@ -1,4 +1,4 @@
-"""What a pretended computer keeps when it is switched off: checkpoints, and pieces of those it was fetching."""
+"""A simulated computer's disk: checkpoints, and pieces of those being fetched."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class ModelState:
 
     @classmethod
     def from_bytes(cls, data: bytes, parameters: int) -> "ModelState":
-        """From a checkpoint file of so many parameters."""
+        """Decode a checkpoint file with `parameters` parameters."""
         head = _EPOCH_BYTES + LINEAGE_BYTES
         name = StateName(int.from_bytes(data[:_EPOCH_BYTES], "big"), data[_EPOCH_BYTES:head])
         numbers = np.frombuffer(data, dtype=np.float32, count=2 * parameters, offset=head).copy()
@@ -47,7 +47,7 @@ class MemoryFile:
         self.size_bytes = len(data)
 
     def read(self, index: int) -> bytes:
-        """One chunk."""
+        """Read one chunk of the file."""
         return self.data[index * CHUNK_BYTES : (index + 1) * CHUNK_BYTES]
 
 
@@ -58,7 +58,7 @@ class Disk:
         self.checkpoints: list[tuple[State, MemoryFile]] = []
         """Oldest first, at most `KEPT`."""
         self.residuals = MemoryStore()
-        """What the codec has lost of contributions and means."""
+        """Residuals of the codec, for contributions and means."""
         self._root = b""
         self._pieces: dict[int, bytes] = {}
         self._fetched: dict[str, bytes] = {}
@@ -75,18 +75,18 @@ class Disk:
         return self._fetched[location]
 
     def begin(self, root: bytes, size_bytes: int, chunks: Sequence[bytes]) -> set[int]:
-        """Make room for a state."""
+        """Make room for a state to be fetched."""
         del size_bytes, chunks
         if root != self._root:
             self._root, self._pieces = root, {}
         return set(self._pieces)
 
     def write(self, index: int, data: memoryview) -> None:
-        """Keep one chunk."""
+        """Keep one chunk of the state."""
         self._pieces[index] = bytes(data)
 
     def finish(self) -> str:
-        """Put the chunks together."""
+        """Put the chunks together to a checkpoint."""
         location = self._root.hex()
         self._fetched = {location: b"".join(piece for _, piece in sorted(self._pieces.items()))}
         return location

@@ -1,4 +1,4 @@
-"""What a pretended computer's own counters say of its flows, for a meter."""
+"""A simulated computer's byte counters of its flows, for a meter."""
 
 from collections import deque
 
@@ -27,11 +27,11 @@ class Gauge:
         self._flows: dict[PeerId, _Flow] = {}
 
     def leaves(self, peer: PeerId, count: int, at: float) -> None:
-        """So many bytes for `peer` will have left at that time."""
+        """Count bytes for `peer` that will have left at the time `at`."""
         self._flow(peer).waiting.append((at, count))
 
     def came(self, peer: PeerId, count: int) -> None:
-        """So many bytes came from `peer`."""
+        """Count bytes that came from `peer`."""
         self._flow(peer).arrived += count
 
     def look(self, now: float) -> None:

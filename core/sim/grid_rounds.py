@@ -56,7 +56,7 @@ def a_plan(seed: int, peers: int, *, stages: int, numel: int = NUMEL) -> Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deaths:
-    """Who dies, when and how."""
+    """The members that die, when and how."""
 
     moments_s: dict[int, float] = field(default_factory=dict)
     how: dict[int, End] = field(default_factory=dict)
@@ -73,7 +73,7 @@ class Deaths:
 
 
 class GridRound:
-    """A round of one plan in the pretended world."""
+    """A round of one plan in the simulated world."""
 
     def __init__(self, plan: Plan, seed: int) -> None:
         self.plan = plan
@@ -125,7 +125,7 @@ class GridRound:
 
     @property
     def alive(self) -> list[int]:
-        """Who did not die."""
+        """Numbers of the members that did not die."""
         return [index for index in range(len(self.machines)) if index not in self.dead]
 
     @property
@@ -134,7 +134,7 @@ class GridRound:
         return sum(machine.repeated for machine in self.machines if isinstance(machine, Grid))
 
     def problem(self) -> str:
-        """What must not be; empty when all is well."""
+        """The first violated rule; empty when all is well."""
         holders = [index for index in self.alive if index in self.outcomes]
         if any(index not in self.ended_s for index in self.alive):
             return "a member never ended"
@@ -147,7 +147,7 @@ class GridRound:
     def _wrong(self, holder: int) -> str:
         outcome = self.outcomes[holder]
         if any(chunks < outcome.chunk_total for _, chunks in outcome.missing):
-            return ""  # where only parts are missing there is no one mean to compare with
+            return ""  # where only parts are missing there is no single mean to compare with
         members = [self.plan.peers.index(peer) for peer, _ in outcome.contributors]
         weights = [self.plan.members[member].samples for member in members]
         exact = np.average(self.given[members].astype(np.float64), axis=0, weights=weights)

@@ -10,7 +10,7 @@ from typing import Final, Protocol
 from core.base.problems import BadInput
 
 ACCESS_S: Final = (0.0005, 0.004)
-"""What a peer's own line adds to its site, one way: least and most."""
+"""Delay of a peer's own line to its site, one way: least and most."""
 SITES: Final = 240
 REGIONS: Final = (
     # share of the sites, and round trips in ms to the regions, itself first in its own row
@@ -38,14 +38,14 @@ class Latency(Protocol):
 
 
 class Matrix:
-    """Round trips between sites, as they were measured or made up.
+    """Round trips between sites, measured or made up.
 
     Args:
         round_trips_s: Row i, column j: from i to j and back, seconds; 0 where it was not measured: then the other
             direction counts, or else the median.
 
     Raises:
-        BadInput: it is not square, or holds something that is no round trip.
+        BadInput: it is not square, or holds an invalid round trip.
     """
 
     def __init__(self, round_trips_s: Sequence[Sequence[float]]) -> None:
@@ -75,7 +75,7 @@ class Matrix:
         return self._one_way_s[a][b]
 
     def round_trip_s(self, quantile: float) -> float:
-        """So large a share of the round trips between two sites is shorter."""
+        """Return the quantile of the round trips between two sites, seconds."""
         pairs = sorted(2 * v for i, row in enumerate(self._one_way_s) for j, v in enumerate(row) if i != j)
         return pairs[min(int(quantile * len(pairs)), len(pairs) - 1)]
 
@@ -98,12 +98,12 @@ def synthetic(random: Random) -> Matrix:
 
 
 def read_matrix(path: Path) -> Matrix:
-    """A measured matrix: one line per site, numbers between tabs or blanks; plain text, or .xz.
+    """Read a measured matrix: one line per site, numbers between tabs or blanks; plain text, or .xz.
 
     Files whose median is above 5 hold milliseconds, others seconds.
 
     Raises:
-        BadInput: the file cannot be read, or is no table of round trips.
+        BadInput: the file cannot be read, or is not a table of round trips.
     """
     try:
         with lzma.open(path, "rt", encoding="ascii") if path.suffix == ".xz" else path.open(encoding="ascii") as file:

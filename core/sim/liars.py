@@ -1,6 +1,6 @@
 """Some peers of a small world lie: wrong contacts, stale records, dropped answers.
 
-What an attacker gains by lying well is measured in `core.sim.attacks`; here the others must merely stay right.
+The gain of an attacker that lies well is measured in `core.sim.attacks`; here the others must merely stay right.
 """
 
 from collections.abc import Callable
@@ -13,12 +13,12 @@ from core.base.ids import PEER_ID_BYTES, PeerId
 from core.dht.messages import Answer, Contact, Fetch, Get, Nodes, Record, Records, Request, Store, Values
 from core.dht.node import DhtNode
 from core.sim.attacks.liars import Liar, Lie
-from core.sim.dht_town import SEEDS_PER_PEER, Town
+from core.sim.dht_swarm import SEEDS_PER_PEER, DhtSwarm
 from core.sim.links import chance
 from core.sim.world import PORT
 
 DROPPED: Final = 0.5
-"""So many of its answers a silent liar drops."""
+"""Share of its answers that a silent liar drops."""
 
 
 def wrong_contacts(random: Random) -> Lie:
@@ -70,12 +70,12 @@ def dropped_answers(random: Random) -> Lie:
 LIES: Final[tuple[Callable[[Random], Lie], ...]] = (wrong_contacts, stale_records, dropped_answers)
 
 
-class LyingTown(Town):
-    """A town in which some of the peers that answer are liars, each in its own way.
+class LyingDht(DhtSwarm):
+    """A swarm in which some of the answering peers are liars, each in its own way.
 
     Args:
         liars: The share of them; the first few peers are honest.
-        options: Of any town.
+        options: Those of `DhtSwarm`.
     """
 
     def __init__(self, seed: int, peers: int, *, liars: float, **options: Any) -> None:
@@ -85,7 +85,7 @@ class LyingTown(Town):
         super().__init__(seed, peers, **options)
 
     def newcomers(self, count: int) -> list[PeerId]:
-        """See `Town`."""
+        """Make newcomers, of which some are liars."""
         new = super().newcomers(count)
         for number, peer in enumerate(new, len(self.signers) - count):
             if number >= SEEDS_PER_PEER and peer not in self.clients and self._lying.random() < self._share:
@@ -97,7 +97,7 @@ class LyingTown(Town):
         return Liar(machine, self._lying.choice(LIES)(self._lying)) if peer in self.liars else machine
 
     def some_seeds(self) -> list[PeerId]:
-        """Whom a newcomer knows: one of them is honest, as those are whose addresses come with the program."""
+        """Seeds of a newcomer: one of them is honest, as those are whose addresses come with the program."""
         seeds = super().some_seeds()
         if seeds and self.liars.issuperset(seeds):
             honest = [peer for peer in self.servers() if peer not in self.liars]
@@ -105,7 +105,7 @@ class LyingTown(Town):
         return seeds
 
     def honest(self) -> list[PeerId]:
-        """Who lives and does not lie."""
+        """Living peers that do not lie."""
         return [peer for peer in self.up if peer not in self.liars]
 
 

@@ -1,4 +1,4 @@
-"""What lies between peers: where they are, how far that is, how fast their lines are, and what gets lost on the way."""
+"""The network between peers: places, distances, speeds of lines, and losses."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ from core.sim.latency import ACCESS_S, Latency
 
 
 class Router(StrEnum):
-    """What stands between a peer and the internet."""
+    """Kind of router between a peer and the Internet."""
 
     OPEN = "open"
     """Nothing: everybody reaches it."""
     KEEPS_MAPPING = "keeps mapping"
-    """Endpoint-independent mapping; lets in only whom the peer has sent to lately."""
+    """Endpoint-independent mapping; admits only addresses to which the peer has sent recently."""
     SYMMETRIC = "symmetric"
     """Another port for each peer that it sends to, and lets in only from there."""
 
@@ -27,12 +27,12 @@ HOMES: Final[Mapping[Router, float]] = MappingProxyType(
 )
 """How volunteers' routers are about distributed, by the public measurements."""
 MAPPING_S: Final = 60.0
-"""So long a router lets answers in after the last datagram that went out."""
+"""Time for which a router admits answers after the last datagram that went out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkSettings:
-    """The numbers of a pretended network.  The defaults are S003 2.1's: 20-250 ms, 0.33 % loss."""
+    """The numbers of a simulated network.  The defaults are S003 2.1's: 20-250 ms, 0.33 % loss."""
 
     access_s: tuple[float, float] = (0.008, 0.040)
     """Delay of a peer's own line, one way: least and most."""
@@ -46,16 +46,16 @@ class LinkSettings:
     """Slowest and fastest; drawn log-uniformly."""
     downlink_bytes_per_s: tuple[float, float] = (3e6, 60e6)
     retransmit_s: float = 0.25
-    """What a lost packet costs on a stream, besides a round trip."""
+    """Delay of a lost packet on a stream, besides a round trip."""
     dial_timeout_s: float = 10.0
     redial_s: tuple[float, float] = (0.25, 30.0)
-    """The first and the longest rest after a call that failed."""
+    """The first and the longest back-off after a failed call."""
     silence_s: tuple[float, float] = (15.0, 18.0)
-    """After so long without a word a stream is given up."""
+    """Silence after which a stream is given up."""
     slow: float = 0.0
-    """So large a share of the computers is slow: each message that arrives costs them time."""
+    """Share of slow computers, on which each message takes time."""
     compute_s: tuple[float, float] = (0.005, 0.050)
-    """What a message costs the fastest and the slowest of the slow computers; drawn log-uniformly."""
+    """Time that a message takes on the fastest and on the slowest of the slow computers; drawn log-uniformly."""
 
 
 LOCAL = LinkSettings(
@@ -81,7 +81,7 @@ class Place:
     datagrams_free_at: float = 0.0
     """When the datagrams that are queued will have left; they do not wait for bulk."""
     compute_s: float = 0.0
-    """What each message costs its computer; while it computes, later ones wait."""
+    """Time that each message takes on its computer; later ones wait."""
 
 
 class SimulatedLinks:
@@ -105,7 +105,7 @@ class SimulatedLinks:
         self._apart: frozenset[PeerId] = frozenset()
 
     def place(self, peer: PeerId) -> Place:
-        """Where `peer` is."""
+        """The place of `peer` in the world."""
         place = self._places.get(peer)
         if place is None:
             random = chance(self._seed, f"place {peer.hex()}")
@@ -132,7 +132,7 @@ class SimulatedLinks:
         return a.access_s + b.access_s + 2 * self.settings.around_s * min(arc, 1 - arc)
 
     def delay_s(self, a: Place, b: Place) -> float:
-        """One message's delay."""
+        """Draw the delay of one message, seconds."""
         jitter_s = self.settings.jitter_s
         return self.distance_s(a, b) + (self._random.expovariate(1 / jitter_s) if jitter_s else 0.0)
 
@@ -142,11 +142,11 @@ class SimulatedLinks:
         return sender.datagrams_free_at - now
 
     def lost(self) -> bool:
-        """Whether this packet is lost."""
+        """Draw whether this packet is lost."""
         return self._random.random() < self.settings.loss
 
     def duplicated(self) -> bool:
-        """Whether this packet arrives twice."""
+        """Draw whether this packet arrives twice."""
         return self._random.random() < self.settings.duplicate
 
     # --- partitions --------------------------------------------------------------------------------------------------
@@ -156,12 +156,12 @@ class SimulatedLinks:
         self._apart = peers
 
     def heal(self) -> None:
-        """One network again."""
+        """End the partition of the network."""
         self._apart = frozenset()
 
     @property
     def divided(self) -> bool:
-        """Whether a partition is on."""
+        """Whether the network is partitioned now."""
         return bool(self._apart)
 
     def cut(self, a: PeerId, b: PeerId) -> bool:

@@ -17,19 +17,19 @@ class Moment:
     live: int
     """Peers that are up."""
     count: int
-    """What the world is there for: lookups begun, or epochs ended."""
+    """Operations that the world exists for: lookups begun, or epochs ended."""
     sent_bytes: int
     """Delivered since the beginning."""
 
 
 def lookup_charts(moments: Sequence[Moment]) -> list[Chart]:
-    """Of a DHT."""
+    """Make the charts of a DHT."""
     lookups = rates([(moment.at_s, moment.count) for moment in moments])
     return [Chart("Stores and gets", "calls/s", lookups), *_common(moments)]
 
 
 def epoch_charts(moments: Sequence[Moment]) -> list[Chart]:
-    """Of a swarm."""
+    """Make the charts of a swarm."""
     return [
         Chart("Newest epoch", "epoch", changes([(moment.at_s, moment.count) for moment in moments])),
         *_common(moments),
@@ -52,7 +52,7 @@ class MomentWatch(Checker):
         self.moments: list[Moment] = []
 
     def looked(self, nodes: Iterable[Node], now: float) -> None:
-        """A second has gone by."""
+        """Note the state of the world, once a second."""
         del now
         world = self._world
         self.moments.append(Moment(world.elapsed_s, len(list(nodes)), self._epoch(), world.bytes))

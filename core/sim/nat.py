@@ -27,7 +27,7 @@ SETTLE_S = 60.0
 JOIN_S = 120.0
 KEEP_S = 60.0
 LOAD_AFTER_S = 20.0
-"""So long after a call whatever is still relayed carries `LOAD_BYTES` there: punches have had their time."""
+"""Seconds after a call after which links that are still relayed carry `LOAD_BYTES`: punches have had their time."""
 LOAD_BYTES = 256 * 1024
 """One chunk of an averaging round."""
 
@@ -51,7 +51,7 @@ class NatTrial:
     field_success: float = 0.7
 
     def run(self) -> dict[str, Any]:
-        """The figures."""
+        """Run the trial, and return its figures."""
         world = NatWorld(self.seed, field_success=self.field_success)
         random = chance(self.seed, "trial")
         homes = _join(world, self.peers, random)

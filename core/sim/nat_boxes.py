@@ -1,4 +1,4 @@
-"""Routers of the pretended Internet: how they name a port to others, and whom they let in (RFC 4787's terms)."""
+"""Routers of the simulated Internet: their mapping and filtering in the terms of RFC 4787."""
 
 from dataclasses import dataclass, field
 from random import Random
@@ -14,12 +14,13 @@ ENTRIES_MAX = 65_536
 
 @dataclass(slots=True)
 class Box:
-    """What stands between a peer and the others; `public` is none.
+    """The router between a peer and the others; `public`: there is none.
 
-    All but `public` let in only packets from an address and port to which something was sent (the strictest filter).
+    All but `public` admit only packets from an address and port to which a packet was sent (address- and port-dependent
+    filtering, the strictest).
 
     Attributes:
-        nature: Of its mapping.
+        nature: Kind of its mapping.
         host: Its public IP address.
         random: Draws ports.
     """

@@ -1,4 +1,4 @@
-"""Homes of peers in a pretended Internet: a router, addresses, a machine, and what has come of what it asked for."""
+"""Homes of peers in a simulated Internet: a router, addresses, a machine, and what has come of what it asked for."""
 
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -38,7 +38,7 @@ class SimulatedHome:
     links: dict[PeerId, Way] = field(default_factory=dict)
     circuits: dict[bytes, tuple[PeerId, bool, int]] = field(default_factory=dict)
     calling: dict[PeerId, list[Any]] = field(default_factory=dict)
-    """What waits for a link that the host makes by itself."""
+    """Messages that wait for a link that the host makes by itself."""
     attempts: set[int] = field(default_factory=set)
     punches: dict[PeerId, Punch] = field(default_factory=dict)
     sources: dict[PeerId, Address] = field(default_factory=dict)
@@ -46,16 +46,16 @@ class SimulatedHome:
     got: dict[bytes, bytearray] = field(default_factory=dict)
 
     def router(self, to: Address) -> Box | None:
-        """What a packet to that address passes, on its way from here or to here."""
+        """The router that a packet to or from that address passes."""
         return self.ipv6 if ":" in to.host else self.box
 
 
 class Homes:
-    """All homes, how far apart they are, and the time in them.
+    """All homes, their distances, and the time in them.
 
     Args:
         seed: Decides everything.
-        relay: What each peer that can be a relay grants.
+        relay: Limits of each peer that can be a relay.
         links: Distances.
     """
 
@@ -70,7 +70,7 @@ class Homes:
 
     @property
     def now(self) -> float:
-        """Unix seconds of the world."""
+        """The time of the world, Unix seconds."""
         return self.agenda.now
 
     def add(self, nature: Nature, *, ipv6: Nature | None = None) -> SimulatedHome:
@@ -97,5 +97,5 @@ class Homes:
         return home
 
     def delay_s(self, a: SimulatedHome, b: SimulatedHome) -> float:
-        """One way."""
+        """Delay of a packet, one way, seconds."""
         return self.links.distance_s(a.place, b.place)

@@ -1,4 +1,4 @@
-"""Punches in a pretended Internet: both sides send at once, and who gets through whose router."""
+"""Punches in a simulated Internet: both sides send at once, and who gets through whose router."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -14,14 +14,14 @@ PUNCH_EVERY_S: Final = 0.1
 
 
 class Punches:
-    """See the module's docstring.
+    """Hole punches between simulated homes.
 
     Args:
         homes: Of all peers.
-        success: The share of pairs whose routers, as far as is known willing, really let a punch through; the rest have
-            firewalls of other kinds, several routers in a row, or unlucky timing.
+        success: The share of pairs, with routers that should let a punch through, that really let it through; the rest
+            have firewalls of other kinds, several routers in a row, or unlucky timing.
         tell: Gives an event to a peer's machine.
-        linked: Told of two between whom there is a link now, and by what way.
+        linked: Told of two peers with a new link, and by what way.
     """
 
     def __init__(
@@ -46,8 +46,8 @@ class Punches:
             self._tell(home, AttemptFailed(punch.attempt, "the punch did not get through"))
             return
         other = self._homes.homes[punch.peer]
-        if punch.spread is not None:
-            self._spread(home, other, punch)
+        if punch.birthday is not None:
+            self._birthday(home, other, punch)
         else:
             flights: tuple[tuple[Proto, tuple[Address, ...]], ...] = (("tcp", punch.tcp), ("udp", punch.udp))
             for proto, addresses in flights:
@@ -76,21 +76,21 @@ class Punches:
         way = Way.TCP_PUNCH if proto == "tcp" else Way.QUIC_PUNCH
         self._through(home, other, punch, theirs, way)
 
-    def _spread(self, home: SimulatedHome, other: SimulatedHome, punch: Punch) -> None:
+    def _birthday(self, home: SimulatedHome, other: SimulatedHome, punch: Punch) -> None:
         """The birthday punch is drawn, not played: when does the first of the tried ports meet an open one?"""
-        spread = punch.spread
-        if spread is None or not spread.remote_ports or not self._willing(home.peer, other.peer):
+        birthday = punch.birthday
+        if birthday is None or not birthday.remote_ports or not self._willing(home.peer, other.peer):
             return
         theirs = other.punches.get(home.peer)
-        if theirs is None or theirs.nonce != punch.nonce or theirs.spread is None or theirs.spread.local_ports == 0:
+        if theirs is None or theirs.nonce != punch.nonce or theirs.birthday is None or theirs.birthday.local_ports == 0:
             return
         open_ports = set(
             chance(self._homes.seed, f"spread {punch.nonce.hex()}").sample(
-                range(1024, 65536), theirs.spread.local_ports
+                range(1024, 65536), theirs.birthday.local_ports
             )
         )
-        hit = next((n for n, port in enumerate(spread.remote_ports) if port in open_ports), None)
-        if hit is not None and self._homes.now >= punch.at + hit / spread.packets_per_s + 2 * self._homes.delay_s(
+        hit = next((n for n, port in enumerate(birthday.remote_ports) if port in open_ports), None)
+        if hit is not None and self._homes.now >= punch.at + hit / birthday.packets_per_s + 2 * self._homes.delay_s(
             home, other
         ):
             self._through(home, other, punch, theirs, Way.BIRTHDAY)

@@ -37,11 +37,11 @@ PATTERNS: Final[tuple[tuple[Traffic, Traffic], ...]] = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Takeover:
-    """What happened in one case.
+    """Result of one case.
 
     Attributes:
-        seconds: From the relay's death, or from when the first byte that had not arrived was written if that was
-            later, until such a byte arrived by another relay; the slower direction's.  None: it never did.
+        seconds: From the relay's death, or from when the first missing byte was written if that was later, until such a
+            byte arrived by another relay; the slower direction's.  None: it never did.
         kept: No byte was lost, repeated or changed.
     """
 
@@ -54,7 +54,7 @@ class Takeover:
 
     @property
     def ok(self) -> bool:
-        """Whether it went as promised."""
+        """Whether the take-over kept its promises."""
         return self.kept and self.seconds is not None and self.seconds <= TARGET_S
 
 
@@ -81,7 +81,7 @@ class _Direction:
 
     def relay(self) -> PeerId | None:
         """By which relay bytes come to the reader now."""
-        end = self._other.machine.conduits.end(self._circuit)
+        end = self._other.machine.circuits.endpoint(self._circuit)
         return None if end is None else end.relay
 
     def due_at(self, offset: int, died_at: float) -> float | None:
@@ -170,7 +170,7 @@ def _kill_and_wait(world: NatWorld, directions: list[_Direction], *, loud: bool)
 
 
 def distribution(takeovers: list[Takeover]) -> dict[str, Any]:
-    """The figures."""
+    """Quantiles of the seconds over several take-overs."""
     times = sorted(takeover.seconds for takeover in takeovers if takeover.seconds is not None)
     silent = sorted(t.seconds for t in takeovers if t.seconds is not None and t.death == "silent")
     return {

@@ -1,4 +1,4 @@
-"""A pretended Internet of peers behind routers: runs `core.nat.traversal` for each, and does what it asks."""
+"""A simulated Internet of peers behind routers: runs `core.nat.traversal` for each, and does what it asks."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -6,46 +6,46 @@ from typing import Any, Final
 
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick
-from core.nat.card import Card, Kind, Listed
 from core.nat.events import (
-    Abandon,
+    AddAddress,
+    AddressesChanged,
     AddressSeen,
     AttemptFailed,
-    CardFound,
+    CancelAttempt,
     CircuitBytes,
     CircuitEnded,
     CircuitOpened,
     Dial,
+    DialBackTried,
     DialEnded,
-    DialledOut,
-    FindCard,
-    Know,
+    FindPeerRecord,
     LinkUp,
-    Located,
-    PublishCard,
+    PeerRecordFound,
+    PublishPeerRecord,
     Punch,
-    SendAt,
+    SendDatagramTo,
     TryDialBack,
     Way,
 )
 from core.nat.messages import Address
+from core.nat.peer_record import AddressCandidate, CandidateKind, PeerRecord
 from core.nat.relay import RelaySettings
 from core.sim.links import LinkSettings, chance
 from core.sim.nat_homes import PORT, TLS_ROUND_TRIPS, Homes, SimulatedHome
 from core.sim.nat_punches import Punches
 
 CONNECT_S: Final = 3.0
-CARD_S: Final = 0.2
+PEER_RECORD_S: Final = 0.2
 """A lookup in the DHT."""
 HELLO: Final = b"hello" * 100
 
 
 class NatWorld(Homes):
-    """See the module's docstring.
+    """A simulated Internet of homes, each with a traversal machine.
 
     Args:
         seed: Decides everything.
-        relay: What each peer that can be a relay grants.
+        relay: Limits of each peer that can be a relay.
         field_success: The share of pairs whose routers really let a punch through.
         links: Distances.
     """
@@ -60,44 +60,44 @@ class NatWorld(Homes):
     ) -> None:
         super().__init__(seed, relay=relay or RelaySettings(), links=links or LinkSettings(jitter_s=0.0))
         self.random = chance(seed, "nat")
-        self.cards: dict[PeerId, Card] = {}
+        self.peer_records: dict[PeerId, PeerRecord] = {}
         self.messages: Counter[str] = Counter()
         self.first_byte_s: dict[tuple[PeerId, PeerId], tuple[float, Way]] = {}
         self.began: dict[tuple[PeerId, PeerId], float] = {}
         self.punches = Punches(self, success=field_success, tell=self.tell, linked=self._first_byte)
 
     def start(self, home: SimulatedHome) -> None:
-        """The peer begins to live."""
-        kind = Kind.PUBLIC if home.box.nature == "public" else Kind.LAN
-        addresses: tuple[Listed, ...] = (Listed(kind, Address(home.inside, PORT)),)
+        """Begin the life of a peer."""
+        kind = CandidateKind.PUBLIC if home.box.nature == "public" else CandidateKind.LAN
+        addresses: tuple[AddressCandidate, ...] = (AddressCandidate(kind, Address(home.inside, PORT)),)
         if home.ipv6 is not None:
-            addresses += (Listed(Kind.IPV6, Address(home.ipv6.host, PORT)),)
-        self.tell(home, Located(addresses=addresses, tcp_port=PORT, udp_port=PORT))
+            addresses += (AddressCandidate(CandidateKind.IPV6, Address(home.ipv6.host, PORT)),)
+        self.tell(home, AddressesChanged(addresses=addresses, tcp_port=PORT, udp_port=PORT))
 
     def introduce(self, home: SimulatedHome, other: SimulatedHome, *, relay: bool) -> None:
         """`home` hears of a public peer."""
         for box in (other.box, other.ipv6):
             if box is not None:
                 address = Address(box.host, PORT)
-                self._perform(home, home.machine.volunteer(other.peer, address, self.now, relay=relay))
+                self.perform(home, home.machine.volunteer(other.peer, address, self.now, relay=relay))
 
     def dial(self, home: SimulatedHome, other: SimulatedHome) -> None:
         """`home` wants a link to `other`."""
         self.began[home.peer, other.peer] = self.now
         home.ended.pop(other.peer, None)
-        self._perform(home, home.machine.dial(other.peer, self.now))
+        self.perform(home, home.machine.dial(other.peer, self.now))
 
     def part(self, home: SimulatedHome, other: SimulatedHome) -> None:
         """The two no longer need their link."""
         for one, two in ((home, other), (other, home)):
             for circuit in [c for c, (peer, _, _) in one.circuits.items() if peer == two.peer]:
-                self._perform(one, one.machine.close(circuit, self.now))
+                self.perform(one, one.machine.close(circuit, self.now))
             if one.links.pop(two.peer, None) is not None:
                 self.tell(one, Lost(two.peer, "no longer needed"))
 
     def write(self, home: SimulatedHome, circuit: bytes, data: bytes) -> None:
         """`home` sends bytes on a circuit."""
-        self._perform(home, home.machine.write(circuit, data, self.now))
+        self.perform(home, home.machine.write(circuit, data, self.now))
 
     def kill(self, home: SimulatedHome, *, loud: bool = True) -> None:
         """The peer is gone at once; its links are noticed to have ended, if it goes loudly."""
@@ -110,36 +110,37 @@ class NatWorld(Homes):
             self.agenda.after(delay_s, self.tell, self.homes[peer], Lost(home.peer, "gone"))
 
     def run(self, seconds: float) -> None:
-        """Let time go on."""
+        """Let simulated time go on for `seconds`."""
         self.agenda.run(self.now + seconds)
 
     def tell(self, home: SimulatedHome, event: Any) -> None:
         """Give an event to the peer's machine and do what it says."""
         if home.up:
-            self._perform(home, home.machine.handle(event, self.now))
+            self.perform(home, home.machine.handle(event, self.now))
 
     # --- doing what a machine asks -----------------------------------------------------------------------------------
 
-    def _perform(self, home: SimulatedHome, outputs: Sequence[Any]) -> None:
+    def perform(self, home: SimulatedHome, outputs: Sequence[Any]) -> None:
+        """Send messages, and do what else the machine of `home` asked for."""
         for output in outputs:
             match output:
-                case Send() | SendAt():
+                case Send() | SendDatagramTo():
                     self._send(home, output)
-                case Dial() | Punch() | Abandon() | TryDialBack() | DialEnded():
+                case Dial() | Punch() | CancelAttempt() | TryDialBack() | DialEnded():
                     self._attempt(home, output)
                 case CircuitOpened() | CircuitBytes() | CircuitEnded():
                     self._circuit(home, output)
-                case Know(peer=peer, address=address):
+                case AddAddress(peer=peer, address=address):
                     home.book[peer] = address
-                case FindCard(peer=peer):
-                    self.agenda.after(CARD_S, self._card, home, peer)
-                case PublishCard(card=card):
-                    self.cards[home.peer] = card
+                case FindPeerRecord(peer=peer):
+                    self.agenda.after(PEER_RECORD_S, self._peer_record, home, peer)
+                case PublishPeerRecord(peer_record=peer_record):
+                    self.peer_records[home.peer] = peer_record
         self._schedule(home)
 
-    def _send(self, home: SimulatedHome, output: Send[Any] | SendAt) -> None:
+    def _send(self, home: SimulatedHome, output: Send[Any] | SendDatagramTo) -> None:
         match output:
-            case SendAt(address=address, message=message, fresh=fresh):
+            case SendDatagramTo(address=address, message=message, fresh=fresh):
                 self._datagram(home, address, message, port=self.random.randrange(40_000, 60_000) if fresh else PORT)
             case Send(to=to, message=message) if message.plane == "datagram":
                 address_known = home.book.get(to) or home.sources.get(to)
@@ -148,7 +149,7 @@ class NatWorld(Homes):
             case Send(to=to, message=message):
                 self._stream(home, self.homes[to], message)
 
-    def _attempt(self, home: SimulatedHome, output: Dial | Punch | Abandon | TryDialBack | DialEnded) -> None:
+    def _attempt(self, home: SimulatedHome, output: Dial | Punch | CancelAttempt | TryDialBack | DialEnded) -> None:
         match output:
             case Dial(attempt=attempt, address=address, peer=peer, way=way):
                 home.attempts.add(attempt)
@@ -157,7 +158,7 @@ class NatWorld(Homes):
                 home.attempts.add(output.attempt)
                 home.punches[output.peer] = output
                 self.agenda.at(output.at, self.punches.punch, home, output)
-            case Abandon(attempt=attempt):
+            case CancelAttempt(attempt=attempt):
                 home.attempts.discard(attempt)
             case TryDialBack(nonce=nonce, address=address):
                 self._try(home, nonce, address)
@@ -178,8 +179,8 @@ class NatWorld(Homes):
             home.wake_at = None
             self.tell(home, Tick())
 
-    def _card(self, home: SimulatedHome, peer: PeerId) -> None:
-        self.tell(home, CardFound(peer, self.cards.get(peer)))
+    def _peer_record(self, home: SimulatedHome, peer: PeerId) -> None:
+        self.tell(home, PeerRecordFound(peer, self.peer_records.get(peer)))
 
     # --- datagrams ---------------------------------------------------------------------------------------------------
 
@@ -274,7 +275,7 @@ class NatWorld(Homes):
         source = Address(router.host, self.random.randrange(40_000, 60_000))
         target = self.at.get(to.host)
         reached = target is not None and to.port == PORT and self._lets_in(target, to, source)
-        self.agenda.after(0.3 if reached else CONNECT_S, self.tell, home, DialledOut(nonce, reached))
+        self.agenda.after(0.3 if reached else CONNECT_S, self.tell, home, DialBackTried(nonce, reached))
 
     # --- circuits ----------------------------------------------------------------------------------------------------
 
@@ -284,9 +285,9 @@ class NatWorld(Homes):
                 home.circuits[circuit] = (peer, called, attempt)
                 home.got[circuit] = bytearray()
                 if called:
-                    self._perform(home, home.machine.write(circuit, HELLO, self.now))
+                    self.perform(home, home.machine.write(circuit, HELLO, self.now))
             case CircuitBytes(circuit=circuit, data=data):
-                self._perform(home, home.machine.consumed(circuit, len(data), self.now))
+                self.perform(home, home.machine.consumed(circuit, len(data), self.now))
                 self._heard(home, circuit, data)
             case CircuitEnded(circuit=circuit):
                 home.circuits.pop(circuit, None)
@@ -297,14 +298,14 @@ class NatWorld(Homes):
         home.got[circuit] += data
         if before < len(HELLO) <= len(home.got[circuit]):
             if not called:
-                self._perform(home, home.machine.write(circuit, HELLO, self.now))
+                self.perform(home, home.machine.write(circuit, HELLO, self.now))
             else:
                 self._first_byte(home, self.homes[peer], Way.RELAY)
             self.tell(home, LinkUp(peer, Way.RELAY, None, called=called, attempt=attempt))
 
 
 def way_counts(ended: Mapping[Any, DialEnded]) -> dict[str, int]:
-    """How many calls ended how."""
+    """Number of calls by the way in which they ended."""
     counts: dict[str, int] = defaultdict(int)
     for event in ended.values():
         counts["failed" if event.way is None else event.way.name.lower()] += 1

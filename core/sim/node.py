@@ -1,4 +1,4 @@
-"""One life of a peer in the pretended world."""
+"""One life of a peer in the simulated world."""
 
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class End(StrEnum):
-    """How a node's life ends."""
+    """Kind of end of a node's life."""
 
     LEAVE = "leave"
     """It says goodbye on its streams."""
@@ -25,22 +25,22 @@ class End(StrEnum):
 
 
 class Machinery(Protocol):
-    """What a node runs: the shape of `core.base.machine.Machine`, for any events."""
+    """A machine of a node: the shape of `core.base.machine.Machine`, for any events."""
 
     @property
     def deadline(self) -> float | None:
-        """When to be woken."""
+        """Time at which it wants a Tick, Unix seconds."""
 
     def handle(self, event: Any, now: float) -> Sequence[Any]:
-        """Advance by one event."""
+        """Advance by one event; returns outputs."""
 
 
 OnEvent = Callable[[Any, float], Sequence[Any]]
-"""The owner of a node's machine: takes what is no Send, with the node's time; returns more outputs."""
+"""The owner of a node's machine: takes outputs other than Send, with the node's time; returns more outputs."""
 
 
 def ignore(event: Any, now: float) -> Sequence[Any]:
-    """An owner that does nothing."""
+    """Stands for an owner that does nothing."""
     del event, now
     return ()
 
@@ -78,7 +78,7 @@ class Node:
         self.host = host
         self.skew_s = skew_s
         self.router = Router.OPEN
-        """What stands between it and the internet."""
+        """Router between it and the Internet."""
         self.sent_to: dict[PeerId, float] = {}
         """Behind a router: when the last datagram went to each peer."""
         self.up = True
@@ -91,7 +91,7 @@ class Node:
         self.computing = False
         """Whether it is busy with the first event of its inbox."""
         self.inbox: deque[Any] = deque()
-        """What has arrived and was not handled yet."""
+        """Events that have arrived and were not handled yet."""
         self.wake_at: float | None = None
         self.spins = 0
         """Ticks in a row after which the machine wanted another one at once."""

@@ -1,4 +1,4 @@
-"""`potluck sim paper`: the averaging experiments of S000, the paper's numbers beside ours."""
+"""`potluck sim paper`: the averaging experiments of S000, the paper's numbers beside this program's."""
 
 import argparse
 import json
@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 class _Teller:
-    """Writes objects or sentences."""
+    """Writes rows as objects or as sentences."""
 
     def __init__(self, *, json_too: bool) -> None:
         self._json = json_too

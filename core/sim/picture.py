@@ -1,4 +1,4 @@
-"""What happened over simulated time, as a picture: line charts below one another, sharing their axis of time.
+"""A run over simulated time as a picture: line charts below one another, sharing their axis of time.
 
 The picture is SVG, written here; a name that ends in .png has it drawn by Qt, where that is installed.
 """
@@ -35,7 +35,7 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """One line over time."""
+    """One line chart over the simulated time."""
 
     title: str
     unit: str
@@ -69,7 +69,7 @@ def changes(points: Sequence[Point]) -> list[Point]:
 
 
 def draw(title: str, subtitle: str, charts: Sequence[Chart]) -> str:
-    """The picture as SVG."""
+    """Draw charts below one another as SVG."""
     height = TOP + len(charts) * (CHART_HEIGHT + BELOW)
     ends_s = max((point[0] for chart in charts for point in chart.points), default=1.0)
     parts = [

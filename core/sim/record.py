@@ -1,4 +1,4 @@
-"""What a long run has done so far, in a file, so that the same command can go on after an interruption."""
+"""Verdicts of a long run in a file, so that the same command can go on after an interruption."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -9,14 +9,14 @@ from core.base.problems import BadInput
 
 
 class VerdictRecord:
-    """Verdicts by seed, one JSON object a line; the first line says what they are of.
+    """Verdicts by seed, one JSON object a line; the first line holds the settings of the run.
 
     Args:
-        path: Where; None: nowhere.
-        settings: What the run is of.
+        path: The file; None: nothing is kept.
+        settings: The settings of the run.
 
     Raises:
-        BadInput: the file is of another run, or is no record.
+        BadInput: the file is of another run, or is not a record.
     """
 
     def __init__(self, path: Path | None, settings: dict[str, Any]) -> None:
@@ -45,11 +45,11 @@ class VerdictRecord:
                 yield self._verdicts[seed]
 
     def add(self, verdict: dict[str, Any]) -> None:
-        """Keep one more."""
+        """Append a verdict to the file."""
         self._write(verdict)
 
     def close(self) -> None:
-        """Nothing more will be kept."""
+        """Close the file; nothing more will be kept."""
         if self._file is not None:
             self._file.close()
 

@@ -22,7 +22,7 @@ ROUNDS_PER_PROCESS = 50
 FLEETS_PER_PROCESS = 4
 EXIT_FAILED = 1
 SCALE = 64
-"""Numbers that are pretended for each one that is computed, where only the time counts."""
+"""Numbers that are simulated for each one that is computed, where only the time counts."""
 
 
 def run(args: argparse.Namespace) -> int:
@@ -110,7 +110,9 @@ def _made(args: argparse.Namespace, seeds: Sequence[int]) -> Iterator[dict[str, 
         return
     with ThreadPoolExecutor(args.jobs) as pool:
         try:
-            ends = [pool.submit(_elsewhere, args, first, count) for first, count in _runs(seeds, most)]
+            ends = [
+                pool.submit(in_other_process, args, first, count) for first, count in neighbouring_runs(seeds, most)
+            ]
             for end in as_completed(ends):
                 yield from end.result()
         except BaseException:
@@ -118,8 +120,13 @@ def _made(args: argparse.Namespace, seeds: Sequence[int]) -> Iterator[dict[str, 
             raise
 
 
-def _runs(seeds: Sequence[int], most: int) -> Iterator[tuple[int, int]]:
-    """The seeds as runs of neighbours, first and length, of `most` at most."""
+def neighbouring_runs(seeds: Sequence[int], most: int) -> Iterator[tuple[int, int]]:
+    """Split seeds into runs of neighbours, each with its first seed and at most `most` seeds.
+
+    Args:
+        seeds: In ascending order.
+        most: Seeds of one run at most.
+    """
     first = seeds[0]
     for before, seed in zip(seeds, [*seeds[1:], -1], strict=True):
         if seed != before + 1 or seed - first >= most:
@@ -127,8 +134,14 @@ def _runs(seeds: Sequence[int], most: int) -> Iterator[tuple[int, int]]:
             first = seed
 
 
-def _elsewhere(args: argparse.Namespace, first: int, count: int) -> list[dict[str, Any]]:
-    """Some of the rounds, in a process of their own."""
+def in_other_process(args: argparse.Namespace, first: int, count: int) -> list[dict[str, Any]]:
+    """Run rounds in another process; its verdicts are those that this process would find.
+
+    Args:
+        args: The options of `potluck sim rounds`.
+        first: First seed.
+        count: Number of seeds.
+    """
     program = [sys.executable, "sim"] if getattr(sys, "frozen", False) else [sys.executable, "-m", "core.sim"]
     if args.deaths is not None:
         options = ["--deaths", str(args.deaths), "--rounds", str(count)]

@@ -1,4 +1,4 @@
-"""What must hold of the samples themselves: each counts once, and none is more than one step old."""
+"""Rules of the samples themselves: each counts once, and none is more than one step old."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ Part = tuple[PeerId, Stretch]
 
 
 class Contributions:
-    """Which samples each peer's contributions were made of."""
+    """The samples of each peer's contributions."""
 
     def __init__(self) -> None:
         self._made: dict[tuple[PeerId, StateName, int], tuple[Stretch, ...]] = {}
@@ -25,10 +25,10 @@ class Contributions:
         self._made[peer, contributed.before, samples] = contributed.stretches
 
     def of(self, peer: PeerId, before: StateName, samples: int) -> tuple[Stretch, ...]:
-        """What a contribution of so many samples on top of a state was made of.
+        """The stretches of a contribution of `samples` samples on top of a state.
 
         Raises:
-            Violation: the peer never made such a one.
+            Violation: the peer never made such a contribution.
         """
         if not samples:
             return ()

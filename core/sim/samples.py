@@ -1,4 +1,4 @@
-"""What pretended workers compute: samples in stretches, and the gradients that follow from them."""
+"""Simulated computing: samples in stretches, and the gradients that follow from them."""
 
 import hashlib
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ class Stretch:
     """Samples that one worker computed one after the other, all with the same parameters."""
 
     life: int
-    """Which worker: drawn at its start."""
+    """The worker's life: drawn at its start."""
     at: StateName
     first: int
     """How many it had computed at this state before."""
@@ -32,14 +32,14 @@ class Contributed:
 
 
 def gradient(peer: PeerId, before: StateName, samples: int, numel: int, *, first: int = 0) -> NDArray[np.float32]:
-    """What a peer contributes after so many samples: nothing but these decides it, so a checker can make it again.
+    """A peer's contribution after some samples: it follows from these arguments alone, so a checker can make it again.
 
     Args:
-        peer: Who.
-        before: With which parameters.
-        samples: How many.
+        peer: The peer.
+        before: Name of the state with the parameters.
+        samples: Number of samples.
         numel: Length of the vector.
-        first: How many samples at this state were in an earlier contribution.
+        first: Number of samples at this state in an earlier contribution.
     """
     place = first.to_bytes(8, "big") if first else b""
     name = hashlib.blake2b(peer + before.lineage + samples.to_bytes(8, "big") + place, digest_size=8).digest()
@@ -47,7 +47,7 @@ def gradient(peer: PeerId, before: StateName, samples: int, numel: int, *, first
 
 
 def mean_gradient(peer: PeerId, stretches: Sequence[Stretch], numel: int) -> NDArray[np.float32]:
-    """What a peer contributes that has computed these; zeros for none."""
+    """The contribution of a peer that has computed these stretches; zeros for none."""
     total = sum(stretch.samples for stretch in stretches)
     mean = np.zeros(numel, dtype=np.float32)
     for stretch in stretches:

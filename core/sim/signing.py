@@ -1,4 +1,4 @@
-"""Cheap signatures for simulations.  They prove nothing: whoever knows an id can make its signatures."""
+"""Cheap signatures for simulations.  They prove nothing: with an id, anybody can make its signatures."""
 
 import hashlib
 from dataclasses import dataclass

@@ -18,7 +18,7 @@ HOUR_S: Final = 3600.0
 DAY_S: Final = 86_400.0
 TRACE_LINES_MAX: Final = 200_000
 TRACE_PAIRS: Final = (3, 20)
-"""A line of a trace names so many ages, least and most."""
+"""Number of ages in a line of a trace, least and most."""
 FITS: Final = 5000
 """Steps of the fit; the shares are then right to about a hundredth."""
 TRACE_FILES: Final = "*ot10*.gpd*"
@@ -33,7 +33,7 @@ class Replaced:
 
     @property
     def name(self) -> str:
-        """As on the command line."""
+        """The pattern's name on the command line."""
         return f"{self.share_per_hour:g}"
 
 
@@ -43,7 +43,7 @@ class Stays:
 
     means_s: tuple[float, ...]
     weights: tuple[float, ...]
-    """Of the peers that come, so many (against the others) stay so long in the mean."""
+    """Shares of arriving peers with each mean stay."""
     most_s: float = math.inf
 
     def whole_s(self, random: Random) -> float:
@@ -51,7 +51,7 @@ class Stays:
         return self._draw(self.weights, random)
 
     def rest_s(self, random: Random) -> float:
-        """What is left of the stay of a peer that is met at a random moment: who stays long is met more often."""
+        """Draw the rest of the stay of a peer met at a random moment: long stays are met more often."""
         return self._draw([w * mean_s for w, mean_s in zip(self.weights, self.means_s, strict=True)], random)
 
     def _draw(self, weights: Sequence[float], random: Random) -> float:
@@ -60,7 +60,7 @@ class Stays:
 
     @property
     def mean_s(self) -> float:
-        """Of those that come."""
+        """Mean stay of arriving peers, seconds."""
         return sum(w * s for w, s in zip(self.weights, self.means_s, strict=True)) / sum(self.weights)
 
 
@@ -78,12 +78,12 @@ class Devices:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pattern:
-    """How peers come and go."""
+    """A pattern by which peers come and go."""
 
     name: str
     stays: Stays
     devices: Devices | None = None
-    """None: whoever goes is replaced by a new peer at once."""
+    """None: each leaving peer is replaced by a new one at once."""
 
 
 TENTH_AN_HOUR: Final = Replaced(0.10)
@@ -107,10 +107,10 @@ time.  One that fails is replaced by a new one."""
 
 
 def read_pattern(text: str) -> Replaced | Pattern:
-    """What `--churn` names: a share of the peers an hour, `s000`, `s003`, or a file or folder of measurements.
+    """The pattern that `--churn` names: a share of the peers an hour, `s000`, `s003`, or a file of measurements.
 
     Raises:
-        BadInput: it is none of these.
+        BadInput: it is not one of these.
     """
     match text.lower():
         case "s000":
@@ -127,13 +127,14 @@ def read_pattern(text: str) -> Replaced | Pattern:
 
 
 def read_trace(path: Path) -> Stays:
-    """Stays from measured ages: lines of `time age share age share ...`, plain text or .xz.
+    """Read stays from measured ages: lines of `time age share age share ...`, plain text or .xz.
 
-    `share` is that of the connected peers that have been there for longer than `age` seconds, as KIT's monitor of the
-    Bitcoin network writes it (`ot10-v.gpd`).  Lines count once the share beyond the greatest age is above 0: before,
-    the monitor itself had not run for so long.  Peers younger than the first age do not count, they are calls that
-    were tried again.  In a steady state a peer's age is distributed as the rest of its stay, which gives the mixture's
-    shares of the peers that are there; of those that come, each kind is as much more frequent as it stays shorter.
+    `share` is that of the connected peers that have been there for longer than `age` seconds, in the format of KIT's
+    monitor of the Bitcoin network (`ot10-v.gpd`).  Lines count once the share beyond the greatest age is above 0:
+    before, the monitor itself had not run for so long.  Peers younger than the first age do not count, they are calls
+    that were tried again.  In a steady state a peer's age is distributed as the rest of its stay, which gives the
+    mixture's shares of the peers that are there; among arriving peers, each kind is as much more frequent as it stays
+    shorter.
 
     Args:
         path: The file, or a folder with one.

@@ -1,8 +1,8 @@
 """The stream plane: reliable and ordered like TCP, until the link breaks; bulk takes the time that the lines need.
 
-There is one stream between two nodes, whoever called.  Control does not wait for bulk.  What the real host does is
-done here as well: a call that fails is reported as Lost, further calls rest longer and longer; a silent peer is given
-up after the heartbeats' patience; a peer that comes back calls anew, and its older stream is forgotten without a word.
+There is one stream between two nodes, called by either.  Control does not wait for bulk.  The real host's behaviour is
+modelled: a call that fails is reported as Lost, further calls back off longer and longer; a silent peer is given up
+after the heartbeats' patience; a peer that comes back calls anew, and its older stream is silently forgotten.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ Arrived = Callable[[Node, Node, Any], None]
 
 
 class Stream:
-    """What connects two nodes; each side forgets it for itself."""
+    """A stream between two nodes; each side forgets it for itself."""
 
     __slots__ = ("ends", "held", "last", "opened", "stalled_at", "waiting")
 
@@ -115,7 +115,7 @@ class Streams:
                     self._agenda.at(arrives, self._arrive, stream, sender, receiver, data, bulk, left_at)
 
     def frozen(self, node: Node) -> None:
-        """Nothing moves in a node: whoever waits for its heartbeats for too long gives it up."""
+        """Freeze a node: peers that wait too long for its heartbeats give it up."""
         for stream in node.streams.values():
             if stream.opened:
                 other = stream.other(node)
@@ -126,10 +126,10 @@ class Streams:
     def _dial(self, node: Node, to: PeerId) -> Stream:
         stream = node.streams[to] = Stream(node, None)
         ready_at, _ = node.redials.get(to, (0.0, 0.0))
-        self._agenda.at(ready_at, self._knock, stream, node, to)
+        self._agenda.at(ready_at, self._call, stream, node, to)
         return stream
 
-    def _knock(self, stream: Stream, node: Node, to: PeerId) -> None:
+    def _call(self, stream: Stream, node: Node, to: PeerId) -> None:
         """The rest is over, the call begins; it ends two round trips later: TCP's and TLS's."""
         if not self._calling(stream, node, to):
             return

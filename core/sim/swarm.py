@@ -1,4 +1,4 @@
-"""A whole collaboration in the pretended world: a backbone, volunteers that come and go, and what goes wrong."""
+"""A whole collaboration in the simulated world: a backbone, volunteers that come and go, and what goes wrong."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -38,7 +38,7 @@ ORDERS = (orders.Go, orders.Hold, orders.Collect, orders.Absorb, orders.Release,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SwarmSettings:
-    """What a world is like.  `drawn` makes all kinds of worlds from their seeds."""
+    """Parameters of a world.  `drawn` makes all kinds of worlds from their seeds."""
 
     peers: int
     """Volunteers; the backbone comes on top."""
@@ -141,7 +141,7 @@ class Volunteer:
         return here and worker is not None and worker.ready
 
     def begin(self) -> None:
-        """The computer is switched on."""
+        """Switch the computer of the volunteer on."""
         swarm, settings = self._swarm, self._swarm.settings
         world = swarm.world
         averaging = AveragingNumbers(
@@ -232,11 +232,11 @@ class Volunteer:
 
 
 class Swarm:
-    """The collaboration of one seed.
+    """The simulated collaboration of one seed.
 
     Args:
-        settings: What the world is like.
-        checkers: Beside it; they may be given `swarm` afterwards.
+        settings: Parameters of the world.
+        checkers: Observe it; they may be given `swarm` afterwards.
     """
 
     def __init__(self, seed: int, settings: SwarmSettings, checkers: Sequence[Checker] = ()) -> None:
@@ -276,7 +276,7 @@ class Swarm:
             self._later(settings.partition_s, self._divide)
 
     def training(self) -> list[Volunteer]:
-        """Volunteers whose worker is ready."""
+        """Volunteers that have a ready worker now."""
         return [volunteer for volunteer in self.volunteers.values() if volunteer.training]
 
     def best(self) -> StateName | None:

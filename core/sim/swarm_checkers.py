@@ -1,4 +1,4 @@
-"""What must hold in every collaboration, whatever goes wrong."""
+"""Rules that hold in every collaboration, whatever goes wrong."""
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
@@ -27,15 +27,15 @@ from core.swarm.orders import RoundLost, RoundRecord
 from core.swarm.states import StateName
 
 PATIENCE_S = 150.0
-"""An epoch may take so long, or four times what the computers need, whichever is longer."""
+"""Upper bound on an epoch, seconds, or four times the time that the computers need, if that is longer."""
 BEHIND_S = 120.0
-"""So long a peer may stay behind a state that others hold."""
+"""Upper bound on the time for which a peer stays behind a state that others hold, seconds."""
 NODE_BYTES_MAX = 4 * 1024 * 1024
 TOLERANCES = {"raw": 1e-4, "fp16": 5e-3, "bf16": 0.04, "u8": 0.04, "b8": 0.1, "adaptive": 5e-3}
 """By how much a mean may differ from the exact one, by codec.  One with feedback also makes up for earlier rounds, so
 its numbers are not compared."""
 VISIBLE = 20
-"""A contribution whose weight is less than so many tolerances may be missing without a trace in the numbers."""
+"""Number of tolerances below which the weight of a contribution leaves no trace in the numbers."""
 
 
 class NeverBack(Checker):
@@ -46,7 +46,7 @@ class NeverBack(Checker):
         self._lives: dict[PeerId, int] = {}
 
     def said(self, node: Node, output: Any, now: float) -> None:
-        """A worker holds a state."""
+        """Check each new state of a worker."""
         del now
         if not isinstance(output, Holds):
             return
@@ -69,13 +69,13 @@ class NeverBack(Checker):
 
 
 class SameNameSameState(Checker):
-    """Whoever holds a state of the same name holds the same bytes."""
+    """Peers with a state of the same name hold the same bytes."""
 
     def __init__(self) -> None:
         self._digests: dict[StateName, bytes] = {}
 
     def said(self, node: Node, output: Any, now: float) -> None:
-        """A worker holds a state."""
+        """Check each new state of a worker."""
         del now
         if isinstance(output, Holds):
             name = output.state.name
@@ -84,13 +84,13 @@ class SameNameSameState(Checker):
 
 
 class WholeMeans(Checker):
-    """A mean is the weighted mean of those that its record names, but for the chunks that it says are missing.
+    """A mean is the weighted mean of the members that its record names, except for chunks recorded as missing.
 
-    Whom the plan asks for a part of its contribution is in those chunks only.
+    A member with a partial contribution is in those chunks only.
 
     Args:
-        swarm: Whose means.
-        plan_of: The plan of the round that a node was in last; None: everybody gave all.
+        swarm: The simulated collaboration.
+        plan_of: Returns the plan of the last round of a node; None: all members contributed fully.
     """
 
     def __init__(self, swarm: Swarm, plan_of: Callable[[Node], Plan | None] = lambda _: None) -> None:
@@ -185,7 +185,7 @@ class ReceiptsAgree(Checker):
         self.signatures = 0
 
     def said(self, node: Node, output: Any, now: float) -> None:
-        """A receipt is complete."""
+        """Check that each complete receipt is valid and agrees with others."""
         del now
         if not isinstance(output, Receipted):
             return
@@ -193,7 +193,7 @@ class ReceiptsAgree(Checker):
         try:
             check_receipt(receipt, SimVerifier())
         except ProofProblem as problem:
-            raise Violation(f"{node} has a receipt that is none: {problem}") from problem
+            raise Violation(f"{node} has an invalid receipt: {problem}") from problem
         known = self._statements.setdefault(receipt.statement.round, receipt.statement.digest)
         if receipt.contradictions or known != receipt.statement.digest:
             raise Violation(f"{node} says something else of its round than others")
@@ -212,16 +212,16 @@ class EpochsEnd(Checker):
         self.slowest_s = 0.0
         """The longest that any epoch took."""
         self.lost: Counter[str] = Counter()
-        """How often a member was sent home from a round, by reason."""
+        """Number of members that left a round without the mean, by reason."""
 
     def said(self, node: Node, output: Any, now: float) -> None:
-        """A round came to nothing."""
+        """Note each round that failed, with its reason."""
         del node, now
         if isinstance(output, RoundLost):
             self.lost[output.reason] += 1
 
     def looked(self, nodes: Iterable[Node], now: float) -> None:
-        """Once a second."""
+        """Check the duration of the epoch, once a second."""
         del nodes
         swarm = self._swarm
         best = swarm.best()
@@ -237,7 +237,7 @@ class EpochsEnd(Checker):
 
 
 class CatchesUp(Checker):
-    """Whoever is behind knows it, and reaches a state as good as others had within a bound."""
+    """A peer that is behind knows it, and reaches a state as good as others had within a bound."""
 
     def __init__(self, swarm: Swarm) -> None:
         self._swarm = swarm
@@ -282,7 +282,7 @@ class CatchesUp(Checker):
 
 
 class BoundedMemory(Checker):
-    """No machine grows without limit."""
+    """The memory of each machine is bounded."""
 
     def __init__(self, swarm: Swarm, *, interval_s: float = 5.0) -> None:
         self._padding = 4 * swarm.settings.padding_bytes

@@ -26,12 +26,12 @@ TRIAL_S = 4 * 3600.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What came of one world."""
+    """Result of one world, and its figures."""
 
     seed: int
     ok: bool
     problem: str
-    """What is wrong; empty when all is well."""
+    """The violated rule; empty when all is well."""
     at_s: float
     """Simulated seconds from the beginning to the end, or to the problem."""
     epochs: int
@@ -40,7 +40,7 @@ class Verdict:
     """How long it took until all agreed, once nothing went wrong any more."""
     slowest_epoch_s: float
     lost: dict[str, int]
-    """How often a member was sent home from a round, by reason."""
+    """Number of members that left a round without the mean, by reason."""
     truncated: int
     """Rounds whose record says that parts are missing."""
     receipts: int
@@ -57,7 +57,7 @@ class Verdict:
     digest: str
 
     def as_dict(self) -> dict[str, object]:
-        """For JSON."""
+        """The verdict in a form for JSON."""
         return asdict(self)
 
 

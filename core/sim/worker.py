@@ -1,4 +1,4 @@
-"""A pretended worker: a small vector learns from pretended gradients, at the speed of its pretended computer.
+"""A simulated worker: a small vector learns from simulated gradients, at the speed of its simulated computer.
 
 It obeys the orders of `core.swarm.orders` one after the other, behind a pipe that takes its time, so orders and
 answers cross as they do between real processes.
@@ -29,7 +29,7 @@ INERTIA = np.float32(0.9)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerSettings:
-    """What all workers of a collaboration have in common."""
+    """Parameters that all workers of a collaboration share."""
 
     parameters: int
     seed: int
@@ -39,10 +39,10 @@ class WorkerSettings:
     delayed: bool = False
     """Whether computing goes on while a round is averaged."""
     step_s: tuple[float, float] = (0.05, 0.4)
-    """Least and most that an optimiser step takes, and whatever else is no training."""
+    """Least and most time of an optimiser step, and of other work that is not training."""
 
     def first_state(self) -> ModelState:
-        """Where everybody begins."""
+        """The state with which all workers begin."""
         generator = np.random.default_rng(self.seed)
         parameters = generator.standard_normal(self.parameters).astype(np.float32)
         return ModelState(self.first, parameters, np.zeros(self.parameters, dtype=np.float32))
@@ -70,11 +70,13 @@ class FakeWorker:
     """One run of a worker; it ends with `kill`, and then nothing more comes from it.
 
     Args:
-        peer: Whose it is.
-        participant: Whom it trains for.
-        disk: Where its checkpoints are.
+        peer: Its peer.
+        participant: The swarm's member that it trains for.
+        disk: Holds its checkpoints.
         speed: Samples a second.
-        later: Performs what a function returns, so many seconds from now.
+        settings: Parameters that all workers share.
+        random: Draws times.
+        later: Performs a function's outputs after some seconds.
         tell: Tells the checkers.
     """
 
@@ -93,7 +95,7 @@ class FakeWorker:
         self._peer = peer
         self._participant = participant
         self._disk = disk
-        self._speed = speed
+        self.speed = speed
         self._settings = settings
         self._random = random
         self._later = later
@@ -113,7 +115,7 @@ class FakeWorker:
         self._stint = 0
         self._contribution = np.zeros(settings.parameters, dtype=np.float32)
         self._mean = np.zeros(settings.parameters, dtype=np.float32)
-        self._model = settings.first_state()
+        self.model = settings.first_state()
         self.ready = False
 
     def start(self, boot_s: float) -> None:
@@ -121,19 +123,24 @@ class FakeWorker:
         self._after(boot_s, self._become_ready)
 
     def kill(self, now: float) -> Sequence[Any]:
-        """End it at once."""
+        """End the worker at once; its memory is lost."""
         self._alive = False
         return self._participant.trainer_gone(now) if self.ready else []
 
     def order(self, order: orders.TrainerOrder) -> None:
         """Put an order into the pipe."""
-        self._after(PIPE_S, lambda now: self._obey(order, now))
+        self._after(PIPE_S, lambda now: self.obey(order, now))
 
     # --- obeying -----------------------------------------------------------------------------------------------------
 
-    def _obey(self, order: orders.TrainerOrder, now: float) -> Sequence[Any]:
-        """Begin with an order when those before it are done; the effect comes when its work is done."""
-        step_s = BATCH / self._speed
+    def obey(self, order: orders.TrainerOrder, now: float) -> Sequence[Any]:
+        """Carry out an order, and report to the participant.
+
+        Args:
+            order: The order.
+            now: Unix seconds.
+        """
+        step_s = BATCH / self.speed
         match order:
             case orders.Collect() | orders.Hold():
                 work_s = step_s * self._random.random() if self._training_since is not None else 0.0
@@ -160,11 +167,11 @@ class FakeWorker:
             case orders.Collect(round=round_id):
                 self._collect(round_id, now)
             case orders.Absorb(name=name):
-                self._absorb(name, now)
+                self.absorb(name, now)
             case orders.Load(location=location):
                 self._load(location, now)
             case orders.Evaluate():
-                epoch = self._model.name.epoch
+                epoch = self.model.name.epoch
                 self._after(PIPE_S, lambda then: self._participant.evaluated(epoch, 4.0 / (1 + epoch), then))
         return ()
 
@@ -175,12 +182,13 @@ class FakeWorker:
             self._progress_later(self._stint)
 
     def _pause(self, now: float) -> None:
-        self._samples = self._counted(now)
+        self._samples = self.counted(now)
         self._training_since = None
 
-    def _counted(self, now: float) -> int:
+    def counted(self, now: float) -> int:
+        """Number of samples accumulated since the last absorbed mean."""
         since = self._training_since
-        return self._samples + (0 if since is None else int((now - since) * self._speed / BATCH) * BATCH)
+        return self._samples + (0 if since is None else int((now - since) * self.speed / BATCH) * BATCH)
 
     def _collect(self, round_id: bytes, now: float) -> None:
         trained = self._training_since is not None
@@ -190,17 +198,23 @@ class FakeWorker:
         samples = sum(stretch.samples for stretch in stretches)
         if samples:
             self._contribution[:] = mean_gradient(self._peer, stretches, len(self._contribution))
-        self._tell(Contributed(self._model.name, stretches))
+        self._tell(Contributed(self.model.name, stretches))
         if self._settings.delayed:
             self._out, self._kept = stretches, ()
             self._first, self._samples = self._first + self._samples, 0
             if trained:
                 self._train(now)
-        loss = 4.0 / (1 + self._model.name.epoch)
+        loss = 4.0 / (1 + self.model.name.epoch)
         self._after(PIPE_S, lambda then: self._participant.collected(round_id, samples=samples, loss=loss, now=then))
 
-    def _absorb(self, name: StateName, now: float) -> None:
-        before = self._model
+    def absorb(self, name: StateName, now: float) -> None:
+        """Take an optimiser step with the mean.
+
+        Args:
+            name: The state that follows.
+            now: Unix seconds.
+        """
+        before = self.model
         self._pause(now)
         kept = () if self._out is None else self._stretches()
         self._tell(Absorbed(before.name, name, self._mean.copy()))
@@ -232,7 +246,7 @@ class FakeWorker:
     def _hold(self, model: ModelState, now: float) -> None:
         self._pause(now)
         self._samples, self._first, self._kept, self._out = 0, 0, (), None
-        self._model = model
+        self.model = model
 
     def _stop_to_step(self, now: float) -> Sequence[Any]:
         self._pause(now)
@@ -242,17 +256,17 @@ class FakeWorker:
         """A contribution that is out counts again, with all that came meanwhile."""
         if self._out is not None:
             self._pause(now)
-            self._kept = tuple(stretch for stretch in self._out if stretch.at != self._model.name)
-            again = sum(stretch.samples for stretch in self._out if stretch.at == self._model.name)
+            self._kept = tuple(stretch for stretch in self._out if stretch.at != self.model.name)
+            again = sum(stretch.samples for stretch in self._out if stretch.at == self.model.name)
             self._first, self._samples, self._out = self._first - again, self._samples + again, None
 
     def _stretches(self) -> tuple[Stretch, ...]:
-        """What the next contribution holds, as long as nothing is trained."""
-        new = (Stretch(self._life, self._model.name, self._first, self._samples),) if self._samples else ()
+        """Stretches of the next contribution, as long as nothing is trained."""
+        new = (Stretch(self._life, self.model.name, self._first, self._samples),) if self._samples else ()
         return (*self._kept, *new)
 
     def _keep(self, how: str) -> State:
-        state = self._disk.keep(self._model.name, self._model.to_bytes(self._settings.padding_bytes))
+        state = self._disk.keep(self.model.name, self.model.to_bytes(self._settings.padding_bytes))
         self._tell(Holds(state, how))
         return state
 
@@ -265,9 +279,9 @@ class FakeWorker:
     def _become_ready(self, now: float) -> Sequence[Any]:
         if self._disk.checkpoints:
             state, file = self._disk.checkpoints[-1]
-            self._model = ModelState.from_bytes(file.data, self._settings.parameters)
+            self.model = ModelState.from_bytes(file.data, self._settings.parameters)
         else:
-            state = self._disk.keep(self._model.name, self._model.to_bytes(self._settings.padding_bytes))
+            state = self._disk.keep(self.model.name, self.model.to_bytes(self._settings.padding_bytes))
         self._tell(Holds(state, "ready"))
         self._offer(state)
         self.ready = True
@@ -289,22 +303,22 @@ class FakeWorker:
             if self._stint != stint or self._training_since is None:
                 return ()
             self._progress_later(stint)
-            if state is None or state.name.epoch != self._model.name.epoch:
+            if state is None or state.name.epoch != self.model.name.epoch:
                 return ()
             loss = 4.0 / (1 + state.name.epoch)
-            samples = self._counted(now)
+            samples = self.counted(now)
             if not self._settings.delayed:
-                return self._participant.progressed(samples=samples, samples_per_s=self._speed, loss=loss, now=now)
+                return self._participant.progressed(samples=samples, samples_per_s=self.speed, loss=loss, now=now)
             others = self._kept if self._out is None else self._out
             return self._participant.progressed(
                 samples=samples + sum(stretch.samples for stretch in others),
                 ahead=0 if self._out is None else samples,
-                samples_per_s=self._speed,
+                samples_per_s=self.speed,
                 loss=loss,
                 now=now,
             )
 
-        self._after(max(PROGRESS_S, BATCH / self._speed), report)
+        self._after(max(PROGRESS_S, BATCH / self.speed), report)
 
     def _after(self, delay_s: float, action: Callable[[float], Sequence[Any]]) -> None:
         self._later(delay_s, lambda now: action(now) if self._alive else ())

@@ -1,4 +1,4 @@
-"""The pretended world: runs the swarm's own machines on pretended time and links, the same way for the same seed."""
+"""The simulated world: runs the swarm's own machines on simulated time and links, the same way for the same seed."""
 
 import hashlib
 import struct
@@ -34,19 +34,19 @@ _EVENTS: Final[Mapping[type, int]] = MappingProxyType({Tick: 2, Lost: 3, Observe
 
 
 class World:
-    """See the module's docstring.
+    """A simulated network of nodes with machines.
 
-    Messages travel as bytes, so whoever sends one may change its arrays at once, and the wire's limits hold.  An
-    exception of a machine or of its owner ends the run: nothing that comes from outside may raise.
+    Messages travel as bytes, so their senders may change their arrays at once, and the wire's limits hold.  An
+    exception of a machine or of its owner ends the run: nothing from outside may raise.
 
     Args:
         seed: Decides everything.
         codec: All messages that are spoken.
         links: The network's numbers.
-        checkers: See everything.
+        checkers: Observe everything.
         addresses_known: Whether a node can reach every peer by its id; otherwise only those that called it or whose
             address it has `Learned`.
-        latency: How far peers are apart; None: as on a circle.
+        latency: Distances between peers; None: on a circle.
     """
 
     def __init__(
@@ -84,12 +84,12 @@ class World:
 
     @property
     def now(self) -> float:
-        """Unix seconds of the world."""
+        """The time of the world, Unix seconds."""
         return self.agenda.now
 
     @property
     def elapsed_s(self) -> float:
-        """Seconds since the world began."""
+        """Seconds since the beginning of the world."""
         return self.agenda.now - START
 
     @property
@@ -113,15 +113,15 @@ class World:
         host: str | None = None,
         router: Router = Router.OPEN,
     ) -> Node:
-        """Let a peer begin to live, or come back.
+        """Begin the life of a peer, or a further one.
 
         Args:
-            peer: Who.
-            machine: What it runs.
-            on_event: Takes what the machine says.
+            peer: The peer.
+            machine: Its machine.
+            on_event: Takes the machine's events.
             skew_s: How far its clock is ahead.
-            host: The address that others observe; None: the one of its life before, or a new name.
-            router: What stands between it and the internet.
+            host: The address that others observe; None: that of its last life, or a new one.
+            router: Router between it and the Internet.
 
         Raises:
             ValueError: it lives already.
@@ -150,7 +150,7 @@ class World:
         return node
 
     def stop(self, peer: PeerId, how: End) -> None:
-        """End a peer's life."""
+        """End the life of a peer."""
         node = self.nodes[peer]
         if not node.up:
             return
@@ -163,9 +163,9 @@ class World:
             checker.stopped(node, how, self.now)
 
     def freeze(self, peer: PeerId, seconds: float) -> None:
-        """Nothing moves on this computer for a while (its lid is closed, its disk is busy); then everything at once.
+        """Freeze a computer for a while (its lid is closed, its disk is busy); afterwards everything happens at once.
 
-        Its clock goes on.  What arrives meanwhile waits, and others give its streams up when it lasts too long.
+        Its clock goes on.  Arriving messages wait, and other peers give its streams up when it lasts too long.
         """
         node = self.nodes[peer]
         if node.up:
@@ -182,7 +182,7 @@ class World:
         self._streams.divided(self.living())
 
     def heal(self) -> None:
-        """End the partition."""
+        """End the partition of the network."""
         self.links.heal()
         self._streams.healed(self.living())
 
@@ -379,4 +379,4 @@ class _Everybody(set[PeerId]):
         return True
 
     def add(self, element: PeerId) -> None:
-        """Nothing to remember."""
+        """Remember nothing: every peer is in the set."""

@@ -1,1 +1,1 @@
-"""What one person's Potluck keeps on disk: where it lies, who this computer is, what was set."""
+"""One person's files on disk: where they lie, this computer's identity, the settings."""

@@ -1,6 +1,7 @@
 """This computer's identity: an Ed25519 key in the system's keyring, or in a file where there is no keyring.
 
-`identity.json` says where the key is, so that a keyring that does not answer today is never mistaken for a first start.
+`identity.json` tells the place of the key, so that a keyring that does not answer today is never mistaken for a first
+start.
 """
 
 import base64
@@ -28,17 +29,17 @@ KEYRING_TIMEOUT_S = 8.0
 
 
 class Keyring(Protocol):
-    """What we need of `keyring.backend.KeyringBackend`.  Any method may raise anything, or hang."""
+    """The used part of `keyring.backend.KeyringBackend`.  Any method may raise anything, or hang."""
 
     def get_password(self, service: str, username: str) -> str | None:
-        """The secret, or None."""
+        """The stored secret; None: there is none."""
 
     def set_password(self, service: str, username: str, password: str) -> None:
-        """Store the secret."""
+        """Store a secret under a service and a name."""
 
 
 class IdentityFile(msgspec.Struct, frozen=True, kw_only=True):
-    """`identity.json`, mode 0600."""
+    """Content of `identity.json`, which has mode 0600."""
 
     peer: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
     """The public key."""

@@ -41,7 +41,7 @@ class Home:
 
     @property
     def settings_file(self) -> Path:
-        """`settings.json` (core.storage.settings.Settings)."""
+        """Path of the file `settings.json` (core.storage.settings.Settings)."""
         return self.directory / "settings.json"
 
     @property
@@ -56,7 +56,7 @@ class Home:
 
     @property
     def logs(self) -> Path:
-        """The folder of log files."""
+        """Path of the folder of log files."""
         return self.directory / "logs"
 
     @property
@@ -66,7 +66,7 @@ class Home:
 
     @property
     def passes(self) -> Path:
-        """The folder of access passes."""
+        """Path of the folder of access passes."""
         return self.directory / "passes"
 
     def state(self, collaboration: str) -> Path:

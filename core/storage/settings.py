@@ -1,4 +1,4 @@
-"""What the person chose on this computer; kept in `settings.json`."""
+"""A person's settings on this computer; kept in `settings.json`."""
 
 import random as random_module
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Port for peers, drawn once and kept, so that a router's rule stays right; 0 until drawn."""
 
     relay: bool = True
-    """Whether this computer carries connections of volunteers whom nobody can call, within small limits."""
+    """Whether this computer relays connections of volunteers that nobody can call, within small limits."""
     upload_bytes_s: Annotated[float, Meta(gt=0)] | None = None
     """No more is sent; None: no limit."""
     download_bytes_s: Annotated[float, Meta(gt=0)] | None = None
@@ -59,7 +59,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class SettingsRead:
-    """What was found in the file."""
+    """The settings that were read, and a notice if the file was damaged."""
 
     settings: Settings
     notice: str | None = None
@@ -70,7 +70,7 @@ def load_settings(path: Path) -> SettingsRead:
     """Read the settings; defaults when there are none, or when the file is damaged (it is set aside).
 
     Raises:
-        UserProblem: the system does not let us read the file, or set it aside.
+        UserProblem: the system does not allow reading the file, or setting it aside.
     """
     try:
         data = read_bounded(path, SETTINGS_BYTES_MAX)

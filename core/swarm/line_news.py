@@ -11,8 +11,8 @@ from core.base.ids import Key, PeerId
 from core.base.machine import earliest
 from core.base.problems import WireProblem
 from core.base.trace import Trace
-from core.dht.classes import Validator, classed_key
 from core.dht.events import Found
+from core.dht.key_classes import Validator, classed_key
 from core.dht.messages import Record
 from core.dht.node import DhtNode
 from core.swarm.membership import Membership

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from core.base.ids import Key
 from core.base.problems import WireProblem
-from core.dht.classes import Validator, classed_key
+from core.dht.key_classes import Validator, classed_key
 from core.dht.messages import Record
 from core.swarm.states import LINEAGE_BYTES, StateName
 

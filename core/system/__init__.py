@@ -1,1 +1,1 @@
-"""What this computer's operating system does for the program: files, locks, parents, terminals."""
+"""Services of the operating system: files, locks, parent processes, terminals."""

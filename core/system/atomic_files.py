@@ -53,10 +53,10 @@ def write_new(path: Path, data: bytes, *, mode: int = PRIVATE_FILE) -> None:
 
 
 def append_synced(path: Path, data: bytes) -> None:
-    """Write `data` behind what the file at `path` holds; the file is made if there is none.
+    """Append `data` to the file at `path`, which is made if there is none.
 
-    When this returns, the data survives a power cut.  When it raises, some of it may be there: whoever reads the file
-    must tell a whole record from the beginning of one.
+    When this returns, the data survives a power cut.  When it raises, some of it may be there: each reader must tell a
+    whole record from the beginning of one.
 
     Raises:
         NoSpace: the disk is full.
@@ -76,7 +76,7 @@ def read_bounded(path: Path, bytes_max: int) -> bytes | None:
     """All of the file at `path`; None when there is none.
 
     Raises:
-        ValueError: there are more than `bytes_max` bytes, so it is none of ours.
+        ValueError: there are more than `bytes_max` bytes, so this program did not write it.
         UserProblem: the system does not allow it.
     """
     try:

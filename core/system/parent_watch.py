@@ -1,4 +1,4 @@
-"""The parent watch: a child of ours ends when its stdin closes, so that nothing runs on after its owner's crash."""
+"""The parent watch: a child process ends when its stdin closes, so that nothing runs on after its owner's crash."""
 
 import asyncio
 import contextlib

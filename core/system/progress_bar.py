@@ -34,12 +34,12 @@ class ProgressBar:
         """Where the present part stood when it was first heard of: what is left is reckoned from there."""
 
     def show(self, share: float, text: str, *, part: str = "") -> None:
-        """So much is done, 0 to 1.
+        """Draw the bar.
 
         Args:
-            share: Of the present part.
+            share: Finished share of the present part, 0 to 1.
             text: What is going on.
-            part: A new name begins a new part, whose time is reckoned afresh.
+            part: A new name begins a new part, whose time is estimated afresh.
         """
         if not self._visible:
             return
@@ -55,7 +55,7 @@ class ProgressBar:
         self._stream.flush()
 
     def clear(self) -> None:
-        """Make room for other words."""
+        """Remove the bar, to make room for other lines."""
         if self._visible:
             self._stream.write("\r\x1b[K")
             self._stream.flush()

@@ -38,9 +38,9 @@ class Arena:
 
     @classmethod
     def create(cls, path: Path, numel: int) -> "Arena":
-        """A new file, all zeros, readable by its owner only.
+        """Create a new file, all zeros, readable by its owner only.
 
-        The zeros are written: a file with holes would end whoever writes to the map on a full disk (SIGBUS).
+        The zeros are written: with a sparse file, a write to the map would end the process on a full disk (SIGBUS).
 
         Raises:
             NoSpace: the disk is full.

@@ -1,4 +1,4 @@
-"""What engine and worker say to each other on the pipe: 4 bytes of length, then MessagePack."""
+"""Frames between engine and worker on the pipe: 4 bytes of length, then MessagePack."""
 
 import struct
 from typing import Any, Union
@@ -13,7 +13,7 @@ LENGTH_BYTES = _LENGTH.size
 
 
 class Frame(msgspec.Struct, frozen=True, kw_only=True):
-    """Base of both directions."""
+    """Base of the frames of both directions."""
 
 
 # --- engine to worker ------------------------------------------------------------------------------------------------
@@ -51,7 +51,7 @@ class Collect(Frame, frozen=True, kw_only=True, tag="collect"):
 class Absorb(Frame, frozen=True, kw_only=True, tag="absorb"):
     """The slot `mean` holds the averaged contribution: take one optimiser step, checkpoint, answer Stepped, go on.
 
-    What was accumulated since Collected is kept.
+    Gradients accumulated since Collected are kept.
     """
 
     round: bytes
@@ -61,7 +61,7 @@ class Absorb(Frame, frozen=True, kw_only=True, tag="absorb"):
 
 
 class Release(Frame, frozen=True, kw_only=True, tag="release"):
-    """The round came to nothing: go on accumulating, with all that was accumulated."""
+    """The round was aborted: go on accumulating, with all that was accumulated."""
 
     round: bytes
 
@@ -76,7 +76,7 @@ class Load(Frame, frozen=True, kw_only=True, tag="load"):
     path: str
     epoch: int
     lineage: bytes
-    """What the file must call itself."""
+    """Lineage that the file must name as its own."""
 
 
 class Evaluate(Frame, frozen=True, kw_only=True, tag="evaluate"):
@@ -88,7 +88,7 @@ class Hold(Frame, frozen=True, kw_only=True, tag="hold"):
 
 
 class Go(Frame, frozen=True, kw_only=True, tag="go"):
-    """Train on."""
+    """Begin to train, or continue after Hold."""
 
 
 class Ping(Frame, frozen=True, kw_only=True, tag="ping"):
@@ -145,21 +145,21 @@ class Collected(Frame, frozen=True, kw_only=True, tag="collected"):
 
 
 class Stepped(StateFrame, frozen=True, kw_only=True, tag="stepped"):
-    """The optimiser took its step."""
+    """The optimiser took its step with the mean."""
 
     seconds: float
     samples: int = 0
-    """What was accumulated while the round was averaged, and counts for the next step already."""
+    """Samples accumulated while the round was averaged, which count for the next step already."""
     loss: float = 0.0
     """Their mean training loss."""
 
 
 class Loaded(StateFrame, frozen=True, kw_only=True, tag="loaded"):
-    """This state is held now."""
+    """The worker holds this state now."""
 
 
 class Evaluated(Frame, frozen=True, kw_only=True, tag="evaluated"):
-    """The loss on what the model never learns from."""
+    """The loss on the held-out text."""
 
     epoch: int
     loss: float
@@ -180,7 +180,7 @@ class Pong(Frame, frozen=True, kw_only=True, tag="pong"):
 
 
 ToWorker = Start | Collect | Absorb | Release | Load | Evaluate | Hold | Go
-"""What the work is told; a Ping is answered before it gets there."""
+"""Frames for the training part of the worker; a Ping is answered before it gets there."""
 ToEngine = WorkerReady | Progress | Collected | Stepped | Loaded | Evaluated | Failed | Pong
 
 
@@ -190,16 +190,16 @@ def frame_decoder(direction: Any) -> msgspec.msgpack.Decoder[Any]:
 
 
 def encode_frame(frame: Frame) -> bytes:
-    """Length and MessagePack."""
+    """Encode a frame with its length."""
     payload = msgspec.msgpack.encode(frame)
     return _LENGTH.pack(len(payload)) + payload
 
 
 def frame_length(header: bytes) -> int:
-    """The payload's length in bytes.
+    """Length of a frame's payload, bytes.
 
     Raises:
-        WireProblem: longer than any frame of ours.
+        WireProblem: longer than any valid frame.
     """
     (length,) = _LENGTH.unpack(header)
     if length > FRAME_BYTES_MAX:

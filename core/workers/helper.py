@@ -1,4 +1,4 @@
-"""What stands in a trainer's place in an engine that trains nothing: it averages what the others have trained."""
+"""Stands in for a trainer in an engine that trains nothing: it averages the others' contributions."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -43,7 +43,7 @@ class Helper:
         self.problem: Problem | None = None
 
     def resume(self) -> None:
-        """The person contributes: help."""
+        """Begin to help, since the person contributes."""
         if not self._participant.standby.helping:
             self._perform(self._participant.help(self._room_bytes, self._now()))
             self._changed()
@@ -55,11 +55,11 @@ class Helper:
             self._changed()
 
     async def run(self) -> None:
-        """Nothing, until cancelled."""
+        """Do nothing until cancelled; there is no worker."""
         await asyncio.Event().wait()
 
     def order(self, order: orders.TrainerOrder) -> None:
-        """Nobody is here to train."""
+        """Ignore an order: there is no worker to carry it out."""
 
     async def evaluate(self) -> frames.Evaluated:
         """Nobody is here to look at the held-out text.

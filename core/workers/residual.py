@@ -1,13 +1,13 @@
-"""Residuals in a file: what a member owes to the next rounds survives pauses, kills and restarts.
+"""Residuals in a file: quantisation errors that a member owes to the next rounds survive pauses, kills and restarts.
 
 The file has room for two versions of all residuals, and a record for each.  The record with the greater number says
 which version counts; a round writes the other one, chunk by chunk, and at its commit the record, which is so short that
-it is there or not.  A process that is killed at any time leaves what counted before or what the round has made of it.
+it is there or not.  A process that is killed at any time leaves either the old version or that of the round.
 
-Nothing is synced, for a round does not wait for a disk.  What a power cut leaves is checked against the record's sums
-when the file is opened; a file that does not agree with them is set aside, and residuals begin at zero.
+Nothing is synced, for a round does not wait for a disk.  After a power cut the file is checked against the record's
+sums when it is opened; a file that does not agree with them is set aside, and residuals begin at zero.
 
-Residuals are read and written by chunk, not mapped: they take no memory but a chunk's.
+Residuals are read and written by chunk, not mapped: they take no memory except a chunk's.
 """
 
 import contextlib
@@ -37,7 +37,7 @@ _SUM_BYTES: Final = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResidualShape:
-    """What a file of residuals is about; one for anything else is not used."""
+    """Vector that a file of residuals belongs to; a file for another one is not used."""
 
     manifest: bytes
     """Its id."""
@@ -47,12 +47,12 @@ class ResidualShape:
 
     @property
     def chunks(self) -> int:
-        """Chunks in the vector."""
+        """Number of chunks in the vector."""
         return -(-self.numel // self.chunk_numel)
 
     @property
     def digest(self) -> bytes:
-        """32 bytes that name it."""
+        """Name of the vector, 32 bytes."""
         text = f"{self.manifest.hex()} {self.codec} {self.numel} {self.chunk_numel}"
         return hashlib.blake2b(text.encode(), digest_size=32).digest()
 
@@ -70,7 +70,7 @@ class ResidualFile:
 
     Args:
         path: The file; made when there is none.
-        shape: What it is about.
+        shape: The vector that it belongs to.
 
     Raises:
         NoSpace: the disk is full.
@@ -107,7 +107,7 @@ class ResidualFile:
         return self._draft_number
 
     def read(self, chunk: int) -> memoryview | None:
-        """What counts; None: zeros."""
+        """The committed residuals of a chunk; None: zeros."""
         try:
             return None if self._broken else memoryview(self._read(self._active, chunk))
         except OSError as error:
@@ -145,7 +145,7 @@ class ResidualFile:
         self._sums, self._draft_sums = self._draft_sums, self._sums
 
     def close(self) -> None:
-        """Give the file back."""
+        """Close the file; a draft is lost."""
         self._broken = True
         self._file.close()
 

@@ -53,14 +53,14 @@ class TrainerPlace:
 
 
 class Trainer:
-    """See the module's docstring.
+    """Keeps a worker process alive, and carries orders and reports between it and the participant.
 
     Args:
-        participant: Whom the worker trains for.
-        perform: Carries out what the participant answers (the host).
-        ledger: The ledger as bytes, to be given to latecomers along with the state.
+        participant: The swarm's member that the worker trains for.
+        perform: Performs the participant's outputs (the host).
+        ledger: The ledger as bytes, to be given to newcomers along with the state.
         changed: Called when something that people see has changed.
-        now: The engine's clock, unix seconds.
+        now: The engine's clock, Unix seconds.
         command: The worker program; by default this program's own.
     """
 

@@ -32,8 +32,8 @@ EXIT_TIMEOUT_S = 2.0
 """How long a worker that has closed its pipe may take to end."""
 PING_S = 3.0
 UNANSWERED_MAX = 5
-"""So many pings in a row without a word from the worker mean that its process stands still.  Pings are counted, not
-seconds, so that a computer that slept does not blame its worker."""
+"""Number of unanswered pings in a row after which the worker counts as frozen.  Pings are counted, not seconds, so that
+a computer that slept does not blame its worker."""
 
 
 def worker_command() -> list[str]:
@@ -121,7 +121,7 @@ class Worker:
         try:
             self.send(start)
             await self._read(process)
-            # A kill asks whether the process has ended, and would take its exit code from whoever waits for it.
+            # A kill asks whether the process has ended, and would take its exit code from the task that waits for it.
             with contextlib.suppress(TimeoutError):
                 return await asyncio.wait_for(process.wait(), EXIT_TIMEOUT_S)
         finally:

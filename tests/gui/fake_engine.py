@@ -1,6 +1,6 @@
-"""A door like an engine's, with snapshots of its own making.
+"""A control service like an engine's, with snapshots of its own making.
 
-In a test: `with FakeDoor(home) as door`.  As a process, in place of `python -m core`:
+In a test: `with FakeService(home) as service`.  As a process, in place of `python -m core`:
 `PYTHONPATH=. python tests/gui/fake_engine.py engine --home DIR --embedded [--fail SENTENCE]`.
 """
 
@@ -35,7 +35,7 @@ def _examples():
     return module
 
 
-class FakeDoor:
+class FakeService:
     """Serves one home, like core/control: a snapshot on connect, answers, notifications."""
 
     def __init__(self, home: Path, snapshot: Snapshot | None = None, *, protocol: int = PROTOCOL_VERSION) -> None:
@@ -154,17 +154,17 @@ def _with(struct: msgspec.Struct, **changes: object) -> msgspec.Struct:
     return msgspec.structs.replace(struct, **changes)
 
 
-def _advance(door: FakeDoor, step: int) -> None:
+def _advance(service: FakeService, step: int) -> None:
     """A collaboration that trains: an epoch takes 32 steps."""
     examples = _examples()
     epoch, part = divmod(step, 32)
-    if not door.snapshot.contributing:
+    if not service.snapshot.contributing:
         return
     samples = part * TARGET // 32
     sentence = f"Training together with 2 others: {samples:,} of {TARGET:,} samples for epoch {epoch + 1}."
-    door.put(examples.snapshot(Activity.TRAINING, sentence, epoch=epoch, samples=samples))
+    service.put(examples.snapshot(Activity.TRAINING, sentence, epoch=epoch, samples=samples))
     if part == 0 and epoch:
-        door.tell("notice", Notice(epoch, 1.0, "info", f"Epoch {epoch} is done."))
+        service.tell("notice", Notice(epoch, 1.0, "info", f"Epoch {epoch} is done."))
 
 
 def main() -> int:
@@ -178,12 +178,12 @@ def main() -> int:
         sys.stderr.write(f"{options.fail}\n")
         return 2
     examples = _examples()
-    with FakeDoor(options.home, examples.starting()) as door:
+    with FakeService(options.home, examples.starting()) as service:
         step = 0
-        while not door.quit_asked.wait(0.2):
+        while not service.quit_asked.wait(0.2):
             step += 1
             if step > 5:
-                _advance(door, step - 6)
+                _advance(service, step - 6)
     return 0
 
 

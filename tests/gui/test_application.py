@@ -31,17 +31,17 @@ def open_window(qt, delete, tmp_path):
     yield open_one
     for application in opened:
         application.leave(stop=False)
-        application._finish()
+        application.finish()
         delete(application.window, application.theme, application)
 
 
 @pytest.fixture
 def connected(open_window, fake_engine, tmp_path, until):
-    """A window on a door."""
-    with fake_engine.FakeDoor(tmp_path) as door:
+    """A window on a control service."""
+    with fake_engine.FakeService(tmp_path) as service:
         application = open_window()
-        until(lambda: application.window.shows_dashboard and door.clients)
-        yield application, door
+        until(lambda: application.window.shows_dashboard and service.clients)
+        yield application, service
 
 
 def test_it_starts_an_engine_and_stops_it(open_window, monkeypatch, tmp_path, until):
@@ -50,7 +50,7 @@ def test_it_starts_an_engine_and_stops_it(open_window, monkeypatch, tmp_path, un
     process = application.process
     until(lambda: application.window.shows_dashboard, 10_000)
     assert process.running
-    child = process._process
+    child = process.child
     application.choices.closing = Closing.STOP
     application.window.close()
     until(lambda: application.left_count)
@@ -81,7 +81,7 @@ def test_the_log_is_bounded(qt, tmp_path):
     log.write_bytes(b"x" * 2_000_000)
     process = EngineProcess(tmp_path, [sys.executable, "-c", "pass"])
     assert process.start() is None
-    child = process._process
+    child = process.child
     child.wait(10)
     process.let_go()
     assert log.stat().st_size == 0
@@ -89,7 +89,7 @@ def test_the_log_is_bounded(qt, tmp_path):
 
 
 def test_closing_asks_once_and_keeps(connected, until):
-    application, door = connected
+    application, service = connected
     application.window.close()
     question = application.question
     assert question.box.isVisible()
@@ -100,53 +100,52 @@ def test_closing_asks_once_and_keeps(connected, until):
     question.keep.click()
     assert application.choices.closing is Closing.KEEP
     until(lambda: application.left_count or not application.window.isVisible())
-    assert "quit" not in door.calls
+    assert "quit" not in service.calls
 
 
 def test_quit_stops_the_engine_if_so_chosen(connected, until):
-    application, door = connected
+    application, service = connected
     application.choices.closing = Closing.STOP
     application.window.actions_.quit.trigger()
     until(lambda: application.left_count)
-    assert door.quit_asked.is_set()
+    assert service.quit_asked.is_set()
 
 
 def test_quit_with_keep_leaves_the_engine(connected, until):
-    application, door = connected
+    application, service = connected
     application.choices.closing = Closing.KEEP
     application.window.actions_.quit.trigger()
     until(lambda: application.left_count)
-    until(lambda: not door.clients)
-    assert door.calls == []
+    until(lambda: not service.clients)
+    assert service.calls == []
 
 
 def test_show_brings_the_window_up(connected, until):
-    application, door = connected
+    application, service = connected
     application.window.hide()
-    door.tell("show", {})
+    service.tell("show", {})
     until(application.window.isVisible)
 
 
 def test_an_engine_that_stops_is_not_started_again_by_itself(connected, fake_engine, until):
-    application, door = connected
-    door.__exit__()
+    application, service = connected
+    service.__exit__()
     until(lambda: application.window.banner.problem is not None)
     assert application.window.banner.problem.code == "gone"
     assert not application.process.running
 
 
 def test_the_answer_to_a_look_is_told(connected, until):
-    application, _door = connected
+    application, _service = connected
     application.window.actions_.evaluate.trigger()
-    news = application.window.status._news
-    until(lambda: "4.81" in news.text())
+    until(lambda: "4.81" in application.window.status.news)
 
 
 def test_pausing_through_the_door(connected, until):
-    application, door = connected
+    application, service = connected
     QTest.mouseClick(application.window.dashboard.header.switch, _left())
     until(lambda: application.store.snapshot.contributing is False)
-    assert door.calls == ["pause"]
+    assert service.calls == ["pause"]
 
 
 def _left():
@@ -178,20 +177,20 @@ def test_commands(monkeypatch, tmp_path):
 def test_settings_are_asked_for_changed_and_refused(connected, until):
     from core.api.snapshot import ProblemView
 
-    application, door = connected
+    application, service = connected
     dialog, news = application.window.settings, application.window.status
     application.window.actions_.settings.trigger()
     until(dialog.save.isEnabled)
     dialog.network.relay.setChecked(False)
-    door.refuse = ProblemView("setting.relay", "This cannot be.", "Choose again.")
+    service.refuse = ProblemView("setting.relay", "This cannot be.", "Choose again.")
     dialog.save.click()
     until(lambda: dialog.network.fields["relay"].problem)
     assert dialog.isVisible()
     assert application.window.banner.problem is None
-    door.refuse = None
+    service.refuse = None
     dialog.save.click()
     until(lambda: not dialog.isVisible())
-    assert door.settings.relay is False
+    assert service.settings.relay is False
     assert news.news == "The settings are saved."
     application.window.actions_.settings.trigger()
     until(dialog.save.isEnabled)

@@ -1,4 +1,4 @@
-"""The client, against a small door."""
+"""The client, against a small service."""
 
 import random
 
@@ -38,29 +38,29 @@ def heard(qt, tmp_path):
 
 
 def test_snapshots_notices_and_show(heard, fake_engine, tmp_path, until):
-    with fake_engine.FakeDoor(tmp_path) as door:
+    with fake_engine.FakeService(tmp_path) as service:
         heard.client.start()
         until(lambda: heard.snapshots)
-        assert heard.snapshots[0] == door.snapshot
+        assert heard.snapshots[0] == service.snapshot
         assert heard.state is LinkState.CONNECTED
-        assert door.headers[0]["Authorization"] == f"Bearer {fake_engine.TOKEN}"
-        assert "Origin" not in door.headers[0]
-        until(lambda: door.clients)
-        door.tell("notice", Notice(1, 2.0, "info", "Hello."))
-        door.tell("show", {})
-        door.tell("something_new", {"x": 1})
+        assert service.headers[0]["Authorization"] == f"Bearer {fake_engine.TOKEN}"
+        assert "Origin" not in service.headers[0]
+        until(lambda: service.clients)
+        service.tell("notice", Notice(1, 2.0, "info", "Hello."))
+        service.tell("show", {})
+        service.tell("something_new", {"x": 1})
         until(lambda: heard.notices and heard.shows)
         assert heard.notices[0].text == "Hello."
 
 
 def test_calls_are_answered(heard, fake_engine, tmp_path, until):
-    with fake_engine.FakeDoor(tmp_path) as door:
+    with fake_engine.FakeService(tmp_path) as service:
         heard.client.start()
-        until(lambda: heard.snapshots and door.clients)
+        until(lambda: heard.snapshots and service.clients)
         heard.client.call("pause")
         heard.client.call("evaluate")
         until(lambda: len(heard.answers) == 2)
-        assert door.calls == ["pause", "evaluate"]
+        assert service.calls == ["pause", "evaluate"]
         assert heard.answers == [
             ("pause", None),
             (
@@ -71,16 +71,16 @@ def test_calls_are_answered(heard, fake_engine, tmp_path, until):
             ),
         ]
         until(lambda: heard.snapshots[-1].contributing is False)
-        door.refuse = ProblemView("no_space", "The disk is full.", "Free some.")
+        service.refuse = ProblemView("no_space", "The disk is full.", "Free some.")
         heard.client.call("resume")
         until(lambda: heard.failures)
-        assert heard.failures == [("resume", door.refuse)]
+        assert heard.failures == [("resume", service.refuse)]
 
 
 def test_settings_go_down_and_come_up(heard, fake_engine, tmp_path, until):
-    with fake_engine.FakeDoor(tmp_path) as door:
+    with fake_engine.FakeService(tmp_path) as service:
         heard.client.start()
-        until(lambda: heard.snapshots and door.clients)
+        until(lambda: heard.snapshots and service.clients)
         heard.client.call("settings")
         heard.client.call("configure", {"relay": False, "month_bytes": None})
         heard.client.call("test_port")
@@ -98,19 +98,19 @@ def test_without_an_engine_calls_fail(heard, until):
 
 
 def test_it_comes_back(heard, fake_engine, tmp_path, until):
-    with fake_engine.FakeDoor(tmp_path) as door:
+    with fake_engine.FakeService(tmp_path) as service:
         heard.client.start()
-        until(lambda: heard.snapshots and door.clients)
-        door.drop_clients()
+        until(lambda: heard.snapshots and service.clients)
+        service.drop_clients()
         until(lambda: len(heard.snapshots) == 2)
     until(lambda: heard.state is LinkState.ABSENT)
-    with fake_engine.FakeDoor(tmp_path):
+    with fake_engine.FakeService(tmp_path):
         until(lambda: len(heard.snapshots) == 3)
         assert heard.state is LinkState.CONNECTED
 
 
 def test_engines_that_cannot_be_used(heard, fake_engine, tmp_path, until):
-    with fake_engine.FakeDoor(tmp_path, protocol=99):
+    with fake_engine.FakeService(tmp_path, protocol=99):
         heard.client.start()
         until(lambda: heard.links)
         assert heard.links == [Link(LinkState.REFUSED, text.engine_of_another_version())]
@@ -127,12 +127,12 @@ def test_bad_engine_files(heard, tmp_path, until, content):
 
 
 def test_garbage_from_the_door_is_skipped(heard, fake_engine, tmp_path, until):
-    with fake_engine.FakeDoor(tmp_path) as door:
+    with fake_engine.FakeService(tmp_path) as service:
         heard.client.start()
-        until(lambda: heard.snapshots and door.clients)
-        for client in door.clients:
+        until(lambda: heard.snapshots and service.clients)
+        for client in service.clients:
             client.send("not json")
             client.send('{"method": "snapshot", "params": {"x": 1}}')
             client.send('{"id": 77, "result": 1}')
-        door.put(door.snapshot)
+        service.put(service.snapshot)
         until(lambda: len(heard.snapshots) == 2)

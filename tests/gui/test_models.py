@@ -34,7 +34,7 @@ def test_leaderboard_has_ranks_and_shares(qt, examples):
     assert model.index(0, 1).data(SHARE_ROLE) is None
 
 
-def test_whoever_averages_or_passes_on_for_others_is_told_of(qt, examples):
+def test_helpers_and_relays_are_named_in_the_table(qt, examples):
     plain, *_ = examples.snapshot().leaderboard
     model = leaderboard_table()
     model.follow([msgspec.structs.replace(plain, rounds=12, reduced=3_400_000, relayed_bytes=5_000_000)])
@@ -45,7 +45,7 @@ def test_whoever_averages_or_passes_on_for_others_is_told_of(qt, examples):
     assert "averaged" not in model.index(0, 1).data(Qt.ItemDataRole.ToolTipRole)
 
 
-def test_what_strangers_write_stays_text(qt, examples):
+def test_text_of_strangers_is_shown_as_plain_text(qt, examples):
     peer = msgspec.structs.replace(
         examples.snapshot().peers[0], name="<b>x</b>\n\u202eevil" + "y" * 300, activity="dancing", role="w" * 99
     )

@@ -46,7 +46,7 @@ def test_screenshots(qt, examples, tmp_path):
 def test_a_bad_snapshot_is_a_sentence(qt, tmp_path, capsys, monkeypatch):
     from app import launch
 
-    monkeypatch.setattr(launch, "_qt", lambda: qt)
+    monkeypatch.setattr(launch, "make_application", lambda: qt)
     bad = tmp_path / "bad.json"
     bad.write_text("{}")
     assert main(["--screenshot", str(tmp_path / "x.png"), "--snapshot", str(bad)]) == 2

@@ -79,14 +79,14 @@ def test_a_port_may_be_left_to_chance(asked):
     assert asked.calls == [("configure", {"port": 0})]
 
 
-def test_what_was_not_changed_is_not_sent(asked):
+def test_unchanged_settings_are_not_sent(asked):
     asked.settings.hours.words.setText("sat, sun, mon-fri 20:30-7")  # other words for the same
     asked.settings.save.click()
     assert asked.calls == []
     assert not asked.settings.isVisible()
 
 
-def test_what_is_finer_than_the_box_shows_is_kept(asked, examples):
+def test_limits_finer_than_the_box_shows_are_kept(asked, examples):
     box = LimitBox(unit="Mbit/s", scale=125_000.0, first=0.1, most=1000.0)
     for limit in (5001.0, 123_456.7, None):
         box.show_limit(limit)
@@ -132,7 +132,7 @@ def test_a_problem_on_the_other_page_brings_that_page(asked):
     assert "No hour is left." in words(asked.settings)
 
 
-def test_saved_settings_close_it_and_say_what_does_not_count_yet(asked, examples):
+def test_saving_closes_the_window_and_names_what_takes_effect_later(asked, examples):
     import msgspec
 
     asked.settings.show_answer("configure", msgspec.structs.replace(examples.settings(), note="Port 5 counts later."))
@@ -157,9 +157,9 @@ def test_the_port_is_tested_on_request(asked, examples):
 
 def test_the_mouse_paints(asked, qt):
     hours = asked.settings.hours
-    asked.settings._pages.setCurrentWidget(hours)
+    asked.settings.pages.setCurrentWidget(hours)
     qt.processEvents()
-    hours.show_settings(asked.settings._view)
+    hours.show_settings(asked.settings.view)
     hours.always.click()
     assert hours.words.text() == "always"
     drag(hours.grid, (0, 8), (0, 16))
@@ -176,7 +176,7 @@ def test_the_mouse_paints(asked, qt):
 
 def test_the_keyboard_paints(asked, qt):
     hours = asked.settings.hours
-    asked.settings._pages.setCurrentWidget(hours)
+    asked.settings.pages.setCurrentWidget(hours)
     hours.nights.click()
     grid = hours.grid
     grid.setCurrentIndex(hours.table.index(0, 8))
@@ -196,7 +196,7 @@ def test_the_keyboard_paints(asked, qt):
 
 def test_days_and_hours_are_turned_by_their_names(asked, qt):
     hours = asked.settings.hours
-    asked.settings._pages.setCurrentWidget(hours)
+    asked.settings.pages.setCurrentWidget(hours)
     hours.always.click()
     qt.processEvents()
     header = hours.grid.verticalHeader()
@@ -233,7 +233,7 @@ def test_minutes_stay_until_their_hour_is_painted(asked):
     assert hours.words.text().startswith("mon 03:00-04:00 21:00-07:00")
 
 
-def test_every_hour_has_words_for_who_cannot_see_it(asked):
+def test_every_hour_has_words_for_screen_readers(asked):
     table = asked.settings.hours.table
 
     def said(day, hour):
@@ -261,7 +261,7 @@ def test_tab_reaches_every_control(asked, until):
         ),
         (settings.hours, ["grid", "words", "always", "nights"]),
     ):
-        settings._pages.setCurrentWidget(page)
+        settings.pages.setCurrentWidget(page)
         controls = {getattr(page, name): name for name in wanted}
         controls[settings.save] = "save"
         next(iter(controls)).setFocus()
@@ -275,7 +275,7 @@ def test_tab_reaches_every_control(asked, until):
 
 def test_controls_have_names(asked):
     for page in (asked.settings.network, asked.settings.hours):
-        asked.settings._pages.setCurrentWidget(page)
+        asked.settings.pages.setCurrentWidget(page)
         for kind in (QAbstractButton, QAbstractSpinBox, QLineEdit):
             for widget in page.findChildren(kind):
                 inner = widget.objectName().startswith("qt_") or widget.parent() is asked.settings.hours.grid
@@ -284,14 +284,14 @@ def test_controls_have_names(asked):
 
 
 @pytest.mark.parametrize("choice", [ThemeChoice.LIGHT, ThemeChoice.DARK])
-def test_it_fits_the_smallest_window_with_all_that_can_be_said(asked, qt, choice):
+def test_settings_fit_the_smallest_window_with_every_message_shown(asked, qt, choice):
     asked.theme.choose(choice)
     settings = asked.settings
     long = "Others have called port 24000 of this computer, and nobody got through. " * 4
     settings.show_answer("test_port", PortTest(port=5, sentence=long, advice="Turn on UPnP."))
     settings.show_failure("configure", ProblemView("setting.upload_bytes_s", "That is too little for it. " * 4, ""))
     for page in (settings.hours, settings.network):
-        settings._pages.setCurrentWidget(page)
+        settings.pages.setCurrentWidget(page)
         qt.processEvents()
         assert settings.width() <= 800
         assert settings.height() <= 560

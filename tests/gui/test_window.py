@@ -1,4 +1,4 @@
-"""What the window shows, and the keyboard."""
+"""The content of the window, and its keyboard."""
 
 import msgspec
 import pytest
@@ -54,7 +54,7 @@ def test_starting_shows_the_engines_sentence(parts, examples):
     assert "The curve begins with the first epoch." in words(parts.window)
 
 
-def test_space_flips_the_switch_and_it_stays_until_the_engine_agrees(parts, examples):
+def test_switch_flips_on_space_and_waits_for_the_engine(parts, examples):
     switch = parts.dashboard.header.switch
     parts.window.show()
     parts.store.put(examples.snapshot())
@@ -91,11 +91,11 @@ def test_news_goes_after_a_while(parts, examples, until, monkeypatch):
     assert parts.window.status.news == "Contributing again."
     until(lambda: not parts.window.status.news)
     parts.window.status.show_news(Notice(2, 0.0, "warning", "Slow line."))
-    assert parts.window.status._fade.remainingTime() > 1000
+    assert parts.window.status.fade.remainingTime() > 1000
     assert parts.window.status.news == "Slow line."
 
 
-def test_what_the_sentence_says_is_no_news(parts, examples):
+def test_status_news_omits_what_its_sentence_says(parts, examples):
     parts.store.put(examples.snapshot())
     parts.window.status.show_news(Notice(1, 0.0, "info", "Paused by you."))  # comes before the snapshot
     parts.store.put(examples.STATES["paused"]())
@@ -267,12 +267,12 @@ def test_contrast(colours):
 
 def test_menus_remember(parts):
     menus = parts.window.menus
-    menus._closing[Closing.KEEP].trigger()
-    menus._themes[ThemeChoice.DARK].trigger()
+    menus.closing_actions[Closing.KEEP].trigger()
+    menus.theme_actions[ThemeChoice.DARK].trigger()
     assert parts.choices.closing is Closing.KEEP
     assert parts.choices.theme is ThemeChoice.DARK
     assert parts.theme.colours is DARK
-    menus._themes[ThemeChoice.LIGHT].trigger()
+    menus.theme_actions[ThemeChoice.LIGHT].trigger()
 
 
 def test_tray_states(examples):

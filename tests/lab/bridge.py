@@ -8,8 +8,8 @@ from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Tick, earliest
 from core.dht.messages import Observed
 from core.nat import events as nat
-from core.nat.card import Card, Listed, kind_of
 from core.nat.messages import NAT_MESSAGES, Address
+from core.nat.peer_record import AddressCandidate, PeerRecord, kind_of
 from core.nat.traversal import Traversal
 from core.net.host import Host
 from core.net.interfaces import own_hosts
@@ -31,7 +31,7 @@ class Bridge:
         self._inner, self.traversal, self._now = inner, traversal, now
         self._host: Host | None = None
         self._traverser: Traverser | None = None
-        self.cards: dict[PeerId, Card] = {}
+        self.peer_records: dict[PeerId, PeerRecord] = {}
         self.reasons: dict[PeerId, str] = {}
         self.lost: dict[PeerId, asyncio.Event] = {}
         self.changed = asyncio.Event()
@@ -63,7 +63,7 @@ class Bridge:
     def begin(self, host: Host, port: int) -> None:
         """The host is started."""
         self._host, self._traverser = host, Traverser(host, self.traversal, now=self._now)
-        host.deliver(nat.Located(addresses=_own_addresses(port), tcp_port=port, udp_port=port))
+        host.deliver(nat.AddressesChanged(addresses=_own_addresses(port), tcp_port=port, udp_port=port))
 
     def volunteer(self, peer: PeerId, host: str, port: int) -> None:
         """That peer is public."""
@@ -88,8 +88,8 @@ class Bridge:
         assert self._traverser is not None
         assert self._host is not None
         match event:
-            case nat.FindCard(peer=peer):
-                found = nat.CardFound(peer, self.cards.get(peer))
+            case nat.FindPeerRecord(peer=peer):
+                found = nat.PeerRecordFound(peer, self.peer_records.get(peer))
                 asyncio.get_running_loop().call_soon(self._host.deliver, found)
             case nat.DialEnded(peer=peer, way=None, reason=reason):
                 self.reasons[peer] = reason
@@ -98,5 +98,7 @@ class Bridge:
                     self.changed.set()
 
 
-def _own_addresses(port: int) -> tuple[Listed, ...]:
-    return tuple(Listed(kind, Address(host, port)) for host in own_hosts(ANY) if (kind := kind_of(host)) is not None)
+def _own_addresses(port: int) -> tuple[AddressCandidate, ...]:
+    return tuple(
+        AddressCandidate(kind, Address(host, port)) for host in own_hosts(ANY) if (kind := kind_of(host)) is not None
+    )

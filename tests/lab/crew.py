@@ -20,7 +20,7 @@ class Member:
     def __init__(self, name: str, place: str, process: asyncio.subprocess.Process) -> None:
         self.name, self.place, self.process, self.port = name, place, process, 0
         self.known: dict[str, Any] = {}
-        """What it found out about itself."""
+        """Its findings about its own reachability."""
 
     def order(self, do: str, **facts: Any) -> None:
         """Tell it what to do."""
@@ -91,7 +91,7 @@ async def two_homes(ground: Ground, hosts: list[Member], *, settle_s: float) -> 
             home.order("know", timeout_s=settle_s)
         for home, other in ((a, b), (b, a)):
             home.known = await home.hear(timeout_s=settle_s + 5)
-            other.order("meet", peer=home.name, card=home.known["card"])
+            other.order("meet", peer=home.name, peer_record=home.known["peer_record"])
         yield a, b
 
 

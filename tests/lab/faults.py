@@ -1,4 +1,4 @@
-"""What must not happen unnoticed, or must not be noticed at all: frozen peers, pulled cables, dying relays."""
+"""Faults that must be noticed, or must not be noticed at all: frozen peers, pulled cables, dying relays."""
 
 import asyncio
 import contextlib

@@ -40,7 +40,7 @@ PREFIX = "pl"
 
 
 class Kind(StrEnum):
-    """What stands between a home and the internet.  All but the first let nothing in that was not asked for."""
+    """Kind of router between a home and the Internet.  All but the first admit only answers."""
 
     PUBLIC = "public"
     KEPT = "kept"

@@ -19,7 +19,7 @@ HOME_NET = {"a": "2a04:8::", "b": "2a05:8::"}
 
 
 class Guard(StrEnum):
-    """What a home's router lets in over IPv6."""
+    """Filtering of a home's router over IPv6."""
 
     OPEN = "open"
     ASKED = "asked"

@@ -1,4 +1,4 @@
-"""Who reaches whom: each kind of router against each, at each delay."""
+"""Reachability of pairs: each kind of router against each, at each delay."""
 
 import asyncio
 import itertools
@@ -17,13 +17,13 @@ SETTLE_S = 6.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """What happened between a pair of homes; `a` dials."""
+    """Result for a pair of homes; `a` dials."""
 
     a: Kind
     b: Kind
     rtt_s: float
     way: str | None = None
-    """What was settled on: tcp, quic, relay; None: no connection."""
+    """The final way: tcp, quic, relay; None: no connection."""
     first_way: str | None = None
     first_byte_s: float | None = None
     direct_s: float | None = None
@@ -34,7 +34,7 @@ class Cell:
     ipv6: bool = False
     """Both homes have it."""
     a_knows: str = ""
-    """What each found out about itself before: standing, TCP and UDP mapping, relays, after how many seconds."""
+    """Each one's findings before: reachability, TCP and UDP mapping, relays, and the seconds that they took."""
     b_knows: str = ""
 
     @property
@@ -135,7 +135,7 @@ def table(cells: list[Cell]) -> str:
 
 
 def shortfalls(cells: list[Cell]) -> list[str]:
-    """What is required and was not found: a way in each cell, a direct one in all but symmetric to symmetric.
+    """Requirements that were not met: a way in each cell, a direct one in all but symmetric to symmetric.
 
     Where throughput was measured, TCP through routers has a tenth of the fastest TCP at that round trip: no line here
     is slower than another, and the processor is shared.

@@ -45,7 +45,7 @@ class Thanks(Message, frozen=True, tag="lab.thanks"):
 
     at: float
     cpu_s: float
-    """What the receiving process has used so far."""
+    """Resources that the receiving process has used so far."""
 
 
 class Ping(Message, frozen=True, tag="lab.ping"):
@@ -103,7 +103,7 @@ class Driver:
             case "volunteer":
                 self._stack.volunteer(id_of(order["peer"]), order["host"], order["port"])
             case "meet":
-                self._stack.meet(id_of(order["peer"]), bytes.fromhex(order["card"]))
+                self._stack.meet(id_of(order["peer"]), bytes.fromhex(order["peer_record"]))
             case "dial":
                 await self._dial(**order)
             case "load":

@@ -1,4 +1,4 @@
-"""What a peer of the lab is made of: the one file here that knows how the host is put together."""
+"""The parts of a peer of the lab: the one file here that knows how the host is put together."""
 
 import asyncio
 import contextlib
@@ -11,9 +11,9 @@ from core.base.ids import PeerId
 from core.base.machine import Send
 from core.base.trace import Trace
 from core.base.wire import Message, MessageCodec
-from core.nat import card as cards
+from core.nat import peer_record as peer_records
 from core.nat.messages import NAT_MESSAGES
-from core.nat.reach import Reachability
+from core.nat.reachability import Reachability
 from core.nat.relay import RelaySettings
 from core.nat.traversal import NatSettings, Traversal
 from core.net.clock import Clock
@@ -67,14 +67,14 @@ class Stack:
         """That peer is public, and willing to help."""
         self.bridge.volunteer(peer, host, port)
 
-    def meet(self, peer: PeerId, card: bytes) -> None:
+    def meet(self, peer: PeerId, peer_record: bytes) -> None:
         """That is what the peer says of where it is."""
-        found = cards.decode(card)
+        found = peer_records.decode(peer_record)
         assert found is not None
-        self.bridge.cards[peer] = found
+        self.bridge.peer_records[peer] = found
 
     async def know_self(self, timeout_s: float) -> dict[str, Any]:
-        """What we found out about our own reach, after at most so long; with our card."""
+        """Findings about this peer's own reachability, after at most some seconds; with its peer record."""
         traversal = self.bridge.traversal
         began = time.monotonic()
         with contextlib.suppress(TimeoutError):
@@ -90,24 +90,19 @@ class Stack:
             "relays": reach.relays,
             "ipv6": reach.ipv6,
             "seconds": time.monotonic() - began,
-            "card": cards.encode(traversal.card).hex(),
+            "peer_record": peer_records.encode(traversal.peer_record).hex(),
         }
 
     def _knows_itself(self) -> bool:
         reach = self.bridge.traversal.reach
-        return reach.standing is Reachability.REACHABLE or reach.relays == cards.RELAYS_MAX
+        return reach.standing is Reachability.REACHABLE or reach.relays == peer_records.RELAYS_MAX
 
     def say(self, to: PeerId, *messages: Message) -> None:
         self.host.perform([Send(to, message) for message in messages])
 
     def way(self, peer: PeerId) -> str | None:
         """How what we say to a peer travels now: tcp, quic, relay; None: not at all."""
-        links = self.host._links
-        assert links is not None
-        streams = [stream for stream in links.streams() if stream.peer == peer]
-        if not streams:
-            return None
-        preferred = links._preferred(links._circle(peer))
+        preferred = self.host.links.preferred(peer)
         return None if preferred is None else preferred.way
 
     def place(self, peer: PeerId) -> str | None:

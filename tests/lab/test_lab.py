@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from core.nat.dialback import SOON_S
+from core.nat.dial_back import SOON_S
 from tests.lab import faults, matrix, speed, train
 from tests.lab import ground as ground_module
 from tests.lab.crew import public_hosts, two_homes
@@ -74,7 +74,7 @@ def test_two_symmetric_homes_meet_over_ipv6(ground, guard, way):
 def test_a_home_learns_what_its_router_lets_in_over_ipv6(ground, guard, opened):
     async def learned() -> dict[str, Any]:
         async with public_hosts(ground) as hosts, two_homes(ground, hosts, settle_s=matrix.SETTLE_S) as (home, _):
-            await asyncio.sleep(SOON_S + 3)  # it asks again after so long, when it knows whom
+            await asyncio.sleep(SOON_S + 3)  # it asks again after this time, once it knows peers to ask
             home.order("know", timeout_s=1)
             return await home.hear(timeout_s=5)
 

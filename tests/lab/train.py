@@ -28,7 +28,7 @@ from tests.process.swarm import CORE, ENVIRONMENT, end, found
 
 EPOCHS = 3
 TARGET_SAMPLES = 3000
-"""Some seconds of one computer's work: whoever is ready first waits for the other one, more or less."""
+"""Some seconds of one computer's work: the first one that is ready waits for the other, more or less."""
 PATIENCE_S = 150.0
 PAIRS = ((Kind.KEPT, Kind.SYMMETRIC), (Kind.SYMMETRIC, Kind.SYMMETRIC))
 WAY = re.compile(r"reached by (\w+)")
@@ -49,7 +49,7 @@ class Trained:
     ways: tuple[str, ...]
     """How each reached the other, in the words of its log."""
     reach: tuple[str, ...]
-    """What each says of how it is reached."""
+    """Each engine's sentence on its reachability."""
     lost: tuple[str, ...] = field(default=())
     """Warnings of the engines."""
 
@@ -145,7 +145,7 @@ def _start(words: list[str], log: IO[bytes]) -> "subprocess.Popen[bytes]":
 
 
 async def _finished(ground: Ground, home: Path) -> Snapshot | None:
-    """What the engine says last, when it has done its epochs or there is no more patience; None: nothing."""
+    """The engine's last snapshot, when it has done its epochs or patience has ended; None: there was none."""
     watcher = await asyncio.create_subprocess_exec(
         *ground.inside(home.name, [sys.executable, "-m", "tests.lab.train", str(home)]),
         cwd=ROOT,

@@ -1,4 +1,4 @@
-"""Somebody on the way between two hosts, who sees each datagram and TLS record and may do with it as it likes."""
+"""An attacker between two hosts that sees, drops and changes each datagram and TLS record."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -7,7 +7,7 @@ from typing import Any
 
 RECORD_HEAD_BYTES = 5
 Change = Callable[[bytes, bool], list[bytes]]
-"""What becomes of a datagram or record; True: it goes from the caller to the called."""
+"""Changes a datagram or record; True: it goes from the caller to the called."""
 
 
 def unchanged(data: bytes, outward: bool) -> list[bytes]:  # noqa: FBT001 - as a Change is called
@@ -16,7 +16,7 @@ def unchanged(data: bytes, outward: bool) -> list[bytes]:  # noqa: FBT001 - as a
 
 
 class Datagrams(asyncio.DatagramProtocol):
-    """Stands between whoever calls `port` and the port `to`."""
+    """Stands between the callers of `port` and the port `to`."""
 
     def __init__(self, to: int, change: Change) -> None:
         self._to, self._change = ("127.0.0.1", to), change
@@ -42,7 +42,7 @@ class Datagrams(asyncio.DatagramProtocol):
 
 
 class Records:
-    """Stands between whoever connects to `port` and the port `to`, and takes TLS records apart."""
+    """Stands between the callers of `port` and the port `to`, and takes TLS records apart."""
 
     def __init__(self, to: int, change: Change) -> None:
         self._to, self.change = to, change
@@ -62,7 +62,7 @@ class Records:
             self._tasks.add(task)
 
     def pull_after(self, records: int) -> None:
-        """The cable is pulled when so many records more have passed."""
+        """The cable is pulled after this number of further records."""
         self._until_pulled = records + 1
 
     async def _pass_on(self, source: asyncio.StreamReader, target: asyncio.StreamWriter, *, outward: bool) -> None:

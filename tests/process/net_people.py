@@ -17,6 +17,7 @@ from core.base.signing import KeyPair
 from core.base.trace import Trace
 from core.base.wire import Message, MessageCodec, Plane
 from core.dht.messages import Observed
+from core.nat.messages import NAT_MESSAGES
 from core.net.clock import Clock
 from core.net.host import Host
 from core.net.passes import pass_request
@@ -53,7 +54,7 @@ class Answer(Message, frozen=True, tag="test.answer"):
     text: Annotated[str, Meta(max_length=1000)]
 
 
-CODEC = MessageCodec([Say, Load, Gift, Ask, Answer])
+CODEC = MessageCodec([Say, Load, Gift, Ask, Answer, *NAT_MESSAGES])
 
 
 def keys(name: str) -> KeyPair:
@@ -110,10 +111,17 @@ class Peer:
     """A host, its machine and its trace."""
 
     def __init__(
-        self, name: str, *, authority: Authority = AUTHORITY, age_s: float = 0.0, bind: str = "127.0.0.1", **more: Any
+        self,
+        name: str,
+        *,
+        authority: Authority = AUTHORITY,
+        age_s: float = 0.0,
+        bind: str = "127.0.0.1",
+        clock: Clock | None = None,
+        **more: Any,
     ) -> None:
         self.name, self.id, self.bind = name, id_of(name), bind
-        self.book, self.trace, self.clock = Notebook(), Trace(), Clock()
+        self.book, self.trace, self.clock = Notebook(), Trace(), clock or Clock()
         self.events: list[Any] = []
         own = keys(name)
         pass_der = authority.issue(pass_request(own), username=name, device="", now=self.clock.now() - age_s)

@@ -65,7 +65,7 @@ class Volunteer:
 
 @dataclass
 class Collaboration:
-    """A backbone, and whoever joins it."""
+    """A backbone, and the peers that join it."""
 
     folder: Path
     charter: Charter

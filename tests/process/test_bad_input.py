@@ -1,4 +1,4 @@
-"""What goes wrong around a running program: each gets one clear sentence, exit code 2, and loses nothing."""
+"""Failures around a running program: each gets one clear sentence, exit code 2, and loses nothing."""
 
 import asyncio
 import contextlib
@@ -203,7 +203,7 @@ def test_the_usual_port_is_taken_by_another_program(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("ahead_s", "way"), [(3600, "ahead of"), (-3600, "behind")])
-def test_a_clock_that_is_an_hour_off_is_told_to_the_person(tmp_path: Path, ahead_s: int, way: str) -> None:
+def test_clock_an_hour_off_is_told_to_the_person(tmp_path: Path, ahead_s: int, way: str) -> None:
     """Its datagrams are refused (`test_net_attacks`), so this is what there is to help."""
     wrong = tmp_path / "wrong"
     wrong.mkdir()
@@ -281,7 +281,7 @@ def test_damaged_files_are_kept_aside_and_work_goes_on(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
-def test_a_damaged_key_is_kept_aside_and_the_next_start_makes_a_new_one(tmp_path: Path) -> None:
+def test_damaged_key_is_set_aside_and_replaced_at_next_start(tmp_path: Path) -> None:
     home = Home(tmp_path / "ada")
     home.create()
     home.identity_file.write_bytes(b"{garbage")
@@ -293,7 +293,7 @@ def test_a_damaged_key_is_kept_aside_and_the_next_start_makes_a_new_one(tmp_path
 
 
 @pytest.mark.parametrize("kind", ["changed", "garbage", "no manifest", "no key", "blob"])
-def test_a_damaged_charter_is_kept_aside_and_the_next_start_begins_anew(tmp_path: Path, kind: str) -> None:
+def test_damaged_charter_is_set_aside_and_founded_anew_next_start(tmp_path: Path, kind: str) -> None:
     home, text = Home(tmp_path / "home"), tmp_path / "text"
     text.mkdir()
     embedded = home.directory / "embedded" / EmbeddedOptions(text=text).folder_name
@@ -428,7 +428,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
-def test_a_full_disk_ends_the_engine_and_space_lets_it_go_on(tmp_path: Path, small_disk: Path) -> None:
+def test_engine_ends_on_full_disk_and_resumes_with_space(tmp_path: Path, small_disk: Path) -> None:
     charter = found(tmp_path, target_samples=64)
     ballast = small_disk / "ballast"
 
@@ -470,7 +470,7 @@ def test_a_full_disk_ends_the_engine_and_space_lets_it_go_on(tmp_path: Path, sma
     asyncio.run(run())
 
 
-def test_a_manifest_reads_no_folder_that_the_person_has_not_named(tmp_path: Path) -> None:
+def test_manifest_reads_only_folders_that_the_person_named(tmp_path: Path) -> None:
     charter = found(tmp_path, target_samples=64)
 
     async def run() -> subprocess.CompletedProcess[str]:

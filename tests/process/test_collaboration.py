@@ -29,9 +29,7 @@ def in_round(news: Snapshot) -> bool:
 
 
 @pytest.mark.parametrize("averaging", [SLOW_ROUNDS, DELAYED], ids=["standing still", "computing on"])
-def test_a_volunteer_killed_in_a_round_costs_the_others_less_than_the_round_and_comes_back(
-    tmp_path: Path, averaging: AveragingNumbers
-) -> None:
+def test_killed_volunteer_costs_less_than_a_round_and_comes_back(tmp_path: Path, averaging: AveragingNumbers) -> None:
     charter = found(tmp_path, target_samples=96, averaging=averaging, numbers=WIDE)
 
     async def run() -> None:
@@ -54,7 +52,7 @@ def test_a_volunteer_killed_in_a_round_costs_the_others_less_than_the_round_and_
     asyncio.run(run())
 
 
-def test_volunteers_that_compute_on_while_they_average_hold_the_same_model(tmp_path: Path) -> None:
+def test_volunteers_with_delayed_averaging_hold_the_same_model(tmp_path: Path) -> None:
     charter = found(tmp_path, target_samples=96, averaging=DELAYED, numbers=WIDE)
 
     async def run() -> None:

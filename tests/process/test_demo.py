@@ -29,7 +29,7 @@ def demo(home: Path, *words: str) -> tuple[int, list[dict[str, Any]], str]:
     return done.returncode, [json.loads(line) for line in done.stdout.splitlines()], done.stderr
 
 
-def test_three_volunteers_train_one_model_and_the_next_run_goes_on(tmp_path: Path) -> None:
+def test_demo_trains_one_model_and_the_next_run_resumes(tmp_path: Path) -> None:
     text = text_folder(tmp_path / "text")
     home = tmp_path / "home"
     code, lines, errors = demo(home, "--peers", "3", "--epochs", "2", "--text", str(text))
@@ -72,7 +72,7 @@ def test_the_second_task_falls_below_its_baseline(tmp_path: Path) -> None:
         (lambda folder: folder.write_text("a file"), "no folder"),
     ],
 )
-def test_text_that_cannot_be_used_is_one_sentence_and_exit_code_2(tmp_path: Path, make: Any, sentence: str) -> None:
+def test_unusable_text_gives_one_sentence_and_exit_code_2(tmp_path: Path, make: Any, sentence: str) -> None:
     make(tmp_path / "text")
     code, lines, errors = demo(tmp_path / "home", "--epochs", "1", "--text", str(tmp_path / "text"))
     assert code == 2

@@ -11,7 +11,8 @@ from secrets import token_bytes
 import pytest
 
 from core.base.problems import ProofProblem
-from core.net.envelope import NONCE_BYTES, Envelopes, Letter
+from core.net.clock import Clock
+from core.net.envelope import NONCE_BYTES, Envelopes, VerifiedDatagram
 from core.net.passes import pass_request, verify_pass
 from core.net.tls import Credentials
 from tests.process.between import Change, datagrams, records
@@ -60,7 +61,7 @@ def flip(place: int) -> Callable[[bytes], bytes]:
 
 
 @in_loop
-async def test_somebody_who_only_looks_is_not_noticed():
+async def test_passive_observer_on_the_wire_is_not_noticed():
     async with Peer("anna") as anna, Peer("ben") as ben:
         async with datagrams(ben.port) as tap:
             at(anna, ben, tap.port)
@@ -120,7 +121,7 @@ async def test_an_answer_of_somebody_else_is_not_heard():
         def answer(data: bytes, outward: bool) -> list[bytes]:  # noqa: FBT001 - as a Change is called
             if outward:
                 letter = reader.open(data, now=now)
-                assert isinstance(letter, Letter)
+                assert isinstance(letter, VerifiedDatagram)
                 for packet in eve.seal(anna.id, CODEC.encode(Answer("I am ben")), now=now, reply_to=letter.nonce):
                     tap.put(packet, outward=False)
             return []
@@ -200,7 +201,7 @@ async def _said(change: Change, *texts: str) -> tuple[Peer, Peer, list[tuple[byt
 
 
 @in_loop
-async def test_a_record_sent_again_is_not_heard_again_and_ends_the_link():
+async def test_replayed_tls_record_is_dropped_and_ends_the_link():
     _, ben, _ = await _said(lambda record, outward: [record, record] if outward else [record], "second")
     assert ben.texts() in ([], ["second"])
     assert ben.book.lost[0].reason.startswith("broke")
@@ -265,7 +266,7 @@ async def test_a_stream_that_is_led_to_somebody_else_says_nothing():
 @pytest.mark.parametrize("number", range(4))
 @pytest.mark.parametrize("outward", [True, False])
 def test_a_greeting_changed_on_the_way_makes_no_link(number, outward):
-    """Hello, key, pass or proof of one side: whoever is between cannot choose for them."""
+    """Hello, key, pass or proof of one side: an attacker in between cannot choose for them."""
 
     @in_loop
     async def run():
@@ -294,17 +295,22 @@ CHANGE_CIPHER = 20
 # --- clocks -----------------------------------------------------------------------------------------------------------
 
 
-def set_wrong(peer: Peer, ahead_s: float) -> None:
-    peer.clock._ahead_s += ahead_s
-    peer.clock._offset += ahead_s
+class WrongClock(Clock):
+    """A clock that somebody sets wrong."""
+
+    wrong_s = 0.0
+
+    def now(self) -> float:
+        return super().now() + self.wrong_s
 
 
 @pytest.mark.parametrize("ahead_s", [HOUR_S, -HOUR_S])
-def test_datagrams_of_one_whose_clock_is_an_hour_off_are_not_heard(ahead_s):
+def test_datagrams_with_a_clock_an_hour_off_are_dropped(ahead_s):
     @in_loop
     async def run():
-        async with Peer("anna") as anna, Peer("ben") as ben:
-            set_wrong(anna, ahead_s)
+        clock = WrongClock()
+        async with Peer("anna", clock=clock) as anna, Peer("ben") as ben:
+            clock.wrong_s = ahead_s
             anna.knows(ben)
             ben.knows(anna)
             anna.say(ben, Ask("what time is it?"))
@@ -318,6 +324,6 @@ def test_datagrams_of_one_whose_clock_is_an_hour_off_are_not_heard(ahead_s):
 def test_the_proofs_say_what_did_not_hold():
     now = 1_800_000_000.0
     anna, ben = envelopes("anna", now=now), envelopes("ben", now=now)
-    (packet,) = anna.seal(ben._signer.peer_id, b"x", now=now + HOUR_S)
+    (packet,) = anna.seal(id_of("ben"), b"x", now=now + HOUR_S)
     with pytest.raises(ProofProblem, match="time"):
         ben.open(packet, now=now)

@@ -5,7 +5,6 @@ import socket
 import sys
 from collections.abc import Callable, Coroutine
 from functools import wraps
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,6 +15,8 @@ from core.base.ids import hashed_key
 from core.base.machine import Send
 from core.base.problems import BadInput, Busy
 from core.base.signing import KeyPair
+from core.nat.events import SendDatagramTo
+from core.nat.messages import Address
 from core.net.delay_pacing import Uplink
 from core.net.streams import PeerStream
 from tests.process.net_people import RUN, Answer, Ask, Gift, Load, Peer, Say, id_of, keys
@@ -61,13 +62,13 @@ async def test_small_messages_leave_at_once():
         await anna.book.until(lambda book: book.heard)
         for peer in (anna, ben):
             [stream] = peer.host.links.streams()
-            assert stream._transport is not None
-            own = stream._transport.get_extra_info("socket")
+            assert stream.transport is not None
+            own = stream.transport.get_extra_info("socket")
             assert own.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 @in_loop
-async def test_a_datagrams_source_is_observed_before_its_message_and_when_it_changes():
+async def test_datagram_source_is_observed_before_its_message_and_on_change():
     async with Peer("ben") as ben:
         ports = []
         for _ in range(2):
@@ -113,7 +114,7 @@ async def test_bulk_arrives_whole_and_in_order():
 
 
 @in_loop
-async def test_what_everybody_sends_at_once_makes_no_way_for_others(monkeypatch):
+async def test_round_traffic_does_not_yield_to_other_links(monkeypatch):
     joined: list[float] = []
     monkeypatch.setattr(Uplink, "join", lambda _, now: joined.append(now))
     async with Peer("anna") as anna, Peer("ben") as ben:
@@ -145,25 +146,25 @@ async def test_garbage_on_both_ports_is_dropped_and_counted():
 
 @in_loop
 async def test_strangers_cannot_crowd_the_port(monkeypatch):
-    monkeypatch.setattr(links_module, "STRANGERS_MAX", 3)
+    monkeypatch.setattr(links_module, "HANDSHAKES_MAX", 3)
     async with Peer("anna") as anna, Peer("ben") as ben:
         writers = [(await asyncio.open_connection("127.0.0.1", ben.port))[1] for _ in range(5)]
         await eventually(lambda: ben.trace["net.drop.crowded"] == 2)
         for writer in writers:
             writer.close()
         anna.knows(ben)
-        await eventually(lambda: not ben.host._links._strangers)
+        await eventually(lambda: not ben.host.links.handshaking)
         anna.say(ben, Say("room?"))
         await anna.book.until(lambda book: book.heard)
 
 
 @in_loop
 async def test_strangers_that_do_nothing_make_way_for_others(monkeypatch):
-    monkeypatch.setattr(links_module, "STRANGERS_MAX", 3)
-    monkeypatch.setattr(links_module, "STRANGER_S", 0.0)
+    monkeypatch.setattr(links_module, "HANDSHAKES_MAX", 3)
+    monkeypatch.setattr(links_module, "HANDSHAKE_PLACE_S", 0.0)
     async with Peer("anna") as anna, Peer("ben") as ben:
         writers = [(await asyncio.open_connection("127.0.0.1", ben.port))[1] for _ in range(3)]
-        await eventually(lambda: len(ben.host._links._strangers) == 3)
+        await eventually(lambda: len(ben.host.links.handshaking) == 3)
         anna.knows(ben)
         anna.say(ben, Say("room?"))
         await anna.book.until(lambda book: book.heard)
@@ -181,7 +182,7 @@ def test_an_address_that_is_none_harms_nobody(host):
             anna.say(id_of("eve"), Say("hello"))
             anna.say(id_of("eve"), Ask("hello"))
             await anna.book.until(lambda book: book.lost)
-            anna.host._book.learn(id_of("eve"), (host, 9))  # even if it came in another way
+            anna.host.address_book.learn(id_of("eve"), (host, 9))  # even if it came in another way
             anna.say(id_of("eve"), Say("hello"))
             anna.say(id_of("eve"), Ask("hello"))
             await anna.book.until(lambda book: len(book.lost) == 2)
@@ -197,7 +198,7 @@ def test_an_address_that_is_none_harms_nobody(host):
 async def test_a_name_is_looked_up_for_both_planes():
     async with Peer("anna") as anna, Peer("ben") as ben:
         anna.host.learn(ben.id, "localhost", ben.port)
-        await eventually(lambda: ("127.0.0.1", ben.port) in anna.host._book.addresses(ben.id))
+        await eventually(lambda: ("127.0.0.1", ben.port) in anna.host.address_book.addresses(ben.id))
         anna.say(ben, Ask("1"))
         anna.say(ben, Say("2?"))
         await anna.book.until(lambda book: len(book.heard) == 2)
@@ -218,10 +219,10 @@ async def test_one_peer_cannot_have_many_links():
 
 
 @in_loop
-async def test_a_second_computer_with_the_same_key_is_not_talked_to():
+async def test_second_computer_with_the_same_key_gets_no_link():
     async with Peer("anna") as anna, Peer("anna") as twin, Peer("ben") as ben:
-        twin.host._book.learn(anna.id, ("127.0.0.1", anna.port))
-        stream = PeerStream(twin.host._links._terms, expected=anna.id)
+        twin.host.address_book.learn(anna.id, ("127.0.0.1", anna.port))
+        stream = twin.host.links.new(anna.id)
         await asyncio.get_running_loop().create_connection(lambda: stream, "127.0.0.1", anna.port)
         await eventually(lambda: anna.trace["net.drop.crowded"] == 1)
         anna.knows(ben)
@@ -230,7 +231,7 @@ async def test_a_second_computer_with_the_same_key_is_not_talked_to():
 
 
 @pytest.mark.parametrize("authority", [Authority(keys("authority"), hashed_key(b"other")), Authority(keys("x"), RUN)])
-def test_whoever_has_no_pass_of_ours_is_not_heard(authority):
+def test_peers_without_our_pass_are_not_heard(authority):
     @in_loop
     async def run():
         async with Peer("ben") as ben, Peer("eve", authority=authority) as eve:
@@ -260,7 +261,7 @@ async def test_an_expired_pass_is_not_heard():
 
 
 @in_loop
-async def test_a_peer_without_an_address_or_behind_a_closed_port_is_lost():
+async def test_peer_without_address_or_with_closed_port_is_lost():
     async with Peer("anna") as anna:
         anna.say(id_of("nobody"), Say("hello"))
         await anna.book.until(lambda book: book.lost)
@@ -307,16 +308,16 @@ async def test_a_killed_process_is_noticed_at_once():
         anna.say(id_of("ben"), Say("alive?"))
         await anna.book.until(lambda book: book.heard)
         process.kill()
-        await process.wait()
+        await process.communicate()
         killed_at = anna.clock.now()
         await anna.book.until(lambda book: book.lost)
         assert anna.clock.now() - killed_at < 2.0
         assert anna.book.lost[0].peer == id_of("ben")
-        process._transport.close()  # type: ignore[attr-defined]
 
 
 @in_loop
-async def test_both_sides_may_call_at_once():
+async def test_both_sides_may_call_at_once(monkeypatch):
+    monkeypatch.setattr(links_module, "STEADY_S", 1.0)
     async with Peer("anna") as anna, Peer("ben") as ben:
         anna.knows(ben)
         ben.knows(anna)
@@ -327,22 +328,12 @@ async def test_both_sides_may_call_at_once():
             await peer.book.until(lambda book: len(book.heard) == 20)
             assert sorted(peer.texts(), key=int) == [str(n) for n in range(20)]
         await eventually(lambda: len(anna.host.stats.links) == len(ben.host.stats.links) == 2)
-        choices = [peer.host._links._preferred(circle).initiated for peer in (anna, ben) for circle in circles(peer)]
-        assert choices == [anna.id < ben.id, ben.id < anna.id]
-        smaller = min(anna, ben, key=lambda peer: peer.id)
-        for stream in (*anna.host._links.streams(), *ben.host._links.streams()):
-            stream._busy_at -= 10
-        (circle,) = circles(smaller)
-        smaller.host._links._part_with_duplicates(circle)
+        choices = [one.host.links.preferred(other.id) for one, other in ((anna, ben), (ben, anna))]
+        assert [stream and stream.initiated for stream in choices] == [anna.id < ben.id, ben.id < anna.id]
         await eventually(lambda: len(anna.host.stats.links) == len(ben.host.stats.links) == 1)
         anna.say(ben, Say("still?"))
         await anna.book.until(lambda book: len(book.heard) == 21)
         assert anna.book.lost == ben.book.lost == []
-
-
-def circles(peer: Peer) -> list[Any]:
-    assert peer.host._links is not None
-    return list(peer.host._links._circles.values())
 
 
 @in_loop
@@ -351,7 +342,7 @@ async def test_a_message_that_nobody_knows_ends_the_link():
         anna.knows(ben)
         anna.say(ben, Say("hello?"))
         await anna.book.until(lambda book: book.heard)
-        (stream,) = anna.host._links.streams()
+        (stream,) = anna.host.links.streams()
         assert isinstance(stream, PeerStream)
         stream.send(b"\xc1 not a message", bulk=False)
         await anna.book.until(lambda book: book.lost)
@@ -362,7 +353,8 @@ async def test_a_message_that_nobody_knows_ends_the_link():
 async def test_a_stream_message_in_a_datagram_is_dropped():
     async with Peer("anna") as anna, Peer("ben") as ben:
         anna.knows(ben)
-        anna.host._port.send(ben.id, anna.host._planes.codec.encode(Say("sneaky")))
+        where = Address("127.0.0.1", ben.port)
+        anna.host.send_at(SendDatagramTo(ben.id, where, Say("sneaky"), fresh=False))
         await eventually(lambda: ben.trace["net.drop.plane"] == 1)
         assert ben.book.heard == []
 
@@ -453,9 +445,7 @@ async def test_the_machine_hears_nothing_while_a_mistake_ends_the_host():
             await asyncio.sleep(60)
         finally:
             await asyncio.sleep(0.01)
-            anna.host._runner._machine = SimpleNamespace(
-                deadline=None, handle=lambda event, _: heard.append(event) or []
-            )
+            anna.book.handle = lambda event, _: heard.append(event) or []  # type: ignore[func-returns-value]
             anna.host.deliver("too late")
 
     anna = Peer("anna")

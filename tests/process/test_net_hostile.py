@@ -1,8 +1,9 @@
-"""What strangers, and members that mean harm, do to the sockets."""
+"""Attacks of strangers, and of hostile members, on the sockets."""
 
 import asyncio
 import os
 import socket
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -12,12 +13,13 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from qh3.quic.connection import QuicConnection
 from qh3.tls import CipherSuite
 
+import core.net.link_maker as link_maker_module
+import core.net.links as links_module
 import core.net.punch as punch_module
-import core.net.ways as ways_module
 from core.base.ids import PeerId
 from core.net import quic
 from core.net.circuit_transport import CircuitTransport
-from core.net.punch import Meeting
+from core.net.punch import Rendezvous
 from core.net.quic import QuicEndpoint
 from tests.process.net_people import CODEC, Ask, Peer, Say, id_of
 from tests.process.test_net_host import eventually, in_loop
@@ -63,7 +65,7 @@ class Reader(asyncio.BufferedProtocol):
 
 
 class Attack:
-    """An endpoint of ours, and a client of the library's that does as it likes."""
+    """An endpoint of this program, and a client of the library without its checks."""
 
     def __init__(self, spoil: Callable[[bytes], bytes] = bytes) -> None:
         self.loop = asyncio.get_running_loop()
@@ -95,7 +97,7 @@ class Attack:
 
     @property
     def connections(self) -> int:
-        return len(self.endpoint._all)
+        return len(self.endpoint.connections)
 
     @property
     def transport(self) -> Any:
@@ -126,8 +128,8 @@ class Attack:
         """A packet with these frames, as RFC 9001 section 5 protects it."""
         key, iv, mask_key = self.key
         self._number += 1
-        (link,) = self.endpoint._all
-        head = bytes((0x43,)) + link._connection.host_cid + self._number.to_bytes(4, "big")
+        own_id = next(iter(self.endpoint.ids))
+        head = bytes((0x43,)) + own_id + self._number.to_bytes(4, "big")
         nonce = bytes(a ^ b for a, b in zip(iv, self._number.to_bytes(12, "big"), strict=True))
         body = AESGCM(key).encrypt(nonce, frames, head)
         mask = Cipher(algorithms.AES(mask_key), modes.ECB()).encryptor().update(body[:16])
@@ -146,7 +148,7 @@ def initials() -> list[bytes]:
 
 
 @in_loop
-async def test_nobody_begins_a_connection_who_was_not_met():
+async def test_connection_from_an_unmet_address_is_refused():
     async with Peer("ben") as ben:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
             udp.setblocking(False)
@@ -156,12 +158,14 @@ async def test_nobody_begins_a_connection_who_was_not_met():
             await eventually(lambda: ben.trace["net.drop.quic"] == len(packets))
             with pytest.raises(BlockingIOError):
                 udp.recv(2000)
-        assert not ben.host.links.ways._quic()._all
-        assert not ben.host.links._strangers
+        endpoint = ben.host.links.maker.endpoint
+        assert endpoint is not None
+        assert endpoint.empty
+        assert not ben.host.links.handshaking
 
 
 @in_loop
-async def test_first_packets_that_cannot_be_read_hold_no_place_for_long(monkeypatch):
+async def test_unreadable_first_packets_hold_no_place_for_long(monkeypatch):
     monkeypatch.setattr(quic, "HANDSHAKE_S", 0.05)
     attack = Attack()
     long_id = bytes((0xC0,)) + quic.VERSION_1 + bytes((200,)) + bytes(1300)
@@ -171,7 +175,7 @@ async def test_first_packets_that_cannot_be_read_hold_no_place_for_long(monkeypa
         attack.endpoint.received(no_length[:6] + os.urandom(8) + no_length[14:], THERE)
     assert attack.connections
     await eventually(lambda: not attack.connections)
-    assert not attack.endpoint._links
+    assert not attack.endpoint.ids
     assert not attack.escaped
 
 
@@ -200,7 +204,7 @@ def at(place: int, changed: bytes) -> Callable[[bytes], bytes]:
         lambda data: data[: len(data) // 2] + bytes((255,)) * (len(data) - len(data) // 2),
     ],
 )
-def test_a_greeting_that_makes_the_library_fail_ends_its_connection_only(spoil, monkeypatch):
+def test_handshake_that_breaks_the_library_ends_only_its_connection(spoil, monkeypatch):
     monkeypatch.setattr(quic, "HANDSHAKE_S", 0.05)
 
     @in_loop
@@ -217,7 +221,7 @@ def test_a_greeting_that_makes_the_library_fail_ends_its_connection_only(spoil, 
 
 
 @in_loop
-async def test_writing_and_closing_after_the_other_side_has_left_raise_nothing():
+async def test_transport_raises_nothing_after_the_other_side_left():
     attack = await Attack().connected()
     attack.client.close()
     attack.depart()
@@ -257,13 +261,13 @@ def test_streams_are_neither_refused_nor_added(misuse):
 @in_loop
 async def test_connection_ids_that_come_and_go_are_forgotten():
     attack = await Attack().connected()
-    names = len(attack.endpoint._links)
+    names = len(attack.endpoint.ids)
     for number in range(50):
         attack.client.change_connection_id()
         attack.client.send_ping(number)
         await attack.turns(3)
     assert attack.connections == 1
-    assert len(attack.endpoint._links) <= names
+    assert len(attack.endpoint.ids) <= names
 
 
 @in_loop
@@ -301,9 +305,12 @@ async def test_many_small_pieces_that_nobody_reads_take_little_memory():
     transport = CircuitTransport(_Carrier(), reader := Reader())
     transport.made()
     transport.pause_reading()
+    tracemalloc.start()
     for number in range(100_000):
         transport.arrived(bytes((number % 256,)))
-    assert len(transport._arrived) < 100
+    kept_bytes, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept_bytes < 300_000
     transport.resume_reading()
     await eventually(lambda: reader.read == 100_000)
     assert reader.last == bytes((99_999 % 256,))
@@ -324,24 +331,24 @@ class _Carrier:
 
 
 @in_loop
-async def test_the_socket_of_a_birthday_punch_is_given_back_when_nobody_calls_through_it(monkeypatch):
-    monkeypatch.setattr(ways_module, "UNUSED_S", 0.1)
+async def test_birthday_punch_releases_its_socket_when_nobody_calls(monkeypatch):
+    monkeypatch.setattr(link_maker_module, "UNUSED_S", 0.1)
     async with Peer("anna") as anna:
-        ways = anna.host.links.ways
+        maker = anna.host.links.maker
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as there:
             there.bind(("127.0.0.1", 0))
             there.setblocking(False)
             where = there.getsockname()
-            anna.host.meet(Meeting(peer=PeerId(bytes(32)), nonce=NONCE, udp=(where,), sockets=4))
-            await eventually(lambda: anna.host._calls)
+            anna.host.punch(Rendezvous(peer=PeerId(bytes(32)), nonce=NONCE, udp=(where,), sockets=4))
+            await eventually(lambda: anna.host.calls)
             data, source = await asyncio.get_running_loop().sock_recvfrom(there, 100)
             there.sendto(data, source)
-            await eventually(lambda: ways._sockets)
-            await eventually(lambda: not ways._sockets)
+            await eventually(lambda: maker.sockets)
+            await eventually(lambda: not maker.sockets)
 
 
 @in_loop
-async def test_what_was_sent_while_the_other_side_closed_a_second_link_is_not_lost_silently():
+async def test_messages_sent_while_a_duplicate_link_closes_are_reported():
     async with Peer("anna") as anna, Peer("ben") as ben:
         anna.knows(ben)
         anna.say(ben, Say("first"))
@@ -358,18 +365,18 @@ async def test_what_was_sent_while_the_other_side_closed_a_second_link_is_not_lo
 
 
 @in_loop
-async def test_a_peer_that_names_addresses_has_them_called_a_limited_number_of_times(monkeypatch):
-    monkeypatch.setattr(ways_module, "RETRY_S", 0.0)
-    monkeypatch.setattr(ways_module, "PUNCH_CALLS_MAX", 5)
+async def test_punch_calls_each_named_address_a_limited_number_of_times(monkeypatch):
+    monkeypatch.setattr(link_maker_module, "RETRY_S", 0.0)
+    monkeypatch.setattr(link_maker_module, "PUNCH_CALLS_MAX", 5)
     calls: list[Any] = []
 
     async def refused(address: Any, **_: Any) -> socket.socket:
         calls.append(address)
         raise ConnectionRefusedError
 
-    monkeypatch.setattr(ways_module, "call", refused)
+    monkeypatch.setattr(link_maker_module, "call", refused)
     async with Peer("anna") as anna:
-        await anna.host.links.ways.meet(Meeting(peer=id_of("ben"), nonce=NONCE, tcp=(("192.0.2.1", 80),)))
+        await anna.host.links.maker.punch(Rendezvous(peer=id_of("ben"), nonce=NONCE, tcp=(("192.0.2.1", 80),)))
     assert len(calls) == 5
 
 
@@ -377,27 +384,27 @@ async def test_a_peer_that_names_addresses_has_them_called_a_limited_number_of_t
 async def test_birthday_punches_share_the_sockets_and_leave_none_behind(monkeypatch):
     monkeypatch.setattr(punch_module, "SOCKETS_MAX", 8)
     async with Peer("anna") as anna:
-        knocks = anna.host.links.ways._knocks
+        punches = anna.host.links.maker.punches
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as there:
             there.bind(("127.0.0.1", 0))
             meetings = [
                 asyncio.create_task(
-                    knocks.meet(
-                        Meeting(peer=id_of("ben"), nonce=bytes((n,)) * 16, udp=(there.getsockname(),), sockets=6)
+                    punches.punch(
+                        Rendezvous(peer=id_of("ben"), nonce=bytes((n,)) * 16, udp=(there.getsockname(),), sockets=6)
                     )
                 )
                 for n in range(3)
             ]
-            await eventually(lambda: knocks._open >= 8)
-            assert knocks._open <= 10
-            for meeting in meetings:
-                meeting.cancel()
+            await eventually(lambda: punches.open_sockets >= 8)
+            assert punches.open_sockets <= 10
+            for rendezvous in meetings:
+                rendezvous.cancel()
             await asyncio.wait(meetings)
-        assert knocks._open == 0
+        assert punches.open_sockets == 0
 
 
 @in_loop
-async def test_a_birthday_punch_that_is_given_up_while_it_opens_sockets_leaves_none_behind(monkeypatch):
+async def test_cancelled_birthday_punch_leaves_no_sockets_behind(monkeypatch):
     opened: list[Any] = []
 
     class Noted(punch_module.OwnSocket):
@@ -407,8 +414,8 @@ async def test_a_birthday_punch_that_is_given_up_while_it_opens_sockets_leaves_n
 
     monkeypatch.setattr(punch_module, "OwnSocket", Noted)
     async with Peer("anna") as anna:
-        meeting = Meeting(peer=id_of("ben"), nonce=NONCE, udp=(("127.0.0.1", anna.port),), sockets=200)
-        task = asyncio.create_task(anna.host.links.ways._knocks.meet(meeting))
+        rendezvous = Rendezvous(peer=id_of("ben"), nonce=NONCE, udp=(("127.0.0.1", anna.port),), sockets=200)
+        task = asyncio.create_task(anna.host.links.maker.punches.punch(rendezvous))
         await eventually(lambda: len(opened) > 5)
         task.cancel()
         await asyncio.wait([task])
@@ -417,29 +424,30 @@ async def test_a_birthday_punch_that_is_given_up_while_it_opens_sockets_leaves_n
 
 
 @in_loop
-async def test_one_that_was_met_begins_a_few_connections_and_no_more():
+async def test_met_peer_may_begin_only_a_few_connections():
     async with Peer("anna") as anna:
-        ways = anna.host.links.ways
+        maker = anna.host.links.maker
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as there:
             there.bind(("127.0.0.1", 0))
-            anna.host.meet(Meeting(peer=PeerId(bytes(32)), nonce=NONCE, udp=(there.getsockname(),)))
-            await eventually(lambda: ways._knocks._awaited)
+            anna.host.punch(Rendezvous(peer=PeerId(bytes(32)), nonce=NONCE, udp=(there.getsockname(),)))
+            await eventually(lambda: maker.punches.awaited)
             for _ in range(10):
-                there.sendto(bytes((punch_module.KNOCK,)) + NONCE, ("127.0.0.1", anna.port))
+                there.sendto(bytes((punch_module.PUNCH_BYTE,)) + NONCE, ("127.0.0.1", anna.port))
                 for packet in initials():
                     there.sendto(packet, ("127.0.0.1", anna.port))
             await eventually(lambda: anna.trace["net.drop.quic"])
-        assert len(ways._quic()._all) == punch_module.GUEST_CONNECTIONS_MAX
+        assert maker.endpoint is not None
+        assert len(maker.endpoint.connections) == punch_module.ADMITTED_CONNECTIONS_MAX
 
 
 @pytest.mark.parametrize("host", ["8.8.8.8%..a", "8.8.8.8%\0", "8.8.8.8%é..b", "a.name", "", "2606::1%..a"])
-def test_an_address_that_is_none_ends_neither_the_host_nor_its_port(host):
+def test_invalid_address_ends_neither_host_nor_port(host):
     @in_loop
     async def play() -> None:
         async with Peer("anna") as anna, Peer("ben") as ben:
             anna.knows(ben)
-            anna.host.meet(Meeting(peer=ben.id, nonce=NONCE, tcp=((host, 80),), udp=((host, 80),), lasts_s=0.1))
-            await eventually(lambda: not anna.host._calls)
+            anna.host.punch(Rendezvous(peer=ben.id, nonce=NONCE, tcp=((host, 80),), udp=((host, 80),), lasts_s=0.1))
+            await eventually(lambda: not anna.host.calls)
             anna.say(ben, Ask("still there?"))
             await ben.book.until(lambda book: book.heard)
 
@@ -447,7 +455,7 @@ def test_an_address_that_is_none_ends_neither_the_host_nor_its_port(host):
 
 
 @in_loop
-async def test_a_peer_that_makes_links_and_ends_them_leaves_no_timers(monkeypatch):
+async def test_links_made_and_ended_leave_no_timers(monkeypatch):
     looks: list[Any] = []
     async with Peer("anna") as anna, Peer("ben") as ben:
         anna.knows(ben)
@@ -455,15 +463,14 @@ async def test_a_peer_that_makes_links_and_ends_them_leaves_no_timers(monkeypatc
         await ben.book.until(lambda book: book.heard)
         Relay(anna, ben)
         await eventually(lambda: len(ben.host.links.streams()) == 2)
-        later = ben.host.links._loop.call_later
+        loop = asyncio.get_running_loop()
+        later = loop.call_later
         monkeypatch.setattr(
-            ben.host.links._loop,
-            "call_later",
-            lambda delay_s, call, *more: looks.append(call) or later(delay_s, call, *more),
+            loop, "call_later", lambda delay_s, call, *more: looks.append(delay_s) or later(delay_s, call, *more)
         )
         for _ in range(20):
             extra = Relay(anna, ben)
             await eventually(lambda: len(ben.host.links.streams()) == 3)
             extra.cut()
             await eventually(lambda: len(ben.host.links.streams()) == 2)
-        assert looks.count(ben.host.links._part_with_duplicates) == 0
+        assert looks.count(links_module.STEADY_S) == 0

@@ -9,12 +9,15 @@ import pytest
 
 import core.net.listening as listening_module
 from core.base.problems import BadInput, Busy
-from core.base.wire import MessageCodec
-from core.nat.events import Dial, DialledOut, LinkUp, SendAt, TryDialBack, Way
-from core.nat.messages import NAT_MESSAGES, Address, Mirror, Mirrored
+from core.base.trace import Trace
+from core.nat.events import Dial, DialBackTried, LinkUp, SendDatagramTo, TryDialBack, Way
+from core.nat.messages import Address, Mirror, Mirrored
+from core.net.address_book import AddressBook
+from core.net.datagrams import DatagramPort
 from core.net.listening import ANY, ANY6, refusal
-from core.net.punch import Meeting
+from core.net.punch import Rendezvous
 from tests.process.net_people import Answer, Ask, Peer, Say, id_of
+from tests.process.test_net_attacks import envelopes
 from tests.process.test_net_host import eventually, in_loop
 from tests.process.test_net_traverse import peers
 
@@ -51,7 +54,7 @@ async def test_both_planes_work_over_both_families_on_one_port(at: str) -> None:
 
 
 @in_loop
-async def test_a_call_over_ipv6_leaves_from_the_port_on_which_we_listen() -> None:
+async def test_ipv6_call_leaves_from_the_listening_port() -> None:
     addresses: list[Any] = []
     ben = Peer("ben", bind=ANY, opened=lambda stream: addresses.append(stream.other_address))
     async with Peer("anna", bind=ANY) as anna, ben:
@@ -62,21 +65,19 @@ async def test_a_call_over_ipv6_leaves_from_the_port_on_which_we_listen() -> Non
 
 
 @in_loop
-async def test_an_answer_goes_where_the_question_came_from_and_ipv4_stays_the_usual_address() -> None:
+async def test_answer_returns_to_its_source_and_ipv4_stays_preferred() -> None:
     async with Peer("anna", bind=ANY) as anna, Peer("ben", bind=ANY) as ben:
-        for peer in (anna, ben):
-            peer.host._planes.codec = MessageCodec([Say, Ask, Answer, *NAT_MESSAGES])
         anna.knows(ben)
         anna.say(ben, Ask("over four"))
         await anna.book.until(lambda book: len(book.heard) == 1)
-        anna.host.send_at(SendAt(ben.id, Address(LOOPBACK6, ben.port), Ask("over six"), fresh=False))
+        anna.host.send_at(SendDatagramTo(ben.id, Address(LOOPBACK6, ben.port), Ask("over six"), fresh=False))
         await anna.book.until(lambda book: len(book.heard) == 2)
         assert [(seen.host, seen.port) for seen in ben.book.observed] == [
             (LOOPBACK, anna.port),
             (LOOPBACK6, anna.port),
         ]
         assert [seen.host for seen in anna.book.observed] == [LOOPBACK, LOOPBACK6]
-        assert ben.host._book.addresses(anna.id) == ((LOOPBACK, anna.port), (LOOPBACK6, anna.port))
+        assert ben.host.address_book.addresses(anna.id) == ((LOOPBACK, anna.port), (LOOPBACK6, anna.port))
 
 
 @in_loop
@@ -97,12 +98,20 @@ async def test_garbage_on_the_ipv6_port_is_dropped_and_counted() -> None:
 
 
 @in_loop
-async def test_what_comes_from_a_scope_is_dropped() -> None:
-    async with Peer("anna", bind=ANY) as anna:
-        anna.host._port.datagram_received(b"\x01", ("fe80::1%eth0", 5, 0, 2))
-        anna.host._port.datagram_received(b"\x01", ("fe80::1", 5, 0, 2))
-        assert anna.trace["net.drop.scope"] == 2
-        assert not anna.trace["net.drop.garbage"]
+async def test_datagrams_from_a_scoped_address_are_dropped() -> None:
+    trace = Trace()
+    port = DatagramPort(
+        envelopes=envelopes("anna", now=0.0),
+        book=AddressBook(),
+        now=lambda: 0.0,
+        trace=trace,
+        deliver=lambda *_: None,
+        observed=lambda *_: None,
+    )
+    port.datagram_received(b"\x01", ("fe80::1%eth0", 5, 0, 2))
+    port.datagram_received(b"\x01", ("fe80::1", 5, 0, 2))
+    assert trace["net.drop.scope"] == 2
+    assert not trace["net.drop.garbage"]
 
 
 @pytest.mark.parametrize("kind", [socket.SOCK_STREAM, socket.SOCK_DGRAM])
@@ -129,7 +138,7 @@ def test_a_port_that_is_taken_on_ipv6_only_is_taken(kind: socket.SocketKind) -> 
 
 def test_a_number_is_drawn_that_is_free_on_all_sockets(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first number drawn is taken, on IPv6 and for UDP only."""
-    bound, refused = listening_module._bound, list[int]()
+    bound, refused = listening_module.bound_socket, list[int]()
 
     def first_is_taken(place: Any, kind: socket.SocketKind, port: int) -> socket.socket:
         if place.family == socket.AF_INET6 and kind == socket.SOCK_DGRAM and not refused:
@@ -137,7 +146,7 @@ def test_a_number_is_drawn_that_is_free_on_all_sockets(monkeypatch: pytest.Monke
             raise OSError(errno.EADDRINUSE, "in use")
         return bound(place, kind, port)
 
-    monkeypatch.setattr(listening_module, "_bound", first_is_taken)
+    monkeypatch.setattr(listening_module, "bound_socket", first_is_taken)
 
     @in_loop
     async def run() -> None:
@@ -152,14 +161,14 @@ def test_a_number_is_drawn_that_is_free_on_all_sockets(monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("where", ["socket", "bind"])
 def test_a_computer_without_ipv6_has_ipv4(monkeypatch: pytest.MonkeyPatch, where: str) -> None:
-    bound = listening_module._bound
+    bound = listening_module.bound_socket
 
     def absent(place: Any, kind: socket.SocketKind, port: int) -> socket.socket:
         if place.family == socket.AF_INET6:
             raise OSError(errno.EAFNOSUPPORT if where == "socket" else errno.EADDRNOTAVAIL, "no such thing")
         return bound(place, kind, port)
 
-    monkeypatch.setattr(listening_module, "_bound", absent)
+    monkeypatch.setattr(listening_module, "bound_socket", absent)
 
     @in_loop
     async def run() -> None:
@@ -170,7 +179,7 @@ def test_a_computer_without_ipv6_has_ipv4(monkeypatch: pytest.MonkeyPatch, where
             assert anna.trace["net.datagram.undelivered"] == 1
             anna.say(eve, Say("anybody?"))
             await anna.book.until(lambda book: book.lost)
-            anna.host.send_at(SendAt(eve, Address("2a00::1", 9), Mirror(NONCE), fresh=True))
+            anna.host.send_at(SendDatagramTo(eve, Address("2a00::1", 9), Mirror(NONCE), fresh=True))
             anna.knows(ben)
             anna.say(ben, Ask("here?"))
             await anna.book.until(lambda book: book.heard)
@@ -189,20 +198,18 @@ async def test_only_ipv6_when_that_is_asked_for() -> None:
         anna.say(ben, Ask("who?"))
         await anna.book.until(lambda book: len(book.heard) == 2)
         assert refusal(LOOPBACK, anna.port, socket.SOCK_STREAM) is None
-        for peer in (anna, ben):
-            peer.host._planes.codec = MessageCodec([Say, Ask, *NAT_MESSAGES])
         second = await anna.host.open_second(ANY6)
         assert second not in {0, anna.port}
-        ben.host.send_at(SendAt(anna.id, Address(LOOPBACK6, second), Mirror(NONCE), fresh=False))
+        ben.host.send_at(SendDatagramTo(anna.id, Address(LOOPBACK6, second), Mirror(NONCE), fresh=False))
         await ben.book.until(lambda book: len(book.heard) == 2)
         assert ben.book.heard[1:] == [(anna.id, Mirrored(NONCE, Address(LOOPBACK6, ben.port), 0, 0))]
 
 
 @in_loop
-async def test_quic_and_knocks_take_the_socket_of_the_address() -> None:
+async def test_quic_and_punches_take_the_socket_of_the_address() -> None:
     async with Peer("anna", bind=ANY) as anna, Peer("ben", bind=ANY) as ben:
         for peer, other in ((anna, ben), (ben, anna)):
-            peer.host.meet(Meeting(peer=other.id, nonce=NONCE, udp=((LOOPBACK6, other.port),)))
+            peer.host.punch(Rendezvous(peer=other.id, nonce=NONCE, udp=((LOOPBACK6, other.port),)))
         await eventually(lambda: anna.host.links.best(ben.id) == "quic")
         await eventually(lambda: ben.host.links.best(anna.id) == "quic")
         anna.say(ben, Say("through?"))
@@ -215,19 +222,19 @@ async def test_quic_and_knocks_take_the_socket_of_the_address() -> None:
 async def test_tcp_is_punched_over_ipv6() -> None:
     async with Peer("anna", bind=ANY) as anna, Peer("ben", bind=ANY) as ben:
         for peer, other in ((anna, ben), (ben, anna)):
-            peer.host.meet(Meeting(peer=other.id, nonce=NONCE, tcp=((LOOPBACK6, other.port),)))
+            peer.host.punch(Rendezvous(peer=other.id, nonce=NONCE, tcp=((LOOPBACK6, other.port),)))
         await eventually(lambda: anna.host.links.best(ben.id) == ben.host.links.best(anna.id) == "tcp")
 
 
 @in_loop
-async def test_one_is_called_back_over_ipv6_and_a_dial_reports_its_way() -> None:
+async def test_dial_back_uses_ipv6_and_dial_reports_its_way() -> None:
     (anna, ear), (ben, _) = peers("anna", "ben")
     anna.bind = ben.bind = ANY
     async with anna, ben:
         there = Address(LOOPBACK6, ben.port)
         ear.traverser.perform(TryDialBack(NONCE, there))
-        await eventually(lambda: ear.of(DialledOut))
-        assert ear.of(DialledOut) == [DialledOut(NONCE, tcp=True)]
+        await eventually(lambda: ear.of(DialBackTried))
+        assert ear.of(DialBackTried) == [DialBackTried(NONCE, tcp=True)]
         ear.traverser.perform(Dial(7, ben.id, there, Way.IPV6))
         await eventually(lambda: ear.of(LinkUp))
         (up,) = ear.of(LinkUp)

@@ -1,26 +1,25 @@
-"""What the traversal machine asks for is done, and what came of it is told."""
+"""Outputs of the traversal machine are performed, and their results are reported."""
 
 from typing import Any
 
 import pytest
 
-from core.base.wire import MessageCodec
 from core.nat.events import (
-    Abandon,
+    AddAddress,
     AttemptFailed,
     BirthdaySide,
+    CancelAttempt,
     Dial,
-    DialledOut,
-    Know,
+    DialBackTried,
     LinkUp,
     Punch,
-    SendAt,
+    SendDatagramTo,
     TryDialBack,
     Way,
 )
 from core.nat.messages import Address
 from core.net.traverse import Traverser
-from tests.process.net_people import Ask, Peer, Say, id_of
+from tests.process.net_people import Ask, Peer, id_of
 from tests.process.test_net_host import eventually, in_loop
 
 pytestmark = pytest.mark.process
@@ -73,7 +72,7 @@ async def test_a_dial_is_reported_with_its_number_and_way():
 
 
 @in_loop
-async def test_a_dial_that_fails_is_reported_and_one_that_is_abandoned_is_not():
+async def test_failed_dial_is_reported_and_a_cancelled_one_is_not():
     (anna, ear), (ben, _) = peers("anna", "ben")
     async with anna:
         async with ben:
@@ -82,13 +81,13 @@ async def test_a_dial_that_fails_is_reported_and_one_that_is_abandoned_is_not():
         await eventually(lambda: ear.of(AttemptFailed))
         assert ear.of(AttemptFailed)[0].attempt == 8
         ear.traverser.perform(Dial(9, ben.id, nowhere, Way.PUBLIC))
-        ear.traverser.perform(Abandon(9))
-        await eventually(lambda: not anna.host.links._all)
+        ear.traverser.perform(CancelAttempt(9))
+        await eventually(lambda: not anna.host.links.connections)
         assert len(ear.of(AttemptFailed)) == 1
 
 
-@pytest.mark.parametrize("spread", [False, True])
-def test_a_punch_makes_a_link(spread):
+@pytest.mark.parametrize("birthday", [False, True])
+def test_a_punch_makes_a_link(birthday):
     @in_loop
     async def run():
         (anna, ear), (ben, bens) = peers("anna", "ben")
@@ -101,12 +100,12 @@ def test_a_punch_makes_a_link(spread):
                 ears.traverser.perform(
                     Punch(
                         attempt=3, peer=other.id, nonce=NONCE, tcp=(), udp=(at(other),), at=now, until=now + 5,
-                        caller=peer.id < other.id, spread=mine if spread else None,
+                        caller=peer.id < other.id, birthday=mine if birthday else None,
                     )
                 )  # fmt: skip
             await eventually(lambda: ear.of(LinkUp) and bens.of(LinkUp))
             caller = ear if anna.id < ben.id else bens
-            assert caller.of(LinkUp)[0].way is (Way.BIRTHDAY if spread else Way.QUIC_PUNCH)
+            assert caller.of(LinkUp)[0].way is (Way.BIRTHDAY if birthday else Way.QUIC_PUNCH)
             assert caller.of(LinkUp)[0].attempt == 3
 
     run()
@@ -115,16 +114,15 @@ def test_a_punch_makes_a_link(spread):
 @in_loop
 async def test_one_is_called_back_and_written_to():
     (anna, ear), (ben, _) = peers("anna", "ben")
-    anna.host._planes.codec = MessageCodec([Say, Ask])
     async with anna, ben:
         ear.traverser.perform(TryDialBack(NONCE, at(ben)))
-        await eventually(lambda: ear.of(DialledOut))
-        assert ear.of(DialledOut) == [DialledOut(NONCE, tcp=True)]
-        ear.traverser.perform(SendAt(ben.id, at(ben), Ask("fresh"), fresh=True))
+        await eventually(lambda: ear.of(DialBackTried))
+        assert ear.of(DialBackTried) == [DialBackTried(NONCE, tcp=True)]
+        ear.traverser.perform(SendDatagramTo(ben.id, at(ben), Ask("fresh"), fresh=True))
         await ben.book.until(lambda book: book.observed)
         assert ben.book.observed[0].port != anna.port
-        ear.traverser.perform(SendAt(ben.id, at(ben), Ask("usual"), fresh=False))
+        ear.traverser.perform(SendDatagramTo(ben.id, at(ben), Ask("usual"), fresh=False))
         await eventually(lambda: ben.book.observed[-1].port == anna.port)
-        ear.traverser.perform(Know(id_of("eve"), at(ben)))
-        assert anna.host._book.addresses(id_of("eve")) == (("127.0.0.1", ben.port),)
+        ear.traverser.perform(AddAddress(id_of("eve"), at(ben)))
+        assert anna.host.address_book.addresses(id_of("eve")) == (("127.0.0.1", ben.port),)
         assert not ear.traverser.perform(object())

@@ -25,10 +25,10 @@ def test_helpers_average_and_everybody_keeps_the_receipts(tmp_path: Path) -> Non
     charter = found(tmp_path, target_samples=64, averaging=AveragingNumbers(chunk_numel=512))
 
     async def run() -> None:
-        async with collaboration(charter, tmp_path) as town:
-            helper = town.join("helper", "--helper")
+        async with collaboration(charter, tmp_path) as running:
+            helper = running.join("helper", "--helper")
             await helper.until(lambda news: news.activity is Activity.HELPING)
-            people = [town.join(name) for name in ("ada", "bob")]
+            people = [running.join(name) for name in ("ada", "bob")]
             for volunteer in people:
                 await volunteer.until(lambda news: news.epoch >= 3 and any(row.rounds > 1 for row in news.leaderboard))
             news = await helper.until(lambda news: any(row.is_me and row.reduced for row in news.leaderboard))
@@ -43,6 +43,6 @@ def test_helpers_average_and_everybody_keeps_the_receipts(tmp_path: Path) -> Non
                 row for receipt in kept for row in receipt["peers"] if row["reduced"] and not row["samples"]
             ]
             assert without_samples, "neither the helper nor the backbone is in the receipts"
-            assert receipts("--folder", str(town.charter.folder / "receipts"))
+            assert receipts("--folder", str(running.charter.folder / "receipts"))
 
     asyncio.run(run())

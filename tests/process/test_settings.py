@@ -21,7 +21,7 @@ WIDE = {"hidden_size": 192, "intermediate_size": 768, "embedding_size": 64}
 
 
 async def potluck(one: Volunteer, *words: str) -> dict:
-    """What the command says as JSON; it must end well."""
+    """The command's output as JSON; it must end well."""
     command = [*CORE, *words, "--home", str(one.home.directory), "--json"]
     done = await asyncio.to_thread(
         subprocess.run, command, capture_output=True, text=True, timeout=60, check=False, env=ENVIRONMENT
@@ -93,7 +93,7 @@ def test_limits_and_hours_hold_at_once(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
-def test_an_engine_that_starts_outside_its_hours_rests_even_where_all_are_on_one_computer(tmp_path: Path) -> None:
+def test_engine_started_outside_its_hours_rests_on_a_shared_computer(tmp_path: Path) -> None:
     charter = found(tmp_path, target_samples=64)
     home = Home(tmp_path / "ada")
     hours, begin = later()

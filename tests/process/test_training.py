@@ -128,7 +128,7 @@ def test_a_folder_that_went_away_is_one_clear_sentence(tmp_path: Path) -> None:
     pipe.close()
 
 
-def test_what_is_no_manifest_is_one_clear_sentence(tmp_path: Path) -> None:
+def test_invalid_manifest_gives_one_clear_sentence(tmp_path: Path) -> None:
     (tmp_path / "garbage").write_bytes(b"garbage")
     pipe = Pipe(tmp_path)
     pipe.say(start(tmp_path, manifest_path=str(tmp_path / "garbage")))

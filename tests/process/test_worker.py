@@ -63,7 +63,7 @@ def test_garbage_ends_it_with_a_reason(tmp_path: Path) -> None:
     assert "unreadable" in worker.failure.message
 
 
-def test_a_crash_is_its_exit_code_and_its_last_words_are_in_the_log(tmp_path: Path) -> None:
+def test_worker_crash_gives_exit_code_and_last_words_in_log(tmp_path: Path) -> None:
     code, _, _ = run("sys.stderr.write('oh no'); sys.stderr.flush(); out.close(); sys.exit(7)", tmp_path)
     assert code in {7, -9}
     assert "oh no" in (tmp_path / "log").read_text()

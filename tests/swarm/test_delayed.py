@@ -32,7 +32,7 @@ def test_small_worlds(seed: int) -> None:
     assert verdict.ok, f"seed {seed} at {verdict.at_s} s: {verdict.problem}"
 
 
-def test_a_contribution_that_never_arrived_is_the_only_one_that_is_lost() -> None:
+def test_only_the_contribution_that_never_arrived_is_lost() -> None:
     """Its peer was cut off before it had sent a chunk, and yet got the mean."""
     verdict = Trial(242, peers=6, epochs=6, delayed=True).run()
     assert verdict.ok, verdict.problem
@@ -116,7 +116,7 @@ def test_a_swarm_whose_plans_ask_slow_members_for_parts(up_s: float) -> None:
 
 
 @pytest.mark.parametrize("parameters", [50_000, 130_000], ids=["averaging is shorter", "averaging is longer"])
-def test_throughput_is_that_of_the_slower_one_and_not_of_their_sum(parameters: int) -> None:
+def test_throughput_is_that_of_the_slower_phase_alone(parameters: int) -> None:
     """S000 3.2: min(F_compute, F_aggregate) batches a second with delayed updates, 1 / (T_c + T_a) without."""
     alone, _ = calm(parameters, delayed=False)
     both, samples = calm(parameters, delayed=True)

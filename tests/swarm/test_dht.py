@@ -1,4 +1,4 @@
-"""The DHT over pretended links: loss, delay, and a quarter of the nodes gone at once."""
+"""The DHT over simulated links: loss, delay, and a quarter of the nodes gone at once."""
 
 from typing import Any
 
@@ -84,7 +84,7 @@ class Network:
 
 
 @pytest.mark.parametrize(("seed", "loss"), [(1, 0.0033), (2, 0.05), (3, 0.15)])
-def test_what_was_stored_is_found_after_a_quarter_has_vanished(seed: int, loss: float) -> None:
+def test_records_are_found_after_a_quarter_of_peers_vanished(seed: int, loss: float) -> None:
     network = Network(seed, LinkSettings(loss=loss, duplicate=0.01))
     for number in range(KEYS):
         network.store(network.random.choice(network.signers), number)
@@ -96,7 +96,7 @@ def test_what_was_stored_is_found_after_a_quarter_has_vanished(seed: int, loss: 
     assert network.share_of_keys_found() >= 0.96
 
 
-def test_what_was_stored_is_found_while_nodes_come_and_go() -> None:
+def test_records_are_found_while_nodes_come_and_go() -> None:
     network = Network(4, LinkSettings(loss=0.01))
     for number in range(KEYS):
         network.store(network.random.choice(network.signers), number)

@@ -1,6 +1,6 @@
 """Attacks on the DHT with a fifth of the peers hostile: each defence holds, and its absence is noticed.
 
-`python -m core.sim.attacks` prints the same for larger towns.
+`python -m core.sim.attacks` prints the same for larger swarms.
 """
 
 import json
@@ -8,13 +8,13 @@ import json
 import pytest
 
 from core.sim import attacks
-from core.sim.attacks.crowds import eclipse, late_eclipse, sybil
 from core.sim.attacks.flood import flood
-from core.sim.attacks.poison import accomplices, doors, ghosts
+from core.sim.attacks.hostile_dht import Scale
+from core.sim.attacks.poison import accomplices, ghosts, private_addresses
 from core.sim.attacks.records import forgery, promises, replay, stuffing
-from core.sim.attacks.town import Scale
+from core.sim.attacks.sybil import eclipse, late_eclipse, sybil
 
-TOWN = Scale(peers=100, seed=1, lookups=60)
+SCALE = Scale(peers=100, seed=1, lookups=60)
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ TOWN = Scale(peers=100, seed=1, lookups=60)
     [
         (sybil, 0.95, 0.8),
         (eclipse, 0.95, 0.75),
-        (doors, 0.95, 0.6),
+        (private_addresses, 0.95, 0.6),
         (ghosts, 0.75, 0.6),
         (accomplices, 0.95, 1.0),  # harmless even with one holder: a walk goes on past those who name each other
         (replay, 0.97, 0.7),
@@ -33,19 +33,19 @@ TOWN = Scale(peers=100, seed=1, lookups=60)
     ids=lambda value: getattr(value, "__name__", ""),
 )
 def test_lookups_succeed_with_the_defence_and_fail_without(attack, least, most) -> None:
-    with_it, without = attack(TOWN, on=True), attack(TOWN, on=False)
+    with_it, without = attack(SCALE, on=True), attack(SCALE, on=False)
     assert with_it.succeeded >= least, (with_it, without)
     assert without.succeeded <= most, (with_it, without)
 
 
 def test_values_stored_before_an_eclipse_are_found_on_disjoint_paths() -> None:
-    with_it, without = late_eclipse(TOWN, on=True), late_eclipse(TOWN, on=False)
+    with_it, without = late_eclipse(SCALE, on=True), late_eclipse(SCALE, on=False)
     assert with_it.succeeded >= 0.97
     assert without.succeeded < with_it.succeeded
 
 
-def test_claims_of_records_that_nobody_has_neither_end_a_read_nor_hold_it_up() -> None:
-    outcome = promises(TOWN, on=True)
+def test_claims_of_missing_records_neither_end_nor_delay_a_read() -> None:
+    outcome = promises(SCALE, on=True)
     assert outcome.succeeded >= 0.97
     assert outcome.harm < 5.0
 

@@ -15,16 +15,16 @@ from core.dht.memory import Memory
 from core.dht.messages import Record
 from core.dht.records import Proofs
 from core.dht.space import position
+from core.sim.attacks.hostile_dht import Scale
 from core.sim.attacks.records import forgery, gives, replay
-from core.sim.attacks.town import Scale
 from core.sim.dht_worlds import SmallSettings, SmallWorld
 
 SEEDS = range(100, 112)
-TOWN = Scale(peers=60, lookups=40)
+SCALE = Scale(peers=60, lookups=40)
 
 
 def problems(**changes: object) -> Iterator[str]:
-    """What the checkers find in some small worlds, one after the other."""
+    """Findings of the checkers in some small worlds, one after the other."""
     for seed in SEEDS:
         verdict = SmallWorld(seed, replace(SmallSettings.drawn(seed), **changes)).run()
         if not verdict.ok:
@@ -82,14 +82,14 @@ def test_an_earlier_expiration_that_wins_is_noticed(monkeypatch: pytest.MonkeyPa
     def earlier(record: Record, known: Record | None) -> bool:
         return known is None or record.expires_ms < known.expires_ms
 
-    assert replay(TOWN, on=True).succeeded > 0.95
+    assert replay(SCALE, on=True).succeeded > 0.95
     everywhere(monkeypatch, "supersedes", earlier)
     assert any("lack the record" in problem for problem in problems())
-    assert replay(TOWN, on=True).succeeded < 0.5
+    assert replay(SCALE, on=True).succeeded < 0.5
 
 
 def test_a_missing_signature_check_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Proofs, "holds", lambda self, key, record: True)
-    assert forgery(TOWN, on=True).succeeded < 0.5
+    assert forgery(SCALE, on=True).succeeded < 0.5
     forgers(monkeypatch)
     assert any("its owner never wrote it" in problem for problem in problems(liars=0.2))

@@ -1,4 +1,4 @@
-"""Rounds on a grid over pretended lines, and whole collaborations whose plans are grids."""
+"""Rounds on a grid over simulated lines, and whole collaborations whose plans are grids."""
 
 import pytest
 

@@ -59,8 +59,8 @@ class Watched:
 
     def _note_full(self) -> None:
         workers = [v.worker for v in self.swarm.volunteers.values() if v.worker is not None and v.worker.ready]
-        epoch = max((worker._model.name.epoch for worker in workers), default=0)
-        samples = sum(w._counted(self.swarm.world.now) for w in workers if w._model.name.epoch == epoch)
+        epoch = max((worker.model.name.epoch for worker in workers), default=0)
+        samples = sum(w.counted(self.swarm.world.now) for w in workers if w.model.name.epoch == epoch)
         if samples >= self.swarm.target_samples:
             self.full.setdefault(epoch, self.swarm.world.elapsed_s)
 
@@ -69,7 +69,7 @@ class Watched:
 
 
 def bound_s(swarm: Swarm, plan: Plan) -> float:
-    """What the best plan for the true lines takes."""
+    """Duration of the best plan for the true lines."""
     lines = []
     for peer, member in zip(plan.peers, plan.members, strict=True):
         place = swarm.world.links.place(peer)

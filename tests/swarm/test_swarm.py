@@ -38,7 +38,7 @@ def test_the_world_of_the_promise(seed: int) -> None:
     assert verdict.epochs >= 5
 
 
-def test_peers_that_vanish_with_their_samples_do_not_hold_the_others_up() -> None:
+def test_vanished_peers_with_samples_do_not_delay_the_others() -> None:
     verdict = Trial(255, peers=24, epochs=3).run()
     assert verdict.ok, verdict.problem
 

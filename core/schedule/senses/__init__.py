@@ -1,1 +1,1 @@
-"""What the system tells, one file per system; each question has an answer that means "not known"."""
+"""Questions to the operating system, one file per system; each has an answer that means "not known"."""

@@ -14,17 +14,17 @@ import psutil
 
 LOOK_S: Final = 5.0
 SLEPT_S: Final = 60.0
-"""Looks this far apart mean that the computer slept: routers have forgotten us."""
+"""Looks this far apart mean that the computer slept: routers have forgotten its mappings."""
 _FAR: Final = ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1"))
 """Addresses that nobody has (RFC 5737, RFC 3849): the way to them is the default route's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sight:
-    """What can be seen of the network from inside.
+    """The network as this computer sees it.
 
     Attributes:
-        addresses: Those of this computer, without those that only it itself can see.
+        addresses: Addresses of this computer, without those that only it itself can see.
         outward4: The one from which the default route for IPv4 leaves; None: there is no such route.
         outward6: The same for IPv6.
     """
@@ -35,14 +35,14 @@ class Sight:
 
 
 class Change(StrEnum):
-    """What has happened between two looks."""
+    """Kind of change between two looks at the network."""
 
     NONE = "none"
     ADDRESSES = "addresses"
     """Addresses beside have come or gone (a VPN for some destinations, a bridge, IPv6's temporary ones): what is known
     of the router still holds."""
     MOVED = "moved"
-    """The way out is another one, or routers have had time to forget us: nothing that was known holds."""
+    """The way out is another one, or routers have had time to forget mappings: no earlier finding holds."""
 
 
 class Changes:
@@ -53,10 +53,10 @@ class Changes:
         self._looked = 0.0
 
     def look(self, seen: Sight, now: float) -> Change:
-        """What has changed since the last look; the first look sees nothing new.
+        """Compare with the last look; the first look sees nothing new.
 
         Args:
-            seen: What can be seen now.
+            seen: The present sight.
             now: Seconds.
         """
         before, slept = self._seen, now - self._looked > SLEPT_S
@@ -84,7 +84,7 @@ def _same_network(host: str, other: str | None) -> bool:
 
 
 def sight() -> Sight:
-    """What this computer sees now; never fails."""
+    """Look at the network of this computer; never fails."""
     outward4, outward6 = (_outward(family, far) for family, far in _FAR)
     return Sight(addresses=addresses(), outward4=outward4, outward6=outward6)
 

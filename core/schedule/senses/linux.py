@@ -24,7 +24,7 @@ _IS_GATEWAY: Final = 2
 
 
 async def network(ask: Ask, *, routes: Path = _ROUTES) -> NetworkSense:
-    """What NetworkManager and the kernel tell."""
+    """Ask NetworkManager and the kernel about the network."""
     answers = dict(line.split(" ", 1) for line in (await ask(QUESTION)).splitlines() if " " in line)
     return NetworkSense(
         metered=_METERED.get(answers.get("u", "")),

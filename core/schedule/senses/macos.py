@@ -18,7 +18,7 @@ def flags_question(interface: str) -> tuple[str, ...]:
 
 
 async def network(ask: Ask) -> NetworkSense:
-    """What the system's programs tell."""
+    """Ask the system's programs about the network."""
     route = dict(re.findall(r"^\s*(\w+): (\S+)", await ask(ROUTE), re.MULTILINE))
     interface = route.get("interface", "")
     if not interface:

@@ -17,7 +17,7 @@ Ask = Callable[[Sequence[str]], Awaitable[str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkSense:
-    """What is known."""
+    """Findings of this look at the present network."""
 
     metered: bool | None = None
     """Whether the system treats the connection as one that costs; None: it does not tell."""

@@ -24,7 +24,7 @@ _MEDIA: Final[Mapping[str, Medium]] = MappingProxyType({"6": "cable", "71": "wif
 
 
 async def network(ask: Ask) -> NetworkSense:
-    """What the Windows Runtime tells."""
+    """Ask the Windows Runtime about the network."""
     answers = dict(line.strip().split("=", 1) for line in (await ask(QUESTION)).splitlines() if "=" in line)
     return NetworkSense(
         metered=_METERED.get(answers.get("cost", "")),

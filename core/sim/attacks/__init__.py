@@ -1,4 +1,4 @@
-"""What hostile peers try against the DHT, and how many lookups still succeed with and without each defence."""
+"""Attacks of hostile peers against the DHT, and the share of lookups that succeed with and without each defence."""
 
 from core.sim.attacks.program import main
 

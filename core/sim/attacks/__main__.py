@@ -1,4 +1,4 @@
-"""`python -m core.sim.attacks`."""
+"""The program behind `python -m core.sim.attacks`."""
 
 import sys
 

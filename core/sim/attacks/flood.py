@@ -8,8 +8,17 @@ from core.base.ids import Key, PeerId
 from core.base.machine import Send, Tick
 from core.dht.messages import PAD, Find
 from core.dht.settings import DhtSettings
+from core.sim.attacks.hostile_dht import (
+    PATIENCE_S,
+    AttackOutcome,
+    HostileDht,
+    Scale,
+    quick,
+    share_true,
+    slowest_s,
+    some_keys,
+)
 from core.sim.attacks.liars import contacts_of, one_network
-from core.sim.attacks.town import PATIENCE_S, AttackOutcome, HostileTown, Scale, quick, share_true, slowest_s, some_keys
 from core.sim.links import LinkSettings
 
 RATE_PER_S = 600.0
@@ -24,12 +33,12 @@ UPLINK_BYTES_PER_S = 150e3
 
 
 class Flooder:
-    """A machine that asks one peer the same again and again.
+    """A machine that sends one peer the same request again and again.
 
     Args:
-        victim: Whom.
-        key: What.
-        since: When it begins, unix seconds.
+        victim: The flooded peer.
+        key: The requested key.
+        since: When it begins, Unix seconds.
     """
 
     def __init__(self, victim: PeerId, key: Key, since: float) -> None:
@@ -39,7 +48,7 @@ class Flooder:
         self.answers = 0
 
     def handle(self, event: Any, now: float) -> Sequence[Any]:
-        """Ask, whatever comes."""
+        """Send the request, at any event."""
         if not isinstance(event, Tick):
             self.answers += 1
             return ()
@@ -51,22 +60,22 @@ def flood(scale: Scale, *, on: bool) -> AttackOutcome:
     """One peer asks another without end; against it, who asks too much is not answered."""
     settings = DhtSettings() if on else DhtSettings(requests_per_s=0.0)
     links = LinkSettings(uplink_bytes_per_s=(UPLINK_BYTES_PER_S, UPLINK_BYTES_PER_S))
-    town = HostileTown(scale, settings, links=links)
-    town.join_and_invade([])
+    swarm = HostileDht(scale, settings, links=links)
+    swarm.join_and_invade([])
     keys = some_keys(LOOKUPS)
-    written = town.write(keys)
-    victim = town.random.choice(list(town.up))
-    (contact,) = contacts_of([PeerId(town.world.chance("flooder").randbytes(32))], one_network)
-    machine = Flooder(victim, keys[0], town.world.now)
-    town.world.learn(town.world.add(contact.peer_id, machine, host=contact.host), victim)
-    town.world.run(BEFORE_S)
+    written = swarm.write(keys)
+    victim = swarm.random.choice(list(swarm.up))
+    (contact,) = contacts_of([PeerId(swarm.world.chance("flooder").randbytes(32))], one_network)
+    machine = Flooder(victim, keys[0], swarm.world.now)
+    swarm.world.learn(swarm.world.add(contact.peer_id, machine, host=contact.host), victim)
+    swarm.world.run(BEFORE_S)
     reads = []
     for key in keys:
-        reads.append(town.get(victim, key))
-        town.world.run(EVERY_S)
+        reads.append(swarm.get(victim, key))
+        swarm.world.run(EVERY_S)
     answered_per_s = machine.answers / (BEFORE_S + LOOKUPS * EVERY_S)
     machine.deadline = None
-    town.world.run(PATIENCE_S)
+    swarm.world.run(PATIENCE_S)
     return AttackOutcome(
         attack="flood from one peer",
         defence=f"{DhtSettings().requests_per_s:.0f} requests a second of one peer",

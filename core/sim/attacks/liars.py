@@ -13,7 +13,7 @@ from core.dht.events import Output
 from core.dht.messages import (
     NODES_MAX,
     Answer,
-    Answering,
+    AnyAnswer,
     Bundled,
     Cache,
     Contact,
@@ -38,11 +38,11 @@ TRIES_MAX = 400_000
 """Ids made at most when a place in the key space is wanted."""
 
 Lie = Callable[[PeerId, Request, Answer, float], Answer | None]
-"""What to say instead: asker, request, the honest answer, unix seconds; None: nothing."""
+"""Replaces an answer: requester, request, the honest answer, Unix seconds; None: no answer."""
 
 
 class Liar:
-    """A machine that does what a DHT node does, but for its answers.
+    """A machine that behaves like a DHT node, except for its answers.
 
     Args:
         node: Joins, asks and is asked.
@@ -55,11 +55,11 @@ class Liar:
 
     @property
     def deadline(self) -> float | None:
-        """The node's."""
+        """Time at which the node wants a Tick, Unix seconds."""
         return self.node.deadline
 
     def handle(self, event: Any, now: float) -> Sequence[Output]:
-        """Advance by one event."""
+        """Advance by one event, with lies for answers."""
         outputs = self.node.handle(event, now)
         if not isinstance(event, Received) or not isinstance(event.message, Request):
             return outputs
@@ -79,14 +79,14 @@ class Liar:
         return [*(Send(event.sender, answer) for answer in bundle_answers(answers)), *others]
 
     def held(self, key: Key, now: float) -> list[Record]:
-        """What the node holds, honestly."""
+        """Records that the node holds, honestly."""
         return self.node.held(key, now)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.node, name)
 
 
-def _single(answer: Answer) -> tuple[Answering | Answer, ...]:
+def _single(answer: Answer) -> tuple[AnyAnswer | Answer, ...]:
     return answer.answers if isinstance(answer, Bundled) else (answer,)
 
 
@@ -141,7 +141,7 @@ def contacts_of(peers: Iterable[PeerId], host: Callable[[int], str]) -> list[Con
 
 
 def one_network(number: int) -> str:
-    """All in one /24."""
+    """Address of hostile peer `number`, all in one /24."""
     return f"203.0.113.{1 + number % 254}"
 
 

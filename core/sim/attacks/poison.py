@@ -1,8 +1,8 @@
 """Poisoned routing: hostile peers answer every question for the way with contacts that lead nowhere.
 
-They accept what is to be stored and forget it, and name *doors*, contacts at private addresses that nobody far away can
-mean; *ghosts*, at addresses like any other at which nobody lives; or *accomplices*, the nearest hostile peers.  Doors
-and ghosts are nearer to any key than all real peers.
+They accept each record and forget it, and name contacts at *private addresses*, which no distant peer can know;
+*ghosts*, at public addresses without a peer; or *accomplices*, the nearest hostile peers.  Ghosts at either kind of
+address are nearer to any key than all real peers.
 """
 
 from bisect import bisect
@@ -12,13 +12,13 @@ from random import Random
 from core.base.ids import Key, PeerId, node_key
 from core.dht.messages import NODES_MAX, Answer, Contact, Find, Get, Nodes, Request, Values
 from core.dht.settings import DhtSettings
+from core.sim.attacks.hostile_dht import AttackOutcome, HostileDht, Scale, quick, share_true, slowest_s, some_keys
 from core.sim.attacks.liars import Gang, Lie, contacts_of, many_networks, says_nothing_of_values
-from core.sim.attacks.town import AttackOutcome, HostileTown, Scale, quick, share_true, slowest_s, some_keys
-from core.sim.dht_town import TimedOperation
+from core.sim.dht_swarm import TimedOperation
 from core.sim.world import PORT
 
 GHOSTS = 20_000
-"""So many more than peers that those near to a key are nearer than any peer."""
+"""Number of invented ids: many more than peers, so that those near to a key are nearer than any peer."""
 NEAR = 3 * NODES_MAX
 KEYS = 20
 QUICK_S = 2.0
@@ -66,12 +66,14 @@ def names_ghosts(ghosts: Ghosts, gang: Gang) -> Lie:
     return lie
 
 
-def doors(scale: Scale, *, on: bool) -> AttackOutcome:
+def private_addresses(scale: Scale, *, on: bool) -> AttackOutcome:
     """Hostile peers name contacts at private addresses; against it, answers are checked for what nobody can know."""
-    town = HostileTown(scale, DhtSettings(check_replies=on, ghosts_max=0))
-    reads, written = _poisoned(town, scale, names_ghosts(Ghosts(town.world.chance("doors"), private=True), town.gang))
+    swarm = HostileDht(scale, DhtSettings(check_replies=on, ghosts_max=0))
+    reads, written = _poisoned(
+        swarm, scale, names_ghosts(Ghosts(swarm.world.chance("doors"), private=True), swarm.gang)
+    )
     return AttackOutcome(
-        attack="poison: doors",
+        attack="poison: private addresses",
         defence="answers are checked",
         on=on,
         scale=scale,
@@ -83,10 +85,10 @@ def doors(scale: Scale, *, on: bool) -> AttackOutcome:
 
 
 def ghosts(scale: Scale, *, on: bool) -> AttackOutcome:
-    """Hostile peers name contacts that do not exist; against it, whoever names too many of them is not believed."""
-    town = HostileTown(scale, DhtSettings() if on else DhtSettings(ghosts_max=0))
-    lie = names_ghosts(Ghosts(town.world.chance("ghosts"), private=False), town.gang)
-    reads, written = _poisoned(town, scale, lie)
+    """Hostile peers name contacts that do not exist; the defence stops believing a peer that names too many of them."""
+    swarm = HostileDht(scale, DhtSettings() if on else DhtSettings(ghosts_max=0))
+    lie = names_ghosts(Ghosts(swarm.world.chance("ghosts"), private=False), swarm.gang)
+    reads, written = _poisoned(swarm, scale, lie)
     return AttackOutcome(
         attack="poison: ghosts",
         defence=f"who names {DhtSettings().ghosts_max} silent peers is not believed",
@@ -101,11 +103,11 @@ def ghosts(scale: Scale, *, on: bool) -> AttackOutcome:
 
 def accomplices(scale: Scale, *, on: bool) -> AttackOutcome:
     """Hostile peers name each other; against it, several holders of each record, of which several are asked."""
-    town = HostileTown(
+    swarm = HostileDht(
         scale,
         DhtSettings() if on else DhtSettings(replicas=1, replicas_brief=1, read_width=1, paths_store=1, paths_again=1),
     )
-    reads, written = _poisoned(town, scale, says_nothing_of_values(town.gang))
+    reads, written = _poisoned(swarm, scale, says_nothing_of_values(swarm.gang))
     return AttackOutcome(
         attack="poison: accomplices",
         defence=f"{DhtSettings().replicas} holders of which {DhtSettings().read_width} are asked",
@@ -118,13 +120,13 @@ def accomplices(scale: Scale, *, on: bool) -> AttackOutcome:
     )
 
 
-def _poisoned(town: HostileTown, scale: Scale, lie: Lie) -> tuple[Sequence[TimedOperation], dict[Key, bytes]]:
-    random = town.world.chance("poison")
+def _poisoned(swarm: HostileDht, scale: Scale, lie: Lie) -> tuple[Sequence[TimedOperation], dict[Key, bytes]]:
+    random = swarm.world.chance("poison")
     peers = [PeerId(random.randbytes(32)) for _ in range(scale.hostile_peers)]
-    town.join_and_invade(contacts_of(peers, many_networks), lie)
+    swarm.join_and_invade(contacts_of(peers, many_networks), lie)
     keys = some_keys(KEYS)
-    written = town.write(keys)
-    return town.read(keys, scale.lookups), written
+    written = swarm.write(keys)
+    return swarm.read(keys, scale.lookups), written
 
 
 def _host(random: Random, *, private: bool) -> str:

@@ -8,11 +8,11 @@ from dataclasses import asdict
 from types import MappingProxyType
 from typing import Final
 
-from core.sim.attacks.crowds import eclipse, late_eclipse, sybil
 from core.sim.attacks.flood import flood
-from core.sim.attacks.poison import accomplices, doors, ghosts
+from core.sim.attacks.hostile_dht import AttackOutcome, Scale
+from core.sim.attacks.poison import accomplices, ghosts, private_addresses
 from core.sim.attacks.records import forgery, promises, replay, stuffing
-from core.sim.attacks.town import AttackOutcome, Scale
+from core.sim.attacks.sybil import eclipse, late_eclipse, sybil
 
 Attack = Callable[..., AttackOutcome]
 
@@ -21,7 +21,7 @@ ATTACKS: Final[Mapping[str, Attack]] = MappingProxyType(
         "sybil": sybil,
         "eclipse": eclipse,
         "late-eclipse": late_eclipse,
-        "doors": doors,
+        "private-addresses": private_addresses,
         "ghosts": ghosts,
         "accomplices": accomplices,
         "replay": replay,
@@ -37,10 +37,10 @@ PEERS_LEAST = 20
 
 
 def main(arguments: list[str]) -> int:
-    """Run the attacks and print what came of them.
+    """Run the attacks and print their figures.
 
     Returns:
-        0; what cannot be run ends the program with a sentence and 2, as `argparse` has it.
+        0; invalid options end the program with a sentence and 2, as `argparse` has it.
     """
     parser = _parser()
     args = parser.parse_args(arguments)

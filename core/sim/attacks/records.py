@@ -26,25 +26,25 @@ from core.dht.messages import (
 )
 from core.dht.readwrite import Put
 from core.dht.settings import DhtSettings
-from core.sim.attacks.liars import Lie, contacts_of, ground_ids, many_networks
-from core.sim.attacks.town import (
+from core.sim.attacks.hostile_dht import (
     LIFETIME_S,
     PATIENCE_S,
     AttackOutcome,
-    HostileTown,
+    HostileDht,
     Scale,
     share_false,
     share_true,
     slowest_s,
     some_keys,
 )
+from core.sim.attacks.liars import Lie, contacts_of, ground_ids, many_networks
 
 PER_KEY = 3
 """Hostile peers next to each key: fewer than a reader asks."""
 KEYS_MAX = 20
 STUFFED_KEYS = 4
 ROOM = 100
-"""Records that a holder keeps under one key, in the town with stuffed keys."""
+"""Records that a holder keeps under one key, in the DHT with stuffed keys."""
 NODES_NAMED = 4
 CLAIMS = 30
 """Entries on a page of an index."""
@@ -52,21 +52,21 @@ CLAIMED_BYTES = 200
 
 
 class Gullible:
-    """Takes any signature for true."""
+    """A verifier that accepts any signature."""
 
     def verify(self, peer: PeerId, signature: bytes, data: bytes) -> bool:
-        """Yes."""
+        """Accept the signature without looking at it."""
         del peer, signature, data
         return True
 
 
 def replay(scale: Scale, *, on: bool) -> AttackOutcome:
     """Holders give an owner's earlier record; against it, all of the nearest are asked and not only the first."""
-    town, keys = _besieged(scale, gives(first=True))
-    owners = {key: town.random.choice(list(town.up)) for key in keys}
-    _store(town, owners, b"old")
-    written = _store(town, owners, b"new")
-    reads = town.read(keys, scale.lookups, quorum=None if on else 1)
+    swarm, keys = _besieged(scale, gives(first=True))
+    owners = {key: swarm.random.choice(list(swarm.up)) for key in keys}
+    _store(swarm, owners, b"old")
+    written = _store(swarm, owners, b"new")
+    reads = swarm.read(keys, scale.lookups, quorum=None if on else 1)
     return AttackOutcome(
         attack="replayed records",
         defence="several holders are asked, the later expiration wins",
@@ -81,9 +81,9 @@ def replay(scale: Scale, *, on: bool) -> AttackOutcome:
 
 def forgery(scale: Scale, *, on: bool) -> AttackOutcome:
     """Holders give records in the owner's name that it never made; against it, signatures are looked at."""
-    town, keys = _besieged(scale, gives(first=False), gullible=not on)
-    written = _store(town, {key: town.random.choice(list(town.up)) for key in keys}, b"true")
-    reads = town.read(keys, scale.lookups)
+    swarm, keys = _besieged(scale, gives(first=False), gullible=not on)
+    written = _store(swarm, {key: swarm.random.choice(list(swarm.up)) for key in keys}, b"true")
+    reads = swarm.read(keys, scale.lookups)
     return AttackOutcome(
         attack="forged records",
         defence="records are signed by their owner",
@@ -105,21 +105,21 @@ def stuffing(scale: Scale, *, on: bool) -> AttackOutcome:
         records_per_owner_and_key=limit if on else ROOM,
         fair_givers=on,
     )
-    town = HostileTown(scale, settings)
-    (stuffer,) = contacts_of([PeerId(town.world.chance("stuffer").randbytes(32))], many_networks)
-    town.join_and_invade([stuffer])
+    swarm = HostileDht(scale, settings)
+    (stuffer,) = contacts_of([PeerId(swarm.world.chance("stuffer").randbytes(32))], many_networks)
+    swarm.join_and_invade([stuffer])
     keys = some_keys(STUFFED_KEYS)
-    node = town.world.nodes[stuffer.peer_id]
+    node = swarm.world.nodes[stuffer.peer_id]
     for key in keys:
         puts = [
             Put(key, bytes(VALUE_BYTES_MAX), LIFETIME_S, stuffer.peer + number.to_bytes(2, "big"))
             for number in range(ROOM + 1)
         ]
-        town.world.perform(node, town.machine(stuffer.peer_id).store_many(puts, town.world.local(node)))
-        town.world.run(PATIENCE_S)
-    owners = {key: town.random.choice(list(town.up)) for key in keys}
-    written = _store(town, owners, b"true")
-    reads = town.read(keys, scale.lookups)
+        swarm.world.perform(node, swarm.machine(stuffer.peer_id).store_many(puts, swarm.world.local(node)))
+        swarm.world.run(PATIENCE_S)
+    owners = {key: swarm.random.choice(list(swarm.up)) for key in keys}
+    written = _store(swarm, owners, b"true")
+    reads = swarm.read(keys, scale.lookups)
     found = [any(record.value == written[one.key] for record in one.records) for one in reads]
     lengths = [sum(len(record.value) for record in one.records) for one in reads]
     return AttackOutcome(
@@ -142,9 +142,9 @@ def promises(scale: Scale, *, on: bool) -> AttackOutcome:
     """
     if not on:
         raise ValueError("a claim without its record never counts")
-    town, keys = _besieged(scale, _claims)
-    written = _store(town, {key: town.random.choice(list(town.up)) for key in keys}, b"true")
-    reads = town.read(keys, scale.lookups, quorum=1)
+    swarm, keys = _besieged(scale, _claims)
+    written = _store(swarm, {key: swarm.random.choice(list(swarm.up)) for key in keys}, b"true")
+    reads = swarm.read(keys, scale.lookups, quorum=1)
     return AttackOutcome(
         attack="promised records",
         defence="a claim counts once its record is here",
@@ -200,23 +200,23 @@ def forged(record: Record) -> Record:
     return Record(record.subkey, b"f" * VALUE_BYTES_MAX, record.expires_ms + 1000, bytes(SIGNATURE_BYTES))
 
 
-def _besieged(scale: Scale, lie: Lie, *, gullible: bool = False) -> tuple[HostileTown, list[Key]]:
-    """A town with a few hostile peers next to each of some keys."""
-    town = HostileTown(scale, DhtSettings(), verifier=Gullible() if gullible else None)
+def _besieged(scale: Scale, lie: Lie, *, gullible: bool = False) -> tuple[HostileDht, list[Key]]:
+    """A DHT with a few hostile peers next to each of some keys."""
+    swarm = HostileDht(scale, DhtSettings(), verifier=Gullible() if gullible else None)
     keys = some_keys(max(1, min(KEYS_MAX, scale.hostile_peers // PER_KEY)))
-    random = town.world.chance("grinding")
+    random = swarm.world.chance("grinding")
     shares = [scale.hostile_peers // len(keys) + (n < scale.hostile_peers % len(keys)) for n in range(len(keys))]
     ids: list[PeerId] = []
     for key, share in zip(keys, shares, strict=True):
         near = ground_ids(random, key, count=min(share, PER_KEY), among=scale.honest_peers)
         ids += [*near, *(PeerId(random.randbytes(32)) for _ in range(share - len(near)))]
-    town.join_and_invade(contacts_of(ids, many_networks), lie)
-    return town, keys
+    swarm.join_and_invade(contacts_of(ids, many_networks), lie)
+    return swarm, keys
 
 
-def _store(town: HostileTown, owners: dict[Key, PeerId], word: bytes) -> dict[Key, bytes]:
+def _store(swarm: HostileDht, owners: dict[Key, PeerId], word: bytes) -> dict[Key, bytes]:
     written = {key: word + b" " + key for key in owners}
     for key, owner in owners.items():
-        town.store(owner, key, written[key], lifetime_s=LIFETIME_S)
-    town.world.run(PATIENCE_S)
+        swarm.store(owner, key, written[key], lifetime_s=LIFETIME_S)
+    swarm.world.run(PATIENCE_S)
     return written

@@ -26,7 +26,7 @@ BYTES_PER_S = (15e3, 150e3)
 NETWORK = NetworkSettings(packet_bytes=4096)
 """Whole chunks, almost: nobody asks here how finely lines are shared."""
 TOLERANCE = {"raw": 2e-6, "fp16": 1e-3}
-"""What float32, and the codec, may add to a mean's relative error."""
+"""Relative error that float32, and the codec, may add to a mean."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,7 @@ class DeathVerdict:
     silent: int
     """Those of them whose links did not end at once."""
     problem: str
-    """What a checker found; empty when all is well."""
+    """A checker's finding; empty when all is well."""
     succeeded: bool
     """All survivors hold the mean."""
     failed: int
@@ -59,7 +59,7 @@ class DeathVerdict:
     plan did not ask for, change."""
 
     def as_dict(self) -> dict[str, object]:
-        """For JSON."""
+        """The verdict in a form for JSON."""
         return asdict(self)
 
 
@@ -158,7 +158,7 @@ def _calm_problem(report: RoundReport, tolerance: float) -> str:
 
 
 def _problem(report: RoundReport, plan: Plan, alive: Sequence[int], tolerance: float) -> str:
-    """What must never happen, whoever dies."""
+    """The first rule violated that must hold whichever members die."""
     if not report.same:
         return "two members finished with different means"
     if report.relative_error > tolerance:
@@ -169,8 +169,8 @@ def _problem(report: RoundReport, plan: Plan, alive: Sequence[int], tolerance: f
     finished = [outcome for outcome in report.outcomes if outcome is not None]
     if len({(outcome.contributors, outcome.missing, outcome.versions) for outcome in finished}) > 1:
         return "members were told different things about who is missing"
-    unheard = sum(1 for member in report.dead if report.outcomes[member] is None)
-    if finished and 2 * (len(finished) + unheard) < len(plan.members):
+    without_outcome = sum(1 for member in report.dead if report.outcomes[member] is None)
+    if finished and 2 * (len(finished) + without_outcome) < len(plan.members):
         return "less than half of the members made a mean"
     return ""
 

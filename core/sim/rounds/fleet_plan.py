@@ -15,10 +15,10 @@ from core.base.ids import PeerId, hashed_key
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundTask:
-    """What a round averages."""
+    """The vector that a round averages."""
 
     numel: int
-    """Numbers in the vector that is pretended."""
+    """Numbers in the vector that is simulated."""
     chunk_numel: int = 65_536
     codec: str = "raw"
     scale: int = 1
@@ -28,7 +28,7 @@ class RoundTask:
 
     @property
     def chunk_total(self) -> int:
-        """Chunks in the vector."""
+        """Number of chunks in the vector."""
         return chunk_count(self.numel, self.chunk_numel)
 
     @property
@@ -44,7 +44,7 @@ class RoundTask:
         return (self.chunk_total - 1) * self.real_chunk_numel + real_last
 
     def chunk_bytes(self) -> list[int]:
-        """What the payload of each chunk takes on a line."""
+        """Bytes of each chunk's payload on a line."""
         codec = CODECS[self.codec]
         starts = range(0, self.numel, self.chunk_numel)
         return [codec.max_bytes(min(self.chunk_numel, self.numel - start), start) for start in starts]
@@ -65,22 +65,23 @@ def fleet_plan(
     samples: Sequence[int] | None = None,
     paced: bool = True,
 ) -> Plan:
-    """The plan of a round of members with these lines, in this order.
+    """Plan a round of members with these lines, in this order.
 
     Args:
-        lines: The members'.
-        task: What is averaged.
+        lines: The members' lines.
+        task: The vector to average.
         seed: Decides the members' keys, the round's name and the order of the leaders.
-        chunks: How many chunks each member reduces.
-        gifts: How many 256ths of its chunks each member gives; None: all, where the line gives at all.
-        samples: Each member's weight; None: 1 where its line gives, else 0.
+        chunks: Number of chunks that each member reduces.
+        gifts: Number of 256ths of its chunks that each member contributes; None: all, where the line contributes at
+            all.
+        samples: Each member's weight; None: 1 where its line contributes, else 0.
         paced: As peers find out is best where nothing but lines costs time (`core.averaging.bandwidth.tempo`).
     """
     name = seed.to_bytes(8, "big")
     peers = sorted(PeerId(hashed_key(b"member", name, index.to_bytes(4, "big"))) for index in range(len(lines)))
     weights = samples or [int(line.gives) for line in lines]
     leaders = list(range(len(lines)))
-    Random(seed).shuffle(leaders)  # noqa: S311 - a pretended world must be repeatable
+    Random(seed).shuffle(leaders)  # noqa: S311 - a simulated world must be repeatable
     return Plan(
         round=hashed_key(b"round", name),
         epoch=1,
@@ -105,7 +106,7 @@ def fleet_plan(
 
 
 def _scaled(line: Line, scale: int) -> tuple[int, int]:
-    """What carries the vectors that really are there in the time of the pretended ones; bytes per second."""
+    """Bandwidth that carries the real vectors in the time of the simulated ones, bytes per second."""
     return max(1, int(line.up_bytes_per_s / scale)), max(1, int(line.down_bytes_per_s / scale))
 
 

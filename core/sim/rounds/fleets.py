@@ -35,7 +35,7 @@ class FleetVerdict:
     clients: int
     helpers: int
     bound_s: float
-    """What the optimum takes where nothing but the lines counts, chunks being as small as one likes."""
+    """Optimum where only the lines count, with chunks of any size, seconds."""
     whole_s: float
     """The same in whole chunks."""
     round_s: float
@@ -49,7 +49,7 @@ class FleetVerdict:
     """Greatest share of the round in which one direction of one line was carrying bulk."""
 
     def as_dict(self) -> dict[str, object]:
-        """For JSON."""
+        """The verdict in a form for JSON."""
         return asdict(self)
 
 

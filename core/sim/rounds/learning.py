@@ -23,23 +23,23 @@ from core.sim.rounds.report import report_of
 from core.sim.rounds.run import Round
 
 Tongue = Callable[[PeerId, LineFacts], LineFacts]
-"""What a peer tells in place of what it should."""
+"""Replaces the facts that a peer should publish."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lesson:
-    """One round."""
+    """Figures of one round and of its plan."""
 
     seconds: float
     """How long it took."""
     predicted_s: float | None
-    """What its plan said."""
+    """Duration according to its plan, seconds."""
     bound_s: float
-    """What the best plan for the true lines takes."""
+    """Duration of the best plan for the true lines, seconds."""
     refusals: tuple[str, ...]
-    """What members had against the plan."""
+    """Members' reasons to refuse the plan."""
     failed: tuple[PeerId, ...]
-    """Who came to no end."""
+    """Members that did not end the round."""
     plan: Plan
 
     @property
@@ -49,20 +49,21 @@ class Lesson:
 
 
 def honest(peer: PeerId, facts: LineFacts) -> LineFacts:
-    """Tells what it knows."""
+    """Publishes the facts that the peer knows."""
     del peer
     return facts
 
 
 class Learning:
-    """A fleet and its members' books.
+    """A fleet and its members' books of bandwidths.
 
     Args:
-        lines: The true ones; they may be changed between rounds.
-        task: What is averaged; not scaled, for the plan goes by the vector's true size.
+        lines: The true lines; they may be changed between rounds.
+        task: The vector to average; not scaled, for the plan goes by the vector's true size.
         seed: Decides names and leaders.
-        tongue: What members tell.
-        overrun: How many times what their bytes need rounds take: processors and beginnings cost time as well.
+        tongue: Facts that members publish.
+        overrun: Duration of rounds in units of the time that their bytes need: processors and beginnings cost time as
+            well.
     """
 
     def __init__(
@@ -72,14 +73,14 @@ class Learning:
         self.peers = sorted(PeerId(hashed_key(b"learner", bytes([seed % 256, index]))) for index in range(len(lines)))
         self.books = {peer: LineBook(peer) for peer in self.peers}
         self._task = task
-        self._tongue = tongue
+        self.tongue = tongue
         self._overrun = overrun
         self._random = Random(seed)  # noqa: S311 - to be repeated from its seed
         self._now = 0.0
         self._number = 0
 
     def round(self) -> Lesson:
-        """Plan, verify, average, and learn."""
+        """Plan, verify and average one round, and learn from it."""
         self._number += 1
         leader = self._random.choice(self.peers)
         plan = self._plan(leader)
@@ -157,14 +158,14 @@ class Learning:
 
     def _tell(self) -> None:
         for peer in self.peers:
-            facts = decode_facts(encode_facts(self._tongue(peer, self.books[peer].facts())))
+            facts = decode_facts(encode_facts(self.tongue(peer, self.books[peer].facts())))
             for other, book in self.books.items():
                 if other != peer:
                     book.heard(peer, facts)
 
 
 class _Watched(Round):
-    """A round whose members note for whom they wait."""
+    """A round whose members note for which peers they wait."""
 
     def __init__(self, learning: Learning, *plan: Any, **options: Any) -> None:
         super().__init__(*plan, **options)

@@ -26,7 +26,7 @@ Deliver = Callable[[int, int, Any], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkSettings:
-    """How the network behaves."""
+    """Parameters of the simulated network of a round."""
 
     delay_s: float = 1e-4
     """From any line to any other, one way."""
@@ -35,13 +35,14 @@ class NetworkSettings:
     packet_bytes: int = 1_500
     """The least, unless the message is shorter."""
     queue_s: float = 0.1
-    """Fragments of a slow line are so short that, were all its links busy, its queue would hold about so much."""
+    """Fragments of a slow line are so short that, were all its links busy, its queue would hold about this much,
+    seconds."""
     overhead_bytes: int = 64
     """Added to each bulk message: its other fields, the encryption, the fragments' heads."""
 
 
 class _Link:
-    """What one member sends another."""
+    """Messages from one member to another."""
 
     __slots__ = (
         "ahead",
@@ -71,12 +72,12 @@ class _Link:
         """Whether a fragment of the first in the queue has left, and not the last."""
         self.in_flight = self.sent = self.taken = 0.0
         self.served = 0.0
-        """What it has had of its sender's line, counted as in `SimulatedLines._served`."""
+        """Its share of the sender's line so far, counted as in `SimulatedLines._served`."""
         self.listed = False
         """Whether it waits for its sender's line."""
 
     def clear(self) -> None:
-        """What waits is dropped."""
+        """Drop all messages that wait on the link."""
         self.queue.clear()
         self.ahead = 0
         self.begun = False
@@ -121,7 +122,7 @@ class SimulatedLines:
         self._waiting: list[list[tuple[float, int, _Link]]] = [[] for _ in lines]
         """A heap for each sender: what the link has had, the receiver as a tie-break."""
         self._served = [0.0] * len(lines)
-        """What the link that each sender serves now had had before: nobody who comes has less to his credit."""
+        """Count of the link that each sender serves now, before this turn: no new link has less to its credit."""
         self._busy = [False] * len(lines)
         self._free_at = [agenda.now] * len(lines)
         """When each receiving line has taken all that has arrived."""
@@ -131,7 +132,7 @@ class SimulatedLines:
         self.messages = 0
 
     def say(self, sender: int, receiver: int, message: Any) -> None:
-        """Send control."""
+        """Send a control message, which overtakes bulk."""
         self.messages += 1
         self._agenda.after(self.settings.delay_s, self._arrive, sender, receiver, message)
 

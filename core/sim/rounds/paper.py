@@ -1,7 +1,8 @@
 """The averaging experiments of S000, section 4, with the real machines: its fleets, its vectors, its comparisons.
 
-The paper's numbers stand beside ours and enter no result but two: how long sixteen T4s compute for a step, and how much
-of the averaging is hidden behind that.  The paper does not say it; its first two ratios of figure 4 do (`fitted`).
+The paper's numbers stand beside this program's and enter no result but two: how long sixteen T4s compute for a step,
+and how much of the averaging is hidden behind that.  The paper does not say it; its first two ratios of figure 4 do
+(`fitted`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,13 +32,13 @@ GROUP: Final = 256
 REAL_CHUNK: Final = 16
 """Numbers that really are computed of each chunk."""
 CHUNK_MESSAGES: Final = 80_000
-"""About so many messages a round may have: with more members the chunks are larger."""
+"""Approximate upper bound on the messages of a round: with more members the chunks are larger."""
 STAGE_CHUNKS: Final = 12
 """Chunks for each member of a small group: a stage has many groups."""
 
 
 class Strategy(StrEnum):
-    """Who reduces what."""
+    """Kind of assignment of shares to reducers."""
 
     ALL_REDUCE = "all-reduce"
     """Everybody the same."""
@@ -56,11 +57,11 @@ class Averaged:
     deviation: float
     """Standard deviation over the rounds, as a part of the mean."""
     bound_s: float
-    """What these shares take where nothing but the lines counts."""
+    """Duration of these shares where only the lines count, seconds."""
 
 
 def line(mbit_s: float, **flags: bool) -> Line:
-    """A symmetric line."""
+    """A symmetric line of `mbit_s` Mbit/s."""
     return Line(up_bytes_per_s=mbit_s * MBIT, down_bytes_per_s=mbit_s * MBIT, **flags)
 
 
@@ -74,7 +75,7 @@ TABLE1: Final = MappingProxyType(
         "16 x 200 Mb/s + 1 helper x 2.5 Gb/s": (*WORKSTATION, line(2500, gives=False)),
     }
 )
-"""The fleets of table 1.  The text that we have does not name them: three are from memory, the fourth is ours."""
+"""The fleets of table 1. The available text does not name them: three are from memory, the fourth is this program's."""
 
 TABLE1_CLAIMS: Final = MappingProxyType(
     {
@@ -83,7 +84,7 @@ TABLE1_CLAIMS: Final = MappingProxyType(
         "8 x 1 Gb/s + 16 x 200 Mb/s": "1.9 times faster",
     }
 )
-"""What the text says of it."""
+"""The text's claims about it."""
 
 HIGH_BANDWIDTH: Final = (line(25_000),) * WORKERS
 HETEROGENEOUS: Final = (line(200),) * 4 + (line(100),) * 8 + (line(50),) * 4
@@ -180,7 +181,7 @@ class StepModel:
     compute_s: float
     """Sixteen T4s for one target batch."""
     hidden_s: float = 0.0
-    """So much of the averaging goes on while the peers compute."""
+    """Part of the averaging that goes on while the peers compute, seconds."""
 
     def step_s(self, averaging_s: float, workers: float = WORKERS) -> float:
         """A step of `workers` whose averaging takes `averaging_s`."""
@@ -216,7 +217,7 @@ def fitted(fast_s: float, equal_s: float, balanced_s: float) -> tuple[StepModel,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure4Row:
-    """One setup of figure 4."""
+    """One setup of the paper's figure 4."""
 
     setup: str
     paper_speed: float | None
@@ -272,7 +273,7 @@ class Figure5Row:
 
 
 def figure5_fleet(nodes: int, *, fast: bool) -> list[Line]:
-    """So many nodes like the workers of figure 4: all of 25 Gb/s, or 200, 100 and 50 Mb/s as 1 : 2 : 1."""
+    """Nodes like the workers of figure 4: all of 25 Gb/s, or 200, 100 and 50 Mb/s as 1 : 2 : 1."""
     kinds = HIGH_BANDWIDTH if fast else HETEROGENEOUS
     return [kinds[(index * WORKERS // nodes if nodes < WORKERS else index) % WORKERS] for index in range(nodes)]
 

@@ -1,4 +1,4 @@
-"""A round of Butterfly machines in a pretended network, from its start to its last end."""
+"""A round of Butterfly machines in a simulated network, from its start to its last end."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,8 @@ from core.sim.rounds.fleet_plan import RoundTask
 from core.sim.rounds.network import NetworkSettings, SimulatedLines
 
 _SOOTHING = (Part,)
-"""After this no deadline is earlier than before: a machine that will be woken is not asked again, which takes time."""
+"""After this event no deadline is earlier than before: a machine that will be woken is not asked again, which takes
+time."""
 
 
 class DeathWay(StrEnum):
@@ -38,13 +39,13 @@ class DeathWay(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Death:
-    """One member's end."""
+    """The death of one member during a round."""
 
     member: int
     at_s: float
     way: DeathWay = DeathWay.CRASH
     noticed_s: float = 15.0
-    """After so long a silence the others' links to it end."""
+    """Silence after which the others' links to it end, seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,11 +77,11 @@ def honest_machine(plan: Plan, member: int, round_: "Round") -> Butterfly:
 
 
 class Round:
-    """N machines of one plan.
+    """The machines of one plan, one for each member.
 
     Args:
         plan: The round's plan; member i has `lines[i]`.
-        task: What it averages.
+        task: The vector to average.
         contributions: Shape (members, numel), float32.
         settings: The network's; None: its defaults.
         machine: Makes each member's machine.

@@ -6,7 +6,7 @@ from typing import Any
 from core.api.numbers import amount
 
 TARGET = 1.05
-"""What a round may take over its bound."""
+"""Permitted duration of a round in units of its bound."""
 SHOWN_MAX = 20
 
 
@@ -44,7 +44,7 @@ def fleet_summary(verdicts: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def fleet_report(summary: dict[str, Any]) -> str:
-    """The summary for people."""
+    """Write the summary of fleets for people."""
     ratio = summary["ratio"]
     lines = [
         f"{amount(summary['fleets'])} fleets, {amount(summary['messages'])} messages, {summary['wall_s']:.0f} s.",
@@ -64,7 +64,7 @@ def fleet_report(summary: dict[str, Any]) -> str:
 
 
 def death_summary(verdicts: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """What deaths cost.  `failed`: seeds in which a checker found something."""
+    """Cost of deaths.  `failed`: seeds in which a checker found something."""
     struck = [v for v in verdicts if v["died"]]
     told = [v["lost_s"] for v in struck if not v["silent"]]
     return {
@@ -88,7 +88,7 @@ def death_summary(verdicts: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def death_report(summary: dict[str, Any]) -> str:
-    """The summary for people."""
+    """Write the summary of deaths for people."""
     lost, told, silent = summary["lost_s"], summary["lost_by_crashes_s"], summary["lost_by_power_cuts_s"]
     failed = summary["failed"]
     lines = [

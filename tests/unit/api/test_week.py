@@ -80,7 +80,7 @@ def test_other_words_for_the_same(text, same):
         ("mon \x1b[31m", "x1b"),
     ],
 )
-def test_what_cannot_be_read_gets_a_sentence(text, part):
+def test_unreadable_hours_give_a_sentence(text, part):
     with pytest.raises(BadWeek) as caught:
         read_week(text)
     assert part in str(caught.value)

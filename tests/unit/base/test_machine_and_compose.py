@@ -23,7 +23,7 @@ class Echo:
         return [Send(event.sender, event.message)] if isinstance(event, Received) else ["woken"]
 
 
-def test_messages_go_to_whoever_speaks_them() -> None:
+def test_messages_go_to_the_machine_of_their_type() -> None:
     words, numbers = Echo(), Echo()
     whole = Composite({"words": (words, (str,)), "numbers": (numbers, (int, float))})
     assert whole.handle(Received(PEER, 5), 1.0) == [Send(PEER, 5)]
@@ -32,7 +32,7 @@ def test_messages_go_to_whoever_speaks_them() -> None:
     assert (len(words.heard), len(numbers.heard)) == (1, 1)
 
 
-def test_only_those_who_are_due_are_woken() -> None:
+def test_only_machines_that_are_due_are_woken() -> None:
     early, late, never = Echo(1.0), Echo(5.0), Echo(None)
     whole = Composite({"a": (early, ()), "b": (late, ()), "c": (never, ())})
     assert whole.deadline == 1.0

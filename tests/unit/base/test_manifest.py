@@ -44,7 +44,7 @@ def test_a_manifest_is_read_as_it_was_signed() -> None:
     assert read.id == made.id
 
 
-def test_the_id_is_of_the_content_and_not_of_its_order() -> None:
+def test_id_follows_from_content_and_not_its_order() -> None:
     assert manifest(numbers={"a": 1, "b": 2}).id == manifest(numbers={"b": 2, "a": 1}).id
     assert manifest(target_samples=5).id != manifest(target_samples=6).id
 

@@ -101,7 +101,7 @@ def test_arbitrary_fragments_are_messages_or_wire_problems(payloads, flags):
 
 
 @pytest.mark.parametrize(("flags", "limit"), [(0, CONTROL_BYTES_MAX), (FLAG_BULK, BULK_BYTES_MAX)])
-def test_a_message_beyond_its_limit_is_refused_before_it_is_held(flags, limit):
+def test_oversized_message_is_refused_before_it_is_buffered(flags, limit):
     decoder = FrameDecoder()
     piece = bytes(min(limit, 32 * 1024))
     for _ in range(limit // len(piece)):

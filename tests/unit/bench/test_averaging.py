@@ -8,8 +8,8 @@ import pytest
 
 from core.base.problems import Problem
 from core.bench import averaging
-from core.bench.averaging import AveragingReport, Spread, _round
-from core.bench.words import Ended, RoundDone, Show, StartRound
+from core.bench.averaging import AveragingReport, Spread, one_round
+from core.bench.messages import Ended, RoundDone, Show, StartRound
 
 
 class Told:
@@ -37,7 +37,7 @@ def test_no_mean_is_looked_at_before_everybody_has_ended():
     async def case():
         quick, slow = Told(ends=True), Told(ends=False)
         go = StartRound(number=0, at=0.0)
-        done = asyncio.create_task(_round([quick, slow], go))
+        done = asyncio.create_task(one_round([quick, slow], go))
         for _ in range(5):
             await asyncio.sleep(0)
         assert quick.words == slow.words == [go]
@@ -52,7 +52,7 @@ def args(**more):
     return Namespace(json=False, fleet=None, peers=2, warm=None, numel=10, codec="raw", rounds=1, **more)
 
 
-def test_what_was_measured_is_printed_even_if_hivemind_cannot_be(monkeypatch, capsys, tmp_path):
+def test_own_figures_are_printed_when_hivemind_fails(monkeypatch, capsys, tmp_path):
     report = AveragingReport(
         peers=2,
         numel=10,
@@ -77,8 +77,8 @@ def test_what_was_measured_is_printed_even_if_hivemind_cannot_be(monkeypatch, ca
     async def beside(*_):
         raise Problem("hivemind finished no round.")
 
-    monkeypatch.setattr(averaging, "_measured", measured)
-    monkeypatch.setattr(averaging, "_beside", beside)
+    monkeypatch.setattr(averaging, "measure_as_asked", measured)
+    monkeypatch.setattr(averaging, "beside_hivemind", beside)
     monkeypatch.setattr(averaging, "check", lambda _: None)
     with pytest.raises(Problem, match="finished no round"):
         averaging.run(args(hivemind=tmp_path, peers_scripts=tmp_path))
@@ -99,7 +99,7 @@ def test_hivemind_is_told_fleets_in_full(monkeypatch, fleet, tmp_path):
     monkeypatch.setattr(averaging.msgspec.structs, "replace", lambda _, **fields: fields)
     words = args(hivemind=tmp_path, peers_scripts=tmp_path)
     words.fleet = fleet
-    beside = asyncio.run(averaging._beside(ours, words, tmp_path, tmp_path))
+    beside = asyncio.run(averaging.beside_hivemind(ours, words, tmp_path, tmp_path))
     assert beside["ratios"] == {"hivemind": 0.5}
     assert told == [{"pair": "40*2"}.get(fleet, fleet)]
 
@@ -115,4 +115,4 @@ def test_where_gloo_fails_no_minutes_are_spent_on_hivemind(monkeypatch, tmp_path
     words = args(hivemind=tmp_path, peers_scripts=tmp_path)
     words.fleet = None
     with pytest.raises(Problem, match="no gloo"):
-        asyncio.run(averaging._beside(ours, words, tmp_path, tmp_path))
+        asyncio.run(averaging.beside_hivemind(ours, words, tmp_path, tmp_path))

@@ -22,7 +22,7 @@ def test_in_every_round_is_the_round_of_all():
     assert found[0].steps_per_s == pytest.approx(1 / balance([*FAST, slow], task(0)).seconds)
 
 
-def test_a_slow_upload_that_sends_every_kth_round_costs_a_kth():
+def test_slow_upload_sending_every_kth_round_costs_a_kth():
     slow = line(100, 1, samples_per_s=1)
     found = tried(slow, task(0), Between.LISTENS)
     without_s = balance([*FAST, line(100, 1, gives=False)], task(0)).seconds
@@ -41,7 +41,7 @@ def test_where_computing_takes_longer_every_round_is_best():
     assert best_cadence(found).every == 1
 
 
-def test_listening_does_not_help_a_slow_download_but_being_away_does():
+def test_slow_download_gains_from_absence_and_not_from_listening():
     slow = line(2, 100, samples_per_s=1)
     listens = tried(slow, task(0), Between.LISTENS)
     away = tried(slow, task(0), Between.AWAY, catch_up_bytes=4e6)
@@ -49,13 +49,13 @@ def test_listening_does_not_help_a_slow_download_but_being_away_does():
     assert away[-1].steps_per_s > 1.5 * away[0].steps_per_s
 
 
-def test_who_is_away_must_have_fetched_the_state_by_its_next_round():
+def test_absent_peer_must_fetch_the_state_before_its_round():
     slow = line(2, 100, samples_per_s=1)
     away = tried(slow, task(0), Between.AWAY, catch_up_bytes=400e6)
     assert 1 / away[-1].steps_per_s == pytest.approx(404e6 / (2 * MEGA) / 12)
 
 
-def test_partial_gifts_are_no_worse_than_every_kth_round_for_a_slow_upload():
+def test_partial_contributions_are_no_worse_than_every_kth_round():
     slow = line(100, 1, samples_per_s=20)
     work = task(300)
     best = best_cadence(tried(slow, work, Between.LISTENS))

@@ -14,11 +14,11 @@ from core.bench.children import children
 ROOT = Path(__file__).parents[3]
 
 
-def test_who_speaks_to_nobody_ends_quietly():
+def test_child_without_a_parent_ends_quietly():
     code = (
         "import sys\n"
         "from core.bench.children import say\n"
-        "from core.bench.words import Ended\n"
+        "from core.bench.messages import Ended\n"
         "sys.stdin.read()\n"
         "say(Ended())\n"
         "sys.stderr.write('still here')\n"
@@ -41,7 +41,7 @@ def test_who_speaks_to_nobody_ends_quietly():
     assert (child.wait(timeout=60), said) == (1, "")
 
 
-def test_who_is_busy_is_not_waited_for_when_the_measurement_is_broken_off(monkeypatch):
+def test_busy_children_are_not_awaited_when_a_measurement_is_cancelled(monkeypatch):
     monkeypatch.setattr(children_module, "END_S", 600.0)
     pids: list[int] = []
 

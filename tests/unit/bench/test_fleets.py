@@ -58,7 +58,7 @@ def test_spaces_do_not_matter():
         ("x" * 1000, "'x{40}' describes"),
     ],
 )
-def test_what_is_no_fleet_is_told(words, problem):
+def test_invalid_fleet_is_told(words, problem):
     with pytest.raises(BadInput, match=problem):
         fleet_of(words)
 

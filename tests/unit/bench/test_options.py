@@ -26,7 +26,7 @@ def check(*words: str) -> None:
         ("--peers-scripts folder", "--hivemind and --peers-scripts"),
     ],
 )
-def test_what_cannot_be_measured_is_told(words, problem):
+def test_impossible_options_are_told(words, problem):
     with pytest.raises(BadInput, match=problem):
         check(*words.split())
 
@@ -34,14 +34,14 @@ def test_what_cannot_be_measured_is_told(words, problem):
 @pytest.mark.parametrize(
     "words", ["", "--peers 8", "--fleet pair", "--fleet pair --warm 0", "--fleet 40*3,40c --codec adaptive"]
 )
-def test_what_can_be_measured_is_let_through(words):
+def test_possible_options_are_accepted(words):
     check(*words.split())
 
 
 @pytest.mark.parametrize(
     ("fleet", "scripts"), [([], ("bench_allreduce.py", "bench_gloo.py")), (["--fleet", "pair"], ("bench_netns.py",))]
 )
-def test_what_measures_hivemind_must_be_there(tmp_path, fleet, scripts):
+def test_hivemind_measurement_needs_interpreter_and_scripts(tmp_path, fleet, scripts):
     words = [*fleet, "--hivemind", str(tmp_path / "python"), "--peers-scripts", str(tmp_path)]
     for name in ("python", *scripts):
         with pytest.raises(BadInput, match=name):
@@ -59,6 +59,6 @@ def test_a_python_that_cannot_be_run_is_refused(tmp_path):
 
 
 def test_a_fleet_is_refused_before_anything_is_measured(monkeypatch):
-    monkeypatch.setattr(averaging, "_measured", None)
+    monkeypatch.setattr(averaging, "measure_as_asked", None)
     with pytest.raises(BadInput, match="describes no computers"):
         averaging.run(parser().parse_args(["bench", "averaging", "--fleet", "fast"]))

@@ -1,9 +1,9 @@
-"""What the bench of overlap makes of the steps that it saw."""
+"""Figures of the overlap bench from the steps that it saw."""
 
 import pytest
 
+from core.bench.collaboration import Step
 from core.bench.overlap import mode_of
-from core.bench.town import Step
 
 STEPS = [
     Step(90.0, 80.0, 9000, 1.0),

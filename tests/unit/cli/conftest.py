@@ -1,4 +1,4 @@
-"""An engine of cardboard behind a real door, in a thread."""
+"""A fake engine behind a real control service, in a thread."""
 
 import asyncio
 import threading
@@ -20,8 +20,8 @@ from core.api.snapshot import (
     Snapshot,
 )
 from core.base.problems import NoSpace, UserProblem
-from core.control.door import Door
 from core.control.notices import NoticeRing
+from core.control.service import ControlService
 from core.engine.preferences import Preferences, view
 from core.storage.paths import Home
 from core.storage.settings import Settings
@@ -106,7 +106,7 @@ class CardboardEngine:
 
 
 class RunningEngine:
-    """A door that stands open while the test runs."""
+    """A control service that is open while the test runs."""
 
     def __init__(self, home: Home) -> None:
         self.home = home
@@ -117,27 +117,27 @@ class RunningEngine:
         self.notices.add("warning", "Slow line.")
         self._opened = threading.Event()
         self._stop = asyncio.Event()
-        self._thread = threading.Thread(target=lambda: self.loop.run_until_complete(self._live()))
+        self.thread = threading.Thread(target=lambda: self.loop.run_until_complete(self._live()))
 
     def __enter__(self):
-        self._thread.start()
+        self.thread.start()
         assert self._opened.wait(10)
         return self
 
     def __exit__(self, *_) -> None:
         self.stop()
-        self._thread.join(10)
+        self.thread.join(10)
         self.loop.close()
 
     def stop(self) -> None:
         self.loop.call_soon_threadsafe(self._stop.set)
 
     async def _live(self) -> None:
-        door = Door(home=self.home, intents=self.engine, notices=self.notices, now=lambda: 4e9)
-        await door.open()
+        service = ControlService(home=self.home, intents=self.engine, notices=self.notices, now=lambda: 4e9)
+        await service.open()
         self._opened.set()
         await self._stop.wait()
-        await door.close()
+        await service.close()
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What ends a run of the demo."""
+"""Conditions that end a run of the demo."""
 
 import pytest
 

@@ -49,7 +49,7 @@ def asking(examined: Examined, answers: dict[str, str], **changes: Any) -> Exami
 
 def test_a_port_that_is_free_taken_ours_or_not_drawn(examined, running):
     running.stop()
-    running._thread.join()
+    running.thread.join()
     assert "drawn" in doctor.port(examined).sentence or "draws" in doctor.port(examined).sentence
     with socket.socket() as taken:
         taken.bind(("0.0.0.0", 0))
@@ -82,7 +82,7 @@ def test_keyrings(examined, monkeypatch):
     assert "does not answer" in doctor.keyring(replace(examined, keyring=Ring(TimeoutError()))).sentence
 
 
-def test_what_hangs_is_given_up():
+def test_hanging_check_is_given_up():
     gate = doctor.threading.Event()
     with pytest.raises(TimeoutError):
         doctor.in_time(gate.wait, 0.01)
@@ -160,7 +160,7 @@ def test_networks(metered, level):
     assert doctor.network_finding(known, allowed=False).level == level
 
 
-def test_what_is_said_of_a_metered_network_is_what_is_done(examined):
+def test_doctor_says_what_is_done_on_a_metered_network(examined):
     known = asking(examined, {"busctl": "u 1"})
     assert doctor.network(known).advice.endswith("potluck settings metered yes")
     save_settings(examined.home.settings_file, Settings(use_metered=True))

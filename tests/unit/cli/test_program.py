@@ -125,7 +125,7 @@ def test_log_follows_until_the_engine_stops(running, capsys, monkeypatch):
         if notice.text == "More.":
             running.stop()
 
-    monkeypatch.setattr(control, "_say_notice", say)
+    monkeypatch.setattr(control, "say_notice", say)
     assert main(["log", "--follow"]) == 0
     assert said == ["Joined.", "Slow line.", "More."]
     assert "has stopped" in capsys.readouterr().err
@@ -187,7 +187,7 @@ def ctrl_c():
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_measurement_that_is_asked_to_end_ends_as_by_ctrl_c(monkeypatch, capsys, ctrl_c, number):
+def test_terminated_measurement_ends_as_by_ctrl_c(monkeypatch, capsys, ctrl_c, number):
     ctrl_c(signal.default_int_handler)
     module = types.SimpleNamespace(run=lambda _args: signal.raise_signal(number))
     monkeypatch.setattr(importlib, "import_module", lambda _name: module)
@@ -197,7 +197,7 @@ def test_a_measurement_that_is_asked_to_end_ends_as_by_ctrl_c(monkeypatch, capsy
     assert signal.getsignal(signal.SIGTERM) == before
 
 
-def test_a_measurement_in_the_background_of_a_script_can_be_asked_to_end(monkeypatch, ctrl_c):
+def test_measurement_in_the_background_of_a_script_can_be_terminated(monkeypatch, ctrl_c):
     monkeypatch.setattr(importlib, "import_module", lambda _name: types.SimpleNamespace(run=ask_to_end))
     ctrl_c(signal.SIG_IGN)
     assert main(["bench", "averaging"]) == 130
@@ -205,7 +205,7 @@ def test_a_measurement_in_the_background_of_a_script_can_be_asked_to_end(monkeyp
 
 @pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="Windows has no such signal.")
 @pytest.mark.parametrize("ignored", [False, True])
-def test_a_measurement_ends_with_its_terminal_unless_it_was_started_to_go_on_without(monkeypatch, ctrl_c, *, ignored):
+def test_measurement_ends_with_its_terminal_unless_started_with_nohup(monkeypatch, ctrl_c, *, ignored):
     def hang_up(_args: argparse.Namespace) -> int:
         signal.raise_signal(signal.SIGHUP)
         return 7
@@ -264,7 +264,7 @@ def test_the_window_opens(monkeypatch):
     assert main([]) == 3
 
 
-def test_whoever_reads_us_may_stop(running):
+def test_reader_of_the_output_may_stop(running):
     reader, writer = os.pipe()
     os.close(reader)
     with open(writer, "wb") as out:  # noqa: PTH123 - a descriptor

@@ -74,7 +74,7 @@ def test_a_dumb_terminal_gets_plain_lines():
         (5, "epoch"),
     ],
 )
-def test_what_matters_least_goes_first(columns, shown):
+def test_least_important_part_is_cut_first(columns, shown):
     assert live_text(a_snapshot(), "#.", columns=columns) == shown
     assert len(live_text(a_snapshot(), "#.", columns=columns)) <= columns
 

@@ -19,7 +19,7 @@ def test_nothing_yet(home, capsys):
     assert capsys.readouterr().out == ""
 
 
-def test_the_newest_come_first_and_say_who_did_what(home, capsys):
+def test_newest_receipts_come_first_and_name_each_members_part(home, capsys):
     log = ReceiptLog(home.receipts(COLLABORATION))
     for number in range(4):
         log.append(receipt(number, relayed_bytes=1_000_000 * (number == 3)))

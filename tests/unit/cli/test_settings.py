@@ -33,7 +33,7 @@ def test_speeds(text, bytes_s):
 @pytest.mark.parametrize(
     "text", ["", "2", "fast", "2mb", "2 furlongs", "-1mbit", "1e5kB", "9" * 30 + "kB", "2kB/min", "1,000kB"]
 )
-def test_what_is_no_speed_gets_a_sentence(text):
+def test_invalid_speed_gets_a_sentence(text):
     with pytest.raises(BadInput, match="2mbit"):
         read_rate(text)
 
@@ -45,7 +45,7 @@ def test_amounts(text, count):
 
 
 @pytest.mark.parametrize("text", ["50", "50 Gbit", "many", "GB", "1,000MB"])
-def test_what_is_no_amount_gets_a_sentence(text):
+def test_invalid_amount_gets_a_sentence(text):
     with pytest.raises(BadInput, match="50GB"):
         read_volume(text)
 
@@ -119,7 +119,7 @@ def test_a_damaged_file_is_set_aside_and_told(home, capsys):
         ("relay perhaps", "neither yes nor no"),
     ],
 )
-def test_what_cannot_be_is_said(request, home, capsys, runs, words, sentence):
+def test_impossible_setting_gets_a_sentence(request, home, capsys, runs, words, sentence):
     if runs:
         request.getfixturevalue("running")
     assert main(["settings", *words.split()]) == 2

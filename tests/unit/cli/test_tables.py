@@ -26,7 +26,7 @@ def test_leaderboard():
     assert leaderboard_text([]) == "Nobody has contributed yet."
 
 
-def test_what_receipts_say_is_told():
+def test_table_tells_what_receipts_say():
     snapshot = a_snapshot()
     rows = [replace(row, rounds=3, reduced=12_345, relayed_bytes=2_000_000) for row in snapshot.leaderboard]
     text = status_text(a_snapshot(leaderboard=rows))

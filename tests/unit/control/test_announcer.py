@@ -1,4 +1,4 @@
-"""Many marks, few snapshots - on a pretended clock."""
+"""Many marks, few snapshots - on a simulated clock."""
 
 from itertools import pairwise
 

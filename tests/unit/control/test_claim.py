@@ -15,8 +15,8 @@ from core.control import claim as claim_module
 from core.control import server
 from core.control.claim import AlreadyRunning, claim, new_token, release
 from core.control.client import ControlClient, read_engine_file
-from core.control.door import Door
 from core.control.notices import NoticeRing
+from core.control.service import ControlService
 from core.storage.paths import Home
 
 
@@ -57,7 +57,7 @@ def test_the_file_of_a_dead_process_is_replaced(home):
     assert read_engine_file(home) == mine
 
 
-def test_the_file_of_a_process_that_took_the_number_is_replaced(home, monkeypatch):
+def test_claim_replaces_the_file_of_a_reused_process_id(home, monkeypatch):
     monkeypatch.setattr(claim_module, "PROBE_TIMEOUT_S", 0.1)
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
@@ -77,12 +77,12 @@ def test_the_file_of_another_version_binds_only_its_own_process(home):
 def test_the_door_of_another_home_is_no_sign_of_life(home, engine, tmp_path):
     async def test() -> None:
         other = Home.find(tmp_path / "other")
-        door = Door(home=other, intents=engine, notices=NoticeRing(lambda: 1.0), now=lambda: 4e9)
-        await door.open()
+        service = ControlService(home=other, intents=engine, notices=NoticeRing(lambda: 1.0), now=lambda: 4e9)
+        await service.open()
         there = read_engine_file(other)
         write(home, file_of(os.getpid(), there.port))
         await claim(home, file_of(os.getpid(), 1))
-        await door.close()
+        await service.close()
 
     asyncio.run(test())
 
@@ -92,7 +92,8 @@ def test_an_engine_with_all_places_taken_is_alive(home, engine, monkeypatch):
 
     async def test() -> None:
         first, second = (
-            Door(home=home, intents=engine, notices=NoticeRing(lambda: 1.0), now=lambda: 4e9) for _ in range(2)
+            ControlService(home=home, intents=engine, notices=NoticeRing(lambda: 1.0), now=lambda: 4e9)
+            for _ in range(2)
         )
         await first.open()
         with pytest.raises(AlreadyRunning):
@@ -102,7 +103,7 @@ def test_an_engine_with_all_places_taken_is_alive(home, engine, monkeypatch):
     asyncio.run(test())
 
 
-def test_the_file_of_a_process_that_does_not_listen_is_replaced(home):
+def test_claim_replaces_the_file_of_a_silent_process(home):
     write(home, file_of(os.getppid(), free_port()))
     asyncio.run(claim(home, file_of(os.getpid(), 1)))
 
@@ -119,12 +120,12 @@ def test_a_silent_process_is_not_robbed(home, monkeypatch):
     assert read_engine_file(home) == theirs
 
 
-def test_a_living_engine_keeps_its_home_and_can_be_asked_to_show(home, engine):
-    def door() -> Door:
-        return Door(home=home, intents=engine, notices=NoticeRing(lambda: 1.0), now=lambda: 4e9)
+def test_running_engine_keeps_its_home_and_can_be_shown(home, engine):
+    def service() -> ControlService:
+        return ControlService(home=home, intents=engine, notices=NoticeRing(lambda: 1.0), now=lambda: 4e9)
 
     async def test() -> None:
-        first, second = door(), door()
+        first, second = service(), service()
         await first.open()
         theirs = read_engine_file(home)
         with pytest.raises(AlreadyRunning) as caught:
@@ -135,7 +136,7 @@ def test_a_living_engine_keeps_its_home_and_can_be_asked_to_show(home, engine):
         async with ControlClient.connect(home) as client:
             assert await client.call("show") == {"clients": 1}
         await first.close()
-        third = door()
+        third = service()
         await third.open()
         await third.close()
 
@@ -147,12 +148,15 @@ def test_of_many_that_start_at_once_one_wins(home, engine):
     write(home, file_of(a_dead_pid(), free_port()))
 
     async def test() -> None:
-        doors = [Door(home=home, intents=engine, notices=NoticeRing(lambda: 1.0), now=lambda: 4e9) for _ in range(6)]
-        ends = await asyncio.gather(*(door.open() for door in doors), return_exceptions=True)
+        services = [
+            ControlService(home=home, intents=engine, notices=NoticeRing(lambda: 1.0), now=lambda: 4e9)
+            for _ in range(6)
+        ]
+        ends = await asyncio.gather(*(service.open() for service in services), return_exceptions=True)
         assert sum(end is None for end in ends) == 1
         assert all(isinstance(end, AlreadyRunning) for end in ends if end is not None)
-        for door in doors:
-            await door.close()
+        for service in services:
+            await service.close()
         assert not home.engine_file.exists()
 
     asyncio.run(test())

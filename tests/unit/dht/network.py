@@ -1,4 +1,4 @@
-"""A pretended network of DHT nodes for tests: a heap of deliveries with delay, loss and dead peers."""
+"""A simulated network of DHT nodes for tests: a heap of deliveries with delay, loss and dead peers."""
 
 import hashlib
 import heapq
@@ -86,7 +86,7 @@ class Network:
         self.told: dict[PeerId, dict[PeerId, Contact]] = {}
         self.sent: Counter[str] = Counter()
         self.datagrams = 0
-        self._seen: dict[tuple[PeerId, PeerId], Contact] = {}
+        self.seen: dict[tuple[PeerId, PeerId], Contact] = {}
         self._heap: list[tuple[float, int, PeerId, Any]] = []
         self._ticks: dict[PeerId, float] = {}
         self._serial = 0
@@ -189,9 +189,9 @@ class Network:
         self._push(at, to, Received(node.me, message))
 
     def _observe(self, node: DhtNode, sender: Contact) -> None:
-        """What a host does before the first message from an address."""
-        if self._seen.get((node.me, sender.peer_id)) != sender:
-            self._seen[node.me, sender.peer_id] = self.told[node.me][sender.peer_id] = sender
+        """Report an address before its first message, as a host does."""
+        if self.seen.get((node.me, sender.peer_id)) != sender:
+            self.seen[node.me, sender.peer_id] = self.told[node.me][sender.peer_id] = sender
             self.do(node, node.handle(Observed(sender.peer_id, sender.host, sender.port), self.now))
 
     def _check(self, sender: PeerId, to: PeerId, message: Any) -> Any:

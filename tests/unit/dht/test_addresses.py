@@ -1,4 +1,4 @@
-from core.dht.addresses import MetAddresses
+from core.dht.addresses import PeerAddresses
 from core.dht.messages import Contact
 from tests.unit.dht.network import contact, peer_id
 
@@ -7,15 +7,15 @@ THERE = Contact(HERE.peer, "192.0.2.66", 6666)
 
 
 def test_the_host_is_told_each_address_once():
-    book = MetAddresses()
+    book = PeerAddresses()
     assert book.before_send(HERE) == HERE
     assert book.before_send(HERE) is None
     assert book.before_send(THERE) == THERE
     assert book.get(peer_id(1)) == THERE
 
 
-def test_hearsay_does_not_replace_what_was_seen_until_it_stops_working():
-    book = MetAddresses()
+def test_hearsay_replaces_an_observed_address_only_after_silence():
+    book = PeerAddresses()
     assert book.observed(peer_id(1), HERE.host, HERE.port) == HERE
     assert book.before_send(HERE) is None  # the host told us
     assert book.preferred(THERE) == HERE
@@ -29,7 +29,7 @@ def test_hearsay_does_not_replace_what_was_seen_until_it_stops_working():
 
 
 def test_limits():
-    book = MetAddresses(limit=2)
+    book = PeerAddresses(limit=2)
     for number in (1, 2, 3):
         book.before_send(contact(number))
     assert book.get(peer_id(1)) is None

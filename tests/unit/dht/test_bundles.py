@@ -3,7 +3,7 @@ from hypothesis import strategies as st
 
 from core.base.ids import hashed_key
 from core.base.machine import Send
-from core.dht.bundles import PAD_LEAST, asking_back, bundle_answers, bundle_requests
+from core.dht.bundles import PAD_LEAST, append_ping, bundle_answers, bundle_requests
 from core.dht.events import Learned
 from core.dht.messages import (
     AMPLIFICATION,
@@ -44,7 +44,7 @@ def request(kind, query):
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), KINDS), max_size=40))
-def test_every_request_goes_out_once_to_whom_it_should_in_datagrams_that_fit(asks):
+def test_every_request_is_sent_once_in_datagrams_that_fit(asks):
     sent = [Send(peer_id(to), request(kind, 2**62 + query)) for query, (to, kind) in enumerate(asks)]
     bundled = bundle_requests(list(sent), client=False)
     for send in bundled:
@@ -89,21 +89,21 @@ def test_lone_requests_and_events_stay_as_they_are():
     assert [one.query for one in bundle.message.requests] == [1, 2]
 
 
-def test_a_question_travels_with_the_last_answer_if_there_is_room():
+def test_ping_travels_with_the_last_answer_if_it_fits():
     asked = Ping(77, False)
     small, nodes = Pong(1, 5), Nodes(2, tuple(contact(n) for n in range(12)))
     them, somebody = peer_id(1), peer_id(2)
-    assert asking_back([Send(them, small)], [Send(them, asked)]) == [Send(them, Bundled(0, (small,), 77))]
-    both = asking_back([Send(them, nodes), Send(them, Bundled(0, (small, small)))], [Send(them, asked)])
+    assert append_ping([Send(them, small)], [Send(them, asked)]) == [Send(them, Bundled(0, (small,), 77))]
+    both = append_ping([Send(them, nodes), Send(them, Bundled(0, (small, small)))], [Send(them, asked)])
     assert both == [Send(them, nodes), Send(them, Bundled(0, (small, small), 77))]
     assert all(encoded_bytes(one.message) <= MESSAGE_BYTES_MAX for one in both)
     full = Records(3, (Record(bytes(32), bytes(512), 2**47, bytes(64)),))
     apart = [Send(them, full), Send(them, asked)]
-    assert (asking_back([Send(them, full)], [Send(them, asked)]) == apart) == (encoded_bytes(full) > 674)
+    assert (append_ping([Send(them, full)], [Send(them, asked)]) == apart) == (encoded_bytes(full) > 674)
     for outputs, question in (
         ([], [Send(them, asked)]),
         ([Send(them, small)], []),
         ([Send(them, small)], [Send(somebody, asked)]),
         ([Send(them, small)], [Learned(contact(1)), Send(them, asked)]),
     ):
-        assert asking_back(outputs, question) == outputs + question
+        assert append_ping(outputs, question) == outputs + question

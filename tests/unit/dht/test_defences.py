@@ -1,4 +1,4 @@
-"""What strangers try against one node, with and without the defence."""
+"""Attacks of strangers against one node, with and without the defence."""
 
 from random import Random
 
@@ -9,8 +9,8 @@ from core.base.machine import Received, Send, Tick
 from core.base.problems import WireProblem
 from core.base.trace import Trace
 from core.base.wire import MessageCodec
-from core.dht.classes import classed_key
 from core.dht.events import ClockOff, Found, RecordStored
+from core.dht.key_classes import classed_key
 from core.dht.messages import DHT_MESSAGES, PAD, Contact, Find, Get, Nodes, Ping, Pong, Record, Store, Values
 from core.dht.node import DhtNode, Put
 from core.dht.routing import PrefixLimits, RoutingTable
@@ -23,8 +23,8 @@ KEY = hashed_key(b"key")
 NOW = START
 
 
-def test_a_place_in_the_key_space_follows_from_the_key_alone():
-    """A change of one bit of the public key leads anywhere: whoever wants a place must make keys until one fits."""
+def test_position_in_the_key_space_follows_from_the_key():
+    """A change of one bit of the public key leads elsewhere: for a place an attacker makes keys until one fits."""
     random = Random(1)
     shared = []
     for _ in range(500):
@@ -81,7 +81,7 @@ def test_contacts_in_a_wrong_order_are_dropped():
     assert asked
 
 
-def test_nobody_far_away_sends_us_to_doors_in_our_own_network():
+def test_distant_peers_cannot_name_addresses_in_our_network():
     node, trace = make()
     stranger = Contact(peer_id(1), "203.0.113.1", 1)
     [(to, ping)] = sends(node.learn(stranger, NOW), Ping)
@@ -100,7 +100,7 @@ def test_a_named_contact_enters_only_by_its_own_answer():
     assert contact(7) not in node.contacts
 
 
-def test_a_flood_from_one_peer_is_not_answered_and_others_are():
+def test_flood_from_one_peer_does_not_silence_others():
     node, trace = make(requests_per_s=10, requests_burst=20)
     answered = sum(bool(node.handle(Received(peer_id(1), Find(n, True, KEY, PAD)), NOW)) for n in range(500))
     assert (answered, trace["dht.drop.flood"]) == (20, 480)
@@ -116,7 +116,7 @@ def test_an_oversized_record_does_not_even_decode():
         codec.decode(codec.encode(big))
 
 
-def test_what_a_class_does_not_allow_is_neither_kept_nor_read_nor_written():
+def test_records_outside_their_class_are_neither_kept_nor_read():
     trace = Trace()
     node = DhtNode(
         signer=ToySigner(peer_id(0)),
@@ -139,7 +139,7 @@ def test_what_a_class_does_not_allow_is_neither_kept_nor_read_nor_written():
     assert trace["dht.drop.record.schema"] == 2
 
 
-def test_our_clock_is_measured_against_many_and_the_owner_is_told():
+def test_clock_offset_is_measured_against_many_and_reported():
     node, _ = make(clock_warn_s=30, housekeeping_s=1)
     for number in range(1, 9):
         [(to, ping)] = sends(node.learn(contact(number), NOW), Ping)
@@ -176,7 +176,7 @@ def test_negative_caching_never_hides_what_was_just_stored():
     assert node.get(hashed_key(b"never read"), NOW)
 
 
-def test_what_was_read_lately_is_read_again_without_a_message():
+def test_recent_read_is_repeated_without_a_message():
     node, _ = make()
     meet(node, 1)
     [(to, ask)] = sends(node.get(KEY, NOW), Get)
@@ -217,7 +217,7 @@ def test_records_outlive_all_their_first_holders_and_their_owner():
         net.run(1000)
     reader = next(n for n in range(24) if peer_id(n) not in net.dead)
     assert [r.value for r in net.get(reader, KEY).records] == [b"lasting"]
-    held = [p for p, n in net.nodes.items() if p not in net.dead and n._records.get(KEY, net.now)]
+    held = [p for p, n in net.nodes.items() if p not in net.dead and n.held(KEY, net.now)]
     assert set(net.nearest(KEY, 3)) <= set(held)
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from core.base.ids import Key, PeerId
 from core.base.trace import Trace
-from core.dht.addresses import MetAddresses
+from core.dht.addresses import PeerAddresses
 from core.dht.messages import Contact
 from core.dht.neighbours import Neighbours
 from core.dht.settings import DhtSettings
@@ -19,8 +19,8 @@ def by_distance(*contacts: Contact) -> list[Contact]:
     return sorted(contacts, key=lambda contact: position(contact.peer) ^ point(KEY))
 
 
-def test_an_ipv6_address_does_not_replace_an_ipv4_address_that_works() -> None:
-    book = MetAddresses()
+def test_ipv6_address_does_not_replace_a_working_ipv4_address() -> None:
+    book = PeerAddresses()
     book.observed(ANNA, *FOUR)
     assert book.observed(ANNA, *SIX) == Contact(ANNA, *FOUR)
     book.silent(ANNA)
@@ -31,7 +31,7 @@ def test_an_ipv6_address_does_not_replace_an_ipv4_address_that_works() -> None:
 
 
 @pytest.mark.parametrize("ipv6", [True, False])
-def test_who_has_no_ipv6_passes_over_those_who_have_nothing_else(*, ipv6: bool) -> None:
+def test_peer_without_ipv6_skips_contacts_with_ipv6_only(*, ipv6: bool) -> None:
     trace = Trace()
     neighbours = Neighbours(ME, DhtSettings(), trace=trace)
     neighbours.ipv6 = ipv6
@@ -42,7 +42,7 @@ def test_who_has_no_ipv6_passes_over_those_who_have_nothing_else(*, ipv6: bool) 
     assert trace["dht.drop.contact.ipv6"] == (not ipv6)
 
 
-def test_who_is_known_over_ipv4_is_asked_there_although_named_at_ipv6() -> None:
+def test_contact_known_over_ipv4_is_asked_there_despite_ipv6_hearsay() -> None:
     neighbours = Neighbours(ME, DhtSettings(), trace=Trace())
     neighbours.ipv6 = False
     neighbours.observed(ANNA, *FOUR)
@@ -51,7 +51,7 @@ def test_who_is_known_over_ipv4_is_asked_there_although_named_at_ipv6() -> None:
 
 
 @pytest.mark.parametrize("scope", ["fe80::1", "ff02::1", "::"])
-def test_nobody_is_asked_at_an_address_that_means_nothing_to_us(scope: str) -> None:
+def test_contacts_at_scoped_addresses_are_not_asked(scope: str) -> None:
     trace = Trace()
     neighbours = Neighbours(ME, DhtSettings(), trace=trace)
     by = Contact(PeerId(bytes([9]) * 32), "fd00::9", 5)
@@ -59,7 +59,7 @@ def test_nobody_is_asked_at_an_address_that_means_nothing_to_us(scope: str) -> N
     assert trace["dht.drop.contact.reach"] == 1
 
 
-def test_one_network_of_ipv6_fills_no_table_however_many_addresses_it_has() -> None:
+def test_one_ipv6_network_cannot_fill_the_routing_table() -> None:
     settings = DhtSettings()
     table = Neighbours(ME, settings, trace=Trace()).table
     for number in range(1, 200):

@@ -12,7 +12,7 @@ def record(expires_s, key=KEY, value=b""):
     return sign_record(ME, key, value, subkey=bytes(ME.peer_id), expires_ms=int(expires_s * 1000))
 
 
-def test_what_was_read_and_what_is_held_are_merged_while_they_live():
+def test_read_and_held_records_are_merged_until_they_expire():
     memory = Memory(route_s=10)
     memory.read(KEY, {TAG: record(20)})
     memory.read(KEY, {TAG: record(15)})
@@ -37,13 +37,13 @@ def test_a_later_write_always_expires_later():
 def test_routes_are_believed_for_a_while():
     memory = Memory(route_s=10)
     assert memory.route(KEY, now=0) == ()
-    memory.went(KEY, [contact(1)], now=0)
+    memory.found_route(KEY, [contact(1)], now=0)
     assert memory.route(KEY, now=9) == (contact(1),)
     assert memory.route(KEY, now=10) == ()
     memory.forget_route(KEY)
     memory.forget_route(KEY)
     assert memory.route(KEY, now=0) == ()
-    memory.went(KEY, [contact(1)], now=0)
+    memory.found_route(KEY, [contact(1)], now=0)
     memory.expire(now=11)
     assert memory.route(KEY, now=0) == ()
 
@@ -53,6 +53,6 @@ def test_limits():
     for number in range(max(READ_KEYS_MAX, ROUTES_MAX) + 1):
         key = hashed_key(b"%d" % number)
         memory.read(key, {TAG: record(20, key)})
-        memory.went(key, [contact(1)], now=0)
+        memory.found_route(key, [contact(1)], now=0)
     assert memory.known(hashed_key(b"0"), {}, now=0) == {}
     assert memory.route(hashed_key(b"0"), now=0) == ()

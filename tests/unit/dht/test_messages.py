@@ -53,7 +53,7 @@ def test_the_largest_messages_fit():
         assert encoded_bytes(message) <= MESSAGE_BYTES_MAX
 
 
-def test_our_padding_buys_a_whole_answer_and_no_padding_a_third():
+def test_padding_buys_a_full_answer_and_none_a_third():
     for request in (Find(2**62, False, KEY, PAD), Get(2**62, False, KEY, b"", PAD)):
         assert answer_room(request) == MESSAGE_BYTES_MAX
     bare = Find(2**62, False, KEY, b"")
@@ -86,7 +86,7 @@ def test_estimated_lengths_are_upper_bounds():
         Values(1, (), (), bytes(701), False),
     ],
 )
-def test_what_is_outside_its_limits_does_not_decode(message):
+def test_messages_outside_their_limits_do_not_decode(message):
     codec = MessageCodec(DHT_MESSAGES)
     with pytest.raises(WireProblem):
         codec.decode(codec.encode(message))

@@ -15,8 +15,8 @@ from core.dht.messages import (
     DHT_MESSAGES,
     PAD,
     Answer,
-    Answering,
-    Asking,
+    AnyAnswer,
+    AnyRequest,
     Bundled,
     Contact,
     Find,
@@ -60,7 +60,7 @@ def record(owner, value=b"value", *, expires=NOW + 60, key=KEY):
 
 
 def sends(outputs, kind=object):
-    """What goes to whom; bundles are opened."""
+    """Recipients and messages; bundles are opened."""
     pairs = [(o.to, o.message) for o in outputs if isinstance(o, Send)]
     pairs = [(to, one) for to, m in pairs for one in (m.requests if isinstance(m, RequestBundle) else (m,))]
     return [(to, message) for to, message in pairs if isinstance(message, kind)]
@@ -105,7 +105,7 @@ def test_our_own_misuse_raises():
             node.store(KEY, now=NOW, **arguments)
 
 
-def test_learned_comes_before_the_first_send_and_a_contact_enters_by_answering():
+def test_learned_precedes_the_first_send_and_answering_enters_the_table():
     node, _ = make()
     learned, send = node.learn(contact(1), NOW)
     assert learned == Learned(contact(1))
@@ -135,7 +135,7 @@ def test_an_asker_proves_its_address_before_it_enters():
     assert trace["dht.drop.address"] == 1
 
 
-def test_a_question_beside_an_answer_is_answered_whether_the_answer_was_asked_for_or_not():
+def test_ping_beside_an_answer_is_answered_even_if_unasked():
     node, trace = make()
     [(to, pong)] = sends(node.handle(Received(peer_id(1), Bundled(0, (Pong(5),), 77)), NOW))
     assert (to, pong.query) == (peer_id(1), 77)
@@ -159,7 +159,7 @@ def test_clients_ask_without_being_entered_and_answer_nobody():
 
 
 def test_named_contacts_are_not_believed():
-    """Ourselves, the same twice, and a false address of somebody whom we know."""
+    """The reader itself, one contact twice, and a false address of a known contact."""
     node, trace = make(check_replies=False)
     meet(node, 1, 2)
     asks = sends(node.get(KEY, NOW), Get)
@@ -248,7 +248,7 @@ def test_replayed_stores_change_nothing():
     assert found.records == (new,)
 
 
-def test_gets_of_one_key_at_the_same_time_share_a_lookup():
+def test_simultaneous_gets_of_one_key_share_a_lookup():
     node, _ = make()
     meet(node, 1)
     [(to, ask)] = sends(node.get(KEY, NOW), Get)
@@ -258,8 +258,8 @@ def test_gets_of_one_key_at_the_same_time_share_a_lookup():
     assert len(sends(node.get(KEY, NOW), Get)) == 1
 
 
-def test_a_full_bucket_asks_its_longest_silent_contact_before_it_gives_the_place_away():
-    node, _ = make(bucket_size=1, doubt_after_s=10)
+def test_full_bucket_pings_its_oldest_contact_before_replacing_it():
+    node, _ = make(bucket_size=1, ping_after_s=10)
     near = [n for n in range(1, 60) if (node_key(peer_id(n))[0] ^ node_key(peer_id(0))[0]) & 0x80][:2]
     meet(node, near[0])
     [(to, ping)] = sends(node.learn(contact(near[1]), NOW + 20), Ping)
@@ -348,10 +348,10 @@ def arbitrary(kind):
         "time_ms": milliseconds,
     }
     if kind is RequestBundle:
-        inside = st.sampled_from(Asking.__args__).flatmap(arbitrary)
+        inside = st.sampled_from(AnyRequest.__args__).flatmap(arbitrary)
         return st.builds(RequestBundle, fields["query"], fields["client"], st.lists(inside, max_size=12).map(tuple))
     if kind is Bundled:
-        inside = st.sampled_from(Answering.__args__).flatmap(arbitrary)
+        inside = st.sampled_from(AnyAnswer.__args__).flatmap(arbitrary)
         return st.builds(Bundled, fields["query"], st.lists(inside, max_size=12).map(tuple))
     return st.builds(kind, **{name: fields[name] for name in kind.__struct_fields__})
 

@@ -42,7 +42,7 @@ def test_no_answer_is_larger_than_its_request_paid_for(count, size, pad, contact
         assert encoded_bytes(answer) <= min(MESSAGE_BYTES_MAX, AMPLIFICATION * encoded_bytes(request))
 
 
-def test_few_records_come_at_once_with_as_many_contacts_as_fit():
+def test_few_records_come_with_the_contacts_that_fit():
     records = some_records(2, 20)
     answer = values_answer(Get(2**62, False, KEY, b"", PAD), records, CONTACTS)
     assert set(answer.records) == set(records.values())
@@ -69,7 +69,7 @@ def test_the_index_of_a_hundred_subkeys_is_paged_and_complete():
     assert all(records[claim.tag].expires_ms == claim.expires_ms for claim in claims)
 
 
-def test_a_fetch_is_answered_in_its_order_as_far_as_there_is_room():
+def test_fetch_is_answered_in_its_order_while_records_fit():
     records = some_records(8, 100)
     tags = list(records)
     unknown = bytes(8)

@@ -33,7 +33,7 @@ def test_local_addresses_count_only_where_they_are_not_free():
     assert counted_prefix("203.0.113.9", local_is_free=True) == "203.0.113"
 
 
-def test_who_is_far_away_cannot_name_who_is_near():
+def test_distant_peer_cannot_name_local_addresses():
     assert may_name("203.0.113.9", AddressScope.PUBLIC)
     assert not may_name("192.168.1.1", AddressScope.PUBLIC)
     assert may_name("192.168.1.1", AddressScope.LOCAL)

@@ -15,7 +15,7 @@ def ping(queries, number, now):
     return queries.open(contact(number), Ping(0, False), None, now)
 
 
-def test_an_answer_counts_only_from_who_was_asked_for_what_was_asked_and_once():
+def test_answer_counts_once_and_only_from_the_asked_peer():
     queries = make()
     request = ping(queries, 1, now=0.0)
     good = Pong(request.query)
@@ -60,7 +60,7 @@ def test_patience_follows_the_measured_round_trips_within_limits():
     assert queries.deadline == pytest.approx(300.2)
 
 
-def test_a_late_answer_is_a_sign_of_life_once_and_belongs_to_no_operation():
+def test_late_answer_proves_life_once_without_its_operation():
     queries = make()
     request = ping(queries, 1, now=0.0)
     queries.overdue(now=1.0)
@@ -74,17 +74,17 @@ def test_a_late_answer_is_a_sign_of_life_once_and_belongs_to_no_operation():
 def patience_after(trips):
     """Patience in seconds with the next query, after these round trips."""
     queries, now = make(), 0.0
-    for trip_s in trips:
+    for rtt_s in trips:
         request = ping(queries, 1, now=now)
-        while queries.deadline is not None and queries.deadline <= now + trip_s:
+        while queries.deadline is not None and queries.deadline <= now + rtt_s:
             queries.overdue(now=queries.deadline)
-        now += trip_s
+        now += rtt_s
         queries.close(peer_id(1), Pong(request.query), now=now)
     ping(queries, 1, now=now)
     return queries.deadline - now
 
 
-def test_where_all_answers_are_late_patience_grows_to_what_they_take():
+def test_timeout_grows_when_all_answers_are_late():
     assert patience_after([4.0] * 40) == pytest.approx(4.0, abs=0.1)
     assert patience_after([100.0] * 80) == pytest.approx(Queries.LAG_MAX_S, abs=0.1)
 

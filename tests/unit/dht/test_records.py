@@ -33,7 +33,7 @@ class TestSigning:
             fields = {name: getattr(good, name) for name in good.__struct_fields__} | change
             assert not proofs.holds(KEY, Record(**fields))
 
-    def test_what_we_may_not_sign_raises(self):
+    def test_signing_outside_the_limits_raises(self):
         with pytest.raises(ValueError, match="value"):
             record(alice, bytes(VALUE_BYTES_MAX + 1), expires=1)
         with pytest.raises(ValueError, match="subkey"):

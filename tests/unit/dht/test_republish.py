@@ -18,7 +18,7 @@ def due(republish, now, limit=64):
     return None if found is None else (found[0], set(found[1]))
 
 
-def test_a_record_is_due_about_once_an_interval_unless_somebody_stored_it():
+def test_record_is_due_once_an_interval_unless_stored_meanwhile():
     republish = Republish(every_s=100, random=Random(1))
     one = record(1, 1e6)
     republish.stored(KEY, one, 0.0)
@@ -31,7 +31,7 @@ def test_a_record_is_due_about_once_an_interval_unless_somebody_stored_it():
     assert republish.deadline is None
 
 
-def test_what_ends_sooner_is_left_to_end_and_nothing_is_due_if_switched_off():
+def test_short_lived_records_are_not_republished():
     republish = Republish(every_s=100, random=Random(1))
     republish.stored(KEY, record(1, 99), 0.0)
     assert republish.deadline is None
@@ -40,7 +40,7 @@ def test_what_ends_sooner_is_left_to_end_and_nothing_is_due_if_switched_off():
     assert off.deadline is None
 
 
-def test_each_record_of_a_key_has_its_own_time_and_one_step_takes_only_so_many():
+def test_records_of_a_key_are_due_apart_and_in_batches():
     republish = Republish(every_s=100, random=Random(1))
     records = [record(owner, 1e6) for owner in range(10)]
     for one in records:

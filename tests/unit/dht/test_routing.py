@@ -38,8 +38,8 @@ def test_closest_is_the_beginning_of_a_plain_sort(numbers, key, count):
 
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.integers(0, 60), max_size=150))
-def test_a_bucket_is_never_over_full_and_never_holds_us_or_anyone_twice(numbers):
-    table = RoutingTable(peer_id(0), bucket_size=3, spares=2)
+def test_bucket_holds_no_duplicates_nor_us_nor_too_many(numbers):
+    table = RoutingTable(peer_id(0), bucket_size=3, replacements=2)
     for now, number in enumerate(numbers):
         table.heard(contact(number), now=float(now))
     buckets = [distance(node_key(peer_id(0)), node_key(c.peer_id)).bit_length() for c in table.contacts()]
@@ -48,24 +48,24 @@ def test_a_bucket_is_never_over_full_and_never_holds_us_or_anyone_twice(numbers)
     assert table.get(peer_id(0)) is None
 
 
-def test_the_longest_silent_contact_is_doubted_and_stays_if_it_answers():
-    table = RoutingTable(peer_id(0), bucket_size=3, spares=2, doubt_after_s=10)
+def test_oldest_contact_is_pinged_and_stays_if_it_answers():
+    table = RoutingTable(peer_id(0), bucket_size=3, replacements=2, ping_after_s=10)
     a, b, c, d = full_bucket(table, size=4)
     for now, number in enumerate((a, b, c)):
         table.heard(contact(number), now=float(now))
     table.heard(contact(a), now=5.0)
-    assert table.heard(contact(d), now=6.0).doubtful is None  # everybody was heard of just now
+    assert table.heard(contact(d), now=6.0).to_ping is None  # everybody was heard of just now
     heard = table.heard(contact(d), now=20.0)
-    assert (heard.added, heard.doubtful) == (False, contact(b))
-    assert table.heard(contact(d), now=20.1).doubtful is None  # one question at a time
+    assert (heard.added, heard.to_ping) == (False, contact(b))
+    assert table.heard(contact(d), now=20.1).to_ping is None  # one question at a time
     table.heard(contact(b), now=20.2)
     assert table.get(peer_id(b)) is not None
     assert table.get(peer_id(d)) is None
-    assert table.heard(contact(d), now=20.3).doubtful == contact(c)
+    assert table.heard(contact(d), now=20.3).to_ping == contact(c)
 
 
-def test_a_contact_that_does_not_answer_gives_its_place_to_the_newest_spare():
-    table = RoutingTable(peer_id(0), bucket_size=2, spares=2, doubt_after_s=0)
+def test_unanswering_contact_is_replaced_by_the_newest_spare():
+    table = RoutingTable(peer_id(0), bucket_size=2, replacements=2, ping_after_s=0)
     a, b, c, d, e = full_bucket(table, size=5)
     for now, number in enumerate((a, b, c, d, e)):
         table.heard(contact(number), now=float(now))
@@ -75,7 +75,7 @@ def test_a_contact_that_does_not_answer_gives_its_place_to_the_newest_spare():
     assert {x.peer for x in table.contacts()} == {peer_id(d), peer_id(e)}  # c had to wait elsewhere: two spares
 
 
-def test_without_a_spare_a_silent_contact_is_passed_over_and_goes_at_last():
+def test_silent_contact_without_a_spare_leaves_after_three_failures():
     table = RoutingTable(peer_id(0))
     table.heard(contact(1), now=0.0)
     table.failed(peer_id(1))
@@ -135,7 +135,7 @@ def test_the_closest_are_those_that_brute_force_finds(numbers, seed, count):
 
 
 @given(st.lists(st.integers(1, 400), min_size=1, max_size=60, unique=True), st.integers(1, 20))
-def test_the_contacts_nearest_to_us_are_those_that_brute_force_finds(numbers, count):
+def test_nearest_contacts_agree_with_brute_force(numbers, count):
     table = RoutingTable(peer_id(0))
     for number in numbers:
         table.heard(contact(number), now=0.0)
@@ -143,14 +143,14 @@ def test_the_contacts_nearest_to_us_are_those_that_brute_force_finds(numbers, co
     assert [c for c, _ in table.near_me(count)] == everybody[:count]
 
 
-def test_a_much_quicker_contact_takes_the_place_of_a_slow_one_but_the_oldest_half_stays():
-    table = RoutingTable(peer_id(0), bucket_size=4, spares=2, doubt_after_s=1000)
+def test_much_quicker_contact_replaces_a_slow_recent_one():
+    table = RoutingTable(peer_id(0), bucket_size=4, replacements=2, ping_after_s=1000)
     a, b, c, d, e, f = full_bucket(table, size=6)
-    for now, (number, trip_s) in enumerate([(a, 0.4), (b, 0.3), (c, 0.2), (d, 0.1)]):
-        assert table.heard(contact(number), now=float(now), trip_s=trip_s).added
-    assert not table.heard(contact(e), now=10.0, trip_s=0.15).added  # not much quicker than the slowest that may go
+    for now, (number, rtt_s) in enumerate([(a, 0.4), (b, 0.3), (c, 0.2), (d, 0.1)]):
+        assert table.heard(contact(number), now=float(now), rtt_s=rtt_s).added
+    assert not table.heard(contact(e), now=10.0, rtt_s=0.15).added  # not much quicker than the slowest that may go
     assert not table.heard(contact(e), now=11.0).added  # nobody knows how quick
-    assert table.heard(contact(f), now=12.0, trip_s=0.13).added
+    assert table.heard(contact(f), now=12.0, rtt_s=0.13).added
     assert table.get(peer_id(c)) is None
     assert all(table.get(peer_id(number)) is not None for number in (a, b, d, f))
     table.failed(peer_id(d))
@@ -158,17 +158,17 @@ def test_a_much_quicker_contact_takes_the_place_of_a_slow_one_but_the_oldest_hal
 
 
 def test_a_bucket_cannot_be_taken_over_by_being_quick():
-    table = RoutingTable(peer_id(0), bucket_size=4, spares=2, doubt_after_s=1000)
+    table = RoutingTable(peer_id(0), bucket_size=4, replacements=2, ping_after_s=1000)
     honest = full_bucket(table, size=60)
     for number in honest[:4]:
-        table.heard(contact(number), now=0.0, trip_s=0.2)
+        table.heard(contact(number), now=0.0, rtt_s=0.2)
     for now, number in enumerate(honest[4:]):
-        table.heard(contact(number), now=1.0 + now, trip_s=0.2 / (now + 2))
+        table.heard(contact(number), now=1.0 + now, rtt_s=0.2 / (now + 2))
     assert sum(table.get(peer_id(number)) is not None for number in honest[:4]) == 2
 
 
 @pytest.mark.parametrize("peers", [3, 30, 300, 3000])
-def test_about_as_many_peers_lie_within_a_span_as_were_wanted(peers):
+def test_span_holds_about_the_wanted_number_of_peers(peers):
     table = RoutingTable(peer_id(0))
     for number in range(1, peers):
         table.heard(contact(number), 0.0)
@@ -181,12 +181,12 @@ def test_about_as_many_peers_lie_within_a_span_as_were_wanted(peers):
 def test_how_far_contacts_are_is_not_how_busy_we_are():
     table = RoutingTable(peer_id(0))
     for n in range(1, 41):
-        table.heard(contact(n), 1.0, trip_s=0.002)
+        table.heard(contact(n), 1.0, rtt_s=0.002)
     for n in range(1, 41):
-        table.heard(contact(n), 2.0, trip_s=0.002)
-        table.heard(contact(n), 3.0, trip_s=0.5)
-    assert table.typical_trip_s < 0.003
+        table.heard(contact(n), 2.0, rtt_s=0.002)
+        table.heard(contact(n), 3.0, rtt_s=0.5)
+    assert table.typical_rtt_s < 0.003
     far = RoutingTable(peer_id(0))
     for _ in range(40):
-        far.heard(contact(1), 1.0, trip_s=0.1)
-    assert 0.08 < far.typical_trip_s < 0.1
+        far.heard(contact(1), 1.0, rtt_s=0.1)
+    assert 0.08 < far.typical_rtt_s < 0.1

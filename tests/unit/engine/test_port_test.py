@@ -8,7 +8,7 @@ import pytest
 
 from core.engine import port_test
 from core.engine.port_test import Tried, try_port, words
-from core.nat.reach import OwnReach, Reachability
+from core.nat.reachability import OwnReach, Reachability
 
 BEHIND = Tried(
     port=24_000, tcp=False, udp=False, fresh=True, forwarded=False, reach=OwnReach(Reachability.PUNCHABLE, udp="kept")
@@ -54,11 +54,13 @@ def test_where_all_are_on_one_computer_there_is_nothing_to_test():
 def test_it_waits_for_answers_but_not_for_ever(monkeypatch, answers, tcp):
     monkeypatch.setattr(port_test, "LOOK_S", 0.0)
     time = iter(range(10**6))
-    calls = SimpleNamespace(tcp=None, udp=None, alone=None, alone_udp=None, concluded_at=float("-inf"), looks=0)
+    calls = SimpleNamespace(
+        tcp=None, udp=None, single_verdict=None, single_verdict_udp=None, concluded_at=float("-inf"), looks=0
+    )
 
     class Outward:
         forwarded = False
-        traversal = SimpleNamespace(strangers=SimpleNamespace(usual=calls), reach=OwnReach(Reachability.REACHABLE))
+        traversal = SimpleNamespace(probes=SimpleNamespace(primary=calls), reach=OwnReach(Reachability.REACHABLE))
 
         def examine(self):
             type(calls).asking = property(self._asking)
@@ -75,14 +77,16 @@ def test_it_waits_for_answers_but_not_for_ever(monkeypatch, answers, tcp):
         pass
 
     calls = Calls(**vars(calls))
-    Outward.traversal.strangers.usual = calls
+    Outward.traversal.probes.primary = calls
     told = asyncio.run(try_port(Outward(), port=24_000, now=lambda: float(next(time)), heard=lambda _: True))
     assert told.tcp is tcp
 
 
 def test_the_word_of_the_only_other_one_counts_where_there_is_nobody_else():
-    calls = SimpleNamespace(tcp=None, udp=None, alone=True, alone_udp=False, concluded_at=9.0, asking=False)
-    traversal = SimpleNamespace(strangers=SimpleNamespace(usual=calls), reach=OwnReach(Reachability.REACHABLE))
+    calls = SimpleNamespace(
+        tcp=None, udp=None, single_verdict=True, single_verdict_udp=False, concluded_at=9.0, asking=False
+    )
+    traversal = SimpleNamespace(probes=SimpleNamespace(primary=calls), reach=OwnReach(Reachability.REACHABLE))
     outward = SimpleNamespace(forwarded=False, traversal=traversal, examine=lambda: None)
     told = asyncio.run(try_port(outward, port=24_000, now=lambda: 10.0, heard=lambda _: True))
     assert (told.tcp, told.udp) == (True, False)

@@ -12,7 +12,7 @@ from core.base.manifest import AveragingNumbers, Manifest
 from core.base.problems import NoSpace
 from core.base.signing import Ed25519Verifier, KeyPair
 from core.engine.snapshots import Standpoint, clock_notice, take_snapshot
-from core.nat.reach import OwnReach, Reachability
+from core.nat.reachability import OwnReach, Reachability
 from core.swarm.assisting import REFUSED_MAX
 from core.swarm.epoch import Cue
 from core.swarm.membership import SILENT_S

@@ -173,7 +173,7 @@ def test_rounds_remembered_are_bounded(monkeypatch):
     assert ledger.row(ME).samples == 100
 
 
-def test_rows_are_bounded_and_those_who_gave_most_stay(monkeypatch):
+def test_rows_are_bounded_and_the_biggest_contributors_stay(monkeypatch):
     monkeypatch.setattr(contributions, "ROWS_MAX", 3)
     ledger = Ledger()
     gifts = [Contribution(peer, "x", samples) for samples, peer in enumerate(PEERS)]

@@ -1,4 +1,4 @@
-"""What a receipt gives credit for."""
+"""Credits that follow from a receipt."""
 
 from msgspec.structs import replace
 
@@ -7,7 +7,7 @@ from core.ledger.credits import COUNT_MAX, Credit, credits_of
 from tests.unit.ledger.examples import PEERS, RELAY, receipt
 
 
-def test_who_only_reduces_or_relays_is_credited_too():
+def test_reducers_and_relays_without_samples_are_credited():
     found = credits_of(receipt(1, relayed_bytes=50))
     assert found == {
         PEERS[0]: Credit(samples=10, rounds=1),
@@ -17,7 +17,7 @@ def test_who_only_reduces_or_relays_is_credited_too():
     }
 
 
-def test_who_did_nothing_gets_nothing():
+def test_idle_member_gets_no_credit():
     plain = receipt(1)
     idle = replace(plain.statement, deeds=(*plain.statement.deeds, Deed(b"z" * 32, 0, 0, 0)))
     assert b"z" * 32 not in credits_of(Receipt(idle, plain.attestations))

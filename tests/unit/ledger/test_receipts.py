@@ -29,7 +29,7 @@ def expected(rounds: int, *, relayed_bytes: int = 0) -> dict:
     return found | ({RELAY: Credit(relayed_bytes=2 * relayed_bytes * rounds)} if relayed_bytes else {})
 
 
-def test_what_is_appended_is_there_next_time(tmp_path):
+def test_appended_receipts_are_there_after_a_restart(tmp_path):
     log = ReceiptLog(tmp_path)
     for number in range(5):
         assert log.append(receipt(number, relayed_bytes=7))
@@ -50,7 +50,7 @@ def test_a_round_is_kept_once(tmp_path):
 
 @settings(max_examples=40, deadline=None)
 @given(cut=st.integers(0, 2000))
-def test_a_record_that_was_cut_off_is_passed_over_and_the_next_ones_are_kept(tmp_path_factory, cut):
+def test_truncated_record_is_skipped_and_later_ones_are_kept(tmp_path_factory, cut):
     folder = tmp_path_factory.mktemp("receipts")
     log = ReceiptLog(folder)
     for number in range(3):
@@ -122,7 +122,7 @@ def test_old_receipts_become_sums(tmp_path):
 
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("moment", ["before the sums", "after the sums", "before the deletion"])
-def test_nothing_counts_twice_when_the_program_ends_while_it_sums_up(tmp_path, monkeypatch, moment):
+def test_nothing_counts_twice_after_an_interrupted_summary(tmp_path, monkeypatch, moment):
     log = ReceiptLog(tmp_path)
     number = 0
     while len(list(tmp_path.iterdir())) < 2 or (tmp_path / "00000002.log").stat().st_size < 0.8 * module.SEGMENT_BYTES:

@@ -12,14 +12,15 @@ from hypothesis import strategies as st
 from core.base.ids import PeerId
 from core.base.machine import Send
 from core.base.trace import Trace
-from core.nat.circuits import DETACHED_S, CircuitEnd, RouteLost
+from core.nat.circuit_endpoint import DETACHED_S, CircuitEndpoint, RouteLost
+from core.nat.circuit_liveness import SILENT_S
 from core.nat.events import CircuitBytes, CircuitEnded, CircuitRoom
-from core.nat.messages import Carried, CircuitData, Shut
-from core.nat.pulse import SILENT_S
+from core.nat.messages import CircuitAck, CircuitData, CloseCircuit
 from core.net.tls import SecureChannel
 from tests.unit.net.people import credentials
 
 CIRCUIT = bytes(range(16))
+WINDOW_BYTES = 1 << 20
 RELAYS = [PeerId(bytes([number]) * 32) for number in range(1, 4)]
 STEP_S = 0.02
 
@@ -33,7 +34,7 @@ class Pair:
         self.trace = Trace()
         self.carried: list[Counter[PeerId]] = [Counter(), Counter()]
         self.ends = [
-            CircuitEnd(CIRCUIT, now=self.now, trace=self.trace, window_bytes=1 << 20, carried=carried)
+            CircuitEndpoint(CIRCUIT, now=self.now, trace=self.trace, window_bytes=WINDOW_BYTES, carried=carried)
             for carried in self.carried
         ]
         self.queues: list[deque[tuple[PeerId, Any, float]]] = [deque(), deque()]
@@ -192,7 +193,7 @@ def test_a_relay_that_falls_silent_is_replaced_within_two_seconds(after_steps: i
     assert pair.got[1] == data
 
 
-def test_each_end_counts_what_a_relay_carried_for_it_and_every_byte_once() -> None:
+def test_each_end_counts_every_relayed_byte_once() -> None:
     pair = Pair(5, repeat=0.3, reorder=0.2)
     pair.write(0, bytes(200_000))
     pair.run(30)
@@ -208,7 +209,7 @@ def test_each_end_counts_what_a_relay_carried_for_it_and_every_byte_once() -> No
 def test_nonsense_about_what_has_arrived_costs_the_relay_its_place() -> None:
     pair = Pair(1)
     pair.write(0, b"abc")
-    pair.perform(0, pair.ends[0].handle(RELAYS[0], Carried(CIRCUIT, 10**9, 0, again=False, answer=False), pair.now))
+    pair.perform(0, pair.ends[0].handle(RELAYS[0], CircuitAck(CIRCUIT, 10**9, 0, again=False, answer=False), pair.now))
     assert [lost.reason for lost in pair.lost] == ["acknowledged what was never sent"]
     assert pair.trace["nat.circuit.nonsense"] == 1
     pair.attach(RELAYS[1])
@@ -230,7 +231,7 @@ def test_bytes_from_a_relay_that_is_not_ours_are_dropped() -> None:
     assert pair.trace["nat.circuit.stale"] == 1
 
 
-def test_a_reader_that_pauses_for_a_minute_stops_the_sender_and_nothing_breaks() -> None:
+def test_reader_paused_for_a_minute_stops_the_sender() -> None:
     pair = Pair(1)
     pair.reading[1] = False
     data = Random(4).randbytes(3_000_000)
@@ -240,7 +241,7 @@ def test_a_reader_that_pauses_for_a_minute_stops_the_sender_and_nothing_breaks()
         pair.write(0, data[position : position + count])
         position += count
         pair.step()
-    assert len(pair.got[1]) <= 1 << 20
+    assert len(pair.got[1]) <= WINDOW_BYTES
     assert not pair.lost
     pair.reading[1] = True
     pair.perform(1, pair.ends[1].consumed(len(pair.got[1]), pair.now))
@@ -256,9 +257,9 @@ def test_a_reader_that_pauses_for_a_minute_stops_the_sender_and_nothing_breaks()
 def test_more_than_the_window_is_dropped() -> None:
     pair = Pair(1)
     pair.reading[1] = False
-    for offset in range(0, 2 << 20, 32768):
+    for offset in range(0, 2 * WINDOW_BYTES, 32768):
         pair.perform(1, pair.ends[1].handle(RELAYS[0], CircuitData(CIRCUIT, offset, bytes(32768)), pair.now))
-    assert len(pair.got[1]) == 1 << 20
+    assert len(pair.got[1]) == WINDOW_BYTES
     assert pair.trace["nat.circuit.flooded"]
 
 
@@ -295,12 +296,12 @@ def test_our_own_misuse_raises() -> None:
 
 def test_the_relay_may_ask_for_another_one() -> None:
     pair = Pair(1)
-    pair.perform(0, pair.ends[0].handle(RELAYS[0], Shut(CIRCUIT, "used up", final=False), pair.now))
+    pair.perform(0, pair.ends[0].handle(RELAYS[0], CloseCircuit(CIRCUIT, "used up", final=False), pair.now))
     assert [lost.reason for lost in pair.lost] == ["used up"]
 
 
 @pytest.mark.parametrize("lost", [3, -1])
-def test_what_a_relay_drops_is_sent_again(lost: int) -> None:
+def test_bytes_that_a_relay_drops_are_retransmitted(lost: int) -> None:
     """In the middle: within a round trip.  At the end: the sender has to find out by itself."""
     pair = Pair(1)
     data = Random(5).randbytes(200_000)
@@ -386,7 +387,7 @@ def test_a_slow_line_is_not_taken_for_a_dead_relay(sender: int, delay_s: float) 
 
 
 @pytest.mark.parametrize("late_s", [0.0, 0.2, 0.4])
-def test_a_line_that_stutters_is_not_taken_for_a_dead_relay(late_s: float) -> None:
+def test_stuttering_line_is_not_mistaken_for_a_dead_relay(late_s: float) -> None:
     """Wi-Fi that looks around, or a packet that was lost and repeated: everything stands still for a while."""
     pair = Pair(1)
     data = Random(9).randbytes(2_000_000)
@@ -399,7 +400,7 @@ def test_a_line_that_stutters_is_not_taken_for_a_dead_relay(late_s: float) -> No
     assert bytes(pair.got[1]) == b"".join(data[n * 50_000 : (n + 1) * 50_000] for n in range(0, 40, 2))
 
 
-def test_a_way_over_a_satellite_is_left_once_and_then_believed() -> None:
+def test_satellite_relay_is_left_once_and_then_kept() -> None:
     pair = Pair(1)
     pair.delay_s = 0.65
     data = Random(9).randbytes(300_000)
@@ -415,7 +416,7 @@ def test_a_way_over_a_satellite_is_left_once_and_then_believed() -> None:
     assert len(pair.lost) <= 2
 
 
-def test_whoever_only_reads_notices_a_dead_relay_too() -> None:
+def test_reader_notices_a_dead_relay_too() -> None:
     """The end that opened the circuit is the one that finds the next relay, whichever way the bytes go."""
     pair = Pair(1)
     pair.delay_s = 0.15
@@ -430,7 +431,7 @@ def test_whoever_only_reads_notices_a_dead_relay_too() -> None:
     assert pair.now - died_at <= SILENT_S + 0.2
 
 
-def test_whoever_has_everything_waits_for_nothing() -> None:
+def test_end_that_has_everything_waits_for_nothing() -> None:
     pair = Pair(1)
     pair.write(1, b"x" * 1000)
     pair.run(1)

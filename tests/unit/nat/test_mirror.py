@@ -1,4 +1,4 @@
-"""What others see of us, and what follows."""
+"""Observations of a peer's address by others, and its mapping."""
 
 from random import Random
 from typing import Any
@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from core.base.ids import PeerId
 from core.base.machine import Send
-from core.nat.events import SendAt
+from core.nat.events import SendDatagramTo
 from core.nat.messages import Address, Mapping, Mirror, Mirrored
-from core.nat.mirror import AGAIN_S, ASK_S, REFRESH_S, Mirroring, mapping_of
+from core.nat.mirror import AGAIN_S, ANSWERS_PER_S, ASK_S, KEEP_S, REFRESH_S, Mirroring, mapping_of
 
 OUT, OTHER = "20.0.0.7", "20.0.0.8"
 MIRRORS = {PeerId(bytes([n]) * 32): Address(f"30.{n}.0.1", 31337) for n in range(1, 6)}
@@ -49,7 +49,7 @@ def mirroring() -> Mirroring:
     return machine
 
 
-def test_it_asks_several_and_learns() -> None:
+def test_mirroring_asks_several_and_learns() -> None:
     machine = mirroring()
     asked = [out for out in machine.tick(0.0) if isinstance(out, Send)]
     assert len(asked) == 4
@@ -57,7 +57,7 @@ def test_it_asks_several_and_learns() -> None:
         rtt_s, _ = machine.answered(out.to, Mirrored(out.message.nonce, Address(OUT, 777), 0, 10), 0.1)
         assert rtt_s == pytest.approx(0.1)
     assert machine.mapping == "moved"
-    assert machine.outside == Address(OUT, 777)
+    assert machine.external == Address(OUT, 777)
 
 
 def test_an_answer_that_nobody_asked_for_changes_nothing() -> None:
@@ -76,7 +76,7 @@ def test_a_lonely_mirror_is_asked_at_its_second_port() -> None:
     asked = next(out for out in machine.tick(0.0) if isinstance(out, Send))
     _, more = machine.answered(peer, Mirrored(asked.message.nonce, Address(OUT, 5000), 4444, 0), 0.1)
     (second,) = more
-    assert isinstance(second, SendAt)
+    assert isinstance(second, SendDatagramTo)
     assert second.address == Address(address.host, 4444)
     assert isinstance(second.message, Mirror)
     machine.answered(peer, Mirrored(second.message.nonce, Address(OUT, 5001), 4444, 0), 0.2)
@@ -84,15 +84,15 @@ def test_a_lonely_mirror_is_asked_at_its_second_port() -> None:
 
 
 def answer(machine: Mirroring, outputs: list[Any], now: float, *, dead: PeerId | None = None) -> list[Any]:
-    """What follows when all but one answer, each with a second port."""
+    """Feed the answers of all but one mirror, each with a second port."""
     more: list[Any] = []
     for out in outputs:
-        if isinstance(out, Send | SendAt) and out.to != dead:
+        if isinstance(out, Send | SendDatagramTo) and out.to != dead:
             more += machine.answered(out.to, Mirrored(out.message.nonce, Address(OUT, 5000), 4444, 0), now)[1]
     return more
 
 
-def test_two_mirrors_have_one_vote_each_and_one_that_is_left_has_two() -> None:
+def test_single_mirror_votes_with_both_its_ports() -> None:
     machine = Mirroring(random=Random(1))
     (one, first), (two, second) = list(MIRRORS.items())[:2]
     machine.candidate(one, first)
@@ -125,8 +125,8 @@ def test_the_mapping_is_kept_alive_between_rounds() -> None:
     for out in machine.tick(0.0):
         if isinstance(out, Send):
             machine.answered(out.to, Mirrored(out.message.nonce, Address(OUT, 5000), 0, 10), 0.1)
-    assert machine.deadline == 25.0
-    assert sum(isinstance(out, Send) for out in machine.tick(25.0)) == 1
+    assert machine.deadline == KEEP_S
+    assert sum(isinstance(out, Send) for out in machine.tick(KEEP_S)) == 1
 
 
 def test_a_new_network_forgets_the_old_one() -> None:
@@ -145,11 +145,11 @@ def test_answers_are_no_longer_than_questions_and_limited() -> None:
     assert machine.asked(asker, Mirror(bytes(16)), 0, 1.0) == []
     machine.seen(asker, Address(OUT, 99))
     answers = [machine.asked(asker, Mirror(bytes(16)), 0, 1.0) for _ in range(200)]
-    assert sum(map(len, answers)) <= 50
+    assert sum(map(len, answers)) <= ANSWERS_PER_S
     assert machine.asked(asker, Mirror(bytes(16), b""), 0, 9.0) == []
 
 
-def test_a_new_round_with_other_mirrors_does_not_forget_before_it_knows() -> None:
+def test_new_mirrors_replace_old_observations_only_when_they_answer() -> None:
     machine = mirroring()
     for out in machine.tick(0.0):
         if isinstance(out, Send):
@@ -158,5 +158,5 @@ def test_a_new_round_with_other_mirrors_does_not_forget_before_it_knows() -> Non
     assert machine.mapping == "kept"
     for out in asked:
         machine.answered(out.to, Mirrored(out.message.nonce, Address(OTHER, 700), 0, 10), 120.1)
-    assert machine.outside == Address(OTHER, 700)
+    assert machine.external == Address(OTHER, 700)
     assert len(machine.observations) == 4

@@ -6,22 +6,22 @@ from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick
 from core.base.trace import Trace
 from core.nat.messages import (
-    Accept,
-    Accepted,
+    AcceptCircuit,
+    CircuitAccepted,
     CircuitData,
+    CircuitRequested,
+    CloseCircuit,
     OpenCircuit,
-    Opening,
     PunchOffer,
     Reserve,
     Reserved,
-    Shut,
     Unreserved,
 )
 from core.nat.relay import RelayService, RelaySettings
 
 A, B, C = (PeerId(bytes([number]) * 32) for number in (1, 2, 3))
 NOW = 1000.0
-OFFER = PunchOffer(bytes(16), (), (), "kept", "kept", quic=True, half_ms=20, relays=())
+OFFER = PunchOffer(bytes(16), (), (), "kept", "kept", quic=True, one_way_ms=20, relays=())
 
 
 def circuit_id(number: int) -> bytes:
@@ -37,18 +37,18 @@ def relay(**limits: Any) -> RelayService:
 def opened(service: RelayService, number: int = 1, *, sender: PeerId = A) -> list[Send[Any]]:
     ask = OpenCircuit(circuit_id(number), B, None, carry=True, resume=False, received=0)
     outputs = service.handle(Received(sender, ask), NOW)
-    if any(isinstance(out.message, Opening) for out in outputs):
-        outputs = service.handle(Received(B, Accept(circuit_id(number), None, 0)), NOW)
+    if any(isinstance(out.message, CircuitRequested) for out in outputs):
+        outputs = service.handle(Received(B, AcceptCircuit(circuit_id(number), None, 0)), NOW)
     return outputs
 
 
 def refusals(outputs: list[Send[Any]]) -> list[str]:
-    return [out.message.reason for out in outputs if isinstance(out.message, Shut | Unreserved)]
+    return [out.message.reason for out in outputs if isinstance(out.message, CloseCircuit | Unreserved)]
 
 
-def test_it_connects_two_peers_and_carries_bytes_unchanged() -> None:
+def test_relay_connects_two_peers_and_passes_bytes_unchanged() -> None:
     service = relay()
-    assert opened(service) == [Send(A, Accepted(circuit_id(1), None, 0, carried=True))]
+    assert opened(service) == [Send(A, CircuitAccepted(circuit_id(1), None, 0, carried=True))]
     carry = CircuitData(circuit_id(1), 0, b"bytes")
     assert service.handle(Received(A, carry), NOW) == [Send(B, carry)]
     assert service.handle(Received(B, carry), NOW) == [Send(A, carry)]
@@ -68,7 +68,7 @@ def test_a_stranger_cannot_speak_in_anothers_circuit() -> None:
     service = relay()
     opened(service)
     assert service.handle(Received(C, CircuitData(circuit_id(1), 0, b"evil")), NOW) == []
-    assert service.handle(Received(C, Shut(circuit_id(1), "", final=True)), NOW) == []
+    assert service.handle(Received(C, CloseCircuit(circuit_id(1), "", final=True)), NOW) == []
     ask = OpenCircuit(circuit_id(1), B, None, carry=True, resume=True, received=0)
     assert refusals(list(service.handle(Received(C, ask), NOW))) == ["refused"]
     assert service.circuits == 1
@@ -88,10 +88,10 @@ def test_a_full_relay_still_introduces() -> None:
     opened(service, 1)
     ask = OpenCircuit(circuit_id(2), B, OFFER, carry=True, resume=False, received=0)
     (opening,) = service.handle(Received(C, ask), NOW)
-    assert isinstance(opening.message, Opening)
+    assert isinstance(opening.message, CircuitRequested)
     assert not opening.message.carried
-    (accepted,) = service.handle(Received(B, Accept(circuit_id(2), OFFER, 0)), NOW)
-    assert accepted == Send(C, Accepted(circuit_id(2), OFFER, 0, carried=False))
+    (accepted,) = service.handle(Received(B, AcceptCircuit(circuit_id(2), OFFER, 0)), NOW)
+    assert accepted == Send(C, CircuitAccepted(circuit_id(2), OFFER, 0, carried=False))
     assert service.circuits == 1
 
 
@@ -114,22 +114,22 @@ def test_the_rate_holds_and_circuits_take_turns() -> None:
     assert abs(shares[0] - shares[1]) <= 3
 
 
-def test_what_it_holds_is_bounded() -> None:
+def test_bytes_held_by_the_relay_are_bounded() -> None:
     service = relay(rate_bytes_per_s=1.0, held_bytes=100_000)
     opened(service)
     for number in range(100):
         service.handle(Received(A, CircuitData(circuit_id(1), number * 30_000, bytes(30_000))), NOW)
-    assert service._held_bytes <= 100_000
+    assert service.held_bytes <= 100_000
 
 
-def test_used_up_bytes_end_the_circuit_so_that_another_relay_takes_over() -> None:
+def test_circuit_over_its_hourly_bytes_ends_for_take_over() -> None:
     service = relay(bytes_per_peer_and_hour=50_000)
     opened(service)
     outputs = [
         out for n in range(6) for out in service.handle(Received(A, CircuitData(circuit_id(1), n, bytes(10_000))), NOW)
     ]
     assert refusals(outputs)[:2] == ["used up", "used up"]
-    assert not any(out.message.final for out in outputs if isinstance(out.message, Shut))
+    assert not any(out.message.final for out in outputs if isinstance(out.message, CloseCircuit))
     assert refusals(opened(service, 2)) == ["full"]
 
 
@@ -138,7 +138,7 @@ def test_one_leaving_peer_harms_only_its_own_circuits() -> None:
     opened(service, 1)
     opened(service, 2, sender=C)
     outputs = service.handle(Lost(A, "gone"), NOW)
-    assert outputs == [Send(B, Shut(circuit_id(1), "the other end has gone", final=False))]
+    assert outputs == [Send(B, CloseCircuit(circuit_id(1), "the other end has gone", final=False))]
     assert service.circuits == 1
 
 
@@ -146,7 +146,23 @@ def test_too_many_opens_are_refused() -> None:
     service = relay()
     answers = [refusals(opened(service, number)) for number in range(1, 60)]
     assert answers[-1] == ["refused"]
-    assert len(service._circuits) <= 2 * service.settings.circuits + 16
+
+
+def test_punches_without_a_circuit_are_bounded() -> None:
+    service = relay()
+    answers = [
+        service.handle(
+            Received(
+                PeerId(number.to_bytes(32, "big")),
+                OpenCircuit(circuit_id(number), B, OFFER, carry=False, resume=False, received=0),
+            ),
+            NOW,
+        )
+        for number in range(1, 1000)
+    ]
+    passed_on = [out for outputs in answers for out in outputs if isinstance(out.message, CircuitRequested)]
+    assert len(passed_on) == 2 * service.settings.circuits + 16
+    assert refusals(answers[-1]) == ["full"]
 
 
 def test_reservations_are_bounded_and_renewed() -> None:

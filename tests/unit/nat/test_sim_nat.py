@@ -29,7 +29,7 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("words", ["--peers -4", "--peers 1", "--peers 20 --calls 20", "--field 3"])
-def test_what_cannot_be_is_refused(words: str) -> None:
+def test_impossible_networks_are_refused(words: str) -> None:
     with pytest.raises(SystemExit) as ended:
         main(words.split())
     assert ended.value.code == 2

@@ -4,14 +4,14 @@ import json
 
 import pytest
 
-from core.nat import conduits as conduits_module
+from core.nat import circuits as circuits_module
 from core.sim.nat_takeover import TARGET_S, Takeover, case, distribution, main
 
 MARGIN_S = 0.25
 SEEDS = range(40)
 
 
-def test_the_second_relay_takes_over_in_time_and_no_bytes_are_lost() -> None:
+def test_second_relay_takes_over_in_time_without_loss() -> None:
     """Round trips up to 150 ms between any two; what 500 seeds say is in the simulator's README."""
     takeovers = [case(seed) for seed in SEEDS]
     assert [takeover for takeover in takeovers if not takeover.kept] == []
@@ -21,9 +21,9 @@ def test_the_second_relay_takes_over_in_time_and_no_bytes_are_lost() -> None:
 
 
 @pytest.mark.parametrize("waits_s", [0.0, 0.2])
-def test_both_ends_may_look_for_a_relay_at_the_same_time(waits_s: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_both_ends_may_look_for_a_relay_at_once(waits_s: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each finds another one: then both carry."""
-    monkeypatch.setattr(conduits_module, "CALLED_WAITS_S", waits_s)
+    monkeypatch.setattr(circuits_module, "CALLED_WAITS_S", waits_s)
     takeovers = [case(seed) for seed in SEEDS[:20]]
     assert [takeover for takeover in takeovers if not takeover.ok] == []
 
@@ -35,7 +35,7 @@ def test_the_command_tells_the_distribution(capsys: pytest.CaptureFixture[str]) 
     assert figures["seconds"]["max"] >= figures["seconds"]["p50"] > 0
 
 
-def test_a_case_that_took_too_long_or_lost_bytes_is_named() -> None:
+def test_slow_or_lossy_take_over_is_named() -> None:
     good = Takeover(seed=1, death="silent", traffic=("bulk", "none"), far=False, seconds=1.0, kept=True)
     late = Takeover(seed=2, death="silent", traffic=("bulk", "none"), far=False, seconds=2.5, kept=True)
     lossy = Takeover(seed=3, death="loud", traffic=("bulk", "none"), far=False, seconds=0.5, kept=False)

@@ -1,4 +1,4 @@
-"""The whole machine among routers of every kind, in the pretended Internet of `core.sim.nat_world`."""
+"""The whole machine among routers of every kind, in the simulated Internet of `core.sim.nat_world`."""
 
 from random import Random
 from typing import Any
@@ -10,43 +10,45 @@ from hypothesis import strategies as st
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick
 from core.base.trace import Trace
-from core.nat.card import Kind, Listed
+from core.nat.circuits import ASKS_BURST
+from core.nat.dials import PUNCHES_FOR_OTHERS_MAX
 from core.nat.events import (
+    AddressesChanged,
     AddressSeen,
     AttemptFailed,
-    CardFound,
-    DialledOut,
-    Examine,
+    CheckReachability,
+    DialBackTried,
     LinkUp,
-    Located,
-    PublishCard,
+    PeerRecordFound,
+    PublishPeerRecord,
     ReachChanged,
     Way,
 )
 from core.nat.messages import (
     NAT_MESSAGES,
-    Accept,
-    Accepted,
+    AcceptCircuit,
     Address,
-    Carried,
+    AskObservedAddress,
+    CircuitAccepted,
+    CircuitAck,
     CircuitData,
+    CircuitRequested,
+    CloseCircuit,
     DialBack,
-    DialledBack,
-    Knock,
-    Look,
-    Looked,
+    DialBackDatagram,
+    DialBackResult,
     Mirror,
     Mirrored,
+    ObservedAddress,
     OpenCircuit,
-    Opening,
     PunchOffer,
     Relay,
     Reserve,
     Reserved,
-    Shut,
     Unreserved,
 )
-from core.nat.reach import Reachability
+from core.nat.peer_record import AddressCandidate, CandidateKind
+from core.nat.reachability import Reachability
 from core.nat.relay import RelaySettings
 from core.nat.traversal import Traversal
 from core.sim.nat_boxes import Nature
@@ -93,7 +95,7 @@ def test_a_peer_gets_to_know_itself(nature: Nature, standing: Reachability, tcp:
 
 @pytest.mark.parametrize("theirs", NATURES)
 @pytest.mark.parametrize("mine", NATURES)
-def test_every_pair_connects_and_only_two_symmetric_ones_stay_with_the_relay(mine: Nature, theirs: Nature) -> None:
+def test_every_pair_connects_and_only_symmetric_pairs_stay_relayed(mine: Nature, theirs: Nature) -> None:
     world, _, (a, b) = world_of(mine, theirs)
     world.dial(a, b)
     world.run(15)
@@ -124,13 +126,13 @@ def test_two_behind_symmetric_routers_meet_over_ipv6(guard: Nature) -> None:
     reach = a.machine.reach
     assert (reach.standing, reach.udp, reach.relays) == (Reachability.RELAYED, "symmetric", 2)
     assert reach.ipv6 == (guard == "public")
-    assert reach.sentence.endswith(" Those who have IPv6 reach it directly.") == (guard == "public")
-    assert world.cards[a.peer].reachable_ipv6 == (guard == "public")
+    assert reach.sentence.endswith(" Volunteers with IPv6 reach it directly.") == (guard == "public")
+    assert world.peer_records[a.peer].reachable_ipv6 == (guard == "public")
     assert helpers[0].machine.reach.standing is Reachability.REACHABLE
     world.dial(a, b)
     world.run(15)
     assert a.ended[b.peer].way is (Way.IPV6 if guard == "public" else Way.TCP_PUNCH)
-    assert all(":" not in relay.address.host for relay in world.cards[a.peer].relays)
+    assert all(":" not in relay.address.host for relay in world.peer_records[a.peer].relays)
 
 
 def test_ipv6_of_one_side_alone_helps_nobody() -> None:
@@ -175,57 +177,57 @@ def test_a_relay_dies_and_the_other_takes_over_without_loss(seed: int) -> None:
     world.dial(a, b)
     world.run(10)
     ((circuit, _),) = a.circuits.items()
-    end = a.machine.conduits.end(circuit)
+    end = a.machine.circuits.endpoint(circuit)
     assert end is not None
     relay = world.homes[end.relay] if end.relay is not None else helpers[0]
     random = Random(seed)
     data = random.randbytes(400_000)
     before = len(b.got[circuit])
-    world._perform(a, a.machine.write(circuit, data[:200_000], world.now))
+    world.write(a, circuit, data[:200_000])
     world.run(random.uniform(0, 0.4))
     world.kill(relay)
-    world._perform(a, a.machine.write(circuit, data[200_000:], world.now))
+    world.write(a, circuit, data[200_000:])
     died_at = world.now
     while len(b.got[circuit]) < before + len(data) and world.now < died_at + 10:
         world.run(0.05)
     assert b.got[circuit][before:] == data
-    assert a.machine.conduits.takeovers + b.machine.conduits.takeovers >= 1
+    assert a.machine.circuits.takeovers + b.machine.circuits.takeovers >= 1
     assert end.relay not in {None, relay.peer}
 
 
-def test_a_relay_that_says_nothing_any_more_is_left_within_two_seconds() -> None:
+def test_silent_relay_is_left_within_two_seconds() -> None:
     world, helpers, (a, b) = world_of("symmetric", "symmetric")
     world.dial(a, b)
     world.run(10)
     ((circuit, _),) = a.circuits.items()
-    end = a.machine.conduits.end(circuit)
+    end = a.machine.circuits.endpoint(circuit)
     assert end is not None
     relay = next(helper for helper in helpers if helper.peer == end.relay)
     relay.up = False
-    world._perform(a, a.machine.write(circuit, b"after", world.now))
+    world.write(a, circuit, b"after")
     world.run(2.0)
     assert end.relay not in {None, relay.peer}
     assert b.got[circuit].endswith(b"after")
 
 
-def test_a_circuit_whose_other_end_is_gone_asks_now_and_then_not_all_the_time() -> None:
+def test_circuit_with_a_vanished_end_asks_rarely() -> None:
     world, _, (a, b) = world_of("symmetric", "symmetric", public=1)
     world.dial(a, b)
     world.run(10)
     asked: list[OpenCircuit] = []
-    perform = world._perform
+    perform = world.perform
 
     def watching(home: SimulatedHome, outputs: Any) -> None:
         asked.extend(out.message for out in outputs if isinstance(out, Send) and isinstance(out.message, OpenCircuit))
         perform(home, outputs)
 
-    world._perform = watching  # type: ignore[method-assign]
+    world.perform = watching  # type: ignore[method-assign]
     world.kill(b)
     ((circuit, _),) = a.circuits.items()
-    world._perform(a, a.machine.write(circuit, b"anybody?", world.now))
+    world.write(a, circuit, b"anybody?")
     world.run(30)
     assert 3 <= len(asked) <= 25
-    assert len(a.machine.conduits) == 0
+    assert len(a.machine.circuits) == 0
 
 
 def test_full_relays_still_introduce() -> None:
@@ -255,13 +257,18 @@ def test_a_peer_without_a_card_cannot_be_called() -> None:
     world.dial(a, b)
     world.run(10)
     assert a.ended[b.peer].way is None
-    assert a.ended[b.peer].reason == "no card"
+    assert a.ended[b.peer].reason == "no peer record"
 
 
 def test_a_new_network_is_found_out_about() -> None:
     world, _, (a,) = world_of("symmetric")
     a.box.nature = "kept"
-    world.tell(a, Located(addresses=(Listed(Kind.LAN, Address("10.0.0.5", 31337)),), tcp_port=31337, udp_port=31337))
+    world.tell(
+        a,
+        AddressesChanged(
+            addresses=(AddressCandidate(CandidateKind.LAN, Address("10.0.0.5", 31337)),), tcp_port=31337, udp_port=31337
+        ),
+    )
     for home in list(world.homes.values()):
         if home is not a and a.links.pop(home.peer, None) is not None:
             home.links.pop(a.peer)
@@ -272,21 +279,21 @@ def test_a_new_network_is_found_out_about() -> None:
     assert a.machine.reach.relays == 2
 
 
-def test_what_is_known_of_ourselves_does_not_flap() -> None:
+def test_reachability_does_not_flap() -> None:
     world, _, (a, b) = world_of("kept", "public", public=12)
     changes: list[ReachChanged] = []
-    perform = world._perform
+    perform = world.perform
 
     def watching(home: SimulatedHome, outputs: Any) -> None:
         changes.extend(out for out in outputs if isinstance(out, ReachChanged) and home.peer in {a.peer, b.peer})
         perform(home, outputs)
 
-    world._perform = watching  # type: ignore[method-assign]
-    mapped = Listed(Kind.MAPPED, Address(a.box.host, 5))
-    world.tell(a, Located(addresses=(mapped,), tcp_port=31337, udp_port=31337, moved=False))
+    world.perform = watching  # type: ignore[method-assign]
+    mapped = AddressCandidate(CandidateKind.MAPPED, Address(a.box.host, 5))
+    world.tell(a, AddressesChanged(addresses=(mapped,), tcp_port=31337, udp_port=31337, moved=False))
     world.run(1500)
     assert changes == []
-    assert mapped in world.cards[a.peer].addresses
+    assert mapped in world.peer_records[a.peer].addresses
 
 
 def test_a_router_is_not_another_one_because_helpers_go() -> None:
@@ -307,14 +314,14 @@ def test_nobody_there_is_offline() -> None:
     assert home.machine.reach.advice
 
 
-def test_a_public_peer_that_too_few_can_call_back_is_not_woken_all_the_time() -> None:
+def test_public_peer_with_few_dial_backs_wakes_rarely() -> None:
     world, _, (home,) = world_of("public", public=1)
     assert home.machine.reach.standing is Reachability.UNKNOWN
     assert home.machine.deadline is not None
     assert home.machine.deadline > world.now
 
 
-def test_one_helper_is_enough_to_be_found_behind_a_router_of_which_no_more_is_known() -> None:
+def test_one_helper_relays_a_peer_behind_an_unknown_router() -> None:
     world, (helper,), (a, b) = world_of("kept", "symmetric", public=1)
     for home in (a, b):
         assert home.machine.reach.udp == "unknown"
@@ -326,42 +333,43 @@ def test_one_helper_is_enough_to_be_found_behind_a_router_of_which_no_more_is_kn
 
 
 @pytest.mark.parametrize(("trusted", "within_s"), [(True, 8.0), (False, 60.0)])
-def test_a_public_peer_with_one_helper_in_the_whole_swarm_is_known_to_be_reachable(
-    *, trusted: bool, within_s: float
-) -> None:
+def test_public_peer_with_a_single_helper_is_reachable(*, trusted: bool, within_s: float) -> None:
     world = NatWorld(1)
     helper, home = world.add("public"), world.add("public")
     for one in (helper, home):
         world.start(one)
     address = Address(helper.box.host, 31337)
-    world._perform(home, home.machine.volunteer(helper.peer, address, world.now, relay=True, trusted=trusted))
+    world.perform(home, home.machine.volunteer(helper.peer, address, world.now, relay=True, trusted=trusted))
     world.run(within_s)
     assert home.machine.reach.standing is Reachability.REACHABLE
-    assert world.cards[home.peer].relay
+    assert world.peer_records[home.peer].relay
 
 
-def test_a_router_that_lets_in_whom_we_have_called_does_not_make_us_reachable() -> None:
+def test_router_admitting_only_called_hosts_is_not_reachable() -> None:
     """One helper says that it gets through; that says nothing of strangers while there is a router between."""
     world = NatWorld(1)
     helper, home = world.add("public"), world.add("kept")
     for one in (helper, home):
         world.start(one)
     address = Address(helper.box.host, 31337)
-    world._perform(home, home.machine.volunteer(helper.peer, address, world.now, relay=True, trusted=True))
+    world.perform(home, home.machine.volunteer(helper.peer, address, world.now, relay=True, trusted=True))
     world.run(20)
-    home.machine.strangers.ipv4.alone = True
+    home.machine.probes.ipv4.single_verdict = True
     world.tell(home, Tick())
-    assert home.machine.strangers.ipv4.alone
+    assert home.machine.probes.ipv4.single_verdict
     assert home.machine.reach.standing is Reachability.RELAYED
 
 
 def test_another_address_beside_changes_the_card_and_nothing_else() -> None:
     world, _, (a,) = world_of("kept")
     before, seen, relays = a.machine.reach, a.machine.mirroring.observations, a.machine.reservations.held
-    lan, bridge = Listed(Kind.LAN, Address(a.inside, 31337)), Listed(Kind.LAN, Address("172.17.0.1", 31337))
-    world.tell(a, Located(addresses=(lan, bridge), tcp_port=31337, udp_port=31337, moved=False))
+    lan, bridge = (
+        AddressCandidate(CandidateKind.LAN, Address(a.inside, 31337)),
+        AddressCandidate(CandidateKind.LAN, Address("172.17.0.1", 31337)),
+    )
+    world.tell(a, AddressesChanged(addresses=(lan, bridge), tcp_port=31337, udp_port=31337, moved=False))
     assert (a.machine.reach, a.machine.mirroring.observations, a.machine.reservations.held) == (before, seen, relays)
-    assert world.cards[a.peer].addresses == (lan, bridge)
+    assert world.peer_records[a.peer].addresses == (lan, bridge)
     world.run(300)
     assert a.machine.reach == before
 
@@ -369,17 +377,17 @@ def test_another_address_beside_changes_the_card_and_nothing_else() -> None:
 def test_a_stranger_cannot_open_a_circuit_past_our_relays() -> None:
     world, helpers, (a,) = world_of("kept")
     stranger = next(h for h in helpers if all(h.peer != relay.peer for relay in a.machine.reservations.held))
-    opening = Opening(bytes(16), stranger.peer, None, resume=False, received=0, carried=True)
+    opening = CircuitRequested(bytes(16), stranger.peer, None, resume=False, received=0, carried=True)
     world.tell(a, Received(stranger.peer, opening))
-    assert len(a.machine.conduits) == 0
+    assert len(a.machine.circuits) == 0
     assert a.trace["nat.circuit.refused"] == 1
 
 
 def test_an_answer_that_comes_too_late_closes_the_circuit() -> None:
     machine = Traversal(PeerId(bytes([99]) * 32), random=Random(1), trace=Trace())
     relay = PeerId(bytes([1]) * 32)
-    outputs = machine.handle(Received(relay, Accepted(bytes(16), None, 0, carried=True)), 1000.0)
-    assert outputs == [Send(relay, Shut(bytes(16), "too late", final=True))]
+    outputs = machine.handle(Received(relay, CircuitAccepted(bytes(16), None, 0, carried=True)), 1000.0)
+    assert outputs == [Send(relay, CloseCircuit(bytes(16), "too late", final=True))]
 
 
 def test_a_stranger_cannot_take_a_circuit_over() -> None:
@@ -387,12 +395,12 @@ def test_a_stranger_cannot_take_a_circuit_over() -> None:
     world.dial(a, b)
     world.run(10)
     ((circuit, _),) = b.circuits.items()
-    end = b.machine.conduits.end(circuit)
+    end = b.machine.circuits.endpoint(circuit)
     assert end is not None
     relay = end.relay
     known = {held.peer for home in (a, b) for held in home.machine.reservations.held}
     stranger = next(helper for helper in helpers if helper.peer not in known)
-    opening = Opening(circuit, a.peer, None, resume=True, received=0, carried=True)
+    opening = CircuitRequested(circuit, a.peer, None, resume=True, received=0, carried=True)
     world.tell(b, Received(stranger.peer, opening))
     assert end.relay == relay
     assert b.trace["nat.circuit.stray"] == 1
@@ -401,14 +409,14 @@ def test_a_stranger_cannot_take_a_circuit_over() -> None:
 def test_a_relay_cannot_make_us_punch_without_end() -> None:
     world, _, (a,) = world_of("kept")
     relay = PeerId(a.machine.reservations.held[0].peer)
-    offer = PunchOffer(bytes(16), (Address("66.6.6.6", 80),), (), "kept", "kept", quic=True, half_ms=0, relays=())
+    offer = PunchOffer(bytes(16), (Address("66.6.6.6", 80),), (), "kept", "kept", quic=True, one_way_ms=0, relays=())
     for number in range(500):
-        opening = Opening(
+        opening = CircuitRequested(
             number.to_bytes(16, "big"), number.to_bytes(32, "big"), offer, resume=False, received=0, carried=True
         )
         world.tell(a, Received(relay, opening))
-    assert len(a.machine.conduits) <= 40
-    assert len(a.punches) <= 32
+    assert len(a.machine.circuits) <= ASKS_BURST
+    assert len(a.punches) <= PUNCHES_FOR_OTHERS_MAX
 
 
 PEERS = [PeerId(bytes([number]) * 32) for number in range(4)]
@@ -425,31 +433,41 @@ FLAG = st.booleans()
 TEXT = st.sampled_from(["", "no"])
 PEER = st.sampled_from(PEERS)
 MESSAGES: Any = st.one_of(
-    st.builds(Mirror, NONCE), st.builds(Mirrored, NONCE, ADDRESS, st.integers(0, 65535), st.integers(0, 100)),
-    st.builds(DialBack, NONCE, st.integers(0, 65535), st.integers(0, 65535)), st.builds(Knock, NONCE),
-    st.builds(DialledBack, NONCE, FLAG, FLAG), st.just(Look()), st.builds(Looked, ADDRESS), st.just(Reserve()),
-    st.builds(Reserved, st.integers(10, 86400), st.none() | ADDRESS, st.integers(0, 100)), st.builds(Unreserved, TEXT),
+    st.builds(Mirror, NONCE),
+    st.builds(Mirrored, NONCE, ADDRESS, st.integers(0, 65535), st.integers(0, 100)),
+    st.builds(DialBack, NONCE, st.integers(0, 65535), st.integers(0, 65535)),
+    st.builds(DialBackDatagram, NONCE),
+    st.builds(DialBackResult, NONCE, FLAG, FLAG),
+    st.just(AskObservedAddress()),
+    st.builds(ObservedAddress, ADDRESS),
+    st.just(Reserve()),
+    st.builds(Reserved, st.integers(10, 86400), st.none() | ADDRESS, st.integers(0, 100)),
+    st.builds(Unreserved, TEXT),
     st.builds(OpenCircuit, NONCE, PEER, st.none() | OFFERS, FLAG, FLAG, NUMBER),
-    st.builds(Opening, NONCE, PEER, st.none() | OFFERS, FLAG, NUMBER, FLAG),
-    st.builds(Accept, NONCE, st.none() | OFFERS, NUMBER), st.builds(Accepted, NONCE, st.none() | OFFERS, NUMBER, FLAG),
+    st.builds(CircuitRequested, NONCE, PEER, st.none() | OFFERS, FLAG, NUMBER, FLAG),
+    st.builds(AcceptCircuit, NONCE, st.none() | OFFERS, NUMBER),
+    st.builds(CircuitAccepted, NONCE, st.none() | OFFERS, NUMBER, FLAG),
     st.builds(CircuitData, NONCE, NUMBER, st.just(b"x" * 1000)),
-    st.builds(Carried, NONCE, NUMBER, st.integers(0, 2**22), FLAG, FLAG), st.builds(Shut, NONCE, TEXT, FLAG),
-)  # fmt: skip
+    st.builds(CircuitAck, NONCE, NUMBER, st.integers(0, 2**22), FLAG, FLAG),
+    st.builds(CloseCircuit, NONCE, TEXT, FLAG),
+)
 EVENTS: Any = st.one_of(
     st.builds(Received, PEER, MESSAGES), st.builds(Received, PEER, MESSAGES), st.builds(Received, PEER, MESSAGES),
     st.just(Tick()), st.builds(Lost, PEER, TEXT), st.builds(AddressSeen, PEER, ADDRESS),
     st.builds(LinkUp, PEER, st.sampled_from(Way), st.none() | ADDRESS, FLAG, st.integers(0, 5)),
-    st.builds(AttemptFailed, st.integers(0, 5), TEXT), st.builds(CardFound, PEER, st.none()),
-    st.builds(DialledOut, NONCE, FLAG), st.sampled_from(PEERS),
+    st.builds(AttemptFailed, st.integers(0, 5), TEXT), st.builds(PeerRecordFound, PEER, st.none()),
+    st.builds(DialBackTried, NONCE, FLAG), st.sampled_from(PEERS),
 )  # fmt: skip
 
 
 def test_one_peer_has_one_punch_of_ours_at_a_time() -> None:
     world, _, (a,) = world_of("kept")
     relay = PeerId(a.machine.reservations.held[0].peer)
-    offer = PunchOffer(bytes(16), (Address("66.6.6.6", 80),), (), "kept", "kept", quic=True, half_ms=0, relays=())
+    offer = PunchOffer(bytes(16), (Address("66.6.6.6", 80),), (), "kept", "kept", quic=True, one_way_ms=0, relays=())
     for number in range(20):
-        opening = Opening(number.to_bytes(16, "big"), PEERS[1], offer, resume=False, received=0, carried=number == 0)
+        opening = CircuitRequested(
+            number.to_bytes(16, "big"), PEERS[1], offer, resume=False, received=0, carried=number == 0
+        )
         world.tell(a, Received(relay, opening))
     assert len(a.punches) == 1
 
@@ -462,7 +480,7 @@ def test_nothing_from_outside_raises(events: list[tuple[Any, float]]) -> None:
     now = 1000.0
     for peer in PEERS[1:]:
         machine.volunteer(peer, Address(f"30.{peer[0]}.0.1", 1), now, relay=True)
-    waiting = list(machine.handle(Located(addresses=(), tcp_port=1, udp_port=1), now))
+    waiting = list(machine.handle(AddressesChanged(addresses=(), tcp_port=1, udp_port=1), now))
     for output in waiting:
         match output:
             case Send(to=to, message=Mirror(nonce=nonce)):
@@ -490,32 +508,32 @@ def test_all_messages_are_in_the_fuzz() -> None:
     assert len(NAT_MESSAGES) == 17
 
 
-def test_whether_we_carry_for_others_is_on_our_card_at_once() -> None:
+def test_relay_setting_is_published_at_once() -> None:
     _, _, (home,) = world_of("public")
     for limits, carries in ((RelaySettings(circuits=0), False), (RelaySettings(), True)):
         outputs = home.machine.carry(limits, 50.0)
-        (card,) = (output.card for output in outputs if isinstance(output, PublishCard))
-        assert card.relay is carries
+        (peer_record,) = (output.peer_record for output in outputs if isinstance(output, PublishPeerRecord))
+        assert peer_record.relay is carries
         assert home.machine.carry(limits, 51.0) == []
 
 
 def test_a_person_may_have_it_examined_again() -> None:
     world, _, (home,) = world_of("moved")
-    reach, before = home.machine.reach, home.machine.strangers.ipv4.concluded_at
-    world.tell(home, Examine())
-    assert home.machine.strangers.ipv4.asking
+    reach, before = home.machine.reach, home.machine.probes.ipv4.concluded_at
+    world.tell(home, CheckReachability())
+    assert home.machine.probes.ipv4.asking
     world.run(6)
-    assert not home.machine.strangers.ipv4.asking
-    assert home.machine.strangers.ipv4.concluded_at > before
+    assert not home.machine.probes.ipv4.asking
+    assert home.machine.probes.ipv4.concluded_at > before
     assert home.machine.reach == reach
 
 
-def test_whoever_names_us_as_its_own_relay_does_not_make_us_ask_ourselves() -> None:
+def test_peer_naming_us_as_relay_is_not_asked_through_ourselves() -> None:
     world, _, (a,) = world_of("kept")
     relays = [PeerId(held.peer) for held in a.machine.reservations.held]
     named = (Relay(a.peer, Address("30.1.0.1", 1)),)
-    offer = PunchOffer(bytes(16), (), (), "kept", "kept", quic=True, half_ms=0, relays=named)
-    opening = Opening(bytes(16), PEERS[1], offer, resume=False, received=0, carried=True)
+    offer = PunchOffer(bytes(16), (), (), "kept", "kept", quic=True, one_way_ms=0, relays=named)
+    opening = CircuitRequested(bytes(16), PEERS[1], offer, resume=False, received=0, carried=True)
     sent = list(a.machine.handle(Received(relays[0], opening), world.now))
     for relay in relays:
         sent += a.machine.handle(Lost(relay, "gone"), world.now)

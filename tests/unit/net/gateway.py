@@ -1,4 +1,4 @@
-"""A pretended router on loopback that speaks PCP, NAT-PMP and UPnP."""
+"""A simulated router on loopback that speaks PCP, NAT-PMP and UPnP."""
 
 import asyncio
 import contextlib
@@ -25,7 +25,7 @@ class Gateway(asyncio.DatagramProtocol):
         self.changed = asyncio.Event()
         self.transport: Any = None
         self.deaf = 0
-        """So many requests are lost on their way."""
+        """Number of requests that are lost on their way."""
 
     @contextlib.asynccontextmanager
     async def open(self) -> AsyncIterator[int]:

@@ -6,17 +6,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.base.problems import ProofProblem, WireProblem
+from core.base.signing import SIGNATURE_BYTES
 from core.net.envelope import (
     DATAGRAM_BYTES_MAX,
     DOMAIN,
     ENVELOPE,
     NEED_PASS,
-    Letter,
-    PassWanted,
-    Unknown,
-    _Fields,
+    NONCE_BYTES,
+    PassRequested,
+    UnknownPass,
+    VerifiedDatagram,
 )
-from core.net.passes import pass_request
 from tests.unit.net.people import (
     NOW,
     SAME_KEY_OTHER_RUN,
@@ -40,9 +40,9 @@ def refused(datagram: bytes, why: str, now: float = NOW) -> None:
         envelopes("ben").open(datagram, now=now)
 
 
-def letter(datagram: bytes, reader=None, now: float = NOW) -> Letter:
+def letter(datagram: bytes, reader=None, now: float = NOW) -> VerifiedDatagram:
     found = (reader or envelopes("ben")).open(datagram, now=now)
-    assert isinstance(found, Letter)
+    assert isinstance(found, VerifiedDatagram)
     return found
 
 
@@ -138,13 +138,13 @@ def test_other_kinds_are_refused(data):
 # --- passes that are not known ---------------------------------------------------------------------------------------
 
 
-def test_whoever_lost_our_pass_asks_for_it_and_gets_everything():
+def test_peer_that_lost_our_pass_asks_and_gets_everything():
     anna = envelopes("anna")
     anna.seal(BEN, b"lost on the way", now=NOW)
     unknown = envelopes("ben").open(one(anna.seal(BEN, b"what I say", now=NOW)), now=NOW)
-    assert isinstance(unknown, Unknown)
+    assert isinstance(unknown, UnknownPass)
     wanted = anna.open(unknown.answer, now=NOW + 1)
-    assert isinstance(wanted, PassWanted)
+    assert isinstance(wanted, PassRequested)
     assert wanted.peer == BEN
     ben = envelopes("ben")
     assert [letter(datagram, ben, NOW + 1).body for datagram in wanted.datagrams] == [b"", b"what I say"]
@@ -155,16 +155,16 @@ def test_the_request_for_a_pass_is_smaller_than_any_letter():
     anna.seal(BEN, b"", now=NOW)
     datagram = one(anna.seal(BEN, b"", now=NOW))
     unknown = envelopes("ben").open(datagram, now=NOW)
-    assert isinstance(unknown, Unknown)
+    assert isinstance(unknown, UnknownPass)
     assert len(unknown.answer) < 10 < len(datagram)
 
 
-def test_a_pass_is_asked_for_at_our_own_nonces_only_and_once():
+def test_pass_is_sent_once_and_only_for_our_nonces():
     anna = envelopes("anna")
     assert anna.open(NEED_PASS + b"n" * 8, now=NOW) is None
     anna.seal(BEN, b"", now=NOW)
     unknown = envelopes("ben").open(one(anna.seal(BEN, b"x", now=NOW)), now=NOW)
-    assert isinstance(unknown, Unknown)
+    assert isinstance(unknown, UnknownPass)
     assert anna.open(unknown.answer, now=NOW) is not None
     assert anna.open(unknown.answer, now=NOW) is None
 
@@ -180,7 +180,7 @@ def test_a_renewed_pass_is_shown_again():
 # --- answers ---------------------------------------------------------------------------------------------------------
 
 
-def test_an_answer_is_accepted_from_whom_we_asked_only():
+def test_answer_is_accepted_from_the_asked_peer_only():
     anna, ben, eve = envelopes("anna"), envelopes("ben"), envelopes("eve")
     question = letter(one(anna.seal(BEN, b"question", now=NOW)), ben)
     answer = one(ben.seal(ANNA, b"answer", now=NOW, reply_to=question.nonce))
@@ -209,7 +209,7 @@ def test_a_body_of_700_bytes_always_gets_through(username):
     assert [letter(datagram, ben).body for datagram in datagrams][-1] == b"x" * 700
 
 
-def test_a_body_that_needs_all_the_room_is_announced_by_an_introduction():
+def test_largest_body_is_preceded_by_an_introduction():
     anna, ben = envelopes("anna"), envelopes("ben")
     datagrams = anna.seal(BEN, b"x" * 1000, now=NOW)
     assert [letter(datagram, ben).body for datagram in datagrams] == [b"", b"x" * 1000]
@@ -220,13 +220,15 @@ def test_a_body_that_does_not_fit_is_our_mistake():
         envelopes("anna").seal(BEN, b"x" * 1200, now=NOW)
 
 
-def test_what_is_too_long_is_refused():
+def test_overlong_datagrams_are_refused():
     with pytest.raises(WireProblem):
         envelopes("ben").open(ENVELOPE + bytes(DATAGRAM_BYTES_MAX), now=NOW)
 
 
 def test_the_fields_are_those_of_the_paper():
-    assert msgspec.structs.fields(_Fields)
-    names = [field.name for field in msgspec.structs.fields(_Fields)]
-    assert names == ["proof", "recipient", "time", "nonce", "reply_to", "body"]
-    assert pass_request(keys("anna"))
+    anna = envelopes("anna")
+    datagram = one(anna.seal(BEN, b"said", now=NOW, reply_to=bytes(NONCE_BYTES)))
+    proof, recipient, time, nonce, reply_to, body = msgspec.msgpack.decode(datagram[1 + SIGNATURE_BYTES :])
+    assert (recipient, time, reply_to, body) == (BEN, NOW, bytes(NONCE_BYTES), b"said")
+    assert proof == issue("anna")
+    assert nonce != reply_to

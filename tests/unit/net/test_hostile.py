@@ -1,4 +1,4 @@
-"""What arrives on a stream, against another way to read it."""
+"""Arbitrary bytes on a stream, against another way to read them."""
 
 from random import Random
 
@@ -49,7 +49,7 @@ def test_any_stream_in_any_pieces_gives_the_same_messages(
         try:
             for message in decoder.feed(stream[at : at + count]):
                 found.append(bytes(message))
-                message.clear()  # whoever has it may do with it what he likes
+                message.clear()  # the receiver may change it
         except WireProblem:
             failed = True
         at += count

@@ -80,19 +80,19 @@ async def test_another_network_is_another_life():
 async def test_a_crowd_is_bounded(monkeypatch):
     asked = []
 
-    async def ask(self: Any, zeroconf: Any, name: str, tag: str) -> None:
-        asked.append(tag)
-        await asyncio.Event().wait()
+    async def request(self: Any, zeroconf: Any, timeout_ms: int) -> bool:
+        asked.append(self.name)
+        return await asyncio.Event().wait()
 
-    monkeypatch.setattr(LanDiscovery, "_ask", ask)
+    monkeypatch.setattr("zeroconf.asyncio.AsyncServiceInfo.async_request", request)
     ear = Ear(ANNA)
     for number in range(100):
-        ear.lan._heard(None, lan.SERVICE, f"{number:032}.{lan.SERVICE}", ServiceStateChange.Added)
-    ear.lan._heard(None, lan.SERVICE, f"short.{lan.SERVICE}", ServiceStateChange.Added)
+        ear.lan.heard(None, lan.SERVICE, f"{number:032}.{lan.SERVICE}", ServiceStateChange.Added)
+    ear.lan.heard(None, lan.SERVICE, f"short.{lan.SERVICE}", ServiceStateChange.Added)
     await asyncio.sleep(0)
     assert len(asked) == lan.ASKING_MAX
     assert ear.trace["net.drop.neighbour"] == 100 - lan.ASKING_MAX
-    for task in ear.lan._asking:
+    for task in asyncio.all_tasks() - {asyncio.current_task()}:
         task.cancel()
 
 
@@ -100,11 +100,11 @@ async def test_a_crowd_is_bounded(monkeypatch):
 async def test_without_a_network_it_waits_for_one(monkeypatch):
     lives = []
 
-    async def session(self: Any) -> None:
+    def no_network(**_: Any) -> None:
         lives.append(1)
         raise OSError
 
-    monkeypatch.setattr(LanDiscovery, "_session", session)
+    monkeypatch.setattr("zeroconf.asyncio.AsyncZeroconf", no_network)
     async with Ear(ANNA).running() as ear:
         for count in (1, 2):
             while len(lives) < count:  # noqa: ASYNC110 - turns of the loop

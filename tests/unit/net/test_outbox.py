@@ -33,7 +33,7 @@ def test_control_overtakes_bulk_between_two_fragments():
     assert FrameDecoder().feed(stream) == [b"urgent", b"b" * 100]
 
 
-def test_what_answers_wait_for_goes_before_other_bulk_between_two_messages():
+def test_urgent_bulk_goes_before_other_bulk_between_messages():
     outbox = Outbox()
     outbox.put(b"a" * 100, bulk=True)
     outbox.put(b"b" * 100, bulk=True)

@@ -15,21 +15,29 @@ from core.base.machine import Lost, Received, Send, Tick
 from core.base.trace import Trace
 from core.dht.events import Found, Learned, RecordStored
 from core.dht.messages import Contact, Observed, Ping, Record
-from core.nat.card import NOBODY, Card, Kind, Listed, card_key, decode, encode
 from core.nat.events import (
+    AddAddress,
+    AddressesChanged,
     AddressSeen,
-    CardFound,
+    CheckReachability,
     DialEnded,
-    Examine,
-    FindCard,
-    Know,
-    Located,
-    PublishCard,
+    FindPeerRecord,
+    PeerRecordFound,
+    PublishPeerRecord,
     ReachChanged,
     Way,
 )
-from core.nat.messages import Address, Knock, Mirror
-from core.nat.reach import OwnReach, Reachability
+from core.nat.messages import Address, DialBackDatagram, Mirror
+from core.nat.peer_record import (
+    NO_PEER_RECORD,
+    AddressCandidate,
+    CandidateKind,
+    PeerRecord,
+    decode,
+    encode,
+    peer_record_key,
+)
+from core.nat.reachability import OwnReach, Reachability
 from core.nat.relay import RelaySettings
 from core.nat.traversal import Traversal
 from core.net import interfaces as interfaces_module
@@ -148,26 +156,26 @@ class Stage:
     def told(self, kind: type) -> list[Any]:
         return [event for event in self.traversal.heard if isinstance(event, kind)]
 
-    async def found(self, peer: PeerId, *cards: tuple[PeerId, Card]) -> None:
-        records = tuple(Record(owner, encode(card), 2_000_000, bytes(64)) for owner, card in cards)
-        self.outward.act(Found(card_key(peer), records), self.now)
+    async def found(self, peer: PeerId, *cards: tuple[PeerId, PeerRecord]) -> None:
+        records = tuple(Record(owner, encode(peer_record), 2_000_000, bytes(64)) for owner, peer_record in cards)
+        self.outward.act(Found(peer_record_key(peer), records), self.now)
         await asyncio.sleep(0)
 
 
-def record_of(*listed: Listed, relay: bool = True) -> Card:
-    return Card(listed, reachable=True, tcp_mapping="none", udp_mapping="none", quic=True, relays=(), relay=relay)
+def record_of(*listed: AddressCandidate, relay: bool = True) -> PeerRecord:
+    return PeerRecord(listed, reachable=True, tcp_mapping="none", udp_mapping="none", quic=True, relays=(), relay=relay)
 
 
 @in_loop
 async def test_each_event_goes_to_whom_it_concerns():
     stage = Stage(begun=False)
     inner, outward = stage.inner, stage.outward
-    for event in (Received(ANNA, Ping(1, False)), Received(ANNA, Knock(bytes(16))), Lost(ANNA, "gone")):
+    for event in (Received(ANNA, Ping(1, False)), Received(ANNA, DialBackDatagram(bytes(16))), Lost(ANNA, "gone")):
         outward.handle(event, stage.now)
     outward.handle(Observed(ANNA, "11.1.1.1", 7), stage.now)
     assert [type(event) for event in inner.heard] == [Received, Lost, Observed]
     assert stage.traversal.heard == [
-        Received(ANNA, Knock(bytes(16))),
+        Received(ANNA, DialBackDatagram(bytes(16))),
         Lost(ANNA, "gone"),
         AddressSeen(ANNA, Address("11.1.1.1", 7)),
     ]
@@ -188,14 +196,14 @@ async def test_only_those_whose_time_has_come_are_woken():
 @in_loop
 async def test_it_begins_with_where_we_are_and_tells_of_changes():
     stage = Stage()
-    (located,) = stage.told(Located)
-    assert located.addresses == (Listed(Kind.LAN, Address("10.0.0.7", 4000)),)
+    (located,) = stage.told(AddressesChanged)
+    assert located.addresses == (AddressCandidate(CandidateKind.LAN, Address("10.0.0.7", 4000)),)
     assert (located.tcp_port, located.udp_port, located.moved) == (4000, 4000, True)
     stage.outward.mapped(Address("11.0.0.1", 4001))
     stage.outward.mapped(Address("11.0.0.1", 4001))
     stage.outward.moved()
-    _, mapped, moved = stage.told(Located)
-    assert mapped.addresses[0] == Listed(Kind.MAPPED, Address("11.0.0.1", 4001))
+    _, mapped, moved = stage.told(AddressesChanged)
+    assert mapped.addresses[0] == AddressCandidate(CandidateKind.MAPPED, Address("11.0.0.1", 4001))
     assert (mapped.moved, moved.moved, stage.host.moves) == (False, True, 1)
 
 
@@ -203,7 +211,7 @@ async def test_it_begins_with_where_we_are_and_tells_of_changes():
 async def test_addresses_beside_are_told_and_links_on_those_that_are_gone_end():
     stage = Stage()
     stage.outward.readdressed()
-    _, beside = stage.told(Located)
+    _, beside = stage.told(AddressesChanged)
     assert (beside.moved, stage.host.moves) == (False, 1)
     assert stage.outward._rest_s == SCOUT_FIRST_S
 
@@ -212,7 +220,7 @@ async def test_addresses_beside_are_told_and_links_on_those_that_are_gone_end():
 async def test_the_first_helper_is_the_collaborations_own():
     helpers = tuple(Contact(peer, "11.1.1.1", 7) for peer in (ANNA, BEN))
     stage = Stage(helpers=helpers)
-    assert stage.traversal.strangers.ipv4._trusted == {ANNA}
+    assert stage.traversal.probes.ipv4._trusted == {ANNA}
 
 
 @in_loop
@@ -239,39 +247,39 @@ async def test_helpers_are_named_by_address_or_name_but_not_on_this_computer():
 @in_loop
 async def test_a_card_is_looked_up_and_what_is_found_is_told():
     stage = Stage()
-    stage.outward.act(FindCard(ANNA), stage.now)
+    stage.outward.act(FindPeerRecord(ANNA), stage.now)
     assert not stage.directory.read, "not while outputs are being performed"
     await asyncio.sleep(0)
-    assert stage.directory.read == [(card_key(ANNA), 1)]
-    card = record_of(relay=False)
-    await stage.found(ANNA, (BEN, NOBODY), (ANNA, card))
-    assert stage.told(CardFound) == [CardFound(ANNA, card)]
-    await stage.found(ANNA, (ANNA, card))
-    assert len(stage.told(CardFound)) == 1, "nobody asked again"
+    assert stage.directory.read == [(peer_record_key(ANNA), 1)]
+    peer_record = record_of(relay=False)
+    await stage.found(ANNA, (BEN, NO_PEER_RECORD), (ANNA, peer_record))
+    assert stage.told(PeerRecordFound) == [PeerRecordFound(ANNA, peer_record)]
+    await stage.found(ANNA, (ANNA, peer_record))
+    assert len(stage.told(PeerRecordFound)) == 1, "nobody asked again"
     assert not stage.rest
 
 
 @in_loop
 async def test_what_is_no_card_is_none():
     stage = Stage()
-    stage.outward.act(FindCard(ANNA), stage.now)
+    stage.outward.act(FindPeerRecord(ANNA), stage.now)
     await asyncio.sleep(0)
-    stage.outward.act(Found(card_key(ANNA), (Record(ANNA, b"garbage", 2_000_000, bytes(64)),)), stage.now)
+    stage.outward.act(Found(peer_record_key(ANNA), (Record(ANNA, b"garbage", 2_000_000, bytes(64)),)), stage.now)
     await asyncio.sleep(0)
-    assert stage.told(CardFound) == [CardFound(ANNA, None)]
+    assert stage.told(PeerRecordFound) == [PeerRecordFound(ANNA, None)]
 
 
 @in_loop
 async def test_a_card_that_misled_is_read_from_all_holders_the_next_time():
     stage = Stage()
     stage.outward.act(DialEnded(ANNA, None, "nobody answered"), stage.now)
-    stage.outward.act(FindCard(ANNA), stage.now)
+    stage.outward.act(FindPeerRecord(ANNA), stage.now)
     await asyncio.sleep(0)
-    assert stage.directory.read == [(card_key(ANNA), None)]
+    assert stage.directory.read == [(peer_record_key(ANNA), None)]
     stage.outward.act(DialEnded(ANNA, Way.RELAY), stage.now)
-    stage.outward.act(FindCard(ANNA), stage.now)
+    stage.outward.act(FindPeerRecord(ANNA), stage.now)
     await asyncio.sleep(0)
-    assert stage.directory.read[-1] == (card_key(ANNA), 1)
+    assert stage.directory.read[-1] == (peer_record_key(ANNA), 1)
     assert [event.way for event in stage.rest] == [None, Way.RELAY]
 
 
@@ -290,15 +298,22 @@ async def test_whoever_is_still_wanted_is_looked_for_again():
     assert stage.outward.deadline <= stage.now
     stage.host.perform(stage.outward.handle(Tick(), stage.now))
     await asyncio.sleep(0)
-    assert [key for key, _ in stage.directory.read] == [card_key(ANNA), card_key(BEN), card_key(ANNA)]
+    assert [key for key, _ in stage.directory.read] == [
+        peer_record_key(ANNA),
+        peer_record_key(BEN),
+        peer_record_key(ANNA),
+    ]
 
 
 @in_loop
 async def test_a_card_that_offers_a_relay_names_a_helper():
     stage = Stage()
-    stage.outward.act(FindCard(ANNA), stage.now)
+    stage.outward.act(FindPeerRecord(ANNA), stage.now)
     await asyncio.sleep(0)
-    lan, public = Listed(Kind.LAN, Address("10.0.0.9", 1)), Listed(Kind.PUBLIC, PLACE)
+    lan, public = (
+        AddressCandidate(CandidateKind.LAN, Address("10.0.0.9", 1)),
+        AddressCandidate(CandidateKind.PUBLIC, PLACE),
+    )
     await stage.found(ANNA, (ANNA, record_of(lan, public)))
     assert stage.traversal.volunteers == {ANNA: (PLACE, True)}
 
@@ -306,14 +321,14 @@ async def test_a_card_that_offers_a_relay_names_a_helper():
 @in_loop
 async def test_our_card_is_stored_until_somebody_else_holds_it():
     stage = Stage()
-    stage.outward.act(PublishCard(NOBODY), stage.now)
+    stage.outward.act(PublishPeerRecord(NO_PEER_RECORD), stage.now)
     ((key, value, subkey),) = stage.directory.stored
-    assert (key, decode(value), subkey) == (card_key(ME), NOBODY, ME)
-    stage.outward.act(RecordStored(card_key(ME), ME, 1), stage.now)
+    assert (key, decode(value), subkey) == (peer_record_key(ME), NO_PEER_RECORD, ME)
+    stage.outward.act(RecordStored(peer_record_key(ME), ME, 1), stage.now)
     stage.now += SCOUT_FIRST_S
     stage.outward.handle(Tick(), stage.now)
     assert len(stage.directory.stored) == 2
-    stage.outward.act(RecordStored(card_key(ME), ME, 2), stage.now)
+    stage.outward.act(RecordStored(peer_record_key(ME), ME, 2), stage.now)
     stage.now += 60
     stage.outward.handle(Tick(), stage.now)
     assert len(stage.directory.stored) == 2
@@ -328,8 +343,8 @@ async def test_helpers_are_found_among_those_who_answer_in_the_dht():
     stage.now += SCOUT_FIRST_S
     stage.outward.handle(Tick(), stage.now)
     assert stage.traversal.volunteers == {ANNA: (Address("11.1.1.1", 7), False)}
-    assert stage.directory.read == [(card_key(ANNA), 1)]
-    stage.traversal.strangers.ipv4.tcp = True
+    assert stage.directory.read == [(peer_record_key(ANNA), 1)]
+    stage.traversal.probes.ipv4.tcp = True
     stage.outward.handle(Tick(), stage.now)
     stage.now += 60
     stage.outward.handle(Tick(), stage.now)
@@ -343,7 +358,7 @@ async def test_the_questions_that_are_open_are_bounded(monkeypatch):
     stage = Stage()
     for number in range(5):
         peer = PeerId(hashed_key(bytes([number])))
-        stage.outward.act(FindCard(peer), stage.now)
+        stage.outward.act(FindPeerRecord(peer), stage.now)
         stage.outward.act(DialEnded(peer, None), stage.now)
     await asyncio.sleep(0)
     assert (len(stage.outward._asked), len(stage.outward._doubted)) == (2, 2)
@@ -353,13 +368,13 @@ async def test_the_questions_that_are_open_are_bounded(monkeypatch):
 async def test_what_traversal_asks_of_the_host_is_done_and_the_rest_goes_on():
     stage = Stage()
     learned, changed = Learned(Contact(BEN, "11.0.0.1", 1)), ReachChanged(OwnReach(Reachability.REACHABLE))
-    for event in (Know(ANNA, PLACE), learned, changed):
+    for event in (AddAddress(ANNA, PLACE), learned, changed):
         stage.outward.act(event, stage.now)
     assert stage.host.known == {ANNA: PLACE}
     assert stage.rest == [learned, changed]
     stage.outward.wanted(ANNA)
     await asyncio.sleep(0)
-    assert stage.directory.read == [(card_key(ANNA), 1)]
+    assert stage.directory.read == [(peer_record_key(ANNA), 1)]
 
 
 @in_loop
@@ -379,7 +394,7 @@ async def test_what_the_person_wants_reaches_traversal_before_and_after_the_star
     stage = Stage()
     stage.outward.examine()
     stage.outward.carry(RelaySettings(circuits=3))
-    assert len(stage.told(Examine)) == 1
+    assert len(stage.told(CheckReachability)) == 1
     assert stage.traversal.relay.settings.circuits == 3
     assert not stage.outward.forwarded
     stage.outward.mapped(PLACE)
@@ -425,12 +440,12 @@ async def test_the_card_lists_the_most_useful_addresses_first_and_the_dht_knows_
     stage = Stage(begun=False)
     stage.outward.mapped(Address("11.9.9.9", 5))
     stage.outward.begin(stage.host, bind="0.0.0.0", port=4000)
-    (located,) = stage.told(Located)
+    (located,) = stage.told(AddressesChanged)
     assert located.addresses == (
-        Listed(Kind.MAPPED, Address("11.9.9.9", 5)),
-        Listed(Kind.IPV6, Address("2a00::1", 4000)),
-        Listed(Kind.LAN, Address("10.0.0.7", 4000)),
-        Listed(Kind.LAN, Address("fd00::7", 4000)),
+        AddressCandidate(CandidateKind.MAPPED, Address("11.9.9.9", 5)),
+        AddressCandidate(CandidateKind.IPV6, Address("2a00::1", 4000)),
+        AddressCandidate(CandidateKind.LAN, Address("10.0.0.7", 4000)),
+        AddressCandidate(CandidateKind.LAN, Address("fd00::7", 4000)),
     )
     assert stage.directory.ipv6
     interfaces_of(monkeypatch, "10.0.0.7")
@@ -441,9 +456,12 @@ async def test_the_card_lists_the_most_useful_addresses_first_and_the_dht_knows_
 @in_loop
 async def test_helpers_are_called_over_ipv4_and_asked_about_ipv6_too():
     stage = Stage()
-    six, four = Listed(Kind.IPV6, Address("2a00::9", 7)), Listed(Kind.PUBLIC, Address("11.5.5.5", 7))
+    six, four = (
+        AddressCandidate(CandidateKind.IPV6, Address("2a00::9", 7)),
+        AddressCandidate(CandidateKind.PUBLIC, Address("11.5.5.5", 7)),
+    )
     stage.outward._read(ANNA, stage.now)
     await stage.found(ANNA, (ANNA, record_of(six, four)))
-    assert dict(stage.traversal.strangers.ipv6._candidates) == {ANNA: six.address}
-    assert dict(stage.traversal.strangers.ipv4._candidates) == {ANNA: four.address}
+    assert dict(stage.traversal.probes.ipv6._candidates) == {ANNA: six.address}
+    assert dict(stage.traversal.probes.ipv4._candidates) == {ANNA: four.address}
     assert dict(stage.traversal.mirroring._candidates) == {ANNA: four.address}

@@ -1,4 +1,4 @@
-"""The volunteer's limits, in pretended time."""
+"""The volunteer's limits, in simulated time."""
 
 import heapq
 from collections.abc import Callable
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.net.pace import BURST_S, DEBT_S, Bucket, Flow, Limits, MonthUse, Pace, SharedBucket
+from core.net.pace import BURST_S, DEBT_S, Bucket, BucketFlow, Limits, MonthUse, Pace, SharedBucket
 
 RATE = 250_000.0
 """2 Mbit/s."""
@@ -37,13 +37,13 @@ class Time:
 class Greedy:
     """A link that always has bulk to send."""
 
-    def __init__(self, lane: SharedBucket, time: Time, passed: list[tuple[float, "Greedy", int]]) -> None:
-        self.time, self.passed, self.lane = time, passed, lane
-        self.flow: Flow = lane.flow(self.send)
+    def __init__(self, bucket: SharedBucket, time: Time, passed: list[tuple[float, "Greedy", int]]) -> None:
+        self.time, self.passed, self.bucket = time, passed, bucket
+        self.flow: BucketFlow = bucket.flow(self.send)
 
     def send(self) -> None:
         while room := self.flow.room(self.time.now):
-            size = min(room, self.lane.turn_bytes)
+            size = min(room, self.bucket.turn_bytes)
             self.flow.spent(size, self.time.now)
             self.passed.append((self.time.now, self, size))
 
@@ -66,7 +66,7 @@ def crowd(count: int, limits: Limits) -> tuple[Time, Pace, list[Greedy], list[tu
 
 
 @pytest.mark.parametrize("links", [1, 7])
-def test_two_megabits_are_kept_within_five_percent_over_any_ten_seconds(links):
+def test_rate_limit_holds_within_five_percent_over_ten_seconds(links):
     time, _, _, passed = crowd(links, Limits(upload_bytes_s=RATE))
     time.run(60.0)
     for start in range(500):
@@ -79,7 +79,7 @@ def test_links_share_alike():
     time, _, links, _ = crowd(5, Limits(upload_bytes_s=RATE))
     time.run(30.0)
     totals = [link.total() for link in links]
-    assert max(totals) - min(totals) <= 2 * links[0].lane.turn_bytes
+    assert max(totals) - min(totals) <= 2 * links[0].bucket.turn_bytes
 
 
 def test_control_passes_while_bulk_waits_and_bulk_pays_for_it():
@@ -113,7 +113,7 @@ def test_a_limit_that_is_lifted_wakes_all():
     assert flow.room(time.now)
 
 
-def test_who_left_is_not_woken():
+def test_flow_that_left_is_not_woken():
     time, pace, _, _ = crowd(1, Limits(upload_bytes_s=RATE))
     woken = []
     flow = pace.upload.flow(lambda: woken.append(1))
@@ -123,7 +123,7 @@ def test_who_left_is_not_woken():
     assert woken == []
 
 
-def test_a_month_that_is_used_up_stops_bulk_but_not_control_until_the_next_month():
+def test_used_up_month_stops_bulk_but_not_control():
     time = Time()
     pace = pace_of(time, used=MonthUse("2026-02", 900_000))
     pace.limit(Limits(month_bytes=1_000_000))
@@ -144,7 +144,7 @@ def test_a_month_that_is_used_up_stops_bulk_but_not_control_until_the_next_month
 
 
 @pytest.mark.parametrize("reason", ["schedule", "metered"])
-def test_a_network_that_is_not_to_be_used_carries_no_bulk(reason):
+def test_forbidden_network_carries_no_bulk(reason):
     time, pace, links, passed = crowd(2, Limits(upload_bytes_s=RATE))
     time.run(1.0)
     pace.forbid(reason)
@@ -160,7 +160,7 @@ def test_a_network_that_is_not_to_be_used_carries_no_bulk(reason):
 
 
 @given(st.lists(st.tuples(st.floats(0, 5), st.integers(0, 100_000)), max_size=50))
-def test_a_bucket_never_holds_more_than_its_burst_and_forgets_no_debt(steps):
+def test_bucket_keeps_at_most_its_burst_and_all_debt(steps):
     bucket, now, spent = Bucket(RATE, 0.0), 0.0, 0
     for pause_s, size in steps:
         now += pause_s

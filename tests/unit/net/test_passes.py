@@ -25,7 +25,7 @@ def verify(der: bytes, now: float = NOW):
     return verify_pass(der, AUTHORITY.id, RUN, now)
 
 
-def test_a_pass_says_who_and_until_when():
+def test_pass_names_its_holder_and_expiry():
     found = verify(issue("anna"))
     assert (found.peer, found.username, found.device) == (keys("anna").peer_id, "anna", "test")
     assert found.expires == NOW + LIFETIME_S
@@ -42,7 +42,7 @@ def test_a_pass_is_refused_outside_its_time(early_s):
         verify(issue("anna"), NOW + early_s)
 
 
-def test_the_pass_of_another_collaboration_with_the_same_authority_is_refused():
+def test_pass_of_another_collaboration_is_refused():
     der = issue("anna", authority=SAME_KEY_OTHER_RUN)
     assert verify_pass(der, AUTHORITY.id, OTHER_RUN, NOW)
     with pytest.raises(ProofProblem, match="another collaboration"):

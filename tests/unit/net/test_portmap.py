@@ -1,6 +1,7 @@
-"""Ports of a pretended router on loopback."""
+"""Ports of a simulated router on loopback."""
 
 import asyncio
+import struct
 from collections.abc import Callable
 from functools import wraps
 from random import Random
@@ -8,13 +9,15 @@ from typing import Any, Self
 
 import pytest
 
-from core.net import igd, natpmp, portmap
-from core.net.natpmp import GatewayQueries, NoMapping, OtherVersion, Wish
+from core.net import igd, nat_pmp, portmap
+from core.net.nat_pmp import GatewayQueries, MappingRequest, NoMapping, OtherVersion
 from core.net.portmap import Mapped, PortMap, known_searches
 from tests.unit.net.gateway import OUTSIDE, Gateway, Router
 
 PORT = 23_456
-WISH = Wish(transport="tcp", port=PORT, external_port=PORT, lifetime_s=60, nonce=bytes(12))
+PMP_MAPPED = struct.Struct("!BBHIHHI")
+"""A mapping response of NAT-PMP (RFC 6886, 3.3)."""
+WISH = MappingRequest(transport="tcp", port=PORT, external_port=PORT, lifetime_s=60, nonce=bytes(12))
 
 
 def in_loop(test: Callable[..., Any]) -> Callable[..., None]:
@@ -70,7 +73,7 @@ async def test_both_planes_are_mapped_on_one_number_and_given_back(method):
 
 
 @in_loop
-async def test_it_is_renewed_before_it_ends(monkeypatch):
+async def test_mapping_is_renewed_before_it_ends(monkeypatch):
     monkeypatch.setattr(portmap, "RENEW_S_MIN", 0.01)
     gateway = Gateway(lifetime_s=0)  # renewed at once, again and again
     async with gateway.open() as port, Kept(datagram_searches(port)) as kept:
@@ -94,21 +97,21 @@ async def test_another_number_is_found_when_ours_is_taken(taken):
 
 
 @in_loop
-async def test_a_lost_question_is_asked_again_and_a_refusal_ends_it():
+async def test_lost_request_is_repeated_and_a_refusal_ends_it():
     gateway = Gateway()
     async with gateway.open() as port:
         exchange = await GatewayQueries.open("127.0.0.1", port)
         gateway.deaf = 1
-        request = natpmp.pcp_request(WISH, exchange.own_host)
-        assert (await exchange.ask(request, lambda data: natpmp.pcp_answer(data, WISH))).external_port == PORT
+        request = nat_pmp.pcp_request(WISH, exchange.own_host)
+        assert (await exchange.ask(request, lambda data: nat_pmp.pcp_answer(data, WISH))).external_port == PORT
         gateway.result = 2
         with pytest.raises(NoMapping, match="result 2"):
-            await exchange.ask(request, lambda data: natpmp.pcp_answer(data, WISH))
+            await exchange.ask(request, lambda data: nat_pmp.pcp_answer(data, WISH))
         exchange.close()
 
 
 @in_loop
-async def test_a_network_without_such_a_router_is_looked_at_again_when_it_changes():
+async def test_search_repeats_when_the_network_changes():
     gateway = Gateway()
     async with gateway.open() as port:
         where: list[str | None] = [None]
@@ -129,19 +132,19 @@ async def test_a_network_without_such_a_router_is_looked_at_again_when_it_change
 
 
 def test_answers_to_others_are_none():
-    mapped = natpmp._PMP_MAPPED.pack(0, 130, 0, 5, PORT + 1, PORT, 60)
-    assert natpmp.pmp_answer(mapped, WISH) is None
-    assert natpmp.pmp_answer(b"", WISH) is None
+    mapped = PMP_MAPPED.pack(0, 130, 0, 5, PORT + 1, PORT, 60)
+    assert nat_pmp.pmp_answer(mapped, WISH) is None
+    assert nat_pmp.pmp_answer(b"", WISH) is None
     with pytest.raises(NoMapping):
-        natpmp.pmp_answer(natpmp._PMP_MAPPED.pack(0, 130, 0, 5, WISH.port, 0, 60), WISH)
-    assert natpmp.pmp_answer(mapped[:9], WISH) is None
-    assert natpmp.pcp_answer(b"\x02\x81", WISH) is None
-    assert natpmp.pmp_address_answer(b"\x00") is None
+        nat_pmp.pmp_answer(PMP_MAPPED.pack(0, 130, 0, 5, WISH.port, 0, 60), WISH)
+    assert nat_pmp.pmp_answer(mapped[:9], WISH) is None
+    assert nat_pmp.pcp_answer(b"\x02\x81", WISH) is None
+    assert nat_pmp.pmp_address_answer(b"\x00") is None
     with pytest.raises(OtherVersion):
-        natpmp.pcp_answer(b"\x00\x81\x00\x01", WISH)
+        nat_pmp.pcp_answer(b"\x00\x81\x00\x01", WISH)
 
 
-def test_what_is_behind_a_second_router_is_not_public():
+def test_mapping_behind_a_second_router_is_not_public():
     assert not Mapped(method="pcp", host="100.64.0.7", port=1, lifetime_s=1).public
     assert Mapped(method="pcp", host="11.1.0.1", port=1, lifetime_s=1).public
 
@@ -163,7 +166,7 @@ async def test_a_upnp_router_maps_tells_its_address_and_forgets(permanent_only):
         assert (await found.ask(WISH)).external_port == PORT
         assert router.mappings == {("tcp", PORT): ("127.0.0.1", PORT, 0 if permanent_only else 60)}
         assert await found.address() == OUTSIDE
-        await found.ask(Wish(transport="tcp", port=PORT, external_port=PORT, lifetime_s=0, nonce=bytes(12)))
+        await found.ask(MappingRequest(transport="tcp", port=PORT, external_port=PORT, lifetime_s=0, nonce=bytes(12)))
         assert router.mappings == {}
 
 

@@ -1,4 +1,4 @@
-"""A pretended TCP connection between two streams of one loop, with a kernel buffer of its own."""
+"""A simulated TCP connection between two streams of one loop, with a kernel buffer of its own."""
 
 import asyncio
 from typing import Any
@@ -6,16 +6,16 @@ from typing import Any
 from core.base.trace import Trace
 from core.net.pace import Pace
 from core.net.passes import Pass
+from core.net.stream_terms import StreamTerms
 from core.net.streams import PeerStream
-from core.net.terms import StreamTerms
-from core.net.tls import Credentials
+from core.net.tls import Credentials, SecureChannel
 from tests.unit.net.people import NOW, verifier
 
 
 class Wire(asyncio.Transport):
     """One end; what is written waits in `kernel` until the test, or `auto`, moves it to the other end."""
 
-    def __init__(self, protocol: PeerStream, *, kernel_bytes: int, auto: bool) -> None:
+    def __init__(self, protocol: "PeerStream | RawCaller", *, kernel_bytes: int, auto: bool) -> None:
         super().__init__()
         self.protocol = protocol
         self.kernel_bytes = kernel_bytes
@@ -141,6 +141,58 @@ class Ear:
                 await self.changed.wait()
 
 
+class MovableLoop(asyncio.SelectorEventLoop):
+    """A loop whose clock a test moves forward."""
+
+    ahead_s = 0.0
+
+    def time(self) -> float:
+        return super().time() + self.ahead_s
+
+
+class RawCaller(asyncio.BufferedProtocol):
+    """Calls with a valid pass, and sends what a test likes under TLS."""
+
+    def __init__(self, own: Credentials) -> None:
+        self.channel = SecureChannel(own, server_side=False)
+        self.room = bytearray(65536)
+        self.transport: Any = None
+        self.lost = False
+
+    def connection_made(self, transport: Any) -> None:
+        self.transport = transport
+        self._handshake()
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return memoryview(self.room)[:sizehint]
+
+    def buffer_updated(self, nbytes: int) -> None:
+        self.channel.feed(self.room[:nbytes])
+        self._handshake()
+
+    def eof_received(self) -> bool:
+        return True
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.lost = True
+
+    def send(self, data: bytes) -> None:
+        self.channel.write(data)
+        self.transport.write(self.channel.take())
+
+    def _handshake(self) -> None:
+        self.channel.handshake()
+        self.transport.write(self.channel.take())
+
+
+class RawSide:
+    """A raw caller at one end of a wire."""
+
+    def __init__(self, own: Credentials) -> None:
+        self.stream = RawCaller(own)
+        self.wire: Wire
+
+
 class Side:
     """A stream with its owner."""
 
@@ -159,7 +211,7 @@ class Side:
         self.wire: Wire
 
 
-def connect(caller: Side, called: Side, *, kernel_bytes: int = 10**9, auto: bool = True) -> None:
+def connect(caller: Side | RawSide, called: Side, *, kernel_bytes: int = 10**9, auto: bool = True) -> None:
     """Join two sides by a wire and let both begin."""
     for side in (caller, called):
         side.wire = Wire(side.stream, kernel_bytes=kernel_bytes, auto=auto)

@@ -70,7 +70,7 @@ def test_requirements(parts):
     assert wanted(("train",), "cpu", pyproject)[-1].startswith("torch==2")
 
 
-def test_what_pip_fetches_is_named(parts, tmp_path):
+def test_package_that_pip_fetches_is_named(parts, tmp_path):
     progress = parts.pip_progress.PipProgress(tmp_path)
 
     def heard(line: str) -> str:
@@ -94,7 +94,7 @@ def complete(site: Path, name: str, *, at: int) -> None:
     os.utime(mark, ns=(at, at))
 
 
-def test_what_pip_unpacks_is_counted(parts, monkeypatch, tmp_path):
+def test_packages_that_pip_unpacks_are_counted(parts, monkeypatch, tmp_path):
     free = 10_000_000_000
     monkeypatch.setattr(shutil, "disk_usage", lambda _path: SimpleNamespace(free=free))
     progress = parts.pip_progress.PipProgress(tmp_path)
@@ -257,7 +257,7 @@ def test_progress_in_a_file_is_a_line_now_and_then(parts, capsys):
     ]
 
 
-def test_progress_is_shown_again_and_again_while_a_command_says_nothing(parts, monkeypatch, tmp_path):
+def test_progress_is_shown_repeatedly_while_a_command_is_silent(parts, monkeypatch, tmp_path):
     stream = on_a_terminal(monkeypatch)
     monkeypatch.setattr(parts.steps, "LOOK_EVERY_S", 0.001)
     go = tmp_path / "go"
@@ -359,7 +359,7 @@ def test_help_needs_no_set_up(checkout):
     assert not (checkout / ".venv").exists()
 
 
-def test_what_the_demo_takes_is_let_through(parts, tmp_path):
+def test_options_of_the_demo_are_passed_through(parts, tmp_path):
     read = parts.demo_options.read_demo_options
     assert not read([]).headless
     options = read(["--head", "--epochs", "5", "--text", str(tmp_path), "--home", str(tmp_path / "home"), "--json"])

@@ -1,4 +1,4 @@
-"""What systems say of their network, from what their programs print."""
+"""Findings about the network, from the output of the systems' programs."""
 
 import asyncio
 import sys

@@ -23,7 +23,7 @@ def test_things_happen_in_order_of_time_and_of_planning() -> None:
     assert agenda.happened == 4
 
 
-def test_what_is_past_happens_at_once_and_time_never_goes_back() -> None:
+def test_past_events_run_at_once_and_time_never_goes_back() -> None:
     agenda = Agenda(100.0)
     times: list[float] = []
 

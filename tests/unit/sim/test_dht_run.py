@@ -10,7 +10,7 @@ def ignore(what: str, share: float) -> None:
     del what, share
 
 
-def test_a_run_is_repeated_to_the_byte_and_finds_every_key() -> None:
+def test_run_is_reproducible_and_finds_every_key() -> None:
     settings = DhtRunSettings(peers=30, seed=3, stores=20, gets=40)
     one, other = (DhtRun(settings, latency=None, report=ignore).run() for _ in range(2))
     for said in (one, other):

@@ -34,7 +34,7 @@ def settled(lessons: list[Lesson]) -> Lesson:
 
 
 @pytest.mark.parametrize("name", FLEETS)
-def test_after_some_rounds_the_plan_is_as_good_as_the_true_lines_allow(name: str) -> None:
+def test_plan_approaches_the_optimum_after_some_rounds(name: str) -> None:
     learning = Learning(FLEETS[name], TASK, seed=3)
     lessons = learning.rounds(8)
     last = settled(lessons)
@@ -45,7 +45,7 @@ def test_after_some_rounds_the_plan_is_as_good_as_the_true_lines_allow(name: str
 
 @pytest.mark.parametrize("name", [*FLEETS, "homogeneous of 8", "one of great upload"])
 @pytest.mark.parametrize("overrun", [1.0, 1.6])
-def test_what_is_learned_of_lines_is_true_where_it_counts(name: str, overrun: float) -> None:
+def test_learned_bandwidths_are_true_where_they_bind(name: str, overrun: float) -> None:
     """Every line that rounds wait for is known within a tenth; others are not taken for less than rounds need."""
     lines = (FLEETS | {"homogeneous of 8": [line(4)] * 8, "one of great upload": [*[line(4)] * 3, line(20, 4)]})[name]
     learning = Learning(lines, TASK, seed=3, overrun=overrun)
@@ -79,10 +79,10 @@ def lying(liar: PeerId, **changes: object) -> Tongue:
     return tongue
 
 
-def test_a_slow_peer_that_claims_a_great_line_is_believed_for_one_round_at_most() -> None:
+def test_exaggerated_bandwidth_is_believed_for_one_round_at_most() -> None:
     learning = Learning(FLEETS["homes"], TASK, seed=5)
     liar = learning.peers[2]
-    learning._tongue = lying(liar, own=Rates(12_500_000_000, 12_500_000_000))
+    learning.tongue = lying(liar, own=Rates(12_500_000_000, 12_500_000_000))
     lessons = learning.rounds(14)
     assert settled(lessons).ratio <= 1.12, [round(one.ratio, 2) for one in lessons]
     assert sum(lesson.ratio > 1.25 for lesson in lessons[1:]) <= 2, [round(one.ratio, 2) for one in lessons]
@@ -90,11 +90,11 @@ def test_a_slow_peer_that_claims_a_great_line_is_believed_for_one_round_at_most(
     assert all(lesson.plan.lines[2].up <= 2.2 * true for lesson in lessons[2:])
 
 
-def test_a_fast_peer_that_claims_nothing_is_given_what_it_was_seen_to_carry() -> None:
+def test_silent_fast_peer_is_planned_by_its_observed_bandwidth() -> None:
     learning = Learning(FLEETS["helper"], TASK, seed=6)
     learning.rounds(6)
     before = learning.round()
-    learning._tongue = lying(learning.peers[3], own=Rates(1, 1))
+    learning.tongue = lying(learning.peers[3], own=Rates(1, 1))
     after = learning.rounds(3)
     assert all(lesson.ratio <= before.ratio * 1.1 for lesson in after)
     assert all(lesson.plan.lines[3].up > 1000 for lesson in after)
@@ -105,14 +105,14 @@ def test_one_slanderer_changes_nothing(told: int) -> None:
     calm = Learning(FLEETS["helper"], TASK, seed=7)
     loud = Learning(FLEETS["helper"], TASK, seed=7)
     victims = b"".join(mark_of(peer) + bytes((told, told)) for peer in loud.peers[1:])
-    loud._tongue = lying(loud.peers[0], packed_seen=victims)
+    loud.tongue = lying(loud.peers[0], packed_seen=victims)
     for _ in range(6):
         quiet, noisy = calm.round(), loud.round()
         assert noisy.plan.lines == quiet.plan.lines
         assert noisy.seconds == quiet.seconds
 
 
-def test_a_leader_that_was_not_there_goes_by_what_most_have_seen() -> None:
+def test_new_leader_plans_by_what_most_have_observed() -> None:
     learning = Learning(FLEETS["helper"], TASK, seed=8)
     learning.rounds(6)
     true = {peer: one.up_bytes_per_s for peer, one in zip(learning.peers, learning.lines, strict=True)}
@@ -130,8 +130,8 @@ def test_a_leader_that_was_not_there_goes_by_what_most_have_seen() -> None:
 
 
 @pytest.mark.parametrize(("up", "down"), [(0.8, 8), (0.8, 0.8)])
-def test_a_line_that_falls_to_a_tenth_makes_one_round_fail_and_not_all(up: float, down: float) -> None:
-    """What it asks of the others' patience is 16 s; at its old rate it would always be taken for one of 2 s."""
+def test_line_falling_to_a_tenth_fails_at_most_one_round(up: float, down: float) -> None:
+    """It needs 16 s of the others' patience; at its old rate it would always be taken for one of 2 s."""
     task = RoundTask(numel=400_000, chunk_numel=2048, stall_timeout_s=3.0, round_timeout_s=20.0)
     learning = Learning([line(16), *[line(8)] * 4], task, seed=4)
     assert not any(lesson.failed for lesson in learning.rounds(6))

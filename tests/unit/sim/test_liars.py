@@ -3,7 +3,7 @@ from random import Random
 from core.base.ids import PeerId, hashed_key
 from core.dht.messages import Contact, Find, Get, Nodes, Record, Store, Stored, Values
 from core.sim.dht_worlds import SmallSettings, SmallWorld
-from core.sim.liars import LyingTown, dropped_answers, stale_records, wrong_contacts
+from core.sim.liars import LyingDht, dropped_answers, stale_records, wrong_contacts
 
 ASKER = PeerId(bytes(32))
 KEY = hashed_key(b"key")
@@ -43,15 +43,15 @@ def test_a_liar_drops_about_half_of_its_answers() -> None:
 
 
 def test_the_first_peers_and_one_of_the_seeds_are_honest() -> None:
-    town = LyingTown(1, 60, liars=0.6)
-    assert 20 < len(town.liars) < 50
-    for _ in town.join_all():
-        assert not town.liars.issuperset(town.some_seeds())
-    assert {type(town.machine(peer)).__name__ for peer in town.liars} == {"Liar"}
-    assert {type(town.machine(peer)).__name__ for peer in town.honest()} == {"DhtNode"}
+    swarm = LyingDht(1, 60, liars=0.6)
+    assert 20 < len(swarm.liars) < 50
+    for _ in swarm.join_all():
+        assert not swarm.liars.issuperset(swarm.some_seeds())
+    assert {type(swarm.machine(peer)).__name__ for peer in swarm.liars} == {"Liar"}
+    assert {type(swarm.machine(peer)).__name__ for peer in swarm.honest()} == {"DhtNode"}
 
 
-def test_all_faults_are_drawn_and_lying_worlds_are_repeated_to_the_byte() -> None:
+def test_every_fault_is_drawn_and_lying_worlds_are_reproducible() -> None:
     drawn = {seed: SmallSettings.drawn(seed) for seed in range(40)}
     seed = next(seed for seed, one in drawn.items() if one.liars and one.links.slow)
     assert any(not one.liars and not one.links.slow for one in drawn.values())

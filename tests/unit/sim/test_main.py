@@ -27,7 +27,7 @@ def test_worlds_are_reported_line_by_line(capsys: pytest.CaptureFixture[str]) ->
     assert summary["failed"] == []
 
 
-def test_a_failing_seed_is_named_with_the_way_to_repeat_it(
+def test_failing_seed_is_named_with_its_command(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(self: EpochsEnd, nodes: Any, now: float) -> None:

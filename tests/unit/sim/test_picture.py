@@ -34,7 +34,7 @@ def test_growth_is_totals_per_second() -> None:
 
 
 @pytest.mark.parametrize("name", ["picture.gif", "nowhere/picture.svg", "picture"])
-def test_a_name_that_will_not_do_is_refused_before_the_run(tmp_path: Path, name: str) -> None:
+def test_invalid_picture_name_is_refused_before_the_run(tmp_path: Path, name: str) -> None:
     with pytest.raises(BadInput):
         check_name(tmp_path / name)
 
@@ -70,7 +70,7 @@ def test_a_line_that_stays_level_needs_two_points() -> None:
     assert changes([*level, (100, 4), (101, 4), (102, 4)]) == [(0, 3), (99, 3), (100, 4), (102, 4)]
 
 
-def test_a_picture_that_cannot_be_written_does_not_cost_the_result(
+def test_unwritable_picture_does_not_lose_the_result(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "folder.svg").mkdir()

@@ -7,7 +7,7 @@ class Holder:
         self.me = self
 
 
-def test_what_an_object_holds_is_counted_once() -> None:
+def test_shared_objects_are_counted_once() -> None:
     holder = Holder()
     before = reachable_bytes(holder)
     piece = bytes(100_000)

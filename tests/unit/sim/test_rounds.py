@@ -42,7 +42,7 @@ def test_a_single_flow_has_the_rate_of_the_slower_line(up: float, down: float) -
     assert end == pytest.approx(5.0, rel=0.02)
 
 
-def test_what_goes_ahead_waits_for_what_has_begun_and_for_nothing_else() -> None:
+def test_urgent_bulk_waits_only_for_the_message_begun() -> None:
     flows = Flows([line(1 * MB), line(100 * MB)])
     for name, ahead in (("first", False), ("second", False), ("ahead", True), ("ahead too", True)):
         flows.network.carry(0, 1, name, payload_bytes=1 * MB, ahead=ahead)
@@ -85,7 +85,7 @@ def test_control_waits_for_nothing() -> None:
     assert flows.arrived["bulk"] == pytest.approx(1.0, rel=0.02)
 
 
-def test_who_stops_sends_and_takes_nothing_more() -> None:
+def test_stopped_peer_sends_and_receives_nothing() -> None:
     flows = Flows([line(MB), line(MB), line(MB)])
     flows.network.carry(0, 1, "from the dead", payload_bytes=MB)
     flows.network.carry(2, 0, "to the dead", payload_bytes=MB)

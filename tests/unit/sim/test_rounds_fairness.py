@@ -12,7 +12,7 @@ Flow = tuple[int, int, float]
 
 
 def max_min(flows: list[Flow], up: list[float], down: list[float]) -> list[float]:
-    """Raise all rates together; whoever meets a full line stays where it is (Bertsekas and Gallager 1992, 6.5.2)."""
+    """Raise all rates together; a flow at a full line stays where it is (Bertsekas and Gallager 1992, 6.5.2)."""
     ways = [(("up", sender), ("down", receiver)) for sender, receiver, _ in flows]
     room = {("up", i): rate for i, rate in enumerate(up)} | {("down", i): rate for i, rate in enumerate(down)}
     rates = [0.0] * len(flows)

@@ -64,7 +64,7 @@ def test_rounds_with_deaths_are_as_they_should_be() -> None:
     assert all(verdict.error < 1e-3 for verdict in verdicts)
 
 
-def test_rounds_in_which_some_give_only_a_part_are_as_they_should_be() -> None:
+def test_rounds_with_partial_contributions_pass_their_checks() -> None:
     seeds = [seed for seed in range(40) if drawn_gifts(seed, drawn_round(seed)[1])][:5]
     verdicts = [death_round(seed, share=0.1) for seed in seeds]
     assert len(verdicts) == 5
@@ -90,7 +90,7 @@ def test_a_wrong_mean_trips_a_checker(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "mean" in death_round(3, share=0.1).problem
 
 
-def test_what_was_won_by_a_hair_is_nothing() -> None:
+def test_negative_loss_of_a_death_is_reported_as_zero() -> None:
     won = death_round(2, share=0.1).as_dict() | {"died": 1, "lost_s": -0.01}
     report = death_report(death_summary([won]) | {"wall_s": 1.0})
     assert "A death costs 0.0 s (median), 0.0 s (p95), 0.0 s (most); a crash 0.0 s, a power cut 0.0 s" in report
@@ -156,7 +156,7 @@ def test_a_record_of_something_else_is_refused(tmp_path: Path) -> None:
         VerdictRecord(record, {"kind": "deaths"})
 
 
-def test_a_failing_round_is_named_with_the_way_to_repeat_it(
+def test_failing_round_is_named_with_its_command(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     verdict = death_round(4, share=0.1).as_dict()
@@ -172,14 +172,14 @@ def test_a_failing_round_is_named_with_the_way_to_repeat_it(
 
 def test_several_processes_find_what_one_finds() -> None:
     args = SimpleNamespace(deaths=0.1)
-    elsewhere = rounds_program._elsewhere(args, 7, 2)
+    elsewhere = rounds_program.in_other_process(args, 7, 2)
     assert elsewhere == [death_round(seed, share=0.1).as_dict() for seed in (7, 8)]
 
 
 def test_seeds_are_handed_out_in_runs_of_neighbours() -> None:
     most = 7
     seeds = [*range(3), *range(5, 6 + 2 * most)]
-    runs = list(rounds_program._runs(seeds, most))
+    runs = list(rounds_program.neighbouring_runs(seeds, most))
     assert [seed for first, count in runs for seed in range(first, first + count)] == seeds
     assert max(count for _, count in runs) == most
 

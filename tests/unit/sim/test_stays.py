@@ -21,7 +21,7 @@ TRACE = "\n".join(
 """A monitor that has just begun, then one that has run for long."""
 
 
-def test_a_number_is_a_share_an_hour_and_names_are_patterns() -> None:
+def test_churn_is_parsed_from_a_rate_or_a_pattern_name() -> None:
     assert read_pattern("0.25") == Replaced(0.25)
     assert read_pattern("S000") is S000
     assert read_pattern("s003") is S003
@@ -36,7 +36,7 @@ def test_the_papers_computers_stay_as_long_as_they_say() -> None:
     assert 0.11 < failed < 0.14
 
 
-def test_a_measurement_gives_the_rest_of_the_stay_it_has_seen(tmp_path: Path) -> None:
+def test_measured_stays_give_the_rest_of_a_stay(tmp_path: Path) -> None:
     file = tmp_path / "N_ot10-v.gpd.xz"
     file.write_bytes(lzma.compress(TRACE.encode()))
     pattern = read_pattern(str(tmp_path))
@@ -49,7 +49,7 @@ def test_a_measurement_gives_the_rest_of_the_stay_it_has_seen(tmp_path: Path) ->
     assert sorted(wholes)[10_000] < sorted(rests)[10_000]  # who stays long is met more often
 
 
-def test_who_is_met_stays_in_proportion_to_the_stay() -> None:
+def test_peer_met_at_random_is_drawn_in_proportion_to_stays() -> None:
     stays = Stays(means_s=(1.0, 99.0), weights=(0.5, 0.5))
     assert stays.mean_s == 50
     random = Random(1)
@@ -70,7 +70,7 @@ def test_who_is_met_stays_in_proportion_to_the_stay() -> None:
         "1 60 0.9 3600 0.5 86400 0.1\n1 61 0.9 3600 0.5 86400 0.1\n",
     ],
 )
-def test_what_is_no_pattern_is_refused_in_a_sentence(tmp_path: Path, text: str) -> None:
+def test_unknown_pattern_is_refused_in_a_sentence(tmp_path: Path, text: str) -> None:
     if text.endswith("\n") or text == "empty":
         file = tmp_path / "trace.txt"
         file.write_text("" if text == "empty" else text)
@@ -94,7 +94,7 @@ def test_devices_come_back_and_their_number_stays_within_the_limits() -> None:
     assert all(hour["found_share"] == 1.0 for hour in said["churn"])
     later = [moment.live for moment in run.moments if moment.at_s > 60]
     assert 15 <= min(later) < max(later) <= 35
-    assert len(run.town.signers) == 91
+    assert len(run.swarm.signers) == 91
 
 
 def test_a_pattern_is_repeated_to_the_byte(capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,7 +19,7 @@ def test_words_arrive_in_order_and_whole_whatever_is_lost() -> None:
     assert there.words == list(range(300))
 
 
-def test_opening_takes_two_round_trips_and_both_use_the_same_stream() -> None:
+def test_opening_takes_two_round_trips_for_one_stream() -> None:
     world, (here, there) = listeners(2)
     one_way_s = world.links.distance_s(world.links.place(peer(0)), world.links.place(peer(1)))
     say(world, 0, 1, Word(1))
@@ -31,7 +31,7 @@ def test_opening_takes_two_round_trips_and_both_use_the_same_stream() -> None:
     assert here.times == [pytest.approx(began + one_way_s)]
 
 
-def test_both_calling_at_once_end_with_one_stream_and_lose_nothing() -> None:
+def test_simultaneous_calls_end_with_one_stream_without_loss() -> None:
     world, (here, there) = listeners(2)
     for number in range(5):
         say(world, 0, 1, Word(number))
@@ -42,7 +42,7 @@ def test_both_calling_at_once_end_with_one_stream_and_lose_nothing() -> None:
     assert world.nodes[peer(0)].streams[peer(1)] is world.nodes[peer(1)].streams[peer(0)]
 
 
-def test_bulk_takes_its_time_on_both_lines_and_control_does_not_wait() -> None:
+def test_bulk_occupies_both_lines_and_control_does_not_wait() -> None:
     world, (_, there) = listeners(2, links=SLOW)
     say(world, 0, 1, Word(0))
     world.run(3)
@@ -103,7 +103,7 @@ def test_a_crash_loses_what_has_not_left() -> None:
 @pytest.mark.parametrize(
     ("how", "reason", "seconds"), [(End.CRASH, "refused", 1.0), (End.POWER_CUT, "no answer", 11.0)]
 )
-def test_calling_somebody_who_is_gone(how: End, reason: str, seconds: float) -> None:
+def test_call_to_a_gone_peer_fails(how: End, reason: str, seconds: float) -> None:
     world, (_, there) = listeners(2)
     world.stop(peer(0), how)
     say(world, 1, 0, Word(1))
@@ -112,7 +112,7 @@ def test_calling_somebody_who_is_gone(how: End, reason: str, seconds: float) -> 
     assert there.lost == [reason]
 
 
-def test_calls_rest_longer_after_each_failure_and_a_call_from_the_other_side_goes_through() -> None:
+def test_calls_back_off_after_failures_but_incoming_calls_pass() -> None:
     world, (_, there) = listeners(2)
     world.stop(peer(0), End.CRASH)
     for _ in range(8):
@@ -130,7 +130,7 @@ def test_calls_rest_longer_after_each_failure_and_a_call_from_the_other_side_goe
     assert back.words == [2]
 
 
-def test_who_comes_back_calls_anew_and_nobody_hears_of_the_old_stream() -> None:
+def test_returning_peer_calls_anew_without_its_old_stream() -> None:
     world, (_, there) = listeners(2)
     say(world, 0, 1, Word(1))
     world.run(3)
@@ -146,7 +146,7 @@ def test_who_comes_back_calls_anew_and_nobody_hears_of_the_old_stream() -> None:
     assert back.words == [3]
 
 
-def test_a_word_on_a_stream_that_the_other_has_forgotten_brings_a_reset() -> None:
+def test_message_on_a_forgotten_stream_brings_a_reset() -> None:
     world, (_, there) = listeners(2)
     say(world, 0, 1, Word(1))
     world.run(3)

@@ -39,7 +39,7 @@ def test_a_calm_world_is_fine() -> None:
 
 def disobey(monkeypatch: pytest.MonkeyPatch, order: type, *, number: int | None = None) -> None:
     """Workers (or the one that is born as `number`) do nothing on this order."""
-    obey = FakeWorker._obey
+    obey = FakeWorker.obey
     first: list[FakeWorker] = []
 
     def obeys(self: FakeWorker, given: Any, now: float) -> Sequence[Any]:
@@ -49,7 +49,7 @@ def disobey(monkeypatch: pytest.MonkeyPatch, order: type, *, number: int | None 
             return ()
         return obey(self, given, now)
 
-    monkeypatch.setattr(FakeWorker, "_obey", obeys)
+    monkeypatch.setattr(FakeWorker, "obey", obeys)
 
 
 def test_an_epoch_that_does_not_end_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,13 +66,13 @@ def test_a_peer_that_stays_behind_is_noticed(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_peers_that_differ_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    absorb = FakeWorker._absorb
+    absorb = FakeWorker.absorb
 
     def wrongly(self: FakeWorker, name: StateName, now: float) -> None:
-        self._model.momentum[0] += self._speed
+        self.model.momentum[0] += self.speed
         absorb(self, name, now)
 
-    monkeypatch.setattr(FakeWorker, "_absorb", wrongly)
+    monkeypatch.setattr(FakeWorker, "absorb", wrongly)
     verdict = trial().run()
     assert "other parameters than others" in verdict.problem
 

@@ -17,7 +17,7 @@ def test_a_hundred_seeds_bring_every_fault() -> None:
     assert {world.codec for world in worlds} == {"raw", "fp16"}
 
 
-def test_peers_differ_in_speed_and_are_the_same_for_the_same_seed() -> None:
+def test_peers_differ_in_speed_reproducibly() -> None:
     one, other = Swarm(4, drawn(4)), Swarm(4, drawn(4))
     speeds = [volunteer.speed for volunteer in one.volunteers.values()]
     assert speeds == [volunteer.speed for volunteer in other.volunteers.values()]

@@ -1,4 +1,4 @@
-"""The pretended worker behind a participant that only writes down what it hears."""
+"""The simulated worker behind a participant that only writes down what it hears."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -104,7 +104,7 @@ def test_it_trains_at_its_speed_between_go_and_hold() -> None:
     assert bench.recorder.heard("progressed")[-1] == last
 
 
-def test_it_collects_stands_still_and_goes_on_with_all_it_had() -> None:
+def test_worker_collects_stops_and_resumes_with_its_gradients() -> None:
     bench = Bench()
     bench.order(orders.Go(), seconds=5.0)
     bench.order(orders.Collect(b"r"), seconds=5.0)
@@ -141,7 +141,7 @@ def test_a_new_worker_begins_with_what_the_disk_holds() -> None:
     assert after.recorder.heard("ready")[0].name == NEXT
 
 
-def test_it_loads_what_was_fetched() -> None:
+def test_worker_loads_a_fetched_state() -> None:
     bench = Bench()
     data = ModelState(NEXT, np.zeros(8, dtype=np.float32), np.ones(8, dtype=np.float32)).to_bytes(0)
     bench.disk.begin(b"root", len(data), [b""])
@@ -188,7 +188,7 @@ def test_a_delayed_one_computes_on_while_its_contribution_is_out() -> None:
     assert np.allclose(bench.recorder.contribution, mean, atol=1e-6)
 
 
-def test_a_delayed_one_takes_back_what_came_to_nothing() -> None:
+def test_delayed_worker_takes_back_a_failed_contribution() -> None:
     bench = Bench(delayed=True)
     bench.order(orders.Go(), seconds=5.0)
     bench.order(orders.Collect(b"r"), seconds=5.0)

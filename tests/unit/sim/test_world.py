@@ -115,7 +115,7 @@ def test_a_machine_that_spins_is_caught() -> None:
         world.run(1)
 
 
-def test_an_exception_of_a_machine_ends_the_run_with_seed_and_time() -> None:
+def test_machine_exception_ends_the_run_with_seed_and_time() -> None:
     world, (_, there) = listeners(2, seed=99)
 
     def fails(event: Any, now: float) -> list[Any]:
@@ -138,7 +138,7 @@ def test_wire_limits_hold() -> None:
         say(world, 0, 0, Word(1))
 
 
-def test_what_was_sent_does_not_change_afterwards() -> None:
+def test_sent_messages_do_not_change_afterwards() -> None:
     world, (_, there) = listeners(2)
     data = bytearray(b"before")
     say(world, 0, 1, Load(1, memoryview(data)))
@@ -294,7 +294,7 @@ def test_a_slow_computer_handles_one_message_after_the_other() -> None:
     assert there.times[0] + 0.5 == pytest.approx(times[0])
 
 
-def test_a_slow_computer_wakes_between_two_messages_and_not_within_one() -> None:
+def test_slow_computer_wakes_between_messages_only() -> None:
     class Sleeper(Listener):
         def handle(self, event: Any, now: float) -> list[Any]:
             super().handle(event, now)
@@ -316,7 +316,7 @@ def test_a_slow_computer_wakes_between_two_messages_and_not_within_one() -> None
     assert kinds.count(Received) == 4
 
 
-def test_a_slow_computer_that_is_flooded_loses_datagrams_and_still_wakes() -> None:
+def test_flooded_slow_computer_loses_datagrams_and_still_wakes() -> None:
     world, (_, there) = listeners(2, links=SLOW)
     for number in range(INBOX_MAX + 100):
         say(world, 0, 1, Rumour(number))

@@ -1,4 +1,4 @@
-"""What the person chose."""
+"""Settings of a person, kept in a file."""
 
 import json
 from random import Random

@@ -19,7 +19,7 @@ class Clock:
         return self.now
 
 
-def test_it_says_what_is_done_and_how_long_the_rest_takes() -> None:
+def test_bar_shows_what_is_done_and_the_time_left() -> None:
     terminal, clock = Terminal(), Clock()
     bar = ProgressBar(stream=terminal, clock=clock)
     bar.show(0.0, "stores")
@@ -30,7 +30,7 @@ def test_it_says_what_is_done_and_how_long_the_rest_takes() -> None:
     assert terminal.getvalue().endswith("\r\x1b[K")
 
 
-def test_a_new_part_is_reckoned_afresh_and_the_terminal_is_spared() -> None:
+def test_new_part_is_estimated_afresh_with_few_redraws() -> None:
     terminal, clock = Terminal(), Clock()
     bar = ProgressBar(stream=terminal, clock=clock)
     bar.show(0.5, "joining", part="joining")

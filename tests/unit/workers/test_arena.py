@@ -7,7 +7,7 @@ from core.base.problems import UserProblem
 from core.workers.arena import SLOTS, Arena
 
 
-def test_what_one_side_writes_the_other_reads(tmp_path: Path) -> None:
+def test_numbers_written_by_one_side_are_read_by_the_other(tmp_path: Path) -> None:
     one = Arena.create(tmp_path / "arena", 1000)
     other = Arena(tmp_path / "arena", 1000)
     for number, name in enumerate(SLOTS):

@@ -1,5 +1,6 @@
 """Residuals that outlive the process."""
 
+import errno
 import itertools
 import os
 import random
@@ -8,6 +9,7 @@ import subprocess
 import sys
 import tracemalloc
 import zlib
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from core.averaging.codecs import codec_of
 from core.averaging.feedback import RESIDUAL_CODEC, Carry, MemoryStore
 from core.base.problems import NoSpace, UserProblem
+from core.workers import residual
 from core.workers.residual import ResidualFile, ResidualShape
 
 SHAPE = ResidualShape(manifest=bytes(range(32)), codec="q4", numel=1000, chunk_numel=256)
@@ -62,7 +65,7 @@ def test_it_begins_at_zero_and_belongs_to_its_owner_only(tmp_path: Path) -> None
     assert [entry.name for entry in path.parent.iterdir()] == ["residuals"]
 
 
-def test_what_is_committed_is_there_again_and_a_draft_is_not(tmp_path: Path) -> None:
+def test_committed_residuals_survive_and_drafts_do_not(tmp_path: Path) -> None:
     path = tmp_path / "residuals"
     file = ResidualFile(path, SHAPE)
     write_all(file, 2.0)
@@ -142,32 +145,42 @@ def test_any_bit_that_flips_in_what_counts_is_noticed(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_says_so_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(_self: ResidualFile, _place: int, _data: memoryview) -> None:
-        raise OSError(28, "No space left on device")
+    class FullDisk(FileIO):
+        def write(self, data: Any) -> int:
+            raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(ResidualFile, "_put", full)
+    monkeypatch.setattr(residual, "FileIO", FullDisk)
     with pytest.raises(NoSpace):
         ResidualFile(tmp_path / "residuals", SHAPE)
     assert not list(tmp_path.iterdir())
 
 
-def test_what_cannot_be_opened_gets_a_sentence(tmp_path: Path) -> None:
+def test_unopenable_file_gets_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "residuals").mkdir()
     with pytest.raises(UserProblem):
         ResidualFile(tmp_path / "residuals", SHAPE)
 
 
-def test_a_disk_that_fails_later_makes_residuals_zero_and_raises_nothing(tmp_path: Path) -> None:
+def test_later_disk_failure_zeroes_residuals_without_raising(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Fragile(FileIO):
+        failed = False
+
+        def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+            if self.failed:
+                raise OSError(errno.EIO, "Input/output error")
+            return super().seek(offset, whence)
+
+    monkeypatch.setattr(residual, "FileIO", Fragile)
     path = tmp_path / "residuals"
     file = ResidualFile(path, SHAPE)
     write_all(file, 2.0)
-    file._file.close()
-    file._file = open(os.devnull, "rb", buffering=0)  # noqa: SIM115, PTH123
+    monkeypatch.setattr(Fragile, "failed", True)
     draft = file.begin()
     file.write(draft, 0, payload(0, 3.0))
     assert file.read(1) is None
     file.commit(draft, [1, 2, 3])
     file.close()
+    monkeypatch.setattr(Fragile, "failed", False)
     again = ResidualFile(path, SHAPE)
     assert values(again) == [2.0] * 4
     again.close()
@@ -233,8 +246,10 @@ def test_it_is_as_good_as_memory(tmp_path: Path) -> None:
 WRITER = """
 import sys
 import tracemalloc
+from io import FileIO
 from pathlib import Path
 from tests.unit.workers.test_residual import SHAPE, write_all
+from core.workers import residual
 from core.workers.residual import ResidualFile
 file = ResidualFile(Path(sys.argv[1]), SHAPE)
 number = file.number
@@ -246,7 +261,7 @@ while True:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
-def test_a_kill_at_any_time_leaves_the_old_or_the_new(tmp_path: Path) -> None:
+def test_kill_at_any_time_leaves_old_or_new_residuals(tmp_path: Path) -> None:
     path = tmp_path / "residuals"
     chance = random.Random(5)
     last = 0

@@ -38,7 +38,7 @@ def test_a_file_that_is_not_what_was_promised_is_damage(tmp_path: Path) -> None:
         DiskStateFile(path, b"x" * 32)
 
 
-def test_a_broken_transfer_keeps_what_was_verified_and_doubts_the_rest(tmp_path: Path) -> None:
+def test_broken_transfer_keeps_only_what_was_verified(tmp_path: Path) -> None:
     path, root = checkpoint(tmp_path, 4 * CHUNK_BYTES)
     file, sink = DiskStateFile(path, root), DiskStateSink(tmp_path / "incoming")
     sink.begin(root, file.size_bytes, file.chunks)
