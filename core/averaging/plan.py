@@ -8,10 +8,8 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
-from core.averaging.balance.fleet import WHOLE_GIFT
 from core.averaging.codecs import FEEDBACK
 from core.averaging.grid.placement import GridLayout, grid_of
-from core.averaging.grid.stages import STAGES_MAX
 from core.averaging.messages import (
     GROUP_MAX,
     SHARE_CHUNKS_MAX,
@@ -34,6 +32,10 @@ from core.base.ids import PeerId
 from core.base.problems import RemoteProblem
 from core.base.wire import Message
 
+WHOLE_GIFT: Final = 256
+"""A member that gives its whole contribution gives so many 256ths of its chunks."""
+STAGES_MAX: Final = 4
+"""Iterations of one round at most: four of groups of four are enough for 256 peers."""
 Count = Annotated[int, Meta(ge=0, lt=SHARE_CHUNKS_MAX)]
 Gift = Annotated[int, Meta(ge=0, le=WHOLE_GIFT)]
 Rate = Annotated[int, Meta(ge=0, lt=1 << 50)]

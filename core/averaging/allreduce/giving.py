@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator
 
-from core.averaging.balance.fleet import WHOLE_GIFT
 from core.averaging.balance.gifts import gives_chunk
-from core.averaging.plan import Plan
+from core.averaging.plan import WHOLE_GIFT, Plan
 
 
 class Giving:

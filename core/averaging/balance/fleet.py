@@ -1,10 +1,6 @@
 """What the balance of a round starts from, and what comes out."""
 
 from dataclasses import dataclass
-from typing import Final
-
-WHOLE_GIFT: Final = 256
-"""A member that gives its whole contribution gives so many 256ths of its chunks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

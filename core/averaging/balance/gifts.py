@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from core.averaging.balance.fleet import WHOLE_GIFT
+from core.averaging.plan import WHOLE_GIFT
 
 _STRIDE = 159
 """Odd, so that 256 chunks in a row meet every number once; near 256 / 1.618, so that few in a row are spread too."""
