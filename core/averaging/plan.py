@@ -1,7 +1,6 @@
 """The plan of a round: who takes part, who reduces which chunks, in what size and within what time."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final
 
@@ -167,27 +166,6 @@ class Terms:
 def chunk_count(numel: int, chunk_numel: int) -> int:
     """Chunks that a vector of `numel` numbers is cut into; the last may be shorter."""
     return -(-numel // chunk_numel)
-
-
-def apportion(total: int, weights: Sequence[int]) -> tuple[int, ...]:
-    """Divide `total` things by whole weights (Hagenbach-Bischoff: quota w * (total + 1) / W, then highest averages).
-
-    The same on every machine: whole numbers only, ties go to the lower index.
-
-    Raises:
-        ValueError: a negative weight, or none above 0.
-    """
-    whole = sum(weights)
-    if whole <= 0 or min(weights) < 0:
-        raise ValueError("weights must not be negative, and one must be above 0")
-    seats = [max(0, -(-weight * (total + 1) // whole) - 1) for weight in weights]
-    while sum(seats) < total:
-        best = 0
-        for index in range(1, len(weights)):
-            if weights[index] * (seats[best] + 1) > weights[best] * (seats[index] + 1):
-                best = index
-        seats[best] += 1
-    return tuple(seats)
 
 
 def spared_most(able: int) -> int:

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Final
 
-from core.averaging.balance.fleet import Line, Work
+from core.averaging.balance.fleet import Line, Work, apportion
 from core.averaging.codecs import number_bytes
-from core.averaging.plan import WHOLE_GIFT, Member, PairLimit, Rates, apportion
+from core.averaging.plan import WHOLE_GIFT, Member, PairLimit, Rates
 
 BROUGHT: Final = 2.0
 """So many times what its samples speak for a member's word about its speed is believed."""

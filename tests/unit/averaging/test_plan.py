@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.averaging.balance.fleet import apportion
 from core.averaging.messages import from_bits, to_bits
-from core.averaging.plan import Member, Plan, Terms, apportion, check_plan, chunk_count
+from core.averaging.plan import Member, Plan, Terms, check_plan, chunk_count
 from core.base.ids import PeerId
 from core.base.problems import RemoteProblem
 from core.base.wire import MessageCodec
