@@ -11,7 +11,7 @@ from core.averaging.grid.convening import LEAP, Convening
 from core.averaging.grid.messages import Arrived, Doubted, GridMessage, Holding, Passed, StagePlan, StandIn, Underway
 from core.averaging.grid.placement import Group
 from core.averaging.grid.plans import check_holding, check_stage_plan, divided, later_plan
-from core.averaging.matchmaking.check_division import check_shares
+from core.averaging.matchmaking.check_plan import check_shares
 from core.averaging.messages import Leaving
 from core.averaging.plan import Plan
 from core.base.problems import RemoteProblem

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from random import Random
 
-from core.averaging.matchmaking.caller import Caller
+from core.averaging.matchmaking.attempts import Search
 from core.averaging.matchmaking.config import Setting, State
 from core.averaging.matchmaking.events import (
     ContributionWanted,
@@ -14,10 +14,10 @@ from core.averaging.matchmaking.events import (
     PlanRefused,
     Silent,
 )
-from core.averaging.matchmaking.follower import Follower
 from core.averaging.matchmaking.gathering import Gathering
-from core.averaging.matchmaking.leader_election import Search
+from core.averaging.matchmaking.leader import Caller
 from core.averaging.matchmaking.make_plan import call_rank
+from core.averaging.matchmaking.member import Follower
 from core.averaging.matchmaking.refusals import Refusals
 from core.averaging.messages import Cancelled, Leaving, Refused, Wanted
 from core.averaging.plan import GroupMessage, Plan

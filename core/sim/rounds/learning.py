@@ -10,7 +10,7 @@ from core.averaging.balance.solver import balance
 from core.averaging.bandwidth.book import LineBook
 from core.averaging.bandwidth.demand import demand_of
 from core.averaging.bandwidth.records import LineFacts, decode_facts, encode_facts
-from core.averaging.matchmaking.check_division import check_division
+from core.averaging.matchmaking.check_plan import check_division
 from core.averaging.matchmaking.division import work_of
 from core.averaging.matchmaking.make_plan import make_plan
 from core.averaging.plan import Member, Plan

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from typing import Final
 
-from core.averaging.matchmaking.check_division import check_division
+from core.averaging.matchmaking.check_plan import check_division
 from core.averaging.matchmaking.config import Setting, State
 from core.averaging.matchmaking.gathering import Promise
 from core.averaging.messages import Call, Declined, Leaving, Ready
