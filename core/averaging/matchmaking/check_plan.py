@@ -3,24 +3,116 @@
 Bit-equal solvers on different processors are not assumed: nobody works the plan out again, everybody checks it.
 """
 
+import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from core.averaging.balance.fleet import Line
 from core.averaging.bandwidth.demand import whole_gifts
 from core.averaging.bandwidth.known import KnownLines
+from core.averaging.codecs import FEEDBACK
 from core.averaging.grid.plans import butterflies
 from core.averaging.matchmaking.division import equal_shares, lines_of, pair_limits, work_of
-from core.averaging.plan import Plan, Rates
+from core.averaging.plan import GRID, Plan, Rates
 from core.base.ids import PeerId
 from core.base.problems import RemoteProblem
 
+SPARED_PART: Final = 3
+"""One in so many of those who would reduce, or one where they are few, may be given no share by a plan."""
 OWN_EXCESS: Final = 1.5
 """A plan may take us for so many times what we have said."""
 OTHERS_FACTOR: Final = 6.0
 """A plan may take others for so many times more or less than we would: not all have heard the same."""
 SLOWER: Final = 0.05
 """A plan may take so much longer than our own for the same lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a member insists on: its own part of any plan that it follows."""
+
+    round: bytes
+    epoch: int
+    lineage: bytes
+    me: PeerId
+    samples: int
+    numel: int
+    chunk_numel: int
+    codec: str
+    topology: str
+    stall_timeout_s: float
+    round_timeout_s: float
+    reduces: bool = True
+    receives: bool = True
+    samples_per_s: float = 0.0
+
+
+def spared_most(able: int) -> int:
+    """Of so many members who would reduce, how many a plan may give no share all the same."""
+    return 0 if able < 2 else max(1, able // SPARED_PART)
+
+
+def check_plan(plan: Plan, terms: Terms) -> None:
+    """Refuse a plan that contradicts itself or our terms.
+
+    Raises:
+        RemoteProblem: says what is wrong.
+    """
+    ours = (
+        terms.round,
+        terms.epoch,
+        terms.lineage,
+        terms.numel,
+        terms.chunk_numel,
+        terms.codec,
+        terms.stall_timeout_s,
+        terms.round_timeout_s,
+    )
+    theirs = (
+        plan.round,
+        plan.epoch,
+        plan.lineage,
+        plan.numel,
+        plan.chunk_numel,
+        plan.codec,
+        plan.stall_timeout_s,
+        plan.round_timeout_s,
+    )
+    if ours != theirs:
+        raise RemoteProblem("the plan is for another round, vector or manifest")
+    mine = (terms.samples, terms.reduces, terms.receives, terms.samples_per_s)
+    rows = [(m.samples, m.reduces or m.spared, m.receives, m.samples_per_s) for m in plan.members if m.peer == terms.me]
+    if rows != [mine]:
+        raise RemoteProblem("the plan does not have me with my samples")
+    spared = sum(m.spared for m in plan.members)
+    able = sum(m.reduces or m.spared for m in plan.members)
+    if any(m.reduces and m.spared for m in plan.members) or spared > spared_most(able):
+        raise RemoteProblem("the plan spares too many, or one that is to reduce")
+    peers = plan.peers
+    if list(peers) != sorted(set(peers)):
+        raise RemoteProblem("the plan's members are not in order, or not distinct")
+    _check_topology(plan, terms)
+    groups = (range(len(peers)),) if plan.stages == 1 else tuple(group.members for group in plan.grid.stages[0])
+    if len(plan.chunks) != len(peers) or any(sum(plan.chunks[m] for m in g) != plan.chunk_total for g in groups):
+        raise RemoteProblem("the plan's shares do not make up the vector")
+    if any(len(column) not in {0, len(peers)} for column in (plan.lines, plan.gifts)):
+        raise RemoteProblem("the plan's lines or gifts are not one for each member")
+    pairs = [(limit.sender, limit.receiver) for limit in plan.limits]
+    if pairs != sorted(set(pairs)) or any(a == b or max(a, b) >= len(peers) for a, b in pairs):
+        raise RemoteProblem("the plan's slow pairs are not its members, or not in order")
+    if sorted(plan.leaders) != list(range(len(peers))):
+        raise RemoteProblem("the plan's leaders are not its members")
+    if not all(math.isfinite(member.loss) and math.isfinite(member.samples_per_s) for member in plan.members):
+        raise RemoteProblem("a loss or a speed in the plan is not a number")
+
+
+def _check_topology(plan: Plan, terms: Terms) -> None:
+    topology = terms.topology if plan.stages == 1 else GRID
+    if plan.topology != topology or (plan.stages > 1 and len(plan.members) < 1 << plan.stages):
+        raise RemoteProblem("the plan's topology does not fit its stages or its members")
+    if plan.stages > 1 and (plan.codec in FEEDBACK or not all(member.receives for member in plan.members)):
+        raise RemoteProblem("the plan is a grid, which neither its codec nor its helpers can take part in")
 
 
 def check_division(

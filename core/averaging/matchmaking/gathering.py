@@ -3,8 +3,9 @@
 import math
 from dataclasses import dataclass, field
 
+from core.averaging.matchmaking.check_plan import Terms
 from core.averaging.messages import GROUP_MAX, Ready
-from core.averaging.plan import Member, Terms
+from core.averaging.plan import Member
 from core.base.ids import PeerId
 from core.base.manifest import AveragingNumbers
 

@@ -3,11 +3,11 @@
 from collections.abc import Collection
 from typing import Final
 
-from core.averaging.matchmaking.check_plan import check_division
+from core.averaging.matchmaking.check_plan import check_division, check_plan
 from core.averaging.matchmaking.config import Setting, State
 from core.averaging.matchmaking.gathering import Promise
 from core.averaging.messages import Call, Declined, Leaving, Ready
-from core.averaging.plan import Member, Plan, check_plan
+from core.averaging.plan import Member, Plan
 from core.base.ids import PeerId
 from core.base.machine import Send
 

@@ -5,8 +5,9 @@ from typing import Final
 
 import msgspec
 
+from core.averaging.matchmaking.check_plan import spared_most
 from core.averaging.penalties.observed import Observations, Remembered
-from core.averaging.plan import Member, Plan, spared_most
+from core.averaging.plan import Member, Plan
 from core.base.back_off import BackOff
 from core.base.ids import PeerId
 

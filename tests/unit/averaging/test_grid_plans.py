@@ -10,11 +10,12 @@ import pytest
 from core.averaging.grid.failure_rate import FailureRate
 from core.averaging.grid.messages import Holding, StageMember, StagePlan, stage_round
 from core.averaging.grid.plans import butterflies, check_stage_plan, divided, joined, later_plan, outcome_of
+from core.averaging.matchmaking.check_plan import Terms, check_plan
 from core.averaging.matchmaking.events import GroupFormed
 from core.averaging.matchmaking.make_plan import make_plan as published
 from core.averaging.matchmaking.matchmaker import Matchmaker
 from core.averaging.penalties.observed import Observations
-from core.averaging.plan import Member, Plan, Rates, Terms, check_plan
+from core.averaging.plan import Member, Plan, Rates
 from core.base.ids import Key
 from core.base.manifest import AveragingNumbers
 from core.base.problems import RemoteProblem

@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.averaging.balance.fleet import apportion
+from core.averaging.matchmaking.check_plan import Terms, check_plan
 from core.averaging.messages import from_bits, to_bits
-from core.averaging.plan import Member, Plan, Terms, check_plan, chunk_count
+from core.averaging.plan import Member, Plan, chunk_count
 from core.base.ids import PeerId
 from core.base.problems import RemoteProblem
 from core.base.wire import MessageCodec
