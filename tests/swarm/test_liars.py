@@ -92,7 +92,7 @@ def never_commits(participant: Participant, monkeypatch: pytest.MonkeyPatch) -> 
         quest = None if rounds._matchmaker is None else rounds._matchmaker._quest
         if quest is not None and now >= again_at and not (quest.occupied or quest.away or quest.state is None):
             again_at = now + 0.5
-            quest.search.attempt = 0
+            quest.election.attempt = 0
             outputs += participant._follow(rounds._follow(quest.lead(now), now), now)
         return [o for o in outputs if not (isinstance(o, Send) and isinstance(o.message, Leaving))]
 

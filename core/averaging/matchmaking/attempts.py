@@ -22,7 +22,7 @@ POOR_MAX = 3
 """Rests after calls of ours that came to nothing are doubled so often: somebody says it has samples, and has not."""
 
 
-class Search:
+class LeaderElection:
     """The count of attempts, who has failed as a leader, and who is asked at the moment.
 
     Args:

@@ -14,7 +14,7 @@ State = tuple[int, bytes]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
+class RoundConfig:
     """The same for all rounds of a peer; see `core.averaging.matchmaking.matchmaker.Matchmaker`."""
 
     me: PeerId

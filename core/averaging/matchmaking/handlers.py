@@ -53,10 +53,10 @@ class Answers:
 
     def _on_wanted(self, sender: PeerId, message: Wanted, now: float) -> Outputs:
         calling = self._quest.caller.gathering is not None
-        if self._quest.setting.numel is None:
+        if self._quest.config.numel is None:
             return [Send(sender, Declined(message.epoch, message.lineage, message.attempt, "away"))]
         promised = self._quest.follower.promise is not None
-        if self._quest.formed or promised or (not calling and self._quest.search.resting(now)):
+        if self._quest.formed or promised or (not calling and self._quest.election.resting(now)):
             return [Send(sender, Declined(message.epoch, message.lineage, message.attempt, "busy"))]
         known = sender in self._quest.candidates
         if calling:
@@ -65,27 +65,27 @@ class Answers:
             self._trace.mark("group.drop.wanted")
             declined = Declined(message.epoch, message.lineage, message.attempt, "busy")
             return [Send(sender, declined), Elsewhere(sender, message.epoch, message.lineage)]
-        self._quest.search.heard(message.attempt)
+        self._quest.election.heard(message.attempt)
         return self._quest.lead(now)
 
     def _on_call(self, sender: PeerId, call: Call, now: float) -> Outputs:
         assert self._quest.state is not None
-        setting, fruitless = self._quest.setting, self._quest.search.fruitless
-        round_ = round_id(setting.key(self._quest.state, call.attempt), sender, call.nonce)
+        config, fruitless = self._quest.config, self._quest.election.fruitless
+        round_ = round_id(config.key(self._quest.state, call.attempt), sender, call.nonce)
         promise = self._quest.follower.promise
         if promise is not None and promise.round == round_:
             return []
-        if setting.numel is None and not 0 < call.numel <= setting.numel_max:
+        if config.numel is None and not 0 < call.numel <= config.numel_max:
             return [Send(sender, Declined(call.epoch, call.lineage, call.attempt, "away"))]
-        tired = fruitless.is_excluded(sender, now) or not setting.reputation.may_lead(sender, now)
-        tired = tired or self._quest.search.shuns(sender, now)
+        tired = fruitless.is_excluded(sender, now) or not config.reputation.may_lead(sender, now)
+        tired = tired or self._quest.election.shuns(sender, now)
         if tired or self._quest.formed or not self._quest.wins(call.attempt, sender):
             return [Send(sender, Declined(call.epoch, call.lineage, call.attempt, "busy"))]
         if promise is not None and promise.leader == sender:
             fruitless.fail(sender, now)
-        self._quest.search.pause()
+        self._quest.election.pause()
         if sender in self._quest.candidates:
-            self._quest.search.heard(call.attempt)
+            self._quest.election.heard(call.attempt)
         return [
             *self._quest.caller.cancel(silent=(), samples=None),
             *self._quest.follower.follow(sender, call, round_, state=self._quest.state, now=now),
@@ -112,8 +112,8 @@ class Answers:
             gathering.decline(sender, busy=message.reason == "busy")
             outputs += self._quest.publish_if_complete(now)
         elif (
-            self._quest.search.asked == sender
-            and message.attempt == self._quest.search.attempt
+            self._quest.election.asked == sender
+            and message.attempt == self._quest.election.attempt
             and self._quest.state is not None
         ):
             concerned = True
@@ -128,7 +128,7 @@ class Answers:
     def _on_cancelled(self, sender: PeerId, message: Cancelled, now: float) -> Outputs:
         if not self._quest.follower.awaits(sender, message.round):
             return []
-        silent = tuple(PeerId(peer) for peer in message.silent if peer not in {self._quest.setting.me, sender})
+        silent = tuple(PeerId(peer) for peer in message.silent if peer not in {self._quest.config.me, sender})
         outputs = self._quest.break_promise(
             "the leader cancelled it", now=now, unfit=False, cost=1, samples=message.samples
         )
@@ -145,7 +145,7 @@ class Answers:
             self._quest.follower.check(plan, state)
         except RemoteProblem:
             return self._quest.refuse(plan, sender, promise.attempt, now)
-        self._quest.search.reached(promise.attempt)
+        self._quest.election.reached(promise.attempt)
         if self._quest.refusals.heeded(plan.round, now):
             return self._quest.look_again(sender, plan, now)
         self._quest.follower.promise = None
@@ -164,8 +164,8 @@ class Answers:
         self._quest.refusals.note(plan.round, sender, members=len(plan.peers), now=now)
         refusers = self._quest.refusals.heeded(plan.round, now)
         leader = leader_of(plan)
-        if not few(self._quest.refusals.by(plan.round), len(plan.peers)) and leader != self._quest.setting.me:
-            self._quest.search.refuse(leader, now)
+        if not few(self._quest.refusals.by(plan.round), len(plan.peers)) and leader != self._quest.config.me:
+            self._quest.election.refuse(leader, now)
         if not self._quest.formed:
             return []
         return self._quest.look_again(leader, plan, now) if refusers else [MemberRefused(plan.round, sender)]

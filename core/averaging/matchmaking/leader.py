@@ -7,7 +7,7 @@ from typing import Final
 
 from core.averaging.bandwidth.known import UNKNOWN
 from core.averaging.grid.stages import best_stages
-from core.averaging.matchmaking.config import Setting, State
+from core.averaging.matchmaking.config import RoundConfig, State
 from core.averaging.matchmaking.events import ContributionWanted
 from core.averaging.matchmaking.gathering import Gathering
 from core.averaging.matchmaking.make_plan import by_distance, make_plan, round_id
@@ -34,16 +34,16 @@ class Closed:
     """What those who were ready brought together, when that was too little."""
 
 
-class Caller:
+class GroupLeader:
     """The leader's side of finding a group.
 
     Args:
-        setting: What rounds are made of.
+        config: What rounds are made of.
         random: For nonces.
     """
 
-    def __init__(self, setting: Setting, random: Random) -> None:
-        self._setting = setting
+    def __init__(self, config: RoundConfig, random: Random) -> None:
+        self._config = config
         self._random = random
         self._state: State = (0, b"")
         self._published: Plan | None = None
@@ -71,19 +71,19 @@ class Caller:
             lost: Who is called and not waited for.
             now: Unix seconds.
         """
-        setting = self._setting
-        key = setting.key(state, attempt)
-        called = sorted(by_distance(others, key), key=lambda peer: not setting.reputation.may_lead(peer, now))
+        config = self._config
+        key = config.key(state, attempt)
+        called = sorted(by_distance(others, key), key=lambda peer: not config.reputation.may_lead(peer, now))
         called = called[: GROUP_MAX - 1]
-        aides = [peer for peer in helpers if peer != setting.me and peer not in called][:HELPERS_MAX]
+        aides = [peer for peer in helpers if peer != config.me and peer not in called][:HELPERS_MAX]
         aides = aides[: GROUP_MAX - 1 - len(called)]
         nonce = self._random.getrandbits(NONCE_BITS)
         self._state = state
         gathering = self.gathering = Gathering(
-            round_id(key, setting.me, nonce),
+            round_id(key, config.me, nonce),
             attempt,
             nonce,
-            now + setting.numbers.gather_timeout_s,
+            now + config.numbers.gather_timeout_s,
             waiting=set(called).difference(lost),
             hoped_for={*called, *aides}.intersection(lost),
             helpers=set(aides).difference(lost),
@@ -108,7 +108,7 @@ class Caller:
         if gathering is None:
             return []
         cancelled = Cancelled(gathering.round, silent, samples)
-        return [Send(peer, cancelled) for peer in sorted(gathering.others - {self._setting.me})]
+        return [Send(peer, cancelled) for peer in sorted(gathering.others - {self._config.me})]
 
     def planned(self, round_: bytes, peer: PeerId) -> bool:
         """Whether `peer` is in the plan that was published last, and this is its round."""
@@ -117,12 +117,12 @@ class Caller:
 
     def complete(self, now: float) -> bool:
         """Whether a call is on, and there is nobody left to wait for."""
-        return self.gathering is not None and self.gathering.complete(self._setting.me, now)
+        return self.gathering is not None and self.gathering.complete(self._config.me, now)
 
     @property
     def deadline(self) -> float | None:
         """When it goes on without some of those who have not answered."""
-        return None if self.gathering is None else self.gathering.deadline(self._setting.me)
+        return None if self.gathering is None else self.gathering.deadline(self._config.me)
 
     def close(self, *, plain: bool, now: float) -> Closed:
         """The call that is on has its answers: make the plan, if one can be made; without one, the call stays.
@@ -134,40 +134,40 @@ class Caller:
         gathering = self.gathering
         assert gathering is not None
         silent = tuple(sorted(gathering.waiting))
-        reason = gathering.obstacle(self._setting.me)
+        reason = gathering.obstacle(self._config.me)
         if reason is not None:
             return Closed(None, silent, reason)
         samples = sum(member.samples for member in gathering.ready.values())
-        if samples < self._setting.minimum_samples:
+        if samples < self._config.minimum_samples:
             return Closed(None, silent, "the contributions together have too few samples", samples)
         self.gathering = None
         self._published = self._plan(gathering, plain=plain, now=now)
         return Closed(self._published, silent)
 
     def _call(self, gathering: Gathering) -> Call:
-        assert self._setting.numel is not None
-        return Call(*self._state, gathering.attempt, gathering.nonce, self._setting.numel)
+        assert self._config.numel is not None
+        return Call(*self._state, gathering.attempt, gathering.nonce, self._config.numel)
 
     def _plan(self, gathering: Gathering, *, plain: bool, now: float) -> Plan:
-        setting = self._setting
-        assert setting.numel is not None
-        members = setting.reputation.spare(list(gathering.ready.values()), now)
+        config = self._config
+        assert config.numel is not None
+        members = config.reputation.spare(list(gathering.ready.values()), now)
         peers = sorted(PeerId(member.peer) for member in members)
-        known = UNKNOWN if plain else setting.book.known(peers)
+        known = UNKNOWN if plain else config.book.known(peers)
         return make_plan(
             members,
-            setting.numbers,
+            config.numbers,
             round_=gathering.round,
-            key=setting.key(self._state, gathering.attempt),
-            leader=setting.me,
+            key=config.key(self._state, gathering.attempt),
+            leader=config.me,
             state=(*self._state, gathering.attempt),
-            numel=setting.numel,
-            topology=setting.topology,
+            numel=config.numel,
+            topology=config.topology,
             lines=known.lines,
             shown=known.shown,
             limits=known.limits,
             paced=known.paced,
-            stages=best_stages(sum(member.receives for member in members), setting.failures.value),
-            target_samples=setting.target_samples,
-            last=[peer for peer in peers if not setting.reputation.may_lead(peer, now)],
+            stages=best_stages(sum(member.receives for member in members), config.failures.value),
+            target_samples=config.target_samples,
+            last=[peer for peer in peers if not config.reputation.may_lead(peer, now)],
         )

@@ -18,7 +18,7 @@ from random import Random
 
 from core.averaging.bandwidth.book import LineBook
 from core.averaging.grid.failure_rate import FailureRate
-from core.averaging.matchmaking.config import Setting
+from core.averaging.matchmaking.config import RoundConfig
 from core.averaging.matchmaking.events import GroupFailed
 from core.averaging.matchmaking.handlers import Answers
 from core.averaging.matchmaking.state import Outputs, Quest
@@ -73,7 +73,7 @@ class Matchmaker:
         target_samples: int = 0,
         reputation: Reputation | None = None,
     ) -> None:
-        self._setting = setting = Setting(
+        self._config = config = RoundConfig(
             me=me,
             run_id=run_id,
             numel=numel,
@@ -88,7 +88,7 @@ class Matchmaker:
         )
         self._me = me
         self._trace = trace
-        self._quest = Quest(setting, random=random, trace=trace)
+        self._quest = Quest(config, random=random, trace=trace)
         self._answers = Answers(self._quest, trace)
 
     # --- owner's side ---
@@ -101,14 +101,14 @@ class Matchmaker:
         """
         outputs = self._quest.stand(epoch, lineage, candidates)
         if not self._quest.occupied and not self._quest.again:
-            self._quest.search.rest()
+            self._quest.election.rest()
         return outputs
 
     def look(self, epoch: int, lineage: bytes, candidates: Sequence[PeerId], *, now: float) -> Outputs:
         """The target is reached: find the group of this state.  Called again after a failed round, it looks anew."""
         outputs = self._quest.stand(epoch, lineage, candidates)
         self._quest.reopen()
-        self._quest.search.looking = True
+        self._quest.election.looking = True
         return outputs + self._quest.seek(now)
 
     def reopen(self) -> None:
@@ -120,22 +120,22 @@ class Matchmaker:
 
         Calls are welcome again, but for those of whom it is put down to.
         """
-        self._setting.reputation.failed(plan, suspects, now)
+        self._config.reputation.failed(plan, suspects, now)
         if not self._quest.formed or self._quest.plan is None or self._quest.plan.round != plan.round:
             return
         leader = leader_of(plan)
         if leader in suspects or not suspects:
-            self._quest.search.unfit(leader)
+            self._quest.election.unfit(leader)
         if leader == self._me:
-            self._quest.search.led_in_vain(now)
-        self._quest.search.setbacks += 1
+            self._quest.election.led_in_vain(now)
+        self._quest.election.setbacks += 1
         self._quest.reopen()
 
     def committed(self, plan: Plan, outcome: Outcome, leader: PeerId, now: float) -> None:
         """The round of `plan` has a mean; `leader` led it in the end."""
-        self._setting.reputation.committed(plan, outcome.versions, leader, now, seen=outcome.seen)
+        self._config.reputation.committed(plan, outcome.versions, leader, now, seen=outcome.seen)
         if leader == leader_of(plan):
-            self._quest.search.fruitless.clear(leader)
+            self._quest.election.fruitless.clear(leader)
 
     def refuse(self, plan: Plan, now: float) -> Outputs:
         """This computer can make nothing of the plan of the round that was formed: say so, and look for another."""
@@ -145,7 +145,7 @@ class Matchmaker:
         if leader != self._me:
             return self._quest.refuse(plan, leader, plan.attempt, now)
         self._quest.formed = False
-        self._quest.search.called_in_vain(now)
+        self._quest.election.called_in_vain(now)
         return [*self._quest.say_refused(plan), GroupFailed(plan.round, "this computer cannot follow its own plan")]
 
     @property
@@ -172,7 +172,7 @@ class Matchmaker:
         outputs = self._quest.give_up("the search was stopped")
         self._quest.reopen()
         self._quest.away = True
-        self._quest.search.looking = False
+        self._quest.election.looking = False
         return outputs
 
     def offer(
@@ -216,7 +216,7 @@ class Matchmaker:
                 if sender == self._me:
                     self._trace.mark("group.drop.self")
                     return []
-                self._quest.search.lost.discard(sender)
+                self._quest.election.lost.discard(sender)
                 return self._answers.receive(sender, message, now)
             case Tick():
                 return self._tick(now)
@@ -238,20 +238,20 @@ class Matchmaker:
                 outputs += self._quest.break_promise("others refuse its plan", now=now, unfit=False)
             else:
                 outputs += self._quest.break_promise("no plan came", now=now, unfit=True, cost=NO_PLAN)
-        if self._quest.search.again_at is not None and now >= self._quest.search.again_at:
-            self._quest.search.again_at = None
-            if self._quest.search.asked is not None:
-                outputs += self._quest.pass_over(self._quest.search.asked, now)
+        if self._quest.election.again_at is not None and now >= self._quest.election.again_at:
+            self._quest.election.again_at = None
+            if self._quest.election.asked is not None:
+                outputs += self._quest.pass_over(self._quest.election.asked, now)
             outputs += self._quest.seek(now)
         return outputs
 
     def _lose(self, peer: PeerId, now: float) -> Outputs:
         if peer in self._quest.candidates or peer in self._quest.helpers:
-            self._quest.search.lost.add(peer)
+            self._quest.election.lost.add(peer)
         promise, gathering = self._quest.follower.promise, self._quest.caller.gathering
         if promise is not None and promise.leader == peer:
             return self._quest.break_promise("the leader was lost", now=now, unfit=True)
         if gathering is not None and gathering.knows(peer):
             gathering.without(peer)
             return self._quest.publish_if_complete(now)
-        return self._quest.pass_over(peer, now) if self._quest.search.asked == peer else []
+        return self._quest.pass_over(peer, now) if self._quest.election.asked == peer else []

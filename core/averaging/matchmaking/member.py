@@ -4,7 +4,7 @@ from collections.abc import Collection
 from typing import Final
 
 from core.averaging.matchmaking.check_plan import check_division, check_plan
-from core.averaging.matchmaking.config import Setting, State
+from core.averaging.matchmaking.config import RoundConfig, State
 from core.averaging.matchmaking.gathering import Promise
 from core.averaging.messages import Call, Declined, Leaving, Ready
 from core.averaging.plan import Member, Plan
@@ -17,15 +17,15 @@ REFUSED_PATIENCE_S: Final = 0.5
 """When others have refused a plan that has not come yet, it is waited for no longer than this."""
 
 
-class Follower:
+class GroupMember:
     """A member's side of finding a group.
 
     Args:
-        setting: What rounds are made of.
+        config: What rounds are made of.
     """
 
-    def __init__(self, setting: Setting) -> None:
-        self._setting = setting
+    def __init__(self, config: RoundConfig) -> None:
+        self._config = config
         self._left: tuple[PeerId, bytes] | None = None
         self.promise: Promise | None = None
         """What is followed now."""
@@ -36,7 +36,7 @@ class Follower:
         A leader that began anew is not waited for any longer because of that.
         """
         before = self.promise
-        until = now + PLAN_PATIENCE * self._setting.numbers.gather_timeout_s
+        until = now + PLAN_PATIENCE * self._config.numbers.gather_timeout_s
         if before is not None and before.leader == leader:
             until = before.until
         told = self.withdraw(state)
@@ -64,17 +64,17 @@ class Follower:
         Raises:
             RemoteProblem: says what is wrong.
         """
-        setting, promise = self._setting, self.promise
+        config, promise = self._config, self.promise
         assert promise is not None
-        numel = promise.numel if setting.numel is None else setting.numel
-        check_plan(plan, promise.terms(setting.me, state, numel=numel, topology=setting.topology, of=setting.numbers))
+        numel = promise.numel if config.numel is None else config.numel
+        check_plan(plan, promise.terms(config.me, state, numel=numel, topology=config.topology, of=config.numbers))
         check_division(
             plan,
-            setting.me,
-            known=setting.book.known(plan.peers),
-            claimed=setting.book.claimed,
-            held=setting.book.held,
-            target_samples=setting.target_samples,
+            config.me,
+            known=config.book.known(plan.peers),
+            claimed=config.book.claimed,
+            held=config.book.held,
+            target_samples=config.target_samples,
         )
 
     def doubt(self, now: float) -> None:
@@ -102,5 +102,5 @@ class Follower:
         if self._left != (sender, plan.round):
             return None
         self._left = None
-        told = sorted({sender, *set(here).intersection(plan.peers)} - {self._setting.me})
+        told = sorted({sender, *set(here).intersection(plan.peers)} - {self._config.me})
         return [Send(peer, Leaving(plan.round)) for peer in told]

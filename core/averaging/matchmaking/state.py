@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from random import Random
 
-from core.averaging.matchmaking.attempts import Search
-from core.averaging.matchmaking.config import Setting, State
+from core.averaging.matchmaking.attempts import LeaderElection
+from core.averaging.matchmaking.config import RoundConfig, State
 from core.averaging.matchmaking.events import (
     ContributionWanted,
     Elsewhere,
@@ -15,9 +15,9 @@ from core.averaging.matchmaking.events import (
     Silent,
 )
 from core.averaging.matchmaking.gathering import Gathering
-from core.averaging.matchmaking.leader import Caller
+from core.averaging.matchmaking.leader import GroupLeader
 from core.averaging.matchmaking.make_plan import call_rank
-from core.averaging.matchmaking.member import Follower
+from core.averaging.matchmaking.member import GroupMember
 from core.averaging.matchmaking.refusals import Refusals
 from core.averaging.messages import Cancelled, Leaving, Refused, Wanted
 from core.averaging.plan import GroupMessage, Plan
@@ -33,14 +33,14 @@ class Quest:
     """A peer is in one thing at a time: a call of its own, a promise to another's, or a round that was formed.
 
     Args:
-        setting: What rounds are made of.
+        config: What rounds are made of.
         random: For nonces and the jitter of timeouts.
         trace: Where incidents are marked.
     """
 
-    def __init__(self, setting: Setting, *, random: Random, trace: Trace) -> None:
-        self.setting = setting
-        self._me = setting.me
+    def __init__(self, config: RoundConfig, *, random: Random, trace: Trace) -> None:
+        self.config = config
+        self._me = config.me
         self._trace = trace
         self.helpers: tuple[PeerId, ...] = ()
         self.state: State | None = None
@@ -49,9 +49,9 @@ class Quest:
         """No call is followed."""
         self.formed = False
         """A round is on."""
-        self.search = Search(setting.me, gather_timeout_s=setting.numbers.gather_timeout_s, random=random)
-        self.caller = Caller(setting, random)
-        self.follower = Follower(setting)
+        self.election = LeaderElection(config.me, gather_timeout_s=config.numbers.gather_timeout_s, random=random)
+        self.caller = GroupLeader(config, random)
+        self.follower = GroupMember(config)
         self.refusals = Refusals()
         self.plan: Plan | None = None
         """Of the round that was formed last."""
@@ -65,18 +65,18 @@ class Quest:
             outputs += self.give_up("the state has changed")
             self.state = (epoch, lineage)
             self.formed = False
-            self.search.begin()
+            self.election.begin()
         self.away = False
         before = {*self.candidates, self._me}
         self.candidates = tuple(sorted({*candidates, self._me}))
-        self.search.lost.intersection_update([*self.candidates, *self.helpers])
+        self.election.lost.intersection_update([*self.candidates, *self.helpers])
         return [*outputs, *self.caller.invite([peer for peer in self.candidates if peer not in before])]
 
     def reopen(self) -> None:
         """The round that was formed is over, and the state is still the same: calls are welcome again."""
         if self.formed:
             self.formed = False
-            self.search.next_attempt()
+            self.election.next_attempt()
 
     @property
     def occupied(self) -> bool:
@@ -87,7 +87,7 @@ class Quest:
     def deadline(self) -> float | None:
         """When to be woken with a Tick, unix seconds."""
         promise = self.follower.promise
-        return earliest(self.caller.deadline, None if promise is None else promise.until, self.search.again_at)
+        return earliest(self.caller.deadline, None if promise is None else promise.until, self.election.again_at)
 
     def form(self, plan: Plan) -> Outputs:
         """The group stands."""
@@ -99,8 +99,8 @@ class Quest:
     def refuse(self, plan: Plan, leader: PeerId, attempt: int, now: float) -> Outputs:
         """Say so to all whom the plan names and whom I know, and find another leader."""
         self._trace.mark("group.refused")
-        self.search.refuse(leader, now)
-        self.search.reached(attempt)
+        self.election.refuse(leader, now)
+        self.election.reached(attempt)
         return [*self.say_refused(plan, leader), *self.look_again(leader, plan, now)]
 
     def say_refused(self, plan: Plan, *leader: PeerId) -> Outputs:
@@ -115,17 +115,19 @@ class Quest:
         self.formed = False
         self.again = True
         self.plan = plan
-        self.search.look_again(leader)
+        self.election.look_again(leader)
         return [*left, *self.seek(now)]
 
     def lead(self, now: float) -> Outputs:
         """Call all candidates."""
         assert self.state is not None
         others = [peer for peer in self.candidates if peer != self._me]
-        lost = self.search.lost
-        self.search.pause()
+        lost = self.election.lost
+        self.election.pause()
         return [
-            *self.caller.begin(self.state, self.search.attempt, others=others, helpers=self.helpers, lost=lost, now=now)
+            *self.caller.begin(
+                self.state, self.election.attempt, others=others, helpers=self.helpers, lost=lost, now=now
+            )
         ]
 
     def publish_if_complete(self, now: float) -> Outputs:
@@ -135,16 +137,16 @@ class Quest:
 
     def publish(self, gathering: Gathering, now: float) -> Outputs:
         """Publish the plan of the call that is on, or cancel it."""
-        closed = self.caller.close(plain=self.search.plain, now=now)
+        closed = self.caller.close(plain=self.election.plain, now=now)
         silent: Outputs = [Silent(closed.silent)] if closed.silent else []
         plan = closed.plan
         if plan is None:
             outputs = self.give_up(closed.reason, silent=closed.silent, samples=closed.samples)
-            self.search.called_in_vain(now)
+            self.election.called_in_vain(now)
             if closed.samples is not None:
-                self.search.rest()
+                self.election.rest()
             return [*silent, *outputs]
-        self.search.lost |= gathering.helpers
+        self.election.lost |= gathering.helpers
         left = sorted(gathering.others - set(plan.peers))
         return [
             *silent,
@@ -155,22 +157,22 @@ class Quest:
 
     def seek(self, now: float) -> Outputs:
         """Ask whoever should lead, or lead; unless something is under way."""
-        state, setting = self.state, self.setting
-        waiting = self.search.asked is None and self.search.again_at is not None
-        if not self.search.looking or self.occupied or waiting or state is None or setting.numel is None:
+        state, config = self.state, self.config
+        waiting = self.election.asked is None and self.election.again_at is not None
+        if not self.election.looking or self.occupied or waiting or state is None or config.numel is None:
             return []
-        able = [peer for peer in self.candidates if setting.reputation.may_lead(peer, now)]
-        leader = self.search.leader(able, setting.key(state, self.search.attempt), now=now)
+        able = [peer for peer in self.candidates if config.reputation.may_lead(peer, now)]
+        leader = self.election.leader(able, config.key(state, self.election.attempt), now=now)
         if leader == self._me:
             return self.lead(now)
-        if leader == self.search.asked:
+        if leader == self.election.asked:
             return []
-        self.search.ask(leader, now)
-        return [Send(leader, Wanted(*state, self.search.attempt))]
+        self.election.ask(leader, now)
+        return [Send(leader, Wanted(*state, self.election.attempt))]
 
     def pass_over(self, leader: PeerId, now: float) -> Outputs:
         """`leader` was asked in vain: ask the next one."""
-        self.search.pass_over(leader)
+        self.election.pass_over(leader)
         return self.seek(now)
 
     def wins(self, attempt: int, leader: PeerId) -> bool:
@@ -184,8 +186,8 @@ class Quest:
 
     def _rank(self, attempt: int, leader: PeerId) -> tuple[int, int]:
         assert self.state is not None
-        present = max(attempt, self.search.attempt)
-        return call_rank(present, self.setting.key(self.state, present), leader)
+        present = max(attempt, self.election.attempt)
+        return call_rank(present, self.config.key(self.state, present), leader)
 
     def give_up(self, reason: str, *, silent: tuple[PeerId, ...] = (), samples: int | None = None) -> Outputs:
         """End the call that is on, or the promise."""
@@ -193,7 +195,7 @@ class Quest:
         outputs: Outputs = [*self.caller.cancel(silent=silent, samples=samples)]
         if self.state is not None:
             outputs += self.follower.withdraw(self.state)
-        self.search.pause()
+        self.election.pause()
         self.again = False
         return outputs if current is None else [*outputs, GroupFailed(current.round, reason, samples)]
 
@@ -211,15 +213,15 @@ class Quest:
         """
         promise = self.follower.end()
         if cost:
-            self.search.fruitless.fail(promise.leader, now, times=cost)
+            self.election.fruitless.fail(promise.leader, now, times=cost)
         self.again = False
         if promise.leader in self.candidates:  # nobody else's count is believed
-            self.search.reached(promise.attempt)
+            self.election.reached(promise.attempt)
         if unfit:
-            self.search.unfit(promise.leader)
-            self.search.next_attempt()
+            self.election.unfit(promise.leader)
+            self.election.next_attempt()
             return [GroupFailed(promise.round, reason), *self.seek(now)]
-        self.search.retry_later(now)
+        self.election.retry_later(now)
         if samples is not None:
-            self.search.rest()
+            self.election.rest()
         return [GroupFailed(promise.round, reason, samples)]

@@ -363,10 +363,10 @@ def test_whoever_is_no_candidate_has_nobody_called_and_no_attempt_counted() -> N
         said = machine.handle(Received(STRANGER, Wanted(1, LINEAGE, number)), 1000.0)
         assert said == [Send(STRANGER, Declined(1, LINEAGE, number, "busy")), Elsewhere(STRANGER, 1, LINEAGE)]
     assert group.traces[group.leader()]["group.drop.wanted"] == 19
-    assert machine._quest.search.attempt == 0
+    assert machine._quest.election.attempt == 0
     [*_, wanted] = machine.handle(Received(STRANGER, Call(1, LINEAGE, 7, 1)), 1000.0)
     assert isinstance(wanted, ContributionWanted), "it may lead: perhaps its report is still on its way"
-    assert machine._quest.search.attempt == 0
+    assert machine._quest.election.attempt == 0
 
 
 def test_whoever_is_no_candidate_may_come_to_a_call_and_is_not_waited_for() -> None:

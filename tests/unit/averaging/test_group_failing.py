@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.averaging.matchmaking.attempts import ATTEMPT_LEAP, PLAIN_AFTER, Search
+from core.averaging.matchmaking.attempts import ATTEMPT_LEAP, PLAIN_AFTER, LeaderElection
 from core.averaging.matchmaking.events import ContributionWanted, GroupFailed, GroupFormed
 from core.averaging.messages import ATTEMPT_MAX, Call, Cancelled, Declined, Leaving, Refused, Wanted
 from core.averaging.outcome import Outcome
@@ -108,7 +108,7 @@ def calls_all_the_time(group: Group, villain: PeerId) -> None:
         else:
             outputs += receive(event, now)
         if not machine.occupied and machine._quest.state is not None:
-            machine._quest.search.attempt = 0
+            machine._quest.election.attempt = 0
             outputs += machine._quest.lead(now)
         return outputs
 
@@ -179,7 +179,7 @@ def test_a_suspected_reducer_gets_no_share_and_succeeds_last() -> None:
     suspects = [peer for peer in group.peers if peer not in {leader, leader_of(first)}][:2]
     for peer in group.peers:
         group.machines[peer].failed(first, [suspects[0]], group.pump.now)
-        group.machines[peer]._setting.reputation._leading.fail(suspects[1], group.pump.now, times=2)
+        group.machines[peer]._config.reputation._leading.fail(suspects[1], group.pump.now, times=2)
     group.look(*group.peers)
     group.pump.run()
     plans = {peer: group.plans()[peer][-1] for peer in group.peers}
@@ -202,7 +202,7 @@ def test_whoever_calls_for_an_attempt_that_is_over_wins_nothing_by_that() -> Non
             key=lambda peer: me._quest._rank(5, peer),
         ),
     )
-    me._quest.search.reached(5)
+    me._quest.election.reached(5)
     [_] = [o for o in me.handle(Received(better, Call(1, LINEAGE, 5, 1)), 1000.0) if isinstance(o, ContributionWanted)]
     [declined] = me.handle(Received(worse, Call(1, LINEAGE, 0, 1)), 1000.0)
     assert declined.message == Declined(1, LINEAGE, 0, "busy")
@@ -213,8 +213,8 @@ def test_nobody_can_force_plain_plans_by_counting_attempts_up() -> None:
     stranger, (me, *_) = group.leader(), [peer for peer in group.peers if peer != group.leader()]
     machine = group.machines[me]
     for attempt in range(0, 5 * ATTEMPT_LEAP, ATTEMPT_LEAP):
-        machine._quest.search.heard(attempt)
-    assert machine._quest.search.attempt >= PLAIN_AFTER
+        machine._quest.election.heard(attempt)
+    assert machine._quest.election.attempt >= PLAIN_AFTER
     group.pump.say(me, machine.handle(Received(stranger, Wanted(1, LINEAGE, ATTEMPT_MAX)), group.pump.now))
     group.pump.run()
     plan = group.plans()[me][-1]
@@ -283,7 +283,7 @@ def test_a_leader_whose_plan_others_refuse_before_it_comes_pays_nothing_for_that
             machine.handle(Received(other, Refused(promise.round)), now)
         now += 1.0
         assert any(isinstance(o, GroupFailed) for o in machine.handle(Tick(), now))
-        assert leader not in machine._quest.search._unfit
+        assert leader not in machine._quest.election._unfit
 
 
 def test_the_late_plan_of_a_round_that_was_left_reaches_nobody_who_is_not_here() -> None:
@@ -325,19 +325,19 @@ def leader_key(search_me: PeerId) -> Key:
 
 def test_who_led_a_round_that_failed_lets_others_go_first_if_there_are_any() -> None:
     me, other, third = peer_ids(3)
-    search = Search(me, gather_timeout_s=4.0, random=Random(1))
+    election = LeaderElection(me, gather_timeout_s=4.0, random=Random(1))
     key = leader_key(me)
-    assert search.leader([me, other, third], key, now=100.0) == me
-    search.led_in_vain(100.0)
-    assert search.leader([me, other, third], key, now=100.0) != me
-    assert search.leader([me], key, now=100.0) == me, "alone, it waits for nobody"
-    search.unfit(other)
-    assert search.leader([me, other], key, now=100.0) == me
-    assert search.leader([me, third], key, now=100.0) == third
-    assert search.leader([me, third], key, now=103.1) == me, "and not for long"
-    search.led_in_vain(200.0)
-    search.begin()
-    assert search.leader([me, third], key, now=200.0) == me, "a new state is a new beginning"
+    assert election.leader([me, other, third], key, now=100.0) == me
+    election.led_in_vain(100.0)
+    assert election.leader([me, other, third], key, now=100.0) != me
+    assert election.leader([me], key, now=100.0) == me, "alone, it waits for nobody"
+    election.unfit(other)
+    assert election.leader([me, other], key, now=100.0) == me
+    assert election.leader([me, third], key, now=100.0) == third
+    assert election.leader([me, third], key, now=103.1) == me, "and not for long"
+    election.led_in_vain(200.0)
+    election.begin()
+    assert election.leader([me, third], key, now=200.0) == me, "a new state is a new beginning"
 
 
 def test_the_leader_of_a_failed_round_does_not_call_again_at_once_but_follows_a_call_and_answers_a_wish() -> None:
@@ -353,15 +353,15 @@ def test_the_leader_of_a_failed_round_does_not_call_again_at_once_but_follows_a_
     said = machine.look(1, LINEAGE, group.peers, now=now)
     assert [type(send.message) for send in said if isinstance(send, Send)] == [Wanted]
     assert said[0].to in others
-    wish = Wanted(1, LINEAGE, machine._quest.search.attempt)
+    wish = Wanted(1, LINEAGE, machine._quest.election.attempt)
     answer = machine.handle(Received(others[1], wish), now)
     assert {type(send.message) for send in answer if isinstance(send, Send)} == {Call}
 
 
 def test_one_word_does_not_make_the_last_attempt_of_any() -> None:
-    search = Search(peer_ids(1)[0], gather_timeout_s=4.0, random=Random(1))
+    election = LeaderElection(peer_ids(1)[0], gather_timeout_s=4.0, random=Random(1))
     for number in range(1, 4):
-        search.reached(ATTEMPT_MAX)
-        assert search.attempt == number * ATTEMPT_LEAP
-    search.reached(5)
-    assert search.attempt == 3 * ATTEMPT_LEAP
+        election.reached(ATTEMPT_MAX)
+        assert election.attempt == number * ATTEMPT_LEAP
+    election.reached(5)
+    assert election.attempt == 3 * ATTEMPT_LEAP

@@ -102,7 +102,7 @@ def test_a_bad_plan_is_refused_and_another_leads_within_a_second(count: int, cha
     check_division(
         plan,
         group.peers[0],
-        known=group.machines[group.peers[0]]._setting.book.known(plan.peers),
+        known=group.machines[group.peers[0]]._config.book.known(plan.peers),
         claimed=group.lines[group.peers[0]],  # type: ignore[attr-defined]
         held={},
     )

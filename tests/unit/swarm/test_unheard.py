@@ -47,8 +47,8 @@ def test_a_state_that_somebody_stands_at_tells_that_the_round_was_committed(hear
         if hears == "a report":
             unhappy.read(p2=report_of(state, time=unhappy.now + state.epoch + (state == name)))
         else:
-            unhappy.actor.rounds._matchmaker._quest.search.asked = peer(2)  # type: ignore[union-attr]
-            attempt = unhappy.actor.rounds._matchmaker._quest.search.attempt  # type: ignore[union-attr]
+            unhappy.actor.rounds._matchmaker._quest.election.asked = peer(2)  # type: ignore[union-attr]
+            attempt = unhappy.actor.rounds._matchmaker._quest.election.attempt  # type: ignore[union-attr]
             unhappy.tell(2, Declined(state.epoch, state.lineage, attempt, "elsewhere"))
     assert owed(unhappy) == owed(happy)
     unhappy.actor.rounds.heard(name)
