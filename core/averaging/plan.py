@@ -5,7 +5,6 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
-from core.averaging.grid.placement import GridLayout, grid_of
 from core.averaging.messages import (
     GROUP_MAX,
     SHARE_CHUNKS_MAX,
@@ -114,11 +113,6 @@ class Plan(Message, frozen=True, kw_only=True, tag="averaging.plan"):
     def peers(self) -> tuple[PeerId, ...]:
         """The members' keys, in order."""
         return tuple(PeerId(member.peer) for member in self.members)
-
-    @property
-    def grid(self) -> GridLayout:
-        """Who averages with whom in which stage; with one stage, all with all."""
-        return grid_of(self.round, self.peers, self.stages)
 
     def gift(self, member: int) -> int:
         """How many 256ths of its chunks the member with this index gives."""

@@ -12,6 +12,7 @@ from core.averaging.balance.fleet import Line
 from core.averaging.bandwidth.demand import whole_gifts
 from core.averaging.bandwidth.known import KnownLines
 from core.averaging.codecs import FEEDBACK
+from core.averaging.grid.placement import layout_of
 from core.averaging.grid.plans import butterflies
 from core.averaging.matchmaking.division import equal_shares, lines_of, pair_limits, work_of
 from core.averaging.plan import GRID, Plan, Rates
@@ -93,7 +94,7 @@ def check_plan(plan: Plan, terms: Terms) -> None:
     if list(peers) != sorted(set(peers)):
         raise RemoteProblem("the plan's members are not in order, or not distinct")
     _check_topology(plan, terms)
-    groups = (range(len(peers)),) if plan.stages == 1 else tuple(group.members for group in plan.grid.stages[0])
+    groups = (range(len(peers)),) if plan.stages == 1 else tuple(group.members for group in layout_of(plan).stages[0])
     if len(plan.chunks) != len(peers) or any(sum(plan.chunks[m] for m in g) != plan.chunk_total for g in groups):
         raise RemoteProblem("the plan's shares do not make up the vector")
     if any(len(column) not in {0, len(peers)} for column in (plan.lines, plan.gifts)):

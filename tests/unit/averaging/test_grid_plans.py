@@ -9,6 +9,7 @@ import pytest
 
 from core.averaging.grid.failure_rate import FailureRate
 from core.averaging.grid.messages import Holding, StageMember, StagePlan, stage_round
+from core.averaging.grid.placement import layout_of
 from core.averaging.grid.plans import butterflies, check_stage_plan, divided, joined, later_plan, outcome_of
 from core.averaging.matchmaking.check_plan import Terms, check_plan
 from core.averaging.matchmaking.events import GroupFormed
@@ -24,7 +25,7 @@ from tests.unit.averaging.pump import make_plan, peer_ids
 
 NUMBERS = AveragingNumbers(chunk_numel=256)
 PLAN = make_plan([3, 1, 4, 1, 5, 9, 2, 6, 5], 640, stages=2)
-GROUP = PLAN.grid.stages[1][0]
+GROUP = layout_of(PLAN).stages[1][0]
 
 
 def holding(place: int, **fields: Any) -> Holding:
@@ -132,7 +133,7 @@ def terms(plan: Plan, me: int = 0) -> Terms:
 def test_a_plan_of_a_grid_is_checked_group_by_group() -> None:
     check_plan(PLAN, terms(PLAN))
     assert [sum(plan.chunks) for plan in butterflies(PLAN)] == [PLAN.chunk_total] * 3
-    one, *_, other = sorted(range(9), key=lambda member: PLAN.grid.group_of(0, member))
+    one, *_, other = sorted(range(9), key=lambda member: layout_of(PLAN).group_of(0, member))
     moved = list(PLAN.chunks)
     moved[one] -= 1
     moved[other] += 1
