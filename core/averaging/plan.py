@@ -1,6 +1,7 @@
 """The plan of a round: who takes part, who reduces which chunks, in what size and within what time."""
 
-from typing import Annotated, Final
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import Meta
@@ -24,6 +25,7 @@ from core.averaging.messages import (
     Wanted,
 )
 from core.base.ids import PeerId
+from core.base.manifest import AveragingNumbers
 from core.base.wire import Message
 
 WHOLE_GIFT: Final = 256
@@ -35,8 +37,10 @@ Gift = Annotated[int, Meta(ge=0, le=WHOLE_GIFT)]
 Rate = Annotated[int, Meta(ge=0, lt=1 << 50)]
 """Whole bytes a second."""
 LIMITS_MAX: Final = 1024
+BUTTERFLY: Final = "butterfly"
+"""Topology of plans with one stage: all members are one group."""
 GRID: Final = "grid"
-"""Topology of the plans that have more than one stage."""
+"""Topology of plans with more than one stage."""
 Name = Annotated[str, Meta(max_length=80)]
 Seconds = Annotated[float, Meta(gt=0, le=3600)]
 
@@ -125,6 +129,38 @@ class Plan(Message, frozen=True, kw_only=True, tag="averaging.plan"):
     def first_chunk(self, share: int) -> int:
         """Number, in the whole vector, of the share's first chunk."""
         return sum(self.chunks[:share])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanRequest:
+    """What a leader and the members that follow its call agree on before there is a plan."""
+
+    round: bytes
+    epoch: int
+    lineage: bytes
+    attempt: int
+    numel: int
+    """Numbers in the vector."""
+    numbers: AveragingNumbers
+    """The manifest's."""
+    target_samples: int = 0
+    """The target batch, where members compute while they average; 0: everybody gives all that it has."""
+
+    @property
+    def terms(self) -> dict[str, Any]:
+        """Each field of the plan that follows from the request, by its name."""
+        numbers = self.numbers
+        return {
+            "round": self.round,
+            "epoch": self.epoch,
+            "lineage": self.lineage,
+            "attempt": self.attempt,
+            "numel": self.numel,
+            "chunk_numel": numbers.chunk_numel,
+            "codec": numbers.codec,
+            "stall_timeout_s": numbers.stall_timeout_s,
+            "round_timeout_s": numbers.round_timeout_s,
+        }
 
 
 GROUP_MESSAGES: Final = (Wanted, Call, Ready, Declined, Cancelled, Plan, Refused)

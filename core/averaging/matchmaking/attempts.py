@@ -1,13 +1,12 @@
 """Whom to ask for a call, and when: one peer's attempts to have the group of a state gathered."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from random import Random
 
-from core.averaging.matchmaking.make_plan import by_distance
 from core.averaging.messages import ATTEMPT_MAX
 from core.averaging.penalties.back_off import fruitless_calls
 from core.base.back_off import BackOff
-from core.base.ids import Key, PeerId
+from core.base.ids import Key, PeerId, distance, hashed_key, node_key
 
 CALL_PATIENCE = 0.5
 """Part of the gather timeout after which a leader that was asked, and is silent, is passed over."""
@@ -20,6 +19,26 @@ BAD_PLANS_LONGEST = 1 << 15
 """The longest exclusion of a leader whose plans are bad, in first ones, in one state."""
 POOR_MAX = 3
 """Rests after calls of ours that came to nothing are doubled so often: somebody says it has samples, and has not."""
+
+
+def attempt_key(run_id: bytes, lineage: bytes, epoch: int, attempt: int) -> Key:
+    """The point of the key space that decides who leads this attempt."""
+    return hashed_key(b"round", run_id, lineage, epoch.to_bytes(8, "big"), attempt.to_bytes(4, "big"))
+
+
+def by_distance(peers: Iterable[PeerId], key: Key) -> list[PeerId]:
+    """`peers` in the order in which they lead: the one nearest to `key` first."""
+    return sorted(peers, key=lambda peer: (distance(node_key(peer), key), peer))
+
+
+def round_id(key: Key, leader: PeerId, nonce: int) -> bytes:
+    """Name of the round that `leader` makes of the attempt at `key`: 32 bytes.  No two rounds share a nonce."""
+    return hashed_key(b"round by", key, leader, nonce.to_bytes(8, "big"))
+
+
+def call_rank(attempt: int, key: Key, leader: PeerId) -> tuple[int, int]:
+    """Two calls for the same state: the smaller rank wins.  The earlier attempt, then the nearer leader."""
+    return attempt, distance(node_key(leader), key)
 
 
 class LeaderElection:

@@ -5,8 +5,9 @@ Bit-equal solvers on different processors are not assumed: nobody works the plan
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from core.averaging.balance.fleet import Line
 from core.averaging.bandwidth.demand import whole_gifts
@@ -15,7 +16,7 @@ from core.averaging.codecs import FEEDBACK
 from core.averaging.grid.placement import layout_of
 from core.averaging.grid.plans import butterflies
 from core.averaging.matchmaking.division import equal_shares, lines_of, pair_limits, work_of
-from core.averaging.plan import GRID, Plan, Rates
+from core.averaging.plan import BUTTERFLY, GRID, Member, Plan, PlanRequest, Rates
 from core.base.ids import PeerId
 from core.base.problems import RemoteProblem
 
@@ -29,62 +30,26 @@ SLOWER: Final = 0.05
 """A plan may take so much longer than our own for the same lines."""
 
 
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """What a member insists on: its own part of any plan that it follows."""
-
-    round: bytes
-    epoch: int
-    lineage: bytes
-    me: PeerId
-    samples: int
-    numel: int
-    chunk_numel: int
-    codec: str
-    topology: str
-    stall_timeout_s: float
-    round_timeout_s: float
-    reduces: bool = True
-    receives: bool = True
-    samples_per_s: float = 0.0
-
-
 def spared_most(able: int) -> int:
     """Of so many members who would reduce, how many a plan may give no share all the same."""
     return 0 if able < 2 else max(1, able // SPARED_PART)
 
 
-def check_plan(plan: Plan, terms: Terms) -> None:
-    """Refuse a plan that contradicts itself or our terms.
+def check_plan(plan: Plan, request: PlanRequest, mine: Member) -> None:
+    """Refuse a plan that contradicts itself or what was agreed on.
+
+    Args:
+        plan: As its leader has published it.
+        request: What was agreed on.
+        mine: What this member has offered; a plan may spare it.
 
     Raises:
         RemoteProblem: says what is wrong.
     """
-    ours = (
-        terms.round,
-        terms.epoch,
-        terms.lineage,
-        terms.numel,
-        terms.chunk_numel,
-        terms.codec,
-        terms.stall_timeout_s,
-        terms.round_timeout_s,
-    )
-    theirs = (
-        plan.round,
-        plan.epoch,
-        plan.lineage,
-        plan.numel,
-        plan.chunk_numel,
-        plan.codec,
-        plan.stall_timeout_s,
-        plan.round_timeout_s,
-    )
-    if ours != theirs:
+    if any(getattr(plan, name) != value for name, value in request.terms.items()):
         raise RemoteProblem("the plan is for another round, vector or manifest")
-    mine = (terms.samples, terms.reduces, terms.receives, terms.samples_per_s)
-    rows = [(m.samples, m.reduces or m.spared, m.receives, m.samples_per_s) for m in plan.members if m.peer == terms.me]
-    if rows != [mine]:
+    rows = [row for row in plan.members if row.peer == mine.peer]
+    if [msgspec.structs.replace(row, reduces=row.reduces or row.spared, spared=False) for row in rows] != [mine]:
         raise RemoteProblem("the plan does not have me with my samples")
     spared = sum(m.spared for m in plan.members)
     able = sum(m.reduces or m.spared for m in plan.members)
@@ -93,7 +58,7 @@ def check_plan(plan: Plan, terms: Terms) -> None:
     peers = plan.peers
     if list(peers) != sorted(set(peers)):
         raise RemoteProblem("the plan's members are not in order, or not distinct")
-    _check_topology(plan, terms)
+    _check_topology(plan)
     groups = (range(len(peers)),) if plan.stages == 1 else tuple(group.members for group in layout_of(plan).stages[0])
     if len(plan.chunks) != len(peers) or any(sum(plan.chunks[m] for m in g) != plan.chunk_total for g in groups):
         raise RemoteProblem("the plan's shares do not make up the vector")
@@ -108,8 +73,8 @@ def check_plan(plan: Plan, terms: Terms) -> None:
         raise RemoteProblem("a loss or a speed in the plan is not a number")
 
 
-def _check_topology(plan: Plan, terms: Terms) -> None:
-    topology = terms.topology if plan.stages == 1 else GRID
+def _check_topology(plan: Plan) -> None:
+    topology = BUTTERFLY if plan.stages == 1 else GRID
     if plan.topology != topology or (plan.stages > 1 and len(plan.members) < 1 << plan.stages):
         raise RemoteProblem("the plan's topology does not fit its stages or its members")
     if plan.stages > 1 and (plan.codec in FEEDBACK or not all(member.receives for member in plan.members)):
@@ -141,7 +106,7 @@ def check_division(
     if not plan.lines and plan.limits:
         raise RemoteProblem("the plan knows slow pairs, and no lines")
     index = plan.peers.index(me)
-    taken = lines_of(plan.members, plan.lines) if plan.lines else None
+    taken = lines_of(plan.members, plan.lines)
     if taken is not None:
         _check_own(plan.lines[index], claimed, taken=taken[index])
     for peer, line in zip(plan.peers, plan.lines, strict=bool(plan.lines)):
@@ -179,7 +144,7 @@ def check_shares(plan: Plan, *, target_samples: int = 0) -> None:
     Raises:
         RemoteProblem: says what is wrong.
     """
-    lines = lines_of(plan.members, plan.lines) if plan.lines else None
+    lines = lines_of(plan.members, plan.lines)
     if lines is None:
         if plan.gifts or plan.chunks != equal_shares(plan.members, plan.chunk_total):
             raise RemoteProblem("the plan knows no lines, and has other than equal shares")

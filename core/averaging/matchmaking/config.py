@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 from core.averaging.bandwidth.book import LineBook
 from core.averaging.grid.failure_rate import FailureRate
-from core.averaging.matchmaking.make_plan import attempt_key
+from core.averaging.matchmaking.attempts import attempt_key
 from core.averaging.penalties.ledger import Reputation
+from core.averaging.plan import PlanRequest
 from core.base.ids import Key, PeerId
 from core.base.manifest import AveragingNumbers
 
@@ -22,7 +23,6 @@ class RoundConfig:
     numel: int | None
     numel_max: int
     numbers: AveragingNumbers
-    topology: str
     minimum_samples: int
     target_samples: int
     book: LineBook
@@ -33,3 +33,16 @@ class RoundConfig:
         """The point of the key space that decides who leads this attempt."""
         epoch, lineage = state
         return attempt_key(self.run_id, lineage, epoch, attempt)
+
+    def request(self, round_: bytes, state: State, attempt: int, numel: int) -> PlanRequest:
+        """What all members of a round agree on."""
+        epoch, lineage = state
+        return PlanRequest(
+            round=round_,
+            epoch=epoch,
+            lineage=lineage,
+            attempt=attempt,
+            numel=numel,
+            numbers=self.numbers,
+            target_samples=self.target_samples,
+        )

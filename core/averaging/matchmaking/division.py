@@ -102,7 +102,7 @@ def divide(
     Returns:
         Chunks and gifts; without gifts where everybody gives all that it has.
     """
-    lines = lines_of(members, rates) if rates else None
+    lines = lines_of(members, rates)
     if lines is None:
         return equal_shares(members, chunks), ()
     from core.averaging.balance.reserve import reserved_chunks  # noqa: PLC0415 - scipy is large
@@ -111,7 +111,7 @@ def divide(
     slow = pair_limits(limits) or None
     found = balance(lines, work, pair_limits=slow)
     whole = all(gift == WHOLE_GIFT for gift, line in zip(found.gifts, lines, strict=True) if line.gives)
-    proven = lines_of(members, shown) if shown and slow is None else None
+    proven = lines_of(members, shown) if slow is None else None
     if proven is None:
         shares = share_chunks(lines, work, found, total=chunks, pair_limits=slow)
     else:
@@ -124,37 +124,6 @@ def divide(
     ):
         shares = even
     return shares, () if whole else found.gifts
-
-
-def divide_groups(
-    groups: Sequence[Sequence[int]],
-    members: Sequence[Member],
-    rates: Sequence[Rates],
-    *,
-    limits: Sequence[PairLimit] = (),
-    shown: Sequence[Rates] = (),
-    chunks: int,
-    work: Work,
-) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The same where each of `groups`, which name members by their places, averages all of the vector by itself."""
-    if len(groups) == 1:
-        return divide(members, rates, limits=limits, shown=shown, chunks=chunks, work=work)
-    shares, given = [0] * len(members), [WHOLE_GIFT] * len(members)
-    for group in groups:
-        index = {member: number for number, member in enumerate(group)}
-        within = [p for p in limits if p.sender in index and p.receiver in index]
-        found, gifts = divide(
-            [members[member] for member in group],
-            [rates[member] for member in group] if rates else [],
-            limits=[PairLimit(index[p.sender], index[p.receiver], p.rate) for p in within],
-            shown=[shown[member] for member in group] if shown else [],
-            chunks=chunks,
-            work=work,
-        )
-        for number, member in enumerate(group):
-            shares[member] = found[number]
-            given[member] = gifts[number] if gifts else WHOLE_GIFT
-    return tuple(shares), () if all(gift == WHOLE_GIFT for gift in given) else tuple(given)
 
 
 def _middle(rates: Sequence[int]) -> float | None:

@@ -3,11 +3,9 @@
 import math
 from dataclasses import dataclass, field
 
-from core.averaging.matchmaking.check_plan import Terms
 from core.averaging.messages import GROUP_MAX, Ready
 from core.averaging.plan import Member
 from core.base.ids import PeerId
-from core.base.manifest import AveragingNumbers
 
 
 @dataclass(slots=True)
@@ -101,31 +99,9 @@ class Promise:
     attempt: int
     until: float
     """When the plan is given up, unix seconds."""
-    samples: int | None = None
+    mine: Member | None = None
     """What was offered; None until then."""
     numel: int = 0
     """Numbers in the vector, as the call says."""
-    reduces: bool = True
-    receives: bool = True
-    samples_per_s: float = 0.0
     refused: bool = False
     """Others have refused its plan: if it does not come, that is not its leader's fault."""
-
-    def terms(self, me: PeerId, state: tuple[int, bytes], *, numel: int, topology: str, of: AveragingNumbers) -> Terms:
-        """What the plan must say."""
-        return Terms(
-            round=self.round,
-            epoch=state[0],
-            lineage=state[1],
-            me=me,
-            samples=-1 if self.samples is None else self.samples,
-            numel=numel,
-            chunk_numel=of.chunk_numel,
-            codec=of.codec,
-            topology=topology,
-            stall_timeout_s=of.stall_timeout_s,
-            round_timeout_s=of.round_timeout_s,
-            reduces=self.reduces,
-            receives=self.receives,
-            samples_per_s=self.samples_per_s,
-        )

@@ -7,10 +7,11 @@ from typing import Final
 
 from core.averaging.bandwidth.known import UNKNOWN
 from core.averaging.grid.stages import best_stages
+from core.averaging.matchmaking.attempts import by_distance, round_id
 from core.averaging.matchmaking.config import RoundConfig, State
 from core.averaging.matchmaking.events import ContributionWanted
 from core.averaging.matchmaking.gathering import Gathering
-from core.averaging.matchmaking.make_plan import by_distance, make_plan, round_id
+from core.averaging.matchmaking.make_plan import make_plan
 from core.averaging.messages import GROUP_MAX, NONCE_BITS, Call, Cancelled
 from core.averaging.plan import Plan
 from core.base.ids import PeerId
@@ -153,21 +154,12 @@ class GroupLeader:
         assert config.numel is not None
         members = config.reputation.spare(list(gathering.ready.values()), now)
         peers = sorted(PeerId(member.peer) for member in members)
-        known = UNKNOWN if plain else config.book.known(peers)
+        order = by_distance(peers, config.key(self._state, gathering.attempt))
+        order.sort(key=lambda peer: (peer != config.me, not config.reputation.may_lead(peer, now)))
         return make_plan(
+            config.request(gathering.round, self._state, gathering.attempt, config.numel),
             members,
-            config.numbers,
-            round_=gathering.round,
-            key=config.key(self._state, gathering.attempt),
-            leader=config.me,
-            state=(*self._state, gathering.attempt),
-            numel=config.numel,
-            topology=config.topology,
-            lines=known.lines,
-            shown=known.shown,
-            limits=known.limits,
-            paced=known.paced,
+            order,
+            known=UNKNOWN if plain else config.book.known(peers),
             stages=best_stages(sum(member.receives for member in members), config.failures.value),
-            target_samples=config.target_samples,
-            last=[peer for peer in peers if not config.reputation.may_lead(peer, now)],
         )

@@ -47,7 +47,6 @@ class Matchmaker:
         numbers: The manifest's numbers for averaging.
         random: For the jitter of timeouts.
         trace: Where misuse is marked.
-        topology: What the plans name.
         minimum_samples: A leader cancels a round that has fewer samples in all.
         book: What is known of lines; None: nothing, so all shares are equal and only equal ones are accepted.
         failures: How often peers fail; where that is often, and they are many, plans are grids.
@@ -65,7 +64,6 @@ class Matchmaker:
         numbers: AveragingNumbers,
         random: Random,
         trace: Trace,
-        topology: str = "butterfly",
         minimum_samples: int = 0,
         book: LineBook | None = None,
         failures: FailureRate | None = None,
@@ -79,7 +77,6 @@ class Matchmaker:
             numel=numel,
             numel_max=numel_max,
             numbers=numbers,
-            topology=topology,
             minimum_samples=minimum_samples,
             target_samples=target_samples,
             book=book or LineBook(me),

@@ -10,6 +10,7 @@ from core.averaging.messages import Call, Declined, Leaving, Ready
 from core.averaging.plan import Member, Plan
 from core.base.ids import PeerId
 from core.base.machine import Send
+from core.base.problems import RemoteProblem
 
 PLAN_PATIENCE: Final = 2.0
 """Gather timeouts after which a member that followed a call gives up waiting for the plan."""
@@ -46,10 +47,9 @@ class GroupMember:
     def offer(self, round_: bytes, mine: Member) -> list[Send[Ready]]:
         """The contribution stands; in vain if it is for another round, or was offered."""
         promise = self.promise
-        if promise is None or promise.round != round_ or promise.samples is not None:
+        if promise is None or promise.round != round_ or promise.mine is not None:
             return []
-        promise.samples, promise.reduces, promise.receives = mine.samples, mine.reduces, mine.receives
-        promise.samples_per_s = mine.samples_per_s
+        promise.mine = mine
         ready = Ready(round_, mine.samples, mine.loss, mine.reduces, mine.receives, mine.samples_per_s)
         return [Send(promise.leader, ready)]
 
@@ -66,8 +66,10 @@ class GroupMember:
         """
         config, promise = self._config, self.promise
         assert promise is not None
+        if promise.mine is None:
+            raise RemoteProblem("the plan came before this member's contribution")
         numel = promise.numel if config.numel is None else config.numel
-        check_plan(plan, promise.terms(config.me, state, numel=numel, topology=config.topology, of=config.numbers))
+        check_plan(plan, config.request(promise.round, state, promise.attempt, numel), promise.mine)
         check_division(
             plan,
             config.me,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from random import Random
 
-from core.averaging.matchmaking.attempts import LeaderElection
+from core.averaging.matchmaking.attempts import LeaderElection, call_rank
 from core.averaging.matchmaking.config import RoundConfig, State
 from core.averaging.matchmaking.events import (
     ContributionWanted,
@@ -16,7 +16,6 @@ from core.averaging.matchmaking.events import (
 )
 from core.averaging.matchmaking.gathering import Gathering
 from core.averaging.matchmaking.leader import GroupLeader
-from core.averaging.matchmaking.make_plan import call_rank
 from core.averaging.matchmaking.member import GroupMember
 from core.averaging.matchmaking.refusals import Refusals
 from core.averaging.messages import Cancelled, Leaving, Refused, Wanted
