@@ -10,8 +10,6 @@ from core.base.ids import Key, PeerId, distance, hashed_key, node_key
 
 CALL_PATIENCE = 0.5
 """Part of the gather timeout after which a leader that was asked, and is silent, is passed over."""
-ATTEMPT_LEAP = 16
-"""How many attempts ahead of our own another peer's count is believed."""
 PLAIN_AFTER = 4
 """After so many plans that were refused, or rounds that failed, in one state a peer makes plans that take nobody's line
 for anything: equal shares, which nobody refuses.  It counts what it has seen itself: others may say what they like."""
@@ -88,18 +86,6 @@ class LeaderElection:
         """Look no longer."""
         self.looking = False
         self.pause()
-
-    def reached(self, attempt: int) -> None:
-        """Attempts have come as far as this, says a leader that was followed; in one step only so far.
-
-        Else one word would make the last attempt of it, whose leader is the same again and again.
-        """
-        self.attempt = max(self.attempt, min(attempt, self.attempt + ATTEMPT_LEAP, ATTEMPT_MAX))
-
-    def heard(self, attempt: int) -> None:
-        """Another peer counts so far; believed within reason."""
-        if attempt <= self.attempt + ATTEMPT_LEAP:
-            self.reached(attempt)
 
     def next_attempt(self) -> None:
         """The present one came to nothing."""

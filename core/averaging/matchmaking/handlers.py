@@ -65,7 +65,6 @@ class Answers:
             self._trace.mark("group.drop.wanted")
             declined = Declined(message.epoch, message.lineage, message.attempt, "busy")
             return [Send(sender, declined), Elsewhere(sender, message.epoch, message.lineage)]
-        self._quest.election.heard(message.attempt)
         return self._quest.lead(now)
 
     def _on_call(self, sender: PeerId, call: Call, now: float) -> Outputs:
@@ -84,8 +83,6 @@ class Answers:
         if promise is not None and promise.leader == sender:
             fruitless.fail(sender, now)
         self._quest.election.pause()
-        if sender in self._quest.candidates:
-            self._quest.election.heard(call.attempt)
         return [
             *self._quest.caller.cancel(silent=(), samples=None),
             *self._quest.follower.follow(sender, call, round_, state=self._quest.state, now=now),
@@ -144,8 +141,7 @@ class Answers:
         try:
             self._quest.follower.check(plan, state)
         except RemoteProblem:
-            return self._quest.refuse(plan, sender, promise.attempt, now)
-        self._quest.election.reached(promise.attempt)
+            return self._quest.refuse(plan, sender, now)
         if self._quest.refusals.heeded(plan.round, now):
             return self._quest.look_again(sender, plan, now)
         self._quest.follower.promise = None

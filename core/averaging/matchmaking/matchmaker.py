@@ -140,7 +140,7 @@ class Matchmaker:
             return []
         leader = leader_of(plan)
         if leader != self._me:
-            return self._quest.refuse(plan, leader, plan.attempt, now)
+            return self._quest.refuse(plan, leader, now)
         self._quest.formed = False
         self._quest.election.called_in_vain(now)
         return [*self._quest.say_refused(plan), GroupFailed(plan.round, "this computer cannot follow its own plan")]

@@ -95,11 +95,10 @@ class Quest:
         self.plan = plan
         return [GroupFormed(plan)]
 
-    def refuse(self, plan: Plan, leader: PeerId, attempt: int, now: float) -> Outputs:
+    def refuse(self, plan: Plan, leader: PeerId, now: float) -> Outputs:
         """Say so to all whom the plan names and whom I know, and find another leader."""
         self._trace.mark("group.refused")
         self.election.refuse(leader, now)
-        self.election.reached(attempt)
         return [*self.say_refused(plan, leader), *self.look_again(leader, plan, now)]
 
     def say_refused(self, plan: Plan, *leader: PeerId) -> Outputs:
@@ -214,8 +213,6 @@ class Quest:
         if cost:
             self.election.fruitless.fail(promise.leader, now, times=cost)
         self.again = False
-        if promise.leader in self.candidates:  # nobody else's count is believed
-            self.election.reached(promise.attempt)
         if unfit:
             self.election.unfit(promise.leader)
             self.election.next_attempt()

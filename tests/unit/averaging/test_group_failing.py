@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.averaging.matchmaking.attempts import ATTEMPT_LEAP, PLAIN_AFTER, LeaderElection
+from core.averaging.matchmaking.attempts import PLAIN_AFTER, LeaderElection
 from core.averaging.matchmaking.events import ContributionWanted, GroupFailed, GroupFormed
 from core.averaging.messages import ATTEMPT_MAX, Call, Cancelled, Declined, Leaving, Refused, Wanted
 from core.averaging.outcome import Outcome
@@ -202,23 +202,21 @@ def test_whoever_calls_for_an_attempt_that_is_over_wins_nothing_by_that() -> Non
             key=lambda peer: me._quest._rank(5, peer),
         ),
     )
-    me._quest.election.reached(5)
+    me._quest.election.attempt = 5
     [_] = [o for o in me.handle(Received(better, Call(1, LINEAGE, 5, 1)), 1000.0) if isinstance(o, ContributionWanted)]
     [declined] = me.handle(Received(worse, Call(1, LINEAGE, 0, 1)), 1000.0)
     assert declined.message == Declined(1, LINEAGE, 0, "busy")
 
 
-def test_nobody_can_force_plain_plans_by_counting_attempts_up() -> None:
+def test_attempts_that_others_count_change_nothing() -> None:
     group = knowing(4, ordered=True)
     stranger, (me, *_) = group.leader(), [peer for peer in group.peers if peer != group.leader()]
     machine = group.machines[me]
-    for attempt in range(0, 5 * ATTEMPT_LEAP, ATTEMPT_LEAP):
-        machine._quest.election.heard(attempt)
-    assert machine._quest.election.attempt >= PLAIN_AFTER
     group.pump.say(me, machine.handle(Received(stranger, Wanted(1, LINEAGE, ATTEMPT_MAX)), group.pump.now))
     group.pump.run()
     plan = group.plans()[me][-1]
-    assert plan.lines
+    assert plan.lines, "as after few attempts"
+    assert plan.attempt == 0
     assert leader_of(plan) == me
 
 
@@ -356,12 +354,3 @@ def test_the_leader_of_a_failed_round_does_not_call_again_at_once_but_follows_a_
     wish = Wanted(1, LINEAGE, machine._quest.election.attempt)
     answer = machine.handle(Received(others[1], wish), now)
     assert {type(send.message) for send in answer if isinstance(send, Send)} == {Call}
-
-
-def test_one_word_does_not_make_the_last_attempt_of_any() -> None:
-    election = LeaderElection(peer_ids(1)[0], gather_timeout_s=4.0, random=Random(1))
-    for number in range(1, 4):
-        election.reached(ATTEMPT_MAX)
-        assert election.attempt == number * ATTEMPT_LEAP
-    election.reached(5)
-    assert election.attempt == 3 * ATTEMPT_LEAP
