@@ -54,7 +54,7 @@ class LeaderElection:
         self._random = random
         self._unfit: set[PeerId] = set()
         self._poor = 0
-        self._rests_until = self._yields_until = 0.0
+        self._rests_until = 0.0
         self._bad_plans = self._no_bad_plans()
         self.fruitless = fruitless_calls()
         """Leaders whose calls come to nothing."""
@@ -74,7 +74,7 @@ class LeaderElection:
         """A new state: everybody gets another chance, and nobody looks yet."""
         self.looking = False
         self.attempt = self._poor = self.setbacks = 0
-        self._rests_until = self._yields_until = 0.0
+        self._rests_until = 0.0
         self._unfit = set()
         self._bad_plans = self._no_bad_plans()
 
@@ -92,7 +92,7 @@ class LeaderElection:
         self.attempt = min(self.attempt + 1, ATTEMPT_MAX)
 
     def unfit(self, leader: PeerId) -> None:
-        """`leader` did not lead when it was its turn; this state will do without it."""
+        """`leader` did not lead, or its round failed: in this state others go first, where there are any to lead."""
         self._unfit.add(leader)
 
     def pass_over(self, leader: PeerId) -> None:
@@ -120,10 +120,6 @@ class LeaderElection:
         self._poor = min(self._poor + 1, POOR_MAX)
         self.retry_later(max(now, self._rests_until - self._patience_s))
 
-    def led_in_vain(self, now: float) -> None:
-        """A round that I led has failed: for a moment others go first, where there are any to lead."""
-        self._yields_until = now + self._patience_s
-
     def resting(self, now: float) -> bool:
         """Whether no call of ours is to begin yet."""
         return now < self._rests_until
@@ -145,15 +141,14 @@ class LeaderElection:
         return self._bad_plans.is_excluded(leader, now) and not self.plain
 
     def leader(self, candidates: Sequence[PeerId], key: Key, *, now: float) -> PeerId:
-        """Who is to call: the nearest to the attempt's key among those that may be relied on, perhaps this peer."""
-        shunned = (self._unfit | self.lost) - {self._me}
+        """Who is to call: the nearest to the attempt's key among those that may be relied on, else this peer."""
+        shunned = self._unfit | self.lost
         fit = [
             peer
             for peer in candidates
             if peer not in shunned and not self.shuns(peer, now) and not self.fruitless.is_excluded(peer, now)
         ]
-        others = [peer for peer in fit if peer != self._me]
-        return by_distance(others if others and now < self._yields_until else fit, key)[0]
+        return by_distance(fit or [self._me], key)[0]
 
     def ask(self, leader: PeerId, now: float) -> None:
         """`leader` is asked now."""

@@ -123,8 +123,6 @@ class Matchmaker:
         leader = leader_of(plan)
         if leader in suspects or not suspects:
             self._quest.election.unfit(leader)
-        if leader == self._me:
-            self._quest.election.led_in_vain(now)
         self._quest.election.setbacks += 1
         self._quest.reopen()
 
