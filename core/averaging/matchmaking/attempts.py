@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 from random import Random
 
 from core.averaging.messages import ATTEMPT_MAX
-from core.averaging.penalties.back_off import fruitless_calls
 from core.base.back_off import BackOff
 from core.base.ids import Key, PeerId, distance, hashed_key, node_key
 
@@ -13,10 +12,14 @@ CALL_PATIENCE = 0.5
 PLAIN_AFTER = 4
 """After so many plans that were refused, or rounds that failed, in one state a peer makes plans that take nobody's line
 for anything: equal shares, which nobody refuses.  It counts what it has seen itself: others may say what they like."""
-BAD_PLANS_LONGEST = 1 << 15
-"""The longest exclusion of a leader whose plans are bad, in first ones, in one state."""
-POOR_MAX = 3
-"""Rests after calls of ours that came to nothing are doubled so often: somebody says it has samples, and has not."""
+FIRST_S = 2.0
+LONGEST_S = 32.0
+DECAY_S = 30.0
+
+
+def failures(*, free: int = 0) -> BackOff[PeerId]:
+    """Peers that are left alone after failures; the first `free` ones cost nothing."""
+    return BackOff(first=FIRST_S, longest=LONGEST_S, free=free, decay=DECAY_S)
 
 
 def attempt_key(run_id: bytes, lineage: bytes, epoch: int, attempt: int) -> Key:
@@ -53,11 +56,10 @@ class LeaderElection:
         self._gather_timeout_s = gather_timeout_s
         self._random = random
         self._unfit: set[PeerId] = set()
-        self._poor = 0
-        self._rests_until = 0.0
-        self._bad_plans = self._no_bad_plans()
-        self.fruitless = fruitless_calls()
-        """Leaders whose calls come to nothing."""
+        self.failed_calls = failures()
+        """Leaders whose calls failed, this peer among them."""
+        self.bad_plans = failures()
+        """Leaders whose plans were bad in this state."""
         self.attempt = 0
         self.setbacks = 0
         """Plans that were refused, by me or by others whom I heeded, and rounds that failed: in this state."""
@@ -73,10 +75,10 @@ class LeaderElection:
     def begin(self) -> None:
         """A new state: everybody gets another chance, and nobody looks yet."""
         self.looking = False
-        self.attempt = self._poor = self.setbacks = 0
-        self._rests_until = 0.0
+        self.attempt = self.setbacks = 0
         self._unfit = set()
-        self._bad_plans = self._no_bad_plans()
+        self.failed_calls.clear(self._me)
+        self.bad_plans = failures()
 
     def pause(self) -> None:
         """Something is under way, or has just ended: nobody is asked for the moment."""
@@ -112,52 +114,37 @@ class LeaderElection:
     def retry_later(self, now: float) -> None:
         """Begin the next attempt in a while."""
         self.next_attempt()
-        self.again_at = now + self._patience_s if self.looking else None
+        self.again_at = now + max(self._patience_s, self.failed_calls.wait(self._me, now)) if self.looking else None
 
     def called_in_vain(self, now: float) -> None:
         """A call of ours came to nothing: no new one at once, whoever asks."""
-        self._rests_until = now + CALL_PATIENCE * self._gather_timeout_s * (1 << self._poor)
-        self._poor = min(self._poor + 1, POOR_MAX)
-        self.retry_later(max(now, self._rests_until - self._patience_s))
+        self.failed_calls.fail(self._me, now)
+        self.retry_later(now)
 
     def resting(self, now: float) -> bool:
         """Whether no call of ours is to begin yet."""
-        return now < self._rests_until
+        return self.failed_calls.is_excluded(self._me, now)
 
     @property
     def plain(self) -> bool:
         """Whether plans are to be such as nobody refuses."""
         return self.setbacks >= PLAIN_AFTER
 
-    def refuse(self, leader: PeerId, now: float) -> None:
-        """A plan of `leader` was bad.  It is tried again, later and later.
-
-        For two who refuse each other's plans see only so that nothing but plain ones helps.
-        """
-        self._bad_plans.fail(leader, now)
-
-    def shuns(self, leader: PeerId, now: float) -> bool:
-        """Whether `leader` is not followed since its plans were bad; when ours are plain, its are so too, or soon."""
-        return self._bad_plans.is_excluded(leader, now) and not self.plain
+    def excludes(self, leader: PeerId, now: float) -> bool:
+        """Whether a leader is neither asked nor followed for now.  When our plans are plain, others' are, or soon."""
+        bad = self.bad_plans.is_excluded(leader, now) and not self.plain
+        return bad or self.failed_calls.is_excluded(leader, now)
 
     def leader(self, candidates: Sequence[PeerId], key: Key, *, now: float) -> PeerId:
         """Who is to call: the nearest to the attempt's key among those that may be relied on, else this peer."""
         shunned = self._unfit | self.lost
-        fit = [
-            peer
-            for peer in candidates
-            if peer not in shunned and not self.shuns(peer, now) and not self.fruitless.is_excluded(peer, now)
-        ]
+        fit = [peer for peer in candidates if peer not in shunned and not self.excludes(peer, now)]
         return by_distance(fit or [self._me], key)[0]
 
     def ask(self, leader: PeerId, now: float) -> None:
         """`leader` is asked now."""
         self.asked = leader
         self.again_at = now + self._patience_s
-
-    def _no_bad_plans(self) -> BackOff[PeerId]:
-        first_s = 2 * self._gather_timeout_s
-        return BackOff(first=first_s, longest=BAD_PLANS_LONGEST * first_s)
 
     @property
     def _patience_s(self) -> float:

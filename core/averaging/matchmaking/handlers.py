@@ -69,19 +69,18 @@ class Answers:
 
     def _on_call(self, sender: PeerId, call: Call, now: float) -> Outputs:
         assert self._quest.state is not None
-        config, fruitless = self._quest.config, self._quest.election.fruitless
+        config = self._quest.config
         round_ = round_id(config.key(self._quest.state, call.attempt), sender, call.nonce)
         promise = self._quest.follower.promise
         if promise is not None and promise.round == round_:
             return []
         if config.numel is None and not 0 < call.numel <= config.numel_max:
             return [Send(sender, Declined(call.epoch, call.lineage, call.attempt, "away"))]
-        tired = fruitless.is_excluded(sender, now) or not config.reputation.may_lead(sender, now)
-        tired = tired or self._quest.election.shuns(sender, now)
+        tired = self._quest.election.excludes(sender, now) or not config.reputation.may_lead(sender, now)
         if tired or self._quest.formed or not self._quest.wins(call.attempt, sender):
             return [Send(sender, Declined(call.epoch, call.lineage, call.attempt, "busy"))]
         if promise is not None and promise.leader == sender:
-            fruitless.fail(sender, now)
+            self._quest.election.failed_calls.fail(sender, now)
         self._quest.election.pause()
         return [
             *self._quest.caller.cancel(silent=(), samples=None),
@@ -161,7 +160,7 @@ class Answers:
         refusers = self._quest.refusals.heeded(plan.round, now)
         leader = leader_of(plan)
         if not few(self._quest.refusals.by(plan.round), len(plan.peers)) and leader != self._quest.config.me:
-            self._quest.election.refuse(leader, now)
+            self._quest.election.bad_plans.fail(leader, now)
         if not self._quest.formed:
             return []
         return self._quest.look_again(leader, plan, now) if refusers else [MemberRefused(plan.round, sender)]

@@ -130,7 +130,7 @@ class Matchmaker:
         """The round of `plan` has a mean; `leader` led it in the end."""
         self._config.reputation.committed(plan, outcome.versions, leader, now, seen=outcome.seen)
         if leader == leader_of(plan):
-            self._quest.election.fruitless.clear(leader)
+            self._quest.election.failed_calls.clear(leader)
 
     def refuse(self, plan: Plan, now: float) -> Outputs:
         """This computer can make nothing of the plan of the round that was formed: say so, and look for another."""

@@ -3,10 +3,11 @@
 from collections.abc import Collection
 from typing import Final
 
-from core.averaging.penalties.back_off import fruitless_calls
+from core.averaging.matchmaking.attempts import failures
 from core.base.ids import PeerId
 
 REFUSERS_MAX: Final = 256
+LONE_REFUSALS: Final = 2
 MANY: Final = 3
 """This part of the members, one in so many, is enough to be believed."""
 
@@ -20,7 +21,7 @@ class Refusals:
 
     def __init__(self) -> None:
         self._by: dict[bytes, set[PeerId]] = {}
-        self._lonely = fruitless_calls()
+        self._lonely = failures(free=LONE_REFUSALS)
 
     def note(self, round_: bytes, peer: PeerId, *, members: int, now: float) -> None:
         """`peer` refuses the plan of this round of so many members.

@@ -98,7 +98,7 @@ class Quest:
     def refuse(self, plan: Plan, leader: PeerId, now: float) -> Outputs:
         """Say so to all whom the plan names and whom I know, and find another leader."""
         self._trace.mark("group.refused")
-        self.election.refuse(leader, now)
+        self.election.bad_plans.fail(leader, now)
         return [*self.say_refused(plan, leader), *self.look_again(leader, plan, now)]
 
     def say_refused(self, plan: Plan, *leader: PeerId) -> Outputs:
@@ -211,7 +211,7 @@ class Quest:
         """
         promise = self.follower.end()
         if cost:
-            self.election.fruitless.fail(promise.leader, now, times=cost)
+            self.election.failed_calls.fail(promise.leader, now, times=cost)
         self.again = False
         if unfit:
             self.election.unfit(promise.leader)
