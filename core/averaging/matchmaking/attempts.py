@@ -55,7 +55,6 @@ class LeaderElection:
         self._me = me
         self._gather_timeout_s = gather_timeout_s
         self._random = random
-        self._unfit: set[PeerId] = set()
         self.failed_calls = failures()
         """Leaders whose calls failed, this peer among them."""
         self.bad_plans = failures()
@@ -65,8 +64,8 @@ class LeaderElection:
         """Plans that were refused, by me or by others whom I heeded, and rounds that failed: in this state."""
         self.looking = False
         """The target is reached: a group is to be found."""
-        self.lost: set[PeerId] = set()
-        """Candidates whose streams have ended and that have not been heard since."""
+        self.unavailable: set[PeerId] = set()
+        """Candidates and helpers that were lost or did not answer, and have not been heard since."""
         self.asked: PeerId | None = None
         """Who is to call."""
         self.again_at: float | None = None
@@ -76,7 +75,6 @@ class LeaderElection:
         """A new state: everybody gets another chance, and nobody looks yet."""
         self.looking = False
         self.attempt = self.setbacks = 0
-        self._unfit = set()
         self.failed_calls.clear(self._me)
         self.bad_plans = failures()
 
@@ -93,20 +91,15 @@ class LeaderElection:
         """The present one came to nothing."""
         self.attempt = min(self.attempt + 1, ATTEMPT_MAX)
 
-    def unfit(self, leader: PeerId) -> None:
-        """`leader` did not lead, or its round failed: in this state others go first, where there are any to lead."""
-        self._unfit.add(leader)
-
     def pass_over(self, leader: PeerId) -> None:
         """`leader` was asked in vain."""
-        self.unfit(leader)
+        self.unavailable.add(leader)
         self.pause()
         self.next_attempt()
 
-    def look_again(self, leader: PeerId) -> None:
-        """A plan of `leader` was refused: whoever was in it looks for the next one at once."""
+    def look_again(self) -> None:
+        """A plan was refused: whoever was in it looks for the next one at once."""
         self.setbacks += 1
-        self.unfit(leader)
         self.pause()
         self.next_attempt()
         self.looking = True
@@ -137,8 +130,7 @@ class LeaderElection:
 
     def leader(self, candidates: Sequence[PeerId], key: Key, *, now: float) -> PeerId:
         """Who is to call: the nearest to the attempt's key among those that may be relied on, else this peer."""
-        shunned = self._unfit | self.lost
-        fit = [peer for peer in candidates if peer not in shunned and not self.excludes(peer, now)]
+        fit = [peer for peer in candidates if peer not in self.unavailable and not self.excludes(peer, now)]
         return by_distance(fit or [self._me], key)[0]
 
     def ask(self, leader: PeerId, now: float) -> None:

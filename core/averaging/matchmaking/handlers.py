@@ -113,7 +113,10 @@ class Answers:
             and self._quest.state is not None
         ):
             concerned = True
-            if message.reason != "busy":  # a busy one has heard: the call may come from the other leader
+            if message.reason == "busy":  # the call may come from another leader
+                self._quest.election.asked = None
+                self._quest.election.retry_later(now)
+            else:
                 outputs += self._quest.pass_over(sender, now)
         if not concerned:
             self._trace.mark("group.drop.declined")
@@ -125,9 +128,7 @@ class Answers:
         if not self._quest.follower.awaits(sender, message.round):
             return []
         silent = tuple(PeerId(peer) for peer in message.silent if peer not in {self._quest.config.me, sender})
-        outputs = self._quest.break_promise(
-            "the leader cancelled it", now=now, unfit=False, cost=1, samples=message.samples
-        )
+        outputs = self._quest.break_promise("the leader cancelled it", now=now, cost=1, samples=message.samples)
         return [Silent(silent), *outputs] if silent else outputs
 
     def _on_plan(self, sender: PeerId, plan: Plan, now: float) -> Outputs:
@@ -142,7 +143,7 @@ class Answers:
         except RemoteProblem:
             return self._quest.refuse(plan, sender, now)
         if self._quest.refusals.heeded(plan.round, now):
-            return self._quest.look_again(sender, plan, now)
+            return self._quest.look_again(plan, now)
         self._quest.follower.promise = None
         return self._quest.form(plan)
 
@@ -163,4 +164,4 @@ class Answers:
             self._quest.election.bad_plans.fail(leader, now)
         if not self._quest.formed:
             return []
-        return self._quest.look_again(leader, plan, now) if refusers else [MemberRefused(plan.round, sender)]
+        return self._quest.look_again(plan, now) if refusers else [MemberRefused(plan.round, sender)]

@@ -120,9 +120,6 @@ class Matchmaker:
         self._config.reputation.failed(plan, suspects, now)
         if not self._quest.formed or self._quest.plan is None or self._quest.plan.round != plan.round:
             return
-        leader = leader_of(plan)
-        if leader in suspects or not suspects:
-            self._quest.election.unfit(leader)
         self._quest.election.setbacks += 1
         self._quest.reopen()
 
@@ -211,7 +208,7 @@ class Matchmaker:
                 if sender == self._me:
                     self._trace.mark("group.drop.self")
                     return []
-                self._quest.election.lost.discard(sender)
+                self._quest.election.unavailable.discard(sender)
                 return self._answers.receive(sender, message, now)
             case Tick():
                 return self._tick(now)
@@ -230,9 +227,9 @@ class Matchmaker:
         promise = self._quest.follower.promise
         if promise is not None and now >= promise.until:
             if promise.refused:
-                outputs += self._quest.break_promise("others refuse its plan", now=now, unfit=False)
+                outputs += self._quest.break_promise("others refuse its plan", now=now)
             else:
-                outputs += self._quest.break_promise("no plan came", now=now, unfit=True, cost=NO_PLAN)
+                outputs += self._quest.break_promise("no plan came", now=now, at_once=True, cost=NO_PLAN)
         if self._quest.election.again_at is not None and now >= self._quest.election.again_at:
             self._quest.election.again_at = None
             if self._quest.election.asked is not None:
@@ -242,10 +239,10 @@ class Matchmaker:
 
     def _lose(self, peer: PeerId, now: float) -> Outputs:
         if peer in self._quest.candidates or peer in self._quest.helpers:
-            self._quest.election.lost.add(peer)
+            self._quest.election.unavailable.add(peer)
         promise, gathering = self._quest.follower.promise, self._quest.caller.gathering
         if promise is not None and promise.leader == peer:
-            return self._quest.break_promise("the leader was lost", now=now, unfit=True)
+            return self._quest.break_promise("the leader was lost", now=now, at_once=True)
         if gathering is not None and gathering.knows(peer):
             gathering.without(peer)
             return self._quest.publish_if_complete(now)

@@ -68,7 +68,7 @@ class Quest:
         self.away = False
         before = {*self.candidates, self._me}
         self.candidates = tuple(sorted({*candidates, self._me}))
-        self.election.lost.intersection_update([*self.candidates, *self.helpers])
+        self.election.unavailable.intersection_update([*self.candidates, *self.helpers])
         return [*outputs, *self.caller.invite([peer for peer in self.candidates if peer not in before])]
 
     def reopen(self) -> None:
@@ -99,28 +99,28 @@ class Quest:
         """Say so to all whom the plan names and whom I know, and find another leader."""
         self._trace.mark("group.refused")
         self.election.bad_plans.fail(leader, now)
-        return [*self.say_refused(plan, leader), *self.look_again(leader, plan, now)]
+        return [*self.say_refused(plan, leader), *self.look_again(plan, now)]
 
     def say_refused(self, plan: Plan, *leader: PeerId) -> Outputs:
         """Tell the leader, and the members whom I know."""
         members = {*leader, *set(self.candidates).intersection(plan.peers)} - {self._me}
         return [Send(peer, Refused(plan.round)) for peer in sorted(members)]
 
-    def look_again(self, leader: PeerId, plan: Plan, now: float) -> Outputs:
+    def look_again(self, plan: Plan, now: float) -> Outputs:
         """This plan is not to be: leave its round, if it has begun, and look for the next one."""
         left: Outputs = [PlanRefused(plan.round)] if self.formed else []
         self.follower.promise = None
         self.formed = False
         self.again = True
         self.plan = plan
-        self.election.look_again(leader)
+        self.election.look_again()
         return [*left, *self.seek(now)]
 
     def lead(self, now: float) -> Outputs:
         """Call all candidates."""
         assert self.state is not None
         others = [peer for peer in self.candidates if peer != self._me]
-        lost = self.election.lost
+        lost = self.election.unavailable
         self.election.pause()
         return [
             *self.caller.begin(
@@ -144,7 +144,7 @@ class Quest:
             if closed.samples is not None:
                 self.election.rest()
             return [*silent, *outputs]
-        self.election.lost |= gathering.helpers
+        self.election.unavailable |= gathering.helpers
         left = sorted(gathering.others - set(plan.peers))
         return [
             *silent,
@@ -198,14 +198,14 @@ class Quest:
         return outputs if current is None else [*outputs, GroupFailed(current.round, reason, samples)]
 
     def break_promise(
-        self, reason: str, *, now: float, unfit: bool, cost: int = 0, samples: int | None = None
+        self, reason: str, *, now: float, at_once: bool = False, cost: int = 0, samples: int | None = None
     ) -> Outputs:
         """The plan is waited for no longer.
 
         Args:
             reason: Why.
             now: Unix seconds.
-            unfit: Another is to lead; else the next attempt begins in a while.
+            at_once: Another is asked now; else the next attempt begins in a while.
             cost: How many fruitless calls it counts for.
             samples: What those who were ready brought together, when that was too little.
         """
@@ -213,8 +213,7 @@ class Quest:
         if cost:
             self.election.failed_calls.fail(promise.leader, now, times=cost)
         self.again = False
-        if unfit:
-            self.election.unfit(promise.leader)
+        if at_once:
             self.election.next_attempt()
             return [GroupFailed(promise.round, reason), *self.seek(now)]
         self.election.retry_later(now)

@@ -1,13 +1,12 @@
 """Rounds that fail: whoever made them fail is not followed for long, and nobody stands still because of that."""
 
 from collections.abc import Sequence
-from random import Random
 from typing import Any
 
 import msgspec
 import pytest
 
-from core.averaging.matchmaking.attempts import PLAIN_AFTER, LeaderElection
+from core.averaging.matchmaking.attempts import PLAIN_AFTER
 from core.averaging.matchmaking.events import ContributionWanted, GroupFailed, GroupFormed
 from core.averaging.messages import ATTEMPT_MAX, Call, Cancelled, Declined, Leaving, Refused, Wanted
 from core.averaging.outcome import Outcome
@@ -16,7 +15,7 @@ from core.averaging.plan import Plan
 from core.base.ids import Key, PeerId, node_key
 from core.base.machine import Received, Send, Tick
 from core.base.problems import RemoteProblem
-from tests.unit.averaging.pump import make_plan, peer_ids
+from tests.unit.averaging.pump import make_plan
 from tests.unit.averaging.test_group import LINEAGE, NUMBERS, Group, one_plan
 from tests.unit.averaging.test_refusals import knowing
 
@@ -281,7 +280,6 @@ def test_a_leader_whose_plan_others_refuse_before_it_comes_pays_nothing_for_that
             machine.handle(Received(other, Refused(promise.round)), now)
         now += 1.0
         assert any(isinstance(o, GroupFailed) for o in machine.handle(Tick(), now))
-        assert leader not in machine._quest.election._unfit
 
 
 def test_the_late_plan_of_a_round_that_was_left_reaches_nobody_who_is_not_here() -> None:
@@ -319,21 +317,6 @@ def test_a_plan_that_this_computer_can_do_nothing_with_is_refused_once_it_is_for
 def leader_key(search_me: PeerId) -> Key:
     """Where this peer is the nearest."""
     return Key(node_key(search_me))
-
-
-def test_who_led_a_round_that_failed_lets_others_go_first_if_there_are_any() -> None:
-    me, other, third = peer_ids(3)
-    election = LeaderElection(me, gather_timeout_s=4.0, random=Random(1))
-    key = leader_key(me)
-    assert election.leader([me, other, third], key, now=100.0) == me
-    election.unfit(me)
-    assert election.leader([me, other, third], key, now=100.0) != me
-    assert election.leader([me], key, now=100.0) == me, "alone, it waits for nobody"
-    election.unfit(other)
-    assert election.leader([me, other], key, now=100.0) == me
-    assert election.leader([me, third], key, now=100.0) == third
-    election.begin()
-    assert election.leader([me, third], key, now=200.0) == me, "a new state is a new beginning"
 
 
 def test_the_leader_of_a_failed_round_does_not_call_again_at_once_but_follows_a_call_and_answers_a_wish() -> None:

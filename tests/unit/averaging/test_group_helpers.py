@@ -81,7 +81,7 @@ def test_a_silent_helper_costs_a_moment_once() -> None:
     assert set(plan.peers) == {*group.peers, group.helpers[1]}
     assert group.planned_after_s(plan) <= HELPERS_S + 2 * 0.02 + 0.001
     leader = group.machines[plan.peers[plan.leaders[0]]]
-    assert leader._quest.election.lost == {group.helpers[0]}
+    assert leader._quest.election.unavailable == {group.helpers[0]}
     leader.position(2, LINEAGE, group.peers)
     outputs = leader._quest.lead(5000.0)
     assert Call in {type(output.message) for output in outputs if isinstance(output, Send)}
