@@ -152,7 +152,7 @@ class GroupLeader:
     def _plan(self, gathering: Gathering, *, plain: bool, now: float) -> Plan:
         config = self._config
         assert config.numel is not None
-        members = config.reputation.spare(list(gathering.ready.values()), now)
+        members = config.reputation.without_excluded(list(gathering.ready.values()), now)
         peers = sorted(PeerId(member.peer) for member in members)
         order = by_distance(peers, config.key(self._state, gathering.attempt))
         order.sort(key=lambda peer: (peer != config.me, not config.reputation.may_lead(peer, now)))

@@ -67,7 +67,7 @@ class Several:
     def plan(self, leader: int) -> Plan:
         """As `leader` makes it."""
         bare = self._bare_plan()
-        members = tuple(self.held[self.peers[leader]].spare(bare.members, self.now))
+        members = tuple(self.held[self.peers[leader]].without_excluded(bare.members, self.now))
         rates = tuple(self.rates) if self.rates is not None else bare.lines
         chunks, gifts = divide(members, rates, chunks=bare.chunk_total, work=work_of(bare.numel, bare.codec))
         order = (leader, *(m for m in range(self.count) if m != leader))
