@@ -13,7 +13,7 @@ from core.averaging.codecs import FEEDBACK, codec_of
 from core.averaging.feedback import Carry, MemoryStore, ResidualStore
 from core.averaging.grid.failure_rate import FailureRate
 from core.averaging.grid.messages import GRID_MESSAGES
-from core.averaging.matchmaking.events import ContributionWanted, GroupFailed, GroupFormed, MemberRefused, PlanRefused
+from core.averaging.matchmaking import ContributionWanted, GroupFailed, GroupFormed, MemberRefused, PlanRefused
 from core.averaging.matchmaking.matchmaker import Matchmaker
 from core.averaging.messages import ROUND_MESSAGES, Call, Declined, Leaving, Wanted
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished

@@ -1,7 +1,7 @@
 """What a peer answers to those with whom it finds a group, and what it makes of what they say."""
 
+from core.averaging.matchmaking import ContributionWanted, Elsewhere, MemberRefused, Silent
 from core.averaging.matchmaking.attempts import round_id
-from core.averaging.matchmaking.events import ContributionWanted, Elsewhere, MemberRefused, Silent
 from core.averaging.matchmaking.refusals import few
 from core.averaging.matchmaking.state import Outputs, Quest
 from core.averaging.messages import Call, Cancelled, Declined, Ready, Refused, Wanted

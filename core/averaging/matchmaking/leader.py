@@ -7,9 +7,9 @@ from typing import Final
 
 from core.averaging.bandwidth.known import UNKNOWN
 from core.averaging.grid.stages import best_stages
+from core.averaging.matchmaking import ContributionWanted
 from core.averaging.matchmaking.attempts import by_distance, round_id
 from core.averaging.matchmaking.config import RoundConfig, State
-from core.averaging.matchmaking.events import ContributionWanted
 from core.averaging.matchmaking.gathering import Gathering
 from core.averaging.matchmaking.make_plan import make_plan
 from core.averaging.messages import GROUP_MAX, NONCE_BITS, Call, Cancelled

@@ -18,8 +18,8 @@ from random import Random
 
 from core.averaging.bandwidth.book import LineBook
 from core.averaging.grid.failure_rate import FailureRate
+from core.averaging.matchmaking import GroupFailed
 from core.averaging.matchmaking.config import RoundConfig
-from core.averaging.matchmaking.events import GroupFailed
 from core.averaging.matchmaking.handlers import Answers
 from core.averaging.matchmaking.state import Outputs, Quest
 from core.averaging.outcome import Outcome

@@ -3,9 +3,7 @@
 from collections.abc import Sequence
 from random import Random
 
-from core.averaging.matchmaking.attempts import LeaderElection, call_rank
-from core.averaging.matchmaking.config import RoundConfig, State
-from core.averaging.matchmaking.events import (
+from core.averaging.matchmaking import (
     ContributionWanted,
     Elsewhere,
     GroupFailed,
@@ -14,6 +12,8 @@ from core.averaging.matchmaking.events import (
     PlanRefused,
     Silent,
 )
+from core.averaging.matchmaking.attempts import LeaderElection, call_rank
+from core.averaging.matchmaking.config import RoundConfig, State
 from core.averaging.matchmaking.gathering import Gathering
 from core.averaging.matchmaking.leader import GroupLeader
 from core.averaging.matchmaking.member import GroupMember

@@ -9,8 +9,8 @@ import pytest
 
 from core.averaging.bandwidth.book import LineBook
 from core.averaging.commit.leadership import quorum
+from core.averaging.matchmaking import ContributionWanted, Elsewhere, GroupFailed, GroupFormed, Silent
 from core.averaging.matchmaking.attempts import attempt_key, by_distance
-from core.averaging.matchmaking.events import ContributionWanted, Elsewhere, GroupFailed, GroupFormed, Silent
 from core.averaging.matchmaking.matchmaker import Matchmaker
 from core.averaging.messages import Call, Cancelled, Declined, Leaving, Ready, Wanted
 from core.averaging.plan import GROUP_MESSAGES, Plan

@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from core.averaging.matchmaking import ContributionWanted, GroupFailed, GroupFormed
 from core.averaging.matchmaking.attempts import PLAIN_AFTER
-from core.averaging.matchmaking.events import ContributionWanted, GroupFailed, GroupFormed
 from core.averaging.messages import ATTEMPT_MAX, Call, Cancelled, Declined, Leaving, Refused, Wanted
 from core.averaging.outcome import Outcome
 from core.averaging.penalties.ledger import leader_of

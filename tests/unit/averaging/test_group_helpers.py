@@ -3,7 +3,7 @@
 from random import Random
 from typing import Any
 
-from core.averaging.matchmaking.events import ContributionWanted, GroupFormed
+from core.averaging.matchmaking import ContributionWanted, GroupFormed
 from core.averaging.matchmaking.leader import HELPERS_MAX, HELPERS_S
 from core.averaging.matchmaking.matchmaker import Matchmaker
 from core.averaging.messages import Call, Declined, Ready, Wanted

@@ -7,10 +7,10 @@ import pytest
 
 from core.averaging.bandwidth.book import LineBook
 from core.averaging.bandwidth.known import KnownLines
+from core.averaging.matchmaking import GroupFailed, GroupFormed, MemberRefused, PlanRefused
 from core.averaging.matchmaking.attempts import PLAIN_AFTER
 from core.averaging.matchmaking.check_plan import check_division
 from core.averaging.matchmaking.division import divide, lines_of, work_of
-from core.averaging.matchmaking.events import GroupFailed, GroupFormed, MemberRefused, PlanRefused
 from core.averaging.messages import Call, Declined, Refused
 from core.averaging.plan import Member, PairLimit, Plan, Rates
 from core.base.ids import PeerId
