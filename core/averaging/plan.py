@@ -118,6 +118,11 @@ class Plan(Message, frozen=True, kw_only=True, tag="averaging.plan"):
         """The members' keys, in order."""
         return tuple(PeerId(member.peer) for member in self.members)
 
+    @property
+    def leader(self) -> PeerId:
+        """The peer that has published the plan."""
+        return self.peers[self.leaders[0]]
+
     def gift(self, member: int) -> int:
         """How many 256ths of its chunks the member with this index gives."""
         return self.gifts[member] if self.gifts else WHOLE_GIFT

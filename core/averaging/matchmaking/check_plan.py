@@ -5,7 +5,6 @@ Bit-equal solvers on different processors are not assumed: nobody works the plan
 
 import math
 from collections.abc import Mapping
-from typing import Final
 
 import msgspec
 
@@ -15,19 +14,11 @@ from core.averaging.bandwidth.known import KnownLines
 from core.averaging.codecs import FEEDBACK
 from core.averaging.grid.placement import layout_of
 from core.averaging.grid.plans import butterflies
+from core.averaging.matchmaking import OTHERS_FACTOR, OWN_FACTOR, SLOWER_TOLERANCE, SPARED_PART
 from core.averaging.matchmaking.division import equal_shares, lines_of, pair_limits, work_of
 from core.averaging.plan import BUTTERFLY, GRID, Member, Plan, PlanRequest, Rates
 from core.base.ids import PeerId
 from core.base.problems import RemoteProblem
-
-SPARED_PART: Final = 3
-"""One in so many of those who would reduce, or one where they are few, may be given no share by a plan."""
-OWN_EXCESS: Final = 1.5
-"""A plan may take us for so many times what we have said."""
-OTHERS_FACTOR: Final = 6.0
-"""A plan may take others for so many times more or less than we would: not all have heard the same."""
-SLOWER: Final = 0.05
-"""A plan may take so much longer than our own for the same lines."""
 
 
 def spared_most(able: int) -> int:
@@ -124,7 +115,7 @@ def _check_own(line: Rates, claimed: Rates, *, taken: Line) -> None:
         (line.up, claimed.up, taken.up_bytes_per_s),
         (line.down, claimed.down, taken.down_bytes_per_s),
     ):
-        if said and rate > (OWN_EXCESS if planned else OTHERS_FACTOR) * said:
+        if said and rate > (OWN_FACTOR if planned else OTHERS_FACTOR) * said:
             raise RemoteProblem(f"the plan takes our line for {rate:.0f} bytes a second where we have said {said}")
 
 
@@ -157,5 +148,5 @@ def check_shares(plan: Plan, *, target_samples: int = 0) -> None:
         chunks=plan.chunks,
         gifts=whole_gifts(plan, lines),
         pair_limits=pair_limits(plan.limits) or None,
-        tolerance=SLOWER,
+        tolerance=SLOWER_TOLERANCE,
     )

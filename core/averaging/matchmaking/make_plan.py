@@ -36,8 +36,8 @@ def make_plan(
     Args:
         request: What its members have agreed on.
         members: All that are ready, the leader among them; at most `GROUP_MAX`.
-        leaders: The order in which they lead, the leader that publishes the plan first; it may name other peers, too.
-        known: What is known of the members' lines.  Pacing is for plans with lines and one stage.
+        leaders: The order in which they lead, the one that publishes the plan first; may name other peers as well.
+        known: What is known of the members' lines; only plans with lines and one stage are paced.
         stages: Above 1: a grid of the members that need the mean, in which everybody gives all.  It is one group all
             the same where the codec needs feedback, or they are too few.
     """
@@ -72,7 +72,7 @@ def make_plan(
 
 
 def _known_among(peers: Sequence[PeerId], known: KnownLines) -> KnownLines:
-    """The same, with at most `LIMITS_MAX` slow pairs, all among these peers and in the order of a plan."""
+    """What is known, with at most `LIMITS_MAX` slow pairs, all among these peers and in the order of a plan."""
     here = set(peers)
     pairs = sorted(pair for pair, rate in known.limits.items() if rate > 0 and here.issuperset(pair))
     return replace(known, limits={pair: known.limits[pair] for pair in pairs[:LIMITS_MAX]})

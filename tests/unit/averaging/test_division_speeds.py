@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.averaging.matchmaking.division import BROUGHT, divide, speeds_of, work_of
+from core.averaging.matchmaking import BROUGHT_FACTOR
+from core.averaging.matchmaking.division import divide, speeds_of, work_of
 from core.averaging.plan import Member, Rates
 from tests.unit.averaging.pump import peer_ids
 
@@ -24,7 +25,7 @@ def test_an_honest_group_is_taken_at_its_word() -> None:
 
 def test_a_word_goes_no_further_than_the_samples_that_were_brought() -> None:
     speeds = speeds_of(members((100, 10.0), (200, 20.0), (300, 30.0), (10, 1e9)))
-    assert speeds == [10.0, 20.0, 30.0, pytest.approx(BROUGHT * 1.0)]
+    assert speeds == [10.0, 20.0, 30.0, pytest.approx(BROUGHT_FACTOR * 1.0)]
 
 
 @given(st.lists(st.tuples(st.integers(0, 10**9), st.floats(0, 1e12)), min_size=2, max_size=12))
