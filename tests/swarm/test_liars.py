@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from core.averaging.commit.leadership import Leadership
-from core.averaging.messages import Call, Leaving
+from core.averaging.messages import Call, Leaving, Wanted
 from core.averaging.penalties.ledger import leader_of
 from core.base.machine import Received, Send
 from core.sim.churn import ChurnSettings
@@ -73,7 +73,7 @@ def test_one_liar_does_not_stop_the_others(lie: str) -> None:
 
 
 def never_commits(participant: Participant, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It calls twice a second for the first attempt, follows nobody, plans well, and then only says that it lives."""
+    """It calls twice a second if it may, follows nobody, plans well, and then only says that it lives."""
     may_commit, incomplete = Leadership.may_commit.fget, Leadership.incomplete
 
     def its(leadership: Leadership) -> bool:
@@ -89,11 +89,11 @@ def never_commits(participant: Participant, monkeypatch: pytest.MonkeyPatch) -> 
         if isinstance(event, Received) and isinstance(event.message, Call):
             return []
         outputs = list(handle(event, now))
-        quest = None if rounds._matchmaker is None else rounds._matchmaker._quest
-        if quest is not None and now >= again_at and not (quest.occupied or quest.away or quest.state is None):
-            again_at = now + 0.5
-            quest.election.attempt = 0
-            outputs += participant._follow(rounds._follow(quest.lead(now), now), now)
+        state = participant.epochs.state
+        if state is not None and now >= again_at and not rounds.busy:
+            again_at = now + 0.5  # as if it had been asked for a call
+            for other in participant.membership.in_step(state.name)[:1]:
+                outputs += handle(Received(other, Wanted(state.name.epoch, state.name.lineage, 0)), now)
         return [o for o in outputs if not (isinstance(o, Send) and isinstance(o.message, Leaving))]
 
     participant.handle = call  # type: ignore[method-assign]

@@ -10,6 +10,38 @@ from typing import Final
 from core.averaging.plan import Plan
 from core.base.ids import PeerId
 
+# --- waiting
+
+CALL_PATIENCE: Final = 0.5
+"""Part of T after which a silent leader is passed over.  Its call is due after one round trip, at most 0.5 s."""
+JITTER: Final = 0.5
+"""Upper bound on the part by which that patience is longer, drawn anew each time: members do not all ask at once."""
+PLAN_PATIENCE: Final = 2.0
+"""Times T after which a member gives up waiting for a plan.  The leader waits T; the rest is for its way."""
+HELPERS_S: Final = 0.25
+"""Seconds for which a leader waits for helpers alone: they have nothing to write down, so one round trip is enough."""
+HELPERS_MAX: Final = 16
+"""Upper bound on the helpers that a leader calls: more reducers make no round shorter (decision 0007)."""
+
+# --- peers that are left alone after failures
+
+EXCLUDED_S: Final = 2.0
+"""Seconds for which a first failure excludes a peer.  Each further one doubles them."""
+EXCLUDED_MAX_S: Final = 32.0
+"""Upper bound on an exclusion, seconds.  Without exclusions a leader that never plans costs 0.92 of all time."""
+FORGIVEN_S: Final = 30.0
+"""Seconds without a failure after which one is forgotten: longer than it takes to try two excluded peers again."""
+NO_PLAN_FAILURES: Final = 2
+"""Number of cancelled calls that one without any plan counts for: others stand still for 2 T, not T."""
+LONE_REFUSALS: Final = 2
+"""Number of plans that a member may refuse alone before the next one excludes it: two members that refuse each
+other's come to `PLAIN_AFTER` before one of them stays out."""
+REFUSERS_PART: Final = 3
+"""One in so many members that refuse a plan are believed; fewer, or one alone, may be the ones that are wrong."""
+PLAIN_AFTER: Final = 4
+"""Number of refused plans and failed rounds in one state after which a leader makes plain plans: equal shares, which
+no member refuses.  It counts only those that it was in itself."""
+
 # --- dividing a round, and checking how it was divided
 
 BROUGHT_FACTOR: Final = 2.0

@@ -1,20 +1,19 @@
-"""Whether a plan that somebody else made divides the round as we would: feasible, fair to us, and about as short.
+"""How a member checks a plan that another has made: that it is what was agreed on, feasible, fair, and about as short.
 
-Bit-equal solvers on different processors are not assumed: nobody works the plan out again, everybody checks it.
+Bit-equal solvers on different processors are not assumed: no member works the plan out again.
 """
 
 import math
-from collections.abc import Mapping
 
 import msgspec
 
 from core.averaging.balance.fleet import Line
 from core.averaging.bandwidth.demand import whole_gifts
-from core.averaging.bandwidth.known import KnownLines
 from core.averaging.codecs import FEEDBACK
 from core.averaging.grid.placement import layout_of
 from core.averaging.grid.plans import butterflies
 from core.averaging.matchmaking import OTHERS_FACTOR, OWN_FACTOR, SLOWER_TOLERANCE, SPARED_PART
+from core.averaging.matchmaking.attempts import LineKnowledge
 from core.averaging.matchmaking.division import equal_shares, lines_of, pair_limits, work_of
 from core.averaging.plan import BUTTERFLY, GRID, Member, Plan, PlanRequest, Rates
 from core.base.ids import PeerId
@@ -22,7 +21,7 @@ from core.base.problems import RemoteProblem
 
 
 def spared_most(able: int) -> int:
-    """Of so many members who would reduce, how many a plan may give no share all the same."""
+    """Number of members that a plan may give no share, of so many that would reduce."""
     return 0 if able < 2 else max(1, able // SPARED_PART)
 
 
@@ -32,7 +31,7 @@ def check_plan(plan: Plan, request: PlanRequest, mine: Member) -> None:
     Args:
         plan: As its leader has published it.
         request: What was agreed on.
-        mine: What this member has offered; a plan may spare it.
+        mine: This member's row, as it was offered; a plan may spare it.
 
     Raises:
         RemoteProblem: says what is wrong.
@@ -41,7 +40,7 @@ def check_plan(plan: Plan, request: PlanRequest, mine: Member) -> None:
         raise RemoteProblem("the plan is for another round, vector or manifest")
     rows = [row for row in plan.members if row.peer == mine.peer]
     if [msgspec.structs.replace(row, reduces=row.reduces or row.spared, spared=False) for row in rows] != [mine]:
-        raise RemoteProblem("the plan does not have me with my samples")
+        raise RemoteProblem("the plan does not have this member as it has offered itself")
     spared = sum(m.spared for m in plan.members)
     able = sum(m.reduces or m.spared for m in plan.members)
     if any(m.reduces and m.spared for m in plan.members) or spared > spared_most(able):
@@ -72,64 +71,55 @@ def _check_topology(plan: Plan) -> None:
         raise RemoteProblem("the plan is a grid, which neither its codec nor its helpers can take part in")
 
 
-def check_division(
-    plan: Plan,
-    me: PeerId,
-    *,
-    known: KnownLines,
-    claimed: Rates,
-    held: Mapping[PeerId, float],
-    target_samples: int = 0,
-) -> None:
-    """Refuse a plan whose lines are not those that are known, or whose shares do not fit its lines.
+def check_division(plan: Plan, me: PeerId, lines: LineKnowledge, *, target_samples: int = 0) -> None:
+    """Refuse a plan that counts on other lines than are known, or whose shares do not fit its lines.
 
     Args:
         plan: It has passed `check_plan`.
-        me: This peer.
-        known: What we believe of the members.
-        claimed: The most that we have said of our own line lately.
-        held: To whom our bytes had to wait; we never said so of others.
+        me: This member.
+        lines: What it knows of them.
         target_samples: See `work_of`.
 
     Raises:
         RemoteProblem: says what is wrong.
     """
+    known = lines.known(plan.peers)
     if not plan.lines and plan.limits:
-        raise RemoteProblem("the plan knows slow pairs, and no lines")
+        raise RemoteProblem("the plan has slow pairs, and no lines")
     index = plan.peers.index(me)
     taken = lines_of(plan.members, plan.lines)
     if taken is not None:
-        _check_own(plan.lines[index], claimed, taken=taken[index])
+        _check_own(plan.lines[index], lines.claimed, taken=taken[index])
     for peer, line in zip(plan.peers, plan.lines, strict=bool(plan.lines)):
         if peer != me:
             _check_other(line, known.lines.get(peer, Rates()))
-    if any(limit.sender == index and plan.peers[limit.receiver] not in held for limit in plan.limits):
-        raise RemoteProblem("the plan says that we are slow to somebody, and we are not")
+    if any(limit.sender == index and plan.peers[limit.receiver] not in lines.held for limit in plan.limits):
+        raise RemoteProblem("the plan says that this member is slow to another, and it is not")
     for averaged in butterflies(plan):
         check_shares(averaged, target_samples=target_samples if plan.stages == 1 else 0)
 
 
 def _check_own(line: Rates, claimed: Rates, *, taken: Line) -> None:
-    """What counts is what the line is taken for, also where the plan says that nobody knows it."""
-    for planned, said, rate in (
+    """What counts is what the line is taken for, also where the plan says that it is unknown."""
+    for planned, told, rate in (
         (line.up, claimed.up, taken.up_bytes_per_s),
         (line.down, claimed.down, taken.down_bytes_per_s),
     ):
-        if said and rate > (OWN_FACTOR if planned else OTHERS_FACTOR) * said:
-            raise RemoteProblem(f"the plan takes our line for {rate:.0f} bytes a second where we have said {said}")
+        if told and rate > (OWN_FACTOR if planned else OTHERS_FACTOR) * told:
+            raise RemoteProblem(f"the plan takes this member's line for {rate:.0f} bytes a second, which told {told}")
 
 
-def _check_other(line: Rates, ours: Rates) -> None:
-    for planned, believed in ((line.up, ours.up), (line.down, ours.down)):
+def _check_other(line: Rates, known: Rates) -> None:
+    for planned, believed in ((line.up, known.up), (line.down, known.down)):
         if planned and believed and not believed / OTHERS_FACTOR <= planned <= believed * OTHERS_FACTOR:
             raise RemoteProblem(f"the plan takes a line for {planned} bytes a second that carries about {believed}")
 
 
 def check_shares(plan: Plan, *, target_samples: int = 0) -> None:
-    """Refuse shares of a butterfly that do not fit the lines which its plan tells.
+    """Refuse shares that do not fit the lines of their plan.
 
     Args:
-        plan: The butterfly's.
+        plan: Of a butterfly.
         target_samples: See `work_of`.
 
     Raises:
@@ -138,7 +128,7 @@ def check_shares(plan: Plan, *, target_samples: int = 0) -> None:
     lines = lines_of(plan.members, plan.lines)
     if lines is None:
         if plan.gifts or plan.chunks != equal_shares(plan.members, plan.chunk_total):
-            raise RemoteProblem("the plan knows no lines, and has other than equal shares")
+            raise RemoteProblem("the plan has no lines, and other than equal shares")
         return
     from core.averaging.balance.solver import check_balance  # noqa: PLC0415 - scipy is large
 

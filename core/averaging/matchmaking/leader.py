@@ -1,165 +1,178 @@
-"""The rounds that a peer calls for: who is called, who has answered, and the plan that comes of it."""
+"""The leader's side of a call: it collects contributions, and publishes a plan or cancels."""
 
+import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from random import Random
-from typing import Final
+from enum import Enum
 
 from core.averaging.bandwidth.known import UNKNOWN
 from core.averaging.grid.stages import best_stages
-from core.averaging.matchmaking import ContributionWanted
-from core.averaging.matchmaking.attempts import by_distance, round_id
-from core.averaging.matchmaking.config import RoundConfig, State
-from core.averaging.matchmaking.gathering import Gathering
+from core.averaging.matchmaking import HELPERS_MAX, HELPERS_S, GroupFailed, GroupFormed, Silent
+from core.averaging.matchmaking.attempts import RoundConfig, by_distance
 from core.averaging.matchmaking.make_plan import make_plan
-from core.averaging.messages import GROUP_MAX, NONCE_BITS, Call, Cancelled
-from core.averaging.plan import Plan
+from core.averaging.messages import GROUP_MAX, Call, Cancelled, Ready
+from core.averaging.plan import Member, Plan
 from core.base.ids import PeerId
 from core.base.machine import Send
 
-HELPERS_S: Final = 0.25
-"""Helpers that a leader called have so long to answer; whoever did not is not waited for until it is heard again."""
-HELPERS_MAX: Final = 16
+Closed = list[Send[Plan | Cancelled] | Silent | GroupFormed | GroupFailed]
 
 
-@dataclass(frozen=True, slots=True)
-class Closed:
-    """What came of a call."""
+class Invited(Enum):
+    """How a called peer stands to the call."""
 
-    plan: Plan | None
-    silent: tuple[PeerId, ...]
-    """Who was waited for in vain."""
-    reason: str = ""
-    """Why there is no plan."""
-    samples: int | None = None
-    """What those who were ready brought together, when that was too little."""
+    AWAITED = "awaited"
+    OPTIONAL = "optional"
+    """In the plan if it is ready in time; not waited for, since it was lost lately or is no candidate."""
+    HELPER = "helper"
+    """Called only to reduce for the others: waited for `HELPERS_S`."""
+    READY = "ready"
+    BUSY = "busy"
+    """It was awaited, and is in another round."""
+    DECLINED = "declined"
 
 
-class GroupLeader:
-    """The leader's side of finding a group.
+class LedCall:
+    """One call of this peer, until its plan is out or it is cancelled.
 
     Args:
-        config: What rounds are made of.
-        random: For nonces.
+        config: Of the rounds.
+        call: What is sent to all.
+        candidates: Peers that train at this state; where they are more than a group may have, the nearest to the
+            attempt's key are called.
+        helpers: Peers that only reduce for others.
+        unavailable: Peers that are called and not waited for.
+        now: Unix seconds.
     """
 
-    def __init__(self, config: RoundConfig, random: Random) -> None:
-        self._config = config
-        self._random = random
-        self._state: State = (0, b"")
-        self._published: Plan | None = None
-        self.gathering: Gathering | None = None
-        """The call that is on."""
-
-    def begin(
+    def __init__(
         self,
-        state: State,
-        attempt: int,
+        config: RoundConfig,
+        call: Call,
         *,
-        others: Sequence[PeerId],
+        candidates: Collection[PeerId],
         helpers: Sequence[PeerId],
-        lost: Collection[PeerId],
+        unavailable: Collection[PeerId],
         now: float,
-    ) -> list[Send[Call] | ContributionWanted]:
-        """Call.
+    ) -> None:
+        self._config = config
+        self._call = call
+        self.request = config.request(config.me, call)
+        """What the members of the round agree on."""
+        self._key = config.key((call.epoch, call.lineage), call.attempt)
+        self._until = now + config.numbers.gather_timeout_s
+        self._helpers_until = now + HELPERS_S
+        others = by_distance({*candidates} - {config.me}, self._key)[: GROUP_MAX - 1]
+        self._invited = dict.fromkeys(others, Invited.AWAITED)
+        aides = [peer for peer in helpers if peer != config.me and peer not in self._invited]
+        self._invited |= dict.fromkeys(aides[: min(HELPERS_MAX, self._room)], Invited.HELPER)
+        self._invited |= dict.fromkeys({*unavailable}.intersection(self._invited), Invited.OPTIONAL)
+        self._ready: dict[PeerId, Member] = {}
+
+    def open(self) -> list[Send[Call]]:
+        """Call them."""
+        return [Send(peer, self._call) for peer in self._invited]
+
+    def invite(self, peers: Sequence[PeerId], *, awaited: bool) -> list[Send[Call]]:
+        """Call peers that have come since, as long as there is room.
 
         Args:
-            state: Where all stand.
-            attempt: The how manyth.
-            others: Whom to call: the nearest to the attempt's key, where they are more than a group may have, and whom
-                failed rounds are put down to last.
-            helpers: Who only reduces for others.
-            lost: Who is called and not waited for.
-            now: Unix seconds.
+            peers: Any peers.
+            awaited: Whether they are candidates, which are waited for.  Others are called once only.
         """
-        config = self._config
-        key = config.key(state, attempt)
-        called = sorted(by_distance(others, key), key=lambda peer: not config.reputation.may_lead(peer, now))
-        called = called[: GROUP_MAX - 1]
-        aides = [peer for peer in helpers if peer != config.me and peer not in called][:HELPERS_MAX]
-        aides = aides[: GROUP_MAX - 1 - len(called)]
-        nonce = self._random.getrandbits(NONCE_BITS)
-        self._state = state
-        gathering = self.gathering = Gathering(
-            round_id(key, config.me, nonce),
-            attempt,
-            nonce,
-            now + config.numbers.gather_timeout_s,
-            waiting=set(called).difference(lost),
-            hoped_for={*called, *aides}.intersection(lost),
-            helpers=set(aides).difference(lost),
-            helped_by=now + HELPERS_S,
-        )
-        call = self._call(gathering)
-        return [*(Send(peer, call) for peer in (*called, *aides)), ContributionWanted(gathering.round)]
+        again = {*self._among(Invited.BUSY, Invited.DECLINED)} if awaited else set()
+        new = [peer for peer in peers if peer != self._config.me and (peer not in self._invited or peer in again)]
+        new = new[: self._room]
+        self._invited |= dict.fromkeys(new, Invited.AWAITED if awaited else Invited.OPTIONAL)
+        return [Send(peer, self._call) for peer in new]
 
-    def invite(self, peers: Sequence[PeerId], *, awaited: bool = True) -> list[Send[Call]]:
-        """These have come later: call them too, as long as there is room; without `awaited` nobody waits for them."""
-        gathering = self.gathering
-        if gathering is None:
-            return []
-        known = gathering.others if awaited else gathering.others | gathering.uninvited
-        new = [peer for peer in peers if peer not in known][: gathering.room]
-        (gathering.waiting if awaited else gathering.hoped_for).update(new)
-        return [Send(peer, self._call(gathering)) for peer in new]
+    def offer(self, mine: Member) -> None:
+        """The leader's own contribution is ready."""
+        self._ready[self._config.me] = mine
 
-    def cancel(self, *, silent: tuple[PeerId, ...], samples: int | None) -> list[Send[Cancelled]]:
-        """No plan will come of the call that is on, if one is: tell those who may wait for it."""
-        gathering, self.gathering = self.gathering, None
-        if gathering is None:
-            return []
-        cancelled = Cancelled(gathering.round, silent, samples)
-        return [Send(peer, cancelled) for peer in sorted(gathering.others - {self._config.me})]
+    def answer(self, peer: PeerId, ready: Ready) -> bool:
+        """Take in an answer; False: `peer` was not asked, or helps and has samples, or a number is not finite."""
+        stands = self._invited.get(peer)
+        finite = math.isfinite(ready.loss) and math.isfinite(ready.samples_per_s)
+        helps = stands is Invited.HELPER and not ready.samples
+        if not finite or not (helps or stands in {Invited.AWAITED, Invited.OPTIONAL}):
+            return False
+        self._invited[peer] = Invited.READY
+        self._ready[peer] = Member(peer, ready.samples, ready.loss, ready.reduces, ready.receives, ready.samples_per_s)
+        return True
 
-    def planned(self, round_: bytes, peer: PeerId) -> bool:
-        """Whether `peer` is in the plan that was published last, and this is its round."""
-        plan = self._published
-        return plan is not None and plan.round == round_ and peer in plan.peers
+    def decline(self, peer: PeerId, attempt: int, *, busy: bool) -> bool:
+        """`peer` does not come to the call of this attempt; False: it is another call's, or `peer` was not called."""
+        if peer not in self._invited or attempt != self._call.attempt:
+            return False
+        awaited = self._invited[peer] is Invited.AWAITED
+        self._invited[peer] = Invited.BUSY if busy and awaited else Invited.DECLINED
+        self._ready.pop(peer, None)
+        return True
 
-    def complete(self, now: float) -> bool:
-        """Whether a call is on, and there is nobody left to wait for."""
-        return self.gathering is not None and self.gathering.complete(self._config.me, now)
+    def lose(self, peer: PeerId) -> None:
+        """`peer` is gone; it may be invited again."""
+        self._invited.pop(peer, None)
+        self._ready.pop(peer, None)
 
     @property
-    def deadline(self) -> float | None:
-        """When it goes on without some of those who have not answered."""
-        return None if self.gathering is None else self.gathering.deadline(self._config.me)
+    def deadline(self) -> float:
+        """When the call is closed, unix seconds: at once when there is nobody left to wait for."""
+        if self._among(Invited.AWAITED) or self._config.me not in self._ready:
+            return self._until
+        return min(self._until, self._helpers_until) if self._among(Invited.HELPER) else -math.inf
 
-    def close(self, *, plain: bool, now: float) -> Closed:
-        """The call that is on has its answers: make the plan, if one can be made; without one, the call stays.
+    def close(self, now: float, *, plain: bool) -> Closed:
+        """Publish the plan, or cancel where none can be made.
 
         Args:
-            plain: Nobody's line is taken for anything.
             now: Unix seconds.
+            plain: Whether the plan is to give equal shares, whatever is known of lines.
         """
-        gathering = self.gathering
-        assert gathering is not None
-        silent = tuple(sorted(gathering.waiting))
-        reason = gathering.obstacle(self._config.me)
-        if reason is not None:
-            return Closed(None, silent, reason)
-        samples = sum(member.samples for member in gathering.ready.values())
-        if samples < self._config.minimum_samples:
-            return Closed(None, silent, "the contributions together have too few samples", samples)
-        self.gathering = None
-        self._published = self._plan(gathering, plain=plain, now=now)
-        return Closed(self._published, silent)
+        silent = tuple(self._among(Invited.AWAITED))
+        samples = sum(member.samples for member in self._ready.values())
+        told: Closed = [Silent(silent)] if silent else []
+        if self._config.me not in self._ready:
+            reason = "this computer's own contribution came too late"
+        elif len(self._among(Invited.BUSY)) >= sum(member.receives for member in self._ready.values()):
+            reason = "the others are in another round"
+        elif samples < self._config.minimum_samples:
+            reason = "the contributions together have too few samples"
+            failed = GroupFailed(self.request.round, reason, samples)
+            return [*told, *self.cancel(silent, samples=samples), failed]
+        else:
+            plan = self._plan(now, plain=plain)
+            others = [peer for peer in plan.peers if peer != self._config.me]
+            left = [cancelled for cancelled in self.cancel() if cancelled.to not in others]
+            return [*told, *left, *(Send(peer, plan) for peer in others), GroupFormed(plan)]
+        return [*told, *self.cancel(silent), GroupFailed(self.request.round, reason)]
 
-    def _call(self, gathering: Gathering) -> Call:
-        assert self._config.numel is not None
-        return Call(*self._state, gathering.attempt, gathering.nonce, self._config.numel)
+    def cancel(self, silent: tuple[PeerId, ...] = (), *, samples: int | None = None) -> list[Send[Cancelled]]:
+        """Tell all that may wait for the plan that there will be none.
 
-    def _plan(self, gathering: Gathering, *, plain: bool, now: float) -> Plan:
+        Args:
+            silent: Peers that were waited for in vain.
+            samples: What the others brought together, when that was too little.
+        """
+        waiting = self._among(Invited.AWAITED, Invited.OPTIONAL, Invited.HELPER, Invited.READY)
+        return [Send(peer, Cancelled(self.request.round, silent, samples)) for peer in waiting]
+
+    def _among(self, *how: Invited) -> list[PeerId]:
+        return sorted(peer for peer, stands in self._invited.items() if stands in how)
+
+    @property
+    def unanswered(self) -> list[PeerId]:
+        """The peers that have been waited for in vain so far, helpers among them."""
+        return self._among(Invited.AWAITED, Invited.HELPER)
+
+    @property
+    def _room(self) -> int:
+        return max(0, GROUP_MAX - 1 - len(self._invited))
+
+    def _plan(self, now: float, *, plain: bool) -> Plan:
         config = self._config
-        assert config.numel is not None
-        members = config.reputation.without_excluded(list(gathering.ready.values()), now)
-        peers = sorted(PeerId(member.peer) for member in members)
-        order = by_distance(peers, config.key(self._state, gathering.attempt))
-        order.sort(key=lambda peer: (peer != config.me, not config.reputation.may_lead(peer, now)))
-        return make_plan(
-            config.request(gathering.round, self._state, gathering.attempt, config.numel),
-            members,
-            order,
-            known=UNKNOWN if plain else config.book.known(peers),
-            stages=best_stages(sum(member.receives for member in members), config.failures.value),
-        )
+        members = config.penalties.without_excluded(list(self._ready.values()), now)
+        leaders = by_distance(self._ready, self._key)
+        leaders.sort(key=lambda peer: (peer != config.me, not config.penalties.may_lead(peer, now)))
+        stages = best_stages(sum(member.receives for member in members), config.failures.value)
+        known = UNKNOWN if plain else config.lines.known(sorted(self._ready))
+        return make_plan(self.request, members, leaders, known=known, stages=stages)

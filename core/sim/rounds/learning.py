@@ -138,7 +138,7 @@ class Learning:
     def _refusal(self, peer: PeerId, plan: Plan) -> str | None:
         book = self.books[peer]
         try:
-            check_division(plan, peer, known=book.known(plan.peers), claimed=book.claimed, held=book.held)
+            check_division(plan, peer, book)
         except RemoteProblem as problem:
             return str(problem)
         return None

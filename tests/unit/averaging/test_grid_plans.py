@@ -1,7 +1,6 @@
 """The plans of a grid: what is refused, what everybody makes of the same words, and when a leader makes one."""
 
 from collections.abc import Callable
-from random import Random
 from typing import Any
 
 import msgspec
@@ -12,15 +11,12 @@ from core.averaging.grid.failure_rate import FailureRate
 from core.averaging.grid.messages import Holding, StageMember, StagePlan, stage_round
 from core.averaging.grid.placement import layout_of
 from core.averaging.grid.plans import butterflies, check_stage_plan, divided, joined, later_plan, outcome_of
-from core.averaging.matchmaking import GroupFormed
 from core.averaging.matchmaking.check_plan import check_plan
 from core.averaging.matchmaking.make_plan import make_plan as published
-from core.averaging.matchmaking.matchmaker import Matchmaker
 from core.averaging.penalties.observed import Observations
 from core.averaging.plan import Member, Plan, PlanRequest, Rates
 from core.base.manifest import AveragingNumbers
 from core.base.problems import RemoteProblem
-from core.base.trace import Trace
 from tests.unit.averaging.pump import make_plan, peer_ids, request_of
 
 NUMBERS = AveragingNumbers(chunk_numel=256)
@@ -167,31 +163,6 @@ def test_a_grid_is_of_those_who_need_the_mean() -> None:
 
 def test_no_grid_where_the_codec_needs_feedback() -> None:
     assert a_grid(members(8), codec="q4").stages == 1
-
-
-@pytest.mark.parametrize(("failing", "stages"), [(0, 1), (40, 2)])
-def test_a_leader_makes_a_grid_when_peers_fail_often(failing: int, stages: int) -> None:
-    failures = FailureRate()
-    failures.saw(members=200, failed=failing)
-    me = peer_ids(1)[0]
-    leader = Matchmaker(
-        me,
-        run_id=b"r" * 32,
-        numel=1000,
-        numbers=NUMBERS,
-        random=Random(1),
-        trace=Trace(),
-        failures=failures,
-    )
-    outputs = leader.look(0, bytes(32), [me], now=0.0)
-    gathering = leader._quest.caller.gathering
-    assert gathering is not None
-    for member in members(12):
-        gathering.ready[member.peer] = member  # type: ignore[index]
-    outputs = leader.offer(gathering.round, 1, 1.0, now=0.1)
-    plan = next(output.plan for output in outputs if isinstance(output, GroupFormed))
-    assert plan.stages == stages
-    check_plan(plan, request_of(plan), plan.members[plan.peers.index(me)])
 
 
 def test_the_failure_rate_counts_those_whose_contribution_lacks_something() -> None:
