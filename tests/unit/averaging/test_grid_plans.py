@@ -35,7 +35,7 @@ def word(**fields: Any) -> StagePlan:
     return msgspec.structs.replace(divided(PLAN, plain, GROUP), **fields)
 
 
-def test_a_good_stage_plan_is_a_butterfly_of_the_blocks_means() -> None:
+def test_good_stage_plan_is_a_butterfly_of_block_means() -> None:
     check_stage_plan(PLAN, word(), GROUP)
     later = later_plan(PLAN, word(), GROUP)
     assert later.round == stage_round(word())
@@ -87,7 +87,7 @@ def test_a_bad_stage_plan_is_refused(how: str) -> None:
         check_stage_plan(PLAN, BAD[how](word()), GROUP)
 
 
-def test_who_gives_makes_no_difference_to_the_name_and_what_was_given_does() -> None:
+def test_stage_name_depends_on_what_was_given_not_by_whom() -> None:
     name = joined(PLAN, word(), GROUP).fingerprint
     others = tuple(StageMember(block[1], number, gives=True) for number, block in enumerate(GROUP.blocks))
     assert joined(PLAN, word(entries=others, group=1), GROUP).fingerprint == name
@@ -97,7 +97,7 @@ def test_who_gives_makes_no_difference_to_the_name_and_what_was_given_does() -> 
     assert len({name, *names}) == 3
 
 
-def test_a_block_that_was_left_out_is_missing_in_the_outcome() -> None:
+def test_block_that_was_left_out_is_missing_in_outcome() -> None:
     first = GROUP.blocks[0]
     partly = holding(1, missing=((GROUP.blocks[1][0], 5),))
     left = word(entries=word().entries[1:], holdings=(partly, holding(2)))
@@ -137,7 +137,7 @@ def a_grid(chosen: list[Member], *, codec: str = "raw", known: KnownLines = UNKN
     return published(request, chosen, [member.peer for member in chosen], known=known, stages=2)
 
 
-def test_the_shares_of_a_grid_follow_the_lines_within_each_group() -> None:
+def test_grid_shares_follow_lines_within_each_group() -> None:
     chosen = members(9)
     lines = {m.peer: Rates(10**6 * (1 + number % 3), 10**7) for number, m in enumerate(chosen)}
     plan = a_grid(chosen, known=KnownLines(lines, {}))
@@ -150,7 +150,7 @@ def test_the_shares_of_a_grid_follow_the_lines_within_each_group() -> None:
             assert group.chunks[group.lines.index(fast)] > group.chunks[group.lines.index(slow)]
 
 
-def test_a_grid_is_of_those_who_need_the_mean() -> None:
+def test_grid_holds_only_members_that_need_the_mean() -> None:
     helper = Member(b"\xff" * 32, 0, 0.0, receives=False)
     plan = a_grid([*members(8), helper])
     assert plan.stages == 2

@@ -209,7 +209,7 @@ def test_leader_makes_plain_plans_after_setbacks_of_its_own() -> None:
 
 @pytest.mark.parametrize("count", [2, 3, 5])
 @pytest.mark.parametrize("seed", range(3))
-def test_peers_that_refuse_each_others_plans_end_with_a_plain_one(count: int, seed: int) -> None:
+def test_mutual_refusals_end_with_a_plain_plan(count: int, seed: int) -> None:
     group = knowing(count, picky=peer_ids(count), seed=seed, ordered=True, minimum_samples=10 * count)
     while not all(group.in_round(peer) for peer in group.peers) or len(last_rounds(group)) > 1:
         group.look(*(peer for peer in group.peers if not group.machines[peer].occupied))
@@ -252,7 +252,7 @@ def test_leader_is_not_excluded_for_a_plan_that_never_came() -> None:
     assert election.choose(group.peers, 1000.0) != group.leader(), "yet another leads now"
 
 
-def test_late_plan_is_answered_to_nobody_who_is_not_here() -> None:
+def test_late_plan_is_answered_to_known_members_only() -> None:
     group = Group(3)
     group.place()
     a, b = group.others()
@@ -315,7 +315,7 @@ def test_leader_whose_calls_fail_is_excluded_ever_longer(*, silent: bool) -> Non
     assert 3 <= followed <= 12, "of 120 calls in as many seconds"
 
 
-def test_peer_whose_call_failed_calls_no_sooner_than_it_is_followed() -> None:
+def test_failed_caller_rests_as_long_as_it_is_excluded() -> None:
     group = Group(3, minimum_samples=31)
     group.place()
     group.look()

@@ -79,7 +79,7 @@ def sparing(*spared: int, clients: tuple[int, ...] = (), members: int = 6) -> Pl
 
 
 @pytest.mark.parametrize("me", [0, 1, 2, 3])
-def test_a_third_of_those_who_would_reduce_may_be_spared_and_everybody_goes_along(me: int) -> None:
+def test_plan_may_spare_a_third_of_the_reducers(me: int) -> None:
     for plan, member in ((sparing(0, 1), me), (sparing(0, members=2), me % 2)):
         offered = make_plan([1] * len(plan.members), 1000).members[member]
         check_plan(plan, request_of(plan), offered)
@@ -95,12 +95,12 @@ def test_a_third_of_those_who_would_reduce_may_be_spared_and_everybody_goes_alon
         (sparing(1, clients=(0,)), 0),
     ],
 )
-def test_more_are_not_nor_one_that_can_reduce_nothing_nor_the_last_one(plan: Plan, me: int) -> None:
+def test_plan_that_spares_too_many_is_refused(plan: Plan, me: int) -> None:
     with pytest.raises(RemoteProblem):
         check_plan(plan, request_of(plan), make_plan([1] * len(plan.members), 1000).members[me])
 
 
-def test_whoever_is_spared_reduces_nothing() -> None:
+def test_spared_member_reduces_nothing() -> None:
     plan = make_plan([1] * 3, 1000)
     rows = (msgspec.structs.replace(plan.members[0], spared=True), *plan.members[1:])
     with pytest.raises(RemoteProblem, match="spares"):

@@ -199,7 +199,7 @@ def judge(plan: Plan, **knowledge: Any) -> None:
     check_division(plan, plan.peers[1], Knowledge(**knowledge))
 
 
-def test_good_plan_is_accepted_by_members_that_know_nearly_the_same() -> None:
+def test_good_plan_is_accepted_by_members_with_similar_knowledge() -> None:
     judge(good())
     judge(good(), claimed=Rates())
     judge(good(), claimed=Rates(int(LINES[1].up / 1.2), LINES[1].down))
@@ -230,7 +230,7 @@ def test_member_is_given_no_more_than_it_told() -> None:
         judge(good(), claimed=Rates(MEGA, 3 * MEGA))
 
 
-def test_unknown_own_line_is_not_taken_for_much_more_than_told() -> None:
+def test_unknown_own_line_is_bounded_by_what_was_told() -> None:
     """The plan says nothing of this member's line, and divides as if it were like the middle one."""
     unknown = divided(tuple(Rates() if i == 1 else line for i, line in enumerate(LINES)))
     judge(unknown, claimed=Rates(3 * MEGA // 5, MEGA))
