@@ -1,4 +1,4 @@
-"""The plan of a round: who takes part, who reduces which chunks, in what size and within what time."""
+"""The plan of a round: its members, the chunks that each of them reduces, their size, and the time there is."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
@@ -63,7 +63,7 @@ class Member(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Rates(msgspec.Struct, frozen=True, array_like=True):
-    """A member's line as the plan takes it; 0: nobody knows."""
+    """A member's line as the plan counts on it; 0: unknown."""
 
     up: Rate = 0
     down: Rate = 0
@@ -78,7 +78,7 @@ class PairLimit(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Plan(Message, frozen=True, kw_only=True, tag="averaging.plan"):
-    """What all members of a round go by; published by the leader that gathered them."""
+    """What all members of a round go by; published by the leader that has called them."""
 
     round: RoundId
     epoch: Epoch
@@ -98,11 +98,11 @@ class Plan(Message, frozen=True, kw_only=True, tag="averaging.plan"):
     leaders: Annotated[tuple[Index, ...], Meta(min_length=1, max_length=GROUP_MAX)]
     """All members in the order in which they lead, should those before them fail."""
     lines: Annotated[tuple[Rates, ...], Meta(max_length=GROUP_MAX)] = ()
-    """Each member's line, from which the shares follow; empty: nobody knows anything."""
+    """Each member's line, from which the shares follow; empty: all are unknown."""
     limits: Annotated[tuple[PairLimit, ...], Meta(max_length=LIMITS_MAX)] = ()
     """Slow pairs, in ascending order."""
     gifts: Annotated[tuple[Gift, ...], Meta(max_length=GROUP_MAX)] = ()
-    """How many 256ths of its chunks each member gives (`balance.gifts`); empty: everybody gives all."""
+    """How many 256ths of its chunks each member gives (`balance.gifts`); empty: all give everything."""
     stages: Annotated[int, Meta(ge=1, le=STAGES_MAX)] = 1
     """Of a grid: in how many stages it averages; `chunks` and `gifts` are those of the first stage's groups."""
     paced: bool = False
@@ -110,12 +110,12 @@ class Plan(Message, frozen=True, kw_only=True, tag="averaging.plan"):
 
     @property
     def chunk_total(self) -> int:
-        """Chunks in the vector."""
+        """Number of chunks in the vector."""
         return chunk_count(self.numel, self.chunk_numel)
 
     @property
     def peers(self) -> tuple[PeerId, ...]:
-        """The members' keys, in order."""
+        """The members' keys, in the order of the plan."""
         return tuple(PeerId(member.peer) for member in self.members)
 
     @property
@@ -173,5 +173,10 @@ GroupMessage = Wanted | Call | Ready | Declined | Cancelled | Plan | Refused
 
 
 def chunk_count(numel: int, chunk_numel: int) -> int:
-    """Chunks that a vector of `numel` numbers is cut into; the last may be shorter."""
+    """Number of chunks that a vector is cut into.
+
+    Args:
+        numel: Numbers in the vector.
+        chunk_numel: Numbers in each chunk; the last one may be shorter.
+    """
     return -(-numel // chunk_numel)

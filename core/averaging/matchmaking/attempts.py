@@ -49,7 +49,7 @@ class RoundConfig:
 
     me: PeerId
     run_id: bytes
-    """The collaboration: the manifest's id."""
+    """Names the collaboration: the manifest's id."""
     numbers: AveragingNumbers
     lines: LineKnowledge
     penalties: PeerPenalties
@@ -62,7 +62,7 @@ class RoundConfig:
     minimum_samples: int = 0
     """A leader cancels a round to which all members together bring fewer."""
     target_samples: int = 0
-    """See `PlanRequest`."""
+    """As in `PlanRequest`: what the parts of contributions that a plan asks for are measured by."""
 
     def key(self, state: State, attempt: int) -> Key:
         """The point of the key space that decides which peer leads an attempt."""
@@ -82,7 +82,14 @@ class RoundConfig:
 
 
 def attempt_key(run_id: bytes, lineage: bytes, epoch: int, attempt: int) -> Key:
-    """The point of the key space that decides which peer leads this attempt."""
+    """The point of the key space that decides which peer leads an attempt.
+
+    Args:
+        run_id: The manifest's id.
+        lineage: Of the state that a group is to be found for.
+        epoch: Of the same.
+        attempt: Number of the attempt, from 0.
+    """
     return hashed_key(b"round", run_id, lineage, epoch.to_bytes(8, "big"), attempt.to_bytes(4, "big"))
 
 
@@ -92,7 +99,13 @@ def by_distance(peers: Iterable[PeerId], key: Key) -> list[PeerId]:
 
 
 def round_id(key: Key, leader: PeerId, nonce: int) -> bytes:
-    """Name of the round that `leader` makes of the attempt at `key`: 32 bytes.  No two rounds share a nonce."""
+    """Name of the round that `leader` makes of the attempt at `key`, 32 bytes.
+
+    Args:
+        key: See `attempt_key`.
+        leader: The peer that calls.
+        nonce: Of its call; no two calls of a peer share one.
+    """
     return hashed_key(b"round by", key, leader, nonce.to_bytes(8, "big"))
 
 
@@ -142,16 +155,16 @@ class LeaderElection:
         self.stop()
 
     def stop(self) -> None:
-        """Look for no group."""
+        """Look for no group until the target is reached."""
         self.looking = False
         self.settle()
 
     def settle(self) -> None:
-        """Ask no leader, and wait for none."""
+        """Ask no leader, and wait for no next attempt."""
         self.asked = self.deadline = None
 
     def next_attempt(self) -> None:
-        """The present attempt has failed."""
+        """Count the present attempt as failed: mostly another peer leads the next one."""
         self.attempt = min(self.attempt + 1, ATTEMPT_MAX)
 
     def set_back(self, leader: PeerId) -> None:

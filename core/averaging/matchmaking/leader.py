@@ -69,7 +69,7 @@ class LedCall:
         self._ready: dict[PeerId, Member] = {}
 
     def open(self) -> list[Send[Call]]:
-        """Call them."""
+        """The call, to every peer that is invited."""
         return [Send(peer, self._call) for peer in self._invited]
 
     def invite(self, peers: Sequence[PeerId], *, awaited: bool) -> list[Send[Call]]:
@@ -101,7 +101,16 @@ class LedCall:
         return True
 
     def decline(self, peer: PeerId, attempt: int, *, busy: bool) -> bool:
-        """`peer` does not come to the call of this attempt; False: it is another call's, or `peer` was not called."""
+        """Take in that a called peer does not come.
+
+        Args:
+            peer: The peer that says so.
+            attempt: The attempt that it speaks of.
+            busy: Whether it is in another round.
+
+        Returns:
+            Whether this call is meant.
+        """
         if peer not in self._invited or attempt != self._call.attempt:
             return False
         awaited = self._invited[peer] is Invited.AWAITED

@@ -53,8 +53,6 @@ class Matchmaker:
         self._helpers: tuple[PeerId, ...] = ()
         self._here: set[PeerId] = set()
 
-    # --- owner's side ---
-
     def stand(
         self,
         state: State | None,
@@ -64,7 +62,7 @@ class Matchmaker:
         full: bool = False,
         now: float,
     ) -> Outputs:
-        """Take in where this peer stands and with whom.  A new state ends everything that was on for the old one.
+        """Take in where this peer stands, and beside which others.  A new state ends all that was on for the old one.
 
         Args:
             state: Its epoch and lineage; None: it takes part in no round, and follows no call.
@@ -141,7 +139,7 @@ class Matchmaker:
         )
 
     def handle(self, event: Received[GroupMessage] | Tick | Lost, now: float) -> Outputs:
-        """Advance by one event."""
+        """Advance by one event, and go on where that leaves nothing to wait for."""
         outputs: Outputs = []
         match event:
             case Received(sender=self._me):
@@ -161,8 +159,6 @@ class Matchmaker:
                 if self._led is not None:
                     self._led.lose(peer)
         return [*outputs, *self._proceed(now)]
-
-    # --- messages ---
 
     def _receive(self, sender: PeerId, message: GroupMessage, now: float) -> Outputs:
         match message:
@@ -236,8 +232,6 @@ class Matchmaker:
             return []
         elsewhere = message.reason == "elsewhere" and self._state != (message.epoch, message.lineage)
         return [Elsewhere(sender, message.epoch, message.lineage)] if elsewhere else []
-
-    # --- finding a leader ---
 
     def _proceed(self, now: float) -> Outputs:
         """Close the call that has all its answers; where nothing is on, and a group is wanted, ask a leader or lead."""

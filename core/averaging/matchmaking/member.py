@@ -86,7 +86,14 @@ class Refusals:
         self._alone = peer_back_off(free=LONE_REFUSALS)
 
     def add(self, round_: bytes, peer: PeerId, *, members: int, now: float) -> None:
-        """`peer` refuses the plan of a round of so many members; those that refused the one before are judged."""
+        """Take in a refusal.  The first one of another round shows which members were alone with the one before.
+
+        Args:
+            round_: The round whose plan is refused.
+            peer: The member that refuses it.
+            members: Number of members of the round.
+            now: Unix seconds.
+        """
         if round_ != self._round:
             if not self.are_enough(self._round, members):
                 for refuser in self._refusers:
@@ -122,10 +129,16 @@ class GroupMember:
         self.followed: FollowedCall | None = None
         """The call that is followed now."""
         self.formed = False
-        """Whether a round is on."""
+        """Whether a round is on, as far as its owner has told."""
 
     def follow(self, leader: PeerId, call: Call, now: float) -> list[Send[Declined]]:
-        """Follow this call, and no longer the one before.  A leader that calls anew is not waited for any longer."""
+        """Follow a call, and no longer the one before.
+
+        Args:
+            leader: The peer that calls.  If it called before, that does not make its plan waited for any longer.
+            call: Its call.
+            now: Unix seconds.
+        """
         before, told = self.followed, self.withdraw()
         self._election.settle()
         until = now + PLAN_PATIENCE * self._config.numbers.gather_timeout_s
@@ -185,7 +198,13 @@ class GroupMember:
                 return self._on_refused(sender, message.round, here, now)
 
     def refuse(self, plan: Plan, here: Collection[PeerId], now: float) -> MemberOutputs:
-        """Tell the leader and the members that are here that the plan is bad, and look for another."""
+        """Tell its members that a plan is bad, and look for another.
+
+        Args:
+            plan: Of the call that is followed, or of the round that is on.
+            here: The peers that this one knows of; of the others only the leader is told.
+            now: Unix seconds.
+        """
         self._trace.mark("group.refused")
         told = sorted({plan.leader, *{*here}.intersection(plan.peers)} - {self._config.me})
         refused = [Send(peer, Refused(plan.round)) for peer in told]
