@@ -76,6 +76,8 @@ class Matchmaker:
             outputs += self._end("the state has changed")
             self._state = state
             self._election.begin(state)
+        if state is None:
+            return outputs
         before, self._candidates = {*self._candidates, self._me}, tuple(sorted({*candidates, self._me}))
         self._helpers = tuple(helpers)
         self._here = {*self._candidates, *self._helpers}

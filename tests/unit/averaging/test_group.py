@@ -85,6 +85,23 @@ def test_silent_leader_is_not_waited_for_as_member() -> None:
     assert group.elapsed_s < NUMBERS.gather_timeout_s, "it was asked in vain, so nobody waits for its contribution"
 
 
+def test_lost_peer_is_not_waited_for_in_the_next_state() -> None:
+    group = Group(4)
+    group.place()
+    group.pump.kill(group.others()[0])
+    lost = group.others()[0]
+    group.run(0.1)
+    rest = group.others(lost)
+    for peer in rest:  # while the optimiser steps
+        group.pump.say(peer, group.machines[peer].stand(None, (), now=group.pump.now))
+    group.epoch = next(epoch for epoch in range(2, 99) if group.leader(epoch=epoch) != lost)
+    group.place(*rest)
+    group.look(*rest)
+    group.pump.run()
+    group.one_plan(rest)
+    assert group.elapsed_s < 1.0
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_death_of_leader_at_any_message_splits_no_group(seed: int) -> None:
     for at in range(16):
