@@ -1,7 +1,6 @@
 """The plan of a round: its members, the chunks that each of them reduces, their size, and the time there is."""
 
-from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import msgspec
 from msgspec import Meta
@@ -25,7 +24,6 @@ from core.averaging.messages import (
     Wanted,
 )
 from core.base.ids import PeerId
-from core.base.manifest import AveragingNumbers
 from core.base.wire import Message
 
 WHOLE_GIFT: Final = 256
@@ -134,38 +132,6 @@ class Plan(Message, frozen=True, kw_only=True, tag="averaging.plan"):
     def first_chunk(self, share: int) -> int:
         """Number, in the whole vector, of the share's first chunk."""
         return sum(self.chunks[:share])
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanRequest:
-    """What a leader and the members that follow its call agree on before there is a plan."""
-
-    round: bytes
-    epoch: int
-    lineage: bytes
-    attempt: int
-    numel: int
-    """Numbers in the vector."""
-    numbers: AveragingNumbers
-    """The manifest's."""
-    target_samples: int = 0
-    """The target batch, where members compute while they average; 0: everybody gives all that it has."""
-
-    @property
-    def terms(self) -> dict[str, Any]:
-        """Each field of the plan that follows from the request, by its name."""
-        numbers = self.numbers
-        return {
-            "round": self.round,
-            "epoch": self.epoch,
-            "lineage": self.lineage,
-            "attempt": self.attempt,
-            "numel": self.numel,
-            "chunk_numel": numbers.chunk_numel,
-            "codec": numbers.codec,
-            "stall_timeout_s": numbers.stall_timeout_s,
-            "round_timeout_s": numbers.round_timeout_s,
-        }
 
 
 GROUP_MESSAGES: Final = (Wanted, Call, Ready, Declined, Cancelled, Plan, Refused)

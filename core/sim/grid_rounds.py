@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.averaging.grid.messages import GRID_MESSAGES
-from core.averaging.matchmaking.attempts import by_distance
+from core.averaging.matchmaking.attempts import PlanRequest, by_distance
 from core.averaging.matchmaking.make_plan import make_plan
 from core.averaging.messages import ROUND_MESSAGES
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
-from core.averaging.plan import Member, Plan, PlanRequest
+from core.averaging.plan import Member, Plan
 from core.averaging.topologies import TOPOLOGIES, Grid, Topology
 from core.base.ids import Key, PeerId
 from core.base.manifest import AveragingNumbers

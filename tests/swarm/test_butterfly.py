@@ -5,10 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from core.averaging.matchmaking.attempts import PlanRequest
 from core.averaging.matchmaking.make_plan import make_plan
 from core.averaging.messages import ROUND_MESSAGES
 from core.averaging.outcome import Outcome, RoundFinished
-from core.averaging.plan import Member, Plan, PlanRequest
+from core.averaging.plan import Member, Plan
 from core.averaging.topologies import Butterfly
 from core.base.manifest import AveragingNumbers
 from core.base.trace import Trace

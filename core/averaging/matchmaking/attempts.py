@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Protocol
+from typing import Any, Protocol
 
 from core.averaging.bandwidth.known import KnownLines
 from core.averaging.grid.failure_rate import FailureRate
 from core.averaging.matchmaking import CALL_PATIENCE, EXCLUDED_MAX_S, EXCLUDED_S, FORGIVEN_S, JITTER, PLAIN_AFTER
 from core.averaging.messages import ATTEMPT_MAX, Call
-from core.averaging.plan import Member, PlanRequest, Rates
+from core.averaging.plan import Member, Rates
 from core.base.back_off import BackOff
 from core.base.ids import Key, PeerId, distance, hashed_key, node_key
 from core.base.manifest import AveragingNumbers
@@ -41,6 +41,38 @@ class PeerPenalties(Protocol):
 
     def without_excluded(self, members: Sequence[Member], now: float) -> list[Member]:
         """The same members, where bad reducers are spared, as many as a plan may spare."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanRequest:
+    """What a leader and the members that follow its call agree on before there is a plan."""
+
+    round: bytes
+    epoch: int
+    lineage: bytes
+    attempt: int
+    numel: int
+    """Numbers in the vector."""
+    numbers: AveragingNumbers
+    """The manifest's."""
+    target_samples: int = 0
+    """The target batch, where members compute while they average; 0: everybody gives all that it has."""
+
+    @property
+    def terms(self) -> dict[str, Any]:
+        """Each field of the plan that follows from the request, by its name."""
+        numbers = self.numbers
+        return {
+            "round": self.round,
+            "epoch": self.epoch,
+            "lineage": self.lineage,
+            "attempt": self.attempt,
+            "numel": self.numel,
+            "chunk_numel": numbers.chunk_numel,
+            "codec": numbers.codec,
+            "stall_timeout_s": numbers.stall_timeout_s,
+            "round_timeout_s": numbers.round_timeout_s,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,9 +13,9 @@ from core.averaging.codecs import FEEDBACK
 from core.averaging.grid.placement import layout_of
 from core.averaging.grid.plans import butterflies
 from core.averaging.matchmaking import OTHERS_FACTOR, OWN_FACTOR, SLOWER_TOLERANCE, SPARED_PART
-from core.averaging.matchmaking.attempts import LineKnowledge
+from core.averaging.matchmaking.attempts import LineKnowledge, PlanRequest
 from core.averaging.matchmaking.division import equal_shares, lines_of, pair_limits, work_of
-from core.averaging.plan import BUTTERFLY, GRID, Member, Plan, PlanRequest, Rates
+from core.averaging.plan import BUTTERFLY, GRID, Member, Plan, Rates
 from core.base.ids import PeerId
 from core.base.problems import RemoteProblem
 

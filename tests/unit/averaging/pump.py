@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from core.averaging.grid.messages import GRID_MESSAGES
-from core.averaging.matchmaking.attempts import by_distance
+from core.averaging.matchmaking.attempts import PlanRequest, by_distance
 from core.averaging.matchmaking.make_plan import make_plan as publish
 from core.averaging.messages import ROUND_MESSAGES
-from core.averaging.plan import GROUP_MESSAGES, Member, Plan, PlanRequest
+from core.averaging.plan import GROUP_MESSAGES, Member, Plan
 from core.averaging.topologies import TOPOLOGIES
 from core.base.ids import Key, PeerId, hashed_key
 from core.base.machine import Lost, Received, Send, Tick

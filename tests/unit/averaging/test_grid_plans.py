@@ -11,10 +11,11 @@ from core.averaging.grid.failure_rate import FailureRate
 from core.averaging.grid.messages import Holding, StageMember, StagePlan, stage_round
 from core.averaging.grid.placement import layout_of
 from core.averaging.grid.plans import butterflies, check_stage_plan, divided, joined, later_plan, outcome_of
+from core.averaging.matchmaking.attempts import PlanRequest
 from core.averaging.matchmaking.check_plan import check_plan
 from core.averaging.matchmaking.make_plan import make_plan as published
 from core.averaging.penalties.observed import Observations
-from core.averaging.plan import Member, Plan, PlanRequest, Rates
+from core.averaging.plan import Member, Plan, Rates
 from core.base.manifest import AveragingNumbers
 from core.base.problems import RemoteProblem
 from tests.unit.averaging.pump import make_plan, peer_ids, request_of
