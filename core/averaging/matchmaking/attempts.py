@@ -54,7 +54,7 @@ class PlanRequest:
     numel: int
     """Numbers in the vector."""
     numbers: AveragingNumbers
-    """The manifest's."""
+    """The manifest's numbers for averaging."""
     target_samples: int = 0
     """The target batch, where members compute while they average; 0: everybody gives all that it has."""
 
