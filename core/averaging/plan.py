@@ -1,17 +1,10 @@
-"""The plan of a round: who takes part, who reduces which chunks, in what size and within what time."""
+"""The plan of a round: its members, the chunks that each of them reduces, their size, and the time there is."""
 
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated, Final
 
 import msgspec
 from msgspec import Meta
 
-from core.averaging.balance.fleet import WHOLE_GIFT
-from core.averaging.codecs import FEEDBACK
-from core.averaging.grid.placement import GridLayout, grid_of
-from core.averaging.grid.stages import STAGES_MAX
 from core.averaging.messages import (
     GROUP_MAX,
     SHARE_CHUNKS_MAX,
@@ -31,18 +24,21 @@ from core.averaging.messages import (
     Wanted,
 )
 from core.base.ids import PeerId
-from core.base.problems import RemoteProblem
 from core.base.wire import Message
 
+WHOLE_GIFT: Final = 256
+"""A member that gives its whole contribution gives so many 256ths of its chunks."""
+STAGES_MAX: Final = 4
+"""Iterations of one round at most: four of groups of four are enough for 256 peers."""
 Count = Annotated[int, Meta(ge=0, lt=SHARE_CHUNKS_MAX)]
 Gift = Annotated[int, Meta(ge=0, le=WHOLE_GIFT)]
 Rate = Annotated[int, Meta(ge=0, lt=1 << 50)]
 """Whole bytes a second."""
 LIMITS_MAX: Final = 1024
-SPARED_PART: Final = 3
-"""One in so many of those who would reduce, or one where they are few, may be given no share by a plan."""
+BUTTERFLY: Final = "butterfly"
+"""Topology of plans with one stage: all members are one group."""
 GRID: Final = "grid"
-"""Topology of the plans that have more than one stage."""
+"""Topology of plans with more than one stage."""
 Name = Annotated[str, Meta(max_length=80)]
 Seconds = Annotated[float, Meta(gt=0, le=3600)]
 
@@ -65,7 +61,7 @@ class Member(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Rates(msgspec.Struct, frozen=True, array_like=True):
-    """A member's line as the plan takes it; 0: nobody knows."""
+    """A member's line as the plan counts on it; 0: unknown."""
 
     up: Rate = 0
     down: Rate = 0
@@ -80,7 +76,7 @@ class PairLimit(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Plan(Message, frozen=True, kw_only=True, tag="averaging.plan"):
-    """What all members of a round go by; published by the leader that gathered them."""
+    """What all members of a round go by; published by the leader that has called them."""
 
     round: RoundId
     epoch: Epoch
@@ -100,11 +96,11 @@ class Plan(Message, frozen=True, kw_only=True, tag="averaging.plan"):
     leaders: Annotated[tuple[Index, ...], Meta(min_length=1, max_length=GROUP_MAX)]
     """All members in the order in which they lead, should those before them fail."""
     lines: Annotated[tuple[Rates, ...], Meta(max_length=GROUP_MAX)] = ()
-    """Each member's line, from which the shares follow; empty: nobody knows anything."""
+    """Each member's line, from which the shares follow; empty: all are unknown."""
     limits: Annotated[tuple[PairLimit, ...], Meta(max_length=LIMITS_MAX)] = ()
     """Slow pairs, in ascending order."""
     gifts: Annotated[tuple[Gift, ...], Meta(max_length=GROUP_MAX)] = ()
-    """How many 256ths of its chunks each member gives (`balance.gifts`); empty: everybody gives all."""
+    """How many 256ths of its chunks each member gives (`balance.gifts`); empty: all give everything."""
     stages: Annotated[int, Meta(ge=1, le=STAGES_MAX)] = 1
     """Of a grid: in how many stages it averages; `chunks` and `gifts` are those of the first stage's groups."""
     paced: bool = False
@@ -112,18 +108,18 @@ class Plan(Message, frozen=True, kw_only=True, tag="averaging.plan"):
 
     @property
     def chunk_total(self) -> int:
-        """Chunks in the vector."""
+        """Number of chunks in the vector."""
         return chunk_count(self.numel, self.chunk_numel)
 
     @property
     def peers(self) -> tuple[PeerId, ...]:
-        """The members' keys, in order."""
+        """The members' keys, in the order of the plan."""
         return tuple(PeerId(member.peer) for member in self.members)
 
     @property
-    def grid(self) -> GridLayout:
-        """Who averages with whom in which stage; with one stage, all with all."""
-        return grid_of(self.round, self.peers, self.stages)
+    def leader(self) -> PeerId:
+        """The peer that has published the plan."""
+        return self.peers[self.leaders[0]]
 
     def gift(self, member: int) -> int:
         """How many 256ths of its chunks the member with this index gives."""
@@ -142,114 +138,11 @@ GROUP_MESSAGES: Final = (Wanted, Call, Ready, Declined, Cancelled, Plan, Refused
 GroupMessage = Wanted | Call | Ready | Declined | Cancelled | Plan | Refused
 
 
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """What a member insists on: its own part of any plan that it follows."""
-
-    round: bytes
-    epoch: int
-    lineage: bytes
-    me: PeerId
-    samples: int
-    numel: int
-    chunk_numel: int
-    codec: str
-    topology: str
-    stall_timeout_s: float
-    round_timeout_s: float
-    reduces: bool = True
-    receives: bool = True
-    samples_per_s: float = 0.0
-
-
 def chunk_count(numel: int, chunk_numel: int) -> int:
-    """Chunks that a vector of `numel` numbers is cut into; the last may be shorter."""
+    """Number of chunks that a vector is cut into.
+
+    Args:
+        numel: Numbers in the vector.
+        chunk_numel: Numbers in each chunk; the last one may be shorter.
+    """
     return -(-numel // chunk_numel)
-
-
-def apportion(total: int, weights: Sequence[int]) -> tuple[int, ...]:
-    """Divide `total` things by whole weights (Hagenbach-Bischoff: quota w * (total + 1) / W, then highest averages).
-
-    The same on every machine: whole numbers only, ties go to the lower index.
-
-    Raises:
-        ValueError: a negative weight, or none above 0.
-    """
-    whole = sum(weights)
-    if whole <= 0 or min(weights) < 0:
-        raise ValueError("weights must not be negative, and one must be above 0")
-    seats = [max(0, -(-weight * (total + 1) // whole) - 1) for weight in weights]
-    while sum(seats) < total:
-        best = 0
-        for index in range(1, len(weights)):
-            if weights[index] * (seats[best] + 1) > weights[best] * (seats[index] + 1):
-                best = index
-        seats[best] += 1
-    return tuple(seats)
-
-
-def spared_most(able: int) -> int:
-    """Of so many members who would reduce, how many a plan may give no share all the same."""
-    return 0 if able < 2 else max(1, able // SPARED_PART)
-
-
-def check_plan(plan: Plan, terms: Terms) -> None:
-    """Refuse a plan that contradicts itself or our terms.
-
-    Raises:
-        RemoteProblem: says what is wrong.
-    """
-    ours = (
-        terms.round,
-        terms.epoch,
-        terms.lineage,
-        terms.numel,
-        terms.chunk_numel,
-        terms.codec,
-        terms.stall_timeout_s,
-        terms.round_timeout_s,
-    )
-    theirs = (
-        plan.round,
-        plan.epoch,
-        plan.lineage,
-        plan.numel,
-        plan.chunk_numel,
-        plan.codec,
-        plan.stall_timeout_s,
-        plan.round_timeout_s,
-    )
-    if ours != theirs:
-        raise RemoteProblem("the plan is for another round, vector or manifest")
-    mine = (terms.samples, terms.reduces, terms.receives, terms.samples_per_s)
-    rows = [(m.samples, m.reduces or m.spared, m.receives, m.samples_per_s) for m in plan.members if m.peer == terms.me]
-    if rows != [mine]:
-        raise RemoteProblem("the plan does not have me with my samples")
-    spared = sum(m.spared for m in plan.members)
-    able = sum(m.reduces or m.spared for m in plan.members)
-    if any(m.reduces and m.spared for m in plan.members) or spared > spared_most(able):
-        raise RemoteProblem("the plan spares too many, or one that is to reduce")
-    peers = plan.peers
-    if list(peers) != sorted(set(peers)):
-        raise RemoteProblem("the plan's members are not in order, or not distinct")
-    _check_topology(plan, terms)
-    groups = (range(len(peers)),) if plan.stages == 1 else tuple(group.members for group in plan.grid.stages[0])
-    if len(plan.chunks) != len(peers) or any(sum(plan.chunks[m] for m in g) != plan.chunk_total for g in groups):
-        raise RemoteProblem("the plan's shares do not make up the vector")
-    if any(len(column) not in {0, len(peers)} for column in (plan.lines, plan.gifts)):
-        raise RemoteProblem("the plan's lines or gifts are not one for each member")
-    pairs = [(limit.sender, limit.receiver) for limit in plan.limits]
-    if pairs != sorted(set(pairs)) or any(a == b or max(a, b) >= len(peers) for a, b in pairs):
-        raise RemoteProblem("the plan's slow pairs are not its members, or not in order")
-    if sorted(plan.leaders) != list(range(len(peers))):
-        raise RemoteProblem("the plan's leaders are not its members")
-    if not all(math.isfinite(member.loss) and math.isfinite(member.samples_per_s) for member in plan.members):
-        raise RemoteProblem("a loss or a speed in the plan is not a number")
-
-
-def _check_topology(plan: Plan, terms: Terms) -> None:
-    topology = terms.topology if plan.stages == 1 else GRID
-    if plan.topology != topology or (plan.stages > 1 and len(plan.members) < 1 << plan.stages):
-        raise RemoteProblem("the plan's topology does not fit its stages or its members")
-    if plan.stages > 1 and (plan.codec in FEEDBACK or not all(member.receives for member in plan.members)):
-        raise RemoteProblem("the plan is a grid, which neither its codec nor its helpers can take part in")

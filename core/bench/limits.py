@@ -5,9 +5,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from core.averaging.balance.fleet import WHOLE_GIFT, Work
+from core.averaging.balance.fleet import Work
 from core.averaging.balance.solver import balance, round_seconds
 from core.averaging.matchmaking.division import work_of
+from core.averaging.plan import WHOLE_GIFT
 from core.bench.children import children, hear_all
 from core.bench.fleets import Computer
 from core.bench.flows import Flown, FlowsListening, Listen, SendBytes, sizes

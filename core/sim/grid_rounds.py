@@ -17,6 +17,7 @@ from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.codecs import codec_of
 from core.averaging.grid.grid import Grid
 from core.averaging.grid.messages import GRID_MESSAGES
+from core.averaging.matchmaking.attempts import PlanRequest, by_distance
 from core.averaging.matchmaking.make_plan import make_plan
 from core.averaging.messages import ROUND_MESSAGES
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
@@ -41,17 +42,11 @@ TOLERANCE = 2e-5
 def a_plan(seed: int, peers: int, *, stages: int, numel: int = NUMEL) -> Plan:
     """The plan of a round of `peers` with different numbers of samples."""
     ids = [SimSigner.numbered(seed, number).peer_id for number in range(peers)]
-    return make_plan(
-        [Member(peer, 10 + number, 1.0) for number, peer in enumerate(ids)],
-        NUMBERS,
-        round_=seed.to_bytes(32, "big"),
-        key=Key(bytes(32)),
-        leader=ids[0],
-        state=(3, bytes(32), 0),
-        numel=numel,
-        topology="butterfly",
-        stages=stages,
+    request = PlanRequest(
+        round=seed.to_bytes(32, "big"), epoch=3, lineage=bytes(32), attempt=0, numel=numel, numbers=NUMBERS
     )
+    members = [Member(peer, 10 + number, 1.0) for number, peer in enumerate(ids)]
+    return make_plan(request, members, [ids[0], *by_distance(ids[1:], Key(bytes(32)))], stages=stages)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

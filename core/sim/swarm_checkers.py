@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.averaging.allreduce.share_map import gives_chunk
-from core.averaging.balance.fleet import WHOLE_GIFT
-from core.averaging.plan import Plan
+from core.averaging.plan import WHOLE_GIFT, Plan
 from core.averaging.receipts.exchange import Receipted
 from core.averaging.receipts.receipt import check_receipt
 from core.base.ids import PeerId, short

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from core.averaging.matchmaking.events import Elsewhere, Silent
+from core.averaging.matchmaking import Elsewhere, Silent
 from core.dht.events import Found, Learned
 from core.dht.messages import Contact
 from core.swarm.catch_up import Fetched, FetchFailed, Fetching

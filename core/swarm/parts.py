@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from random import Random
 
-from core.averaging.grid.stages import STAGES_MAX
+from core.averaging.plan import STAGES_MAX
 from core.base.compose import Composite
 from core.base.ids import distance, hashed_key, node_key
 from core.base.machine import earliest

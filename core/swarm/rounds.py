@@ -14,12 +14,13 @@ from core.averaging.codecs import FEEDBACK, codec_of
 from core.averaging.feedback import Carry, MemoryStore, ResidualStore
 from core.averaging.grid.failure_rate import FailureRate
 from core.averaging.grid.messages import GRID_MESSAGES
-from core.averaging.matchmaking.events import ContributionWanted, GroupFailed, GroupFormed, MemberRefused, PlanRefused
+from core.averaging.matchmaking import ContributionWanted, GroupFailed, GroupFormed, MemberRefused, PlanRefused
+from core.averaging.matchmaking.attempts import RoundConfig
 from core.averaging.matchmaking.matchmaker import Matchmaker
 from core.averaging.messages import ROUND_MESSAGES, Call, Declined, Leaving, Wanted
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
 from core.averaging.penalties.ledger import Reputation
-from core.averaging.plan import GROUP_MESSAGES, Plan
+from core.averaging.plan import GROUP_MESSAGES, Member, Plan
 from core.averaging.receipts.exchange import Attesting, Receipted
 from core.averaging.receipts.receipt import RECEIPT_MESSAGES, Attested, Bundle, statement_of
 from core.averaging.topologies import TOPOLOGIES, Topology
@@ -159,20 +160,20 @@ class Rounds:
         self.current = self._standing = None
 
     def _new_matchmaker(self, *, numel: int | None, numel_max: int = 0) -> Matchmaker:
-        return Matchmaker(
-            self._me,
+        partial = self._averaging.overlaps and self._averaging.partial is True
+        config = RoundConfig(
+            me=self._me,
             run_id=self._run,
-            numel=numel,
             numbers=self._averaging,
-            random=self._random,
-            trace=self._trace,
-            minimum_samples=self._minimum,
-            book=self.lines,
-            target_samples=self._minimum if self._averaging.overlaps and self._averaging.partial is True else 0,
+            lines=self.lines,
+            penalties=self.reputation,
             failures=self.failures,
+            numel=numel,
             numel_max=numel_max,
-            reputation=self.reputation,
+            minimum_samples=self._minimum,
+            target_samples=self._minimum if partial else 0,
         )
+        return Matchmaker(config, random=self._random, trace=self._trace)
 
     @property
     def plan(self) -> Plan | None:
@@ -204,10 +205,11 @@ class Rounds:
         """
         if self._matchmaker is None:
             return []
-        self._matchmaker.helpers = tuple(helpers)
-        if full:
-            return self._follow(self._matchmaker.look(name.epoch, name.lineage, candidates, now=now), now)
-        return self._follow(self._matchmaker.position(name.epoch, name.lineage, candidates), now)
+        refused = self.current is not None and not self._matchmaker.occupied  # the contribution waits for another plan
+        outputs = self._matchmaker.stand(
+            (name.epoch, name.lineage), candidates, helpers=helpers, full=full or refused, now=now
+        )
+        return self._follow(outputs, now)
 
     def heard(self, name: StateName) -> None:
         """Somebody stands at this state: a round of ours that failed may have led there."""
@@ -216,7 +218,7 @@ class Rounds:
 
     def away(self, now: float) -> Sequence[Any]:
         """This peer takes part in no new round; one that runs goes on."""
-        return self._follow(self._matchmaker.stop(), now) if self._matchmaker is not None else []
+        return self._follow(self._matchmaker.stand(None, (), now=now), now) if self._matchmaker is not None else []
 
     def leave(self, now: float) -> Sequence[Any]:
         """Leave the round that runs, and tell its members."""
@@ -231,16 +233,8 @@ class Rounds:
 
     def _offer(self, round_id: bytes, samples: int, loss: float, *, now: float) -> Sequence[Any]:
         assert self._matchmaker is not None
-        outputs = self._matchmaker.offer(
-            round_id,
-            samples,
-            loss,
-            now=now,
-            reduces=self.reduces,
-            receives=not self._helps,
-            samples_per_s=self.samples_per_s,
-        )
-        return self._follow(outputs, now)
+        mine = Member(self._me, samples, loss, self.reduces, not self._helps, self.samples_per_s)
+        return self._follow(self._matchmaker.offer(round_id, mine, now), now)
 
     @property
     def deadline(self) -> float | None:
@@ -343,11 +337,12 @@ class Rounds:
         self._unheard.failed(self._round)
         if ours or plan is None or plan.round != failed.round:
             if self._matchmaker is not None:
-                self._matchmaker.reopen()
+                self._matchmaker.round_over()
         else:
             self.lines.failed(plan, now)
+            self.reputation.failed(plan, failed.suspects, now)
             if self._matchmaker is not None:
-                self._matchmaker.failed(plan, failed.suspects, now)
+                self._matchmaker.round_over(failed=plan)
         return self._missed(failed.round, failed.reason, None)
 
     def _abandon(self, round_id: bytes, now: float) -> Sequence[Any]:
@@ -383,8 +378,7 @@ class Rounds:
         plan = self._round.plan
         self.lines.finished(plan, outcome, now)
         self.failures.finished(plan, outcome)
-        if self._matchmaker is not None:
-            self._matchmaker.committed(plan, outcome, self._round.leader, now)
+        self.reputation.committed(plan, outcome.versions, self._round.leader, now, seen=outcome.seen)
         name = state_after(plan, outcome)
         if outcome.round == self.current:  # a new trainer, in another round, may have come meanwhile
             self.current = self._standing = None

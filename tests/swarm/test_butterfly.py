@@ -7,12 +7,12 @@ import pytest
 
 from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.codecs import codec_of
+from core.averaging.matchmaking.attempts import PlanRequest
 from core.averaging.matchmaking.make_plan import make_plan
 from core.averaging.messages import ROUND_MESSAGES
 from core.averaging.outcome import Outcome, RoundFinished
 from core.averaging.plan import Member, Plan
 from core.averaging.topologies import Butterfly
-from core.base.ids import Key
 from core.base.manifest import AveragingNumbers
 from core.base.trace import Trace
 from core.base.wire import MessageCodec
@@ -28,16 +28,8 @@ LINES = LinkSettings(uplink_bytes_per_s=(0.5e6, 4e6), downlink_bytes_per_s=(2e6,
 
 def a_plan(seed: int, members: int) -> Plan:
     peers = [SimSigner.numbered(seed, number).peer_id for number in range(members)]
-    return make_plan(
-        [Member(peer, 10 + number, 1.0) for number, peer in enumerate(peers)],
-        NUMBERS,
-        round_=bytes([seed]) * 32,
-        key=Key(bytes(32)),
-        leader=peers[0],
-        state=(3, bytes(32), 0),
-        numel=NUMEL,
-        topology="butterfly",
-    )
+    request = PlanRequest(round=bytes([seed]) * 32, epoch=3, lineage=bytes(32), attempt=0, numel=NUMEL, numbers=NUMBERS)
+    return make_plan(request, [Member(peer, 10 + number, 1.0) for number, peer in enumerate(peers)], peers)
 
 
 class Round:

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.averaging.messages import Call, Commit, Leaving, Order, to_bits
+from core.averaging.messages import Call, Commit, Leaving, Order, Wanted, to_bits
 from core.base.machine import Received, Send
 from core.sim.churn import ChurnSettings
 from core.sim.links import LOCAL
@@ -71,7 +71,7 @@ def test_one_liar_does_not_stop_the_others(lie: str) -> None:
 
 
 def never_commits(participant: Participant) -> None:
-    """It calls twice a second for the first attempt, follows nobody, plans well, and then only says that it lives."""
+    """It calls twice a second if it may, follows nobody, plans well, and then only says that it lives."""
 
     def alive(said: Any) -> bool:
         return not (isinstance(said, Send) and isinstance(said.message, Leaving | Commit))
@@ -90,11 +90,11 @@ def never_commits(participant: Participant) -> None:
         if isinstance(event, Received) and isinstance(event.message, Call):
             return []
         outputs = list(handle(event, now))
-        quest = None if rounds._matchmaker is None else rounds._matchmaker._quest
-        if quest is not None and now >= again_at and not (quest.occupied or quest.away or quest.state is None):
-            again_at = now + 0.5
-            quest.search.attempt = 0
-            outputs += participant._follow(rounds._follow(quest.lead(now), now), now)
+        state = participant.epochs.state
+        if state is not None and now >= again_at and not rounds.busy:
+            again_at = now + 0.5  # as if it had been asked for a call
+            for other in participant.membership.in_step(state.name)[:1]:
+                outputs += handle(Received(other, Wanted(state.name.epoch, state.name.lineage, 0)), now)
         return [unchanged(output) for output in outputs if alive(output)]
 
     participant.handle = call  # type: ignore[method-assign]

@@ -1,5 +1,6 @@
 """A whole swarm that nobody has told its lines, and leaders that plan badly."""
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -132,17 +133,16 @@ def corrupt(villain: Volunteer) -> None:
     """It plans everything on the member with the slowest line."""
     participant = villain.participant
     assert participant is not None
-    machine = participant.rounds._matchmaker
-    assert machine is not None
-    publish = machine._quest.publish
 
-    def bad(gathering: Any, now: float) -> Any:
-        return [
+    def twisted(act: Callable[..., Sequence[Any]]) -> Callable[..., Sequence[Any]]:
+        return lambda *args, **options: [
             Send(o.to, all_on_the_slowest(o.message)) if isinstance(o, Send) and isinstance(o.message, Plan) else o
-            for o in publish(gathering, now)
+            for o in act(*args, **options)
         ]
 
-    machine._quest.publish = bad  # type: ignore[method-assign]
+    rounds = participant.rounds
+    for name in ("handle", "offer", "position"):  # all that may lead to a plan
+        setattr(rounds, name, twisted(getattr(rounds, name)))
 
 
 def all_on_the_slowest(plan: Plan) -> Plan:

@@ -6,9 +6,8 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import Final
 
-from core.averaging.balance.fleet import WHOLE_GIFT
 from core.averaging.messages import Members
-from core.averaging.plan import Plan
+from core.averaging.plan import WHOLE_GIFT, Plan
 from core.base.ids import PeerId
 
 STRIDE: Final = 159

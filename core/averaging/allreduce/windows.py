@@ -6,9 +6,8 @@ Both sides of a share work them out from the plan, so that a reducer can refuse 
 from dataclasses import dataclass
 from typing import Final
 
-from core.averaging.balance.fleet import WHOLE_GIFT
 from core.averaging.codecs import Codec
-from core.averaging.plan import Plan
+from core.averaging.plan import WHOLE_GIFT, Plan
 
 AHEAD_PART: Final = 8
 """Of the vector's bytes, one of so many parts may be on its way from a member."""

@@ -5,9 +5,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.averaging.balance.fleet import WHOLE_GIFT
 from core.averaging.balance.merit import Merit, line_steps, merit, settled, steps_per_s
 from core.averaging.balance.traffic import Fleet, Pairs, seconds_of
+from core.averaging.plan import WHOLE_GIFT
 
 RAISE: Final = 32
 """256ths by which a gift is raised to see whether that costs anything."""

@@ -1,10 +1,7 @@
 """What the balance of a round starts from, and what comes out."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
-
-WHOLE_GIFT: Final = 256
-"""A member that gives its whole contribution gives so many 256ths of its chunks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,3 +44,24 @@ class Balance:
     """How many 256ths of its chunks each member gives; `WHOLE_GIFT`: all (c_i = 1), 0: none (c_i = 0)."""
     seconds: float
     """How long the round takes where nothing but the lines counts."""
+
+
+def apportion(total: int, weights: Sequence[int]) -> tuple[int, ...]:
+    """Divide `total` things by whole weights (Hagenbach-Bischoff: quota w * (total + 1) / W, then highest averages).
+
+    The same on every machine: whole numbers only, ties go to the lower index.
+
+    Raises:
+        ValueError: a negative weight, or none above 0.
+    """
+    whole = sum(weights)
+    if whole <= 0 or min(weights) < 0:
+        raise ValueError("weights must not be negative, and one must be above 0")
+    seats = [max(0, -(-weight * (total + 1) // whole) - 1) for weight in weights]
+    while sum(seats) < total:
+        best = 0
+        for index in range(1, len(weights)):
+            if weights[index] * (seats[best] + 1) > weights[best] * (seats[index] + 1):
+                best = index
+        seats[best] += 1
+    return tuple(seats)

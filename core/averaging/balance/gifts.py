@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from core.averaging.allreduce.share_map import MEMBER_STRIDE, STRIDE
-from core.averaging.balance.fleet import WHOLE_GIFT
+from core.averaging.plan import WHOLE_GIFT
 
 
 def covers(gifts: Sequence[int]) -> bool:

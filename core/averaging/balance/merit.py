@@ -6,11 +6,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.averaging.balance.fleet import WHOLE_GIFT
 from core.averaging.balance.gifts import covers
 from core.averaging.balance.levels import level_shares
 from core.averaging.balance.limited import limited_shares, settled_shares
 from core.averaging.balance.traffic import Fleet, Floats, Pairs, rows, seconds_of
+from core.averaging.plan import WHOLE_GIFT
 
 _EQUAL: Final = 1e-9
 _RAISE: Final = 4

@@ -11,12 +11,13 @@ from typing import Final
 import numpy as np
 
 from core.averaging.balance.filling import filled, free_raises
-from core.averaging.balance.fleet import WHOLE_GIFT, Balance, Line, Work
+from core.averaging.balance.fleet import Balance, Line, Work, apportion
 from core.averaging.balance.gifts import covers
 from core.averaging.balance.merit import Merit, merit, rounded, settled, with_shares
 from core.averaging.balance.partial import best_gifts, good_gifts, refined, whole
 from core.averaging.balance.traffic import Fleet, Floats, Pairs, fleet, pairs, parts_of, seconds_of
 from core.averaging.balance.whole import whole_shares
+from core.averaging.plan import WHOLE_GIFT
 from core.base.problems import RemoteProblem
 
 WEIGHT_UNIT: Final = 1 << 30
@@ -143,8 +144,6 @@ def _better(members: Fleet, limits: Pairs, choice: Merit) -> Merit:
 
 def _check_shares(members: Fleet, limits: Pairs, chunks: Sequence[int], *, theirs: Merit, tolerance: float) -> None:
     """Whether the round is as short as it can be with the plan's gifts."""
-    from core.averaging.plan import apportion  # noqa: PLC0415 - the plan may know the balance
-
     seconds = _seconds(members, limits, chunks, gives=theirs.gives)
     if seconds <= theirs.seconds * (1 + tolerance):
         return

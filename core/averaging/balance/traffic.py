@@ -25,7 +25,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from core.averaging.balance.fleet import WHOLE_GIFT, Line, Work
+from core.averaging.balance.fleet import Line, Work
+from core.averaging.plan import WHOLE_GIFT
 
 Floats = NDArray[np.float64]
 

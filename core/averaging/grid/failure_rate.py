@@ -2,9 +2,8 @@
 
 from typing import Final
 
-from core.averaging.balance.fleet import WHOLE_GIFT
 from core.averaging.outcome import Outcome
-from core.averaging.plan import Plan
+from core.averaging.plan import WHOLE_GIFT, Plan
 
 PRIOR_FAILURES: Final = 0.1
 PRIOR_TRIALS: Final = 100.0

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from core.averaging.grid.convening import LEAP, Convening
 from core.averaging.grid.messages import Arrived, Doubted, GridMessage, Holding, Passed, StagePlan, StandIn, Underway
-from core.averaging.grid.placement import Group
+from core.averaging.grid.placement import Group, layout_of
 from core.averaging.grid.plans import check_holding, check_stage_plan, divided, later_plan
-from core.averaging.matchmaking.check_division import check_shares
+from core.averaging.matchmaking.check_plan import check_shares
 from core.averaging.messages import Leaving
 from core.averaging.plan import Plan
 from core.base.problems import RemoteProblem
@@ -38,7 +38,7 @@ class GridMember:
     def __init__(self, plan: Plan, me: int, contribution: Vector) -> None:
         self.plan = plan
         self.me = me
-        self.grid = plan.grid
+        self.grid = layout_of(plan)
         self.state = WAITING
         self.stage = 0
         self.number = self.grid.group_of(0, me)

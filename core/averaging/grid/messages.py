@@ -8,8 +8,8 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
-from core.averaging.grid.stages import STAGES_MAX
 from core.averaging.messages import GROUP_MAX, SAMPLES_MAX, SHARE_CHUNKS_MAX, Index, RoundId
+from core.averaging.plan import STAGES_MAX
 from core.base.ids import KEY_BYTES, hashed_key
 from core.base.wire import Message
 

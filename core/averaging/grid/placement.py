@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from core.averaging.plan import Plan
 from core.base.ids import PeerId, hashed_key
 
 
@@ -63,6 +64,11 @@ def grid_of(round_id: bytes, peers: Sequence[PeerId], stages: int) -> GridLayout
     """The grid of a round: who sits where follows from the round's id, so that neighbours change."""
     order = sorted(range(len(peers)), key=lambda member: hashed_key(b"seat", round_id, peers[member]))
     return lay_out(order, stages)
+
+
+def layout_of(plan: Plan) -> GridLayout:
+    """The grid of a plan; with one stage, all average with all."""
+    return grid_of(plan.round, plan.peers, plan.stages)
 
 
 def largest_group(peers: int, stages: int) -> int:

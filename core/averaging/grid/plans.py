@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import msgspec
 
 from core.averaging.grid.messages import Holding, StagePlan, first_round, stage_round
-from core.averaging.grid.placement import Group
+from core.averaging.grid.placement import Group, layout_of
 from core.averaging.matchmaking.division import divide, work_of
 from core.averaging.outcome import Outcome
 from core.averaging.penalties.observed import Observations
@@ -19,7 +19,7 @@ def butterflies(plan: Plan) -> list[Plan]:
     """The butterflies with which a round begins: itself, or those of its grid's first stage."""
     if plan.stages == 1:
         return [plan]
-    return [first_plan(plan, group, number) for number, group in enumerate(plan.grid.stages[0])]
+    return [first_plan(plan, group, number) for number, group in enumerate(layout_of(plan).stages[0])]
 
 
 def first_plan(plan: Plan, group: Group, number: int) -> Plan:

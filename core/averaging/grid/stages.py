@@ -15,9 +15,8 @@ from types import MappingProxyType
 from typing import Final
 
 from core.averaging.grid.placement import largest_group
+from core.averaging.plan import STAGES_MAX
 
-STAGES_MAX: Final = 4
-"""Iterations of one round at most: four of groups of four are enough for 256 peers."""
 _SUMMED_DOWN_TO: Final = 0.02
 """Rates of success below which the series of `slowest` is summed by Euler and Maclaurin's formula."""
 _NEGLIGIBLE: Final = 1e-18

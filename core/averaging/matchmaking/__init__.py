@@ -1,1 +1,122 @@
-"""Finding the group of a round: an attempt, its leader, the call, the answers, the plan and its check."""
+"""Finding the group of a round: a leader calls, collects contributions and publishes a plan; its members check it.
+
+All numbers that matchmaking goes by stand here.  T is the manifest's `gather_timeout_s`, how long a leader waits for
+contributions.  Figures are those of `docs/decisions/0010`.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from core.averaging.plan import Plan
+from core.base.ids import PeerId
+
+# --- waiting
+
+CALL_PATIENCE: Final = 0.5
+"""Part of T after which a silent leader is passed over.  Its call is due after one round trip, at most 0.5 s."""
+JITTER: Final = 0.5
+"""Upper bound on the part by which that patience is longer, drawn anew each time: members do not all ask at once."""
+PLAN_PATIENCE: Final = 2.0
+"""Times T after which a member gives up waiting for a plan.  The leader waits T; the rest is for its way."""
+HELPERS_S: Final = 0.25
+"""Seconds for which a leader waits for helpers alone: they have nothing to write down, so one round trip is enough."""
+HELPERS_MAX: Final = 16
+"""Upper bound on the helpers that a leader calls: more reducers make no round shorter (decision 0007)."""
+
+# --- peers that are left alone after failures
+
+EXCLUDED_S: Final = 2.0
+"""Seconds for which a first failure excludes a peer.  Each further one doubles them."""
+EXCLUDED_MAX_S: Final = 32.0
+"""Upper bound on an exclusion, seconds.  Without exclusions a leader that never plans costs 0.92 of all time."""
+FORGIVEN_S: Final = 30.0
+"""Seconds without a failure after which one is forgotten: longer than it takes to try two excluded peers again."""
+NO_PLAN_FAILURES: Final = 2
+"""Number of cancelled calls that one without any plan counts for: others stand still for 2 T, not T."""
+LONE_REFUSALS: Final = 2
+"""Number of plans that a member may refuse alone before the next one excludes it: two members that refuse each
+other's come to `PLAIN_AFTER` before one of them stays out."""
+REFUSERS_PART: Final = 3
+"""One in so many members that refuse a plan are believed; fewer, or one alone, may be the ones that are wrong."""
+PLAIN_AFTER: Final = 4
+"""Number of refused plans and failed rounds in one state after which a leader makes plain plans: equal shares, which
+no member refuses.  It counts only those that it was in itself."""
+
+# --- dividing a round, and checking how it was divided
+
+BROUGHT_FACTOR: Final = 2.0
+"""Times what its samples speak for that a member's word about its speed is believed."""
+EVEN_TOLERANCE: Final = 0.01
+"""Part by which a round with equal shares may be longer to be preferred: they fill the lines both ways from the first
+chunk to the last, and lines are not known better."""
+OWN_FACTOR: Final = 1.5
+"""Times what a member has told of its own line that a plan may count on: a leader may not have heard the newest."""
+OTHERS_FACTOR: Final = 6.0
+"""Times more or less than a member believes that a plan may count on another's line: not all have heard the same."""
+SLOWER_TOLERANCE: Final = 0.05
+"""Part by which a plan's round may be longer than the checking member's own for the same lines: solvers differ."""
+SPARED_PART: Final = 3
+"""One in so many of the members that would reduce, or one where they are few, may be given no share by a plan."""
+
+# --- what a matchmaker reports to its owner
+
+
+@dataclass(frozen=True, slots=True)
+class ContributionWanted:
+    """The worker's contribution is to stand still, and to be offered.  Replaces an earlier wish."""
+
+    round: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class GroupFormed:
+    """The round of this plan begins."""
+
+    plan: Plan
+
+
+@dataclass(frozen=True, slots=True)
+class GroupFailed:
+    """This round will not be: the contribution may be released.
+
+    The search goes on by itself, unless `samples` tells that the target is not reached after all.
+    """
+
+    round: bytes
+    reason: str
+    samples: int | None = None
+    """What those that were ready brought together, when that was too little."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRefused:
+    """The plan of a round that was formed is bad: leave the round.  The search goes on, with the same contribution."""
+
+    round: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class MemberRefused:
+    """A member does not follow the plan of a round that was formed, and the others go on without it."""
+
+    round: bytes
+    peer: PeerId
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """A peer stands at another state than was known."""
+
+    peer: PeerId
+    epoch: int
+    lineage: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Silent:
+    """These candidates did not answer a call in time: they may be gone, and their samples with them."""
+
+    peers: tuple[PeerId, ...]
+
+
+Event = ContributionWanted | GroupFormed | GroupFailed | PlanRefused | MemberRefused | Elsewhere | Silent

@@ -1,24 +1,23 @@
-"""How a round is divided between its members: shares and gifts from their lines, and whether a plan divides well."""
+"""How a round is divided between its members: shares and gifts, from their lines (S000 appendix B)."""
 
 from collections.abc import Mapping, Sequence
 from statistics import median
-from typing import Final
 
-from core.averaging.balance.fleet import WHOLE_GIFT, Line, Work
+from core.averaging.balance.fleet import Line, Work, apportion
 from core.averaging.codecs import number_bytes
-from core.averaging.plan import Member, PairLimit, Rates, apportion
-
-BROUGHT: Final = 2.0
-"""So many times what its samples speak for a member's word about its speed is believed."""
-EVEN: Final = 0.01
-"""Equal shares are taken where the round takes at most so much longer with them: they fill the lines both ways from the
-first chunk to the last, and the lines are not known better."""
+from core.averaging.matchmaking import BROUGHT_FACTOR, EVEN_TOLERANCE
+from core.averaging.plan import WHOLE_GIFT, Member, PairLimit, Rates
 
 
 def lines_of(members: Sequence[Member], rates: Sequence[Rates]) -> list[Line] | None:
-    """The members' lines for the solver; None where nothing at all is known.
+    """The members' lines for the solver.
 
-    Of whom nothing is known is taken to have a line like the middle one of those that are known.
+    Args:
+        members: In the order of the plan.
+        rates: What is known of their lines, in the same order; may be empty.
+
+    Returns:
+        One for each member, where an unknown one is like the middle one of the known ones; None: all are unknown.
     """
     up = _middle([rate.up for rate in rates])
     down = _middle([rate.down for rate in rates])
@@ -40,18 +39,20 @@ def lines_of(members: Sequence[Member], rates: Sequence[Rates]) -> list[Line] | 
 
 
 def speeds_of(members: Sequence[Member]) -> list[float]:
-    """Samples a second that each member is taken to compute; 0: nobody knows.
+    """Samples a second that each member is taken to compute; 0: unknown.
 
-    They all count their samples since the same step: no word goes beyond `BROUGHT` times what a member brings of what
-    the middle one brings for each of its samples a second.  And nobody is worth more than all others together, so no
-    word makes their contributions superfluous.
+    All count their samples since the same step.  So the samples that a member brings, over the seconds in which the
+    middle member has computed its own, bound the speed that it may claim, times `BROUGHT_FACTOR`.  And no member counts
+    for more than all others together, so no claim makes their contributions superfluous.
     """
     words = [member.samples_per_s if member.samples else 0.0 for member in members]
     since_s = sorted(member.samples / word for member, word in zip(members, words, strict=True) if word > 0)
     if not since_s:
         return words
     middle_s = since_s[len(since_s) // 2]
-    speeds = [min(word, BROUGHT * member.samples / middle_s) for member, word in zip(members, words, strict=True)]
+    speeds = [
+        min(word, BROUGHT_FACTOR * member.samples / middle_s) for member, word in zip(members, words, strict=True)
+    ]
     fastest = max(range(len(speeds)), key=speeds.__getitem__)
     speeds[fastest] = min(speeds[fastest], sum(speeds) - speeds[fastest])
     return speeds
@@ -75,7 +76,7 @@ def pair_limits(limits: Sequence[PairLimit]) -> Mapping[tuple[int, int], float]:
 
 
 def equal_shares(members: Sequence[Member], chunks: int) -> tuple[int, ...]:
-    """Chunks that each member reduces: the same for all who reduce, but for rounding; if nobody does, for all."""
+    """Number of chunks for each member that reduces, equal except for rounding; where none does, for each member."""
     weights = [int(member.reduces) for member in members]
     return apportion(chunks, weights if any(weights) else [1] * len(members))
 
@@ -89,20 +90,21 @@ def divide(
     chunks: int,
     work: Work,
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """How many chunks each member reduces, and how much each gives: the balance of S000 appendix B for their lines.
+    """Divide a round: the balance of S000 appendix B for the members' lines.
 
     Args:
-        members: Who takes part.
-        rates: What is believed of their lines.
+        members: In the order of the plan.
+        rates: What is believed of their lines, in the same order; may be empty.
         limits: Slow pairs.
-        shown: What their lines have carried: it decides between rounds that are as short by `rates`.
-        chunks: To be reduced.
+        shown: What their lines have carried: decides between divisions that are as short according to `rates`.
+        chunks: Number of chunks of the vector.
         work: What is averaged.
 
     Returns:
-        Chunks and gifts; without gifts where everybody gives all that it has.
+        How many chunks each member reduces, and how many 256ths of its chunks each gives; the latter are empty where
+        all members give everything.
     """
-    lines = lines_of(members, rates) if rates else None
+    lines = lines_of(members, rates)
     if lines is None:
         return equal_shares(members, chunks), ()
     from core.averaging.balance.reserve import reserved_chunks  # noqa: PLC0415 - scipy is large
@@ -111,7 +113,7 @@ def divide(
     slow = pair_limits(limits) or None
     found = balance(lines, work, pair_limits=slow)
     whole = all(gift == WHOLE_GIFT for gift, line in zip(found.gifts, lines, strict=True) if line.gives)
-    proven = lines_of(members, shown) if shown and slow is None else None
+    proven = lines_of(members, shown) if slow is None else None
     if proven is None:
         shares = share_chunks(lines, work, found, total=chunks, pair_limits=slow)
     else:
@@ -119,42 +121,11 @@ def divide(
     even = equal_shares(members, chunks)
     if slow is None and all(
         round_seconds(each, work, chunks=even, gifts=found.gifts)
-        <= (1 + EVEN) * round_seconds(each, work, chunks=shares, gifts=found.gifts)
+        <= (1 + EVEN_TOLERANCE) * round_seconds(each, work, chunks=shares, gifts=found.gifts)
         for each in (lines, proven or lines)
     ):
         shares = even
     return shares, () if whole else found.gifts
-
-
-def divide_groups(
-    groups: Sequence[Sequence[int]],
-    members: Sequence[Member],
-    rates: Sequence[Rates],
-    *,
-    limits: Sequence[PairLimit] = (),
-    shown: Sequence[Rates] = (),
-    chunks: int,
-    work: Work,
-) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The same where each of `groups`, which name members by their places, averages all of the vector by itself."""
-    if len(groups) == 1:
-        return divide(members, rates, limits=limits, shown=shown, chunks=chunks, work=work)
-    shares, given = [0] * len(members), [WHOLE_GIFT] * len(members)
-    for group in groups:
-        index = {member: number for number, member in enumerate(group)}
-        within = [p for p in limits if p.sender in index and p.receiver in index]
-        found, gifts = divide(
-            [members[member] for member in group],
-            [rates[member] for member in group] if rates else [],
-            limits=[PairLimit(index[p.sender], index[p.receiver], p.rate) for p in within],
-            shown=[shown[member] for member in group] if shown else [],
-            chunks=chunks,
-            work=work,
-        )
-        for number, member in enumerate(group):
-            shares[member] = found[number]
-            given[member] = gifts[number] if gifts else WHOLE_GIFT
-    return tuple(shares), () if all(gift == WHOLE_GIFT for gift in given) else tuple(given)
 
 
 def _middle(rates: Sequence[int]) -> float | None:

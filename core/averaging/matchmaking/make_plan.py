@@ -1,115 +1,95 @@
-"""Who leads an attempt to form a group, and what the attempt is called."""
+"""The plan of a round, as its leader makes it."""
 
-from collections.abc import Collection, Iterable, Mapping
-from types import MappingProxyType
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
+from core.averaging.balance.fleet import Work
+from core.averaging.bandwidth.known import UNKNOWN, KnownLines
 from core.averaging.codecs import FEEDBACK
 from core.averaging.grid.placement import grid_of
-from core.averaging.matchmaking.division import divide_groups, work_of
-from core.averaging.messages import GROUP_MAX
-from core.averaging.plan import GRID, LIMITS_MAX, Member, PairLimit, Plan, Rates, chunk_count
-from core.base.ids import Key, PeerId, distance, hashed_key, node_key
-from core.base.manifest import AveragingNumbers
+from core.averaging.matchmaking.attempts import PlanRequest
+from core.averaging.matchmaking.division import divide, work_of
+from core.averaging.plan import BUTTERFLY, GRID, LIMITS_MAX, WHOLE_GIFT, Member, PairLimit, Plan, Rates, chunk_count
+from core.base.ids import PeerId
 
 
-def attempt_key(run_id: bytes, lineage: bytes, epoch: int, attempt: int) -> Key:
-    """The point of the key space that decides who leads this attempt."""
-    return hashed_key(b"round", run_id, lineage, epoch.to_bytes(8, "big"), attempt.to_bytes(4, "big"))
-
-
-def by_distance(peers: Iterable[PeerId], key: Key) -> list[PeerId]:
-    """`peers` in the order in which they lead: the one nearest to `key` first."""
-    return sorted(peers, key=lambda peer: (distance(node_key(peer), key), peer))
-
-
-def round_id(key: Key, leader: PeerId, nonce: int) -> bytes:
-    """Name of the round that `leader` makes of the attempt at `key`: 32 bytes.  No two rounds share a nonce."""
-    return hashed_key(b"round by", key, leader, nonce.to_bytes(8, "big"))
-
-
-def call_rank(attempt: int, key: Key, leader: PeerId) -> tuple[int, int]:
-    """Two calls for the same state: the smaller rank wins.  The earlier attempt, then the nearer leader."""
-    return attempt, distance(node_key(leader), key)
-
-
-def make_plan(  # noqa: PLR0913 - a plan is what it is
+def make_plan(
+    request: PlanRequest,
     members: Iterable[Member],
-    numbers: AveragingNumbers,
+    leaders: Sequence[PeerId],
     *,
-    round_: bytes,
-    key: Key,
-    leader: PeerId,
-    state: tuple[int, bytes, int],
-    numel: int,
-    topology: str,
-    lines: Mapping[PeerId, Rates] = MappingProxyType({}),
-    shown: Mapping[PeerId, Rates] = MappingProxyType({}),
-    limits: Mapping[tuple[PeerId, PeerId], int] = MappingProxyType({}),
-    paced: bool = False,
+    known: KnownLines = UNKNOWN,
     stages: int = 1,
-    target_samples: int = 0,
-    last: Collection[PeerId] = (),
 ) -> Plan:
-    """The plan that `leader` publishes for at most GROUP_MAX `members`, itself among them.
+    """The plan of a round.
 
     Args:
-        members: Who is ready.
-        numbers: The manifest's.
-        round_: Its name.
-        key: Of the attempt (`attempt_key`).
-        leader: Who publishes the plan; first in the order of leaders.
-        state: Epoch, lineage and attempt.
-        numel: Numbers in the vector.
-        topology: Name of the topology, where all average in one group.
-        lines: What is known of the members' lines.
-        shown: What of that they have shown.
-        limits: Bytes a second from one to another where less comes through than their lines would carry.
-        paced: Whether parts leave at the pace of the plan's lines; never on a grid.
-        stages: Above 1: a grid of those who need the mean.  One group all the same where the codec needs feedback.
-        target_samples: See `work_of`; on a grid everybody gives all.
-        last: Who is to succeed the leader only after all others.
+        request: What its members have agreed on.
+        members: All that are ready, the leader among them; at most `GROUP_MAX`.
+        leaders: The order in which they lead, the one that publishes the plan first; may name other peers as well.
+        known: What is known of the members' lines; only plans with lines and one stage are paced.
+        stages: Above 1: a grid of the members that need the mean, in which everybody gives all.  It is one group all
+            the same where the codec needs feedback, or they are too few.
     """
-    epoch, lineage, attempt = state
-    ordered = tuple(sorted(members, key=lambda member: member.peer))
-    needing = tuple(member for member in ordered if member.receives)
-    if numbers.codec in FEEDBACK or len(needing) < 1 << stages or leader not in {member.peer for member in needing}:
+    ordered = sorted(members, key=lambda member: member.peer)
+    needing = [member for member in ordered if member.receives]
+    leads = any(member.peer == leaders[0] for member in needing)
+    if request.numbers.codec in FEEDBACK or len(needing) < 1 << stages or not leads:
         stages = 1
     ordered = ordered if stages == 1 else needing
-    assert len(ordered) <= GROUP_MAX
-    places = {PeerId(member.peer): index for index, member in enumerate(ordered)}
-    successors = sorted(by_distance((peer for peer in places if peer != leader), key), key=set(last).__contains__)
-    rates = tuple(lines.get(PeerId(member.peer), Rates()) for member in ordered) if lines else ()
-    slow = tuple(
-        PairLimit(places[a], places[b], rate)
-        for (a, b), rate in sorted(limits.items())
-        if a in places and b in places and rate > 0
-    )[:LIMITS_MAX]
-    chunks, gifts = divide_groups(
-        [group.members for group in grid_of(round_, tuple(places), stages).stages[0]],
-        ordered,
-        rates,
-        limits=slow,
-        shown=tuple(shown.get(PeerId(member.peer), Rates()) for member in ordered) if shown else (),
-        chunks=chunk_count(numel, numbers.chunk_numel),
-        work=work_of(numel, numbers.codec, target_samples=target_samples if stages == 1 else 0),
-    )
+    peers = [PeerId(member.peer) for member in ordered]
+    known = _known_among(peers, known)
+    target_samples = request.target_samples if stages == 1 else 0
+    work = work_of(request.numel, request.numbers.codec, target_samples=target_samples)
+    total = chunk_count(request.numel, request.numbers.chunk_numel)
+    chunks, gifts = [0] * len(peers), [WHOLE_GIFT] * len(peers)
+    for group in _first_groups(request.round, peers, stages):
+        among = [ordered[place] for place in group]
+        for place, share, gift in zip(group, *_divide_group(among, known, work, chunks=total), strict=True):
+            chunks[place], gifts[place] = share, gift
     return Plan(
-        round=round_,
-        epoch=epoch,
-        lineage=lineage,
-        attempt=attempt,
-        numel=numel,
-        chunk_numel=numbers.chunk_numel,
-        codec=numbers.codec,
-        topology=topology if stages == 1 else GRID,
-        stall_timeout_s=numbers.stall_timeout_s,
-        round_timeout_s=numbers.round_timeout_s,
-        members=ordered,
-        chunks=chunks,
-        leaders=tuple(places[peer] for peer in [leader, *successors]),
-        lines=rates,
-        limits=slow,
-        gifts=gifts,
-        paced=paced and bool(rates) and stages == 1,
+        **request.terms,
+        topology=BUTTERFLY if stages == 1 else GRID,
+        members=tuple(ordered),
+        chunks=tuple(chunks),
+        leaders=tuple(peers.index(peer) for peer in leaders if peer in peers),
+        lines=_rates(peers, known.lines),
+        limits=_slow_pairs(peers, known),
+        gifts=() if all(gift == WHOLE_GIFT for gift in gifts) else tuple(gifts),
+        paced=known.paced and bool(known.lines) and stages == 1,
         stages=stages,
+    )
+
+
+def _known_among(peers: Sequence[PeerId], known: KnownLines) -> KnownLines:
+    """What is known, with at most `LIMITS_MAX` slow pairs, all among these peers and in the order of a plan."""
+    here = set(peers)
+    pairs = sorted(pair for pair, rate in known.limits.items() if rate > 0 and here.issuperset(pair))
+    return replace(known, limits={pair: known.limits[pair] for pair in pairs[:LIMITS_MAX]})
+
+
+def _first_groups(round_: bytes, peers: Sequence[PeerId], stages: int) -> Sequence[Sequence[int]]:
+    if stages == 1:
+        return [range(len(peers))]
+    return [group.members for group in grid_of(round_, peers, stages).stages[0]]
+
+
+def _divide_group(
+    members: Sequence[Member], known: KnownLines, work: Work, *, chunks: int
+) -> tuple[Sequence[int], Sequence[int]]:
+    """Shares and gifts of members that average all of the vector among themselves."""
+    peers = [PeerId(member.peer) for member in members]
+    rates, shown = _rates(peers, known.lines), _rates(peers, known.shown)
+    shares, gifts = divide(members, rates, limits=_slow_pairs(peers, known), shown=shown, chunks=chunks, work=work)
+    return shares, gifts or [WHOLE_GIFT] * len(members)
+
+
+def _rates(peers: Sequence[PeerId], known: Mapping[PeerId, Rates]) -> tuple[Rates, ...]:
+    return tuple(known.get(peer, Rates()) for peer in peers) if known else ()
+
+
+def _slow_pairs(peers: Sequence[PeerId], known: KnownLines) -> tuple[PairLimit, ...]:
+    places = {peer: place for place, peer in enumerate(peers)}
+    return tuple(
+        PairLimit(places[a], places[b], rate) for (a, b), rate in known.limits.items() if a in places and b in places
     )

@@ -1,257 +1,284 @@
-"""Finding the group of a round: everybody at the same state, gathered by a leader that nobody has to agree on first.
+"""One peer's search for the group of its next round.
 
-The peers that see the target reached ask the leader, who is the nearest to the attempt's key, to call; the leader calls
-all candidates, collects who is ready, and publishes the plan: two round trips from the first Wanted to the plan.
+The peers that see the target reached ask the leader, the nearest to the attempt's key, to call; the leader calls all
+candidates, collects their contributions, and publishes the plan: two round trips from the first Wanted to the plan.
 
-- A leader that stays silent, is lost or stands elsewhere is passed over: the next attempt has another key.
-- Where two peers call for the same state, the smaller (attempt, distance) wins everywhere (`call_rank`): its call
-  is followed, even by a member that is promised to the other and by the other leader itself; until a plan is out.
-  An attempt that is over already counts like the present one, so that nobody wins by beginning at 0 again and again.
-- Who finds a plan bad says so to all its members; the round is left, and the next leader calls at once.
-- A leader that finds as many peers promised elsewhere as ready does not start a small round beside theirs.
-- Whom failed rounds are put down to is neither asked nor followed for a while (`Reputation`).
+    IDLE --target reached--> ASKING --own turn--> LEADING --all ready--> IN A ROUND
+    IDLE, ASKING --Wanted--> LEADING;   IDLE, ASKING, LEADING, FOLLOWING --a call that ranks first--> FOLLOWING
+    FOLLOWING --plan--> IN A ROUND;     FOLLOWING --no plan--> ASKING;   LEADING --too little--> IDLE, ASKING later
+    FOLLOWING, IN A ROUND --the plan is refused--> ASKING, with the contribution;   IN A ROUND --over--> IDLE
+
+A new state ends everything.  Every wait has an end: there is no deadlock.
 """
 
 import math
 from collections.abc import Sequence
 from random import Random
+from typing import Literal
 
-from core.averaging.bandwidth.book import LineBook
-from core.averaging.grid.failure_rate import FailureRate
-from core.averaging.matchmaking.config import Setting
-from core.averaging.matchmaking.events import GroupFailed
-from core.averaging.matchmaking.handlers import Answers
-from core.averaging.matchmaking.state import Outputs, Quest
-from core.averaging.outcome import Outcome
-from core.averaging.penalties.ledger import Reputation, leader_of
+from core.averaging.matchmaking import ContributionWanted, Elsewhere, Event, GroupFailed, GroupFormed
+from core.averaging.matchmaking.attempts import LeaderElection, RoundConfig, State
+from core.averaging.matchmaking.leader import LedCall
+from core.averaging.matchmaking.member import GroupMember
+from core.averaging.messages import NONCE_BITS, Call, Cancelled, Declined, Leaving, Ready, Refused, Wanted
 from core.averaging.plan import GroupMessage, Member, Plan
 from core.base.ids import PeerId
-from core.base.machine import Lost, Received, Tick
-from core.base.manifest import AveragingNumbers
+from core.base.machine import Lost, Received, Send, Tick, earliest
 from core.base.trace import Trace
 
-NO_PLAN = 2
-"""A call whose plan never comes costs as much as that many cancelled ones."""
+Outputs = list[Send[GroupMessage | Leaving] | Event]
 
 
 class Matchmaker:
-    """One peer's search for the group of its next round.
+    """Finds the group of this peer's next round.
 
-    The owner tells where it stands (`position`), that the target is reached (`look`), what it has (`offer`), and what
-    became of the round (`failed`, `committed`).
+    Its owner tells where the peer stands (`stand`), what it has (`offer`), and what became of the round (`over`).
 
     Args:
-        me: This peer.
-        run_id: The collaboration (the manifest's id).
-        numel: Numbers in the vector; None: a helper, which takes it from the call and never leads.
-        numbers: The manifest's numbers for averaging.
-        random: For the jitter of timeouts.
+        config: What rounds are made of.
+        random: Draws nonces and the jitter of patience.
         trace: Where misuse is marked.
-        topology: What the plans name.
-        minimum_samples: A leader cancels a round that has fewer samples in all.
-        book: What is known of lines; None: nothing, so all shares are equal and only equal ones are accepted.
-        failures: How often peers fail; where that is often, and they are many, plans are grids.
-        numel_max: A helper follows no call for a larger vector.
-        target_samples: The target batch, where members compute while they average; 0: all give all that they have.
-        reputation: What rounds have shown of peers; outlives this search.
     """
 
-    def __init__(  # noqa: PLR0913 - the context of a collaboration, fixed at birth
-        self,
-        me: PeerId,
-        *,
-        run_id: bytes,
-        numel: int | None,
-        numbers: AveragingNumbers,
-        random: Random,
-        trace: Trace,
-        topology: str = "butterfly",
-        minimum_samples: int = 0,
-        book: LineBook | None = None,
-        failures: FailureRate | None = None,
-        numel_max: int = 0,
-        target_samples: int = 0,
-        reputation: Reputation | None = None,
-    ) -> None:
-        self._setting = setting = Setting(
-            me=me,
-            run_id=run_id,
-            numel=numel,
-            numel_max=numel_max,
-            numbers=numbers,
-            topology=topology,
-            minimum_samples=minimum_samples,
-            target_samples=target_samples,
-            book=book or LineBook(me),
-            failures=failures or FailureRate(),
-            reputation=reputation or Reputation(me, round_timeout_s=numbers.round_timeout_s),
-        )
-        self._me = me
+    def __init__(self, config: RoundConfig, *, random: Random, trace: Trace) -> None:
+        self._config = config
+        self._me = config.me
+        self._random = random
         self._trace = trace
-        self._quest = Quest(setting, random=random, trace=trace)
-        self._answers = Answers(self._quest, trace)
+        self._election = LeaderElection(config, random)
+        self._member = GroupMember(config, self._election, trace)
+        self._led: LedCall | None = None
+        self._state: State | None = None
+        self._candidates: tuple[PeerId, ...] = ()
+        self._helpers: tuple[PeerId, ...] = ()
+        self._here: set[PeerId] = set()
 
-    # --- owner's side ---
+    def stand(
+        self,
+        state: State | None,
+        candidates: Sequence[PeerId],
+        *,
+        helpers: Sequence[PeerId] = (),
+        full: bool = False,
+        now: float,
+    ) -> Outputs:
+        """Take in where this peer stands, and beside which others.  A new state ends all that was on for the old one.
 
-    def position(self, epoch: int, lineage: bytes, candidates: Sequence[PeerId]) -> Outputs:
-        """Where I stand, and who stands there with me (I am always taken to be among them).
-
-        A new state ends whatever was going on for the old one.  Whoever looked and has found nobody yet looks no
-        longer: the target is not reached after all.
+        Args:
+            state: Its epoch and lineage; None: it takes part in no round, and follows no call.
+            candidates: Peers that train at this state; this one is always taken to be among them.
+            helpers: Peers that only reduce for others, wherever they stand.
+            full: Whether the target is reached: find a group, also after a round that has failed.
+            now: Unix seconds.
         """
-        outputs = self._quest.stand(epoch, lineage, candidates)
-        if not self._quest.occupied and not self._quest.again:
-            self._quest.search.rest()
-        return outputs
+        outputs: Outputs = []
+        if state != self._state:
+            outputs += self._end("the state has changed")
+            self._state = state
+            self._election.begin(state)
+        if state is None:
+            return outputs
+        before, self._candidates = {*self._candidates, self._me}, tuple(sorted({*candidates, self._me}))
+        self._helpers = tuple(helpers)
+        self._here = {*self._candidates, *self._helpers}
+        self._election.unavailable &= self._here
+        if self._led is not None:
+            outputs += self._led.invite([peer for peer in self._candidates if peer not in before], awaited=True)
+        if full:
+            self.round_over()
+            self._election.looking = True
+        elif not self.occupied:
+            self._election.stop()
+        return [*outputs, *self._proceed(now)]
 
-    def look(self, epoch: int, lineage: bytes, candidates: Sequence[PeerId], *, now: float) -> Outputs:
-        """The target is reached: find the group of this state.  Called again after a failed round, it looks anew."""
-        outputs = self._quest.stand(epoch, lineage, candidates)
-        self._quest.reopen()
-        self._quest.search.looking = True
-        return outputs + self._quest.seek(now)
+    def offer(self, round_: bytes, mine: Member, now: float) -> Outputs:
+        """The contribution of `mine.samples` samples stands still.  Ignored when its round is gone by now.
 
-    def reopen(self) -> None:
-        """The round that was formed is over, and the state is still the same: calls are welcome again."""
-        self._quest.reopen()
+        Args:
+            round_: The round that it was wanted for.
+            mine: This peer's row of the plan.
+            now: Unix seconds.
 
-    def failed(self, plan: Plan, suspects: Sequence[PeerId], now: float) -> None:
-        """The round of `plan`, in which I was, came to nothing, and not by my doing.
-
-        Calls are welcome again, but for those of whom it is put down to.
+        Raises:
+            ValueError: a number is not finite, or samples are negative.
         """
-        self._setting.reputation.failed(plan, suspects, now)
-        if not self._quest.formed or self._quest.plan is None or self._quest.plan.round != plan.round:
-            return
-        leader = leader_of(plan)
-        if leader in suspects or not suspects:
-            self._quest.search.unfit(leader)
-        if leader == self._me:
-            self._quest.search.led_in_vain(now)
-        self._quest.search.setbacks += 1
-        self._quest.reopen()
+        if mine.samples < 0 or not math.isfinite(mine.loss) or not math.isfinite(mine.samples_per_s):
+            raise ValueError(f"a contribution of {mine.samples} samples with loss {mine.loss}")
+        followed = self._member.followed
+        if followed is not None and followed.request.round == round_:
+            return [*followed.offer(mine)]
+        if self._led is not None and self._led.request.round == round_:
+            self._led.offer(mine)
+        return self._proceed(now)
 
-    def committed(self, plan: Plan, outcome: Outcome, leader: PeerId, now: float) -> None:
-        """The round of `plan` has a mean; `leader` led it in the end."""
-        self._setting.reputation.committed(plan, outcome.versions, leader, now, seen=outcome.seen)
-        if leader == leader_of(plan):
-            self._quest.search.fruitless.clear(leader)
+    def round_over(self, failed: Plan | None = None) -> None:
+        """The round that was formed is over in the same state: calls are followed again.
+
+        Args:
+            failed: Its plan, where it failed and not by this peer's doing.
+        """
+        self._member.leave(failed)
 
     def refuse(self, plan: Plan, now: float) -> Outputs:
-        """This computer can make nothing of the plan of the round that was formed: say so, and look for another."""
-        if not self._quest.formed or self._quest.plan is None or self._quest.plan.round != plan.round:
+        """This computer cannot take part in the round that was formed: say so, and look for another."""
+        if not self._member.formed or not self._member.holds(plan.round, self._me):
             return []
-        leader = leader_of(plan)
-        if leader != self._me:
-            return self._quest.refuse(plan, leader, plan.attempt, now)
-        self._quest.formed = False
-        self._quest.search.called_in_vain(now)
-        return [*self._quest.say_refused(plan), GroupFailed(plan.round, "this computer cannot follow its own plan")]
-
-    @property
-    def helpers(self) -> tuple[PeerId, ...]:
-        """Who only reduces for others: called whenever this peer leads."""
-        return self._quest.helpers
-
-    @helpers.setter
-    def helpers(self, peers: tuple[PeerId, ...]) -> None:
-        self._quest.helpers = peers
+        return [*self._member.refuse(plan, self._here, now), *self._proceed(now)]
 
     @property
     def occupied(self) -> bool:
-        """Whether a round is gathered, promised to, or formed."""
-        return self._quest.occupied
+        """Whether this peer leads or follows a call, or is in a round."""
+        return self._led is not None or self._member.followed is not None or self._member.formed
 
     @property
     def deadline(self) -> float | None:
         """When to be woken with a Tick, unix seconds."""
-        return self._quest.deadline
-
-    def stop(self) -> Outputs:
-        """Look no longer, and follow no call, until the next `position`."""
-        outputs = self._quest.give_up("the search was stopped")
-        self._quest.reopen()
-        self._quest.away = True
-        self._quest.search.looking = False
-        return outputs
-
-    def offer(
-        self,
-        round_: bytes,
-        samples: int,
-        loss: float,
-        *,
-        now: float,
-        reduces: bool = True,
-        receives: bool = True,
-        samples_per_s: float = 0.0,
-    ) -> Outputs:
-        """The contribution stands still; it holds `samples` with a mean loss.  Ignored when the round is gone by now.
-
-        Args:
-            round_: Whose contribution was wanted.
-            samples: How many it holds.
-            loss: In nats.
-            now: Unix seconds.
-            reduces: Whether we can be given a share; in vain where nobody else can either.
-            receives: Whether we need the mean; a helper without a model does not.
-            samples_per_s: What we compute; 0: unknown.
-
-        Raises:
-            ValueError: the loss is not finite, or samples are negative.
-        """
-        if samples < 0 or not math.isfinite(loss) or not math.isfinite(samples_per_s):
-            raise ValueError(f"a contribution of {samples} samples with loss {loss}")
-        mine = Member(self._me, samples, loss, reduces, receives, samples_per_s)
-        gathering = self._quest.caller.gathering
-        if gathering is not None and gathering.round == round_:
-            gathering.ready[self._me] = mine
-            return self._quest.publish_if_complete(now)
-        return [*self._quest.follower.offer(round_, mine)]
+        led, followed = self._led, self._member.followed
+        return earliest(
+            None if led is None else led.deadline,
+            None if followed is None else followed.until,
+            self._election.deadline,
+        )
 
     def handle(self, event: Received[GroupMessage] | Tick | Lost, now: float) -> Outputs:
-        """Advance by one event."""
-        match event:
-            case Received(sender=sender, message=message):
-                if sender == self._me:
-                    self._trace.mark("group.drop.self")
-                    return []
-                self._quest.search.lost.discard(sender)
-                return self._answers.receive(sender, message, now)
-            case Tick():
-                return self._tick(now)
-            case Lost(peer=peer):
-                return self._lose(peer, now)
-
-    # --- time and loss ---
-
-    def _tick(self, now: float) -> Outputs:
+        """Advance by one event, and go on where that leaves nothing to wait for."""
         outputs: Outputs = []
-        gathering = self._quest.caller.gathering
-        if gathering is not None and now >= gathering.until:
-            outputs += self._quest.publish(gathering, now)
-        else:
-            outputs += self._quest.publish_if_complete(now)
-        promise = self._quest.follower.promise
-        if promise is not None and now >= promise.until:
-            if promise.refused:
-                outputs += self._quest.break_promise("others refuse its plan", now=now, unfit=False)
+        match event:
+            case Received(sender=self._me):
+                self._trace.mark("group.drop.self")
+            case Received(sender=sender, message=message):
+                self._election.unavailable.discard(sender)
+                outputs += self._receive(sender, message, now)
+            case Tick():
+                outputs += self._member.expire(now)
+                self._election.expire(now)
+            case Lost(peer=peer):
+                outputs += self._member.abandon(peer, "the leader was lost")
+                if peer in self._here:
+                    self._election.unavailable.add(peer)
+                if peer == self._election.asked:
+                    self._election.pass_over(peer)
+                if self._led is not None:
+                    self._led.lose(peer)
+        return [*outputs, *self._proceed(now)]
+
+    def _receive(self, sender: PeerId, message: GroupMessage, now: float) -> Outputs:
+        match message:
+            case Wanted() | Call() if self._state != (message.epoch, message.lineage):
+                if self._state is None:
+                    return [_decline(sender, message, "away")]
+                return [
+                    Send(sender, Declined(*self._state, message.attempt, "elsewhere")),
+                    Elsewhere(sender, message.epoch, message.lineage),
+                ]
+            case Wanted():
+                return self._on_wanted(sender, message, now)
+            case Call():
+                return self._on_call(sender, message, now)
+            case Ready(round=round_):
+                if self._led is None or round_ != self._led.request.round:
+                    again = self._member.holds(round_, sender)  # a repetition: it has the plan
+                    return [] if again else [Send(sender, Cancelled(round_))]
+                if not self._led.answer(sender, message):
+                    self._trace.mark("group.drop.ready")
+                return []
+            case Declined():
+                return self._on_declined(sender, message, now)
+            case Plan() | Cancelled() | Refused():
+                return [*self._member.receive(sender, message, self._here, now)]
+
+    def _on_wanted(self, sender: PeerId, wanted: Wanted, now: float) -> Outputs:
+        """Call, or call the sender too if a call is open."""
+        known = sender in self._candidates
+        if self._config.numel is None:
+            return [_decline(sender, wanted, "away")]
+        if self._led is not None:
+            return [*self._led.invite([sender], awaited=known)]
+        if self.occupied or self._election.excludes(self._me, now):
+            return [_decline(sender, wanted, "busy")]
+        if not known:  # perhaps its report is still on its way: a look will tell
+            self._trace.mark("group.drop.wanted")
+            return [_decline(sender, wanted, "busy"), Elsewhere(sender, wanted.epoch, wanted.lineage)]
+        return self._lead(now)
+
+    def _on_call(self, sender: PeerId, call: Call, now: float) -> Outputs:
+        """Follow a call, unless its leader is excluded, or what is on goes first."""
+        config, led, followed = self._config, self._led, self._member.followed
+        request = config.request(sender, call)
+        if followed is not None and followed.is_from(sender, request.round):
+            return []
+        if config.numel is None and not 0 < call.numel <= config.numel_max:
+            return [_decline(sender, call, "away")]
+        rival = None if led is None else (led.request.attempt, self._me)
+        if followed is not None and followed.leader != sender:
+            rival = followed.request.attempt, followed.leader
+        first = rival is None or self._election.rank(call.attempt, sender) < self._election.rank(*rival)
+        if self._member.formed or not first or self._election.excludes(sender, now):
+            return [_decline(sender, call, "busy")]
+        self._led = None
+        return [
+            *([] if led is None else led.cancel()),
+            *self._member.follow(sender, call, now),
+            ContributionWanted(request.round),
+        ]
+
+    def _on_declined(self, sender: PeerId, message: Declined, now: float) -> Outputs:
+        """Count on the sender no longer, as a member of the call that is open or as the leader that was asked."""
+        if (sender, message.attempt) == (self._election.asked, self._election.attempt):
+            if message.reason == "busy":  # the call may come from another leader
+                self._election.retry_later(now)
             else:
-                outputs += self._quest.break_promise("no plan came", now=now, unfit=True, cost=NO_PLAN)
-        if self._quest.search.again_at is not None and now >= self._quest.search.again_at:
-            self._quest.search.again_at = None
-            if self._quest.search.asked is not None:
-                outputs += self._quest.pass_over(self._quest.search.asked, now)
-            outputs += self._quest.seek(now)
+                self._election.pass_over(sender)
+        elif self._led is None or not self._led.decline(sender, message.attempt, busy=message.reason == "busy"):
+            self._trace.mark("group.drop.declined")
+            return []
+        elsewhere = message.reason == "elsewhere" and self._state != (message.epoch, message.lineage)
+        return [Elsewhere(sender, message.epoch, message.lineage)] if elsewhere else []
+
+    def _proceed(self, now: float) -> Outputs:
+        """Close the call that has all its answers; where nothing is on, and a group is wanted, ask a leader or lead."""
+        outputs: Outputs = []
+        if self._led is not None and now >= self._led.deadline:
+            led, self._led = self._led, None
+            self._election.unavailable.update(led.unanswered)
+            for said in led.close(now, plain=self._election.is_plain):
+                outputs.append(said)
+                if isinstance(said, GroupFormed):
+                    self._member.join(said.plan)
+                elif isinstance(said, GroupFailed):
+                    self._election.call_failed(self._me, now, samples=said.samples)
+        if self.occupied or self._state is None or self._config.numel is None:
+            return outputs
+        leader = self._election.choose(self._candidates, now)
+        if leader == self._me:
+            outputs += self._lead(now)
+        elif leader is not None:
+            outputs.append(Send(leader, Wanted(*self._state, self._election.attempt)))
         return outputs
 
-    def _lose(self, peer: PeerId, now: float) -> Outputs:
-        if peer in self._quest.candidates or peer in self._quest.helpers:
-            self._quest.search.lost.add(peer)
-        promise, gathering = self._quest.follower.promise, self._quest.caller.gathering
-        if promise is not None and promise.leader == peer:
-            return self._quest.break_promise("the leader was lost", now=now, unfit=True)
-        if gathering is not None and gathering.knows(peer):
-            gathering.without(peer)
-            return self._quest.publish_if_complete(now)
-        return self._quest.pass_over(peer, now) if self._quest.search.asked == peer else []
+    def _lead(self, now: float) -> Outputs:
+        assert self._state is not None
+        assert self._config.numel is not None
+        nonce = self._random.getrandbits(NONCE_BITS)
+        self._election.settle()
+        self._led = LedCall(
+            self._config,
+            Call(*self._state, self._election.attempt, nonce, self._config.numel),
+            candidates=self._candidates,
+            helpers=self._helpers,
+            unavailable=self._election.unavailable,
+            now=now,
+        )
+        return [*self._led.open(), ContributionWanted(self._led.request.round)]
+
+    def _end(self, reason: str) -> Outputs:
+        """End the call that is on, on either side, and count on no round any more."""
+        led, followed, self._led = self._led, self._member.followed, None
+        self._member.formed = False
+        if led is not None:
+            return [*led.cancel(), GroupFailed(led.request.round, reason)]
+        return [*self._member.withdraw(), GroupFailed(followed.request.round, reason)] if followed is not None else []
+
+
+def _decline(to: PeerId, message: Wanted | Call, reason: Literal["busy", "away"]) -> Send[Declined]:
+    return Send(to, Declined(message.epoch, message.lineage, message.attempt, reason))

@@ -5,8 +5,9 @@ from typing import Final
 
 import msgspec
 
+from core.averaging.matchmaking.check_plan import spared_most
 from core.averaging.penalties.observed import Observations, Remembered
-from core.averaging.plan import Member, Plan, spared_most
+from core.averaging.plan import Member, Plan
 from core.base.back_off import BackOff
 from core.base.ids import PeerId
 
@@ -136,7 +137,7 @@ class Reputation:
         rests = self._reducing.is_excluded(peer, now), self._late.is_excluded(peer, self._rounds)
         return not (any(rests) or self._doubtful.is_excluded(peer, self._led))
 
-    def spare(self, members: Sequence[Member], now: float) -> list[Member]:
+    def without_excluded(self, members: Sequence[Member], now: float) -> list[Member]:
         """The same, but that those who rest get no share; only so many as a plan may spare, the worst of them first."""
         able = [PeerId(member.peer) for member in members if member.reduces]
         resting = [peer for peer in able if not self.may_reduce(peer, now)]

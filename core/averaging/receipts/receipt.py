@@ -12,9 +12,10 @@ from typing import Annotated, Final, Literal
 import msgspec
 from msgspec import Meta
 
+from core.averaging.balance.fleet import apportion
 from core.averaging.messages import GROUP_MAX, Epoch, Lineage, Peer, RoundId, Samples
 from core.averaging.outcome import Outcome
-from core.averaging.plan import Plan, apportion
+from core.averaging.plan import Plan
 from core.base.content import DIGEST_BYTES, digest
 from core.base.ids import PeerId
 from core.base.problems import ProofProblem, WireProblem

@@ -7,12 +7,12 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
-from core.averaging.balance.fleet import WHOLE_GIFT, Line, Work
+from core.averaging.balance.fleet import Line, Work
 from core.averaging.balance.gifts import covers
 from core.averaging.balance.solver import balance, share_chunks
 from core.averaging.codecs import CODECS
 from core.averaging.outcome import Outcome
-from core.averaging.plan import Plan
+from core.averaging.plan import WHOLE_GIFT, Plan
 from core.sim.rounds.fleet_plan import RoundTask, fleet_plan, vectors
 from core.sim.rounds.fleets import log_uniform
 from core.sim.rounds.network import NetworkSettings

@@ -10,7 +10,8 @@ from core.averaging.balance.solver import balance
 from core.averaging.bandwidth.book import LineBook
 from core.averaging.bandwidth.demand import demand_of
 from core.averaging.bandwidth.records import LineFacts, decode_facts, encode_facts
-from core.averaging.matchmaking.check_division import check_division
+from core.averaging.matchmaking.attempts import PlanRequest, by_distance
+from core.averaging.matchmaking.check_plan import check_division
 from core.averaging.matchmaking.division import work_of
 from core.averaging.matchmaking.make_plan import make_plan
 from core.averaging.plan import Member, Plan
@@ -114,7 +115,6 @@ class Learning:
         return [self.round() for _ in range(count)]
 
     def _plan(self, leader: PeerId) -> Plan:
-        known = self.books[leader].known(self.peers)
         members = [
             Member(peer, int(line.gives), 1.0, line.reduces, line.receives)
             for peer, line in zip(self.peers, self.lines, strict=True)
@@ -126,25 +126,21 @@ class Learning:
             stall_timeout_s=task.stall_timeout_s,
             round_timeout_s=task.round_timeout_s,
         )
-        return make_plan(
-            members,
-            numbers,
-            round_=hashed_key(b"lesson", self._number.to_bytes(4, "big")),
-            key=Key(bytes(32)),
-            leader=leader,
-            state=(self._number, bytes(32), 0),
+        request = PlanRequest(
+            round=hashed_key(b"lesson", self._number.to_bytes(4, "big")),
+            epoch=self._number,
+            lineage=bytes(32),
+            attempt=0,
             numel=task.numel,
-            topology="butterfly",
-            lines=known.lines,
-            shown=known.shown,
-            limits=known.limits,
-            paced=known.paced,
+            numbers=numbers,
         )
+        others = by_distance((peer for peer in self.peers if peer != leader), Key(bytes(32)))
+        return make_plan(request, members, [leader, *others], known=self.books[leader].known(self.peers))
 
     def _refusal(self, peer: PeerId, plan: Plan) -> str | None:
         book = self.books[peer]
         try:
-            check_division(plan, peer, known=book.known(plan.peers), claimed=book.claimed, held=book.held)
+            check_division(plan, peer, book)
         except RemoteProblem as problem:
             return str(problem)
         return None

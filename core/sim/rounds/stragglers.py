@@ -192,7 +192,7 @@ class Series:
         bare = self._bare_plan()
         ledger = self.ledgers[self.peers[leader]]
         spares = Mechanism.NO_SHARES not in self.without
-        members = tuple(ledger.spare(bare.members, self.now)) if spares else bare.members
+        members = tuple(ledger.without_excluded(bare.members, self.now)) if spares else bare.members
         rates = tuple(self.rates) if self.rates is not None else bare.lines
         chunks, gifts = divide(members, rates, chunks=bare.chunk_total, work=work_of(bare.numel, bare.codec))
         order = (leader, *(member for member in range(self.count) if member != leader))

@@ -11,14 +11,14 @@ import numpy as np
 from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.codecs import codec_of
 from core.averaging.grid.messages import GRID_MESSAGES
-from core.averaging.grid.placement import grid_of
-from core.averaging.matchmaking.division import divide_groups, work_of
-from core.averaging.matchmaking.make_plan import by_distance
+from core.averaging.matchmaking.attempts import PlanRequest, by_distance
+from core.averaging.matchmaking.make_plan import make_plan as publish
 from core.averaging.messages import ROUND_MESSAGES
-from core.averaging.plan import GROUP_MESSAGES, Member, Plan, chunk_count
+from core.averaging.plan import GROUP_MESSAGES, Member, Plan
 from core.averaging.topologies import TOPOLOGIES
 from core.base.ids import Key, PeerId, hashed_key
 from core.base.machine import Lost, Received, Send, Tick
+from core.base.manifest import AveragingNumbers
 from core.base.trace import Trace
 from core.base.wire import MessageCodec
 
@@ -145,30 +145,37 @@ def make_plan(
     number: int = 0,
 ) -> Plan:
     peers = peer_ids(len(samples))
-    round_ = hashed_key(b"test round", *([bytes([number])] if number else []))
-    members = tuple(Member(p, s, 0.5 + i) for i, (p, s) in enumerate(zip(peers, samples, strict=True)))
-    order = by_distance(peers, Key(bytes(32)))
-    return Plan(
-        round=round_,
+    request = PlanRequest(
+        round=hashed_key(b"test round", *([bytes([number])] if number else [])),
         epoch=3,
         lineage=bytes(32),
         attempt=0,
         numel=numel,
-        chunk_numel=chunk_numel,
-        codec=codec,
-        topology="butterfly" if stages == 1 else "grid",
-        stall_timeout_s=stall_timeout_s,
-        round_timeout_s=round_timeout_s,
-        members=members,
-        chunks=divide_groups(
-            [group.members for group in grid_of(round_, peers, stages).stages[0]],
-            members,
-            [],
-            chunks=chunk_count(numel, chunk_numel),
-            work=work_of(numel, codec),
-        )[0],
-        leaders=tuple(peers.index(p) for p in order),
-        stages=stages,
+        numbers=AveragingNumbers(
+            codec=codec,
+            chunk_numel=chunk_numel,
+            stall_timeout_s=stall_timeout_s,
+            round_timeout_s=round_timeout_s,
+        ),
+    )
+    members = [Member(p, s, 0.5 + i) for i, (p, s) in enumerate(zip(peers, samples, strict=True))]
+    return publish(request, members, by_distance(peers, Key(bytes(32))), stages=stages)
+
+
+def request_of(plan: Plan) -> PlanRequest:
+    """What a plan's members have agreed on, if the plan is right."""
+    return PlanRequest(
+        round=plan.round,
+        epoch=plan.epoch,
+        lineage=plan.lineage,
+        attempt=plan.attempt,
+        numel=plan.numel,
+        numbers=AveragingNumbers(
+            codec=plan.codec,
+            chunk_numel=plan.chunk_numel,
+            stall_timeout_s=plan.stall_timeout_s,
+            round_timeout_s=plan.round_timeout_s,
+        ),
     )
 
 

@@ -3,9 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.averaging.balance.fleet import Work
+from core.averaging.balance.fleet import Work, apportion
 from core.averaging.balance.solver import balance, check_balance, share_chunks
-from core.averaging.plan import apportion
 from core.base.problems import RemoteProblem
 from tests.unit.averaging.test_balance import LINES, RAW, WORKS, line
 from tests.unit.averaging.test_balance_gives import homes, work

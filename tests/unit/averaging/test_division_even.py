@@ -22,7 +22,7 @@ def rates(*mega: float) -> list[Rates]:
 
 
 @pytest.mark.parametrize("other", [4.0, 5.0, 9.0])
-def test_of_two_each_reduces_half_for_both_lines_carry_the_same_however_it_is_divided(other: float) -> None:
+def test_two_members_get_equal_shares_whatever_their_lines(other: float) -> None:
     assert shares(rates(5, other), rates(4.8, other)) == (32, 32)
     assert shares(rates(5, other), []) == (32, 32)
 
@@ -31,7 +31,7 @@ def test_lines_that_are_known_a_little_differently_get_equal_shares() -> None:
     assert shares(rates(5, 5.04, 4.97, 5), rates(5, 5, 4.97, 5)) == (16, 16, 16, 16)
 
 
-def test_lines_that_differ_do_not() -> None:
+def test_different_lines_get_different_shares() -> None:
     """Nor where only what they have shown differs."""
     for offered, shown in ((rates(10, 5, 5, 5), []), (rates(10, 10, 5, 5), rates(10, 5, 5, 5))):
         found = shares(offered, shown)

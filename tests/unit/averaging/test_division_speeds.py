@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.averaging.matchmaking.division import BROUGHT, divide, speeds_of, work_of
+from core.averaging.matchmaking import BROUGHT_FACTOR
+from core.averaging.matchmaking.division import divide, speeds_of, work_of
 from core.averaging.plan import Member, Rates
 from tests.unit.averaging.pump import peer_ids
 
@@ -22,13 +23,13 @@ def test_an_honest_group_is_taken_at_its_word() -> None:
     assert speeds_of(members((100, 10.0), (201, 20.0), (150, 15.0))) == [10.0, 20.0, 15.0]
 
 
-def test_a_word_goes_no_further_than_the_samples_that_were_brought() -> None:
+def test_claimed_speed_is_bounded_by_samples_brought() -> None:
     speeds = speeds_of(members((100, 10.0), (200, 20.0), (300, 30.0), (10, 1e9)))
-    assert speeds == [10.0, 20.0, 30.0, pytest.approx(BROUGHT * 1.0)]
+    assert speeds == [10.0, 20.0, 30.0, pytest.approx(BROUGHT_FACTOR * 1.0)]
 
 
 @given(st.lists(st.tuples(st.integers(0, 10**9), st.floats(0, 1e12)), min_size=2, max_size=12))
-def test_nobody_is_worth_more_than_all_others_together(brought: list[tuple[int, float]]) -> None:
+def test_no_member_counts_for_more_than_all_others(brought: list[tuple[int, float]]) -> None:
     speeds = speeds_of(members(*brought))
     assert (
         max(speeds) <= sum(speeds) - max(speeds) + 1e-6 * max(speeds)
@@ -38,7 +39,7 @@ def test_nobody_is_worth_more_than_all_others_together(brought: list[tuple[int, 
     assert all(speed <= word for speed, (_, word) in zip(speeds, brought, strict=True))
 
 
-def test_a_boaster_does_not_push_others_contributions_out_of_the_mean() -> None:
+def test_boaster_pushes_no_contribution_out_of_the_mean() -> None:
     """Believed, 1e9 samples a second would make everybody else's samples worth nothing beside the time they take."""
     group = members((100, 10.0), (100, 10.0), (100, 10.0), (100, 1e9))
     lines = [Rates(MEGA, MEGA)] * 4

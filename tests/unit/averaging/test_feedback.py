@@ -9,11 +9,12 @@ import pytest
 from numpy.typing import NDArray
 
 from core.averaging.allreduce.vectors import RoundInput
+from core.averaging.balance.fleet import apportion
 from core.averaging.codecs import codec_of
 from core.averaging.feedback import RESIDUAL_CODEC, Carry, MemoryStore
 from core.averaging.messages import Commit, Mean, Open, Part
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
-from core.averaging.plan import Plan, apportion
+from core.averaging.plan import Plan
 from core.averaging.topologies import Butterfly
 from core.base.ids import PeerId, hashed_key
 from core.base.machine import Received

@@ -8,13 +8,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.averaging.allreduce.vectors import RoundInput
+from core.averaging.bandwidth.book import LineBook
 from core.averaging.codecs import CODECS
 from core.averaging.commit.fingerprints import plan_name
+from core.averaging.grid.failure_rate import FailureRate
 from core.averaging.grid.messages import GRID_MESSAGES, Holding, StageMember
-from core.averaging.grid.placement import Group
+from core.averaging.grid.placement import Group, layout_of
+from core.averaging.matchmaking import ContributionWanted
+from core.averaging.matchmaking.attempts import RoundConfig
 from core.averaging.matchmaking.matchmaker import Matchmaker
 from core.averaging.messages import ROUND_MESSAGES
-from core.averaging.plan import GROUP_MESSAGES, PairLimit, Rates
+from core.averaging.penalties.ledger import Reputation
+from core.averaging.plan import GROUP_MESSAGES, Member, PairLimit, Rates
 from core.averaging.topologies import Butterfly, Grid
 from core.base.machine import Lost, Received, Tick
 from core.base.manifest import AveragingNumbers
@@ -25,7 +30,7 @@ from tests.unit.averaging.pump import make_plan
 PLAN = make_plan([1, 2, 0, 4], 16 * 9)
 PEERS = PLAN.peers
 GRID_PLAN = make_plan([1, 2, 0, 4], 16 * 9, stages=2)
-GROUPS = GRID_PLAN.grid.stages[1]
+GROUPS = layout_of(GRID_PLAN).stages[1]
 ids = st.sampled_from([PLAN.round, PLAN.lineage, bytes(31) + b"x"])
 small = st.one_of(st.integers(0, 5), st.integers(0, 255), st.sampled_from([1 << 16, (1 << 31)]))
 numbers = st.lists(st.integers(0, 6), max_size=6).map(tuple)
@@ -158,7 +163,7 @@ def test_grid_survives_anything(happenings: list[object], me: int, step_s: float
     machine.start(0.0)
     now = 0.0
     if neighbour == "far":  # the neighbour of the first stage is gone; whoever leads goes on alone
-        other = next(m for g in GRID_PLAN.grid.stages[0] if me in g.members for m in g.members if m != me)
+        other = next(m for g in layout_of(GRID_PLAN).stages[0] if me in g.members for m in g.members if m != me)
         machine.handle(Lost(PEERS[other], "x"), now)
     for event in happenings:
         now += step_s
@@ -175,23 +180,30 @@ def test_grid_survives_anything(happenings: list[object], me: int, step_s: float
 
 
 @settings(max_examples=300, deadline=None)
-@given(events(tuple(GROUP_MESSAGES)), st.integers(0, 3), st.floats(0.0, 2.0), st.sampled_from(["look", "position"]))
-def test_matchmaker_survives_anything(happenings: list[object], me: int, step_s: float, begin: str) -> None:
-    machine = Matchmaker(
-        PEERS[me],
+@given(
+    happenings=events(tuple(GROUP_MESSAGES)),
+    me=st.integers(0, 3),
+    step_s=st.floats(0.0, 2.0),
+    full=st.booleans(),
+)
+def test_matchmaker_survives_anything(happenings: list[object], me: int, step_s: float, *, full: bool) -> None:
+    numbers = AveragingNumbers(chunk_numel=256)
+    config = RoundConfig(
+        me=PEERS[me],
         run_id=b"r" * 32,
+        numbers=numbers,
+        lines=LineBook(PEERS[me]),
+        penalties=Reputation(PEERS[me], round_timeout_s=numbers.round_timeout_s),
+        failures=FailureRate(),
         numel=PLAN.numel,
-        numbers=AveragingNumbers(chunk_numel=256),
-        random=Random(1),
-        trace=Trace(),
     )
+    machine = Matchmaker(config, random=Random(1), trace=Trace())
     now = 0.0
-    state = (3, PLAN.lineage, PEERS)
-    outputs = machine.look(*state, now=now) if begin == "look" else machine.position(*state)
+    outputs = machine.stand((3, PLAN.lineage), PEERS, full=full, now=now)
     for event in happenings:
         for output in outputs:
-            if type(output).__name__ == "ContributionWanted":
-                machine.offer(output.round, 5, 1.0, now=now)  # type: ignore[union-attr]
+            if isinstance(output, ContributionWanted):
+                machine.offer(output.round, Member(PEERS[me], 5, 1.0), now)
         now += step_s
         outputs = machine.handle(event, now)  # type: ignore[arg-type]
         assert isinstance(outputs, list)

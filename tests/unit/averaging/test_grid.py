@@ -11,6 +11,7 @@ from core.averaging.allreduce.reducers import Reducers
 from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.codecs import codec_of
 from core.averaging.grid.grid import Grid
+from core.averaging.grid.placement import layout_of
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
 from core.averaging.penalties.observed import Remembered
 from core.base.ids import PeerId
@@ -137,7 +138,7 @@ def test_one_dies_at_any_moment_and_only_its_group_notices(seed: int, notice_s: 
     peer = next(p for p in alive if round_.plan.peers.index(p) != victim)
     check_survivors_mean(round_, alive[peer], peer)
     repeated = {m for p, m in round_.machines.items() if m.repeated and p in alive}
-    last = round_.plan.grid.stages[1][round_.plan.grid.group_of(1, victim)]
+    last = layout_of(round_.plan).stages[1][layout_of(round_.plan).group_of(1, victim)]
     assert {round_.plan.peers.index(p) for p, m in round_.machines.items() if m in repeated} <= set(last.members)
 
 
@@ -191,7 +192,7 @@ def test_what_is_remembered_counts_in_all_stages_and_what_they_show_is_put_toget
     round_.run()
     finished, _ = ends(round_)
     machine = round_.machines[me]
-    groups = [machine.plan.grid.stages[stage] for stage in range(3)]
+    groups = [layout_of(machine.plan).stages[stage] for stage in range(3)]
     met = {
         peer
         for stage in groups

@@ -1,29 +1,28 @@
 """The plans of a grid: what is refused, what everybody makes of the same words, and when a leader makes one."""
 
 from collections.abc import Callable
-from random import Random
 from typing import Any
 
 import msgspec
 import pytest
 
+from core.averaging.bandwidth.known import UNKNOWN, KnownLines
 from core.averaging.grid.failure_rate import FailureRate
 from core.averaging.grid.messages import Holding, StageMember, StagePlan, stage_round
+from core.averaging.grid.placement import layout_of
 from core.averaging.grid.plans import butterflies, check_stage_plan, divided, joined, later_plan, outcome_of
-from core.averaging.matchmaking.events import GroupFormed
+from core.averaging.matchmaking.attempts import PlanRequest
+from core.averaging.matchmaking.check_plan import check_plan
 from core.averaging.matchmaking.make_plan import make_plan as published
-from core.averaging.matchmaking.matchmaker import Matchmaker
 from core.averaging.penalties.observed import Observations
-from core.averaging.plan import Member, Plan, Rates, Terms, check_plan
-from core.base.ids import Key
+from core.averaging.plan import Member, Plan, Rates
 from core.base.manifest import AveragingNumbers
 from core.base.problems import RemoteProblem
-from core.base.trace import Trace
-from tests.unit.averaging.pump import make_plan, peer_ids
+from tests.unit.averaging.pump import make_plan, peer_ids, request_of
 
 NUMBERS = AveragingNumbers(chunk_numel=256)
 PLAN = make_plan([3, 1, 4, 1, 5, 9, 2, 6, 5], 640, stages=2)
-GROUP = PLAN.grid.stages[1][0]
+GROUP = layout_of(PLAN).stages[1][0]
 
 
 def holding(place: int, **fields: Any) -> Holding:
@@ -37,7 +36,7 @@ def word(**fields: Any) -> StagePlan:
     return msgspec.structs.replace(divided(PLAN, plain, GROUP), **fields)
 
 
-def test_a_good_stage_plan_is_a_butterfly_of_the_blocks_means() -> None:
+def test_good_stage_plan_is_a_butterfly_of_block_means() -> None:
     check_stage_plan(PLAN, word(), GROUP)
     later = later_plan(PLAN, word(), GROUP)
     assert later.round == stage_round(word())
@@ -89,7 +88,7 @@ def test_a_bad_stage_plan_is_refused(how: str) -> None:
         check_stage_plan(PLAN, BAD[how](word()), GROUP)
 
 
-def test_who_gives_makes_no_difference_to_the_name_and_what_was_given_does() -> None:
+def test_stage_name_depends_on_what_was_given_not_by_whom() -> None:
     name = joined(PLAN, word(), GROUP).fingerprint
     others = tuple(StageMember(block[1], number, gives=True) for number, block in enumerate(GROUP.blocks))
     assert joined(PLAN, word(entries=others, group=1), GROUP).fingerprint == name
@@ -99,7 +98,7 @@ def test_who_gives_makes_no_difference_to_the_name_and_what_was_given_does() -> 
     assert len({name, *names}) == 3
 
 
-def test_a_block_that_was_left_out_is_missing_in_the_outcome() -> None:
+def test_block_that_was_left_out_is_missing_in_outcome() -> None:
     first = GROUP.blocks[0]
     partly = holding(1, missing=((GROUP.blocks[1][0], 5),))
     left = word(entries=word().entries[1:], holdings=(partly, holding(2)))
@@ -112,26 +111,10 @@ def test_a_block_that_was_left_out_is_missing_in_the_outcome() -> None:
     assert outcome.samples == sum(m.samples for i, m in enumerate(PLAN.members) if i not in first)
 
 
-def terms(plan: Plan, me: int = 0) -> Terms:
-    return Terms(
-        round=plan.round,
-        epoch=plan.epoch,
-        lineage=plan.lineage,
-        me=plan.peers[me],
-        samples=plan.members[me].samples,
-        numel=plan.numel,
-        chunk_numel=plan.chunk_numel,
-        codec=plan.codec,
-        topology="butterfly",
-        stall_timeout_s=plan.stall_timeout_s,
-        round_timeout_s=plan.round_timeout_s,
-    )
-
-
 def test_a_plan_of_a_grid_is_checked_group_by_group() -> None:
-    check_plan(PLAN, terms(PLAN))
+    check_plan(PLAN, request_of(PLAN), PLAN.members[0])
     assert [sum(plan.chunks) for plan in butterflies(PLAN)] == [PLAN.chunk_total] * 3
-    one, *_, other = sorted(range(9), key=lambda member: PLAN.grid.group_of(0, member))
+    one, *_, other = sorted(range(9), key=lambda member: layout_of(PLAN).group_of(0, member))
     moved = list(PLAN.chunks)
     moved[one] -= 1
     moved[other] += 1
@@ -142,31 +125,23 @@ def test_a_plan_of_a_grid_is_checked_group_by_group() -> None:
         {"stages": 4},
     ):
         with pytest.raises(RemoteProblem):
-            check_plan(msgspec.structs.replace(PLAN, **bad), terms(PLAN))
+            check_plan(msgspec.structs.replace(PLAN, **bad), request_of(PLAN), PLAN.members[0])
 
 
 def members(count: int, **fields: Any) -> list[Member]:
     return [Member(peer, 1 + number, 1.0, **fields) for number, peer in enumerate(peer_ids(count))]
 
 
-def a_plan(chosen: list[Member], **more: Any) -> Plan:
-    return published(
-        chosen,
-        NUMBERS,
-        round_=b"n" * 32,
-        key=Key(bytes(32)),
-        leader=chosen[0].peer,
-        state=(3, bytes(32), 0),
-        numel=256 * 40,
-        topology="butterfly",
-        **more,
-    )
+def a_grid(chosen: list[Member], *, codec: str = "raw", known: KnownLines = UNKNOWN) -> Plan:
+    numbers = AveragingNumbers(codec=codec, chunk_numel=256)
+    request = PlanRequest(round=b"n" * 32, epoch=3, lineage=bytes(32), attempt=0, numel=256 * 40, numbers=numbers)
+    return published(request, chosen, [member.peer for member in chosen], known=known, stages=2)
 
 
-def test_the_shares_of_a_grid_follow_the_lines_within_each_group() -> None:
+def test_grid_shares_follow_lines_within_each_group() -> None:
     chosen = members(9)
     lines = {m.peer: Rates(10**6 * (1 + number % 3), 10**7) for number, m in enumerate(chosen)}
-    plan = a_plan(chosen, lines=lines, stages=2)
+    plan = a_grid(chosen, known=KnownLines(lines, {}))
     assert (plan.topology, plan.stages) == ("grid", 2)
     for group in butterflies(plan):
         assert sum(group.chunks) == 40
@@ -176,45 +151,19 @@ def test_the_shares_of_a_grid_follow_the_lines_within_each_group() -> None:
             assert group.chunks[group.lines.index(fast)] > group.chunks[group.lines.index(slow)]
 
 
-def test_a_grid_is_of_those_who_need_the_mean() -> None:
+def test_grid_holds_only_members_that_need_the_mean() -> None:
     helper = Member(b"\xff" * 32, 0, 0.0, receives=False)
-    plan = a_plan([*members(8), helper], stages=2)
+    plan = a_grid([*members(8), helper])
     assert plan.stages == 2
     assert len(plan.members) == 8
     assert helper.peer not in plan.peers
-    one = a_plan([*members(3), helper], stages=2)
+    one = a_grid([*members(3), helper])
     assert (one.stages, len(one.members)) == (1, 4)
-    assert a_plan([helper, *members(8)], stages=2).stages == 1, "its leader would not be in it"
+    assert a_grid([helper, *members(8)]).stages == 1, "its leader would not be in it"
 
 
-def test_no_grid_where_the_codec_needs_feedback(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.averaging.matchmaking.make_plan.FEEDBACK", frozenset({"raw"}))
-    assert a_plan(members(8), stages=2).stages == 1
-
-
-@pytest.mark.parametrize(("failing", "stages"), [(0, 1), (40, 2)])
-def test_a_leader_makes_a_grid_when_peers_fail_often(failing: int, stages: int) -> None:
-    failures = FailureRate()
-    failures.saw(members=200, failed=failing)
-    me = peer_ids(1)[0]
-    leader = Matchmaker(
-        me,
-        run_id=b"r" * 32,
-        numel=1000,
-        numbers=NUMBERS,
-        random=Random(1),
-        trace=Trace(),
-        failures=failures,
-    )
-    outputs = leader.look(0, bytes(32), [me], now=0.0)
-    gathering = leader._quest.caller.gathering
-    assert gathering is not None
-    for member in members(12):
-        gathering.ready[member.peer] = member  # type: ignore[index]
-    outputs = leader.offer(gathering.round, 1, 1.0, now=0.1)
-    plan = next(output.plan for output in outputs if isinstance(output, GroupFormed))
-    assert plan.stages == stages
-    check_plan(plan, terms(plan, plan.peers.index(me)))
+def test_no_grid_where_the_codec_needs_feedback() -> None:
+    assert a_grid(members(8), codec="q4").stages == 1
 
 
 def test_the_failure_rate_counts_those_whose_contribution_lacks_something() -> None:

@@ -1,131 +1,106 @@
-"""Rounds that fail: whoever made them fail is not followed for long, and nobody stands still because of that."""
+"""Rounds that fail: their leaders are not followed for long, and nobody stands still because of that."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from random import Random
-from typing import Any
 
 import msgspec
 import pytest
 
-from core.averaging.matchmaking.events import ContributionWanted, GroupFailed, GroupFormed
-from core.averaging.matchmaking.leader_election import ATTEMPT_LEAP, PLAIN_AFTER, Search
-from core.averaging.messages import ATTEMPT_MAX, Call, Cancelled, Declined, Leaving, Refused, Wanted
-from core.averaging.outcome import Outcome
-from core.averaging.penalties.ledger import leader_of
+from core.averaging.matchmaking import (
+    CALL_PATIENCE,
+    EXCLUDED_S,
+    JITTER,
+    PLAIN_AFTER,
+    ContributionWanted,
+    GroupFailed,
+    PlanRefused,
+)
+from core.averaging.matchmaking.attempts import LeaderElection, by_distance
+from core.averaging.matchmaking.member import GroupMember
+from core.averaging.messages import ATTEMPT_MAX, Call, Cancelled, Leaving, Refused, Wanted
 from core.averaging.plan import Plan
-from core.base.ids import Key, PeerId, node_key
-from core.base.machine import Received, Send, Tick
-from core.base.problems import RemoteProblem
+from core.base.ids import PeerId
+from core.base.machine import Send, Tick
+from core.base.trace import Trace
+from tests.unit.averaging.matchmakers import (
+    LINEAGE,
+    NUMBERS,
+    EagerLeader,
+    Group,
+    knowing,
+    messages,
+    recipients,
+    round_of,
+)
 from tests.unit.averaging.pump import make_plan, peer_ids
-from tests.unit.averaging.test_group import LINEAGE, NUMBERS, Group, one_plan
-from tests.unit.averaging.test_refusals import knowing
 
 ROUND_S = NUMBERS.round_timeout_s
 GOOD_S = 5.0
 """A round that holds takes so long."""
-
-
-def held(plan: Plan) -> Outcome:
-    return Outcome(
-        round=plan.round,
-        versions=(0,) * len(plan.members),
-        makers=tuple(range(len(plan.members))),
-        contributors=(),
-        present=(),
-        missing=(),
-        chunk_total=plan.chunk_total,
-        samples=10,
-        loss=0.0,
-        left_out=(),
-        seconds=GOOD_S,
-        payload_bytes=0,
-    )
+Suspects = Callable[[Plan, PeerId], Sequence[PeerId] | None]
 
 
 class Rounds:
-    """Each round that forms ends: with a mean, or after its whole time without one, as `suspects` says."""
+    """Each round that forms ends: with a mean, or after its whole time without one.
 
-    def __init__(self, group: Group, suspects: Any) -> None:
+    Args:
+        group: The peers.
+        suspects: A function of a plan and a member: whom that member names; None: the round holds.
+    """
+
+    def __init__(self, group: Group, suspects: Suspects) -> None:
         self.group = group
         self.suspects = suspects
-        """A function of a plan and a member: whom that member names; None: the round holds."""
-        self.epoch = 1
-        self.led: list[PeerId] = []
         self.failed: list[PeerId] = []
+        """The leaders of rounds that failed."""
         self.at: list[float] = []
-        """When rounds that held were formed."""
+        """When rounds that held ended."""
         self._seen: dict[PeerId, int] = dict.fromkeys(group.peers, 0)
-
-    def place(self) -> None:
-        for peer in self.group.peers:
-            machine = self.group.machines[peer]
-            outputs = machine.look(self.epoch, LINEAGE, self.group.peers, now=self.group.pump.now)
-            self.group.pump.say(peer, outputs)
 
     def run(self, seconds: float) -> None:
         pump = self.group.pump
         until = pump.now + seconds
-        self.place()
+        self.group.look()
         while pump.now < until:
             pump.run(until=pump.now + 1.0)
             pump.now += 0.1
             plans: dict[bytes, Plan] = {}
-            for peer, found in self.group.plans().items():
-                plans |= {plan.round: plan for plan in found[self._seen[peer] :]}
-                self._seen[peer] = len(found)
+            for peer in self.group.peers:
+                plans |= {plan.round: plan for plan in self.group.plans(peer)[self._seen[peer] :]}
+                self._seen[peer] = len(self.group.plans(peer))
             for plan in plans.values():
                 self._end(plan)
 
     def _end(self, plan: Plan) -> None:
-        pump = self.group.pump
+        pump, group = self.group.pump, self.group
         fails = self.suspects(plan, plan.peers[0]) is not None
-        self.led.append(leader_of(plan))
         pump.now += ROUND_S if fails else GOOD_S
         if fails:
-            self.failed.append(leader_of(plan))
+            self.failed.append(plan.leader)
         else:
-            self.epoch += 1
+            group.epoch += 1
             self.at.append(pump.now)
         for peer in plan.peers:
-            machine = self.group.machines[peer]
             if fails:
-                machine.failed(plan, self.suspects(plan, peer), pump.now)
+                group.held[peer].failed(plan, self.suspects(plan, peer) or (), pump.now)
+                group.machines[peer].round_over(failed=plan)
             else:
-                machine.committed(plan, held(plan), leader_of(plan), pump.now)
+                group.held[peer].committed(plan, (0,) * len(plan.members), plan.leader, pump.now)
         pump.queue.clear()
-        self.place()
-
-
-def calls_all_the_time(group: Group, villain: PeerId) -> None:
-    """This peer follows nobody and calls at every moment, for the first attempt; its plans are good."""
-    machine = group.machines[villain]
-    receive = machine.handle
-
-    def handle(event: Any, now: float) -> Any:
-        outputs: list[Any] = []
-        if isinstance(event, Received) and isinstance(event.message, Call):
-            outputs.append(Send(event.sender, Declined(event.message.epoch, LINEAGE, event.message.attempt, "busy")))
-        else:
-            outputs += receive(event, now)
-        if not machine.occupied and machine._quest.state is not None:
-            machine._quest.search.attempt = 0
-            outputs += machine._quest.lead(now)
-        return outputs
-
-    machine.handle = handle  # type: ignore[method-assign]
+        group.look()
 
 
 @pytest.mark.parametrize("how", ["named", "not named", "eager and named", "eager"])
-def test_a_leader_that_never_commits_is_soon_left_alone(how: str) -> None:
+def test_leader_that_never_commits_is_soon_excluded(how: str) -> None:
     group = Group(5, ordered=True)
     villain = group.leader()
     if "eager" in how:
-        calls_all_the_time(group, villain)
+        group.machines[villain] = EagerLeader(group, villain)
 
     def suspects(plan: Plan, member: PeerId) -> Sequence[PeerId] | None:
-        if leader_of(plan) != villain:
+        if plan.leader != villain:
             return None
-        return (villain,) if how.endswith("and named") or how == "named" else ()
+        return (villain,) if how in {"named", "eager and named"} else ()
 
     rounds = Rounds(group, suspects)
     rounds.run(3600.0)
@@ -134,7 +109,7 @@ def test_a_leader_that_never_commits_is_soon_left_alone(how: str) -> None:
     assert len(rounds.at) > 250
 
 
-def test_of_two_failed_rounds_one_after_the_other_none_has_the_same_leader() -> None:
+def test_rounds_that_fail_in_turn_have_other_leaders() -> None:
     group = Group(5, ordered=True)
     rounds = Rounds(group, lambda plan, member: ())
     rounds.run(3 * ROUND_S)
@@ -144,8 +119,8 @@ def test_of_two_failed_rounds_one_after_the_other_none_has_the_same_leader() -> 
 
 @pytest.mark.parametrize("count", [2, 3, 5])
 @pytest.mark.parametrize("role", ["both", "leader", "reducers"])
-def test_who_blame_each_other_try_again_and_again(count: int, role: str) -> None:
-    """Honest peers whose rounds fail, since the network is bad: when it is good again, so are they, within a bound."""
+def test_honest_peers_that_blame_each_other_recover(count: int, role: str) -> None:
+    """Their rounds fail since the network is bad: when it is good again, so are they, within a bound."""
     group = Group(count, ordered=True)
     bad = True
 
@@ -153,7 +128,7 @@ def test_who_blame_each_other_try_again_and_again(count: int, role: str) -> None
         if not bad:
             return None
         others = [peer for peer in plan.peers if peer != member]
-        return {"both": others, "leader": [leader_of(plan)], "reducers": others[-1:]}[role]
+        return {"both": others, "leader": [plan.leader], "reducers": others[-1:]}[role]
 
     rounds = Rounds(group, suspects)
     rounds.run(20 * ROUND_S)
@@ -165,203 +140,199 @@ def test_who_blame_each_other_try_again_and_again(count: int, role: str) -> None
     gaps = [b - a for a, b in zip(rounds.at[5:], rounds.at[6:], strict=False)]
     assert len(gaps) > 300
     assert max(gaps) < 6 * GOOD_S
-    last = group.plans()[group.peers[0]][-1]
+    last = group.plans(group.peers[0])[-1]
     assert set(last.peers) == set(group.peers), "nobody is left out in the end"
     assert not any(member.spared for member in last.members)
 
 
-def test_a_suspected_reducer_gets_no_share_and_succeeds_last() -> None:
+def test_excluded_reducer_is_spared_and_excluded_leader_succeeds_last() -> None:
     group = knowing(5, ordered=True)
-    group.look(*group.peers)
+    group.look()
     group.pump.run()
-    first = one_plan(group, set(group.peers))
-    leader = group.leader(attempt=1)
-    suspects = [peer for peer in group.peers if peer not in {leader, leader_of(first)}][:2]
+    first = group.one_plan(group.peers)
+    reducer, leader = [peer for peer in group.peers if peer not in {first.leader, group.leader(attempt=1)}][:2]
+    led = msgspec.structs.replace(first, leaders=(first.peers.index(leader), *first.leaders))
     for peer in group.peers:
-        group.machines[peer].failed(first, [suspects[0]], group.pump.now)
-        group.machines[peer]._setting.reputation._leading.fail(suspects[1], group.pump.now, times=2)
-    group.look(*group.peers)
+        group.held[peer].failed(first, [reducer], group.pump.now)
+        group.held[peer].failed(led, [], group.pump.now)
+        group.machines[peer].round_over(failed=first)
+    group.look()
     group.pump.run()
-    plans = {peer: group.plans()[peer][-1] for peer in group.peers}
-    [plan] = {plan.round: plan for plan in plans.values()}.values()
-    assert set(plan.peers) == set(group.peers), "the suspected one and all others accept it"
-    rows = dict(zip(plan.peers, zip(plan.members, plan.chunks, strict=True), strict=True))
-    assert {peer for peer, (row, _) in rows.items() if row.spared} == {suspects[0]}
-    assert rows[suspects[0]][1] == 0
-    assert plan.peers[plan.leaders[-1]] == suspects[1]
+    [plan] = {plan.round: plan for plan in (group.plans(peer)[-1] for peer in group.peers)}.values()
+    assert set(plan.peers) == set(group.peers), "the spared one and all others accept it"
+    assert {peer for peer, row in zip(plan.peers, plan.members, strict=True) if row.spared} == {reducer}
+    assert plan.chunks[plan.peers.index(reducer)] == 0
+    assert plan.peers[plan.leaders[-1]] == leader
 
 
-def test_whoever_calls_for_an_attempt_that_is_over_wins_nothing_by_that() -> None:
-    group = Group(4, ordered=True)
-    group.place()
-    me = group.machines[next(peer for peer in group.peers if peer != group.leader(attempt=5))]
-    better, worse = (
-        group.leader(attempt=5),
-        max(
-            (peer for peer in group.peers if peer not in {me._me, group.leader(attempt=5)}),
-            key=lambda peer: me._quest._rank(5, peer),
-        ),
-    )
-    me._quest.search.reached(5)
-    [_] = [o for o in me.handle(Received(better, Call(1, LINEAGE, 5, 1)), 1000.0) if isinstance(o, ContributionWanted)]
-    [declined] = me.handle(Received(worse, Call(1, LINEAGE, 0, 1)), 1000.0)
-    assert declined.message == Declined(1, LINEAGE, 0, "busy")
+def election_of(group: Group, me: PeerId) -> LeaderElection:
+    election = LeaderElection(group.configs[me], Random(1))
+    election.begin((1, LINEAGE))
+    return election
 
 
-def test_nobody_can_force_plain_plans_by_counting_attempts_up() -> None:
+def test_call_for_an_attempt_that_is_over_wins_nothing() -> None:
+    group = Group(4)
+    me, later = group.others()[0], 5
+    election = election_of(group, me)
+    better, *_, worse = by_distance(group.peers, group.configs[me].key((1, LINEAGE), later))
+    assert election.rank(0, worse) < election.rank(later, better), "the earlier attempt goes first"
+    for _ in range(later):
+        election.next_attempt()
+    assert election.rank(later, better) < election.rank(0, worse)
+
+
+def test_attempts_that_others_count_change_nothing() -> None:
     group = knowing(4, ordered=True)
-    stranger, (me, *_) = group.leader(), [peer for peer in group.peers if peer != group.leader()]
-    machine = group.machines[me]
-    for attempt in range(0, 5 * ATTEMPT_LEAP, ATTEMPT_LEAP):
-        machine._quest.search.heard(attempt)
-    assert machine._quest.search.attempt >= PLAIN_AFTER
-    group.pump.say(me, machine.handle(Received(stranger, Wanted(1, LINEAGE, ATTEMPT_MAX)), group.pump.now))
+    me = group.others()[0]
+    group.tell(me, group.leader(), Wanted(1, LINEAGE, ATTEMPT_MAX))
     group.pump.run()
-    plan = group.plans()[me][-1]
-    assert plan.lines
-    assert leader_of(plan) == me
+    plan = group.plans(me)[-1]
+    assert plan.leader == me
+    assert plan.lines, "as after few attempts"
+    assert plan.attempt == 0
 
 
-def test_after_setbacks_of_its_own_a_leader_makes_plain_plans() -> None:
+def test_leader_makes_plain_plans_after_setbacks_of_its_own() -> None:
     group = knowing(4, ordered=True)
-    group.look(*group.peers)
+    group.look()
     group.pump.run()
     for _ in range(PLAIN_AFTER):
         for peer in group.peers:
-            plan = group.plans()[peer][-1]
+            plan = group.plans(peer)[-1]
             assert plan.lines
-            group.machines[peer].failed(plan, (), group.pump.now)
-        group.look(*group.peers)
-        group.pump.run(until=group.pump.now + 60)
-    assert not group.plans()[group.peers[0]][-1].lines
+            group.machines[peer].round_over(failed=plan)
+        group.look()
+        group.run()
+    assert not group.plans(group.peers[0])[-1].lines
 
 
 @pytest.mark.parametrize("count", [2, 3, 5])
 @pytest.mark.parametrize("seed", range(3))
-def test_honest_peers_that_all_refuse_each_others_plans_end_with_a_plain_one(count: int, seed: int) -> None:
-    group = knowing(count, seed=seed, ordered=True, minimum_samples=10 * count)
-
-    def picky(me: PeerId) -> None:
-        check = group.machines[me]._quest.follower.check
-
-        def refuse(plan: Plan, state: Any) -> None:
-            if plan.lines:
-                raise RemoteProblem("others' lines are never as I know them")
-            check(plan, state)
-
-        group.machines[me]._quest.follower.check = refuse  # type: ignore[method-assign]
-
-    for peer in group.peers:
-        picky(peer)
-    since = group.pump.now
-    while group.pump.now - since < 120:
+def test_mutual_refusals_end_with_a_plain_plan(count: int, seed: int) -> None:
+    group = knowing(count, picky=peer_ids(count), seed=seed, ordered=True, minimum_samples=10 * count)
+    while not all(group.in_round(peer) for peer in group.peers) or len(last_rounds(group)) > 1:
         group.look(*(peer for peer in group.peers if not group.machines[peer].occupied))
-        group.pump.run(until=group.pump.now + 2.0)
+        group.run(2.0)
         group.pump.now += 0.1
-        last = {found[-1].round for found in group.plans().values() if found}
-        if len(last) == 1 and all(group.machines[peer]._quest.formed for peer in group.peers):
-            break
-    else:
-        raise AssertionError("they refuse each other for ever")
-    plan = group.plans()[group.peers[0]][-1]
+        assert group.elapsed_s < 30, "they refuse each other for ever"
+    plan = group.plans(group.peers[0])[-1]
     assert set(plan.peers) == set(group.peers)
     assert not plan.lines
-    assert group.pump.now - since < 30
 
 
-def test_a_leader_whose_plan_others_refuse_before_it_comes_pays_nothing_for_that() -> None:
+def last_rounds(group: Group) -> set[bytes]:
+    return {group.plans(peer)[-1].round for peer in group.peers if group.plans(peer)}
+
+
+def test_plan_refused_by_many_is_not_waited_for() -> None:
     group = knowing(4)
-    leader, (a, b, c) = group.leader(), [peer for peer in group.peers if peer != group.leader()]
-    machine = group.machines[a]
-    now = 1000.0
-    for nonce in range(6):
-        outputs = machine.handle(Received(leader, Call(1, LINEAGE, 0, nonce)), now)
-        assert any(isinstance(o, ContributionWanted) for o in outputs), "it is followed again and again"
-        promise = machine._quest.follower.promise
-        assert promise is not None
-        for other in (b, c):
-            machine.handle(Received(other, Refused(promise.round)), now)
-        now += 1.0
-        assert any(isinstance(o, GroupFailed) for o in machine.handle(Tick(), now))
-        assert leader not in machine._quest.search._unfit
+    a, b, c = group.others()
+    call = Call(1, LINEAGE, 0, 3)
+    group.tell(a, group.leader(), call)
+    round_ = round_of(group.leader(), call)
+    assert group.tell(a, b, Refused(round_)) == [], "one that refuses may be the one that is wrong"
+    said = group.tell(a, c, Refused(round_))
+    assert recipients(said, Wanted) | recipients(said, Call), "the next leader is asked at once"
+    assert not [event for event in said if isinstance(event, GroupFailed)], "the contribution stands still"
 
 
-def test_the_late_plan_of_a_round_that_was_left_reaches_nobody_who_is_not_here() -> None:
+def test_leader_is_not_excluded_for_a_plan_that_never_came() -> None:
+    """Others refuse it before it is here: this member cannot know whether they are right."""
+    group = knowing(4)
+    a, b, c = group.others()
+    election = election_of(group, a)
+    member = GroupMember(group.configs[a], election, Trace())
+    call = Call(1, LINEAGE, 0, 3)
+    member.follow(group.leader(), call, 1000.0)
+    for other in (b, c):
+        member.receive(other, Refused(round_of(group.leader(), call)), group.peers, 1000.0)
+    assert member.followed is None
+    assert not election.excludes(group.leader(), 1000.0)
+    assert election.choose(group.peers, 1000.0) != group.leader(), "yet another leads now"
+
+
+def test_late_plan_is_answered_to_known_members_only() -> None:
     group = Group(3)
     group.place()
-    a, b = [p for p in group.peers if p != group.leader()]
-    machine = group.machines[a]
-    outputs = machine.handle(Received(b, Call(1, LINEAGE, 0, 1)), 1000.0)
-    left = next(o.round for o in outputs if isinstance(o, ContributionWanted))
-    machine.handle(Received(b, Cancelled(left)), 1000.0)
-    plan = msgspec.structs.replace(make_plan([1] * 20, 1000), round=left)
-    assert machine.handle(Received(group.leader(), plan), 1001.0) == [], "it is not its plan"
-    outputs = machine.handle(Received(b, plan), 1001.0)
-    assert outputs
-    assert {o.to for o in outputs if isinstance(o.message, Leaving)} <= set(group.peers) - {a}
+    a, b = group.others()
+    call = Call(1, LINEAGE, 0, 1)
+    group.tell(a, b, call)
+    group.tell(a, b, Cancelled(round_of(b, call)))
+    plan = msgspec.structs.replace(make_plan([1] * 20, 1000), round=round_of(b, call))
+    assert group.tell(a, group.leader(), plan) == [], "it is not its plan"
+    told = recipients(group.tell(a, b, plan), Leaving)
+    assert told
+    assert told <= set(group.peers) - {a}
     assert not set(plan.peers) <= set(group.peers)
 
 
-def test_a_plan_that_this_computer_can_do_nothing_with_is_refused_once_it_is_formed() -> None:
+def test_member_that_cannot_follow_a_formed_plan_refuses_it() -> None:
     group = Group(3, ordered=True)
-    group.look(*group.peers)
+    group.look()
     group.pump.run()
-    plan = one_plan(group, set(group.peers))
-    member = next(peer for peer in group.peers if peer != group.leader())
-    told = group.machines[member].refuse(plan, group.pump.now)
-    assert {o.to for o in told if isinstance(o, Send) and isinstance(o.message, Refused)} == set(group.peers) - {member}
-    assert not group.machines[member]._quest.formed
+    plan = group.one_plan(group.peers)
+    member = group.others()[0]
+    said = group.machines[member].refuse(plan, group.pump.now)
+    assert recipients(said, Refused) == set(group.peers) - {member}
+    assert [event for event in said if isinstance(event, PlanRefused)]
     assert group.machines[member].refuse(plan, group.pump.now) == []
-    leads = group.machines[group.leader()]
-    outputs = leads.refuse(plan, group.pump.now)
-    assert [type(o) for o in outputs if not isinstance(o, Send)] == [GroupFailed], "it does not call again at once"
-    assert not any(isinstance(o, GroupFormed) for o in outputs)
 
 
-def leader_key(search_me: PeerId) -> Key:
-    """Where this peer is the nearest."""
-    return Key(node_key(search_me))
+def test_leader_that_cannot_follow_its_own_plan_waits() -> None:
+    group = Group(3, ordered=True)
+    group.look()
+    group.pump.run()
+    said = group.machines[group.leader()].refuse(group.one_plan(group.peers), group.pump.now)
+    assert [type(event) for event in said if not isinstance(event, Send)] == [GroupFailed]
+    assert not messages(said, Call), "it does not call again at once"
 
 
-def test_who_led_a_round_that_failed_lets_others_go_first_if_there_are_any() -> None:
-    me, other, third = peer_ids(3)
-    search = Search(me, gather_timeout_s=4.0, random=Random(1))
-    key = leader_key(me)
-    assert search.leader([me, other, third], key, now=100.0) == me
-    search.led_in_vain(100.0)
-    assert search.leader([me, other, third], key, now=100.0) != me
-    assert search.leader([me], key, now=100.0) == me, "alone, it waits for nobody"
-    search.unfit(other)
-    assert search.leader([me, other], key, now=100.0) == me
-    assert search.leader([me, third], key, now=100.0) == third
-    assert search.leader([me, third], key, now=103.1) == me, "and not for long"
-    search.led_in_vain(200.0)
-    search.begin()
-    assert search.leader([me, third], key, now=200.0) == me, "a new state is a new beginning"
-
-
-def test_the_leader_of_a_failed_round_does_not_call_again_at_once_but_follows_a_call_and_answers_a_wish() -> None:
+def test_leader_of_a_failed_round_answers_a_wish() -> None:
     group = Group(3)
     group.place()
-    group.look(*group.peers)
+    group.look()
     group.pump.run()
-    plan = one_plan(group, set(group.peers))
-    me = plan.peers[plan.leaders[0]]
-    others = [peer for peer in plan.peers if peer != me]
-    machine, now = group.machines[me], group.pump.now
-    machine.failed(plan, others[:1], now)
-    said = machine.look(1, LINEAGE, group.peers, now=now)
-    assert [type(send.message) for send in said if isinstance(send, Send)] == [Wanted]
-    assert said[0].to in others
-    wish = Wanted(1, LINEAGE, machine._quest.search.attempt)
-    answer = machine.handle(Received(others[1], wish), now)
-    assert {type(send.message) for send in answer if isinstance(send, Send)} == {Call}
+    plan = group.one_plan(group.peers)
+    group.machines[plan.leader].round_over(failed=plan)
+    assert messages(group.tell(plan.leader, group.others()[0], Wanted(1, LINEAGE, 1)), Call)
 
 
-def test_one_word_does_not_make_the_last_attempt_of_any() -> None:
-    search = Search(peer_ids(1)[0], gather_timeout_s=4.0, random=Random(1))
-    for number in range(1, 4):
-        search.reached(ATTEMPT_MAX)
-        assert search.attempt == number * ATTEMPT_LEAP
-    search.reached(5)
-    assert search.attempt == 3 * ATTEMPT_LEAP
+@pytest.mark.parametrize("silent", [False, True])
+def test_leader_whose_calls_fail_is_excluded_ever_longer(*, silent: bool) -> None:
+    group = Group(3, ordered=True)
+    group.place()
+    a, b = group.others()
+    followed = 0
+    for number in range(120):
+        call = Call(1, LINEAGE, 0, number)
+        said = group.tell(a, b, call)
+        followed += any(isinstance(event, ContributionWanted) for event in said)
+        if not silent:
+            group.tell(a, b, Cancelled(round_of(b, call)))
+        group.pump.now += EXCLUDED_S / 2
+        group.machines[a].handle(Tick(), group.pump.now)
+    assert 3 <= followed <= 12, "of 120 calls in as many seconds"
+
+
+def test_failed_caller_rests_as_long_as_it_is_excluded() -> None:
+    group = Group(3, minimum_samples=31)
+    group.place()
+    group.look()
+    group.run(EXCLUDED_S / 2)
+    leader = group.leader()
+    assert group.events(leader, GroupFailed)
+    said = group.tell(leader, group.others()[0], Wanted(1, LINEAGE, 0))
+    assert not messages(said, Call)
+    group.pump.now += 2 * EXCLUDED_S
+    assert messages(group.tell(leader, group.others()[0], Wanted(1, LINEAGE, 0)), Call)
+
+
+def test_patience_with_a_silent_leader_is_bounded() -> None:
+    group = Group(2)
+    [me] = group.others()
+    group.look(me)
+    least = CALL_PATIENCE * NUMBERS.gather_timeout_s
+    deadline = group.machines[me].deadline
+    assert deadline is not None
+    assert least <= deadline - 1000.0 <= least * (1 + JITTER)

@@ -5,12 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.averaging.balance.fleet import apportion
+from core.averaging.matchmaking.check_plan import check_plan
 from core.averaging.messages import from_bits, to_bits
-from core.averaging.plan import Member, Plan, Terms, apportion, check_plan, chunk_count
-from core.base.ids import PeerId
+from core.averaging.plan import Member, Plan, chunk_count
 from core.base.problems import RemoteProblem
 from core.base.wire import MessageCodec
-from tests.unit.averaging.pump import make_plan
+from tests.unit.averaging.pump import make_plan, request_of
 
 
 @given(st.integers(0, 5000), st.lists(st.integers(0, 10**9), min_size=1, max_size=40))
@@ -55,28 +56,12 @@ def test_bits_survive_the_wire(members: set[int]) -> None:
     assert len(to_bits(frozenset(members))) <= 32
 
 
-def terms_for(plan: Plan, index: int = 1) -> Terms:
-    return Terms(
-        round=plan.round,
-        epoch=plan.epoch,
-        lineage=plan.lineage,
-        me=PeerId(plan.members[index].peer),
-        samples=plan.members[index].samples,
-        numel=plan.numel,
-        chunk_numel=plan.chunk_numel,
-        codec=plan.codec,
-        topology=plan.topology,
-        stall_timeout_s=plan.stall_timeout_s,
-        round_timeout_s=plan.round_timeout_s,
-    )
-
-
 def test_a_good_plan_passes_and_survives_the_wire() -> None:
     plan = make_plan([1, 2, 3], 1000)
     codec = MessageCodec((Plan,))
     again = codec.decode(codec.encode(plan))
     assert again == plan
-    check_plan(plan, terms_for(plan))
+    check_plan(plan, request_of(plan), plan.members[1])
     assert sum(plan.span(c).stop - plan.span(c).start for c in range(plan.chunk_total)) == plan.numel
 
 
@@ -93,9 +78,10 @@ def sparing(*spared: int, clients: tuple[int, ...] = (), members: int = 6) -> Pl
 
 
 @pytest.mark.parametrize("me", [0, 1, 2, 3])
-def test_a_third_of_those_who_would_reduce_may_be_spared_and_everybody_goes_along(me: int) -> None:
-    check_plan(sparing(0, 1), terms_for(sparing(0, 1), me))
-    check_plan(sparing(0, members=2), terms_for(sparing(0, members=2), me % 2))
+def test_plan_may_spare_a_third_of_the_reducers(me: int) -> None:
+    for plan, member in ((sparing(0, 1), me), (sparing(0, members=2), me % 2)):
+        offered = make_plan([1] * len(plan.members), 1000).members[member]
+        check_plan(plan, request_of(plan), offered)
 
 
 @pytest.mark.parametrize(
@@ -108,16 +94,16 @@ def test_a_third_of_those_who_would_reduce_may_be_spared_and_everybody_goes_alon
         (sparing(1, clients=(0,)), 0),
     ],
 )
-def test_more_are_not_nor_one_that_can_reduce_nothing_nor_the_last_one(plan: Plan, me: int) -> None:
+def test_plan_that_spares_too_many_is_refused(plan: Plan, me: int) -> None:
     with pytest.raises(RemoteProblem):
-        check_plan(plan, terms_for(plan, me))
+        check_plan(plan, request_of(plan), make_plan([1] * len(plan.members), 1000).members[me])
 
 
-def test_whoever_is_spared_reduces_nothing() -> None:
+def test_spared_member_reduces_nothing() -> None:
     plan = make_plan([1] * 3, 1000)
     rows = (msgspec.structs.replace(plan.members[0], spared=True), *plan.members[1:])
     with pytest.raises(RemoteProblem, match="spares"):
-        check_plan(msgspec.structs.replace(plan, members=rows), terms_for(plan))
+        check_plan(msgspec.structs.replace(plan, members=rows), request_of(plan), plan.members[1])
 
 
 @pytest.mark.parametrize(
@@ -146,4 +132,4 @@ def test_whoever_is_spared_reduces_nothing() -> None:
 )
 def test_a_bad_plan_is_refused(change: dict[str, object]) -> None:
     with pytest.raises(RemoteProblem):
-        check_plan(msgspec.structs.replace(PLAN, **change), terms_for(PLAN))
+        check_plan(msgspec.structs.replace(PLAN, **change), request_of(PLAN), PLAN.members[1])

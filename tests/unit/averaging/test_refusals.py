@@ -1,62 +1,40 @@
-"""Bad plans: refused by whoever sees it, and led anew at once."""
+"""Bad plans: refused by every member that sees it, and led anew at once."""
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 import pytest
 
-from core.averaging.bandwidth.book import LineBook
 from core.averaging.bandwidth.known import KnownLines
-from core.averaging.matchmaking.check_division import check_division
+from core.averaging.matchmaking import (
+    EXCLUDED_MAX_S,
+    EXCLUDED_S,
+    LONE_REFUSALS,
+    PLAIN_AFTER,
+    GroupFailed,
+    GroupFormed,
+    MemberRefused,
+    PlanRefused,
+)
+from core.averaging.matchmaking.check_plan import check_division
 from core.averaging.matchmaking.division import divide, lines_of, work_of
-from core.averaging.matchmaking.events import GroupFailed, GroupFormed, MemberRefused, PlanRefused
-from core.averaging.matchmaking.leader_election import PLAIN_AFTER
 from core.averaging.messages import Call, Declined, Refused
 from core.averaging.plan import Member, PairLimit, Plan, Rates
 from core.base.ids import PeerId
 from core.base.machine import Received, Send
 from core.base.problems import RemoteProblem
+from tests.unit.averaging.matchmakers import LINEAGE, MEGA, STRANGER, Group, knowing, messages, round_of
 from tests.unit.averaging.pump import make_plan, peer_ids
-from tests.unit.averaging.test_group import LINEAGE, Group, one_plan
-
-MEGA = 1_000_000
-
-
-class Knowing(LineBook):
-    """A book that has been told what there is to know."""
-
-    def __init__(self, me: PeerId, lines: dict[PeerId, Rates]) -> None:
-        super().__init__(me)
-        self.lines = lines
-
-    def known(self, peers: Any) -> KnownLines:
-        return KnownLines({peer: self.lines[peer] for peer in peers if peer in self.lines}, {})
-
-    @property
-    def claimed(self) -> Rates:
-        return self.lines[self._me]
-
-
-def knowing(count: int, **options: Any) -> Group:
-    lines = {peer: Rates(MEGA * (1 + i), 4 * MEGA) for i, peer in enumerate(peer_ids(count))}
-    group = Group(count, book=lambda peer: Knowing(peer, lines), **options)
-    group.lines = lines  # type: ignore[attr-defined]
-    group.place()
-    return group
 
 
 def corrupt(group: Group, leader: PeerId, change: Any) -> None:
     """This leader publishes other plans than it should."""
-    machine = group.machines[leader]
-    publish = machine._quest.publish
-
-    def bad(gathering: Any, now: float) -> Any:
-        outputs = publish(gathering, now)
-        return [
-            Send(o.to, change(o.message)) if isinstance(o, Send) and isinstance(o.message, Plan) else o for o in outputs
-        ]
-
-    machine._quest.publish = bad  # type: ignore[method-assign]
+    group.twists[leader] = lambda output: [
+        Send(output.to, change(output.message))
+        if isinstance(output, Send) and isinstance(output.message, Plan)
+        else output
+    ]
 
 
 def all_on(plan: Plan, index: int) -> Plan:
@@ -85,142 +63,147 @@ def false_lines(plan: Plan) -> Plan:
     "change", [lambda plan: all_on(plan, slowest(plan)), foreign_gifts, false_lines, lambda p: all_on(p, 0)]
 )
 @pytest.mark.parametrize("count", [3, 8])
-def test_a_bad_plan_is_refused_and_another_leads_within_a_second(count: int, change: Any) -> None:
+def test_bad_plan_is_replaced_within_a_second(count: int, change: Any) -> None:
     group = knowing(count, ordered=True, delay_s=(0.04, 0.06))
     villain = group.leader()
     corrupt(group, villain, change)
     times: list[float] = []
     group.pump.before = lambda pump, peer, event: times.append(pump.now) if _is_plan(event) else None
-    group.look(*group.peers)
-    group.pump.run(until=group.pump.now + 5)
-    last = {group.plans()[peer][-1].round for peer in group.peers}
-    assert len(last) == 1
-    plan = group.plans()[group.peers[0]][-1]
+    group.look()
+    group.run(5)
+    plan = group.plans(group.peers[0])[-1]
+    assert {group.plans(peer)[-1].round for peer in group.peers} == {plan.round}
     assert set(plan.peers) == set(group.peers)
-    assert plan.peers[plan.leaders[0]] != villain
+    assert plan.leader != villain
     assert times[-1] - times[0] < 1.0
-    check_division(
-        plan,
-        group.peers[0],
-        known=group.machines[group.peers[0]]._setting.book.known(plan.peers),
-        claimed=group.lines[group.peers[0]],  # type: ignore[attr-defined]
-        held={},
-    )
+    check_division(plan, group.peers[0], group.configs[group.peers[0]].lines)
     assert sum(trace["group.refused"] for trace in group.traces.values()) >= 1
-    assert not any(isinstance(e, GroupFailed) for es in group.pump.events.values() for e in es), "nothing is let go"
+    assert not any(group.events(peer, GroupFailed) for peer in group.peers), "no contribution is let go"
 
 
 def _is_plan(event: Any) -> bool:
     return isinstance(event, Received) and isinstance(event.message, Plan)
 
 
-def test_the_villain_is_not_followed_again_in_this_state() -> None:
+def refused_once() -> tuple[Group, PeerId, PeerId]:
+    """A group that has refused a plan and made another; its villain, and a member."""
     group = knowing(4, ordered=True, delay_s=(0.01, 0.02))
     villain = group.leader()
     corrupt(group, villain, lambda plan: all_on(plan, slowest(plan)))
-    group.look(*group.peers)
-    group.pump.run(until=group.pump.now + 5)
-    other = next(peer for peer in group.peers if peer != villain)
-    machine = group.machines[other]
-    machine.reopen()
-    outputs = machine.handle(Received(villain, Call(1, LINEAGE, PLAIN_AFTER, 5)), group.pump.now)
-    assert [o.message.reason for o in outputs if isinstance(o, Send) and isinstance(o.message, Declined)] == ["busy"]
+    group.look()
+    group.run(0.5)
+    return group, villain, group.others(villain)[0]
 
 
-def test_after_some_setbacks_everybody_is_followed_again_for_plans_are_plain_then() -> None:
-    """Else two who have refused each other's plans would decline each other's calls for ever."""
-    group = knowing(4, ordered=True, delay_s=(0.01, 0.02))
-    villain = group.leader()
-    corrupt(group, villain, lambda plan: all_on(plan, slowest(plan)))
-    group.look(*group.peers)
-    group.pump.run(until=group.pump.now + 5)
-    machine = group.machines[next(peer for peer in group.peers if peer != villain)]
-    for number in range(PLAIN_AFTER):
-        plan = group.plans()[machine._me][-1]
-        machine.failed(plan, [plan.peers[plan.leaders[-1]]], group.pump.now)
-        group.look(*group.peers)
-        group.pump.run(until=group.pump.now + 5 + number)
-    machine.reopen()
-    outputs = machine.handle(Received(villain, Call(1, LINEAGE, 0, 5)), group.pump.now)
-    assert not [o for o in outputs if isinstance(o, Send) and isinstance(o.message, Declined)]
+def test_leader_of_a_bad_plan_is_excluded_for_a_while() -> None:
+    group, villain, member = refused_once()
+    machine = group.machines[member]
+    machine.round_over()
+    group.pump.now = 1000.0 + EXCLUDED_S / 2
+    said = group.tell(member, villain, Call(1, LINEAGE, PLAIN_AFTER, 5))
+    assert [declined.reason for declined in messages(said, Declined)] == ["busy"]
+    group.pump.now = 1000.5 + EXCLUDED_MAX_S
+    assert not messages(group.tell(member, villain, Call(1, LINEAGE, PLAIN_AFTER, 5)), Declined)
 
 
-def slander(group: Group, slanderer: PeerId) -> None:
-    """This peer refuses every plan."""
-    machine = group.machines[slanderer]
+def test_leader_of_bad_plans_is_followed_once_plans_are_plain() -> None:
+    """Else two members that refuse each other's plans would decline each other's calls for long."""
+    group, villain, member = refused_once()
+    machine = group.machines[member]
+    for _ in range(PLAIN_AFTER):
+        machine.round_over(failed=group.plans(member)[-1])
+        group.look(*group.others(villain))
+        group.run(0.2)
+    machine.round_over()
+    assert not messages(group.tell(member, villain, Call(1, LINEAGE, 0, 5)), Declined)
 
-    def refuse(plan: Plan, state: Any) -> None:
-        raise RemoteProblem("I do not like it")
 
-    machine._quest.follower.check = refuse  # type: ignore[method-assign]
+def refuse_all(group: Group, slanderer: PeerId) -> None:
+    """This peer refuses every plan, to all its members."""
+
+    def twist(output: Any) -> list[Any]:
+        if not isinstance(output, GroupFormed):
+            return [output]
+        return [output, *(Send(peer, Refused(output.plan.round)) for peer in output.plan.peers if peer != slanderer)]
+
+    group.twists[slanderer] = twist
 
 
 @pytest.mark.parametrize("slanderers", [1, 2])
 @pytest.mark.parametrize("seed", range(4))
-def test_the_few_who_refuse_all_plans_are_left_behind(seed: int, slanderers: int) -> None:
+def test_few_that_refuse_all_plans_are_left_behind(seed: int, slanderers: int) -> None:
     group = knowing(5 if slanderers == 1 else 8, seed=seed, ordered=True, delay_s=(0.01, 0.03))
-    rogues = [peer for peer in group.peers if peer != group.leader()][:slanderers]
+    rogues = group.others()[:slanderers]
     for rogue in rogues:
-        slander(group, rogue)
-    group.look(*group.peers)
-    group.pump.run(until=group.pump.now + 6)
-    honest = [peer for peer in group.peers if peer not in rogues]
-    rounds = {group.plans()[peer][-1].round for peer in honest}
-    assert len(rounds) == 1, "the others have one plan in the end"
+        refuse_all(group, rogue)
+    group.look()
+    group.run(6)
+    honest = group.others(*rogues)
+    assert len({group.plans(peer)[-1].round for peer in honest}) == 1, "the others have one plan in the end"
     for peer in honest:
-        ends = [type(e) for e in group.pump.events[peer] if isinstance(e, GroupFormed | PlanRefused | MemberRefused)]
+        ends = [type(event) for event in group.events(peer, GroupFormed, PlanRefused, MemberRefused)]
         assert ends[-1] in {GroupFormed, MemberRefused}
-        assert ends.count(PlanRefused) <= 4, "it is heeded a few times, and then no more"
+        assert ends.count(PlanRefused) <= slanderers * (LONE_REFUSALS + 1)
 
 
-def test_a_refusal_of_a_plan_that_has_not_come_is_kept_for_it() -> None:
-    group = knowing(4)
-    leader, (a, b, c) = group.leader(), [peer for peer in group.peers if peer != group.leader()]
-    machine = group.machines[a]
-    group.pump.say(a, machine.handle(Received(leader, Call(1, LINEAGE, 0, 3)), 1000.0))
-    round_ = machine._quest.follower.promise.round  # type: ignore[union-attr]
-    assert machine.handle(Received(b, Refused(round_)), 1000.1) == []
-    assert machine.deadline is not None
-    assert machine.deadline > 1000.7, "one who refuses may be the one who is wrong"
-    assert machine.handle(Received(c, Refused(round_)), 1000.1) == []
-    assert machine.deadline is not None
-    assert machine.deadline <= 1000.7, "whoever made a plan that was refused is not waited for"
-
-
-def test_a_foreign_refusal_is_dropped() -> None:
+def test_early_refusal_of_one_is_kept_for_the_plan() -> None:
     group = knowing(3)
-    group.look(*group.peers)
+    a, b = group.others()
+    call = messages(group.look(group.leader()), Call)[0]
+    group.tell(a, group.leader(), call)
+    assert group.tell(a, b, Refused(round_of(group.leader(), call))) == []
+    group.run(1.0)
+    assert group.plans(b)[0].round == round_of(group.leader(), call)
+    assert not group.plans(a), "it is heeded when the plan is here"
+
+
+def test_foreign_refusal_is_dropped() -> None:
+    group = knowing(3)
+    group.look()
     group.pump.run()
-    plan = one_plan(group, set(group.peers))
-    peer = group.peers[0]
-    stranger = PeerId(b"s" * 32)
-    assert group.machines[peer].handle(Received(stranger, Refused(plan.round)), group.pump.now) == []
-    assert group.machines[peer].handle(Received(group.peers[1], Refused(bytes(32))), group.pump.now) == []
+    plan = group.one_plan(group.peers)
+    peer, other, _ = group.peers
+    assert group.tell(peer, STRANGER, Refused(plan.round)) == []
+    assert group.tell(peer, other, Refused(bytes(32))) == []
     assert group.traces[peer]["group.drop.refused"] == 2
 
 
-# --- the verdict on its own ---
+# --- the division on its own ---
 
 PLAN = make_plan([1, 2, 3, 4], 16 * 400)
 LINES = tuple(Rates(MEGA * (1 + i), 3 * MEGA) for i in range(4))
 
 
+@dataclass
+class Knowledge:
+    """What a member knows of lines."""
+
+    rates: tuple[Rates, ...] = LINES
+    claimed: Rates = LINES[1]
+    held: dict[PeerId, float] = field(default_factory=dict)
+
+    def known(self, peers: Any) -> KnownLines:
+        return KnownLines(dict(zip(peers, self.rates, strict=True)), {})
+
+
 def good() -> Plan:
-    chunks, gifts = divide(PLAN.members, LINES, chunks=PLAN.chunk_total, work=work_of(PLAN.numel, PLAN.codec))
-    return msgspec.structs.replace(PLAN, lines=LINES, chunks=chunks, gifts=gifts)
+    return divided(LINES)
 
 
-def judge(plan: Plan, *, claimed: Rates = LINES[1], known: tuple[Rates, ...] = LINES, **held: Any) -> None:
-    check_division(
-        plan, plan.peers[1], known=KnownLines(dict(zip(plan.peers, known, strict=True)), {}), claimed=claimed, held=held
-    )
+def divided(lines: tuple[Rates, ...]) -> Plan:
+    chunks, gifts = divide(PLAN.members, lines, chunks=PLAN.chunk_total, work=work_of(PLAN.numel, PLAN.codec))
+    return msgspec.structs.replace(PLAN, lines=lines, chunks=chunks, gifts=gifts)
 
 
-def test_a_good_plan_is_accepted_by_all_who_see_nearly_the_same() -> None:
+def judge(plan: Plan, **knowledge: Any) -> None:
+    check_division(plan, plan.peers[1], Knowledge(**knowledge))
+
+
+def test_good_plan_is_accepted_by_members_with_similar_knowledge() -> None:
     judge(good())
     judge(good(), claimed=Rates())
     judge(good(), claimed=Rates(int(LINES[1].up / 1.2), LINES[1].down))
-    judge(good(), known=tuple(Rates(int(rate.up * 1.8), rate.down // 2) for rate in LINES), claimed=LINES[1])
+    judge(good(), rates=tuple(Rates(int(rate.up * 1.8), rate.down // 2) for rate in LINES))
     judge(PLAN)
 
 
@@ -232,44 +215,40 @@ def test_a_good_plan_is_accepted_by_all_who_see_nearly_the_same() -> None:
         false_lines(good()),
         msgspec.structs.replace(good(), lines=()),
         msgspec.structs.replace(good(), limits=(PairLimit(1, 2, 10),)),
+        msgspec.structs.replace(PLAN, limits=(PairLimit(0, 2, 10),)),
         msgspec.structs.replace(PLAN, gifts=(0, 256, 256, 256)),
         msgspec.structs.replace(PLAN, lines=(Rates(),) * 4, chunks=good().chunks),
     ],
 )
-def test_a_bad_division_is_refused(plan: Plan) -> None:
+def test_bad_division_is_refused(plan: Plan) -> None:
     with pytest.raises(RemoteProblem):
         judge(plan)
 
 
-def test_nobody_is_given_more_than_it_said() -> None:
-    with pytest.raises(RemoteProblem, match="our line"):
+def test_member_is_given_no_more_than_it_told() -> None:
+    with pytest.raises(RemoteProblem, match="this member's line"):
         judge(good(), claimed=Rates(MEGA, 3 * MEGA))
 
 
-def unknown(*members: int) -> Plan:
-    """A plan that says nothing of these members' lines, and divides as if they were like the middle one."""
-    lines = tuple(Rates() if i in members else line for i, line in enumerate(LINES))
-    chunks, gifts = divide(PLAN.members, lines, chunks=PLAN.chunk_total, work=work_of(PLAN.numel, PLAN.codec))
-    return msgspec.structs.replace(PLAN, lines=lines, chunks=chunks, gifts=gifts)
+def test_unknown_own_line_is_bounded_by_what_was_told() -> None:
+    """The plan says nothing of this member's line, and divides as if it were like the middle one."""
+    unknown = divided(tuple(Rates() if i == 1 else line for i, line in enumerate(LINES)))
+    judge(unknown, claimed=Rates(3 * MEGA // 5, MEGA))
+    judge(unknown, claimed=Rates())
+    with pytest.raises(RemoteProblem, match="this member's line"):
+        judge(unknown, claimed=Rates(3 * MEGA // 7, 3 * MEGA))
+    with pytest.raises(RemoteProblem, match="this member's line"):
+        judge(unknown, claimed=Rates(3 * MEGA, 3 * MEGA // 7))
 
 
-def test_to_say_nothing_of_our_line_is_no_way_to_take_it_for_much_more_than_we_said() -> None:
-    judge(unknown(1), claimed=Rates(3 * MEGA // 5, MEGA))
-    judge(unknown(1), claimed=Rates())
-    with pytest.raises(RemoteProblem, match="our line"):
-        judge(unknown(1), claimed=Rates(3 * MEGA // 7, 3 * MEGA))
-    with pytest.raises(RemoteProblem, match="our line"):
-        judge(unknown(1), claimed=Rates(3 * MEGA, 3 * MEGA // 7))
-
-
-def test_a_share_for_a_client_is_refused() -> None:
+def test_share_for_a_client_is_refused() -> None:
     members = tuple(msgspec.structs.replace(member, reduces=index != 3) for index, member in enumerate(good().members))
     with pytest.raises(RemoteProblem, match="share"):
         judge(msgspec.structs.replace(good(), members=members))
 
 
-def test_lines_that_nobody_knows_are_like_the_middle_one() -> None:
-    members = [Member(bytes([i]) * 32, 1, 1.0) for i in range(4)]
+def test_unknown_lines_are_like_the_middle_one() -> None:
+    members = [Member(peer, 1, 1.0) for peer in peer_ids(4)]
     lines = lines_of(members, [Rates(8, 80), Rates(), Rates(4, 0), Rates(2, 20)])
     assert lines is not None
     assert [(line.up_bytes_per_s, line.down_bytes_per_s) for line in lines] == [(8, 80), (4, 50), (4, 50), (2, 20)]

@@ -25,7 +25,7 @@ def members(plan: Plan = PLAN) -> list[Member]:
 
 
 def spared(held: Reputation, now: float, *, among: list[Member] | None = None) -> set[PeerId]:
-    return {PeerId(m.peer) for m in held.spare(among or members(), now) if m.spared}
+    return {PeerId(m.peer) for m in held.without_excluded(among or members(), now) if m.spared}
 
 
 def rest_s(held: Reputation, peer: PeerId, now: float) -> float:
@@ -54,7 +54,7 @@ def test_a_reducer_that_is_named_reduces_nothing_for_a_while_and_may_still_lead(
     held.failed(PLAN, (A,), 100.0)
     assert held.may_lead(A, 100.0)
     assert held.may_lead(LEADER, 100.0)
-    [row] = [member for member in held.spare(members(), 100.0) if member.peer == A]
+    [row] = [member for member in held.without_excluded(members(), 100.0) if member.peer == A]
     assert (row.spared, row.reduces) == (True, False)
     assert spared(held, 100.0 + ROUND_S - 0.1) == {A}
     assert spared(held, 100.0 + ROUND_S) == set()

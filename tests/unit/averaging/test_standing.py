@@ -9,12 +9,13 @@ import pytest
 from core.averaging.grid.convening import DECIDES_IN, LEAP
 from core.averaging.grid.member import RUNNING, GridMember
 from core.averaging.grid.messages import Arrived, Doubted, Holding, StageMember, StagePlan, StandIn
+from core.averaging.grid.placement import layout_of
 from core.averaging.grid.plans import divided
 from core.base.problems import RemoteProblem
 from tests.unit.averaging.pump import make_plan
 
 PLAN = make_plan([1] * 9, 640, stages=2)
-GRID = PLAN.grid
+GRID = layout_of(PLAN)
 NUMBER = 0
 GROUP = GRID.stages[1][NUMBER]
 FIRST, ME, LAST = GROUP.members
@@ -72,12 +73,12 @@ def test_one_that_did_not_come_to_its_end_is_doubted_when_two_who_were_with_it_s
 
 def test_where_two_were_in_a_group_the_other_one_is_enough() -> None:
     plan = make_plan([1] * 4, 640, stages=2)
-    number, group = next(iter(enumerate(plan.grid.stages[1])))
+    number, group = next(iter(enumerate(layout_of(plan).stages[1])))
     me, doubted = group.members
     found = GridMember(plan, me, VECTOR)
-    [witness] = [m for m in plan.grid.stages[0][plan.grid.group_of(0, doubted)].members if m != doubted]
+    [witness] = [m for m in layout_of(plan).stages[0][layout_of(plan).group_of(0, doubted)].members if m != doubted]
     found.on_doubted(witness, Doubted(plan.round, doubted))
-    assert number == plan.grid.group_of(1, me)
+    assert number == layout_of(plan).group_of(1, me)
     assert found._doubted == {doubted}
 
 

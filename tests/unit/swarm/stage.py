@@ -6,6 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from core.averaging.matchmaking.attempts import PlanRequest
+from core.averaging.matchmaking.make_plan import make_plan
+from core.averaging.plan import Member, Plan
 from core.base.ids import PeerId
 from core.base.machine import Received, Send, Tick
 from core.base.manifest import AveragingNumbers
@@ -49,6 +52,17 @@ def report_of(state: StateName = FIRST, /, *, time: float, **changes: Any) -> Pr
         "time": time,
     }
     return ProgressReport(**(fields | changes))
+
+
+def plan_of(
+    round_: bytes, leader: int, members: Sequence[Member], numbers: AveragingNumbers, numel: int = NUMEL
+) -> Plan:
+    """As `leader` makes it for the first state."""
+    request = PlanRequest(
+        round=round_, epoch=FIRST.epoch, lineage=FIRST.lineage, attempt=0, numel=numel, numbers=numbers
+    )
+    others = [PeerId(member.peer) for member in members if member.peer != peer(leader)]
+    return make_plan(request, members, [peer(leader), *others])
 
 
 class Stage:

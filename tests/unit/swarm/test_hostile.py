@@ -7,7 +7,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.averaging.grid.messages import GRID_MESSAGES
-from core.averaging.matchmaking.make_plan import attempt_key, make_plan
 from core.averaging.messages import ROUND_MESSAGES, Call
 from core.averaging.plan import GROUP_MESSAGES, Member
 from core.base.ids import PEER_ID_BYTES
@@ -22,7 +21,7 @@ from core.swarm.progress import encode_report, progress_key
 from core.swarm.states import State, StateName
 from core.swarm.watch import ANSWER_S
 from tests.unit.averaging import test_fuzz as fuzz
-from tests.unit.swarm.stage import FIRST, NUMEL, RUN, Stage, peer, report_of
+from tests.unit.swarm.stage import FIRST, RUN, Stage, peer, plan_of, report_of
 
 OWN = Stage().file
 LIARS = 3
@@ -168,18 +167,9 @@ def _call_and_plan(stage: Stage, trainer: Trainer, number: int, samples: int) ->
     """A liar gets the participant into a round."""
     stage.tell(number, Call(FIRST.epoch, FIRST.lineage, 0, len(stage.said)))
     trainer.answer()
-    key = attempt_key(RUN, FIRST.lineage, FIRST.epoch, 0)
-    plan = make_plan(
-        [Member(peer(0), 4, 1.0), Member(peer(number), samples, 1.0)],
-        stage.actor.settings.averaging,
-        round_=stage.actor.rounds.current or bytes(32),
-        key=key,
-        leader=peer(number),
-        state=(FIRST.epoch, FIRST.lineage, 0),
-        numel=NUMEL,
-        topology="butterfly",
-    )
-    stage.tell(number, plan)
+    members = [Member(peer(0), 4, 1.0), Member(peer(number), samples, 1.0)]
+    round_ = stage.actor.rounds.current or bytes(32)
+    stage.tell(number, plan_of(round_, number, members, stage.actor.settings.averaging))
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from core.averaging.matchmaking.make_plan import attempt_key, round_id
+from core.averaging.matchmaking.attempts import attempt_key, round_id
 from core.averaging.messages import Call, Cancelled, Declined, Ready, Wanted
 from core.base.machine import Lost
 from core.sim.disk import MemoryFile

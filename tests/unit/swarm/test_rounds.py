@@ -11,7 +11,6 @@ from core.averaging.allreduce.reducers import Reducers
 from core.averaging.bandwidth.proven import Peer, Proven
 from core.averaging.codecs import codec_of
 from core.averaging.commit.fingerprints import plan_name
-from core.averaging.matchmaking.make_plan import attempt_key, make_plan
 from core.averaging.messages import Call, Cancelled, Commit, Declined, Mean, Open, Order, Part, Ready, Refused, Status
 from core.averaging.penalties.observed import NOTHING, Remembered
 from core.averaging.plan import Member, Plan
@@ -21,10 +20,9 @@ from core.base.manifest import AveragingNumbers
 from core.swarm.epoch import Phase
 from core.swarm.orders import Absorb, Collect, Release, RoundRecord
 from core.swarm.rounds import EARLY_MAX
-from tests.unit.swarm.stage import FIRST, NUMEL, RUN, Stage, peer, signer
+from tests.unit.swarm.stage import FIRST, Stage, peer, plan_of, signer
 
 ROUND_S = AveragingNumbers().round_timeout_s
-KEY = attempt_key(RUN, FIRST.lineage, FIRST.epoch, 0)
 
 
 def join(stage: Stage, leader: int, *, nonce: int) -> Plan:
@@ -32,16 +30,8 @@ def join(stage: Stage, leader: int, *, nonce: int) -> Plan:
     stage.tell(leader, Call(FIRST.epoch, FIRST.lineage, 0, nonce))
     collect = stage.ordered(Collect)[-1]
     stage.hear(stage.actor.collected(collect.round, samples=4, loss=1.0, now=stage.now))
-    plan = make_plan(
-        [Member(peer(0), 4, 1.0), Member(peer(leader), 4, 1.0)],
-        stage.actor.settings.averaging,
-        round_=collect.round,
-        key=KEY,
-        leader=peer(leader),
-        state=(FIRST.epoch, FIRST.lineage, 0),
-        numel=NUMEL,
-        topology="butterfly",
-    )
+    members = [Member(peer(0), 4, 1.0), Member(peer(leader), 4, 1.0)]
+    plan = plan_of(collect.round, leader, members, stage.actor.settings.averaging)
     stage.tell(leader, plan)
     assert stage.actor.epochs.phase is Phase.AVERAGING
     return plan

@@ -1,19 +1,21 @@
 """A helper: it holds no state and stands where those who train stand."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
 
-from core.averaging.matchmaking.make_plan import attempt_key, make_plan
 from core.averaging.messages import Call, Declined, Ready, Refused
 from core.averaging.penalties.ledger import REST_ROUNDS
 from core.averaging.penalties.observed import Observations
 from core.averaging.plan import Member
-from core.base.ids import hashed_key
+from core.base.ids import PeerId, hashed_key
 from core.swarm.membership import SILENT_S, Membership
 from core.swarm.orders import RoundLost
 from core.swarm.participant import HELPING
 from core.swarm.standby import HELP_BYTES, OWN_VIEW_S, Standby
 from core.swarm.states import StateName
-from tests.unit.swarm.stage import FIRST, NUMEL, RUN, Stage, peer, report_of
+from tests.unit.swarm.stage import FIRST, NUMEL, Stage, peer, plan_of, report_of
 
 ROOM = HELP_BYTES * NUMEL
 SECOND = StateName(1, hashed_key(b"second"))
@@ -157,6 +159,15 @@ def test_a_peer_with_a_trainer_is_no_helper():
 def test_a_helper_that_leaves_its_share_to_others_is_not_called_for_a_while():
     stage = Stage(target_samples=1)
     stage.ready()
+    called: tuple[PeerId, ...] = ()
+    position = stage.actor.rounds.position
+
+    def noted(*where: Any, helpers: Sequence[PeerId] = (), **when: Any) -> Sequence[Any]:
+        nonlocal called
+        called = tuple(helpers)
+        return position(*where, helpers=helpers, **when)
+
+    stage.actor.rounds.position = noted  # type: ignore[method-assign]
 
     def helpers() -> list[bool]:
         stage.read(
@@ -166,21 +177,12 @@ def test_a_helper_that_leaves_its_share_to_others_is_not_called_for_a_while():
             }
         )
         stage.hear(stage.actor._follow(stage.actor._consider(stage.now), stage.now))
-        called = stage.actor.rounds._matchmaker.helpers
         return [peer(3) in called, peer(4) in called]
 
     def ended(*, seen: Observations) -> None:
         """A round in which the shares of both helpers were made anew, as the others say."""
-        plan = make_plan(
-            [Member(peer(n), 0 if n > 1 else 4, 0.0, receives=n < 2) for n in (0, 1, 3, 4)],
-            stage.actor.settings.averaging,
-            round_=bytes(32),
-            key=attempt_key(RUN, FIRST.lineage, FIRST.epoch, 0),
-            leader=peer(1),
-            state=(FIRST.epoch, FIRST.lineage, 0),
-            numel=NUMEL,
-            topology="butterfly",
-        )
+        members = [Member(peer(n), 0 if n > 1 else 4, 0.0, receives=n < 2) for n in (0, 1, 3, 4)]
+        plan = plan_of(bytes(32), 1, members, stage.actor.settings.averaging)
         anew = tuple(int(not member.receives) for member in plan.members)
         stage.actor.rounds.reputation.committed(plan, anew, peer(1), stage.now, seen=seen)
 
@@ -203,16 +205,8 @@ def test_after_a_bad_plan_it_follows_the_others_again():
     stage = helped()
     stage.tell(1, Call(FIRST.epoch, FIRST.lineage, 0, 1, NUMEL))
     [ready] = stage.heard_by(1, Ready)
-    plan = make_plan(
-        [Member(peer(0), 0, 0.0, True, False), Member(peer(1), 4, 1.0)],
-        stage.actor.settings.averaging,
-        round_=ready.round,
-        key=attempt_key(RUN, FIRST.lineage, FIRST.epoch, 0),
-        leader=peer(1),
-        state=(FIRST.epoch, FIRST.lineage, 0),
-        numel=NUMEL + 1,
-        topology="butterfly",
-    )
+    members = [Member(peer(0), 0, 0.0, True, False), Member(peer(1), 4, 1.0)]
+    plan = plan_of(ready.round, 1, members, stage.actor.settings.averaging, numel=NUMEL + 1)
     stage.tell(1, plan)
     assert stage.heard_by(1, Refused)
     stage.now += 1.0

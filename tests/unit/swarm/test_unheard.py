@@ -3,10 +3,10 @@
 import pytest
 
 from core.averaging.feedback import MemoryStore
-from core.averaging.messages import Declined
+from core.averaging.messages import Call, Declined, Wanted
 from core.swarm.orders import RoundRecord
 from core.swarm.states import StateName
-from tests.unit.swarm.stage import FIRST, Stage, peer, report_of
+from tests.unit.swarm.stage import FIRST, Stage, report_of
 from tests.unit.swarm.test_rounds import fail, finish, join
 
 
@@ -47,8 +47,11 @@ def test_a_state_that_somebody_stands_at_tells_that_the_round_was_committed(hear
         if hears == "a report":
             unhappy.read(p2=report_of(state, time=unhappy.now + state.epoch + (state == name)))
         else:
-            unhappy.actor.rounds._matchmaker._quest.search.asked = peer(2)  # type: ignore[union-attr]
-            attempt = unhappy.actor.rounds._matchmaker._quest.search.attempt  # type: ignore[union-attr]
+            unhappy.read(
+                p2=report_of(time=unhappy.now, samples=2**20)
+            )  # the target is reached, so it is asked or called
+            asked = [*unhappy.heard_by(2, Wanted), *unhappy.heard_by(2, Call)]
+            attempt = max(message.attempt for message in asked)
             unhappy.tell(2, Declined(state.epoch, state.lineage, attempt, "elsewhere"))
     assert owed(unhappy) == owed(happy)
     unhappy.actor.rounds.heard(name)
