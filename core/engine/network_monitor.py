@@ -19,7 +19,8 @@ from core.net.interfaces import own_hosts
 from core.net.lan import LanDiscovery
 from core.net.portmap import Mapped, PortMap, known_searches
 from core.schedule.senses.changes import LOOK_S, Change, Changes, sight
-from core.schedule.senses.network import NetworkSense, sense_network
+from core.schedule.senses.network import sense_network
+from core.schedule.senses.sense import NetworkSense
 
 SENSE_S: Final = 60.0
 """How often the system is asked about its network."""

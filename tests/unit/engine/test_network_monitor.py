@@ -10,7 +10,7 @@ from core.engine.network_monitor import NetworkMonitor
 from core.nat.messages import Address
 from core.net.portmap import Mapped
 from core.schedule.senses.changes import Sight
-from core.schedule.senses.network import NetworkSense
+from core.schedule.senses.sense import NetworkSense
 
 ME, ANNA, BEN = (PeerId(hashed_key(name)) for name in (b"me", b"anna", b"ben"))
 
