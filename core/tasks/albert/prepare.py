@@ -22,9 +22,11 @@ import msgspec
 
 from core.base.manifest import Number
 from core.base.problems import BadInput, UserProblem
-from core.data.sources import PYTHON_DOCS, Document, Part, offline, parted
+from core.data.documents import Document
+from core.data.sources import Part, parted
 from core.system.atomic_files import make_directory, write_atomic
 from core.tasks.albert.numbers import AlbertNumbers, default_numbers, default_optimizer, default_target_samples
+from core.tasks.text_files import PYTHON_DOCS, TextFiles, offline
 from core.tasks.tokenizers.unigram import pieces, train_unigram
 
 TOKENIZER: Final = "tokenizer"
@@ -126,7 +128,7 @@ def _read(source: str, progress: Callable[[str, float], None]) -> tuple[list[Doc
     """The beginnings of the text for training and of the held-out text."""
     texts: dict[Part, list[Document]] = {"train": [], "held-out": []}
     chars = 0
-    for number, (part, document) in enumerate(parted(source, seed=ORDER_SEED)):
+    for number, (part, document) in enumerate(parted(TextFiles(source), seed=ORDER_SEED)):
         texts[part].append(document)
         chars += sum(map(len, document))
         if number % 100 == 0:

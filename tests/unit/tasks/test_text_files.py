@@ -4,16 +4,8 @@ from pathlib import Path
 import pytest
 
 from core.base.problems import BadInput
-from core.data.sources import (
-    DOCUMENT_CHARS_MAX,
-    HELD_OUT_PER_MILLE,
-    documents,
-    is_held_out,
-    offline,
-    parted,
-    read_documents,
-    shards,
-)
+from core.data.sources import documents, parted
+from core.tasks.text_files import TextFiles, offline, read_rows
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -35,28 +27,19 @@ def test_docstrings_are_read_without_running_the_file(tmp_path: Path) -> None:
         '"""Module says this. And that."""\nraise SystemExit\nclass A:\n  "A class."\n  def f(self):\n    """A method.'
         '\n\n    Its second\n    paragraph."""\n',
     )
-    (row,) = read_documents([str(path)], docstrings=True)
+    (row,) = read_rows([str(path)], docstrings=True)
     assert row["sentences"] == ["Module says this.", "And that.", "A class.", "A method.", "Its second paragraph."]
 
 
 def test_files_that_cannot_be_parsed_are_passed_over(tmp_path: Path) -> None:
     good = write(tmp_path, "good.py", '"Good."')
     bad = [write(tmp_path, "a.py", "def"), write(tmp_path, "b.py", b"\0"), tmp_path / "missing.py"]
-    assert [r["sentences"] for r in read_documents(map(str, [*bad, good]), docstrings=True)] == [["Good."]]
-
-
-def test_a_long_text_becomes_documents_cut_at_paragraphs(tmp_path: Path) -> None:
-    paragraphs = [f"Sentence {n}. " * 30 for n in range(40)]
-    write(tmp_path, "long.txt", "\n\n".join(paragraphs))
-    found = [row["sentences"] for row in read_documents([str(tmp_path / "long.txt")], docstrings=False)]
-    assert [s for d in found for s in d] == [f"Sentence {n}." for n in range(40) for _ in range(30)]
-    assert all(len(d) % 30 == 0 for d in found)
-    assert all(sum(map(len, d)) < DOCUMENT_CHARS_MAX + 500 for d in found)
+    assert [r["sentences"] for r in read_rows(map(str, [*bad, good]), docstrings=True)] == [["Good."]]
 
 
 def test_a_line_without_end_is_read_in_pieces(tmp_path: Path) -> None:
     write(tmp_path, "line.txt", "word " * 40_000)
-    found = [row["sentences"] for row in read_documents([str(tmp_path / "line.txt")], docstrings=False)]
+    found = [row["sentences"] for row in read_rows([str(tmp_path / "line.txt")], docstrings=False)]
     assert len(found) > 3
     assert " ".join(s for d in found for s in d).split() == ["word"] * 40_000
 
@@ -64,19 +47,14 @@ def test_a_line_without_end_is_read_in_pieces(tmp_path: Path) -> None:
 def test_the_parts_are_disjoint_complete_and_independent_of_order(tmp_path: Path) -> None:
     for number in range(30):
         write(tmp_path, f"{number}.txt", "\n\n".join(f"Text {number} {n}. " * 200 for n in range(10)))
-    everything = {tuple(d): part for part, d in parted(str(tmp_path))}
-    again = {tuple(d): part for part, d in parted(str(tmp_path), seed=5)}
+    everything = {tuple(d): part for part, d in parted(TextFiles(str(tmp_path)))}
+    again = {tuple(d): part for part, d in parted(TextFiles(str(tmp_path)), seed=5)}
     assert everything == again
     for part in ("train", "held-out"):
-        assert {tuple(d) for d in documents(str(tmp_path), part=part, seed=9)} == {
+        assert {tuple(d) for d in documents(TextFiles(str(tmp_path)), part=part, seed=9)} == {
             d for d, found in everything.items() if found == part
         }
-    assert list(parted(str(tmp_path), seed=5)) != list(parted(str(tmp_path), seed=6))
-
-
-def test_the_promised_share_is_held_out() -> None:
-    held = sum(is_held_out([f"document {n}"]) for n in range(20_000))
-    assert abs(held - 20_000 * HELD_OUT_PER_MILLE / 1000) < 5 * (20_000 * 0.04 * 0.96) ** 0.5
+    assert list(parted(TextFiles(str(tmp_path)), seed=5)) != list(parted(TextFiles(str(tmp_path)), seed=6))
 
 
 def test_binary_and_hidden_files_are_left_out(tmp_path: Path) -> None:
@@ -89,17 +67,17 @@ def test_binary_and_hidden_files_are_left_out(tmp_path: Path) -> None:
         "e.txt": " ",
     }.items():
         write(tmp_path, name, data)
-    assert shards(str(tmp_path)) == [good]
+    assert TextFiles(str(tmp_path)).shards() == [str(good)]
 
 
 def test_folders_without_text_get_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="There is no folder"):
-        shards(str(tmp_path / "missing"))
+        TextFiles(str(tmp_path / "missing")).shards()
     with pytest.raises(BadInput, match="no text files"):
-        shards(str(tmp_path))
+        TextFiles(str(tmp_path)).shards()
     write(tmp_path, "a.bin", b"\0\1")
     with pytest.raises(BadInput, match="no text files"):
-        shards(str(tmp_path))
+        TextFiles(str(tmp_path)).shards()
 
 
 def test_an_unreadable_folder_gets_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,10 +86,10 @@ def test_an_unreadable_folder_gets_a_sentence(tmp_path: Path, monkeypatch: pytes
 
     monkeypatch.setattr(os, "scandir", refuse)
     with pytest.raises(BadInput, match="cannot be read: Permission denied") as caught:
-        shards(str(tmp_path))
+        TextFiles(str(tmp_path)).shards()
     assert caught.value.hint
 
 
 def test_python_brings_its_documentation_along() -> None:
-    names = {path.name for path in shards("python-docs")}
+    names = {Path(path).name for path in TextFiles("python-docs").shards()}
     assert {"topics.py", "argparse.py"} <= names
