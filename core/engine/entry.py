@@ -223,11 +223,9 @@ class SessionEntry:
             membership, self._options, home=self._home, me=self._key.peer_id, settings=self._preferences.settings
         )
         return Trainer(
-            participant=participant,
-            place=place,
-            perform=host.perform,
+            place,
+            tell=host.deliver,
             ledger=lambda: ledger.to_bytes(LEDGER_OFFER_BYTES),
             changed=self._hears.trainer,
-            now=self._clock.now,
             random=SystemRandom(),
         )

@@ -66,7 +66,8 @@ def trainer_place(
     make_directory(folder / "states")
     make_directory(home.logs)
     return TrainerPlace(
-        manifest=membership.manifest_path,
+        manifest=membership.manifest,
+        manifest_path=membership.manifest_path,
         blobs=membership.blobs,
         states=folder / "states",
         arena=folder / "arena",

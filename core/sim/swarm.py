@@ -192,7 +192,7 @@ class Volunteer:
         world, settings = self._swarm.world, self._swarm.settings
         worker = self.worker = FakeWorker(
             peer=self.peer,
-            participant=self.participant,
+            answer=self.participant.handle,
             disk=self.disk,
             speed=self.speed,
             settings=self._swarm.worker_settings,

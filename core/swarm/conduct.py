@@ -39,7 +39,7 @@ STATE_SLACK_BYTES = 64 * 1024
 class Conduct(ParticipantParts):
     """Acts on the events of its own parts."""
 
-    def _settled(self, now: float, *, samples: int = 0) -> Sequence[Any]:
+    def _settled(self, now: float, *, samples: int = 0) -> list[Any]:
         """A new state is in place: begin the next epoch, with what counts for it already, or end."""
         self.pending = Pending(samples, 0, self.pending.samples_per_s, self.pending.loss, now)
         self._enough_at = 0.0
@@ -48,7 +48,7 @@ class Conduct(ParticipantParts):
         outputs: list[Any] = [Changed()]
         if self._is_evaluator():
             outputs.append(Evaluate())
-        return self._follow([*outputs, *self._carry_on(now), *self._beat(now)], now)
+        return [*outputs, *self._carry_on(now), *self._beat(now)]
 
     def _carry_on(self, now: float) -> list[Any]:
         state = self._state()

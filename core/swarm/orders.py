@@ -1,4 +1,4 @@
-"""What a participant tells its owner: orders for the trainer, and news for the record."""
+"""What a participant tells its owner: orders for the trainer, which answers (`core.swarm.answers`), and news."""
 
 from dataclasses import dataclass
 
@@ -18,14 +18,14 @@ class Hold:
 
 @dataclass(frozen=True, slots=True)
 class Collect:
-    """Trainer: write down the contribution, answer with `Participant.collected`, stand still."""
+    """Trainer: write down the contribution, answer with `ContributionWritten`, stand still."""
 
     round: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Absorb:
-    """Trainer: the mean is in its slot; take the optimiser step, answer with `Participant.stepped`, go on."""
+    """Trainer: the mean is in its slot; take the optimiser step, answer with `StepTaken`, go on."""
 
     round: bytes
     name: StateName
@@ -40,7 +40,7 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Trainer: replace the state by this verified one, answer with `Participant.loaded`."""
+    """Trainer: replace the state by this verified one, answer with `StateLoaded`."""
 
     location: str
     name: StateName
@@ -50,7 +50,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Evaluate:
-    """Trainer: look at the held-out text, answer with `Participant.evaluated`."""
+    """Trainer: look at the held-out text, answer with `HeldoutEvaluated`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,22 +1,29 @@
 """A peer of a collaboration: the DHT node, progress, the epoch machine, averaging and catching up.
 
-It is a machine itself.  The trainer is spoken to in orders (`core.swarm.orders`) and answers by method calls; in the
-real program the engine carries them to the worker process, in the simulator a pretended worker answers.
+It is a machine itself.  The trainer is spoken to in orders (`core.swarm.orders`) and answers in events
+(`core.swarm.answers`); in the real program the engine carries both between it and the worker process, in the simulator
+a pretended worker answers.
 """
 
 import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from core.averaging.codecs import ADAPTIVE, FEEDBACK
-from core.averaging.feedback import ResidualStore
 from core.base.machine import Lost, Received, Tick
 from core.dht.messages import Contact, Observed
+from core.swarm.answers import (
+    ContributionWritten,
+    HeldoutEvaluated,
+    SamplesCounted,
+    StateLoaded,
+    StateOffered,
+    StepTaken,
+    TrainerAnswer,
+    TrainerGone,
+    TrainerReady,
+)
 from core.swarm.conduct import Conduct
-from core.swarm.donor import StateFile
 from core.swarm.epoch import Cue, Phase
 from core.swarm.orders import (
     Changed,
@@ -47,7 +54,7 @@ class Participant(Conduct):
         self._line_news.start(now)
         return self._follow([*self.dht.bootstrap(list(contacts), now), *self._beat(now)], now)
 
-    def handle(self, event: Received[Any] | Tick | Lost | Observed, now: float) -> Sequence[Any]:
+    def handle(self, event: Received[Any] | Tick | Lost | Observed | TrainerAnswer, now: float) -> Sequence[Any]:
         """Advance by one event."""
         outputs: list[Any] = []
         match event:
@@ -58,6 +65,8 @@ class Participant(Conduct):
                 outputs += self.dht.handle(event, now)
             case Received() | Tick():
                 outputs += self._parts.handle(event, now)
+            case _:
+                outputs += self._answered(event, now)
         if isinstance(event, Tick):
             outputs += self._beat(now)
         return self._follow(outputs, now)
@@ -87,28 +96,37 @@ class Participant(Conduct):
 
     # --- the trainer's answers ---------------------------------------------------------------------------------------
 
-    def trainer_ready(
-        self,
-        state: State,
-        *,
-        contribution: NDArray[np.float32],
-        mean: NDArray[np.float32],
-        now: float,
-        layout: Sequence[int] = (),
-        residuals: ResidualStore | None = None,
-    ) -> Sequence[Any]:
-        """The trainer stands still with `state`, its vectors are these: shape (parameters,); see `Rounds.vectors`."""
-        self.epochs.begin(state)
+    def _answered(self, answer: TrainerAnswer, now: float) -> Sequence[Any]:
+        match answer:
+            case TrainerReady():
+                return self._ready(answer, now)
+            case TrainerGone():
+                return self._gone(now)
+            case SamplesCounted():
+                return self._counted(answer, now)
+            case ContributionWritten():
+                return self._written(answer, now)
+            case StepTaken():
+                return self._stepped(answer, now)
+            case StateLoaded(state=state):
+                return self._loaded(state, now)
+            case HeldoutEvaluated():
+                return self._evaluated(answer, now)
+            case StateOffered(file=file, ledger=ledger):
+                self.donor.offer(file, ledger=ledger)
+                return []
+
+    def _ready(self, ready: TrainerReady, now: float) -> Sequence[Any]:
+        self.epochs.begin(ready.state)
         self.standby.help(0)
-        self.rounds.vectors(contribution, mean, layout=layout, residuals=residuals)
+        self.rounds.vectors(ready.contribution, ready.mean, layout=ready.layout, residuals=ready.residuals)
         self.pending = Pending()
         self._joined_at = now
         self._beacon.hurry(now)
         first = [Evaluate()] if self.settings.evaluate_first else []
-        return self._follow([*first, *self._beat(now)], now)
+        return [*first, *self._beat(now)]
 
-    def trainer_gone(self, now: float) -> Sequence[Any]:
-        """The trainer was stopped.  What it had accumulated is gone; a round that it had contributed to goes on."""
+    def _gone(self, now: float) -> Sequence[Any]:
         if self.epochs.phase is Phase.LOADING:
             self._pursuit.doubt(now, times=DEADLY)
         self.epochs.advance(Cue.GONE)
@@ -117,56 +135,51 @@ class Participant(Conduct):
         goodbyes = self._fetch.stop()
         self.fetching = None
         self._beacon.hurry(now)
-        return self._follow([*goodbyes, *self.rounds.away(now), Changed(), *self._beat(now)], now)
+        return [*goodbyes, *self.rounds.away(now), Changed(), *self._beat(now)]
 
-    def progressed(
-        self, *, samples: int, samples_per_s: float, loss: float, now: float, ahead: int = 0
-    ) -> Sequence[Any]:
-        """The trainer has accumulated so many samples that no step has taken up, and `ahead` of them since Collect.
-
-        Only where computing goes on while a round is averaged are there any ahead.  Before they hear of the round's
-        end, trainers count them so; afterwards they are samples like others.
-        """
+    def _counted(self, counted: SamplesCounted, now: float) -> Sequence[Any]:
+        state = self.epochs.state
+        if state is None or state.name.epoch != counted.epoch:
+            return []
         self._watch.heard()
         before = self.pending
-        loss = loss if math.isfinite(loss) else before.loss
-        pending = self.pending = Pending(samples, 0, samples_per_s, loss, now)
+        loss = counted.loss if math.isfinite(counted.loss) else before.loss
+        pending = self.pending = Pending(counted.samples, 0, counted.samples_per_s, loss, now)
         match self.epochs.phase:
             case Phase.OFFERED | Phase.AVERAGING:
-                pending.samples, pending.ahead = samples - ahead, ahead
+                pending.samples, pending.ahead = counted.samples - counted.ahead, counted.ahead
             case Phase.STEPPING:
-                pending.samples = ahead
-        return self._follow([Changed()], now)
+                pending.samples = counted.ahead
+        return [Changed()]
 
-    def collected(self, round_id: bytes, *, samples: int, loss: float, now: float) -> Sequence[Any]:
-        """The contribution is written down; a late answer to a round that is over means nothing.
+    def _written(self, written: ContributionWritten, now: float) -> Sequence[Any]:
+        """A late answer to a round that is over means nothing, and a contribution whose loss is no number no samples.
 
-        One whose loss is no number counts for nothing: its peer takes part without samples.
+        The peer takes part without samples then.
         """
         self._watch.heard()
+        samples, loss = written.samples, written.loss
         if not math.isfinite(loss):
             self.trace.mark("contribution.not_finite")
             samples, loss = 0, 0.0
-        if self.epochs.phase is not Phase.COLLECTING or round_id != self._collecting:
+        if self.epochs.phase is not Phase.COLLECTING or written.round != self._collecting:
             return []
         self.epochs.advance(Cue.COLLECTED)
         self.pending.samples, self.pending.ahead = samples, 0
         self.rounds.samples_per_s = self._speed if math.isfinite(self._speed) else 0.0
-        return self._follow(self.rounds.offer(samples=samples, loss=loss, now=now), now)
+        return self.rounds.offer(samples=samples, loss=loss, now=now)
 
-    def stepped(self, state: State, now: float, *, samples: int = 0, loss: float = 0.0) -> Sequence[Any]:
-        """The optimiser took its step; so many samples, with this mean loss, count for the next one already."""
+    def _stepped(self, step: StepTaken, now: float) -> Sequence[Any]:
         if not self.epochs.may(Cue.STEPPED):
             return []
-        self.epochs.hold(state)
+        self.epochs.hold(step.state)
         self.epochs.advance(Cue.STEPPED)
         self._stragglers.stepped(now)
-        if samples and math.isfinite(loss):
-            self.pending.loss = loss
-        return self._settled(now, samples=samples)
+        if step.samples and math.isfinite(step.loss):
+            self.pending.loss = step.loss
+        return self._settled(now, samples=step.samples)
 
-    def loaded(self, state: State, now: float) -> Sequence[Any]:
-        """The downloaded state is in place."""
+    def _loaded(self, state: State, now: float) -> Sequence[Any]:
         if not self.epochs.may(Cue.LOADED):
             return []
         held = self.epochs.state
@@ -178,20 +191,15 @@ class Participant(Conduct):
         self._pursuit.doubt(now, times=FALSE)
         if held is None or (state.name, state.digest) != (held.name, held.digest):
             # nobody knows what the trainer holds now
-            return self._follow([Restart()], now)
+            return [Restart()]
         self.epochs.advance(Cue.LOADED)
-        return self._follow([Changed(), *self._carry_on(now)], now)
+        return [Changed(), *self._carry_on(now)]
 
-    def evaluated(self, epoch: int, loss: float, now: float) -> Sequence[Any]:
-        """The trainer looked at the held-out text."""
+    def _evaluated(self, evaluated: HeldoutEvaluated, now: float) -> Sequence[Any]:
         self._watch.heard()
-        if not math.isfinite(loss):
+        if not math.isfinite(evaluated.loss):
             self.trace.mark("heldout.not_finite")
             return []
-        self._heldout = (epoch, loss)
+        self._heldout = (evaluated.epoch, evaluated.loss)
         self._beacon.hurry(now)
-        return self._follow([HeldoutLearned(epoch, loss)], now)
-
-    def offer_state(self, file: StateFile, ledger: bytes) -> None:
-        """Others may have this state file from us."""
-        self.donor.offer(file, ledger=ledger)
+        return [HeldoutLearned(evaluated.epoch, evaluated.loss)]

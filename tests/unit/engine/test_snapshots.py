@@ -13,6 +13,7 @@ from core.base.problems import NoSpace
 from core.base.signing import Ed25519Verifier, KeyPair
 from core.engine.snapshots import Standpoint, clock_notice, take_snapshot
 from core.nat.reach import OwnReach, Reachability
+from core.swarm.answers import SamplesCounted, TrainerReady
 from core.swarm.assisting import REFUSED_MAX
 from core.swarm.epoch import Cue
 from core.swarm.membership import SILENT_S
@@ -105,7 +106,9 @@ def joining(tmp_path, **more):
     peer = participant(tmp_path, **more)
     vector = np.zeros(4, np.float32)
     peer.start([], now=0.0)
-    peer.trainer_ready(State(StateName(7, b"l" * 32), b"d" * 32, "x"), contribution=vector, mean=vector, now=1.0)
+    peer.handle(
+        TrainerReady(state=State(StateName(7, b"l" * 32), b"d" * 32, "x"), contribution=vector, mean=vector), 1.0
+    )
     return peer
 
 
@@ -114,7 +117,7 @@ def trained(tmp_path, *, samples, **more):
     while peer.epochs.phase == "joining":
         assert peer.deadline is not None
         peer.handle(Tick(), peer.deadline)
-    peer.progressed(samples=samples, samples_per_s=8.0, loss=1.0, now=7.0)
+    peer.handle(SamplesCounted(epoch=7, samples=samples, samples_per_s=8.0, loss=1.0), 7.0)
     return peer
 
 

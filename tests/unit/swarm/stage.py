@@ -14,6 +14,7 @@ from core.dht.records import sign_record
 from core.sim.disk import MemoryFile
 from core.sim.signing import SimSigner, SimVerifier
 from core.swarm import orders
+from core.swarm.answers import SamplesCounted, StateOffered, TrainerAnswer, TrainerReady
 from core.swarm.beacon import REPORT_LIFETIME_S
 from core.swarm.participant import INFORMED_AFTER_S, Participant, ParticipantSettings
 from core.swarm.progress import ProgressReport, encode_report, progress_key
@@ -90,11 +91,24 @@ class Stage:
 
     def ready(self, name: StateName = FIRST) -> None:
         """The trainer is there and the participant trains."""
-        self.actor.offer_state(self.file, b"")
-        vectors = np.ones(NUMEL, dtype=np.float32), np.zeros(NUMEL, dtype=np.float32)
+        self.answer(StateOffered(self.file, b""))
         state = State(name, self.file.digest, "here")
-        self.hear(self.actor.trainer_ready(state, contribution=vectors[0], mean=vectors[1], now=self.now))
+        contribution, mean = np.ones(NUMEL, dtype=np.float32), np.zeros(NUMEL, dtype=np.float32)
+        self.answer(TrainerReady(state=state, contribution=contribution, mean=mean))
         self.wait(INFORMED_AFTER_S + 0.1)
+
+    def answer(self, answer: TrainerAnswer) -> list[Any]:
+        """The trainer answers."""
+        return self.hear(self.actor.handle(answer, self.now))
+
+    def progress(self, *, samples: int, samples_per_s: float, loss: float, ahead: int = 0) -> list[Any]:
+        """The trainer says how far it is with the state that it holds."""
+        state = self.actor.epochs.state
+        assert state is not None
+        counted = SamplesCounted(
+            epoch=state.name.epoch, samples=samples, samples_per_s=samples_per_s, loss=loss, ahead=ahead
+        )
+        return self.answer(counted)
 
     def wait(self, seconds: float) -> list[Any]:
         """Let time pass, with a Tick at each deadline; returns what was said meanwhile."""

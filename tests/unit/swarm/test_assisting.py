@@ -3,6 +3,7 @@
 from typing import Any
 
 from core.averaging.messages import Call, Wanted
+from core.swarm.answers import StepTaken
 from core.swarm.assisting import ALONE_S, REFUSED_MAX, TRY_AGAIN, Assisting
 from core.swarm.epoch import Phase
 from core.swarm.orders import Go, Hold, RoundRecord
@@ -22,7 +23,7 @@ def step(stage: Stage, epoch: int, *, samples: int, gives: bool) -> list[Any]:
     stage.actor.pending.samples = samples
     stage.hear(stage.actor._follow([Committed(b"r", record, gives=gives)], stage.now))
     before = len(stage.said)
-    stage.hear(stage.actor.stepped(State(name(epoch), b"d" * 32, ""), stage.now))
+    stage.answer(StepTaken(State(name(epoch), b"d" * 32, "")))
     return [said for said in stage.said[before:] if isinstance(said, Go | Hold)]
 
 

@@ -16,6 +16,7 @@ from core.dht.events import Found
 from core.dht.messages import Record
 from core.sim.probes import reachable_bytes
 from core.swarm import orders
+from core.swarm.answers import ContributionWritten, HeldoutEvaluated, StateLoaded, StepTaken, TrainerGone
 from core.swarm.epoch import Phase
 from core.swarm.messages import ChunkAsk, ChunkGive, StateAsk, StateDenied, StateDone, StateOffer
 from core.swarm.progress import encode_report, progress_key
@@ -103,24 +104,24 @@ class Trainer:
             self.done += 1
             match order:
                 case orders.Collect():
-                    stage.hear(actor.collected(order.round, samples=4, loss=1.0, now=stage.now))
+                    stage.answer(ContributionWritten(order.round, 4, 1.0))
                 case orders.Absorb():
-                    stage.hear(actor.stepped(State(order.name, OWN.digest, "here"), stage.now))
+                    stage.answer(StepTaken(State(order.name, OWN.digest, "here")))
                 case orders.Load() if actor.epochs.state is not None:
-                    stage.hear(actor.loaded(actor.epochs.state, stage.now))
+                    stage.answer(StateLoaded(actor.epochs.state))
                 case orders.Evaluate() if actor.epochs.state is not None:
-                    stage.hear(actor.evaluated(actor.epochs.state.name.epoch, 2.0, stage.now))
+                    stage.answer(HeldoutEvaluated(actor.epochs.state.name.epoch, 2.0))
                 case orders.Restart():
                     self.go()
                     self.come()
 
     def progress(self) -> None:
-        self.stage.hear(self.stage.actor.progressed(samples=50, samples_per_s=3.0, loss=1.0, now=self.stage.now))
+        self.stage.progress(samples=50, samples_per_s=3.0, loss=1.0)
 
     def go(self) -> None:
         if self.stage.actor.epochs.phase is not Phase.IDLE:
             self.done = len(self.stage.said)
-            self.stage.hear(self.stage.actor.trainer_gone(self.stage.now))
+            self.stage.answer(TrainerGone())
 
     def come(self) -> None:
         actor = self.stage.actor

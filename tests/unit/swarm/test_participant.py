@@ -8,6 +8,7 @@ from core.averaging.matchmaking.make_plan import attempt_key, round_id
 from core.averaging.messages import Call, Cancelled, Declined, Ready, Wanted
 from core.base.machine import Lost
 from core.sim.disk import MemoryFile
+from core.swarm.answers import ContributionWritten, HeldoutEvaluated, StateLoaded, TrainerGone
 from core.swarm.catch_up import ANSWER_TIMEOUT_S
 from core.swarm.epoch import Phase
 from core.swarm.messages import ChunkAsk, ChunkGive, StateAsk, StateOffer
@@ -99,14 +100,14 @@ def test_a_state_that_is_not_what_it_was_called_is_not_taken(held: str) -> None:
     assert stage.actor.epochs.phase is Phase.LOADING
     assert stage.actor.epochs.state is not None
     now_held = stage.actor.epochs.state if held == "the old one" else State(StateName(0, bytes(32)), b"x" * 32, "")
-    stage.hear(stage.actor.loaded(now_held, stage.now))
+    stage.answer(StateLoaded(now_held))
     assert stage.actor.epochs.state.name == FIRST
     if held == "the old one":
         assert stage.actor.epochs.phase is Phase.TRAINING
         assert not stage.ordered(Restart)
     else:
         assert len(stage.ordered(Restart)) == 1
-        stage.hear(stage.actor.trainer_gone(stage.now))
+        stage.answer(TrainerGone())
         stage.ready()
     stage.read(p1=report_of(HIGHEST, time=stage.now, digest=false.digest))
     assert len(stage.heard_by(1, StateAsk)) == 1
@@ -120,7 +121,7 @@ def test_a_trainer_that_dies_of_a_state_does_not_load_it_again_at_once() -> None
         stage.read(p1=report_of(HIGHEST, time=stage.now, digest=deadly.digest))
         if stage.actor.epochs.phase is Phase.FETCHING:
             give(stage, 1, deadly)
-            stage.hear(stage.actor.trainer_gone(stage.now))
+            stage.answer(TrainerGone())
             stage.ready()
         stage.wait(1.0)
     assert 1 <= len(stage.ordered(Load)) <= 4
@@ -147,7 +148,7 @@ def test_a_trainer_that_owes_a_contribution_is_started_anew() -> None:
         if stage.ordered(Restart):
             break
     assert stage.ordered(Restart)
-    stage.hear(stage.actor.trainer_gone(stage.now))
+    stage.answer(TrainerGone())
     count = len(stage.ordered(Restart))
     stage.wait(2 * ANSWER_S)
     assert len(stage.ordered(Restart)) == count
@@ -172,7 +173,7 @@ def test_calls_that_come_to_nothing_do_not_keep_the_trainer_from_training() -> N
         if step % 10 == 0:  # each second another call, with the best rank there is
             call(stage, 1, nonce=step)
         for collect in stage.ordered(Collect)[-1:]:
-            stage.hear(stage.actor.collected(collect.round, samples=4, loss=1.0, now=stage.now))
+            stage.answer(ContributionWritten(collect.round, 4, 1.0))
         stage.wait(0.1)
         standing_s += 0.1 * (stage.actor.epochs.phase in {Phase.COLLECTING, Phase.OFFERED})
     assert standing_s < 0.3 * steps * 0.1
@@ -186,7 +187,7 @@ def test_whoever_wants_a_round_without_samples_cannot_order_one_after_the_other(
     for _ in range(600):
         stage.tell(1, Wanted(FIRST.epoch, FIRST.lineage, 0))
         for collect in stage.ordered(Collect)[-1:]:
-            stage.hear(stage.actor.collected(collect.round, samples=4, loss=1.0, now=stage.now))
+            stage.answer(ContributionWritten(collect.round, 4, 1.0))
         for number in (1, 2):
             for message in stage.heard_by(number, Call)[-1:]:
                 key = attempt_key(RUN, FIRST.lineage, FIRST.epoch, message.attempt)
@@ -204,7 +205,7 @@ def test_a_cancelled_call_frees_the_trainer() -> None:
     stage.tell(1, Cancelled(called))
     assert stage.actor.epochs.phase is Phase.TRAINING
     assert stage.ordered(Release) == [Release(called)]
-    stage.hear(stage.actor.collected(called, samples=9, loss=1.0, now=stage.now))
+    stage.answer(ContributionWritten(called, 9, 1.0))
     assert stage.actor.epochs.phase is Phase.TRAINING
 
 
@@ -212,8 +213,8 @@ def test_a_group_with_too_few_samples_is_not_tried_again_before_they_can_be_made
     stage = Stage(target_samples=100)
     stage.ready()
     called = call(stage, 1)
-    stage.hear(stage.actor.collected(called, samples=40, loss=1.0, now=stage.now))
-    stage.hear(stage.actor.progressed(samples=40, samples_per_s=5.0, loss=1.0, now=stage.now))
+    stage.answer(ContributionWritten(called, 40, 1.0))
+    stage.progress(samples=40, samples_per_s=5.0, loss=1.0)
     stage.read(p1=report_of(time=stage.now, samples=100, samples_per_s=5.0))
     stage.tell(1, Cancelled(called, samples=70))
     began = stage.now
@@ -229,10 +230,10 @@ def test_a_loss_that_is_no_number_counts_for_nothing() -> None:
     stage = Stage()
     stage.ready()
     called = call(stage, 1)
-    stage.hear(stage.actor.progressed(samples=4, samples_per_s=1.0, loss=math.nan, now=stage.now))
-    stage.hear(stage.actor.collected(called, samples=9, loss=math.nan, now=stage.now))
+    stage.progress(samples=4, samples_per_s=1.0, loss=math.nan)
+    stage.answer(ContributionWritten(called, 9, math.nan))
     assert [(ready.samples, ready.loss) for ready in stage.heard_by(1, Ready)] == [(0, 0.0)]
     assert stage.actor.pending.samples == 0
-    stage.hear(stage.actor.evaluated(0, math.inf, stage.now))
+    stage.answer(HeldoutEvaluated(0, math.inf))
     assert not stage.ordered(HeldoutLearned)  # type: ignore[arg-type]
     assert stage.actor._report(stage.now).heldout_loss is None

@@ -18,6 +18,7 @@ from core.averaging.plan import Member, Plan
 from core.averaging.receipts.exchange import Attesting, Receipted
 from core.averaging.receipts.receipt import Attested, Statement, attest
 from core.base.manifest import AveragingNumbers
+from core.swarm.answers import ContributionWritten, TrainerGone
 from core.swarm.epoch import Phase
 from core.swarm.orders import Absorb, Collect, Release, RoundRecord
 from core.swarm.rounds import EARLY_MAX
@@ -31,7 +32,7 @@ def join(stage: Stage, leader: int, *, nonce: int) -> Plan:
     """The participant is called, collects and is planned in; the leader is the only other member."""
     stage.tell(leader, Call(FIRST.epoch, FIRST.lineage, 0, nonce))
     collect = stage.ordered(Collect)[-1]
-    stage.hear(stage.actor.collected(collect.round, samples=4, loss=1.0, now=stage.now))
+    stage.answer(ContributionWritten(collect.round, 4, 1.0))
     plan = make_plan(
         [Member(peer(0), 4, 1.0), Member(peer(leader), 4, 1.0)],
         stage.actor.settings.averaging,
@@ -91,7 +92,7 @@ def test_the_round_of_a_trainer_that_has_gone_does_not_disturb_the_next_one() ->
     stage = Stage()
     stage.ready()
     plan = join(stage, 1, nonce=1)
-    stage.hear(stage.actor.trainer_gone(stage.now))
+    stage.answer(TrainerGone())
     stage.ready()
     stage.tell(2, Call(FIRST.epoch, FIRST.lineage, 0, 7))
     assert stage.actor.epochs.phase is Phase.COLLECTING
@@ -99,7 +100,7 @@ def test_the_round_of_a_trainer_that_has_gone_does_not_disturb_the_next_one() ->
     assert [output for output in stage.said if isinstance(output, RoundRecord)]
     assert not stage.ordered(Absorb)
     called = stage.ordered(Collect)[-1].round
-    stage.hear(stage.actor.collected(called, samples=4, loss=1.0, now=stage.now))
+    stage.answer(ContributionWritten(called, 4, 1.0))
     assert stage.heard_by(2, Ready) == [Ready(called, 4, 1.0)]
     stage.tell(2, Cancelled(called))
     assert stage.actor.epochs.phase is Phase.TRAINING
@@ -149,7 +150,7 @@ def test_what_a_trainer_before_has_seen_still_counts() -> None:
     stage.ready()
     join(stage, 1, nonce=1)
     fail(stage)
-    stage.hear(stage.actor.trainer_gone(stage.now))
+    stage.answer(TrainerGone())
     stage.ready()
     stage.tell(1, Call(FIRST.epoch, FIRST.lineage, 0, 2))
     assert stage.heard_by(1, Declined)[-1].reason == "busy"
@@ -186,7 +187,7 @@ def test_what_a_round_has_shown_of_a_member_counts_in_the_next_ones(monkeypatch:
     for nonce in range(3):  # with the same state again and again
         stage.ready()
         finish(stage, 1, join(stage, 1, nonce=nonce))
-        stage.hear(stage.actor.trainer_gone(stage.now))
+        stage.answer(TrainerGone())
     assert begun == [NOTHING, NOTHING, Remembered(hurried=frozenset({peer(1)}))]
 
 

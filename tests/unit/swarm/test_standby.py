@@ -141,7 +141,7 @@ def test_whoever_trains_calls_helpers_wherever_they_stand():
     stage.ready()
     lost = report_of(THIRD, time=stage.now, in_step=False, helps=True, digest=b"", activity=HELPING)
     stage.read(p3=lost)
-    stage.hear(stage.actor.progressed(samples=5, samples_per_s=1.0, loss=1.0, now=stage.now))
+    stage.progress(samples=5, samples_per_s=1.0, loss=1.0)
     stage.hear(stage.actor._follow(stage.actor._consider(stage.now), stage.now))
     assert [call.numel for call in stage.heard_by(3, Call)] == [NUMEL]
 
