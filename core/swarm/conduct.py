@@ -6,8 +6,8 @@ from typing import Any
 from core.averaging.matchmaking.events import Elsewhere, Silent
 from core.dht.events import Found, Learned
 from core.dht.messages import Contact
-from core.swarm.catch_up import Fetched, FetchFailed, Fetching
 from core.swarm.epoch import IN_STEP, Cue, Phase
+from core.swarm.fetch import Fetched, FetchFailed, Fetching
 from core.swarm.membership import GOES_ON_S, NewerState
 from core.swarm.orders import (
     Absorb,

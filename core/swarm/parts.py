@@ -15,9 +15,9 @@ from core.dht.node import DhtNode
 from core.dht.settings import DhtSettings
 from core.swarm.assisting import Assisting
 from core.swarm.beacon import Beacon
-from core.swarm.catch_up import Fetching, StateFetch, StateSink
 from core.swarm.donor import StateDonor
 from core.swarm.epoch import IN_STEP, EpochMachine, Phase
+from core.swarm.fetch import Fetching, StateFetch, StateSink
 from core.swarm.line_news import SCHEMAS, LineNews
 from core.swarm.membership import GOES_ON_S, Membership
 from core.swarm.messages import ChunkAsk, ChunkGive, StateAsk, StateDenied, StateDone, StateOffer

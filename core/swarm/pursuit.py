@@ -4,7 +4,7 @@ from random import Random
 
 from core.base.back_off import BackOff
 from core.base.ids import PeerId
-from core.swarm.catch_up import DONORS_MAX
+from core.swarm.fetch import DONORS_MAX
 from core.swarm.membership import Membership, NewerState
 from core.swarm.states import StateName
 

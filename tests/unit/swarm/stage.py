@@ -19,7 +19,7 @@ from core.swarm.beacon import REPORT_LIFETIME_S
 from core.swarm.participant import INFORMED_AFTER_S, Participant, ParticipantSettings
 from core.swarm.progress import ProgressReport, encode_report, progress_key
 from core.swarm.states import State, StateName, first_state
-from tests.unit.swarm.test_catch_up import MemorySink
+from tests.unit.swarm.test_fetch import MemorySink
 
 RUN = b"r" * 32
 NUMEL = 1000

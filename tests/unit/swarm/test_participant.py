@@ -9,8 +9,8 @@ from core.averaging.messages import Call, Cancelled, Declined, Ready, Wanted
 from core.base.machine import Lost
 from core.sim.disk import MemoryFile
 from core.swarm.answers import ContributionWritten, HeldoutEvaluated, StateLoaded, TrainerGone
-from core.swarm.catch_up import ANSWER_TIMEOUT_S
 from core.swarm.epoch import Phase
+from core.swarm.fetch import ANSWER_TIMEOUT_S
 from core.swarm.messages import ChunkAsk, ChunkGive, StateAsk, StateOffer
 from core.swarm.orders import Collect, Go, HeldoutLearned, Hold, Load, Release, Restart
 from core.swarm.states import State, StateName

@@ -10,16 +10,6 @@ from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick
 from core.base.problems import NoSpace, Problem
 from core.base.trace import Trace
-from core.swarm.catch_up import (
-    ANSWER_TIMEOUT_S,
-    NOTHING_S,
-    QUICK_S,
-    WINDOW_CHUNKS,
-    Fetched,
-    FetchFailed,
-    Fetching,
-    StateFetch,
-)
 from core.swarm.donor import (
     CHUNK_S,
     GUEST_SILENCE_S,
@@ -32,6 +22,16 @@ from core.swarm.donor import (
     TURN_S,
     TURNS_MAX,
     StateDonor,
+)
+from core.swarm.fetch import (
+    ANSWER_TIMEOUT_S,
+    NOTHING_S,
+    QUICK_S,
+    WINDOW_CHUNKS,
+    Fetched,
+    FetchFailed,
+    Fetching,
+    StateFetch,
 )
 from core.swarm.messages import ChunkAsk, ChunkGive, StateAsk, StateDenied, StateDone, StateOffer
 from core.swarm.states import StateName
