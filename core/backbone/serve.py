@@ -34,9 +34,11 @@ from core.net.listening import refusal
 from core.net.outward import Outward
 from core.net.passes import pass_request
 from core.net.tls import server_context
+from core.swarm.facts import Help
 from core.swarm.messages import CATCH_UP_MESSAGES
-from core.swarm.participant import Participant, ParticipantSettings
+from core.swarm.participant import Participant
 from core.swarm.rounds import Rounds
+from core.swarm.settings import ParticipantSettings
 from core.system.atomic_files import read_bounded, set_aside, write_atomic
 from core.system.file_lock import held
 from core.system.parent_watch import stop_on_signals, watch_parent
@@ -167,7 +169,7 @@ class Backbone:
             on_event=self._on_event if self._outward is None else self._outward.act,
             wanted=None if self._outward is None else self._outward.wanted,
             opened=None if self._outward is None else self._outward.opened,
-            meter=self.participant.rounds.lines.meter,
+            meter=self.participant.meter,
         )
         self._desk = WelcomeDesk(
             charter=charter,
@@ -208,7 +210,7 @@ class Backbone:
             self._host.learn(contact.peer_id, contact.host, contact.port)
         self._host.perform(self.participant.start(known, host=self._address, port=self._port, now=self._clock.now()))
         if self._help_bytes:
-            self._host.perform(self.participant.help(self._help_bytes, self._clock.now()))
+            self._host.deliver(Help(self._help_bytes))
         return Link(self._address, desk_port, self._charter.manifest.id, self._charter.invite)
 
     async def serve(self, stop: asyncio.Event) -> None:
@@ -221,14 +223,14 @@ class Backbone:
                 for task in living:
                     task.cancel()
         finally:
-            self._remembered.save(self.participant.dht.contacts)
+            self._remembered.save(self.participant.contacts)
             await self._desk.close()
             await self._host.close()
 
     async def _remember(self) -> None:
         while True:
             await asyncio.sleep(REMEMBER_S * SystemRandom().uniform(0.8, 1.2))
-            self._remembered.save(self.participant.dht.contacts)
+            self._remembered.save(self.participant.contacts)
 
     async def _renew(self) -> None:
         while True:
@@ -248,17 +250,16 @@ class Backbone:
 
     def _contacts(self) -> list[KnownPeer]:
         mine = KnownPeer(self._key.peer_id, self._address, self._port)
-        live = self.participant.membership.live()
+        live = self.participant.view(self._clock.now()).peers
         others = [KnownPeer(peer, r.host, r.port) for peer, r in live.items() if r.host and r.port]
         return [mine, *others[: CONTACTS_MAX - 1]]
 
     def _on_event(self, event: Any, now: float) -> None:
-        del now
         match event:
             case Learned(contact=contact):
                 self._host.learn(contact.peer_id, contact.host, contact.port)
-            case ReachChanged(reach=reach):
-                self.participant.rounds.reduces = not reach.client
+            case ReachChanged():
+                self.participant.handle(event, now)
             case Receipted(receipt=receipt):
                 self._keep(receipt)
 

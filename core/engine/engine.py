@@ -31,7 +31,6 @@ from core.engine.port_test import try_port
 from core.engine.preferences import Preferences, view
 from core.engine.snapshots import Standpoint, clock_notice, take_snapshot
 from core.nat.events import DialEnded, ReachChanged, Way
-from core.nat.reach import Reachability
 from core.net.clock import Clock
 from core.storage.identity import load_identity, system_keyring
 from core.storage.settings import load_settings
@@ -93,7 +92,7 @@ class Engine:
                 name=self._name(),
                 me=life.key.peer_id,
                 manifest=parts.membership.manifest if parts is not None else None,
-                participant=parts.participant if parts is not None else None,
+                participant=parts.participant.view(now) if parts is not None else None,
                 ledger=parts.journal.ledger if parts is not None else None,
                 worker_pid=trainer.pid if trainer is not None else None,
                 loss_unigram=trainer.loss_unigram if trainer is not None else None,
@@ -149,7 +148,8 @@ class Engine:
     async def test_port(self) -> PortTest:
         """Have others call this computer."""
         parts = self._joined()
-        heard = parts.participant.membership.audible
+        participant = parts.participant
+        heard = lambda now: participant.view(now).audible  # noqa: E731
         return await try_port(parts.outward, port=parts.port, now=self._clock.now, heard=heard)
 
     def _joined(self) -> SessionParts:
@@ -214,7 +214,7 @@ class Engine:
                 tasks = [
                     group.create_task(parts.host.run()),
                     group.create_task(parts.trainer.run()),
-                    group.create_task(parts.journal.keep(lambda: parts.participant.dht.contacts)),
+                    group.create_task(parts.journal.keep(lambda: parts.participant.contacts)),
                     group.create_task(entry.keep_pass(parts)),
                     group.create_task(parts.usage_policy.keep()),
                     group.create_task(self._heed_allowance(parts)),
@@ -233,7 +233,7 @@ class Engine:
                     task.cancel()
         finally:
             parts.journal.contributing(on=False)
-            parts.journal.save(parts.participant.dht.contacts)
+            parts.journal.save(parts.participant.contacts)
             await parts.host.close()
         if self._fatal is not None:
             raise self._fatal
@@ -289,10 +289,9 @@ class Engine:
     def _on_outward(self, event: Any, now: float) -> None:
         """The same, where there may be routers between us and others."""
         match event:
-            case ReachChanged(reach=reach):
+            case ReachChanged():
                 assert self._parts is not None
-                self._parts.participant.rounds.reduces = not reach.client
-                self._parts.participant.dht.client = reach.standing in {Reachability.PUNCHABLE, Reachability.RELAYED}
+                self._parts.participant.handle(event, now)
                 self._door.announce()
             case DialEnded(peer=peer, way=None, reason=reason):
                 _LOG.debug("%s not reached: %s", short(peer), reason)
@@ -310,7 +309,7 @@ class Engine:
 
     def _names(self, parts: SessionParts) -> dict[PeerId, str]:
         """How those who are here call themselves."""
-        live = parts.participant.membership.live()
+        live = parts.participant.view(self._clock.now()).peers
         return {peer: report.name for peer, report in live.items()} | {self._life.key.peer_id: self._name()}
 
     # --- the network -------------------------------------------------------------------------------------------------

@@ -153,9 +153,9 @@ class SessionEntry:
             wanted=None if outward is None else outward.wanted,
             opened=None if outward is None else outward.opened,
             pace=None if outward is None else usage_policy.pace,
-            meter=participant.rounds.lines.meter,
+            meter=participant.meter,
         )
-        trainer = self._make_trainer(membership, participant, host, journal.ledger)
+        trainer = self._make_trainer(membership, host, journal.ledger)
         return SessionParts(membership, participant, outward, usage_policy, host, trainer, journal, joining)
 
     async def begin(self, parts: SessionParts) -> None:
@@ -208,17 +208,9 @@ class SessionEntry:
             random=SystemRandom(),
         )
 
-    def _make_trainer(
-        self, membership: JoinedCollaboration, participant: Participant, host: Host, ledger: Ledger
-    ) -> Trainer | Helper:
+    def _make_trainer(self, membership: JoinedCollaboration, host: Host, ledger: Ledger) -> Trainer | Helper:
         if self._options.help_bytes:
-            return Helper(
-                participant=participant,
-                room_bytes=self._options.help_bytes,
-                perform=host.perform,
-                changed=self._hears.trainer,
-                now=self._clock.now,
-            )
+            return Helper(room_bytes=self._options.help_bytes, tell=host.deliver, changed=self._hears.trainer)
         place = trainer_place(
             membership, self._options, home=self._home, me=self._key.peer_id, settings=self._preferences.settings
         )

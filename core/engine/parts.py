@@ -16,7 +16,8 @@ from core.net.host import Host
 from core.net.outward import Outward
 from core.storage.paths import Home
 from core.storage.settings import Settings
-from core.swarm.participant import Participant, ParticipantSettings
+from core.swarm.participant import Participant
+from core.swarm.settings import ParticipantSettings
 from core.system.atomic_files import make_directory
 from core.workers.helper import Helper
 from core.workers.trainer import Trainer, TrainerPlace
@@ -91,7 +92,7 @@ def network_monitor_of(
         manifest_id=parts.membership.manifest.id,
         bind=bind,
         port=parts.host.port,
-        peers=lambda: list(parts.participant.membership.live()),
+        peers=lambda: list(parts.participant.view(now()).peers),
         sensed=lambda network: parts.usage_policy.metered(network.metered),
         now=now,
         random=SystemRandom(),

@@ -3,9 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
+from core.api.snapshot import BACKBONE
 from core.averaging.matchmaking.events import Elsewhere, Silent
 from core.dht.events import Found, Learned
 from core.dht.messages import Contact
+from core.nat.events import ReachChanged
+from core.nat.reach import OwnReach, Reachability
 from core.swarm.epoch import IN_STEP, Cue, Phase
 from core.swarm.fetch import Fetched, FetchFailed, Fetching
 from core.swarm.membership import GOES_ON_S, NewerState
@@ -59,7 +62,7 @@ class Conduct(ParticipantParts):
 
     def _beat(self, now: float) -> list[Any]:
         """Publish, read, and do what the clock asks for."""
-        outputs: list[Any] = [*self._beacon.tick(self._report(now), now), *self._line_news.tick(now)]
+        outputs: list[Any] = [*self._beacon.tick(self.report(now), now), *self._line_news.tick(now)]
         if self._watch.overdue(now):
             self.trace.mark(f"trainer.hangs.{self.epochs.phase.value}")
             outputs.append(Restart())
@@ -87,7 +90,7 @@ class Conduct(ParticipantParts):
         self._watch.saw(self.epochs.phase, now)
         return done
 
-    def _react(self, output: Any, now: float) -> list[Any] | None:
+    def _react(self, output: Any, now: float) -> list[Any] | None:  # noqa: C901 - a table of what may happen
         """What one of our own events leads to; None: it is not ours to handle."""
         match output:
             case Found():
@@ -110,7 +113,18 @@ class Conduct(ParticipantParts):
                 return []
             case Fetching() | Fetched() | FetchFailed():
                 return self._catch_up(output, now)
+            case ReachChanged(reach=reach):
+                self._reached(reach)
         return None
+
+    def _reached(self, reach: OwnReach) -> None:
+        """Others reach this computer in another way: what passes through relays only is not worth a share to reduce.
+
+        A backbone answers in the DHT all the same: its address stands in every link.
+        """
+        self.rounds.reduces = not reach.client
+        hidden = reach.standing in {Reachability.PUNCHABLE, Reachability.RELAYED}
+        self.dht.client = hidden and self.settings.role != BACKBONE
 
     def _catch_up(self, news: Fetching | Fetched | FetchFailed, now: float) -> list[Any]:
         match news:

@@ -7,11 +7,14 @@ a pretended worker answers.
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from core.averaging.codecs import ADAPTIVE, FEEDBACK
 from core.base.machine import Lost, Received, Tick
-from core.dht.messages import Contact, Observed
+from core.base.wire import Message
+from core.dht.events import Found
+from core.dht.messages import DHT_MESSAGES, Contact, Observed
+from core.nat.events import ReachChanged
 from core.swarm.answers import (
     ContributionWritten,
     HeldoutEvaluated,
@@ -25,13 +28,16 @@ from core.swarm.answers import (
 )
 from core.swarm.conduct import Conduct
 from core.swarm.epoch import Cue, Phase
+from core.swarm.facts import Help
+from core.swarm.messages import CATCH_UP_MESSAGES
 from core.swarm.orders import (
     Changed,
     Evaluate,
     HeldoutLearned,
     Restart,
 )
-from core.swarm.parts import HELPING, INFORMED_AFTER_S, ParticipantSettings, Pending
+from core.swarm.parts import Pending
+from core.swarm.rounds import Asked, Committed, Formed, Missed, Rounds
 from core.swarm.states import State
 
 DEADLY = 4
@@ -39,11 +45,26 @@ DEADLY = 4
 FALSE = 8
 """A state that is not what it was called counts as so many."""
 
-__all__ = ["HELPING", "INFORMED_AFTER_S", "Participant", "ParticipantSettings"]
+ParticipantEvent = (
+    Received[Any]
+    | Tick
+    | Lost
+    | Observed
+    | TrainerAnswer
+    | Help
+    | Found
+    | Asked
+    | Formed
+    | Missed
+    | Committed
+    | ReachChanged
+)
 
 
 class Participant(Conduct):
     """See the module's docstring; its arguments are those of `Parts`."""
+
+    MESSAGES: Final[tuple[type[Message], ...]] = (*DHT_MESSAGES, *Rounds.MESSAGES, *CATCH_UP_MESSAGES)
 
     # --- the machine -------------------------------------------------------------------------------------------------
 
@@ -54,8 +75,8 @@ class Participant(Conduct):
         self._line_news.start(now)
         return self._follow([*self.dht.bootstrap(list(contacts), now), *self._beat(now)], now)
 
-    def handle(self, event: Received[Any] | Tick | Lost | Observed | TrainerAnswer, now: float) -> Sequence[Any]:
-        """Advance by one event."""
+    def handle(self, event: ParticipantEvent, now: float) -> Sequence[Any]:
+        """Advance by one event: from the network, from the trainer, from the owner, or from one of its machines."""
         outputs: list[Any] = []
         match event:
             case Lost(peer=peer):
@@ -65,27 +86,26 @@ class Participant(Conduct):
                 outputs += self.dht.handle(event, now)
             case Received() | Tick():
                 outputs += self._parts.handle(event, now)
-            case _:
+            case Help(room_bytes=room_bytes):
+                outputs += self._help(room_bytes, now)
+            case _ if isinstance(event, TrainerAnswer):
                 outputs += self._answered(event, now)
+            case _:
+                outputs.append(event)
         if isinstance(event, Tick):
             outputs += self._beat(now)
         return self._follow(outputs, now)
 
     # --- without a trainer -------------------------------------------------------------------------------------------
 
-    def help(self, room_bytes: int, now: float) -> Sequence[Any]:
-        """Reduce for the others with so much memory; 0: no longer.
-
-        Raises:
-            ValueError: there is a trainer.
-        """
+    def _help(self, room_bytes: int, now: float) -> Sequence[Any]:
         if self.epochs.phase is not Phase.IDLE:
             raise ValueError("a peer with a trainer reduces anyway")
         leaving = [*self.rounds.away(now), *self.rounds.leave(now)]
         self.standby.help(self._room_for_numbers(room_bytes))
         self.rounds.help(self.standby.numel_max)
         self._beacon.hurry(now)
-        return self._follow([*leaving, Changed(), *self._stand_by(now), *self._beat(now)], now)
+        return [*leaving, Changed(), *self._stand_by(now), *self._beat(now)]
 
     def _room_for_numbers(self, room_bytes: int) -> int:
         """What is left of it for a share's numbers: residuals, where the codec has them, take as much again."""

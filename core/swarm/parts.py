@@ -1,5 +1,6 @@
 """The machines that a participant is made of, and what it reports of itself."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -7,10 +8,10 @@ from core.averaging.grid.stages import STAGES_MAX
 from core.base.compose import Composite
 from core.base.ids import distance, hashed_key, node_key
 from core.base.machine import earliest
-from core.base.manifest import AveragingNumbers
+from core.base.meter import Meter
 from core.base.signing import Signer, Verifier
 from core.base.trace import Trace
-from core.dht.messages import DHT_MESSAGES
+from core.dht.messages import DHT_MESSAGES, Contact
 from core.dht.node import DhtNode
 from core.dht.settings import DhtSettings
 from core.swarm.assisting import Assisting
@@ -24,32 +25,18 @@ from core.swarm.messages import ChunkAsk, ChunkGive, StateAsk, StateDenied, Stat
 from core.swarm.progress import NAME_CHARACTERS_MAX, ProgressReport
 from core.swarm.pursuit import Pursuit
 from core.swarm.rounds import Rounds
+from core.swarm.settings import ParticipantSettings
 from core.swarm.standby import Standby
 from core.swarm.states import State, StateName
 from core.swarm.stragglers import Stragglers
+from core.swarm.view import ParticipantView
 from core.swarm.watch import TrainerWatch
 
 HELPING = "helping"
 """The activity of a helper, as it reports it."""
 INFORMED_AFTER_S = 5.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ParticipantSettings:
-    """What a participant is told at birth."""
-
-    run: bytes
-    """The manifest's id."""
-    target_samples: int
-    averaging: AveragingNumbers
-    evaluate_every: int
-    role: str
-    """"volunteer" or "backbone"."""
-    name: str
-    evaluate_first: bool = False
-    """Look at the held-out text as soon as the trainer is ready."""
-    last_epoch: int | None = None
-    """Take no part in epochs beyond this one."""
+Tells = Callable[[ProgressReport], ProgressReport]
+"""Changes what a peer says of itself before it is published; for liars in tests."""
 
 
 @dataclass(slots=True)
@@ -76,12 +63,21 @@ class ParticipantParts:
         me: This peer, and who signs for it.
         random: All chance comes from here.
         sink: Where a downloaded state is put together.
+        tells: Changes what this peer says of itself before it is published; for liars in tests.
     """
 
     def __init__(
-        self, *, settings: ParticipantSettings, signer: Signer, verifier: Verifier, random: Random, sink: StateSink
+        self,
+        *,
+        settings: ParticipantSettings,
+        signer: Signer,
+        verifier: Verifier,
+        random: Random,
+        sink: StateSink,
+        tells: Tells = lambda report: report,
     ) -> None:
         self.settings = settings
+        self._tells = tells
         self.me = signer.peer_id
         self.trace = Trace()
         self.membership = Membership()
@@ -106,6 +102,8 @@ class ParticipantParts:
             random=random,
             trace=self.trace,
         )
+        self.meter: Meter = self.rounds.lines.meter
+        """To be shown how fast bulk moves."""
         self.standby = Standby(self.membership)
         self._line_news = LineNews(
             me=self.me,
@@ -156,6 +154,36 @@ class ParticipantParts:
         )
 
     # --- what others see ---------------------------------------------------------------------------------------------
+
+    @property
+    def contacts(self) -> Sequence[Contact]:
+        """Peers that answer in the DHT, the most useful first."""
+        return self.dht.contacts
+
+    def view(self, now: float) -> ParticipantView:
+        """What people may see of it."""
+        name = self.epochs.state.name if self.epochs.state is not None else self.standby.name
+        live = self.membership.live()
+        return ParticipantView(
+            settings=self.settings,
+            phase=self.epochs.phase,
+            state=name,
+            assists=self.assisting.active,
+            fetching=self.fetching,
+            samples=self.pending.samples,
+            samples_per_s=self.pending.samples_per_s,
+            others_samples=self.membership.samples(name, now) if name is not None else 0,
+            others_samples_per_s=self.membership.samples_per_s(name, now) if name is not None else 0.0,
+            peers=live,
+            silent=frozenset(peer for peer in live if self.membership.silent(peer, now)),
+            audible=self.membership.audible(now),
+            line=self.rounds.lines.measured,
+            trip_s=self.rounds.lines.trip_s,
+        )
+
+    def report(self, now: float) -> ProgressReport:
+        """What this peer says of itself to the others."""
+        return self._tells(self._report(now))
 
     def _report(self, now: float) -> ProgressReport:
         state = self.epochs.state

@@ -6,7 +6,6 @@ import pytest
 
 from core.averaging.messages import Call, Cancelled, Ready, Wanted
 from core.swarm.answers import ContributionWritten, StepTaken
-from core.swarm.epoch import Phase
 from core.swarm.membership import Membership
 from core.swarm.orders import Absorb, Collect, RoundRecord
 from core.swarm.rounds import Committed
@@ -35,12 +34,12 @@ def further(stage: Stage, *, samples: int, ahead: int) -> None:
 
 
 def counted(stage: Stage) -> int:
-    return stage.actor._report(stage.now).samples
+    return stage.actor.report(stage.now).samples
 
 
 def commit(stage: Stage) -> None:
-    stage.actor.epochs.phase = Phase.AVERAGING  # the plan, and the round
-    stage.hear(stage.actor._follow([Committed(stage.ordered(Collect)[-1].round, RECORD)], stage.now))
+    stage.formed()
+    stage.hear(stage.actor.handle(Committed(stage.ordered(Collect)[-1].round, RECORD), stage.now))
     assert stage.ordered(Absorb)
 
 
@@ -51,13 +50,12 @@ def test_what_comes_while_a_round_is_on_counts_for_the_next_step() -> None:
     assert counted(stage) == 60
     commit(stage)
     assert counted(stage) == 24
-    assert not stage.actor._report(stage.now).in_step
+    assert not stage.actor.report(stage.now).in_step
     further(stage, samples=92, ahead=32)
     assert counted(stage) == 32
     stage.answer(StepTaken(State(NEXT, b"d" * 32, ""), 36, 0.5))
     assert counted(stage) == 36
-    assert stage.actor.pending.loss == 0.5
-    assert stage.actor._report(stage.now).state == NEXT
+    assert stage.actor.report(stage.now).state == NEXT
     further(stage, samples=40, ahead=0)
     assert counted(stage) == 40
 
