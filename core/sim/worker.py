@@ -126,6 +126,11 @@ class FakeWorker:
         self._model = settings.first_state()
         self.ready = False
 
+    @property
+    def held(self) -> StateName:
+        """The state that it trains on."""
+        return self._model.name
+
     def start(self, boot_s: float) -> None:
         """Build the model, load the newest checkpoint, report ready."""
         self._after(boot_s, self._become_ready)
@@ -186,10 +191,11 @@ class FakeWorker:
             self._progress_later(self._stint)
 
     def _pause(self, now: float) -> None:
-        self._samples = self._counted(now)
+        self._samples = self.counted(now)
         self._training_since = None
 
-    def _counted(self, now: float) -> int:
+    def counted(self, now: float) -> int:
+        """Samples computed at the state that is held, and not absorbed."""
         since = self._training_since
         return self._samples + (0 if since is None else int((now - since) * self._speed / BATCH) * BATCH)
 
@@ -289,7 +295,7 @@ class FakeWorker:
             if self._stint != stint or self._training_since is None:
                 return ()
             self._progress_later(stint)
-            epoch, samples, ahead = self._model.name.epoch, self._counted(now), 0
+            epoch, samples, ahead = self._model.name.epoch, self.counted(now), 0
             if self._settings.delayed:
                 ahead = 0 if self._out is None else samples
                 samples += sum(stretch.samples for stretch in (self._kept if self._out is None else self._out))
