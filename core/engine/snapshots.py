@@ -23,7 +23,7 @@ from core.base.problems import Problem
 from core.ledger.contributions import Ledger
 from core.nat.reach import OwnReach
 from core.swarm.epoch import Phase
-from core.swarm.parts import HELPING
+from core.swarm.presentation import HELPING
 from core.swarm.progress import ProgressReport
 from core.swarm.view import ParticipantView
 

@@ -22,7 +22,7 @@ from core.sim.worker import FakeWorker, WorkerSettings
 from core.sim.world import PORT, World
 from core.swarm import orders
 from core.swarm.participant import Participant
-from core.swarm.parts import Tells
+from core.swarm.presentation import Tells
 from core.swarm.settings import ParticipantSettings
 from core.swarm.states import StateName, first_state
 from core.swarm.view import ParticipantView

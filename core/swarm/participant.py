@@ -1,20 +1,28 @@
-"""A peer of a collaboration: the DHT node, progress, the epoch machine, averaging and catching up.
+"""A peer of a collaboration: the DHT node, progress, rounds of averaging, catching up, and its trainer's side.
 
-It is a machine itself.  The trainer is spoken to in orders (`core.swarm.orders`) and answers in events
-(`core.swarm.answers`); in the real program the engine carries both between it and the worker process, in the simulator
-a pretended worker answers.
+It is a machine itself, made of machines.  The trainer is spoken to in orders (`core.swarm.orders`) and answers in
+events (`core.swarm.answers`); in the real program the engine carries both between it and the worker process, in the
+simulator a pretended worker answers.
 """
 
-import math
 from collections.abc import Sequence
+from random import Random
 from typing import Any, Final
 
-from core.averaging.codecs import ADAPTIVE, FEEDBACK
-from core.base.machine import Lost, Received, Tick
+from core.api.snapshot import BACKBONE
+from core.averaging.matchmaking.events import Elsewhere, Silent
+from core.base.compose import Composite
+from core.base.machine import Lost, Received, Tick, earliest
+from core.base.meter import Meter
+from core.base.signing import Signer, Verifier
+from core.base.trace import Trace
 from core.base.wire import Message
-from core.dht.events import Found
+from core.dht.events import Found, Learned
 from core.dht.messages import DHT_MESSAGES, Contact, Observed
+from core.dht.node import DhtNode
+from core.dht.settings import DhtSettings
 from core.nat.events import ReachChanged
+from core.nat.reach import OwnReach, Reachability
 from core.swarm.answers import (
     ContributionWritten,
     HeldoutEvaluated,
@@ -26,200 +34,276 @@ from core.swarm.answers import (
     TrainerGone,
     TrainerReady,
 )
-from core.swarm.conduct import Conduct
-from core.swarm.epoch import Cue, Phase
+from core.swarm.beacon import Beacon
+from core.swarm.catch_up import CatchUp, CatchUpFailed, StateFetched
+from core.swarm.donor import StateDonor
+from core.swarm.epoch import Phase
 from core.swarm.facts import Help
+from core.swarm.fetch import StateSink
+from core.swarm.grouping import Grouping
+from core.swarm.line_news import SCHEMAS, LineNews
+from core.swarm.membership import Membership
 from core.swarm.messages import CATCH_UP_MESSAGES
-from core.swarm.orders import (
-    Changed,
-    Evaluate,
-    HeldoutLearned,
-    Restart,
-)
-from core.swarm.parts import Pending
+from core.swarm.orders import Changed, HeldoutLearned
+from core.swarm.presentation import Presentation, Tells
+from core.swarm.progress import ProgressReport
 from core.swarm.rounds import Asked, Committed, Formed, Missed, Rounds
-from core.swarm.states import State
+from core.swarm.settings import ParticipantSettings
+from core.swarm.standby import Standby
+from core.swarm.states import StateName
+from core.swarm.trainer_side import TrainerSide
+from core.swarm.view import ParticipantView
 
-DEADLY = 4
-"""A state during whose loading the trainer went counts as so many failures in a row to fetch it."""
-FALSE = 8
-"""A state that is not what it was called counts as so many."""
-
-ParticipantEvent = (
-    Received[Any]
-    | Tick
-    | Lost
-    | Observed
-    | TrainerAnswer
-    | Help
-    | Found
-    | Asked
-    | Formed
-    | Missed
-    | Committed
-    | ReachChanged
-)
+MachineEvent = Found | Asked | Formed | Missed | Committed | StateFetched | CatchUpFailed | ReachChanged
+"""What a participant's own machines report, and act on."""
 
 
-class Participant(Conduct):
-    """See the module's docstring; its arguments are those of `Parts`."""
+class Participant:
+    """See the module's docstring.
+
+    Args:
+        settings: The collaboration's numbers, and this peer's role.
+        signer: This peer's key.
+        verifier: Checks others' signatures.
+        random: All chance comes from here.
+        sink: Where a downloaded state is put together.
+        tells: Changes what this peer says of itself before it is published; for liars in tests.
+    """
 
     MESSAGES: Final[tuple[type[Message], ...]] = (*DHT_MESSAGES, *Rounds.MESSAGES, *CATCH_UP_MESSAGES)
 
+    def __init__(
+        self,
+        *,
+        settings: ParticipantSettings,
+        signer: Signer,
+        verifier: Verifier,
+        random: Random,
+        sink: StateSink,
+        tells: Tells = lambda report: report,
+    ) -> None:
+        self.settings = settings
+        self.me = signer.peer_id
+        self.trace = Trace()
+        self._tells = tells
+        self._membership = Membership()
+        self.dht = DhtNode(
+            signer=signer,
+            verifier=verifier,
+            random=random,
+            settings=DhtSettings(),
+            trace=self.trace,
+            validators=SCHEMAS,
+        )
+        self._beacon = Beacon(me=self.me, run=settings.run, dht=self.dht, membership=self._membership, random=random)
+        self.rounds = Rounds(
+            signer=signer,
+            verifier=verifier,
+            run=settings.run,
+            averaging=settings.averaging,
+            minimum=settings.target_samples,
+            random=random,
+            trace=self.trace,
+        )
+        self.meter: Meter = self.rounds.lines.meter
+        """To be shown how fast bulk moves."""
+        self._standby = Standby(self._membership, rounds=self.rounds, codec=settings.averaging.codec)
+        self._line_news = LineNews(
+            me=self.me,
+            run=settings.run,
+            dht=self.dht,
+            book=self.rounds.lines,
+            membership=self._membership,
+            random=random,
+        )
+        self._donor = StateDonor(trace=self.trace)
+        self._catch_up = CatchUp(
+            membership=self._membership, donor=self._donor, sink=sink, random=random, trace=self.trace
+        )
+        self._grouping = Grouping(
+            self.me,
+            target_samples=settings.target_samples,
+            patience_s=settings.averaging.gather_timeout_s,
+            rounds=self.rounds,
+            membership=self._membership,
+            beacon=self._beacon,
+        )
+        self._trainer = TrainerSide(
+            settings,
+            rounds=self.rounds,
+            beacon=self._beacon,
+            catch_up=self._catch_up,
+            grouping=self._grouping,
+            trace=self.trace,
+        )
+        self._presentation = Presentation(
+            settings,
+            trainer=self._trainer,
+            standby=self._standby,
+            rounds=self.rounds,
+            membership=self._membership,
+            catch_up=self._catch_up,
+        )
+        self._machines = Composite(
+            {
+                "dht": (self.dht, DHT_MESSAGES),
+                "rounds": (self.rounds, Rounds.MESSAGES),
+                "donor": (self._donor, StateDonor.MESSAGES),
+                "catch up": (self._catch_up, CatchUp.MESSAGES),
+            }
+        )
+
     # --- the machine -------------------------------------------------------------------------------------------------
+
+    @property
+    def deadline(self) -> float | None:
+        """The earliest of all its parts' deadlines."""
+        return earliest(
+            self._machines.deadline,
+            self._beacon.deadline,
+            self._line_news.deadline,
+            self._trainer.deadline,
+            self._grouping.deadline,
+        )
 
     def start(self, contacts: Sequence[Contact], *, host: str = "", port: int = 0, now: float) -> Sequence[Any]:
         """Join the swarm through `contacts`; others reach this peer at host and port (empty: they observe it)."""
-        self._address = (host, port)
+        self._presentation.address = (host, port)
         self._beacon.start(now)
         self._line_news.start(now)
         return self._follow([*self.dht.bootstrap(list(contacts), now), *self._beat(now)], now)
 
-    def handle(self, event: ParticipantEvent, now: float) -> Sequence[Any]:
+    def handle(
+        self, event: Received[Any] | Tick | Lost | Observed | TrainerAnswer | Help | MachineEvent, now: float
+    ) -> Sequence[Any]:
         """Advance by one event: from the network, from the trainer, from the owner, or from one of its machines."""
-        outputs: list[Any] = []
+        outputs: Sequence[Any]
         match event:
+            case Received():
+                outputs = self._machines.handle(event, now)
+            case Tick():
+                outputs = [*self._machines.handle(event, now), *self._beat(now)]
             case Lost(peer=peer):
-                self.membership.lost(peer, now)
-                outputs += self._parts.handle(event, now)
+                self._membership.lost(peer, now)
+                outputs = self._machines.handle(event, now)
             case Observed():
-                outputs += self.dht.handle(event, now)
-            case Received() | Tick():
-                outputs += self._parts.handle(event, now)
+                outputs = self.dht.handle(event, now)
+            case StateOffered(file=file, ledger=ledger):
+                self._donor.offer(file, ledger=ledger)
+                outputs = ()
+            case SamplesCounted() | ContributionWritten() | HeldoutEvaluated():
+                outputs = self._trainer.answered(event, now)
+            case TrainerReady() | TrainerGone() | StepTaken() | StateLoaded():
+                if isinstance(event, TrainerReady):
+                    self._standby.end()
+                outputs = [*self._trainer.answered(event, now), *self._beat(now)]
             case Help(room_bytes=room_bytes):
-                outputs += self._help(room_bytes, now)
-            case _ if isinstance(event, TrainerAnswer):
-                outputs += self._answered(event, now)
+                outputs = self._help(room_bytes, now)
             case _:
-                outputs.append(event)
-        if isinstance(event, Tick):
-            outputs += self._beat(now)
+                outputs = (event,)
         return self._follow(outputs, now)
 
-    # --- without a trainer -------------------------------------------------------------------------------------------
+    # --- what others see ---------------------------------------------------------------------------------------------
 
-    def _help(self, room_bytes: int, now: float) -> Sequence[Any]:
-        if self.epochs.phase is not Phase.IDLE:
-            raise ValueError("a peer with a trainer reduces anyway")
-        leaving = [*self.rounds.away(now), *self.rounds.leave(now)]
-        self.standby.help(self._room_for_numbers(room_bytes))
-        self.rounds.help(self.standby.numel_max)
-        self._beacon.hurry(now)
-        return [*leaving, Changed(), *self._stand_by(now), *self._beat(now)]
+    @property
+    def contacts(self) -> Sequence[Contact]:
+        """Peers that answer in the DHT, the most useful first."""
+        return self.dht.contacts
 
-    def _room_for_numbers(self, room_bytes: int) -> int:
-        """What is left of it for a share's numbers: residuals, where the codec has them, take as much again."""
-        codec = self.settings.averaging.codec
-        if codec == ADAPTIVE:  # it goes by the sizes of the tensors, which only those who train know
-            return 0
-        return room_bytes // 2 if codec in FEEDBACK else room_bytes
+    def report(self, now: float) -> ProgressReport:
+        """What this peer says of itself to the others."""
+        return self._tells(self._presentation.report(now))
 
-    # --- the trainer's answers ---------------------------------------------------------------------------------------
+    def view(self, now: float) -> ParticipantView:
+        """What people may see of it."""
+        return self._presentation.view(now)
 
-    def _answered(self, answer: TrainerAnswer, now: float) -> Sequence[Any]:
-        match answer:
-            case TrainerReady():
-                return self._ready(answer, now)
-            case TrainerGone():
-                return self._gone(now)
-            case SamplesCounted():
-                return self._counted(answer, now)
-            case ContributionWritten():
-                return self._written(answer, now)
-            case StepTaken():
-                return self._stepped(answer, now)
-            case StateLoaded(state=state):
-                return self._loaded(state, now)
-            case HeldoutEvaluated():
-                return self._evaluated(answer, now)
-            case StateOffered(file=file, ledger=ledger):
-                self.donor.offer(file, ledger=ledger)
+    # --- inside ------------------------------------------------------------------------------------------------------
+
+    def _beat(self, now: float) -> list[Any]:
+        """Publish, read, and do what the clock asks for."""
+        outputs: list[Any] = [*self._beacon.tick(self.report(now), now), *self._line_news.tick(now)]
+        outputs += self._trainer.hung(now)
+        if self._grouping.due(now) or self._catch_up.due(now):
+            outputs += self._consider(now)
+        return [*outputs, *self._trainer.informed(now, late=True)]
+
+    def _follow(self, outputs: Sequence[Any], now: float) -> list[Any]:
+        """Act on the events of our own machines; everything else goes on to the owner."""
+        done: list[Any] = []
+        queue = list(outputs)
+        while queue:
+            output = queue.pop(0)
+            followed = self._react(output, now)
+            if followed is None:
+                done.append(output)
+            else:
+                queue = [*followed, *queue]
+        return done
+
+    def _react(self, output: Any, now: float) -> list[Any] | None:
+        """What one of our own events leads to; None: it is not ours to handle."""
+        match output:
+            case Found():
+                return self._read(output, now)
+            case Silent(peers=peers):
+                for peer in peers:
+                    self._membership.lost(peer, now)
                 return []
+            case Elsewhere(epoch=epoch, lineage=lineage):
+                self.rounds.heard(StateName(epoch, lineage))
+                self._beacon.look(now)
+                return []
+            case Formed() | Missed() | Committed():
+                return self._averaged(output, now)
+            case Asked() | StateFetched() | CatchUpFailed():
+                return self._trainer.followed(output, now)
+            case ReachChanged(reach=reach):
+                self._reached(reach)
+        return None
 
-    def _ready(self, ready: TrainerReady, now: float) -> Sequence[Any]:
-        self.epochs.begin(ready.state)
-        self.standby.help(0)
-        self.rounds.vectors(ready.contribution, ready.mean, layout=ready.layout, residuals=ready.residuals)
-        self.pending = Pending()
-        self._joined_at = now
-        self._beacon.hurry(now)
-        first = [Evaluate()] if self.settings.evaluate_first else []
-        return [*first, *self._beat(now)]
+    def _reached(self, reach: OwnReach) -> None:
+        """Others reach this computer in another way: what passes through relays only is not worth a share to reduce.
 
-    def _gone(self, now: float) -> Sequence[Any]:
-        if self.epochs.phase is Phase.LOADING:
-            self._pursuit.doubt(now, times=DEADLY)
-        self.epochs.advance(Cue.GONE)
-        self._watch.heard()
-        self.pending = Pending()
-        goodbyes = self._fetch.stop()
-        self.fetching = None
-        self._beacon.hurry(now)
-        return [*goodbyes, *self.rounds.away(now), Changed(), *self._beat(now)]
-
-    def _counted(self, counted: SamplesCounted, now: float) -> Sequence[Any]:
-        state = self.epochs.state
-        if state is None or state.name.epoch != counted.epoch:
-            return []
-        self._watch.heard()
-        before = self.pending
-        loss = counted.loss if math.isfinite(counted.loss) else before.loss
-        pending = self.pending = Pending(counted.samples, 0, counted.samples_per_s, loss, now)
-        match self.epochs.phase:
-            case Phase.OFFERED | Phase.AVERAGING:
-                pending.samples, pending.ahead = counted.samples - counted.ahead, counted.ahead
-            case Phase.STEPPING:
-                pending.samples = counted.ahead
-        return [Changed()]
-
-    def _written(self, written: ContributionWritten, now: float) -> Sequence[Any]:
-        """A late answer to a round that is over means nothing, and a contribution whose loss is no number no samples.
-
-        The peer takes part without samples then.
+        A backbone answers in the DHT all the same: its address stands in every link.
         """
-        self._watch.heard()
-        samples, loss = written.samples, written.loss
-        if not math.isfinite(loss):
-            self.trace.mark("contribution.not_finite")
-            samples, loss = 0, 0.0
-        if self.epochs.phase is not Phase.COLLECTING or written.round != self._collecting:
-            return []
-        self.epochs.advance(Cue.COLLECTED)
-        self.pending.samples, self.pending.ahead = samples, 0
-        self.rounds.samples_per_s = self._speed if math.isfinite(self._speed) else 0.0
-        return self.rounds.offer(samples=samples, loss=loss, now=now)
+        self.rounds.reduces = not reach.client
+        hidden = reach.standing in {Reachability.PUNCHABLE, Reachability.RELAYED}
+        self.dht.client = hidden and self.settings.role != BACKBONE
 
-    def _stepped(self, step: StepTaken, now: float) -> Sequence[Any]:
-        if not self.epochs.may(Cue.STEPPED):
+    def _read(self, found: Found, now: float) -> list[Any] | None:
+        """What a read brought; None: the key is not ours but our owner's."""
+        if self._line_news.found(found, trace=self.trace):
             return []
-        self.epochs.hold(step.state)
-        self.epochs.advance(Cue.STEPPED)
-        self._stragglers.stepped(now)
-        if step.samples and math.isfinite(step.loss):
-            self.pending.loss = step.loss
-        return self._settled(now, samples=step.samples)
+        news = self._beacon.found(found, trace=self.trace, now=now)
+        if news is None:
+            return None
+        outputs: list[Any] = [Changed()]
+        for peer, report in news.items():
+            self.rounds.heard(report.state)
+            if report.host and report.port:
+                outputs.append(Learned(Contact(peer, report.host, report.port)))
+            if report.heldout_loss is not None and report.heldout_epoch <= report.epoch:
+                outputs.append(HeldoutLearned(report.heldout_epoch, report.heldout_loss))
+        if self._trainer.epochs.phase is Phase.JOINING:
+            return [*outputs, *(self._trainer.informed(now) if news else ())]
+        return [*outputs, *self._consider(now)]
 
-    def _loaded(self, state: State, now: float) -> Sequence[Any]:
-        if not self.epochs.may(Cue.LOADED):
-            return []
-        held = self.epochs.state
-        if self._pursuit.arrived(state.name):
-            self.epochs.hold(state)
-            self.epochs.advance(Cue.LOADED)
-            return self._settled(now)
-        self.trace.mark("state.load.refused")
-        self._pursuit.doubt(now, times=FALSE)
-        if held is None or (state.name, state.digest) != (held.name, held.digest):
-            # nobody knows what the trainer holds now
-            return [Restart()]
-        self.epochs.advance(Cue.LOADED)
-        return [Changed(), *self._carry_on(now)]
+    def _consider(self, now: float) -> list[Any]:
+        """With what is known now, do what this peer is here for."""
+        return self._standby.consider(now) if self._standby.helping else self._trainer.consider(now)
 
-    def _evaluated(self, evaluated: HeldoutEvaluated, now: float) -> Sequence[Any]:
-        self._watch.heard()
-        if not math.isfinite(evaluated.loss):
-            self.trace.mark("heldout.not_finite")
-            return []
-        self._heldout = (evaluated.epoch, evaluated.loss)
+    def _averaged(self, event: Formed | Missed | Committed, now: float) -> list[Any]:
+        """A round, or the search for its group, has begun or ended."""
+        if isinstance(event, Committed) or (isinstance(event, Missed) and event.samples is None):
+            self._line_news.changed(now)  # a round that failed has taught something as well
+        if isinstance(event, Committed):
+            self._donor.met(peer for peer, samples in event.record.credited if samples and peer != self.me)
+        return self._standby.followed(event, now) if self._standby.helping else self._trainer.followed(event, now)
+
+    def _help(self, room_bytes: int, now: float) -> list[Any]:
+        if self._trainer.epochs.phase is not Phase.IDLE:
+            raise ValueError("a peer with a trainer reduces anyway")
+        changed = self._standby.help(room_bytes, now)
         self._beacon.hurry(now)
-        return [HeldoutLearned(evaluated.epoch, evaluated.loss)]
+        return [*changed, *self._consider(now), *self._beat(now)]

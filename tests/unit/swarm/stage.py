@@ -18,11 +18,11 @@ from core.swarm.answers import SamplesCounted, StateOffered, TrainerAnswer, Trai
 from core.swarm.beacon import REPORT_LIFETIME_S
 from core.swarm.epoch import Phase
 from core.swarm.participant import Participant
-from core.swarm.parts import INFORMED_AFTER_S
 from core.swarm.progress import ProgressReport, encode_report, progress_key
 from core.swarm.rounds import Formed
 from core.swarm.settings import ParticipantSettings
 from core.swarm.states import State, StateName, first_state
+from core.swarm.trainer_side import INFORMED_AFTER_S
 from tests.unit.swarm.test_fetch import MemorySink
 
 RUN = b"r" * 32

@@ -12,8 +12,9 @@ from core.nat.events import ReachChanged
 from core.nat.reach import OwnReach, Reachability
 from core.swarm.facts import Help
 from core.swarm.membership import SILENT_S, Membership
-from core.swarm.orders import RoundLost
-from core.swarm.parts import HELPING
+from core.swarm.orders import RoundLost, RoundRecord
+from core.swarm.presentation import HELPING
+from core.swarm.rounds import Committed
 from core.swarm.standby import HELP_BYTES, OWN_VIEW_S, Standby
 from core.swarm.states import StateName
 from tests.unit.swarm.stage import FIRST, NUMEL, RUN, Stage, peer, report_of
@@ -30,9 +31,9 @@ def membership(*reports: tuple[int, StateName], now: float = 1000.0, in_step: bo
     return found
 
 
-def standby(found: Membership) -> Standby:
-    machine = Standby(found)
-    machine.help(ROOM)
+def standby(found: Membership, codec: str = "raw") -> Standby:
+    machine = Standby(found, rounds=Stage().actor.rounds, codec=codec)
+    machine.help(ROOM, 1000.0)
     return machine
 
 
@@ -49,20 +50,24 @@ def test_whoever_takes_no_part_or_is_silent_has_no_vote():
 
 def test_its_own_round_goes_before_old_reports_for_a_while():
     machine = standby(membership((1, FIRST), (2, FIRST)))
-    machine.committed(SECOND, 1000.0)
+    machine.followed(committed(SECOND), 1000.0)
     assert machine.look(1001.0) == SECOND
     assert standby(membership((1, THIRD))).look(1001.0) == THIRD
     machine = standby(membership((1, FIRST), now=1010.0))
-    machine.committed(SECOND, 1000.0)
+    machine.followed(committed(SECOND), 1000.0)
     assert machine.look(1000.0 + OWN_VIEW_S + 1) == FIRST
 
 
 def test_it_knows_how_long_a_vector_may_be():
     assert standby(Membership()).numel_max == NUMEL
     machine = standby(membership((1, FIRST)))
-    machine.help(0)
+    machine.help(0, 1000.0)
     assert not machine.helping
     assert machine.look(1000.0) is None
+
+
+def committed(name: StateName) -> Committed:
+    return Committed(bytes(32), RoundRecord(name, ((peer(1), 4),), 1.0, (), 1.0))
 
 
 def helped() -> Stage:
@@ -75,10 +80,9 @@ def helped() -> Stage:
 @pytest.mark.parametrize(("codec", "helps"), [("u8", NUMEL), ("q4", NUMEL // 2), ("adaptive", 0)])
 def test_what_the_codec_asks_for_is_not_there_for_numbers(codec: str, helps: int):
     """Residuals take room; and without a trainer nobody knows the tensors."""
-    stage = Stage(codec=codec)
-    stage.hear(stage.actor.handle(Help(ROOM), stage.now))
-    assert stage.actor.standby.numel_max == helps
-    assert stage.actor.standby.helping == (helps > 0)
+    machine = standby(Membership(), codec)
+    assert machine.numel_max == helps
+    assert machine.helping == (helps > 0)
 
 
 def test_a_call_is_answered_at_once_without_samples():

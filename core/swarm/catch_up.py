@@ -1,0 +1,162 @@
+"""Catching up: which newer state to go after, from whom, and how long to leave alone what was not to be had."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any, Final
+
+from core.base.back_off import BackOff
+from core.base.ids import PeerId
+from core.base.machine import Lost, Received, Tick, earliest
+from core.base.trace import Trace
+from core.swarm.donor import StateDonor
+from core.swarm.fetch import DONORS_MAX, Fetched, FetchFailed, Fetching, StateFetch, StateSink
+from core.swarm.membership import Membership, NewerState
+from core.swarm.messages import ChunkGive, StateDenied, StateOffer
+from core.swarm.orders import Changed
+from core.swarm.states import StateName
+
+RETRY_MIN_S: Final = 0.5
+PEER_REST_MAX_S: Final = 60.0
+STATE_REST_MAX_S: Final = 600.0
+STATE_SLACK_BYTES: Final = 64 * 1024
+"""All states of a collaboration have the same size, except for their names."""
+DEADLY: Final = 4
+"""A state during whose loading the trainer went counts as so many failures in a row to fetch it."""
+FALSE: Final = 8
+"""A state that is not what it was called counts as so many."""
+
+
+@dataclass(frozen=True, slots=True)
+class StateFetched:
+    """A newer state is on the disk, verified: the trainer may load it; `arrived` or `refused` follows."""
+
+    name: StateName
+    location: str
+    ledger: bytes
+    """The donor's view of who has contributed what."""
+
+
+@dataclass(frozen=True, slots=True)
+class CatchUpFailed:
+    """Nobody could give the state; `due` says when to look again."""
+
+
+class CatchUp:
+    """Chooses among the states that peers promise, downloads one, and remembers states and peers that disappointed.
+
+    Args:
+        membership: Knows who promises what.
+        donor: Knows how large a state of this collaboration is.
+        sink: Where a downloaded state is put together.
+        random: Draws the donors, and spreads the rests.
+        trace: Counts what others do wrong.
+    """
+
+    MESSAGES: Final = (StateOffer, StateDenied, ChunkGive)
+
+    def __init__(
+        self, *, membership: Membership, donor: StateDonor, sink: StateSink, random: Random, trace: Trace
+    ) -> None:
+        self._membership = membership
+        self._donor = donor
+        self._random = random
+        self._trace = trace
+        self._fetch = StateFetch(sink=sink, trace=trace)
+        self._states = BackOff[tuple[StateName, bytes]](first=RETRY_MIN_S, longest=STATE_REST_MAX_S, random=random)
+        self._peers = BackOff[PeerId](first=RETRY_MIN_S, longest=PEER_REST_MAX_S, random=random)
+        self._wanted: NewerState | None = None
+        self._retry_at: float | None = None
+        """When to look again after a failure, unix seconds."""
+        self.fetching: Fetching | None = None
+        """How far the download is; None: there is none."""
+
+    @property
+    def deadline(self) -> float | None:
+        """When the download, or the owner by way of `due`, has something to do."""
+        return earliest(self._fetch.deadline, self._retry_at)
+
+    def handle(
+        self, event: Received[StateOffer | StateDenied | ChunkGive] | Tick | Lost, now: float
+    ) -> Sequence[object]:
+        """Advance the download by one event."""
+        outputs: list[object] = []
+        for output in self._fetch.handle(event, now):
+            match output:
+                case Fetching():
+                    self.fetching = output
+                    outputs.append(Changed())
+                case Fetched(name=name, location=location, ledger=ledger):
+                    self.fetching = None
+                    outputs.append(StateFetched(name, location, ledger))
+                case FetchFailed():
+                    self._trace.mark("state.fetch.failed")
+                    self.fetching = None
+                    self._doubt(now)
+                    outputs.append(CatchUpFailed())
+                case _:
+                    outputs.append(output)
+        return outputs
+
+    # --- which state -------------------------------------------------------------------------------------------------
+
+    def due(self, now: float) -> bool:
+        """Whether the rest after a failure is over; true once."""
+        if self._retry_at is None or self._retry_at > now:
+            return False
+        self._retry_at = None
+        return True
+
+    def rests(self, mine: StateName, now: float) -> bool:
+        """Whether a download failed a short while ago, and most are ahead, so that it is no use to go on as we are."""
+        resting = self._retry_at is not None and self._retry_at > now
+        return resting and self._membership.most_are_ahead(mine)
+
+    def best(self, mine: StateName, now: float) -> NewerState | None:
+        """The greatest state above `mine`, without the states and the peers that have disappointed lately."""
+        for offer in self._membership.offers(mine):
+            peers = tuple(peer for peer in offer.peers if not self._peers.is_excluded(peer, now))
+            if peers and not self._states.is_excluded((offer.name, offer.digest), now):
+                return NewerState(offer.name, offer.digest, peers)
+        return None
+
+    def begin(self, offer: NewerState, now: float) -> list[Any]:
+        """Download this state from some of its peers, which are drawn."""
+        donors = self._random.sample(offer.peers, min(len(offer.peers), DONORS_MAX))
+        self._wanted = NewerState(offer.name, offer.digest, tuple(donors))
+        size_bytes = self._donor.size_bytes
+        size_max = None if size_bytes is None else size_bytes + STATE_SLACK_BYTES
+        return list(self._fetch.fetch(offer.name, offer.digest, donors, now, size_max=size_max))
+
+    # --- what became of it -------------------------------------------------------------------------------------------
+
+    def arrived(self, name: StateName) -> bool:
+        """The trainer holds a state; True, and its donors are trusted again, when it is the one that was wanted."""
+        wanted = self._wanted
+        if wanted is None or name != wanted.name:
+            return False
+        for peer in wanted.peers:
+            self._peers.clear(peer)
+        self._wanted = None
+        return True
+
+    def refused(self, now: float) -> None:
+        """The trainer found that the state is not what it was called."""
+        self._trace.mark("state.load.refused")
+        self._doubt(now, times=FALSE)
+
+    def stop(self, now: float, *, loading: bool) -> list[Any]:
+        """The trainer is gone, perhaps while it was loading the state; says goodbye to the donors."""
+        if loading:
+            self._doubt(now, times=DEADLY)
+        self.fetching = None
+        return list(self._fetch.stop())
+
+    def _doubt(self, now: float, *, times: int = 1) -> None:
+        """The state was not given, or is not what it was called; `times`: as bad as so many failures."""
+        wanted = self._wanted
+        if wanted is None:
+            return
+        ends = [self._states.fail((wanted.name, wanted.digest), now, times=times)]
+        ends += [self._peers.fail(peer, now, times=times) for peer in wanted.peers]
+        self._wanted, self._retry_at = None, min(ends)
