@@ -11,7 +11,7 @@ from core.base.trace import Trace
 from core.nat.card import Card
 from core.nat.conduits import Agreed, Conduits, OpenFailed
 from core.nat.dials import Dials
-from core.nat.events import AddressSeen, AttemptFailed, CardFound, DialledOut, Examine, LinkUp, Located
+from core.nat.events import AddressSeen, AttemptFailed, CardFound, DialledOut, Examine, LinkUp, Located, PeerWanted
 from core.nat.messages import (
     Accept,
     Accepted,
@@ -175,6 +175,8 @@ class Traversal:
                 return self._dials.card_found(peer, card, now)
             case DialledOut(nonce=nonce, tcp=tcp):
                 return list(self.strangers.tried(nonce, tcp=tcp))
+            case PeerWanted(peer=peer):
+                return self._dials.dial(peer, now)
             case Examine():
                 self.mirroring.again(now)
                 self.strangers.again(now)
