@@ -27,6 +27,7 @@ from core.ledger.receipts import ReceiptLog
 from core.nat.events import ReachChanged
 from core.nat.messages import NAT_MESSAGES
 from core.nat.relay import RelaySettings
+from core.net.admission import Admission, HostOwner, LineUse
 from core.net.clock import Clock
 from core.net.host import Host
 from core.net.interfaces import is_loopback
@@ -158,18 +159,22 @@ class Backbone:
         )
         self._outward = None if is_loopback(bind) else self._outward_of(self.participant)
         self._host = Host(
-            machine=self._outward or self.participant,
-            identity=self._key,
-            pass_der=self._new_pass(),
-            authority_der=self._authority.certificate,
-            manifest_id=charter.manifest.id,
+            self._outward or self.participant,
+            admission=Admission(
+                keys=self._key,
+                pass_der=self._new_pass(),
+                authority_der=self._authority.certificate,
+                manifest_id=charter.manifest.id,
+            ),
             codec=MessageCodec((*DHT_MESSAGES, *Rounds.MESSAGES, *CATCH_UP_MESSAGES, *NAT_MESSAGES)),
             clock=clock,
-            trace=self.participant.trace,
-            on_event=self._on_event if self._outward is None else self._outward.act,
-            wanted=None if self._outward is None else self._outward.wanted,
-            opened=None if self._outward is None else self._outward.opened,
-            meter=self.participant.meter,
+            owner=HostOwner(
+                trace=self.participant.trace,
+                event=self._on_event if self._outward is None else self._outward.act,
+                wanted=None if self._outward is None else self._outward.wanted,
+                opened=None if self._outward is None else self._outward.opened,
+            ),
+            line=LineUse(meter=self.participant.meter),
         )
         self._desk = WelcomeDesk(
             charter=charter,

@@ -10,6 +10,7 @@ from core.base.meter import Meter
 from core.base.signing import KeyPair
 from core.base.trace import Trace
 from core.base.wire import Message, MessageCodec
+from core.net.admission import Admission, HostOwner, LineUse
 from core.net.clock import Clock
 from core.net.host import Host
 from core.net.passes import pass_request
@@ -41,14 +42,12 @@ def make_host(
     own = keys(index)
     certificate = authority.issue(pass_request(own), username=f"peer {index}", device="", now=clock.now())
     return Host(
-        machine=machine,
-        identity=own,
-        pass_der=certificate,
-        authority_der=authority.certificate,
-        manifest_id=MANIFEST_ID,
+        machine,
+        admission=Admission(
+            keys=own, pass_der=certificate, authority_der=authority.certificate, manifest_id=MANIFEST_ID
+        ),
         codec=MessageCodec(messages),
         clock=clock,
-        trace=Trace(),
-        on_event=on_event,
-        meter=meter,
+        owner=HostOwner(trace=Trace(), event=on_event),
+        line=LineUse(meter=meter),
     )

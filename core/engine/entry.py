@@ -24,6 +24,7 @@ from core.engine.snapshots import clock_notice
 from core.engine.usage_policy import UsagePolicy
 from core.ledger.contributions import Ledger
 from core.nat.messages import NAT_MESSAGES
+from core.net.admission import Admission, HostOwner, LineUse
 from core.net.clock import Clock
 from core.net.host import Host
 from core.net.interfaces import is_loopback
@@ -141,19 +142,22 @@ class SessionEntry:
         if outward is not None:
             self._preferences.follow(lambda chosen: outward.carry(carrying(chosen)))
         host = Host(
-            machine=outward or participant,
-            identity=self._key,
-            pass_der=membership.certificate,
-            authority_der=membership.authority,
-            manifest_id=membership.manifest.id,
+            outward or participant,
+            admission=Admission(
+                keys=self._key,
+                pass_der=membership.certificate,
+                authority_der=membership.authority,
+                manifest_id=membership.manifest.id,
+            ),
             codec=MessageCodec((*DHT_MESSAGES, *Rounds.MESSAGES, *CATCH_UP_MESSAGES, *NAT_MESSAGES)),
             clock=self._clock,
-            trace=participant.trace,
-            on_event=self._hears.event if outward is None else outward.act,
-            wanted=None if outward is None else outward.wanted,
-            opened=None if outward is None else outward.opened,
-            pace=None if outward is None else usage_policy.pace,
-            meter=participant.meter,
+            owner=HostOwner(
+                trace=participant.trace,
+                event=self._hears.event if outward is None else outward.act,
+                wanted=None if outward is None else outward.wanted,
+                opened=None if outward is None else outward.opened,
+            ),
+            line=LineUse(pace=None if outward is None else usage_policy.pace, meter=participant.meter),
         )
         trainer = self._make_trainer(membership, host, journal.ledger)
         return SessionParts(membership, participant, outward, usage_policy, host, trainer, journal, joining)

@@ -332,7 +332,7 @@ async def test_the_socket_of_a_birthday_punch_is_given_back_when_nobody_calls_th
             there.bind(("127.0.0.1", 0))
             there.setblocking(False)
             where = there.getsockname()
-            anna.host.meet(Meeting(peer=PeerId(bytes(32)), nonce=NONCE, udp=(where,), sockets=4))
+            anna.host.links.meet(Meeting(peer=PeerId(bytes(32)), nonce=NONCE, udp=(where,), sockets=4))
             await eventually(lambda: anna.host._calls)
             data, source = await asyncio.get_running_loop().sock_recvfrom(there, 100)
             there.sendto(data, source)
@@ -422,7 +422,7 @@ async def test_one_that_was_met_begins_a_few_connections_and_no_more():
         ways = anna.host.links.ways
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as there:
             there.bind(("127.0.0.1", 0))
-            anna.host.meet(Meeting(peer=PeerId(bytes(32)), nonce=NONCE, udp=(there.getsockname(),)))
+            anna.host.links.meet(Meeting(peer=PeerId(bytes(32)), nonce=NONCE, udp=(there.getsockname(),)))
             await eventually(lambda: ways._knocks._awaited)
             for _ in range(10):
                 there.sendto(bytes((punch_module.KNOCK,)) + NONCE, ("127.0.0.1", anna.port))
@@ -438,7 +438,7 @@ def test_an_address_that_is_none_ends_neither_the_host_nor_its_port(host):
     async def play() -> None:
         async with Peer("anna") as anna, Peer("ben") as ben:
             anna.knows(ben)
-            anna.host.meet(Meeting(peer=ben.id, nonce=NONCE, tcp=((host, 80),), udp=((host, 80),), lasts_s=0.1))
+            anna.host.links.meet(Meeting(peer=ben.id, nonce=NONCE, tcp=((host, 80),), udp=((host, 80),), lasts_s=0.1))
             await eventually(lambda: not anna.host._calls)
             anna.say(ben, Ask("still there?"))
             await ben.book.until(lambda book: book.heard)

@@ -32,8 +32,8 @@ class Relay:
     def __init__(self, caller: Peer, called: Peer) -> None:
         self.ends = (_End(), _End())
         self.transports = (
-            caller.host.carry(self.ends[0], called=called.id),
-            called.host.carry(self.ends[1], called=None),
+            CircuitTransport(self.ends[0], caller.host.links.new(called.id)),
+            CircuitTransport(self.ends[1], called.host.links.accept()),
         )
         for end, there in zip(self.ends, reversed(self.transports), strict=True):
             end.there = there
@@ -80,8 +80,8 @@ class _End:
 @in_loop
 async def test_a_hole_for_udp_carries_quic():
     async with Peer("anna") as anna, Peer("ben") as ben:
-        anna.host.meet(meeting(ben, udp=True))
-        ben.host.meet(meeting(anna, udp=True))
+        anna.host.links.meet(meeting(ben, udp=True))
+        ben.host.links.meet(meeting(anna, udp=True))
         await eventually(lambda: ways(anna) == ways(ben) == ["quic"])
         loads = [bytes([n]) * 500_000 for n in range(10)]
         for load in loads:
@@ -96,8 +96,8 @@ async def test_a_hole_for_udp_carries_quic():
 @in_loop
 async def test_two_peers_that_call_each_other_at_once_have_a_link():
     async with Peer("anna") as anna, Peer("ben") as ben:
-        anna.host.meet(meeting(ben, tcp=True))
-        ben.host.meet(meeting(anna, tcp=True))
+        anna.host.links.meet(meeting(ben, tcp=True))
+        ben.host.links.meet(meeting(anna, tcp=True))
         await eventually(lambda: ways(anna) and ways(ben))
         assert set(ways(anna)) == set(ways(ben)) == {"tcp"}
         anna.say(ben, Say("hello?"))
@@ -107,8 +107,8 @@ async def test_two_peers_that_call_each_other_at_once_have_a_link():
 @in_loop
 async def test_tcp_is_taken_where_both_ways_are_open():
     async with Peer("anna") as anna, Peer("ben") as ben:
-        anna.host.meet(meeting(ben, tcp=True, udp=True))
-        ben.host.meet(meeting(anna, tcp=True, udp=True))
+        anna.host.links.meet(meeting(ben, tcp=True, udp=True))
+        ben.host.links.meet(meeting(anna, tcp=True, udp=True))
         await eventually(lambda: "tcp" in ways(anna) and anna.trace["net.hole"])
         anna.say(ben, Say("hello?"))
         await anna.book.until(lambda book: book.heard)
@@ -119,8 +119,8 @@ def test_a_birthday_punch_finds_one_of_many_sockets(order):
     @in_loop
     async def run():
         async with Peer(order[0]) as many, Peer(order[1]) as guesser:
-            many.host.meet(meeting(guesser, udp=True, sockets=8))
-            guesser.host.meet(meeting(many, udp=True, ports=tuple(range(40_000, 40_064))))
+            many.host.links.meet(meeting(guesser, udp=True, sockets=8))
+            guesser.host.links.meet(meeting(many, udp=True, ports=tuple(range(40_000, 40_064))))
             await eventually(lambda: ways(many) == ways(guesser) == ["quic"])
             assert len(many.host._links.ways._sockets) == 1
             many.say(guesser, Say("found?"))
@@ -132,7 +132,7 @@ def test_a_birthday_punch_finds_one_of_many_sockets(order):
 @in_loop
 async def test_knocks_that_nobody_awaits_are_dropped():
     async with Peer("anna") as anna, Peer("ben") as ben:
-        anna.host.meet(meeting(ben, udp=True))
+        anna.host.links.meet(meeting(ben, udp=True))
         await eventually(lambda: ben.trace["net.drop.knock"])
         assert ways(ben) == []
 
@@ -235,8 +235,8 @@ async def test_a_reader_on_a_relay_that_pauses_stops_the_writer_and_loses_nothin
 @in_loop
 async def test_a_reader_on_quic_that_pauses_stops_the_writer_and_loses_nothing():
     async with Peer("anna") as anna, Peer("ben") as ben:
-        anna.host.meet(meeting(ben, udp=True))
-        ben.host.meet(meeting(anna, udp=True))
+        anna.host.links.meet(meeting(ben, udp=True))
+        ben.host.links.meet(meeting(anna, udp=True))
         await eventually(lambda: ways(anna) == ways(ben) == ["quic"])
         stream, source = ben.host._links.streams()[0], anna.host._links.streams()[0]
         stream.hold()
