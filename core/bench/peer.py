@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import psutil
 
+from core.api.snapshot import HELPER, VOLUNTEER
 from core.averaging.bandwidth.demand import demand_of
 from core.averaging.bandwidth.records import decode_facts, encode_facts
 from core.averaging.plan import Plan
@@ -25,6 +26,7 @@ from core.bench.vectors import contribution, error_of, exact_mean, layout_of, sa
 from core.bench.words import Ended, Meet, Met, PeerListening, RoundDone, Setup, Show, StartRound
 from core.net.clock import Clock
 from core.swarm.rounds import Asked, Committed, Formed, Missed, Rounds
+from core.swarm.settings import ParticipantSettings
 from core.swarm.states import StateName
 
 LOOK_S = 0.05
@@ -44,11 +46,9 @@ class Averaging:
     def __init__(self, setup: Setup, contribution: np.ndarray[Any, Any], result: np.ndarray[Any, Any]) -> None:
         self._setup = setup
         self.rounds = Rounds(
+            settings_of(setup),
             signer=keys(setup.index),
             verifier=Ed25519Verifier(),
-            run=MANIFEST_ID,
-            averaging=numbers_of(setup),
-            minimum=0,
             random=Random(setup.index),  # noqa: S311 - jitter
             trace=Trace(),
         )
@@ -122,9 +122,16 @@ class Averaging:
         return left
 
 
-def numbers_of(setup: Setup) -> AveragingNumbers:
-    """As a manifest would have them."""
-    return AveragingNumbers(codec=setup.codec, stall_timeout_s=20.0, round_timeout_s=setup.round_s)
+def settings_of(setup: Setup) -> ParticipantSettings:
+    """As a manifest would have them; any number of samples is enough for a round."""
+    return ParticipantSettings(
+        run=MANIFEST_ID,
+        target_samples=0,
+        averaging=AveragingNumbers(codec=setup.codec, stall_timeout_s=20.0, round_timeout_s=setup.round_s),
+        evaluate_every=1,
+        role=HELPER if setup.helps else VOLUNTEER,
+        name=f"peer {setup.index}",
+    )
 
 
 def state_of(number: int) -> StateName:

@@ -31,6 +31,7 @@ from core.engine.port_test import try_port
 from core.engine.preferences import Preferences, view
 from core.engine.snapshots import Standpoint, clock_notice, take_snapshot
 from core.nat.events import DialEnded, ReachChanged, Way
+from core.nat.reach import Reachability
 from core.net.clock import Clock
 from core.storage.identity import load_identity, system_keyring
 from core.storage.settings import load_settings
@@ -289,9 +290,10 @@ class Engine:
     def _on_outward(self, event: Any, now: float) -> None:
         """The same, where there may be routers between us and others."""
         match event:
-            case ReachChanged():
+            case ReachChanged(reach=reach):
                 assert self._parts is not None
                 self._parts.participant.handle(event, now)
+                self._parts.participant.dht.client = reach.standing in {Reachability.PUNCHABLE, Reachability.RELAYED}
                 self._door.announce()
             case DialEnded(peer=peer, way=None, reason=reason):
                 _LOG.debug("%s not reached: %s", short(peer), reason)

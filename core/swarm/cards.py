@@ -21,14 +21,12 @@ class Directory(Protocol):
 
     ipv6: bool
     """Whether it may ask peers at IPv6 addresses."""
+    client: bool
+    """Whether it answers nobody and holds nothing itself."""
 
     @property
     def contacts(self) -> list[Contact]:
         """Peers that answer."""
-
-    @property
-    def client(self) -> bool:
-        """Whether it holds nothing itself."""
 
     def get(self, key: Key, now: float, *, quorum: int | None = None, owner: PeerId | None = None) -> Sequence[Any]:
         """Read a key; `Found` follows."""

@@ -8,8 +8,9 @@ import ipaddress
 from collections import OrderedDict
 from collections.abc import Sequence
 from random import Random
-from typing import Any, Final
+from typing import Any, Final, get_args
 
+from core.api.snapshot import BACKBONE
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Tick, earliest
 from core.base.trace import Trace
@@ -30,6 +31,7 @@ from core.nat.events import (
     PortMapped,
     PublicPeerFound,
     PublishCard,
+    ReachChanged,
     RelayAllowed,
     RelayLost,
 )
@@ -38,6 +40,7 @@ from core.nat.reach import Reachability
 from core.nat.relay import RelaySettings
 from core.nat.traversal import NatSettings, Traversal
 from core.swarm.cards import Cards, Directory
+from core.swarm.settings import ParticipantSettings
 
 SCOUT_FIRST_S: Final = 2.0
 SCOUT_S: Final = 60.0
@@ -53,7 +56,8 @@ USEFUL: Final = (Kind.MAPPED, Kind.IPV6, Kind.PUBLIC, Kind.LAN)
 """Which of this computer's addresses the card keeps when there is not room for all."""
 
 NetworkEvent = (
-    AddressesChanged
+    Observed
+    | AddressesChanged
     | PortMapped
     | PublicPeerFound
     | RelayAllowed
@@ -69,20 +73,26 @@ NetworkEvent = (
 class Connectivity:
     """See the module's docstring.
 
-    It reports what `core.nat.events` asks of the owner of sockets, and `ReachChanged` and `DialEnded`.
+    It reports what `core.nat.events` asks of the owner of sockets, and `ReachChanged` and `DialEnded`.  A peer that
+    strangers cannot call answers nobody in the DHT, except a backbone: its address stands in every link.
 
     Args:
         me: This peer.
         directory: Its DHT; what that reports of cards goes to `found` and `handle`.
-        relay: What is carried for others.
+        settings: Whether this is a backbone, and what it carries for others.
         random: Chooses whose cards are read.
         trace: Counts what others do wrong.
     """
 
-    MESSAGES: Final = NAT_MESSAGES
+    TAKES: Final[tuple[type, ...]] = (*NAT_MESSAGES, *get_args(NetworkEvent))
+    """Classes of messages and events."""
 
-    def __init__(self, me: PeerId, *, directory: Directory, relay: RelaySettings, random: Random, trace: Trace) -> None:
-        self.traversal = Traversal(me, random=random, trace=trace, settings=NatSettings(relay=relay))
+    def __init__(
+        self, me: PeerId, *, directory: Directory, settings: ParticipantSettings, random: Random, trace: Trace
+    ) -> None:
+        nat = NatSettings(relay=settings.relay or RelaySettings())
+        self.traversal = Traversal(me, random=random, trace=trace, settings=nat)
+        self._answers_always = settings.role == BACKBONE
         self._me = me
         self._directory = directory
         self._cards = Cards(me, directory)
@@ -100,9 +110,7 @@ class Connectivity:
         """The first of all."""
         return earliest(self.traversal.deadline, self._scout_at, *self._wanted.values())
 
-    def handle(
-        self, event: Received[Any] | Tick | Lost | Observed | RecordStored | NetworkEvent, now: float
-    ) -> list[Any]:
+    def handle(self, event: Received[Any] | Tick | Lost | NetworkEvent, now: float) -> list[Any]:
         """Advance by one event."""
         outputs: Sequence[Any]
         match event:
@@ -157,6 +165,10 @@ class Connectivity:
                     self._cards.doubt(peer, reached=way is not None)
                     if way is None and peer in self._wanted:
                         self._wanted[peer] = now + AGAIN_S
+                    said.append(output)
+                case ReachChanged(reach=reach):
+                    hidden = reach.standing in {Reachability.PUNCHABLE, Reachability.RELAYED}
+                    self._directory.client = hidden and not self._answers_always
                     said.append(output)
                 case RelayLost():
                     pass

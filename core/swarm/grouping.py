@@ -7,6 +7,7 @@ from core.swarm.beacon import Beacon
 from core.swarm.membership import GOES_ON_S, Membership
 from core.swarm.orders import RoundRecord
 from core.swarm.rounds import Rounds
+from core.swarm.settings import ParticipantSettings
 from core.swarm.states import StateName
 from core.swarm.stragglers import Stragglers
 
@@ -22,8 +23,7 @@ class Grouping:
 
     Args:
         me: This peer.
-        target_samples: How many samples a step takes.
-        patience_s: How long a member that still takes the last step is waited for.
+        settings: How many samples a step takes, and how long a member that still takes the last one is waited for.
         rounds: Finds the group.
         membership: Knows who has accumulated what.
         beacon: Reads the reports more often as the target comes near.
@@ -33,18 +33,17 @@ class Grouping:
         self,
         me: PeerId,
         *,
-        target_samples: int,
-        patience_s: float,
+        settings: ParticipantSettings,
         rounds: Rounds,
         membership: Membership,
         beacon: Beacon,
     ) -> None:
         self._me = me
-        self._target_samples = target_samples
+        self._target_samples = settings.target_samples
         self._rounds = rounds
         self._membership = membership
         self._beacon = beacon
-        self._stragglers = Stragglers(patience_s=patience_s)
+        self._stragglers = Stragglers(patience_s=settings.averaging.gather_timeout_s)
         self._enough_at = 0.0
         """Before then a group would have too few samples, as far as is known; unix seconds."""
         self._short = False

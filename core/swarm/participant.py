@@ -7,9 +7,8 @@ simulator a pretended worker answers.
 
 from collections.abc import Sequence
 from random import Random
-from typing import Any, Final
+from typing import Any, ClassVar
 
-from core.api.snapshot import BACKBONE
 from core.averaging.matchmaking.events import Elsewhere, Silent
 from core.base.compose import Composite
 from core.base.machine import Lost, Received, Tick, earliest
@@ -17,25 +16,24 @@ from core.base.meter import Meter
 from core.base.signing import Signer, Verifier
 from core.base.trace import Trace
 from core.base.wire import Message
-from core.dht.events import Found, Learned
+from core.dht.events import Found, Learned, RecordStored
 from core.dht.messages import DHT_MESSAGES, Contact, Observed
 from core.dht.node import DhtNode
 from core.dht.settings import DhtSettings
 from core.nat.events import ReachChanged
-from core.nat.reach import OwnReach, Reachability
+from core.nat.messages import NAT_MESSAGES
+from core.nat.traversal import Traversal
 from core.swarm.answers import (
     ContributionWritten,
     HeldoutEvaluated,
     SamplesCounted,
-    StateLoaded,
     StateOffered,
-    StepTaken,
     TrainerAnswer,
-    TrainerGone,
     TrainerReady,
 )
 from core.swarm.beacon import Beacon
 from core.swarm.catch_up import CatchUp, CatchUpFailed, StateFetched
+from core.swarm.connectivity import Connectivity, NetworkEvent
 from core.swarm.donor import StateDonor
 from core.swarm.epoch import Phase
 from core.swarm.facts import Help
@@ -54,8 +52,9 @@ from core.swarm.states import StateName
 from core.swarm.trainer_side import TrainerSide
 from core.swarm.view import ParticipantView
 
-MachineEvent = Found | Asked | Formed | Missed | Committed | StateFetched | CatchUpFailed | ReachChanged
-"""What a participant's own machines report, and act on."""
+MachineEvent = Found | RecordStored | Asked | Formed | Missed | Committed | StateFetched | CatchUpFailed | ReachChanged
+"""What a participant's own machines report, and it acts on."""
+ParticipantEvent = Received[Any] | Tick | Lost | Observed | NetworkEvent | TrainerAnswer | Help | MachineEvent
 
 
 class Participant:
@@ -70,7 +69,7 @@ class Participant:
         tells: Changes what this peer says of itself before it is published; for liars in tests.
     """
 
-    MESSAGES: Final[tuple[type[Message], ...]] = (*DHT_MESSAGES, *Rounds.MESSAGES, *CATCH_UP_MESSAGES)
+    MESSAGES: ClassVar[tuple[type[Message], ...]] = (*DHT_MESSAGES, *Rounds.MESSAGES, *CATCH_UP_MESSAGES, *NAT_MESSAGES)
 
     def __init__(
         self,
@@ -96,14 +95,20 @@ class Participant:
             validators=SCHEMAS,
         )
         self._beacon = Beacon(me=self.me, run=settings.run, dht=self.dht, membership=self._membership, random=random)
+        self._connectivity: Connectivity | None = None
+        if settings.relay is not None:
+            self._connectivity = Connectivity(
+                self.me, directory=self.dht, settings=settings, random=random, trace=self.trace
+            )
+        self.traversal: Traversal | None = None if self._connectivity is None else self._connectivity.traversal
+        """Asks its owner for sockets; None: nobody has to be found through routers."""
         self.rounds = Rounds(
+            settings,
             signer=signer,
             verifier=verifier,
-            run=settings.run,
-            averaging=settings.averaging,
-            minimum=settings.target_samples,
             random=random,
             trace=self.trace,
+            carried=None if self.traversal is None else self.traversal.conduits.take_carried,
         )
         self.meter: Meter = self.rounds.lines.meter
         """To be shown how fast bulk moves."""
@@ -121,12 +126,7 @@ class Participant:
             membership=self._membership, donor=self._donor, sink=sink, random=random, trace=self.trace
         )
         self._grouping = Grouping(
-            self.me,
-            target_samples=settings.target_samples,
-            patience_s=settings.averaging.gather_timeout_s,
-            rounds=self.rounds,
-            membership=self._membership,
-            beacon=self._beacon,
+            self.me, settings=settings, rounds=self.rounds, membership=self._membership, beacon=self._beacon
         )
         self._trainer = TrainerSide(
             settings,
@@ -152,6 +152,8 @@ class Participant:
                 "catch up": (self._catch_up, CatchUp.MESSAGES),
             }
         )
+        if self._connectivity is not None:
+            self._machines.put("connectivity", self._connectivity, Connectivity.TAKES)
 
     # --- the machine -------------------------------------------------------------------------------------------------
 
@@ -173,35 +175,37 @@ class Participant:
         self._line_news.start(now)
         return self._follow([*self.dht.bootstrap(list(contacts), now), *self._beat(now)], now)
 
-    def handle(
-        self, event: Received[Any] | Tick | Lost | Observed | TrainerAnswer | Help | MachineEvent, now: float
-    ) -> Sequence[Any]:
+    def handle(self, event: ParticipantEvent, now: float) -> Sequence[Any]:
         """Advance by one event: from the network, from the trainer, from the owner, or from one of its machines."""
         outputs: Sequence[Any]
         match event:
-            case Received():
-                outputs = self._machines.handle(event, now)
             case Tick():
                 outputs = [*self._machines.handle(event, now), *self._beat(now)]
             case Lost(peer=peer):
                 self._membership.lost(peer, now)
                 outputs = self._machines.handle(event, now)
             case Observed():
-                outputs = self.dht.handle(event, now)
-            case StateOffered(file=file, ledger=ledger):
-                self._donor.offer(file, ledger=ledger)
-                outputs = ()
-            case SamplesCounted() | ContributionWritten() | HeldoutEvaluated():
-                outputs = self._trainer.answered(event, now)
-            case TrainerReady() | TrainerGone() | StepTaken() | StateLoaded():
-                if isinstance(event, TrainerReady):
-                    self._standby.end()
-                outputs = [*self._trainer.answered(event, now), *self._beat(now)]
+                outputs = [*self._machines.handle(event, now), *self.dht.handle(event, now)]
             case Help(room_bytes=room_bytes):
                 outputs = self._help(room_bytes, now)
+            case _ if isinstance(event, TrainerAnswer):
+                outputs = self._answered(event, now)
+            case _ if isinstance(event, Received | NetworkEvent):
+                outputs = self._machines.handle(event, now)
             case _:
                 outputs = (event,)
         return self._follow(outputs, now)
+
+    def _answered(self, answer: TrainerAnswer, now: float) -> Sequence[Any]:
+        match answer:
+            case StateOffered(file=file, ledger=ledger):
+                self._donor.offer(file, ledger=ledger)
+                return ()
+            case SamplesCounted() | ContributionWritten() | HeldoutEvaluated():
+                return self._trainer.answered(answer, now)
+            case TrainerReady():
+                self._standby.end()
+        return [*self._trainer.answered(answer, now), *self._beat(now)]
 
     # --- what others see ---------------------------------------------------------------------------------------------
 
@@ -258,18 +262,11 @@ class Participant:
                 return self._averaged(output, now)
             case Asked() | StateFetched() | CatchUpFailed():
                 return self._trainer.followed(output, now)
-            case ReachChanged(reach=reach):
-                self._reached(reach)
+            case RecordStored() if self._connectivity is not None and self._connectivity.stored(output):
+                return []
+            case ReachChanged(reach=reach):  # what passes through relays only is not worth a share to reduce
+                self.rounds.reduces = not reach.client
         return None
-
-    def _reached(self, reach: OwnReach) -> None:
-        """Others reach this computer in another way: what passes through relays only is not worth a share to reduce.
-
-        A backbone answers in the DHT all the same: its address stands in every link.
-        """
-        self.rounds.reduces = not reach.client
-        hidden = reach.standing in {Reachability.PUNCHABLE, Reachability.RELAYED}
-        self.dht.client = hidden and self.settings.role != BACKBONE
 
     def _read(self, found: Found, now: float) -> list[Any] | None:
         """What a read brought; None: the key is not ours but our owner's."""
@@ -277,7 +274,7 @@ class Participant:
             return []
         news = self._beacon.found(found, trace=self.trace, now=now)
         if news is None:
-            return None
+            return None if self._connectivity is None else self._connectivity.found(found, now)
         outputs: list[Any] = [Changed()]
         for peer, report in news.items():
             self.rounds.heard(report.state)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from core.base.manifest import AveragingNumbers
+from core.nat.relay import RelaySettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,6 +19,7 @@ class ParticipantSettings:
         name: Shown to people.
         evaluate_first: Look at the held-out text as soon as the trainer is ready.
         last_epoch: Take no part in epochs beyond this one; None: in all.
+        relay: What it carries for others; None: all are on this computer, and nobody has to be found through routers.
     """
 
     run: bytes
@@ -28,3 +30,4 @@ class ParticipantSettings:
     name: str
     evaluate_first: bool = False
     last_epoch: int | None = None
+    relay: RelaySettings | None = None

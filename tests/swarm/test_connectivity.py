@@ -1,6 +1,7 @@
 """Connectivity in the pretended Internet: peers behind routers find each other's cards in the DHT, and meet."""
 
 from collections.abc import Sequence
+from copy import copy
 from itertools import combinations
 from typing import Any
 
@@ -10,16 +11,16 @@ from core.base.ids import Key, PeerId
 from core.base.trace import Trace
 from core.dht.events import Found, RecordStored
 from core.dht.messages import Contact, Record
-from core.nat.events import AddressesChanged, DialEnded, Located, PeerWanted, PublicPeerFound, Way
+from core.nat.events import AddressesChanged, Located, PeerWanted, PublicPeerFound, Way
 from core.nat.messages import Address
 from core.nat.reach import Reachability
-from core.nat.relay import RelaySettings
 from core.nat.traversal import Traversal
 from core.sim.links import chance
 from core.sim.nat_boxes import Nature
 from core.sim.nat_homes import PORT, SimulatedHome
 from core.sim.nat_world import NatWorld
 from core.swarm.connectivity import Connectivity
+from tests.unit.swarm.test_connectivity import settings_of
 
 NATURES: tuple[Nature, ...] = ("public", "kept", "moved", "symmetric")
 
@@ -49,10 +50,12 @@ class Board:
 class Connected:
     """Stands where the world has a home's traversal machine, and does what a participant does with its DHT's events."""
 
-    def __init__(self, home: SimulatedHome, board: Board) -> None:
+    def __init__(self, home: SimulatedHome, board: Board, *, role: str) -> None:
         random = chance(7, f"connectivity {home.number}")
-        self.machine = Connectivity(home.peer, directory=board, relay=RelaySettings(), random=random, trace=Trace())
-        self.ended: list[DialEnded] = []
+        self.directory = copy(board)  # the same records; whether it answers is each peer's own matter
+        self.machine = Connectivity(
+            home.peer, directory=self.directory, settings=settings_of(role=role), random=random, trace=Trace()
+        )
 
     @property
     def deadline(self) -> float | None:
@@ -87,14 +90,14 @@ class Connected:
         return getattr(self.machine.traversal, name)
 
 
-def world_of(*natures: Nature) -> tuple[NatWorld, list[SimulatedHome]]:
+def world_of(*natures: Nature, role: str = "volunteer") -> tuple[NatWorld, list[SimulatedHome]]:
     """Public peers that are known to the DHT, and the peers in question, which know nobody."""
     world, board = NatWorld(1), Board()
     helpers = [world.add("public") for _ in range(4)]
     homes = [world.add(nature) for nature in natures]
     board.contacts = [Contact(home.peer, home.box.host, PORT) for home in helpers]
     for home in (*helpers, *homes):
-        home.machine = Connected(home, board)  # type: ignore[assignment]
+        home.machine = Connected(home, board, role=role)  # type: ignore[assignment]
         world.start(home)
     world.run(120)
     return world, homes
@@ -113,6 +116,13 @@ def test_a_peer_finds_out_how_it_is_reached_from_the_dht_alone(nature: Nature, s
     _, (home,) = world_of(nature)
     machine: Traversal = home.machine
     assert machine.reach.standing is standing
+
+
+@pytest.mark.parametrize(("role", "client"), [("volunteer", True), ("backbone", False)])
+def test_only_a_backbone_answers_in_the_dht_from_behind_a_router(role: str, *, client: bool) -> None:
+    _, (home,) = world_of("kept", role=role)
+    assert home.machine.reach.standing is Reachability.PUNCHABLE
+    assert home.machine.directory.client is client
 
 
 def test_peers_behind_all_kinds_of_routers_meet_by_their_cards() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from core.base.ids import PeerId, hashed_key
 from core.base.machine import Lost, Received, Send, Tick
+from core.base.manifest import AveragingNumbers
 from core.base.trace import Trace
 from core.dht.events import Found
 from core.dht.messages import Contact, Observed, Record
@@ -25,11 +26,24 @@ from core.nat.events import (
 from core.nat.messages import Address, Mirror, Mirrored
 from core.nat.relay import RelaySettings
 from core.swarm.connectivity import AGAIN_S, SCOUT_FIRST_S, SCOUT_S, Connectivity
+from core.swarm.settings import ParticipantSettings
 
 ME, ANNA, BEN = (PeerId(hashed_key(name)) for name in (b"me", b"anna", b"ben"))
 PLACE = Address("11.2.3.4", 5000)
 PORT = 4000
 HOME = AddressesChanged(hosts=("10.0.0.7",), port=PORT)
+
+
+def settings_of(*, relay: RelaySettings | None = None, role: str = "volunteer") -> ParticipantSettings:
+    return ParticipantSettings(
+        run=bytes(32),
+        target_samples=1,
+        averaging=AveragingNumbers(),
+        evaluate_every=1,
+        role=role,
+        name="me",
+        relay=relay or RelaySettings(),
+    )
 
 
 class Directory:
@@ -64,7 +78,7 @@ class Stage:
         self.now = 1000.0
         self.directory = Directory()
         self.machine = Connectivity(
-            ME, directory=self.directory, relay=relay or RelaySettings(), random=Random(1), trace=Trace()
+            ME, directory=self.directory, settings=settings_of(relay=relay), random=Random(1), trace=Trace()
         )
         self.said: list[Any] = []
         if at is not None:
