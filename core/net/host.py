@@ -205,8 +205,9 @@ class Host:
             self._names.find(address, found)
 
     def improve(self, peer: PeerId) -> None:
-        """Call a peer's addresses although there is a link: a better one takes over, and nothing is lost."""
-        self.links.improve(peer)
+        """Call a peer's addresses although there is a link, if there is one: a better one takes over without loss."""
+        if self.links.best(peer) is not None:
+            self.links.improve(peer)
 
     def send_at(self, output: SendAt) -> None:
         """Send a datagram to an address that the book need not know, perhaps from a socket that nobody knows."""

@@ -83,8 +83,7 @@ class _Circuit:
 class Traverser:
     """See the module's docstring.
 
-    Whoever owns the host passes on what the machine reports (`perform`), the links that open (`opened`) and the peers
-    that do not answer at their known addresses (`wanted`).
+    The host's owner passes on what the machine reports (`perform`) and the links that open (`opened`).
 
     Args:
         host: Runs the machine, perhaps among others.
@@ -98,10 +97,6 @@ class Traverser:
         self._now = now
         self._circuits: dict[bytes, CircuitTransport] = {}
         self._attempts: dict[int, asyncio.Task[None]] = {}
-
-    def wanted(self, peer: PeerId) -> None:
-        """A peer does not answer at its known addresses."""
-        self._host.perform(self._machine.dial(peer, self._now()))
 
     def opened(self, stream: PeerStream) -> None:
         """A link stands."""

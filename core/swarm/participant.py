@@ -86,7 +86,7 @@ class Participant:
         self.trace = Trace()
         self._tells = tells
         self._membership = Membership()
-        self.dht = DhtNode(
+        self._dht = DhtNode(
             signer=signer,
             verifier=verifier,
             random=random,
@@ -94,11 +94,11 @@ class Participant:
             trace=self.trace,
             validators=SCHEMAS,
         )
-        self._beacon = Beacon(me=self.me, run=settings.run, dht=self.dht, membership=self._membership, random=random)
+        self._beacon = Beacon(me=self.me, run=settings.run, dht=self._dht, membership=self._membership, random=random)
         self._connectivity: Connectivity | None = None
         if settings.relay is not None:
             self._connectivity = Connectivity(
-                self.me, directory=self.dht, settings=settings, random=random, trace=self.trace
+                self.me, directory=self._dht, settings=settings, random=random, trace=self.trace
             )
         self.traversal: Traversal | None = None if self._connectivity is None else self._connectivity.traversal
         """Asks its owner for sockets; None: nobody has to be found through routers."""
@@ -116,7 +116,7 @@ class Participant:
         self._line_news = LineNews(
             me=self.me,
             run=settings.run,
-            dht=self.dht,
+            dht=self._dht,
             book=self.rounds.lines,
             membership=self._membership,
             random=random,
@@ -146,7 +146,7 @@ class Participant:
         )
         self._machines = Composite(
             {
-                "dht": (self.dht, DHT_MESSAGES),
+                "dht": (self._dht, DHT_MESSAGES),
                 "rounds": (self.rounds, Rounds.MESSAGES),
                 "donor": (self._donor, StateDonor.MESSAGES),
                 "catch up": (self._catch_up, CatchUp.MESSAGES),
@@ -173,7 +173,7 @@ class Participant:
         self._presentation.address = (host, port)
         self._beacon.start(now)
         self._line_news.start(now)
-        return self._follow([*self.dht.bootstrap(list(contacts), now), *self._beat(now)], now)
+        return self._follow([*self._dht.bootstrap(list(contacts), now), *self._beat(now)], now)
 
     def handle(self, event: ParticipantEvent, now: float) -> Sequence[Any]:
         """Advance by one event: from the network, from the trainer, from the owner, or from one of its machines."""
@@ -185,7 +185,7 @@ class Participant:
                 self._membership.lost(peer, now)
                 outputs = self._machines.handle(event, now)
             case Observed():
-                outputs = [*self._machines.handle(event, now), *self.dht.handle(event, now)]
+                outputs = [*self._machines.handle(event, now), *self._dht.handle(event, now)]
             case Help(room_bytes=room_bytes):
                 outputs = self._help(room_bytes, now)
             case _ if isinstance(event, TrainerAnswer):
@@ -212,7 +212,7 @@ class Participant:
     @property
     def contacts(self) -> Sequence[Contact]:
         """Peers that answer in the DHT, the most useful first."""
-        return self.dht.contacts
+        return self._dht.contacts
 
     def report(self, now: float) -> ProgressReport:
         """What this peer says of itself to the others."""
