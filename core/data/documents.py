@@ -55,7 +55,7 @@ def docstring_paragraphs(program: str, *, topics: bool) -> Iterator[str]:
         topics: Read all its strings, as is right for the manual's topics (`pydoc_data.topics`), not only docstrings.
 
     Raises:
-        SyntaxError: it is not a Python program; so do ValueError and RecursionError, for odd ones.
+        SyntaxError: it is not a Python program; ValueError and RecursionError tell of some that are not.
     """
     tree = ast.parse(program)
     if topics:

@@ -99,7 +99,7 @@ class Journal:
                         f"Epoch {event.name.epoch}: {len(event.missing)} contribution(s) arrived only in part.",
                     )
             case RoundLost(reason=reason):
-                self._notices.add("warning", f"A round of averaging came to nothing ({reason}); it is tried again.")
+                self._notices.add("warning", f"A round of averaging failed ({reason}); it is tried again.")
             case Receipted(receipt=receipt):
                 self.receipt(receipt, names())
             case HeldoutLearned(epoch=epoch, loss=loss):

@@ -147,7 +147,11 @@ class Host:
         return self._listening.port
 
     async def open_second(self, bind: str) -> int:
-        """Tell others at another UDP port too where they are seen; returns it, 0 if there is none to be had."""
+        """Tell others at another UDP port too where they are seen.
+
+        Returns:
+            That port; 0 if none is free.
+        """
         second = MirrorPort(envelopes=self._envelopes, now=self._clock.now, trace=self._trace, counted=self._count)
         port = await listen_beside(bind, (self.port + 1, 0), datagrams=lambda: second)
         if port is not None:

@@ -109,7 +109,7 @@ class Traverser:
         self._host.deliver(LinkUp(stream.peer, way, address, stream.initiated, attempt))
 
     def perform(self, event: Any) -> bool:
-        """Do it; False if the event is not for us but for whoever keeps cards and shows the reach."""
+        """Do what traversal asks for; False if the event is the owner's."""
         match event:
             case Know(peer=peer, address=address, named=named):
                 self._host.learn(peer, address.host, address.port, hearsay=named)

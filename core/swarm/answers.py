@@ -60,7 +60,13 @@ class SamplesCounted:
 
 @dataclass(frozen=True, slots=True)
 class ContributionWritten:
-    """The contribution to a round is in its vector: so many samples, with this mean loss in nats."""
+    """The contribution to a round is in its vector.
+
+    Attributes:
+        round: Its id.
+        samples: How many samples it holds.
+        loss: Their mean training loss, nats.
+    """
 
     round: bytes
     samples: int

@@ -1,6 +1,6 @@
-"""Catching up: which newer state to go after, from whom, and how long to leave alone what was not to be had."""
+"""Catching up: which newer state to download, from which peers, and how long to leave alone what was not given."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any, Final
@@ -11,9 +11,10 @@ from core.base.machine import Lost, Received, Tick, earliest
 from core.base.trace import Trace
 from core.swarm.donor import StateDonor
 from core.swarm.fetch import DONORS_MAX, Fetched, FetchFailed, Fetching, StateFetch, StateSink
-from core.swarm.membership import Membership, NewerState
+from core.swarm.membership import Membership
 from core.swarm.messages import ChunkGive, StateDenied, StateOffer
 from core.swarm.orders import Changed
+from core.swarm.progress import ProgressReport
 from core.swarm.states import StateName
 
 RETRY_MIN_S: Final = 0.5
@@ -22,9 +23,18 @@ STATE_REST_MAX_S: Final = 600.0
 STATE_SLACK_BYTES: Final = 64 * 1024
 """All states of a collaboration have the same size, except for their names."""
 DEADLY: Final = 4
-"""A state during whose loading the trainer went counts as so many failures in a row to fetch it."""
+"""Number of failures in a row that a state counts for if the trainer went while it was loading it."""
 FALSE: Final = 8
-"""A state that is not what it was called counts as so many."""
+"""Number of failures that a state counts for which is not what it was called."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewerState:
+    """A state, and who promises to give the file with this digest for it."""
+
+    name: StateName
+    digest: bytes
+    peers: tuple[PeerId, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +50,23 @@ class StateFetched:
 @dataclass(frozen=True, slots=True)
 class CatchUpFailed:
     """Nobody could give the state; `due` says when to look again."""
+
+
+def states_above(name: StateName, reports: Mapping[PeerId, ProgressReport]) -> list[NewerState]:
+    """States greater than `name` that peers promise to give: the greatest first, then what most promise."""
+    promised: dict[tuple[StateName, bytes], list[PeerId]] = {}
+    for peer, report in sorted(reports.items()):
+        if report.digest and report.state > name:
+            promised.setdefault((report.state, report.digest), []).append(peer)
+    found = [NewerState(state, digest, tuple(peers)) for (state, digest), peers in promised.items()]
+    found.sort(key=lambda offer: (len(offer.peers), offer.digest), reverse=True)
+    return sorted(found, key=lambda offer: offer.name, reverse=True)
+
+
+def most_are_ahead(name: StateName, reports: Iterable[ProgressReport]) -> bool:
+    """Whether of all volunteers, this one at `name` included, more than half hold a greater state and can give it."""
+    others = [report for report in reports if report.digest]
+    return 2 * sum(report.state > name for report in others) > len(others) + 1
 
 
 class CatchUp:
@@ -110,11 +137,11 @@ class CatchUp:
     def rests(self, mine: StateName, now: float) -> bool:
         """Whether a download failed a short while ago, and most are ahead, so that it is no use to go on as we are."""
         resting = self._retry_at is not None and self._retry_at > now
-        return resting and self._membership.most_are_ahead(mine)
+        return resting and most_are_ahead(mine, self._membership.live().values())
 
     def best(self, mine: StateName, now: float) -> NewerState | None:
         """The greatest state above `mine`, without the states and the peers that have disappointed lately."""
-        for offer in self._membership.offers(mine):
+        for offer in states_above(mine, self._membership.live()):
             peers = tuple(peer for peer in offer.peers if not self._peers.is_excluded(peer, now))
             if peers and not self._states.is_excluded((offer.name, offer.digest), now):
                 return NewerState(offer.name, offer.digest, peers)
@@ -153,7 +180,7 @@ class CatchUp:
         return list(self._fetch.stop())
 
     def _doubt(self, now: float, *, times: int = 1) -> None:
-        """The state was not given, or is not what it was called; `times`: as bad as so many failures."""
+        """Leave the state and its donors alone for a while, as after `times` failures."""
         wanted = self._wanted
         if wanted is None:
             return

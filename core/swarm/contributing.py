@@ -130,6 +130,6 @@ class Contributing:
         return [Absorb(self._round, committed.record.name)]
 
     def settle(self, samples: int, now: float) -> None:
-        """A new state is in place, for whose step so many samples are there already."""
+        """A new state is in place; `samples` count for its step already."""
         self.pending.settle(samples, now)
         self._grouping.settle()

@@ -107,11 +107,6 @@ class StateFetch:
         self._ends_at = self._nothing_at = 0.0
 
     @property
-    def busy(self) -> bool:
-        """Whether a download is going on."""
-        return self._name is not None
-
-    @property
     def deadline(self) -> float | None:
         """When patience with a donor ends, or with all of them."""
         if self._name is None:

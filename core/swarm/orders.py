@@ -33,7 +33,7 @@ class Absorb:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """Trainer: the round came to nothing; go on accumulating with all that was there."""
+    """Trainer: the round failed; go on accumulating with all that was there."""
 
     round: bytes
 
@@ -80,7 +80,7 @@ class RoundRecord:
 
 @dataclass(frozen=True, slots=True)
 class RoundLost:
-    """A round, or the gathering before it, came to nothing; it will be tried again."""
+    """A round, or the gathering before it, failed; it will be tried again."""
 
     reason: str
 

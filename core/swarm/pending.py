@@ -46,7 +46,7 @@ class Pending:
             self.loss = counted.loss
 
     def contribute(self, samples: int) -> None:
-        """So many samples are out in a round."""
+        """A contribution of these samples is out in a round."""
         self.samples, self.ahead = samples, 0
 
     def give_back(self) -> None:
@@ -58,5 +58,5 @@ class Pending:
         self.samples, self.ahead = self.ahead, 0
 
     def settle(self, samples: int, now: float) -> None:
-        """A new state is in place; so many samples count for its step already."""
+        """A new state is in place; `samples` count for its step already."""
         self.samples, self.ahead, self.at = samples, 0, now

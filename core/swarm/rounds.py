@@ -53,7 +53,7 @@ class Formed:
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """The round, or the search for its group, came to nothing: the contribution is free again."""
+    """The round, or the search for its group, failed: the contribution is free again."""
 
     round: bytes
     reason: str

@@ -16,11 +16,10 @@ from core.swarm.answers import (
     TrainerReady,
 )
 from core.swarm.beacon import Beacon
-from core.swarm.catch_up import CatchUp, CatchUpFailed, StateFetched
+from core.swarm.catch_up import CatchUp, CatchUpFailed, NewerState, StateFetched
 from core.swarm.contributing import Contributing
 from core.swarm.epoch import IN_STEP, Cue, EpochMachine, Phase
 from core.swarm.grouping import Grouping
-from core.swarm.membership import NewerState
 from core.swarm.orders import Changed, Evaluate, Go, HeldoutLearned, Hold, LedgerLearned, Load, Restart
 from core.swarm.rounds import Asked, Committed, Formed, Missed, Rounds
 from core.swarm.settings import ParticipantSettings

@@ -2,14 +2,27 @@
 
 from random import Random
 
+import pytest
+
+from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send
 from core.base.trace import Trace
 from core.sim.disk import MemoryFile
-from core.swarm.catch_up import PEER_REST_MAX_S, STATE_REST_MAX_S, STATE_SLACK_BYTES, CatchUp, CatchUpFailed
+from core.swarm.catch_up import (
+    PEER_REST_MAX_S,
+    STATE_REST_MAX_S,
+    STATE_SLACK_BYTES,
+    CatchUp,
+    CatchUpFailed,
+    NewerState,
+    most_are_ahead,
+    states_above,
+)
 from core.swarm.donor import StateDonor
 from core.swarm.fetch import DONORS_MAX
 from core.swarm.membership import Membership
 from core.swarm.messages import StateAsk, StateOffer
+from core.swarm.progress import ProgressReport
 from core.swarm.states import StateName
 from tests.unit.swarm.stage import FIRST, peer, report_of
 from tests.unit.swarm.test_fetch import MemorySink
@@ -41,6 +54,35 @@ class Watched:
         assert offer is not None
         asked = [output.to for output in self.machine.begin(offer, now) if isinstance(output, Send)]
         return [output for to in asked for output in self.machine.handle(Lost(to, "gone"), now)]
+
+
+def promises(*states: tuple[StateName, bytes]) -> dict[PeerId, ProgressReport]:
+    """What peers 1, 2, ... say: their state, and the digest of its file."""
+    return {
+        peer(number): report_of(state, time=0.0, digest=digest)
+        for number, (state, digest) in enumerate(states, start=1)
+    }
+
+
+def test_only_states_that_somebody_can_give_count() -> None:
+    low = StateName(1, b"m" * 32)
+    reports = promises((NEWEST, b""), (NEWER, b"d" * 32), (low, b"d" * 32))
+    assert [offer.name for offer in states_above(FIRST, reports)] == [NEWER, low]
+    assert states_above(NEWER, reports) == []
+
+
+def test_donors_with_the_most_common_digest_come_first() -> None:
+    reports = promises((NEWER, b"x" * 32), (NEWER, b"y" * 32), (NEWER, b"y" * 32))
+    assert states_above(FIRST, reports) == [
+        NewerState(NEWER, b"y" * 32, tuple(sorted((peer(2), peer(3))))),
+        NewerState(NEWER, b"x" * 32, (peer(1),)),
+    ]
+
+
+@pytest.mark.parametrize(("ahead", "level", "expected"), [(1, 0, False), (2, 0, True), (2, 1, False), (3, 1, True)])
+def test_most_are_ahead_when_more_than_half_of_all_are(ahead: int, level: int, *, expected: bool) -> None:
+    reports = promises(*[(NEWER, b"d" * 32)] * ahead, *[(FIRST, b"d" * 32)] * level, (NEWEST, b""))
+    assert most_are_ahead(FIRST, reports.values()) is expected
 
 
 def test_the_greatest_state_is_wanted_and_a_few_peers_are_asked() -> None:
