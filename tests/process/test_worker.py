@@ -81,7 +81,7 @@ def hear():
 def say(frame):
     out.write(f.encode_frame(frame)); out.flush()
 hear()
-say(f.Ready(epoch=0, lineage=b"", digest=b"", checkpoint="", numel=1, parameters=1))
+say(f.WorkerReady(epoch=0, lineage=b"", digest=b"", checkpoint="", numel=1, parameters=1))
 """
 
 
