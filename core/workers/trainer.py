@@ -1,38 +1,21 @@
-"""The trainer: keeps a worker process alive while the person contributes, and interprets for the participant.
+"""The trainer: keeps a worker process alive while the person contributes, and passes on what both sides say.
 
-Orders of the participant become frames on the pipe; frames of the worker become events for the participant, one after
-the other, in the order in which the worker said them.
+Orders of the participant become frames on the pipe; frames of the worker become events for the participant
+(`core.workers.interpreter`), one after the other, in the order in which the worker said them.
 """
 
 import asyncio
-import contextlib
-import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from core.averaging.codecs import FEEDBACK
 from core.base.manifest import Manifest
 from core.base.problems import Problem, WorkerProblem
 from core.swarm import orders
-from core.swarm.answers import (
-    ContributionWritten,
-    HeldoutEvaluated,
-    SamplesCounted,
-    StateLoaded,
-    StateOffered,
-    StepTaken,
-    TrainerAnswer,
-    TrainerGone,
-    TrainerReady,
-)
-from core.swarm.states import State, StateName
-from core.system.atomic_files import make_directory
+from core.swarm.answers import TrainerAnswer, TrainerGone
 from core.workers import frames
-from core.workers.arena import Arena
-from core.workers.residual import ResidualFile, ResidualShape
-from core.workers.state_files import DiskStateFile
+from core.workers.interpreter import Interpreter, SharedFiles
 from core.workers.worker import Worker
 
 RESTART_MIN_S = 1.0
@@ -84,13 +67,12 @@ class Trainer:
     ) -> None:
         self._place = place
         self._tell = tell
-        self._ledger = ledger
+        self._interpreter = Interpreter(
+            SharedFiles(manifest=place.manifest, arena=place.arena, residuals=place.residuals), tell=tell, ledger=ledger
+        )
         self._changed = changed
         self._random = random
         self._worker: Worker | None = None
-        self._arena: Arena | None = None
-        self._arena_path = place.arena
-        self._residuals: ResidualFile | None = None
         self._wanted = asyncio.Event()
         self._stopped = asyncio.Event()
         self._stopped.set()
@@ -139,8 +121,7 @@ class Trainer:
         try:
             await self._keep_running()
         finally:
-            if self._residuals is not None:
-                self._residuals.close()
+            self._interpreter.close()
 
     async def _keep_running(self) -> None:
         delay_s = RESTART_MIN_S
@@ -218,23 +199,13 @@ class Trainer:
         self._stopped.set()
         self._changed()
 
-    def _new_arena(self) -> Path:
-        """A file of its own for each run: a round that goes on may still hold the last one's."""
-        folder = self._place.arena
-        make_directory(folder)
-        for old in folder.iterdir():
-            with contextlib.suppress(OSError):  # Windows: still mapped; the next run gets it
-                old.unlink()
-        return folder / secrets.token_hex(4)
-
     def _start(self) -> frames.Start:
         place = self._place
-        self._arena_path = self._new_arena()
         return frames.Start(
             manifest_path=str(place.manifest_path),
             blobs_dir=str(place.blobs),
             state_dir=str(place.states),
-            arena_path=str(self._arena_path),
+            arena_path=str(self._interpreter.new_arena()),
             seed=place.seed,
             device=place.device,
             threads=place.threads,
@@ -257,54 +228,14 @@ class Trainer:
 
     async def _heard(self, frame: frames.ToEngine) -> None:
         match frame:
-            case frames.WorkerReady():
-                await self._became_ready(frame)
-            case frames.Progress():
-                self._tell(
-                    SamplesCounted(
-                        epoch=frame.epoch,
-                        samples=frame.samples,
-                        ahead=frame.ahead,
-                        samples_per_s=frame.samples_per_s,
-                        loss=frame.loss,
-                    )
-                )
-            case frames.Collected():
-                self._tell(ContributionWritten(frame.round, frame.samples, frame.loss))
             case frames.Stepped():
                 self.problem = None
-                self._tell(StepTaken(await self._offered(frame), frame.samples, frame.loss))
-            case frames.Loaded():
-                self._tell(StateLoaded(await self._offered(frame)))
             case frames.Evaluated():
                 self._evaluated(frame)
-
-    async def _became_ready(self, frame: frames.WorkerReady) -> None:
-        arena = self._arena = Arena(self._arena_path, frame.numel)
-        state = await self._offered(frame)
-        residuals = await self._kept_residuals(frame.numel)
-        self._ready = True
-        self._changed()
-        self._tell(
-            TrainerReady(
-                state=state,
-                contribution=arena.slot("contribution"),
-                mean=arena.slot("mean"),
-                layout=frame.layout,
-                residuals=residuals,
-            )
-        )
-
-    async def _kept_residuals(self, numel: int) -> ResidualFile | None:
-        """The file of residuals, opened by the first worker and kept for the others: a round may outlive a worker."""
-        manifest = self._place.manifest
-        averaging = manifest.averaging
-        if averaging.codec in FEEDBACK and self._residuals is None:
-            shape = ResidualShape(
-                manifest=manifest.id, codec=averaging.codec, numel=numel, chunk_numel=averaging.chunk_numel
-            )
-            self._residuals = await asyncio.to_thread(ResidualFile, self._place.residuals, shape)
-        return self._residuals
+        await self._interpreter.heard(frame)
+        if isinstance(frame, frames.WorkerReady):
+            self._ready = True
+            self._changed()
 
     def _evaluated(self, frame: frames.Evaluated) -> None:
         self.loss_unigram = frame.loss_unigram
@@ -312,13 +243,6 @@ class Trainer:
             if not future.done():
                 future.set_result(frame)
         self._asking = []
-        self._tell(HeldoutEvaluated(frame.epoch, frame.loss))
-
-    async def _offered(self, frame: frames.StateFrame) -> State:
-        """Open the checkpoint, check it against the worker's digest, offer it to others."""
-        file = await asyncio.to_thread(DiskStateFile, Path(frame.checkpoint), frame.digest)
-        self._tell(StateOffered(file, self._ledger()))
-        return State(StateName(frame.epoch, frame.lineage), frame.digest, frame.checkpoint)
 
 
 def _failure(problem: Problem) -> frames.Failed:
