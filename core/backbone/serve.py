@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from core.api.snapshot import BACKBONE
 from core.averaging.receipts.exchange import Receipted
 from core.averaging.receipts.receipt import Receipt
 from core.backbone.authority import Authority
@@ -19,28 +20,21 @@ from core.backbone.link import Link
 from core.backbone.remembered import RememberedContacts
 from core.backbone.welcome import KnownPeer, WelcomeDesk
 from core.base.problems import Busy, Damaged, Problem
-from core.base.signing import SEED_BYTES, Ed25519Verifier, KeyPair
-from core.base.wire import MessageCodec
-from core.dht.events import Learned
-from core.dht.messages import DHT_MESSAGES
+from core.base.signing import SEED_BYTES, KeyPair
 from core.ledger.receipts import ReceiptLog
-from core.nat.events import ReachChanged
-from core.nat.messages import NAT_MESSAGES
 from core.nat.relay import RelaySettings
+from core.net.admission import Admission
 from core.net.clock import Clock
-from core.net.host import Host
-from core.net.interfaces import is_loopback
 from core.net.listening import refusal
-from core.net.outward import Outward
 from core.net.passes import pass_request
 from core.net.tls import server_context
-from core.swarm.messages import CATCH_UP_MESSAGES
-from core.swarm.participant import Participant, ParticipantSettings
-from core.swarm.rounds import Rounds
+from core.session.participant import Role, participant_of
+from core.session.session import Session
+from core.swarm.facts import Help
+from core.swarm.participant import Participant
 from core.system.atomic_files import read_bounded, set_aside, write_atomic
 from core.system.file_lock import held
 from core.system.parent_watch import stop_on_signals, watch_parent
-from core.workers.state_files import DiskStateSink
 
 _LOG = logging.getLogger(__name__)
 
@@ -49,7 +43,6 @@ PORTS = "ports.json"
 PEERS = "peers.json"
 RECEIPTS = "receipts"
 REMEMBER_S = 30.0
-PASS_RENEW_S = 6 * 3600.0
 LOCK = "backbone.lock"
 HELP_BYTES = 512 * 1024 * 1024
 """A backbone is there all the time and has no model: it averages for the others what their lines are too slow for."""
@@ -110,6 +103,11 @@ def _taken(bind: str, port: int) -> bool:
 ANY_PORTS = Ports()
 
 
+def _role(bind: str) -> Role:
+    """A backbone is where those behind routers learn how they look from outside, and meet."""
+    return Role(name=BACKBONE, called="Backbone", bind=bind, relay=BACKBONE_RELAY)
+
+
 class Backbone:
     """See the module's docstring.
 
@@ -140,41 +138,23 @@ class Backbone:
         self._receipts = ReceiptLog(charter.folder / RECEIPTS)
         self._key = backbone_key(charter.folder / "backbone.key")
         self._authority = Authority(charter.authority, charter.manifest.id)
-        self.participant = Participant(
-            settings=ParticipantSettings(
-                run=charter.manifest.id,
-                target_samples=charter.manifest.target_samples,
-                averaging=charter.manifest.averaging,
-                evaluate_every=charter.manifest.evaluate_every,
-                role="backbone",
-                name="Backbone",
+        self._session: Session[Participant] = Session(
+            participant_of(charter.manifest, _role(bind), keys=self._key, folder=charter.folder),
+            admission=Admission(
+                keys=self._key,
+                pass_der=self._new_pass(),
+                authority_der=self._authority.certificate,
+                manifest_id=charter.manifest.id,
             ),
-            signer=self._key,
-            verifier=Ed25519Verifier(),
-            random=SystemRandom(),
-            sink=DiskStateSink(charter.folder / "incoming"),
-        )
-        self._outward = None if is_loopback(bind) else self._outward_of(self.participant)
-        self._host = Host(
-            machine=self._outward or self.participant,
-            identity=self._key,
-            pass_der=self._new_pass(),
-            authority_der=self._authority.certificate,
-            manifest_id=charter.manifest.id,
-            codec=MessageCodec((*DHT_MESSAGES, *Rounds.MESSAGES, *CATCH_UP_MESSAGES, *NAT_MESSAGES)),
             clock=clock,
-            trace=self.participant.trace,
-            on_event=self._on_event if self._outward is None else self._outward.act,
-            wanted=None if self._outward is None else self._outward.wanted,
-            opened=None if self._outward is None else self._outward.opened,
-            meter=self.participant.rounds.lines.meter,
+            owner=self._on_event,
         )
         self._desk = WelcomeDesk(
             charter=charter,
             authority=self._authority,
             contacts=self._contacts,
             now=clock.now,
-            trace=self.participant.trace,
+            trace=self._session.peer.trace,
         )
         self._port = 0
         self.moved_from = 0
@@ -190,56 +170,42 @@ class Backbone:
         """
         kept, wanted = _kept_ports(self._charter.folder / PORTS), self._wanted
         peers = wanted.peers or (0 if _taken(self._bind, kept.peers) else kept.peers)
-        self._port = await self._host.start(bind=self._bind, port=peers)
+        self._port = await self._session.listen(bind=self._bind, port=peers)
         context = server_context(key=self._key, pass_der=self._new_pass())
         desk = wanted.desk or (0 if _taken(self._bind, kept.desk) else kept.desk)
         try:
             desk_port = await self._desk.open(self._bind, context, port=desk)
         except Busy:
-            await self._host.close()
+            await self._session.close()
             raise
         self.moved_from = kept.desk if kept.desk not in {0, desk_port} else 0
         write_atomic(self._charter.folder / PORTS, msgspec.json.encode(Ports(self._port, desk_port)))
-        if self._outward is not None:
-            second = await self._host.open_second(self._bind)
-            self._outward.begin(self._host, bind=self._bind, port=self._port, second_port=second)
-        known = self._remembered.contacts
-        for contact in known:
-            self._host.learn(contact.peer_id, contact.host, contact.port)
-        self._host.perform(self.participant.start(known, host=self._address, port=self._port, now=self._clock.now()))
+        await self._session.join(self._remembered.contacts, address=self._address, mirrors=True)
         if self._help_bytes:
-            self._host.perform(self.participant.help(self._help_bytes, self._clock.now()))
+            self._session.deliver(Help(self._help_bytes))
         return Link(self._address, desk_port, self._charter.manifest.id, self._charter.invite)
 
     async def serve(self, stop: asyncio.Event) -> None:
         """Welcome people until `stop`."""
         try:
             async with asyncio.TaskGroup() as group:
-                tasks = (self._host.run(), self._renew(), self._remember())
+                tasks = (self._session.run(), self._session.keep_pass(self._renewed), self._remember())
                 living = [group.create_task(task) for task in tasks]
                 await stop.wait()
                 for task in living:
                     task.cancel()
         finally:
-            self._remembered.save(self.participant.dht.contacts)
+            self._remembered.save(self._session.peer.contacts)
             await self._desk.close()
-            await self._host.close()
+            await self._session.close()
 
     async def _remember(self) -> None:
         while True:
             await asyncio.sleep(REMEMBER_S * SystemRandom().uniform(0.8, 1.2))
-            self._remembered.save(self.participant.dht.contacts)
+            self._remembered.save(self._session.peer.contacts)
 
-    async def _renew(self) -> None:
-        while True:
-            await asyncio.sleep(PASS_RENEW_S)
-            self._host.renew(self._new_pass())
-
-    def _outward_of(self, participant: Participant) -> Outward:
-        """A backbone is where those behind routers learn how they look from outside, and meet."""
-        return Outward.of(
-            participant, relay=BACKBONE_RELAY, now=self._clock.now, rest=self._on_event, random=SystemRandom()
-        )
+    async def _renewed(self) -> bytes:
+        return self._new_pass()
 
     def _new_pass(self) -> bytes:
         return self._authority.issue(
@@ -248,19 +214,14 @@ class Backbone:
 
     def _contacts(self) -> list[KnownPeer]:
         mine = KnownPeer(self._key.peer_id, self._address, self._port)
-        live = self.participant.membership.live()
+        live = self._session.peer.view(self._clock.now()).peers
         others = [KnownPeer(peer, r.host, r.port) for peer, r in live.items() if r.host and r.port]
         return [mine, *others[: CONTACTS_MAX - 1]]
 
     def _on_event(self, event: Any, now: float) -> None:
         del now
-        match event:
-            case Learned(contact=contact):
-                self._host.learn(contact.peer_id, contact.host, contact.port)
-            case ReachChanged(reach=reach):
-                self.participant.rounds.reduces = not reach.client
-            case Receipted(receipt=receipt):
-                self._keep(receipt)
+        if isinstance(event, Receipted):
+            self._keep(event.receipt)
 
     def _keep(self, receipt: Receipt) -> None:
         """A full disk costs receipts, not the collaboration."""

@@ -5,26 +5,32 @@ import contextlib
 import time
 from collections.abc import Sequence
 from random import Random
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import psutil
 
+from core.api.snapshot import HELPER, VOLUNTEER
 from core.averaging.bandwidth.demand import demand_of
 from core.averaging.bandwidth.records import decode_facts, encode_facts
 from core.averaging.plan import Plan
 from core.base.content import digest
-from core.base.ids import PeerId, hashed_key
+from core.base.ids import hashed_key
 from core.base.machine import Lost, Received, Tick
 from core.base.manifest import AveragingNumbers
 from core.base.signing import Ed25519Verifier
 from core.base.trace import Trace
+from core.base.wire import Message
 from core.bench.children import say, told
 from core.bench.messages import Ended, Meet, Met, PeerListening, RoundDone, Setup, Show, StartRound
-from core.bench.stage import MANIFEST_ID, keys, make_host, peer_id
+from core.bench.stage import MANIFEST_ID, admission_of, keys, peer_id
 from core.bench.vectors import contribution, error_of, exact_mean, layout_of, samples_of
+from core.dht.messages import Contact
+from core.nat.traversal import Traversal
 from core.net.clock import Clock
+from core.session.session import Session
 from core.swarm.rounds import Asked, Committed, Formed, Missed, Rounds
+from core.swarm.settings import ParticipantSettings
 from core.swarm.states import StateName
 
 LOOK_S = 0.05
@@ -33,7 +39,7 @@ MISSED_MAX = 100
 
 
 class Averaging:
-    """The machine: rounds with matchmaking, and their reports.
+    """In the place of a participant: rounds with matchmaking, and their reports.
 
     Args:
         setup: Number and options of this peer.
@@ -41,17 +47,20 @@ class Averaging:
         result: Shape (numel,).
     """
 
+    MESSAGES: ClassVar[tuple[type[Message], ...]] = Rounds.MESSAGES
+
     def __init__(self, setup: Setup, contribution: np.ndarray[Any, Any], result: np.ndarray[Any, Any]) -> None:
         self._setup = setup
+        self.trace = Trace()
         self.rounds = Rounds(
+            settings_of(setup),
             signer=keys(setup.index),
             verifier=Ed25519Verifier(),
-            run=MANIFEST_ID,
-            averaging=numbers_of(setup),
-            minimum=0,
             random=Random(setup.index),  # noqa: S311 - jitter
-            trace=Trace(),
+            trace=self.trace,
         )
+        self.meter = self.rounds.lines.meter
+        self.traversal: Traversal | None = None
         self.rounds.reduces = not setup.client
         if setup.helps:
             self.rounds.help(setup.numel)
@@ -70,6 +79,11 @@ class Averaging:
     def deadline(self) -> float | None:
         """Time at which the rounds want a Tick, Unix seconds."""
         return self.rounds.deadline
+
+    def start(self, contacts: Sequence[Contact], *, host: str, port: int, now: float) -> Sequence[Any]:
+        """Wait: rounds begin when the bench says so."""
+        del contacts, host, port, now
+        return ()
 
     def handle(self, event: Any, now: float) -> Sequence[Any]:
         """Pass on what concerns a round."""
@@ -122,9 +136,16 @@ class Averaging:
         return left
 
 
-def numbers_of(setup: Setup) -> AveragingNumbers:
-    """As a manifest would have them."""
-    return AveragingNumbers(codec=setup.codec, stall_timeout_s=20.0, round_timeout_s=setup.round_s)
+def settings_of(setup: Setup) -> ParticipantSettings:
+    """As a manifest would have them; any number of samples is enough for a round."""
+    return ParticipantSettings(
+        run=MANIFEST_ID,
+        target_samples=0,
+        averaging=AveragingNumbers(codec=setup.codec, stall_timeout_s=20.0, round_timeout_s=setup.round_s),
+        evaluate_every=1,
+        role=HELPER if setup.helps else VOLUNTEER,
+        name=f"peer {setup.index}",
+    )
 
 
 def state_of(number: int) -> StateName:
@@ -172,18 +193,12 @@ async def serve(setup: Setup) -> None:
     clock = Clock()
     own, result = contribution(setup.index, setup.numel), np.empty(setup.numel, dtype=np.float32)
     machine = Averaging(setup, own, result)
-    host = make_host(
-        setup.index,
-        machine,
-        messages=Rounds.MESSAGES,
-        clock=clock,
-        on_event=lambda _event, _now: None,
-        meter=machine.rounds.lines.meter,
-    )
-    say(PeerListening(port=await host.start(bind=setup.bind)))
+    session = Session(machine, admission=admission_of(setup.index, clock), clock=clock, owner=no_event)
+    host = session.host
+    say(PeerListening(port=await session.listen(bind=setup.bind)))
     meet = await told(Meet)
-    for index, (address, port) in enumerate(meet.addresses if meet is not None else []):
-        host.learn(PeerId(peer_id(index)), address, port)
+    addresses = meet.addresses if meet is not None else []
+    await session.join([Contact(peer_id(index), address, port) for index, (address, port) in enumerate(addresses)])
     machine.helpers = meet.helpers if meet is not None else []
     givers = [index for index in range(setup.peers) if index not in machine.helpers]
     exact = exact_mean(givers, setup.numel) if not setup.helps else np.empty(0)
@@ -225,7 +240,7 @@ async def serve(setup: Setup) -> None:
                 else [],
             )
         )
-    await host.close()
+    await session.close()
 
 
 async def main() -> None:

@@ -6,10 +6,10 @@ from typing import Any
 from core.backbone.authority import Authority
 from core.base.ids import PeerId, hashed_key
 from core.base.machine import Machine
-from core.base.meter import Meter
 from core.base.signing import KeyPair
 from core.base.trace import Trace
 from core.base.wire import Message, MessageCodec
+from core.net.admission import Admission, HostOwner
 from core.net.clock import Clock
 from core.net.host import Host
 from core.net.passes import pass_request
@@ -27,6 +27,14 @@ def peer_id(index: int) -> PeerId:
     return keys(index).peer_id
 
 
+def admission_of(index: int, clock: Clock) -> Admission:
+    """A pass of the simulated authority for peer number `index`."""
+    authority = Authority(KeyPair(hashed_key(b"potluck bench authority")), MANIFEST_ID)
+    own = keys(index)
+    certificate = authority.issue(pass_request(own), username=f"peer {index}", device="", now=clock.now())
+    return Admission(keys=own, pass_der=certificate, authority_der=authority.certificate, manifest_id=MANIFEST_ID)
+
+
 def make_host(
     index: int,
     machine: Machine[Any, Any],
@@ -34,21 +42,12 @@ def make_host(
     messages: Sequence[type[Message]],
     clock: Clock,
     on_event: Callable[[Any, float], None],
-    meter: Meter | None = None,
 ) -> Host:
-    """A host with a pass, as the real ones."""
-    authority = Authority(KeyPair(hashed_key(b"potluck bench authority")), MANIFEST_ID)
-    own = keys(index)
-    certificate = authority.issue(pass_request(own), username=f"peer {index}", device="", now=clock.now())
+    """A host with a pass, as the real ones, around a machine that is less than a peer."""
     return Host(
-        machine=machine,
-        identity=own,
-        pass_der=certificate,
-        authority_der=authority.certificate,
-        manifest_id=MANIFEST_ID,
+        machine,
+        admission=admission_of(index, clock),
         codec=MessageCodec(messages),
         clock=clock,
-        trace=Trace(),
-        on_event=on_event,
-        meter=meter,
+        owner=HostOwner(trace=Trace(), event=on_event),
     )

@@ -23,7 +23,8 @@ from core.cli.settings import ask_port
 from core.control.client import NotRunning
 from core.net.interfaces import own_hosts
 from core.net.listening import ANY, refusal
-from core.schedule.senses.network import NetworkSense, ask_program, sense_network
+from core.schedule.senses.network import ask_program, sense_network
+from core.schedule.senses.sense import NetworkSense
 from core.storage.identity import SERVICE, Keyring, system_keyring
 from core.storage.paths import Home
 from core.storage.settings import load_settings

@@ -9,6 +9,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from core.averaging.receipts.exchange import Receipted
 from core.averaging.receipts.receipt import Receipt
 from core.base.ids import PeerId
 from core.base.problems import Problem
@@ -18,7 +19,7 @@ from core.dht.messages import Contact
 from core.ledger.contributions import Contribution, Ledger, LedgerRow, load_ledger
 from core.ledger.credits import credits_of
 from core.ledger.receipts import OTHERS, ReceiptLog
-from core.swarm.orders import RoundRecord
+from core.swarm.orders import HeldoutLearned, LedgerLearned, RoundLost, RoundRecord
 from core.system.atomic_files import read_bounded, set_aside, write_atomic
 
 SAVE_INTERVAL_S = 10.0
@@ -81,7 +82,32 @@ class Journal:
         self._since = self._now() if on else None
         self._memory = msgspec.structs.replace(self._memory, contributed_s=total)
 
-    def round(self, record: RoundRecord, names: dict[PeerId, str]) -> None:
+    def take(self, event: object, names: Callable[[], Mapping[PeerId, str]], *, trace: Trace) -> None:
+        """Note what a participant reports; what is nothing to remember is passed over.
+
+        Args:
+            event: Of `core.swarm.orders`, or a receipt.
+            names: Asked how those who are here call themselves.
+            trace: Counts what donors do wrong.
+        """
+        match event:
+            case RoundRecord():
+                self.round(event, names())
+                if event.missing:
+                    self._notices.add(
+                        "warning",
+                        f"Epoch {event.name.epoch}: {len(event.missing)} contribution(s) arrived only in part.",
+                    )
+            case RoundLost(reason=reason):
+                self._notices.add("warning", f"A round of averaging failed ({reason}); it is tried again.")
+            case Receipted(receipt=receipt):
+                self.receipt(receipt, names())
+            case HeldoutLearned(epoch=epoch, loss=loss):
+                self.heldout(epoch, loss)
+            case LedgerLearned(ledger=data, epoch=epoch):
+                self.merge(data, epoch_max=epoch, trace=trace)
+
+    def round(self, record: RoundRecord, names: Mapping[PeerId, str]) -> None:
         """A round was committed."""
         members = [Contribution(peer, names.get(peer, ""), samples) for peer, samples in record.credited]
         self.ledger.record_round(members, epoch=record.name.epoch, lineage=record.name.lineage)

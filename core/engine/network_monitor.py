@@ -7,19 +7,22 @@ import asyncio
 import logging
 import socket
 from collections.abc import Callable, Coroutine, Iterable
-from random import Random
+from random import SystemRandom
 from typing import Any, Final, Protocol
 
 from core.base.ids import PeerId
 from core.base.trace import Trace
 from core.nat.messages import Address
 from core.nat.peer_record import is_private
-from core.net.host import Host
 from core.net.interfaces import own_hosts
 from core.net.lan import LanDiscovery
+from core.net.locator import Locator
 from core.net.portmap import Mapped, PortMap, known_searches
 from core.schedule.senses.changes import LOOK_S, Change, Changes, sight
-from core.schedule.senses.network import NetworkSense, sense_network
+from core.schedule.senses.network import sense_network
+from core.schedule.senses.sense import NetworkSense
+from core.session.session import Session
+from core.swarm.participant import Participant
 
 SENSE_S: Final = 60.0
 """How often the system is asked about its network."""
@@ -29,8 +32,25 @@ AGAIN_S: Final = 60.0
 _LOG = logging.getLogger(__name__)
 
 
-class Reacher(Protocol):
-    """Who is told what was found (core.net.outward.Outward)."""
+class Watched(Protocol):
+    """A part of the network that runs by itself, and is told when it is another network."""
+
+    async def run(self) -> None:
+        """Watch it, until cancelled."""
+
+    def network_changed(self) -> None:
+        """This computer is in another network."""
+
+
+class Neighbours(Watched, Protocol):
+    """Peers of the swarm in the same network."""
+
+    def meet(self) -> None:
+        """Call those who are new there."""
+
+
+class Moved(Protocol):
+    """Is told what becomes of this computer's addresses (`core.net.locator.Locator`)."""
 
     def moved(self) -> None:
         """The computer has another network."""
@@ -38,78 +58,129 @@ class Reacher(Protocol):
     def readdressed(self) -> None:
         """It has other addresses beside, in the same network."""
 
-    def mapped(self, address: Address | None) -> None:
-        """The router forwards this address to us; None: none."""
+
+class CalledHost(Protocol):
+    """What neighbours need of the host (`core.net.host.Host`)."""
+
+    def learn(self, peer: PeerId | bytes, host: str, port: int) -> None:
+        """Note an address."""
+
+    def improve(self, peer: PeerId) -> None:
+        """Call a peer's addresses although there is a link, if there is one."""
+
+
+class SensedNetwork:
+    """What the system says of its network.
+
+    Args:
+        metered: Told whether its use costs the person; None: the system does not say.
+    """
+
+    def __init__(self, metered: Callable[[bool | None], None]) -> None:
+        self._metered = metered
+        self._sense = NetworkSense()
+
+    async def look(self) -> None:
+        """Ask the system."""
+        self._sense = await sense_network()
+        self._metered(self._sense.metered)
+
+    @property
+    def gateway(self) -> str | None:
+        """The default router's IPv4 address; None: not known."""
+        return self._sense.gateway
+
+    def inside(self) -> str | None:
+        """This computer's address towards the router, if it is one that a router would have given it."""
+        if self.gateway is None:
+            return None
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            try:
+                probe.connect((self.gateway, 9))  # sends nothing
+            except OSError:
+                return None
+            host = str(probe.getsockname()[0])
+        return host if is_private(host) else None
+
+
+class LanNeighbours:
+    """Peers of the swarm that are in our own network, by mDNS; they are called there.
+
+    Args:
+        host: Learns where they are.
+        peers: Who is in the swarm now.
+        lan: Makes what discovers them, given what to call when it has news.
+    """
+
+    def __init__(
+        self,
+        host: CalledHost,
+        *,
+        peers: Callable[[], Iterable[PeerId]],
+        lan: Callable[[Callable[[], None]], LanDiscovery],
+    ) -> None:
+        self._host = host
+        self._peers = peers
+        self._lan = lan(self.meet)
+        self._near: dict[PeerId, tuple[tuple[str, int], ...]] = {}
+
+    async def run(self) -> None:
+        """Look for them, until cancelled."""
+        await self._lan.run()
+
+    def network_changed(self) -> None:
+        """This computer is in another network."""
+        self._lan.network_changed()
+
+    def meet(self) -> None:
+        """Call those who are new, or have moved."""
+        near = {peer: found for peer in self._peers() if (found := self._lan.addresses(peer))}
+        for peer, found in near.items():
+            if self._near.get(peer) != found:
+                for host, port in found:
+                    self._host.learn(peer, host, port)
+                self._host.improve(peer)
+        self._near = near
 
 
 class NetworkMonitor:
     """See the module's docstring.
 
     Args:
-        reacher: See there.
-        host: Learns where neighbours are.
-        me: Who we are.
-        manifest_id: Our collaboration.
-        bind: Where we listen.
-        port: Ours, for both planes.
-        peers: Who is in the swarm now.
-        sensed: Told what the system says of its network, each time that it is asked.
+        place: Told what becomes of this computer's addresses.
+        network: Asks the system.
+        neighbours: Peers in the same network.
+        ports: Has the router forward a port.
         now: Unix seconds.
-        random: For ports of the router.
         trace: Counts what fails.
     """
 
-    def __init__(  # noqa: PLR0913 - the composition root names each part once
+    def __init__(
         self,
+        place: Moved,
         *,
-        reacher: Reacher,
-        host: Host,
-        me: PeerId,
-        manifest_id: bytes,
-        bind: str,
-        port: int,
-        peers: Callable[[], Iterable[PeerId]],
-        sensed: Callable[[NetworkSense], None],
+        network: SensedNetwork,
+        neighbours: Neighbours,
+        ports: Watched,
         now: Callable[[], float],
-        random: Random,
         trace: Trace,
     ) -> None:
-        self._reacher, self._host, self._bind = reacher, host, bind
-        self._peers, self._sensed, self._now, self._trace = peers, sensed, now, trace
-        self._network = NetworkSense()
+        self._place = place
+        self._network = network
+        self._neighbours = neighbours
+        self._ports = ports
+        self._now = now
+        self._trace = trace
         self._sensed_at = 0.0
-        self._near: dict[PeerId, tuple[tuple[str, int], ...]] = {}
-        own = own_hosts(bind)
-        self._lan = LanDiscovery(
-            me=me,
-            manifest_id=manifest_id,
-            port=port,
-            changed=self.meet_neighbours,
-            trace=trace,
-            interfaces=own if bind in own else None,
-        )
-        searches = known_searches(gateway=lambda: self._network.gateway, own_host=self._inside)
-        self._ports = PortMap(port, searches=searches, random=random, tell=self._mapped)
 
     async def run(self) -> None:
-        """Until cancelled; then the router gets its port back, and neighbours a goodbye."""
+        """Watch it until cancelled; then the router gets its port back, and neighbours a goodbye."""
         await self._soft("senses", self._sense, again=False)
         changes = Changes()
         async with asyncio.TaskGroup() as group:
             group.create_task(self._soft("watch", lambda: self._watch(changes)))
             group.create_task(self._soft("ports", self._ports.run))
-            group.create_task(self._soft("lan", self._lan.run))
-
-    def meet_neighbours(self) -> None:
-        """Peers of the swarm that are in our own network are called there."""
-        near = {peer: found for peer in self._peers() if (found := self._lan.addresses(peer))}
-        for peer, found in near.items():
-            if self._near.get(peer) != found:
-                for host, port in found:
-                    self._host.learn(peer, host, port)
-                if self._host.links.best(peer) is not None:
-                    self._host.improve(peer)
-        self._near = near
+            group.create_task(self._soft("lan", self._neighbours.run))
 
     # --- inside ------------------------------------------------------------------------------------------------------
 
@@ -131,35 +202,69 @@ class NetworkMonitor:
                 case Change.MOVED:
                     _LOG.info("this computer's network is another one now")
                     await self._sense()
-                    self._reacher.moved()
-                    self._lan.network_changed()
+                    self._place.moved()
+                    self._neighbours.network_changed()
                     self._ports.network_changed()
                 case Change.ADDRESSES:
-                    self._reacher.readdressed()
+                    self._place.readdressed()
             if self._now() >= self._sensed_at + SENSE_S:
                 await self._sense()
-            self.meet_neighbours()
+            self._neighbours.meet()
             await asyncio.sleep(LOOK_S)
 
     async def _sense(self) -> None:
         self._sensed_at = self._now()
-        self._network = await sense_network()
-        self._sensed(self._network)
+        await self._network.look()
 
-    def _mapped(self, mapped: Mapped | None) -> None:
-        if mapped is not None:
-            _LOG.info("the router forwards port %d to us (%s)", mapped.port, mapped.method)
-        self._reacher.mapped(Address(mapped.host, mapped.port) if mapped is not None and mapped.public else None)
 
-    def _inside(self) -> str | None:
-        """Our address towards the router, if it is one that a router would have given us."""
-        gateway = self._network.gateway
-        if gateway is None:
-            return None
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-            try:
-                probe.connect((gateway, 9))  # sends nothing
-            except OSError:
-                return None
-            host = str(probe.getsockname()[0])
-        return host if is_private(host) else None
+def outer_address(mapped: Mapped | None) -> Address | None:
+    """The address that the router forwards to us, if the Internet can call it."""
+    if mapped is None:
+        return None
+    _LOG.info("the router forwards port %d to us (%s)", mapped.port, mapped.method)
+    return Address(mapped.host, mapped.port) if mapped.public else None
+
+
+def network_monitor_of(
+    session: Session[Participant],
+    locator: Locator,
+    *,
+    bind: str,
+    now: Callable[[], float],
+    metered: Callable[[bool | None], None],
+) -> NetworkMonitor:
+    """What sees to the router, the neighbours and changes of the network.
+
+    Args:
+        session: It has joined.
+        locator: Told what becomes of this computer's addresses.
+        bind: Where the session listens.
+        now: Unix seconds.
+        metered: Told whether the network's use costs the person, each time that the system is asked.
+    """
+    participant, port, own = session.peer, session.host.port, own_hosts(bind)
+    network = SensedNetwork(metered)
+
+    def lan(changed: Callable[[], None]) -> LanDiscovery:
+        return LanDiscovery(
+            me=participant.me,
+            manifest_id=participant.settings.run,
+            port=port,
+            changed=changed,
+            trace=participant.trace,
+            interfaces=own if bind in own else None,
+        )
+
+    return NetworkMonitor(
+        locator,
+        network=network,
+        neighbours=LanNeighbours(session.host, peers=lambda: list(participant.view(now()).peers), lan=lan),
+        ports=PortMap(
+            port,
+            searches=known_searches(gateway=lambda: network.gateway, own_host=network.inside),
+            random=SystemRandom(),
+            tell=lambda mapped: locator.mapped(outer_address(mapped)),
+        ),
+        now=now,
+        trace=participant.trace,
+    )

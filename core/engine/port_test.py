@@ -8,7 +8,7 @@ from typing import Final
 from core.api.settings import PortTest
 from core.nat.dial_back import ANSWER_S, PER_PEER_S
 from core.nat.reachability import OwnReach, Reachability
-from core.net.outward import Outward
+from core.nat.traversal import Traversal
 
 LOOK_S: Final = 0.2
 PATIENCE_S: Final = ANSWER_S + 2.0
@@ -36,21 +36,29 @@ class Tried:
 
 
 async def try_port(
-    outward: Outward | None, *, port: int, now: Callable[[], float], heard: Callable[[float], bool]
+    traversal: Traversal | None,
+    *,
+    examine: Callable[[], object],
+    port: int,
+    forwarded: bool,
+    now: Callable[[], float],
+    heard: Callable[[], bool],
 ) -> PortTest:
     """Have others call, and wait some seconds for what they say.
 
     Args:
-        outward: None where all others are on this computer.
+        traversal: Knows what others found; None where all others are on this computer.
+        examine: Has others look again.
         port: At which we listen.
+        forwarded: Whether the router says that it forwards the port.
         now: Unix seconds.
-        heard: Whether anybody has reported lately, at a time.
+        heard: Whether anybody has reported lately.
     """
-    if outward is None:
+    if traversal is None:
         return PortTest(port=0, sentence="All others are on this computer, so no port has to be open.")
-    outward.examine()
+    examine()
     began = now()
-    calls = outward.traversal.probes.primary
+    calls = traversal.probes.primary
     while calls.asking and now() < began + PATIENCE_S:  # noqa: ASYNC110 - a machine tells nobody that it is done
         await asyncio.sleep(LOOK_S)
     return words(
@@ -59,8 +67,8 @@ async def try_port(
             tcp=calls.single_verdict if calls.tcp is None else calls.tcp,
             udp=calls.single_verdict_udp if calls.tcp is None else calls.udp,
             fresh=calls.concluded_at >= began - PER_PEER_S,
-            forwarded=outward.forwarded,
-            reach=outward.traversal.reach.hearing(others=heard(now())),
+            forwarded=forwarded,
+            reach=traversal.reach.hearing(others=heard()),
         )
     )
 

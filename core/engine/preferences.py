@@ -58,9 +58,14 @@ class Preferences:
         self._path = path
         self._followers: list[Callable[[Settings], object]] = []
 
-    def follow(self, told: Callable[[Settings], object]) -> None:
-        """Call `told` with the settings whenever the person has changed them."""
+    def follow(self, told: Callable[[Settings], object]) -> Callable[[], None]:
+        """Call `told` with the settings whenever the person has changed them.
+
+        Returns:
+            What ends that.
+        """
         self._followers.append(told)
+        return lambda: self._followers.remove(told)
 
     def save(self) -> None:
         """Write them.

@@ -24,9 +24,9 @@ from core.base.problems import Problem
 from core.ledger.contributions import Ledger
 from core.nat.reachability import OwnReach
 from core.swarm.epoch import Phase
-from core.swarm.participant import HELPING, Participant
+from core.swarm.presentation import HELPING
 from core.swarm.progress import ProgressReport
-from core.swarm.states import StateName
+from core.swarm.view import ParticipantView
 
 ACTIVITIES = {
     Phase.IDLE: Activity.STARTING,
@@ -62,7 +62,7 @@ class Standpoint:
     name: str
     me: PeerId | None = None
     manifest: Manifest | None = None
-    participant: Participant | None = None
+    participant: ParticipantView | None = None
     ledger: Ledger | None = None
     worker_pid: int | None = None
     loss: LossView | None = None
@@ -79,7 +79,6 @@ class Standpoint:
 def take_snapshot(at: Standpoint) -> Snapshot:
     """Everything people see, as of `at.now`."""
     activity = _activity(at)
-    name = _name(at.participant)
     samples, speed = _together(at, activity)
     return Snapshot(
         version=VERSION,
@@ -90,7 +89,7 @@ def take_snapshot(at: Standpoint) -> Snapshot:
         contributing=at.contributing,
         collaboration=_collaboration(at),
         me=_mine(at, activity),
-        epoch=name.epoch if name is not None else 0,
+        epoch=_epoch(at.participant),
         epoch_samples=samples,
         samples_per_s=speed,
         peers=_peers(at, activity),
@@ -129,29 +128,25 @@ def _activity(at: Standpoint) -> Activity:
         return Activity.PAUSED
     if at.participant.settings.role == HELPER:
         return Activity.HELPING
-    activity = ACTIVITIES[at.participant.epochs.phase]
-    assists = activity is Activity.TRAINING and at.participant.assisting.active
+    activity = ACTIVITIES[at.participant.phase]
+    assists = activity is Activity.TRAINING and at.participant.assists
     return Activity.HELPING if assists else activity
 
 
 def _together(at: Standpoint, activity: Activity) -> tuple[int, float]:
     """Samples and speed of the whole collaboration in this epoch."""
     participant = at.participant
-    name = _name(participant)
-    if participant is None or name is None:
+    if participant is None or participant.state is None:
         return 0, 0.0
-    mine = participant.pending
     return (
-        participant.membership.samples(name, at.now) + mine.samples,
-        participant.membership.samples_per_s(name, at.now) + _speed(activity, mine.samples_per_s),
+        participant.others_samples + participant.samples,
+        participant.others_samples_per_s + _speed(activity, participant.samples_per_s),
     )
 
 
-def _name(participant: Participant | None) -> StateName | None:
-    """The state that the participant holds; of a helper, at which it stands."""
-    if participant is None or participant.epochs.state is None:
-        return None if participant is None else participant.standby.name
-    return participant.epochs.state.name
+def _epoch(participant: ParticipantView | None) -> int:
+    """Of the state that the participant holds; of a helper, at which it stands."""
+    return 0 if participant is None or participant.state is None else participant.state.epoch
 
 
 def _speed(activity: Activity, samples_per_s: float) -> float:
@@ -175,20 +170,20 @@ def _collaboration(at: Standpoint) -> Collaboration | None:
 def _reach(at: Standpoint) -> ReachView | None:
     if at.reach is None:
         return None
-    reach = at.reach.hearing(others=at.participant is not None and at.participant.membership.audible(at.now))
+    reach = at.reach.hearing(others=at.participant is not None and at.participant.audible)
     return ReachView(reach.standing, reach.sentence, reach.advice)
 
 
 def _mine(at: Standpoint, activity: Activity) -> Mine:
-    pending = at.participant.pending if at.participant is not None else None
-    line = at.participant.rounds.lines.measured if at.participant is not None else Rates()
+    participant = at.participant
+    line = participant.line if participant is not None else Rates()
     row = at.ledger.row(at.me) if at.ledger is not None and at.me is not None else None
     return Mine(
         peer=short(at.me) if at.me is not None else "",
         name=at.name,
         samples=row.samples if row is not None else 0,
-        samples_pending=pending.samples if pending is not None else 0,
-        samples_per_s=_speed(activity, pending.samples_per_s) if pending is not None else 0.0,
+        samples_pending=participant.samples if participant is not None else 0,
+        samples_per_s=_speed(activity, participant.samples_per_s) if participant is not None else 0.0,
         epochs=row.epochs if row is not None else 0,
         bytes_sent=at.bytes_sent,
         bytes_received=at.bytes_received,
@@ -196,7 +191,7 @@ def _mine(at: Standpoint, activity: Activity) -> Mine:
         contributing_s=at.contributing_s,
         line_up_bytes_per_s=float(line.up),
         line_down_bytes_per_s=float(line.down),
-        line_trip_s=at.participant.rounds.lines.trip_s if at.participant is not None else 0.0,
+        line_trip_s=participant.trip_s if participant is not None else 0.0,
     )
 
 
@@ -204,19 +199,17 @@ def _peers(at: Standpoint, activity: Activity) -> list[PeerView]:
     participant = at.participant
     if participant is None or at.me is None:
         return []
-    name = _name(participant)
     me = PeerView(
         peer=short(at.me),
         name=at.name,
         is_me=True,
         role=participant.settings.role,
         activity=activity.value,
-        epoch=name.epoch if name is not None else 0,
-        samples_pending=participant.pending.samples,
-        samples_per_s=_speed(activity, participant.pending.samples_per_s),
+        epoch=_epoch(participant),
+        samples_pending=participant.samples,
+        samples_per_s=_speed(activity, participant.samples_per_s),
     )
-    membership = participant.membership
-    others = [_peer(peer, report, silent=membership.silent(peer, at.now)) for peer, report in membership.live().items()]
+    others = [_peer(peer, report, silent=peer in participant.silent) for peer, report in participant.peers.items()]
     return [me, *sorted(others, key=lambda view: (view.role, view.name, view.peer))]
 
 
@@ -258,16 +251,16 @@ def _sentence(at: Standpoint, activity: Activity) -> str:
             return at.resting if at.contributing else by_you
         case Activity.STARTING:
             return at.stage if participant is None else "The training program is starting."
-        case Activity.HELPING if participant is not None and participant.assisting.active:
+        case Activity.HELPING if participant is not None and participant.assists:
             return ASSISTING
         case Activity.JOINING | Activity.WAITING | Activity.HELPING:
             return SENTENCES[activity]
     assert participant is not None
     samples, _ = _together(at, activity)
     target = participant.settings.target_samples
-    others = sum(report.in_step for report in participant.membership.live().values())
+    others = sum(report.in_step for report in participant.peers.values())
     company = {0: "alone for now", 1: "together with one other"}.get(others, f"together with {others} others")
-    epoch = participant.epochs.state.name.epoch if participant.epochs.state is not None else 0
+    epoch = _epoch(participant)
     match activity:
         case Activity.TRAINING:
             if samples >= target:

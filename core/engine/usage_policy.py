@@ -33,7 +33,6 @@ class UsagePolicy:
         settings: The person's choices.
         path: Where the month's use is kept.
         now: Unix seconds.
-        changed: Called when there is another reason to rest than before, or none any more.
         alone: All others are on this computer, so that the hours count, but no limit of the network.
         offset_s: How far the local clock is ahead of UTC at a moment in unix seconds.
     """
@@ -44,13 +43,12 @@ class UsagePolicy:
         *,
         path: Path,
         now: Callable[[], float],
-        changed: Callable[[], object],
         alone: bool = False,
         offset_s: Callable[[float], float] | None = None,
     ) -> None:
         self._path = path
         self._now = now
-        self._changed = changed
+        self._followers: list[Callable[[], object]] = []
         self._alone = alone
         self._offset_s = offset_s or _local_offset_s
         self._costs = False
@@ -58,6 +56,17 @@ class UsagePolicy:
         used = self._load()
         self.pace = Pace(now=now, used=MonthUse(used.month, used.used_bytes) if used.month else None)
         self.apply(settings)
+
+    def follow(self, told: Callable[[], object]) -> Callable[[], None]:
+        """Call `told` when there is another reason to rest than before, or none any more; at once, if there is one.
+
+        Returns:
+            What ends that.
+        """
+        self._followers.append(told)
+        if self._reasons:
+            told()
+        return lambda: self._followers.remove(told)
 
     def apply(self, settings: Settings) -> None:
         """These choices hold from now on."""
@@ -71,7 +80,7 @@ class UsagePolicy:
                     month_bytes=settings.month_bytes,
                 )
             )
-        self._look()
+        self.look()
 
     @property
     def reason(self) -> str:
@@ -93,7 +102,7 @@ class UsagePolicy:
     def metered(self, costs: bool | None) -> None:  # noqa: FBT001 - the system's answer itself
         """The system says whether the connection costs; None: it does not know."""
         self._costs = bool(costs)
-        self._look()
+        self.look()
 
     async def keep(self) -> None:
         """Watch and remember, until cancelled."""
@@ -101,7 +110,7 @@ class UsagePolicy:
         try:
             while True:
                 await asyncio.sleep(LOOK_S)
-                self._look()
+                self.look()
                 now = asyncio.get_running_loop().time()
                 if now >= saved_at + SAVE_S:
                     saved_at = now
@@ -117,12 +126,14 @@ class UsagePolicy:
         except Problem:
             return
 
-    def _look(self) -> None:
+    def look(self) -> None:
+        """See whether there is another reason to rest than before."""
         reasons = self._resting()
         self.pace.forbid("schedule" if "schedule" in reasons else "metered" if "metered" in reasons else None)
         if reasons != self._reasons:
             self._reasons = reasons
-            self._changed()
+            for told in list(self._followers):
+                told()
 
     def _resting(self) -> tuple[Hindrance, ...]:
         """All reasons to rest, in the order in which they are told."""

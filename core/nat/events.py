@@ -11,6 +11,7 @@ from core.base.wire import Message
 from core.nat.messages import Address
 from core.nat.peer_record import AddressCandidate, PeerRecord
 from core.nat.reachability import OwnReach
+from core.nat.relay import RelaySettings
 
 
 class Way(IntEnum):
@@ -100,6 +101,61 @@ class DialBackTried:
 @dataclass(frozen=True, slots=True)
 class CheckReachability:
     """The person wants to know how this computer can be reached: ask other peers again, now."""
+
+
+@dataclass(frozen=True, slots=True)
+class PeerWanted:
+    """A peer does not answer at its known addresses: find a way to it; `DialEnded` follows."""
+
+    peer: PeerId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalAddressesChanged:
+    """The addresses of this computer, as it knows them itself: at the start, and whenever they change.
+
+    Attributes:
+        hosts: IP addresses, the best first.
+        port: Where it listens, for TCP and UDP.
+        second_port: UDP port at which it mirrors too; 0: none.
+        moved: Whether this is another network than before, so that nothing that was found out holds.
+    """
+
+    hosts: tuple[str, ...]
+    port: int
+    second_port: int = 0
+    moved: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class PortMapped:
+    """The router forwards this outer address to us; None: it no longer does."""
+
+    address: Address | None
+
+
+@dataclass(frozen=True, slots=True)
+class PublicPeerFound:
+    """A peer answers strangers at this address: it may tell us how we look from outside.
+
+    Attributes:
+        peer: Its id.
+        address: Where it is.
+        relay: Whether it may carry for us as well.
+        trusted: Whether it is the collaboration's own, and is believed where there is nobody else.
+    """
+
+    peer: PeerId
+    address: Address
+    relay: bool
+    trusted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RelayAllowed:
+    """Our person allows other limits than before to those who want to be carried."""
+
+    limits: RelaySettings
 
 
 # --- what the machine asks --------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from core.nat.events import (
     DialBackTried,
     LinkUp,
     PeerRecordFound,
+    PeerWanted,
 )
 from core.nat.messages import (
     AcceptCircuit,
@@ -226,6 +227,8 @@ class Traversal:
                 return self._dials.peer_record_found(peer, peer_record, now)
             case DialBackTried(nonce=nonce, tcp=tcp):
                 return list(self.probes.tried(nonce, tcp=tcp))
+            case PeerWanted(peer=peer):
+                return self._dials.dial(peer, now)
             case CheckReachability():
                 self.mirroring.again(now)
                 self.probes.again(now)

@@ -4,20 +4,17 @@ import asyncio
 import contextlib
 import socket
 from collections.abc import Callable, Coroutine, Iterable
-from random import Random, SystemRandom
+from random import SystemRandom
 from secrets import token_bytes
 from typing import Any
 
 from core.base.ids import PeerId
 from core.base.machine import Lost, Machine
-from core.base.meter import Meter
-from core.base.signing import KeyPair
-from core.base.trace import Trace
 from core.base.wire import MessageCodec
 from core.dht.messages import Observed
 from core.nat.events import SendDatagramTo
 from core.net.address_book import Address, AddressBook
-from core.net.circuit_transport import Circuit, CircuitTransport
+from core.net.admission import ANY_LINE, Admission, HostOwner, LineUse
 from core.net.clock import Clock
 from core.net.datagrams import DatagramPort
 from core.net.envelope import NONCE_BYTES, Envelopes
@@ -29,10 +26,8 @@ from core.net.name_resolver import NameResolver, is_literal, is_name
 from core.net.pace import Pace
 from core.net.passes import Pass, authority_id_of, verify_pass
 from core.net.planes import Planes
-from core.net.punch import Rendezvous
 from core.net.runner import Runner
 from core.net.stats import HostStats, LinkStats
-from core.net.streams import PeerStream
 from core.net.tls import Credentials
 
 PACKET_COST_BYTES = 40
@@ -41,65 +36,54 @@ PACKET_COST_BYTES = 40
 class Host:
     """Sockets, timers and proofs around one machine.
 
-    Outputs of the machine are performed: a `Send` goes out on its message's plane, anything else to `on_event`.  An
-    exception of the machine or of `on_event` is a mistake of this program: the host stops, and `run` raises it.
+    Outputs of the machine are performed: a `Send` goes out on its message's plane, anything else to the host's owner.
+    An exception of the machine or of its owner is a mistake of this program: the host stops, and `run` raises it.
 
     Args:
         machine: Handles Received, Tick, Lost and `core.dht.messages.Observed`.
-        identity: This peer's key.
-        pass_der: This peer's pass.
-        authority_der: The authority's certificate, already checked against the manifest.
-        manifest_id: The collaboration; passes of another are refused.
+        admission: Lets this peer in, and others to it.
         codec: Every message that may arrive.
-        on_event: Takes the machine's events, with the time.
-        random: Jitter.
-        pace: The volunteer's limits; None: no limits.
-        opened: Told of each new link.
-        meter: Shown how fast bulk moves; None: not measured.
-        wanted: Told that a peer does not answer at its addresses: `punch` and `carry` may help.  None: nothing may.
+        clock: The process's clock.
+        owner: Takes the machine's reports.
+        line: Limits of the line, and the meter of its bulk traffic.
     """
 
-    def __init__(  # noqa: PLR0913 - the composition root names each part once
+    def __init__(
         self,
-        *,
         machine: Machine[Any, Any],
-        identity: KeyPair,
-        pass_der: bytes,
-        authority_der: bytes,
-        manifest_id: bytes,
+        *,
+        admission: Admission,
         codec: MessageCodec,
         clock: Clock,
-        trace: Trace,
-        on_event: Callable[[Any, float], None],
-        random: Random | None = None,
-        pace: Pace | None = None,
-        wanted: Callable[[PeerId], None] | None = None,
-        opened: Callable[[PeerStream], None] | None = None,
-        meter: Meter | None = None,
+        owner: HostOwner,
+        line: LineUse = ANY_LINE,
     ) -> None:
-        self._me = identity.peer_id
+        self._me = admission.keys.peer_id
         self._clock = clock
-        self._trace = trace
-        self._random = random or SystemRandom()
-        self._wanted = wanted
-        self._opened = opened
-        self._pace = pace or Pace(now=clock.now)
-        self._meter = meter
+        self._owner = owner
+        self._trace = owner.trace
+        self._pace = line.pace or Pace(now=clock.now)
+        self._meter = line.meter
         self._metering: Metering | None = None
         self.address_book = AddressBook()
-        self._manifest_id = manifest_id
-        self._authority_id = authority_id_of(authority_der)
-        self._credentials = Credentials(keys=identity, pass_der=pass_der, authority_der=authority_der)
-        self._envelopes = Envelopes(
-            signer=identity, pass_der=pass_der, verify=self._verify, nonce=lambda: token_bytes(NONCE_BYTES)
+        self._manifest_id = admission.manifest_id
+        self._authority_id = authority_id_of(admission.authority_der)
+        self._credentials = Credentials(
+            keys=admission.keys, pass_der=admission.pass_der, authority_der=admission.authority_der
         )
-        self._planes = Planes(self._me, codec=codec, trace=trace, deliver=self.deliver)
-        self._runner = Runner(machine, clock=clock, planes=self._planes, report=on_event, failed=self._failed)
+        self._envelopes = Envelopes(
+            signer=admission.keys,
+            pass_der=admission.pass_der,
+            verify=self._verify,
+            nonce=lambda: token_bytes(NONCE_BYTES),
+        )
+        self._planes = Planes(self._me, codec=codec, trace=self._trace, deliver=self.deliver)
+        self._runner = Runner(machine, clock=clock, planes=self._planes, report=owner.event, failed=self._failed)
         self._port = DatagramPort(
             envelopes=self._envelopes,
             book=self.address_book,
             now=clock.now,
-            trace=trace,
+            trace=self._trace,
             deliver=self._planes.datagram,
             observed=self._observed,
             other=self._other,
@@ -136,14 +120,18 @@ class Host:
         self._links = links = Links(
             me=self._me,
             owner=LinkOwner(
-                received=self._planes.arrived, lost=self._lost, spawn=spawn, wanted=self._wanted, opened=self._opened
+                received=self._planes.arrived,
+                lost=self._lost,
+                spawn=spawn,
+                wanted=self._owner.wanted,
+                opened=self._owner.opened,
             ),
             credentials=self._credentials,
             verify=lambda der: self._verify(der, self._clock.now()),
             book=self.address_book,
             now=self._clock.now,
             trace=self._trace,
-            random=self._random,
+            random=SystemRandom(),
             pace=self._pace,
             own=lambda host: None if self._listening is None else self._listening.towards(host),
             put=self._packet,
@@ -160,7 +148,11 @@ class Host:
         return self._listening.port
 
     async def open_second(self, bind: str) -> int:
-        """Open a mirror port; returns it, 0 if none is free."""
+        """Open a mirror port.
+
+        Returns:
+            That port; 0 if none is free.
+        """
         second = MirrorPort(envelopes=self._envelopes, now=self._clock.now, trace=self._trace, counted=self._count)
         port = await listen_beside(bind, (self.port + 1, 0), datagrams=lambda: second)
         if port is not None:
@@ -217,23 +209,10 @@ class Host:
         elif self._names is not None and is_name(address[0]):
             self._names.find(address, found)
 
-    def punch(self, rendezvous: Rendezvous) -> None:
-        """Try to reach a peer through both routers, at the moment that was agreed with it."""
-        self.links.punch(rendezvous)
-
     def improve(self, peer: PeerId) -> None:
-        """Call a peer's addresses although there is a link: a better one takes over, and nothing is lost."""
-        self.links.improve(peer)
-
-    def carry(self, circuit: Circuit, *, called: PeerId | None) -> CircuitTransport:
-        """Make a link over a relay; it begins when the transport is told that it is `made`.
-
-        Args:
-            circuit: Moves the bytes.
-            called: The peer that this one called; None: the other peer called.
-        """
-        links = self.links
-        return CircuitTransport(circuit, links.accept() if called is None else links.new(called))
+        """Call a peer's addresses although there is a link, if there is one: a better one takes over without loss."""
+        if self.links.best(peer) is not None:
+            self.links.improve(peer)
 
     def send_at(self, output: SendDatagramTo) -> None:
         """Send a datagram to an address that need not be in the address book, perhaps from a fresh socket."""

@@ -76,8 +76,6 @@ class PeerStream(asyncio.BufferedProtocol):
         self._held = False
         self._turn_planned = False
         self._pump_planned = False
-        if self._sender.outbox.bulk_bytes:
-            self._busy_at = self._loop.time()
         self._ended = False
 
     @property

@@ -83,8 +83,7 @@ class _Circuit:
 class Traverser:
     """Shell of the traversal machine.
 
-    The owner of the host passes on the machine's reports (`perform`), new links (`opened`) and the peers that do not
-    answer at their known addresses (`wanted`).
+    The owner of the host passes on the machine's reports (`perform`) and new links (`opened`).
 
     Args:
         host: Runs the machine, perhaps among others.
@@ -98,10 +97,6 @@ class Traverser:
         self._now = now
         self._circuits: dict[bytes, CircuitTransport] = {}
         self._attempts: dict[int, asyncio.Task[None]] = {}
-
-    def wanted(self, peer: PeerId) -> None:
-        """Find other ways to a peer that does not answer at its known addresses."""
-        self._host.perform(self._machine.dial(peer, self._now()))
 
     def opened(self, stream: PeerStream) -> None:
         """Tell the machine of a new link."""

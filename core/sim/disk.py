@@ -52,7 +52,7 @@ class MemoryFile:
 
 
 class Disk:
-    """The newest checkpoints, and the one that is being fetched (core.swarm.catch_up.StateSink)."""
+    """The newest checkpoints, and the one that is being fetched (core.swarm.fetch.StateSink)."""
 
     def __init__(self) -> None:
         self.checkpoints: list[tuple[State, MemoryFile]] = []

@@ -1,16 +1,13 @@
-"""One life of a peer in the simulated world."""
+"""One life of a peer in the simulated world, and the streams between two of them."""
 
 from collections import deque
 from collections.abc import Callable, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from core.base.ids import PeerId, short
+from core.sim.gauge import Gauge
 from core.sim.links import MAPPING_S, Place, Router
-
-if TYPE_CHECKING:
-    from core.sim.gauge import Gauge
-    from core.sim.streams import Stream
 
 
 class End(StrEnum):
@@ -116,3 +113,27 @@ class Node:
 
     def __repr__(self) -> str:
         return f"node {self.number} ({short(self.peer)}, {'up' if self.up else 'down'})"
+
+
+class Stream:
+    """A stream between two nodes; each side forgets it for itself."""
+
+    __slots__ = ("ends", "held", "last", "opened", "stalled_at", "waiting")
+
+    def __init__(self, caller: Node, callee: Node | None) -> None:
+        self.ends = (caller, callee)
+        self.opened = False
+        self.waiting: list[tuple[bytes, bool]] = []
+        """Said before it was open."""
+        self.last: dict[tuple[int, bool], float] = {}
+        """By the sender's number and channel: when the last message arrives."""
+        self.stalled_at: float | None = None
+        """Since when a partition lies across it."""
+        self.held: list[tuple[Node, Node, bytes, bool, float]] = []
+
+    def other(self, node: Node) -> Node:
+        """The node at the other end."""
+        caller, callee = self.ends
+        other = callee if node is caller else caller
+        assert other is not None
+        return other

@@ -12,34 +12,10 @@ from core.base.ids import PeerId
 from core.base.machine import Lost
 from core.sim.agenda import Agenda
 from core.sim.links import SimulatedLinks
-from core.sim.node import End, Node
+from core.sim.node import End, Node, Stream
 
 Arrived = Callable[[Node, Node, Any], None]
 """Receiver, sender, message as bytes."""
-
-
-class Stream:
-    """A stream between two nodes; each side forgets it for itself."""
-
-    __slots__ = ("ends", "held", "last", "opened", "stalled_at", "waiting")
-
-    def __init__(self, caller: Node, callee: Node | None) -> None:
-        self.ends = (caller, callee)
-        self.opened = False
-        self.waiting: list[tuple[bytes, bool]] = []
-        """Said before it was open."""
-        self.last: dict[tuple[int, bool], float] = {}
-        """By the sender's number and channel: when the last message arrives."""
-        self.stalled_at: float | None = None
-        """Since when a partition lies across it."""
-        self.held: list[tuple[Node, Node, bytes, bool, float]] = []
-
-    def other(self, node: Node) -> Node:
-        """The node at the other end."""
-        caller, callee = self.ends
-        other = callee if node is caller else caller
-        assert other is not None
-        return other
 
 
 class Streams:

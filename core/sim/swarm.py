@@ -10,8 +10,8 @@ from msgspec import UNSET
 from core.base.content import digest
 from core.base.ids import PeerId
 from core.base.manifest import AveragingNumbers
-from core.base.wire import Message, MessageCodec
-from core.dht.messages import DHT_MESSAGES, Contact
+from core.base.wire import MessageCodec
+from core.dht.messages import Contact
 from core.sim.checkers import Checker
 from core.sim.churn import Churn, ChurnSettings
 from core.sim.disk import Disk
@@ -21,12 +21,12 @@ from core.sim.signing import SimSigner, SimVerifier
 from core.sim.worker import FakeWorker, WorkerSettings
 from core.sim.world import PORT, World
 from core.swarm import orders
-from core.swarm.messages import CATCH_UP_MESSAGES
-from core.swarm.participant import Participant, ParticipantSettings
-from core.swarm.rounds import Rounds
+from core.swarm.participant import Participant
+from core.swarm.presentation import Tells
+from core.swarm.settings import ParticipantSettings
 from core.swarm.states import StateName, first_state
+from core.swarm.view import ParticipantView
 
-MESSAGES: tuple[type[Message], ...] = (*DHT_MESSAGES, *Rounds.MESSAGES, *CATCH_UP_MESSAGES)
 SPEEDS = (5.0, 50.0)
 """Samples a second of the slowest and the fastest computer."""
 EPOCH_S = 8.0
@@ -128,6 +128,8 @@ class Volunteer:
         self.peer = self.signer.peer_id
         self.speed = log_uniform(self._random, *SPEEDS)
         self.disk = Disk()
+        self.tells: Tells = lambda report: report
+        """What it makes of its reports before they are published: a liar's are not true."""
         self.node: Node | None = None
         self.participant: Participant | None = None
         self.worker: FakeWorker | None = None
@@ -139,6 +141,11 @@ class Volunteer:
         node, worker = self.node, self.worker
         here = node is not None and node.up and node.frozen_until <= self._swarm.world.now
         return here and worker is not None and worker.ready
+
+    def view(self) -> ParticipantView | None:
+        """What people may see of its participant; None before it was switched on."""
+        node, participant = self.node, self.participant
+        return None if node is None or participant is None else participant.view(self._swarm.world.local(node))
 
     def begin(self) -> None:
         """Switch the computer of the volunteer on."""
@@ -165,10 +172,11 @@ class Volunteer:
             verifier=SimVerifier(),
             random=Random(self._random.getrandbits(64)),  # noqa: S311 - to be repeated
             sink=self.disk,
+            tells=self.tells,
         )
         node = self.node = world.add(self.peer, self.participant, on_event=self._on_event, skew_s=self._skew_s)
         if settings.measured:
-            world.measure(node, self.participant.rounds.lines.meter)
+            world.measure(node, self.participant.meter)
         contacts = [contact for contact in swarm.contacts if contact.peer != self.peer]
         for contact in contacts:
             world.learn(node, contact.peer_id)
@@ -192,7 +200,7 @@ class Volunteer:
         world, settings = self._swarm.world, self._swarm.settings
         worker = self.worker = FakeWorker(
             peer=self.peer,
-            participant=self.participant,
+            answer=self.participant.handle,
             disk=self.disk,
             speed=self.speed,
             settings=self._swarm.worker_settings,
@@ -241,7 +249,9 @@ class Swarm:
 
     def __init__(self, seed: int, settings: SwarmSettings, checkers: Sequence[Checker] = ()) -> None:
         self.settings = settings
-        self.world = World(seed, MessageCodec(MESSAGES), links=settings.links, checkers=checkers, addresses_known=False)
+        self.world = World(
+            seed, MessageCodec(Participant.MESSAGES), links=settings.links, checkers=checkers, addresses_known=False
+        )
         self.run = digest(b"run %d" % seed)
         self.worker_settings = WorkerSettings(
             parameters=settings.parameters,
@@ -331,5 +341,5 @@ class Swarm:
 
 def state_of(volunteer: Volunteer) -> StateName | None:
     """The state that a volunteer's participant holds."""
-    participant = volunteer.participant
-    return None if participant is None or participant.epochs.state is None else participant.epochs.state.name
+    view = volunteer.view()
+    return None if view is None else view.state

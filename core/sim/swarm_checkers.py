@@ -58,13 +58,12 @@ class NeverBack(Checker):
 
     def looked(self, nodes: Iterable[Node], now: float) -> None:
         """The participant must not be ahead of its worker."""
-        del now
         for node in nodes:
             held = self._held.get(node.peer)
             participant: Any = node.machine
-            state = participant.epochs.state
-            if held is not None and state is not None and state.name > held:
-                raise Violation(f"{node} says it holds {_text(state.name)}, its worker holds {_text(held)}")
+            state: StateName | None = participant.view(now).state
+            if held is not None and state is not None and state > held:
+                raise Violation(f"{node} says it holds {_text(state)}, its worker holds {_text(held)}")
 
 
 class SameNameSameState(Checker):
@@ -318,14 +317,14 @@ def all_agree(swarm: Swarm) -> bool:
 
 def all_finished(swarm: Swarm) -> bool:
     """Whether all that train have done the last epoch."""
-    return all(v.participant is not None and v.participant.epochs.phase is Phase.FINISHED for v in swarm.training())
+    return all((view := v.view()) is not None and view.phase is Phase.FINISHED for v in swarm.training())
 
 
 def _phases(volunteers: Iterable[Volunteer]) -> str:
     parts = []
     for volunteer in volunteers:
-        name = state_of(volunteer)
-        phase = volunteer.participant.epochs.phase if volunteer.participant is not None else None
+        view = volunteer.view()
+        phase, name = (None, None) if view is None else (view.phase, view.state)
         parts.append(f"{short(volunteer.peer)} {phase} at {_text(name) if name is not None else 'nothing'}")
     return "; ".join(parts)
 

@@ -16,7 +16,17 @@ from core.base.ids import PeerId
 from core.sim.disk import Disk, ModelState
 from core.sim.samples import Contributed, Stretch, mean_gradient
 from core.swarm import orders
-from core.swarm.participant import Participant
+from core.swarm.answers import (
+    ContributionWritten,
+    HeldoutEvaluated,
+    SamplesCounted,
+    StateLoaded,
+    StateOffered,
+    StepTaken,
+    TrainerAnswer,
+    TrainerGone,
+    TrainerReady,
+)
 from core.swarm.states import State, StateName
 
 PIPE_S = 0.001
@@ -71,7 +81,7 @@ class FakeWorker:
 
     Args:
         peer: Its peer.
-        participant: The swarm's member that it trains for.
+        answer: Gives its participant an event, with the time; returns what is to be performed.
         disk: Holds its checkpoints.
         speed: Samples a second.
         settings: Parameters that all workers share.
@@ -84,7 +94,7 @@ class FakeWorker:
         self,
         *,
         peer: PeerId,
-        participant: Participant,
+        answer: Callable[[TrainerAnswer, float], Sequence[Any]],
         disk: Disk,
         speed: float,
         settings: WorkerSettings,
@@ -93,7 +103,7 @@ class FakeWorker:
         tell: Callable[[Any], None],
     ) -> None:
         self._peer = peer
-        self._participant = participant
+        self._answer = answer
         self._disk = disk
         self.speed = speed
         self._settings = settings
@@ -118,6 +128,11 @@ class FakeWorker:
         self.model = settings.first_state()
         self.ready = False
 
+    @property
+    def held(self) -> StateName:
+        """The state that it trains on."""
+        return self.model.name
+
     def start(self, boot_s: float) -> None:
         """Build the model, load the newest checkpoint, report ready."""
         self._after(boot_s, self._become_ready)
@@ -125,7 +140,7 @@ class FakeWorker:
     def kill(self, now: float) -> Sequence[Any]:
         """End the worker at once; its memory is lost."""
         self._alive = False
-        return self._participant.trainer_gone(now) if self.ready else []
+        return self._answer(TrainerGone(), now) if self.ready else ()
 
     def order(self, order: orders.TrainerOrder) -> None:
         """Put an order into the pipe."""
@@ -172,7 +187,8 @@ class FakeWorker:
                 self._load(location, now)
             case orders.Evaluate():
                 epoch = self.model.name.epoch
-                self._after(PIPE_S, lambda then: self._participant.evaluated(epoch, 4.0 / (1 + epoch), then))
+                evaluated = HeldoutEvaluated(epoch, 4.0 / (1 + epoch))
+                self._after(PIPE_S, lambda then: self._answer(evaluated, then))
         return ()
 
     def _train(self, now: float) -> None:
@@ -204,8 +220,8 @@ class FakeWorker:
             self._first, self._samples = self._first + self._samples, 0
             if trained:
                 self._train(now)
-        loss = 4.0 / (1 + self.model.name.epoch)
-        self._after(PIPE_S, lambda then: self._participant.collected(round_id, samples=samples, loss=loss, now=then))
+        written = ContributionWritten(round_id, samples, 4.0 / (1 + self.model.name.epoch))
+        self._after(PIPE_S, lambda then: self._answer(written, then))
 
     def absorb(self, name: StateName, now: float) -> None:
         """Take an optimiser step with the mean.
@@ -225,23 +241,14 @@ class FakeWorker:
         state = self._keep("stepped")
         self._train(now)
 
-        def stepped(then: float) -> Sequence[Any]:
-            self._offer(state)
-            if not samples:
-                return self._participant.stepped(state, then)
-            return self._participant.stepped(state, then, samples=samples, loss=4.0 / (1 + before.name.epoch))
-
-        self._after(PIPE_S, stepped)
+        step = StepTaken(state, samples, 4.0 / (1 + before.name.epoch) if samples else 0.0)
+        self._after(PIPE_S, lambda then: [*self._offer(state, then), *self._answer(step, then)])
 
     def _load(self, location: str, now: float) -> None:
         self._hold(ModelState.from_bytes(self._disk.fetched(location), self._settings.parameters), now)
         state = self._keep("loaded")
 
-        def loaded(then: float) -> Sequence[Any]:
-            self._offer(state)
-            return self._participant.loaded(state, then)
-
-        self._after(PIPE_S, loaded)
+        self._after(PIPE_S, lambda then: [*self._offer(state, then), *self._answer(StateLoaded(state), then)])
 
     def _hold(self, model: ModelState, now: float) -> None:
         self._pause(now)
@@ -270,11 +277,10 @@ class FakeWorker:
         self._tell(Holds(state, how))
         return state
 
-    def _offer(self, state: State) -> None:
+    def _offer(self, state: State, now: float) -> Sequence[Any]:
         """The engine opens the checkpoint and offers it to others."""
-        for kept, file in self._disk.checkpoints:
-            if kept == state:
-                self._participant.offer_state(file, b"")
+        files = [file for kept, file in self._disk.checkpoints if kept == state]
+        return [output for file in files for output in self._answer(StateOffered(file, b""), now)]
 
     def _become_ready(self, now: float) -> Sequence[Any]:
         if self._disk.checkpoints:
@@ -283,40 +289,32 @@ class FakeWorker:
         else:
             state = self._disk.keep(self.model.name, self.model.to_bytes(self._settings.padding_bytes))
         self._tell(Holds(state, "ready"))
-        self._offer(state)
+        offered = self._offer(state, now)
         self.ready = True
         numel = len(self._contribution)
-        return self._participant.trainer_ready(
-            state,
+        ready = TrainerReady(
+            state=state,
             contribution=self._contribution,
             mean=self._mean,
-            now=now,
             layout=(numel // 3, numel - numel // 3),
             residuals=self._disk.residuals,
         )
+        return [*offered, *self._answer(ready, now)]
 
     # --- the pipe ----------------------------------------------------------------------------------------------------
 
     def _progress_later(self, stint: int) -> None:
         def report(now: float) -> Sequence[Any]:
-            state = self._participant.epochs.state
             if self._stint != stint or self._training_since is None:
                 return ()
             self._progress_later(stint)
-            if state is None or state.name.epoch != self.model.name.epoch:
-                return ()
-            loss = 4.0 / (1 + state.name.epoch)
-            samples = self.counted(now)
-            if not self._settings.delayed:
-                return self._participant.progressed(samples=samples, samples_per_s=self.speed, loss=loss, now=now)
-            others = self._kept if self._out is None else self._out
-            return self._participant.progressed(
-                samples=samples + sum(stretch.samples for stretch in others),
-                ahead=0 if self._out is None else samples,
-                samples_per_s=self.speed,
-                loss=loss,
-                now=now,
-            )
+            epoch, samples, ahead = self.model.name.epoch, self.counted(now), 0
+            if self._settings.delayed:
+                ahead = 0 if self._out is None else samples
+                samples += sum(stretch.samples for stretch in (self._kept if self._out is None else self._out))
+            loss = 4.0 / (1 + epoch)
+            counted = SamplesCounted(epoch=epoch, samples=samples, ahead=ahead, samples_per_s=self.speed, loss=loss)
+            return self._answer(counted, now)
 
         self._after(max(PROGRESS_S, BATCH / self.speed), report)
 

@@ -1,283 +1,189 @@
-"""The latecomer's side: fetch parameters and optimiser statistics, verified, from up-to-date peers (S000 3.3).
+"""Catching up: which newer state to download, from which peers, and how long to leave alone what was not given."""
 
-Chunks come from several donors of the same digest at once; each is checked as it arrives, what is checked is kept by
-the sink, so a broken transfer goes on where it stopped, with whoever is there.
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any, Final
 
-A donor on a slow line, or one whose line is full of a round, is no liar: where its chunk is late, others that have
-nothing to do are asked for it as well, and whoever gives it first is right.  Only when nothing has come from anybody
-for some time is the download given up.
-"""
-
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Protocol
-
-from core.base.content import CHUNK_BYTES, digest, root_digest
+from core.base.back_off import BackOff
 from core.base.ids import PeerId
-from core.base.machine import Lost, Received, Send, Tick, earliest
-from core.base.problems import Problem
+from core.base.machine import Lost, Received, Tick, earliest
 from core.base.trace import Trace
-from core.swarm.messages import ChunkAsk, ChunkGive, StateAsk, StateDenied, StateDone, StateOffer
+from core.swarm.donor import StateDonor
+from core.swarm.fetch import DONORS_MAX, Fetched, FetchFailed, Fetching, StateFetch, StateSink
+from core.swarm.membership import Membership
+from core.swarm.messages import ChunkGive, StateDenied, StateOffer
+from core.swarm.orders import Changed
+from core.swarm.progress import ProgressReport
 from core.swarm.states import StateName
 
-WINDOW_CHUNKS = 4
-"""The most that one donor is asked for at a time: one first, and one more with each that comes quickly."""
-ANSWER_TIMEOUT_S = 12.0
-"""For an offer; a chunk that takes longer is asked of others too."""
-QUICK_S = ANSWER_TIMEOUT_S / WINDOW_CHUNKS
-NOTHING_S = 45.0
-"""Without a chunk from anybody for so long, a download is given up: donors that send 6 KB/s are waited for."""
-DONORS_MAX = 3
-FETCH_S = 60.0
-FETCH_BYTES_PER_S_MIN = 64 * 1024
-"""A download that is slower is ended, lest a donor keep us waiting for ever; what was verified stays for the next."""
-
-
-class StateSink(Protocol):
-    """Where a state that is being fetched is put together."""
-
-    def begin(self, root: bytes, size_bytes: int, chunks: Sequence[bytes]) -> set[int]:
-        """Make room; returns the chunks that an earlier, broken transfer left here, verified."""
-
-    def write(self, index: int, data: memoryview) -> None:
-        """Keep one verified chunk."""
-
-    def finish(self) -> str:
-        """All chunks are here: the location of the whole file."""
+RETRY_MIN_S: Final = 0.5
+PEER_REST_MAX_S: Final = 60.0
+STATE_REST_MAX_S: Final = 600.0
+STATE_SLACK_BYTES: Final = 64 * 1024
+"""All states of a collaboration have the same size, except for their names."""
+DEADLY: Final = 4
+"""Number of failures in a row that a state counts for if the trainer went while it was loading it."""
+FALSE: Final = 8
+"""Number of failures that a state counts for which is not what it was called."""
 
 
 @dataclass(frozen=True, slots=True)
-class Fetching:
-    """So many chunks of so many are here."""
+class NewerState:
+    """A state, and who promises to give the file with this digest for it."""
 
-    done: int
-    total: int
+    name: StateName
+    digest: bytes
+    peers: tuple[PeerId, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
-    """The whole state is here and its digest holds."""
+class StateFetched:
+    """A newer state is on the disk, verified: the trainer may load it; `arrived` or `refused` follows."""
 
     name: StateName
     location: str
     ledger: bytes
+    """The donor's view of who has contributed what."""
 
 
 @dataclass(frozen=True, slots=True)
-class FetchFailed:
-    """Nobody could give it; the owner may choose another state or other donors and try again."""
-
-    name: StateName
-    reason: str
+class CatchUpFailed:
+    """Nobody could give the state; `due` says when to look again."""
 
 
-@dataclass(slots=True)
-class _Donor:
-    """A peer that was asked for the state."""
-
-    deadline: float
-    """Until when its offer is waited for."""
-    offered: bool = False
-    window: int = 1
-    """How many chunks it may owe."""
-    asked: dict[int, float] = field(default_factory=dict)
-    """Chunks asked of this donor, and when; unix seconds."""
-    late: set[int] = field(default_factory=set)
-    """Chunks that it still owes, and that others are asked for as well."""
+def states_above(name: StateName, reports: Mapping[PeerId, ProgressReport]) -> list[NewerState]:
+    """States greater than `name` that peers promise to give: the greatest first, then what most promise."""
+    promised: dict[tuple[StateName, bytes], list[PeerId]] = {}
+    for peer, report in sorted(reports.items()):
+        if report.digest and report.state > name:
+            promised.setdefault((report.state, report.digest), []).append(peer)
+    found = [NewerState(state, digest, tuple(peers)) for (state, digest), peers in promised.items()]
+    found.sort(key=lambda offer: (len(offer.peers), offer.digest), reverse=True)
+    return sorted(found, key=lambda offer: offer.name, reverse=True)
 
 
-class StateFetch:
-    """One download at a time."""
+def most_are_ahead(name: StateName, reports: Iterable[ProgressReport]) -> bool:
+    """Whether of all volunteers, this one at `name` included, more than half hold a greater state and can give it."""
+    others = [report for report in reports if report.digest]
+    return 2 * sum(report.state > name for report in others) > len(others) + 1
 
-    def __init__(self, *, sink: StateSink, trace: Trace) -> None:
-        self._sink = sink
+
+class CatchUp:
+    """Chooses among the states that peers promise, downloads one, and remembers states and peers that disappointed.
+
+    Args:
+        membership: Knows who promises what.
+        donor: Knows how large a state of this collaboration is.
+        sink: Where a downloaded state is put together.
+        random: Draws the donors, and spreads the rests.
+        trace: Counts what others do wrong.
+    """
+
+    MESSAGES: Final = (StateOffer, StateDenied, ChunkGive)
+
+    def __init__(
+        self, *, membership: Membership, donor: StateDonor, sink: StateSink, random: Random, trace: Trace
+    ) -> None:
+        self._membership = membership
+        self._donor = donor
+        self._random = random
         self._trace = trace
-        self._name: StateName | None = None
-        self._root = b""
-        self._donors: dict[PeerId, _Donor] = {}
-        self._chunks: Sequence[bytes] = ()
-        self._wanted: set[int] = set()
-        """Chunks that are not here."""
-        self._unasked: list[int] = []
-        """Of those, the ones that nobody is asked for, but for donors that are late; the next one is at the end.
-        Chunk 0 goes first: the file's last may be so short that it says nothing of a line."""
-        self._size = 0
-        self._ledger = b""
-        self._size_max: int | None = None
-        self._ends_at = self._nothing_at = 0.0
-
-    @property
-    def busy(self) -> bool:
-        """Whether a download is going on."""
-        return self._name is not None
+        self._fetch = StateFetch(sink=sink, trace=trace)
+        self._states = BackOff[tuple[StateName, bytes]](first=RETRY_MIN_S, longest=STATE_REST_MAX_S, random=random)
+        self._peers = BackOff[PeerId](first=RETRY_MIN_S, longest=PEER_REST_MAX_S, random=random)
+        self._wanted: NewerState | None = None
+        self._retry_at: float | None = None
+        """When to look again after a failure, unix seconds."""
+        self.fetching: Fetching | None = None
+        """How far the download is; None: there is none."""
 
     @property
     def deadline(self) -> float | None:
-        """When patience with a donor ends, or with all of them."""
-        if self._name is None:
-            return None
-        return earliest(self._ends_at, self._nothing_at, *(_patience(donor) for donor in self._donors.values()))
-
-    def fetch(
-        self, name: StateName, root: bytes, donors: Sequence[PeerId], now: float, *, size_max: int | None = None
-    ) -> Sequence[object]:
-        """Begin to download the state `name`, whose file has the root digest `root`, from these peers.
-
-        Args:
-            name: What it is called.
-            root: Digest of its file.
-            donors: Who promises it.
-            now: Unix seconds.
-            size_max: An offer of more bytes is refused; None: as large as an offer can be.
-
-        Raises:
-            ValueError: there is no donor.
-        """
-        if not donors:
-            raise ValueError("a download needs a donor")
-        self._name, self._root = name, root
-        self._chunks, self._unasked, self._ledger = (), [], b""
-        self._wanted = set()
-        self._size_max, self._ends_at, self._nothing_at = size_max, now + FETCH_S, now + NOTHING_S
-        self._donors = {peer: _Donor(now + ANSWER_TIMEOUT_S) for peer in donors[:DONORS_MAX]}
-        return [Send(peer, StateAsk(root)) for peer in self._donors]
-
-    def stop(self) -> list[Send[StateDone]]:
-        """Give up, and tell the donors; what was verified stays with the sink."""
-        goodbyes = [Send(peer, StateDone(self._root)) for peer in self._donors]
-        self._name = None
-        self._donors = {}
-        return goodbyes
+        """When the download, or the owner by way of `due`, has something to do."""
+        return earliest(self._fetch.deadline, self._retry_at)
 
     def handle(
         self, event: Received[StateOffer | StateDenied | ChunkGive] | Tick | Lost, now: float
     ) -> Sequence[object]:
-        """Advance by one event."""
-        if self._name is None:
-            return []
-        try:
-            return self._advance(event, now)
-        except Problem as problem:
-            return self._fail(str(problem))
+        """Advance the download by one event."""
+        outputs: list[object] = []
+        for output in self._fetch.handle(event, now):
+            match output:
+                case Fetching():
+                    self.fetching = output
+                    outputs.append(Changed())
+                case Fetched(name=name, location=location, ledger=ledger):
+                    self.fetching = None
+                    outputs.append(StateFetched(name, location, ledger))
+                case FetchFailed():
+                    self._trace.mark("state.fetch.failed")
+                    self.fetching = None
+                    self._doubt(now)
+                    outputs.append(CatchUpFailed())
+                case _:
+                    outputs.append(output)
+        return outputs
 
-    def _advance(self, event: Received[StateOffer | StateDenied | ChunkGive] | Tick | Lost, now: float) -> list[object]:
-        match event:
-            case Received(sender=sender, message=message):
-                if message.digest != self._root or sender not in self._donors:
-                    self._trace.mark("state.drop.unasked")
-                    return []
-                match message:
-                    case StateOffer():
-                        return self._offered(sender, message, now)
-                    case StateDenied():
-                        return self._without(sender, "refused", now)
-                    case ChunkGive():
-                        return self._given(sender, message, now)
-            case Lost(peer=peer):
-                return self._without(peer, "was lost", now) if peer in self._donors else []
-            case Tick() if self._ends_at <= now:
-                return self._fail("it took too long")
-            case Tick() if self._nothing_at <= now:
-                return self._fail("nothing came any more")
-            case Tick():
-                return self._be_patient(now)
-        return []
+    # --- which state -------------------------------------------------------------------------------------------------
 
-    def _offered(self, sender: PeerId, offer: StateOffer, now: float) -> list[object]:
-        whole = -(-offer.size_bytes // CHUNK_BYTES) == len(offer.chunks)
-        fits = self._size_max is None or offer.size_bytes <= self._size_max
-        if not whole or not fits or root_digest(offer.chunks) != self._root:
-            self._trace.mark("state.drop.offer")
-            return self._without(sender, "offered something else", now)
-        donor = self._donors[sender]
-        if donor.offered:
-            return []
-        donor.offered = True
-        if not self._chunks:
-            self._chunks, self._size, self._ledger = offer.chunks, offer.size_bytes, offer.ledger
-            self._ends_at += offer.size_bytes / FETCH_BYTES_PER_S_MIN
-            here = self._sink.begin(self._root, offer.size_bytes, offer.chunks)
-            self._unasked = [i for i in reversed(range(len(offer.chunks))) if i not in here]
-            self._wanted = set(self._unasked)
-        return [*self._ask(sender, now), *self._finish_if_whole()]
+    def due(self, now: float) -> bool:
+        """Whether the rest after a failure is over; true once."""
+        if self._retry_at is None or self._retry_at > now:
+            return False
+        self._retry_at = None
+        return True
 
-    def _given(self, sender: PeerId, give: ChunkGive, now: float) -> list[object]:
-        donor = self._donors[sender]
-        asked_at, owed = donor.asked.pop(give.index, None), give.index in donor.late
-        donor.late.discard(give.index)
-        if asked_at is None and not owed:
-            self._trace.mark("state.drop.unasked")
-            return []
-        if len(give.data) != self._chunk_bytes(give.index) or digest(give.data) != self._chunks[give.index]:
-            self._trace.mark("state.drop.chunk")
-            if not owed:
-                self._unasked.append(give.index)
-            return self._without(sender, "sent a wrong chunk", now)
-        quick = asked_at is not None and now - asked_at <= QUICK_S
-        donor.window = min(donor.window + 1, WINDOW_CHUNKS) if quick else 1
-        if give.index not in self._wanted:
-            self._trace.mark("state.chunk.twice")
-            return self._ask(sender, now)
-        self._sink.write(give.index, give.data)
-        self._wanted.discard(give.index)
-        self._nothing_at = now + NOTHING_S
-        total = len(self._chunks)
-        return [Fetching(total - len(self._wanted), total), *self._ask(sender, now), *self._finish_if_whole()]
+    def rests(self, mine: StateName, now: float) -> bool:
+        """Whether a download failed a short while ago, and most are ahead, so that it is no use to go on as we are."""
+        resting = self._retry_at is not None and self._retry_at > now
+        return resting and most_are_ahead(mine, self._membership.live().values())
 
-    def _chunk_bytes(self, index: int) -> int:
-        return min(CHUNK_BYTES, self._size - index * CHUNK_BYTES)
+    def best(self, mine: StateName, now: float) -> NewerState | None:
+        """The greatest state above `mine`, without the states and the peers that have disappointed lately."""
+        for offer in states_above(mine, self._membership.live()):
+            peers = tuple(peer for peer in offer.peers if not self._peers.is_excluded(peer, now))
+            if peers and not self._states.is_excluded((offer.name, offer.digest), now):
+                return NewerState(offer.name, offer.digest, peers)
+        return None
 
-    def _ask(self, peer: PeerId, now: float) -> list[object]:
-        donor = self._donors[peer]
-        asks: list[object] = []
-        while self._unasked and not donor.late and len(donor.asked) < donor.window:
-            index = self._unasked.pop()
-            if index in self._wanted:
-                donor.asked[index] = now
-                asks.append(Send(peer, ChunkAsk(self._root, index)))
-        return asks
+    def begin(self, offer: NewerState, now: float) -> list[Any]:
+        """Download this state from some of its peers, which are drawn."""
+        donors = self._random.sample(offer.peers, min(len(offer.peers), DONORS_MAX))
+        self._wanted = NewerState(offer.name, offer.digest, tuple(donors))
+        size_bytes = self._donor.size_bytes
+        size_max = None if size_bytes is None else size_bytes + STATE_SLACK_BYTES
+        return list(self._fetch.fetch(offer.name, offer.digest, donors, now, size_max=size_max))
 
-    def _ask_all(self, now: float) -> list[object]:
-        return [ask for peer, donor in self._donors.items() if donor.offered for ask in self._ask(peer, now)]
+    # --- what became of it -------------------------------------------------------------------------------------------
 
-    def _be_patient(self, now: float) -> list[object]:
-        """Who has not even offered is left; what else is late is asked of others too."""
-        for donor in self._donors.values():
-            late = {index for index, asked_at in donor.asked.items() if asked_at + ANSWER_TIMEOUT_S <= now}
-            donor.late |= late
-            for index in sorted(late):
-                del donor.asked[index]
-                self._unasked.append(index)
-                self._trace.mark("state.chunk.late")
-        silent = [peer for peer, donor in self._donors.items() if not donor.offered and donor.deadline <= now]
-        outputs: list[object] = [Send(peer, StateDone(self._root)) for peer in silent]
-        outputs += [output for peer in silent for output in self._without(peer, "was silent", now)]
-        return outputs + self._ask_all(now)
+    def arrived(self, name: StateName) -> bool:
+        """The trainer holds a state; True, and its donors are trusted again, when it is the one that was wanted."""
+        wanted = self._wanted
+        if wanted is None or name != wanted.name:
+            return False
+        for peer in wanted.peers:
+            self._peers.clear(peer)
+        self._wanted = None
+        return True
 
-    def _without(self, peer: PeerId, reason: str, now: float) -> list[object]:
-        """Go on without a donor: the others are asked for what it owed."""
-        donor = self._donors.pop(peer)
-        self._unasked.extend(donor.asked)
-        self._trace.mark("state.donor.gone")
-        if not self._donors:
-            return self._fail(f"the last donor {reason}")
-        return self._ask_all(now)
+    def refused(self, now: float) -> None:
+        """The trainer found that the state is not what it was called."""
+        self._trace.mark("state.load.refused")
+        self._doubt(now, times=FALSE)
 
-    def _finish_if_whole(self) -> list[object]:
-        if self._wanted:
-            return []
-        assert self._name is not None
-        name = self._name
-        whole = self._sink.finish()  # may fail, and then so does the download
-        return [*self.stop(), Fetched(name, whole, self._ledger)]
+    def stop(self, now: float, *, loading: bool) -> list[Any]:
+        """The trainer is gone, perhaps while it was loading the state; says goodbye to the donors."""
+        if loading:
+            self._doubt(now, times=DEADLY)
+        self.fetching = None
+        return list(self._fetch.stop())
 
-    def _fail(self, reason: str) -> list[object]:
-        assert self._name is not None
-        name = self._name
-        return [*self.stop(), FetchFailed(name, reason)]
-
-
-def _patience(donor: _Donor) -> float | None:
-    if not donor.offered:
-        return donor.deadline
-    return min(donor.asked.values()) + ANSWER_TIMEOUT_S if donor.asked else None
+    def _doubt(self, now: float, *, times: int = 1) -> None:
+        """Leave the state and its donors alone for a while, as after `times` failures."""
+        wanted = self._wanted
+        if wanted is None:
+            return
+        ends = [self._states.fail((wanted.name, wanted.digest), now, times=times)]
+        ends += [self._peers.fail(peer, now, times=times) for peer in wanted.peers]
+        self._wanted, self._retry_at = None, min(ends)

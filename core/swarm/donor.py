@@ -4,7 +4,7 @@ import math
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 from core.base.content import CHUNK_BYTES
 from core.base.ids import PeerId
@@ -96,6 +96,8 @@ class StateDonor:
     On a slow line there is one guest at a time.  Of several that share it none may be done before their state is out
     of date; the first that is done has a line of its own to give from.
     """
+
+    MESSAGES: Final = (StateAsk, ChunkAsk, StateDone)
 
     def __init__(self, *, trace: Trace) -> None:
         self._trace = trace

@@ -84,13 +84,15 @@ class EpochMachine:
 
     def __init__(self) -> None:
         self.phase = Phase.IDLE
+        self.since = 0.0
+        """When the phase began, unix seconds."""
         self.state: State | None = None
 
     def may(self, cue: Cue) -> bool:
         """Whether the cue means anything in this phase."""
         return (self.phase, cue) in TRANSITIONS
 
-    def advance(self, cue: Cue) -> None:
+    def advance(self, cue: Cue, now: float) -> None:
         """Follow the table.
 
         Raises:
@@ -99,11 +101,12 @@ class EpochMachine:
         phase = TRANSITIONS.get((self.phase, cue))
         if phase is None:
             raise ValueError(f"{cue} in phase {self.phase}")
-        self.phase = phase
+        if phase is not self.phase:
+            self.phase, self.since = phase, now
 
-    def begin(self, state: State) -> None:
+    def begin(self, state: State, now: float) -> None:
         """A trainer started with what its disk held: after damage that may be an earlier state than before."""
-        self.advance(Cue.READY)
+        self.advance(Cue.READY, now)
         self.state = state
 
     def hold(self, state: State) -> None:

@@ -16,8 +16,9 @@ def state_after(plan: Plan, outcome: Outcome) -> StateName:
 class InDoubtRound:
     """Remembers the last round of which the Commit may be all that was missed, until the next one begins.
 
-    Whoever has sealed its means knows what state the round leads to if it is committed.  When anybody stands there, it
-    was: with a codec that carries on what it loses, that is settled then, or the next round would get it twice.
+    A member that has voted on its means knows what state the round leads to if it is committed.  When anybody stands
+    there, it was committed: with a codec that carries on what it loses, that is settled then, or the next round would
+    get it twice.
     """
 
     def __init__(self) -> None:
@@ -25,7 +26,7 @@ class InDoubtRound:
         self._name: StateName | None = None
 
     def failed(self, round_: Topology | None) -> None:
-        """A round came to nothing for this peer."""
+        """Note that a round failed for this peer."""
         outcome = round_.in_doubt() if isinstance(round_, Butterfly) else None
         if isinstance(round_, Butterfly) and outcome is not None:
             self._round, self._name = round_, state_after(round_.plan, outcome)

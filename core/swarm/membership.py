@@ -16,15 +16,6 @@ LAST_WORDS_S = 3.5
 """A report may have been under way for so long (publish and read intervals) when its sender was lost."""
 
 
-@dataclass(frozen=True, slots=True)
-class NewerState:
-    """A state, and who promises to give the file with this digest for it."""
-
-    name: StateName
-    digest: bytes
-    peers: tuple[PeerId, ...]
-
-
 @dataclass(slots=True)
 class _Member:
     report: ProgressReport
@@ -131,18 +122,3 @@ class Membership:
             and member.report.in_step
             and member.report.state == state
         ]
-
-    def offers(self, above: StateName) -> list[NewerState]:
-        """States greater than `above` that somebody promises to give: the greatest first, then what most promise."""
-        promised: dict[tuple[StateName, bytes], list[PeerId]] = {}
-        for peer, report in sorted(self.live().items()):
-            if report.digest and report.state > above:
-                promised.setdefault((report.state, report.digest), []).append(peer)
-        found = [NewerState(name, digest, tuple(peers)) for (name, digest), peers in promised.items()]
-        found.sort(key=lambda offer: (len(offer.peers), offer.digest), reverse=True)
-        return sorted(found, key=lambda offer: offer.name, reverse=True)
-
-    def most_are_ahead(self, state: StateName) -> bool:
-        """Whether more than half of the volunteers, this one included, hold a greater state and can give it."""
-        others = [report for report in self.live().values() if report.digest]
-        return 2 * sum(report.state > state for report in others) > len(others) + 1

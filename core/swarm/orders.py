@@ -1,4 +1,4 @@
-"""What a participant tells its owner: orders for the trainer, and news for the record."""
+"""What a participant tells its owner: orders for the trainer, which answers (`core.swarm.answers`), and news."""
 
 from dataclasses import dataclass
 
@@ -18,14 +18,14 @@ class Hold:
 
 @dataclass(frozen=True, slots=True)
 class Collect:
-    """Trainer: write down the contribution, answer with `Participant.collected`, stand still."""
+    """Trainer: write down the contribution, answer with `ContributionWritten`, stand still."""
 
     round: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Absorb:
-    """Trainer: the mean is in its slot; take the optimiser step, answer with `Participant.stepped`, go on."""
+    """Trainer: the mean is in its slot; take the optimiser step, answer with `StepTaken`, go on."""
 
     round: bytes
     name: StateName
@@ -33,14 +33,14 @@ class Absorb:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """Trainer: the round came to nothing; go on accumulating with all that was there."""
+    """Trainer: the round failed; go on accumulating with all that was there."""
 
     round: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Trainer: replace the state by this verified one, answer with `Participant.loaded`."""
+    """Trainer: replace the state by this verified one, answer with `StateLoaded`."""
 
     location: str
     name: StateName
@@ -50,7 +50,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Evaluate:
-    """Trainer: look at the held-out text, answer with `Participant.evaluated`."""
+    """Trainer: look at the held-out text, answer with `HeldoutEvaluated`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class RoundRecord:
 
 @dataclass(frozen=True, slots=True)
 class RoundLost:
-    """A round, or the gathering before it, came to nothing; it will be tried again."""
+    """A round, or the gathering before it, failed; it will be tried again."""
 
     reason: str
 

@@ -1,197 +1,306 @@
-"""A peer of a collaboration: the DHT node, progress, the epoch machine, averaging and catching up.
+"""A peer of a collaboration: the DHT node, progress, rounds of averaging, catching up, and its trainer's side.
 
-It is a machine itself.  The trainer is spoken to in orders (`core.swarm.orders`) and answers by method calls; in the
-real program the engine carries them to the worker process, in the simulator a pretended worker answers.
+It is a machine itself, made of machines.  The trainer is spoken to in orders (`core.swarm.orders`) and answers in
+events (`core.swarm.answers`); in the real program the engine carries both between it and the worker process, in the
+simulator a simulated worker answers.
 """
 
-import math
 from collections.abc import Sequence
-from typing import Any
+from random import Random
+from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-from core.averaging.codecs import ADAPTIVE, FEEDBACK
-from core.averaging.feedback import ResidualStore
-from core.base.machine import Lost, Received, Tick
-from core.dht.messages import Contact, Observed
-from core.swarm.conduct import Conduct
-from core.swarm.donor import StateFile
-from core.swarm.epoch import Cue, Phase
-from core.swarm.orders import (
-    Changed,
-    Evaluate,
-    HeldoutLearned,
-    Restart,
+from core.averaging.matchmaking import Elsewhere, Silent
+from core.base.compose import Composite
+from core.base.machine import Lost, Received, Tick, earliest
+from core.base.meter import Meter
+from core.base.signing import Signer, Verifier
+from core.base.trace import Trace
+from core.base.wire import Message
+from core.dht.events import Found, Learned, RecordStored
+from core.dht.messages import DHT_MESSAGES, Contact, Observed
+from core.dht.node import DhtNode
+from core.dht.settings import DhtSettings
+from core.nat.events import ReachChanged
+from core.nat.messages import NAT_MESSAGES
+from core.nat.traversal import Traversal
+from core.swarm.answers import (
+    ContributionWritten,
+    HeldoutEvaluated,
+    SamplesCounted,
+    StateOffered,
+    TrainerAnswer,
+    TrainerReady,
 )
-from core.swarm.parts import HELPING, INFORMED_AFTER_S, ParticipantSettings, Pending
-from core.swarm.states import State
+from core.swarm.beacon import Beacon
+from core.swarm.catch_up import CatchUp, CatchUpFailed, StateFetched
+from core.swarm.connectivity import Connectivity, NetworkEvent
+from core.swarm.donor import StateDonor
+from core.swarm.epoch import Phase
+from core.swarm.facts import Help
+from core.swarm.fetch import StateSink
+from core.swarm.grouping import Grouping
+from core.swarm.line_news import SCHEMAS, LineNews
+from core.swarm.membership import Membership
+from core.swarm.messages import CATCH_UP_MESSAGES
+from core.swarm.orders import Changed, HeldoutLearned
+from core.swarm.presentation import Presentation, Tells
+from core.swarm.progress import ProgressReport
+from core.swarm.rounds import Asked, Committed, Formed, Missed, Rounds
+from core.swarm.settings import ParticipantSettings
+from core.swarm.standby import Standby
+from core.swarm.states import StateName
+from core.swarm.trainer_side import TrainerSide
+from core.swarm.view import ParticipantView
 
-DEADLY = 4
-"""A state during whose loading the trainer went counts as so many failures in a row to fetch it."""
-FALSE = 8
-"""A state that is not what it was called counts as so many."""
-
-__all__ = ["HELPING", "INFORMED_AFTER_S", "Participant", "ParticipantSettings"]
+MachineEvent = Found | RecordStored | Asked | Formed | Missed | Committed | StateFetched | CatchUpFailed | ReachChanged
+"""What a participant's own machines report, and it acts on."""
+ParticipantEvent = Received[Any] | Tick | Lost | Observed | NetworkEvent | TrainerAnswer | Help | MachineEvent
 
 
-class Participant(Conduct):
-    """See the module's docstring; its arguments are those of `Parts`."""
+class Participant:
+    """See the module's docstring.
+
+    Args:
+        settings: The collaboration's numbers, and this peer's role.
+        signer: This peer's key.
+        verifier: Checks others' signatures.
+        random: All chance comes from here.
+        sink: Where a downloaded state is put together.
+        tells: Changes what this peer says of itself before it is published; for liars in tests.
+    """
+
+    MESSAGES: ClassVar[tuple[type[Message], ...]] = (*DHT_MESSAGES, *Rounds.MESSAGES, *CATCH_UP_MESSAGES, *NAT_MESSAGES)
+
+    def __init__(
+        self,
+        *,
+        settings: ParticipantSettings,
+        signer: Signer,
+        verifier: Verifier,
+        random: Random,
+        sink: StateSink,
+        tells: Tells = lambda report: report,
+    ) -> None:
+        self.settings = settings
+        self.me = signer.peer_id
+        self.trace = Trace()
+        self._tells = tells
+        self._membership = Membership()
+        self._dht = DhtNode(
+            signer=signer,
+            verifier=verifier,
+            random=random,
+            settings=DhtSettings(),
+            trace=self.trace,
+            validators=SCHEMAS,
+        )
+        self._beacon = Beacon(me=self.me, run=settings.run, dht=self._dht, membership=self._membership, random=random)
+        self._connectivity: Connectivity | None = None
+        if settings.relay is not None:
+            self._connectivity = Connectivity(
+                self.me, directory=self._dht, settings=settings, random=random, trace=self.trace
+            )
+        self.traversal: Traversal | None = None if self._connectivity is None else self._connectivity.traversal
+        """Asks its owner for sockets; None: nobody has to be found through routers."""
+        self.rounds = Rounds(
+            settings,
+            signer=signer,
+            verifier=verifier,
+            random=random,
+            trace=self.trace,
+            carried=None if self.traversal is None else self.traversal.circuits.take_carried,
+        )
+        self.meter: Meter = self.rounds.lines.meter
+        """To be shown how fast bulk moves."""
+        self._standby = Standby(self._membership, rounds=self.rounds, codec=settings.averaging.codec)
+        self._line_news = LineNews(
+            me=self.me,
+            run=settings.run,
+            dht=self._dht,
+            book=self.rounds.lines,
+            membership=self._membership,
+            random=random,
+        )
+        self._donor = StateDonor(trace=self.trace)
+        self._catch_up = CatchUp(
+            membership=self._membership, donor=self._donor, sink=sink, random=random, trace=self.trace
+        )
+        self._grouping = Grouping(
+            self.me, settings=settings, rounds=self.rounds, membership=self._membership, beacon=self._beacon
+        )
+        self._trainer = TrainerSide(
+            settings,
+            rounds=self.rounds,
+            beacon=self._beacon,
+            catch_up=self._catch_up,
+            grouping=self._grouping,
+            trace=self.trace,
+        )
+        self._presentation = Presentation(
+            settings,
+            trainer=self._trainer,
+            standby=self._standby,
+            rounds=self.rounds,
+            membership=self._membership,
+            catch_up=self._catch_up,
+        )
+        self._machines = Composite(
+            {
+                "dht": (self._dht, DHT_MESSAGES),
+                "rounds": (self.rounds, Rounds.MESSAGES),
+                "donor": (self._donor, StateDonor.MESSAGES),
+                "catch up": (self._catch_up, CatchUp.MESSAGES),
+            }
+        )
+        if self._connectivity is not None:
+            self._machines.put("connectivity", self._connectivity, Connectivity.TAKES)
 
     # --- the machine -------------------------------------------------------------------------------------------------
 
+    @property
+    def deadline(self) -> float | None:
+        """The earliest of all its parts' deadlines."""
+        return earliest(
+            self._machines.deadline,
+            self._beacon.deadline,
+            self._line_news.deadline,
+            self._trainer.deadline,
+            self._grouping.deadline,
+        )
+
     def start(self, contacts: Sequence[Contact], *, host: str = "", port: int = 0, now: float) -> Sequence[Any]:
         """Join the swarm through `contacts`; others reach this peer at host and port (empty: they observe it)."""
-        self._address = (host, port)
+        self._presentation.address = (host, port)
         self._beacon.start(now)
         self._line_news.start(now)
-        return self._follow([*self.dht.bootstrap(list(contacts), now), *self._beat(now)], now)
+        return self._follow([*self._dht.bootstrap(list(contacts), now), *self._beat(now)], now)
 
-    def handle(self, event: Received[Any] | Tick | Lost | Observed, now: float) -> Sequence[Any]:
-        """Advance by one event."""
-        outputs: list[Any] = []
+    def handle(self, event: ParticipantEvent, now: float) -> Sequence[Any]:
+        """Advance by one event: from the network, from the trainer, from the owner, or from one of its machines."""
+        outputs: Sequence[Any]
         match event:
+            case Tick():
+                outputs = [*self._machines.handle(event, now), *self._beat(now)]
             case Lost(peer=peer):
-                self.membership.lost(peer, now)
-                outputs += self._parts.handle(event, now)
+                self._membership.lost(peer, now)
+                outputs = self._machines.handle(event, now)
             case Observed():
-                outputs += self.dht.handle(event, now)
-            case Received() | Tick():
-                outputs += self._parts.handle(event, now)
-        if isinstance(event, Tick):
-            outputs += self._beat(now)
+                outputs = [*self._machines.handle(event, now), *self._dht.handle(event, now)]
+            case Help(room_bytes=room_bytes):
+                outputs = self._help(room_bytes, now)
+            case _ if isinstance(event, TrainerAnswer):
+                outputs = self._answered(event, now)
+            case _ if isinstance(event, Received | NetworkEvent):
+                outputs = self._machines.handle(event, now)
+            case _:
+                outputs = (event,)
         return self._follow(outputs, now)
 
-    # --- without a trainer -------------------------------------------------------------------------------------------
+    def _answered(self, answer: TrainerAnswer, now: float) -> Sequence[Any]:
+        match answer:
+            case StateOffered(file=file, ledger=ledger):
+                self._donor.offer(file, ledger=ledger)
+                return ()
+            case SamplesCounted() | ContributionWritten() | HeldoutEvaluated():
+                return self._trainer.answered(answer, now)
+            case TrainerReady():
+                self._standby.end()
+        return [*self._trainer.answered(answer, now), *self._beat(now)]
 
-    def help(self, room_bytes: int, now: float) -> Sequence[Any]:
-        """Reduce for the others with so much memory; 0: no longer.
+    # --- what others see ---------------------------------------------------------------------------------------------
 
-        Raises:
-            ValueError: there is a trainer.
-        """
-        if self.epochs.phase is not Phase.IDLE:
+    @property
+    def contacts(self) -> Sequence[Contact]:
+        """Peers that answer in the DHT, the most useful first."""
+        return self._dht.contacts
+
+    def report(self, now: float) -> ProgressReport:
+        """What this peer says of itself to the others."""
+        return self._tells(self._presentation.report(now))
+
+    def view(self, now: float) -> ParticipantView:
+        """What people may see of it."""
+        return self._presentation.view(now)
+
+    # --- inside ------------------------------------------------------------------------------------------------------
+
+    def _beat(self, now: float) -> list[Any]:
+        """Publish, read, and do what the clock asks for."""
+        outputs: list[Any] = [*self._beacon.tick(self.report(now), now), *self._line_news.tick(now)]
+        outputs += self._trainer.hung(now)
+        if self._grouping.due(now) or self._catch_up.due(now):
+            outputs += self._consider(now)
+        return [*outputs, *self._trainer.informed(now, late=True)]
+
+    def _follow(self, outputs: Sequence[Any], now: float) -> list[Any]:
+        """Act on the events of our own machines; everything else goes on to the owner."""
+        done: list[Any] = []
+        queue = list(outputs)
+        while queue:
+            output = queue.pop(0)
+            followed = self._react(output, now)
+            if followed is None:
+                done.append(output)
+            else:
+                queue = [*followed, *queue]
+        return done
+
+    def _react(self, output: Any, now: float) -> list[Any] | None:
+        """What one of our own events leads to; None: it is not ours to handle."""
+        match output:
+            case Found():
+                return self._read(output, now)
+            case Silent(peers=peers):
+                for peer in peers:
+                    self._membership.lost(peer, now)
+                return []
+            case Elsewhere(epoch=epoch, lineage=lineage):
+                self.rounds.heard(StateName(epoch, lineage))
+                self._beacon.look(now)
+                return []
+            case Formed() | Missed() | Committed():
+                return self._averaged(output, now)
+            case Asked() | StateFetched() | CatchUpFailed():
+                return self._trainer.followed(output, now)
+            case RecordStored() if self._connectivity is not None and self._connectivity.stored(output):
+                return []
+            case ReachChanged(reach=reach):  # what passes through relays only is not worth a share to reduce
+                self.rounds.reduces = not reach.client
+        return None
+
+    def _read(self, found: Found, now: float) -> list[Any] | None:
+        """What a read brought; None: the key is not ours but our owner's."""
+        if self._line_news.found(found, trace=self.trace):
+            return []
+        news = self._beacon.found(found, trace=self.trace, now=now)
+        if news is None:
+            return None if self._connectivity is None else self._connectivity.found(found, now)
+        outputs: list[Any] = [Changed()]
+        for peer, report in news.items():
+            self.rounds.heard(report.state)
+            if report.host and report.port:
+                outputs.append(Learned(Contact(peer, report.host, report.port)))
+            if report.heldout_loss is not None and report.heldout_epoch <= report.epoch:
+                outputs.append(HeldoutLearned(report.heldout_epoch, report.heldout_loss))
+        if self._trainer.epochs.phase is Phase.JOINING:
+            return [*outputs, *(self._trainer.informed(now) if news else ())]
+        return [*outputs, *self._consider(now)]
+
+    def _consider(self, now: float) -> list[Any]:
+        """With what is known now, do what this peer is here for."""
+        return self._standby.consider(now) if self._standby.helping else self._trainer.consider(now)
+
+    def _averaged(self, event: Formed | Missed | Committed, now: float) -> list[Any]:
+        """A round, or the search for its group, has begun or ended."""
+        if isinstance(event, Committed) or (isinstance(event, Missed) and event.samples is None):
+            self._line_news.changed(now)  # a round that failed has taught something as well
+        if isinstance(event, Committed):
+            self._donor.met(peer for peer, samples in event.record.credited if samples and peer != self.me)
+        return self._standby.followed(event, now) if self._standby.helping else self._trainer.followed(event, now)
+
+    def _help(self, room_bytes: int, now: float) -> list[Any]:
+        if self._trainer.epochs.phase is not Phase.IDLE:
             raise ValueError("a peer with a trainer reduces anyway")
-        leaving = [*self.rounds.away(now), *self.rounds.leave(now)]
-        self.standby.help(self._room_for_numbers(room_bytes))
-        self.rounds.help(self.standby.numel_max)
+        changed = self._standby.help(room_bytes, now)
         self._beacon.hurry(now)
-        return self._follow([*leaving, Changed(), *self._stand_by(now), *self._beat(now)], now)
-
-    def _room_for_numbers(self, room_bytes: int) -> int:
-        """What is left of it for a share's numbers: residuals, where the codec has them, take as much again."""
-        codec = self.settings.averaging.codec
-        if codec == ADAPTIVE:  # it goes by the sizes of the tensors, which only those who train know
-            return 0
-        return room_bytes // 2 if codec in FEEDBACK else room_bytes
-
-    # --- the trainer's answers ---------------------------------------------------------------------------------------
-
-    def trainer_ready(
-        self,
-        state: State,
-        *,
-        contribution: NDArray[np.float32],
-        mean: NDArray[np.float32],
-        now: float,
-        layout: Sequence[int] = (),
-        residuals: ResidualStore | None = None,
-    ) -> Sequence[Any]:
-        """The trainer stands still with `state`, its vectors are these: shape (parameters,); see `Rounds.vectors`."""
-        self.epochs.begin(state)
-        self.standby.help(0)
-        self.rounds.vectors(contribution, mean, layout=layout, residuals=residuals)
-        self.pending = Pending()
-        self._joined_at = now
-        self._beacon.hurry(now)
-        first = [Evaluate()] if self.settings.evaluate_first else []
-        return self._follow([*first, *self._beat(now)], now)
-
-    def trainer_gone(self, now: float) -> Sequence[Any]:
-        """The trainer was stopped.  What it had accumulated is gone; a round that it had contributed to goes on."""
-        if self.epochs.phase is Phase.LOADING:
-            self._pursuit.doubt(now, times=DEADLY)
-        self.epochs.advance(Cue.GONE)
-        self._watch.heard()
-        self.pending = Pending()
-        goodbyes = self._fetch.stop()
-        self.fetching = None
-        self._beacon.hurry(now)
-        return self._follow([*goodbyes, *self.rounds.away(now), Changed(), *self._beat(now)], now)
-
-    def progressed(
-        self, *, samples: int, samples_per_s: float, loss: float, now: float, ahead: int = 0
-    ) -> Sequence[Any]:
-        """The trainer has accumulated so many samples that no step has taken up, and `ahead` of them since Collect.
-
-        Only where computing goes on while a round is averaged are there any ahead.  Before they hear of the round's
-        end, trainers count them so; afterwards they are samples like others.
-        """
-        self._watch.heard()
-        before = self.pending
-        loss = loss if math.isfinite(loss) else before.loss
-        pending = self.pending = Pending(samples, 0, samples_per_s, loss, now)
-        match self.epochs.phase:
-            case Phase.OFFERED | Phase.AVERAGING:
-                pending.samples, pending.ahead = samples - ahead, ahead
-            case Phase.STEPPING:
-                pending.samples = ahead
-        return self._follow([Changed()], now)
-
-    def collected(self, round_id: bytes, *, samples: int, loss: float, now: float) -> Sequence[Any]:
-        """The contribution is written down; a late answer to a round that is over means nothing.
-
-        One whose loss is no number counts for nothing: its peer takes part without samples.
-        """
-        self._watch.heard()
-        if not math.isfinite(loss):
-            self.trace.mark("contribution.not_finite")
-            samples, loss = 0, 0.0
-        if self.epochs.phase is not Phase.COLLECTING or round_id != self._collecting:
-            return []
-        self.epochs.advance(Cue.COLLECTED)
-        self.pending.samples, self.pending.ahead = samples, 0
-        self.rounds.samples_per_s = self._speed if math.isfinite(self._speed) else 0.0
-        return self._follow(self.rounds.offer(samples=samples, loss=loss, now=now), now)
-
-    def stepped(self, state: State, now: float, *, samples: int = 0, loss: float = 0.0) -> Sequence[Any]:
-        """The optimiser took its step; so many samples, with this mean loss, count for the next one already."""
-        if not self.epochs.may(Cue.STEPPED):
-            return []
-        self.epochs.hold(state)
-        self.epochs.advance(Cue.STEPPED)
-        self._stragglers.stepped(now)
-        if samples and math.isfinite(loss):
-            self.pending.loss = loss
-        return self._settled(now, samples=samples)
-
-    def loaded(self, state: State, now: float) -> Sequence[Any]:
-        """The downloaded state is in place."""
-        if not self.epochs.may(Cue.LOADED):
-            return []
-        held = self.epochs.state
-        if self._pursuit.arrived(state.name):
-            self.epochs.hold(state)
-            self.epochs.advance(Cue.LOADED)
-            return self._settled(now)
-        self.trace.mark("state.load.refused")
-        self._pursuit.doubt(now, times=FALSE)
-        if held is None or (state.name, state.digest) != (held.name, held.digest):
-            # nobody knows what the trainer holds now
-            return self._follow([Restart()], now)
-        self.epochs.advance(Cue.LOADED)
-        return self._follow([Changed(), *self._carry_on(now)], now)
-
-    def evaluated(self, epoch: int, loss: float, now: float) -> Sequence[Any]:
-        """The trainer looked at the held-out text."""
-        self._watch.heard()
-        if not math.isfinite(loss):
-            self.trace.mark("heldout.not_finite")
-            return []
-        self._heldout = (epoch, loss)
-        self._beacon.hurry(now)
-        return self._follow([HeldoutLearned(epoch, loss)], now)
-
-    def offer_state(self, file: StateFile, ledger: bytes) -> None:
-        """Others may have this state file from us."""
-        self.donor.offer(file, ledger=ledger)
+        return [*changed, *self._consider(now), *self._beat(now)]

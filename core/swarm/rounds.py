@@ -1,6 +1,6 @@
 """A peer's rounds, one after the other: finding the group, averaging, and what came of it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any, Final
@@ -26,11 +26,11 @@ from core.averaging.receipts.receipt import RECEIPT_MESSAGES, Attested, Bundle, 
 from core.averaging.topologies import TOPOLOGIES, Topology
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick, earliest
-from core.base.manifest import AveragingNumbers
 from core.base.signing import Signer, Verifier
 from core.base.trace import Trace
 from core.swarm.in_doubt import InDoubtRound, state_after
 from core.swarm.orders import RoundRecord
+from core.swarm.settings import ParticipantSettings
 from core.swarm.states import StateName
 
 SECRET_BYTES: Final = 32
@@ -55,7 +55,7 @@ class Formed:
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """The round, or the search for its group, came to nothing: the contribution is free again."""
+    """The round, or the search for its group, failed: the contribution is free again."""
 
     round: bytes
     reason: str
@@ -77,30 +77,30 @@ class Rounds:
     """Matchmaking, the round that follows from it, and its receipt, as one machine.
 
     Args:
-        signer: This peer, and who signs for it.
-        verifier: Tells others' signatures.
-        run: The manifest's id.
-        averaging: The manifest's numbers.
-        minimum: Samples that a group must bring together, or it is not worth a step.
+        settings: The collaboration's numbers; a group must bring together its target, or it is not worth a step.
+        signer: This peer's key.
+        verifier: Checks others' signatures.
+        random: Draws ids and secrets.
+        trace: Counts what others do wrong.
+        carried: Asked once a round for the bytes that each relay has carried for this peer since it was asked last.
     """
 
     MESSAGES: Final = (*GROUP_MESSAGES, *ROUND_MESSAGES, *GRID_MESSAGES, *RECEIPT_MESSAGES)
 
     def __init__(
         self,
+        settings: ParticipantSettings,
         *,
         signer: Signer,
         verifier: Verifier,
-        run: bytes,
-        averaging: AveragingNumbers,
-        minimum: int,
         random: Random,
         trace: Trace,
+        carried: Callable[[], Mapping[PeerId, int]] | None = None,
     ) -> None:
         self._me = signer.peer_id
-        self._run = run
-        self._averaging = averaging
-        self._minimum = minimum
+        self._run = settings.run
+        self._averaging = settings.averaging
+        self._minimum = settings.target_samples
         self._random = random
         self._secret = random.randbytes(SECRET_BYTES)
         self._trace = trace
@@ -114,6 +114,8 @@ class Rounds:
         self._unheard = InDoubtRound()
         self.attesting = Attesting(signer=signer, verifier=verifier, trace=trace)
         """Its `Receipted` goes on to the owner."""
+        if carried is not None:
+            self.attesting.carried = carried
         self.reduces = True
         """Whether this peer wants a share to reduce; one that others reach through relays only does not."""
         self._helps = False
@@ -123,7 +125,7 @@ class Rounds:
         """What is known of everybody's lines."""
         self.failures = FailureRate()
         """How often peers have failed in rounds of ours."""
-        self.reputation = Reputation(self._me, round_timeout_s=averaging.round_timeout_s)
+        self.reputation = Reputation(self._me, round_timeout_s=settings.averaging.round_timeout_s)
         """Whom rounds of ours that failed are put down to, and who costs those that hold time."""
         self.current: bytes | None = None
         """The round for which a contribution was asked."""

@@ -19,11 +19,13 @@ from torch import nn
 
 from core.base.manifest import Manifest, Numbers, checked
 from core.base.problems import BadInput
+from core.data.documents import Document
 from core.data.shuffle import shuffled
-from core.data.sources import PYTHON_DOCS, Document, endless
+from core.data.sources import endless
 from core.tasks.start import log_shares, started
 from core.tasks.task import Blobs, Evaluation, Losses, PreparedTask, Rows
 from core.tasks.text import Progress, read_text, windows, write_blobs
+from core.tasks.text_files import PYTHON_DOCS, TextFiles
 
 SUMMARY: Final = "A small GPT learns to write, letter by letter, as in"
 
@@ -82,7 +84,9 @@ class CharacterGpt:
     def batches(self, seed: int) -> Iterator[Rows]:
         """Micro-batches without end, pass after pass, in an order that follows from the seed."""
         random = Random(seed)  # noqa: S311 - the order of the data is no secret
-        stream = shuffled(windows(endless(self.numbers.source, random), self._places, self.numbers.length), random)
+        stream = shuffled(
+            windows(endless(TextFiles(self.numbers.source), random), self._places, self.numbers.length), random
+        )
         while chosen := list(islice(stream, self.numbers.micro_batch)):
             yield Rows(torch.tensor(chosen))
 

@@ -18,8 +18,8 @@ from typing import Any
 
 from core.base.problems import UserProblem
 from core.base.tasks import DEFAULT_TASK
-from core.data.sources import PYTHON_DOCS, offline
 from core.tasks import module_of
+from core.tasks.text_files import PYTHON_DOCS, offline
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Final
 
 from core.base.problems import BadInput
-from core.data.sources import Document, Part, parted
+from core.data.documents import Document
+from core.data.sources import Part, parted
 from core.system.atomic_files import make_directory, write_atomic
+from core.tasks.text_files import TextFiles
 
 TRAINING_CHARS_MAX: Final = 3_000_000
 """Text that is read for the preparation, characters."""
@@ -24,7 +26,7 @@ def read_text(source: str, progress: Progress) -> tuple[list[Document], list[Doc
     """The beginnings of the text for training and of the held-out text.
 
     Args:
-        source: As a manifest has it (`core.data.sources`).
+        source: As a manifest has it (`core.tasks.text_files`).
         progress: Told how much is read.
 
     Raises:
@@ -32,7 +34,7 @@ def read_text(source: str, progress: Progress) -> tuple[list[Document], list[Doc
     """
     texts: dict[Part, list[Document]] = {"train": [], "held-out": []}
     chars = 0
-    for number, (part, document) in enumerate(parted(source, seed=ORDER_SEED)):
+    for number, (part, document) in enumerate(parted(TextFiles(source), seed=ORDER_SEED)):
         texts[part].append(document)
         chars += sum(map(len, document))
         if number % 100 == 0:

@@ -18,9 +18,10 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 
-from core.base.content import chunk_digests, file_chunks, root_digest
+from core.base.content import chunk_digests, root_digest
 from core.base.problems import Damaged
 from core.system.atomic_files import set_aside, write_atomic
+from core.system.file_chunks import file_chunks
 from core.training.flat import FlatParameters
 
 KEPT: Final = 2

@@ -1,13 +1,12 @@
 """Stands in for a trainer in an engine that trains nothing: it averages the others' contributions."""
 
 import asyncio
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
 
 from core.api.snapshot import LossView
 from core.base.problems import Problem, WorkerProblem
 from core.swarm import orders
-from core.swarm.participant import Participant
+from core.swarm.facts import Help
 from core.workers import frames
 
 
@@ -15,11 +14,9 @@ class Helper:
     """Has the face of `core.workers.trainer.Trainer`, and no process.
 
     Args:
-        participant: Helps while the person contributes.
-        room_bytes: Memory for that.
-        perform: Does what the participant returns.
-        changed: Told when something that people see has changed.
-        now: Unix seconds.
+        room_bytes: Memory to help with, while the person contributes.
+        tell: Gives the participant an event.
+        changed: Called when something that people see has changed.
     """
 
     pid: int | None = None
@@ -29,30 +26,23 @@ class Helper:
     def __init__(
         self,
         *,
-        participant: Participant,
         room_bytes: int,
-        perform: Callable[[Sequence[Any]], None],
+        tell: Callable[[Help], None],
         changed: Callable[[], None],
-        now: Callable[[], float],
     ) -> None:
-        self._participant = participant
         self._room_bytes = room_bytes
-        self._perform = perform
+        self._tell = tell
         self._changed = changed
-        self._now = now
+        self._helps = False
         self.problem: Problem | None = None
 
     def resume(self) -> None:
         """Begin to help, since the person contributes."""
-        if not self._participant.standby.helping:
-            self._perform(self._participant.help(self._room_bytes, self._now()))
-            self._changed()
+        self._switch(on=True)
 
     async def pause(self) -> None:
         """The person pauses: the round that runs is left."""
-        if self._participant.standby.helping:
-            self._perform(self._participant.help(0, self._now()))
-            self._changed()
+        self._switch(on=False)
 
     async def run(self) -> None:
         """Do nothing until cancelled; there is no worker."""
@@ -70,3 +60,9 @@ class Helper:
         raise WorkerProblem(
             "This computer helps with averaging and holds no model.", hint="Ask on a computer that trains."
         )
+
+    def _switch(self, *, on: bool) -> None:
+        if on is not self._helps:
+            self._helps = on
+            self._tell(Help(self._room_bytes if on else 0))
+            self._changed()

@@ -5,9 +5,10 @@ import weakref
 from collections.abc import Sequence
 from pathlib import Path
 
-from core.base.content import CHUNK_BYTES, chunk_digests, digest, file_chunks, root_digest
+from core.base.content import CHUNK_BYTES, chunk_digests, digest, root_digest
 from core.base.problems import Damaged, Problem
 from core.system.atomic_files import make_directory, problem_of
+from core.system.file_chunks import file_chunks
 
 
 class DiskStateFile:

@@ -1,31 +1,24 @@
-"""The trainer: keeps a worker process alive while the person contributes, and interprets for the participant.
+"""The trainer: keeps a worker process alive while the person contributes, and passes on what both sides say.
 
-Orders of the participant become frames on the pipe; frames of the worker become method calls of the participant, one
-after the other, in the order in which the worker said them.
+Orders of the participant become frames on the pipe; frames of the worker become events for the participant
+(`core.workers.interpreter`), one after the other, in the order in which the worker said them.
 """
 
 import asyncio
-import contextlib
-import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import msgspec
 
 from core.api.snapshot import LossView
-from core.averaging.codecs import FEEDBACK
+from core.base.manifest import Manifest
 from core.base.problems import Problem, WorkerProblem
 from core.swarm import orders
-from core.swarm.participant import Participant
-from core.swarm.states import State, StateName
-from core.system.atomic_files import make_directory
+from core.swarm.answers import TrainerAnswer, TrainerGone
 from core.workers import frames
-from core.workers.arena import Arena
-from core.workers.residual import ResidualFile, ResidualShape
-from core.workers.state_files import DiskStateFile
+from core.workers.interpreter import Interpreter, SharedFiles
 from core.workers.worker import Worker
 
 RESTART_MIN_S = 1.0
@@ -38,7 +31,8 @@ FATAL_CODES = frozenset({"bad_input", "no_space", "not_trusted", "damaged"})
 class TrainerPlace:
     """Where a worker finds and leaves its things, and how it runs."""
 
-    manifest: Path
+    manifest: Manifest
+    manifest_path: Path
     blobs: Path
     states: Path
     arena: Path
@@ -50,44 +44,38 @@ class TrainerPlace:
     threads: int
     device: str
     last_epoch: int | None = None
+    command: Sequence[str] | None = None
+    """The worker program; None: this program's own."""
 
 
 class Trainer:
     """Keeps a worker process alive, and carries orders and reports between it and the participant.
 
     Args:
-        participant: The swarm's member that the worker trains for.
-        perform: Performs the participant's outputs (the host).
+        place: Paths and options of the worker.
+        tell: Gives the participant an event.
         ledger: The ledger as bytes, to be given to newcomers along with the state.
         changed: Called when something that people see has changed.
-        now: The engine's clock, Unix seconds.
-        command: The worker program; by default this program's own.
+        random: Spreads restarts.
     """
 
-    def __init__(  # noqa: PLR0913 - a seam between two processes needs both sides' names
+    def __init__(
         self,
-        *,
-        participant: Participant,
         place: TrainerPlace,
-        perform: Callable[[Sequence[Any]], None],
+        *,
+        tell: Callable[[TrainerAnswer], None],
         ledger: Callable[[], bytes],
         changed: Callable[[], None],
-        now: Callable[[], float],
         random: Random,
-        command: Sequence[str] | None = None,
     ) -> None:
-        self._participant = participant
         self._place = place
-        self._perform = perform
-        self._ledger = ledger
+        self._tell = tell
+        self._interpreter = Interpreter(
+            SharedFiles(manifest=place.manifest, arena=place.arena, residuals=place.residuals), tell=tell, ledger=ledger
+        )
         self._changed = changed
-        self._now = now
         self._random = random
-        self._command = command
         self._worker: Worker | None = None
-        self._arena: Arena | None = None
-        self._arena_path = place.arena
-        self._residuals: ResidualFile | None = None
         self._wanted = asyncio.Event()
         self._stopped = asyncio.Event()
         self._stopped.set()
@@ -137,14 +125,13 @@ class Trainer:
         try:
             await self._keep_running()
         finally:
-            if self._residuals is not None:
-                self._residuals.close()
+            self._interpreter.close()
 
     async def _keep_running(self) -> None:
         delay_s = RESTART_MIN_S
         while True:
             await self._wanted.wait()
-            started = self._now()
+            started = asyncio.get_running_loop().time()
             await self._run_once()
             if not self._wanted.is_set():
                 delay_s = RESTART_MIN_S
@@ -153,7 +140,7 @@ class Trainer:
                 self._wanted.clear()
                 self._changed()
                 continue
-            if self._now() - started > RESTART_MAX_S:
+            if asyncio.get_running_loop().time() - started > RESTART_MAX_S:
                 delay_s = RESTART_MIN_S
             await asyncio.sleep(delay_s * self._random.uniform(0.5, 1.5))
             delay_s = min(2 * delay_s, RESTART_MAX_S)
@@ -185,7 +172,7 @@ class Trainer:
 
     async def _run_once(self) -> None:
         queue: asyncio.Queue[frames.ToEngine] = asyncio.Queue()
-        worker = self._worker = Worker(log=self._place.log, on_frame=queue.put_nowait, command=self._command)
+        worker = self._worker = Worker(log=self._place.log, on_frame=queue.put_nowait, command=self._place.command)
         self._stopped.clear()
         self._changed()
         try:
@@ -212,27 +199,17 @@ class Trainer:
         self._asking = []
         if self._ready:
             self._ready = False
-            self._perform(self._participant.trainer_gone(self._now()))
+            self._tell(TrainerGone())
         self._stopped.set()
         self._changed()
 
-    def _new_arena(self) -> Path:
-        """A file of its own for each run: a round that goes on may still hold the last one's."""
-        folder = self._place.arena
-        make_directory(folder)
-        for old in folder.iterdir():
-            with contextlib.suppress(OSError):  # Windows: still mapped; the next run gets it
-                old.unlink()
-        return folder / secrets.token_hex(4)
-
     def _start(self) -> frames.Start:
         place = self._place
-        self._arena_path = self._new_arena()
         return frames.Start(
-            manifest_path=str(place.manifest),
+            manifest_path=str(place.manifest_path),
             blobs_dir=str(place.blobs),
             state_dir=str(place.states),
-            arena_path=str(self._arena_path),
+            arena_path=str(self._interpreter.new_arena()),
             seed=place.seed,
             device=place.device,
             threads=place.threads,
@@ -245,7 +222,7 @@ class Trainer:
         while True:
             frame = await queue.get()
             try:
-                self._perform(await self._heard(frame))
+                await self._heard(frame)
             except Problem as problem:
                 worker = self._worker
                 assert worker is not None
@@ -253,73 +230,24 @@ class Trainer:
                 worker.kill()
                 return
 
-    async def _heard(self, frame: frames.ToEngine) -> Sequence[Any]:
-        participant = self._participant
+    async def _heard(self, frame: frames.ToEngine) -> None:
         match frame:
-            case frames.WorkerReady():
-                return await self._became_ready(frame)
-            case frames.Progress() if participant.epochs.state is not None:
-                if frame.epoch != participant.epochs.state.name.epoch:
-                    return []
-                return participant.progressed(
-                    samples=frame.samples,
-                    ahead=frame.ahead,
-                    samples_per_s=frame.samples_per_s,
-                    loss=frame.loss,
-                    now=self._now(),
-                )
-            case frames.Collected():
-                return participant.collected(frame.round, samples=frame.samples, loss=frame.loss, now=self._now())
             case frames.Stepped():
                 self.problem = None
-                state = await self._offered(frame)
-                return participant.stepped(state, self._now(), samples=frame.samples, loss=frame.loss)
-            case frames.Loaded():
-                return participant.loaded(await self._offered(frame), self._now())
             case frames.Evaluated():
-                return self._evaluated(frame)
-        return []
+                self._evaluated(frame)
+        await self._interpreter.heard(frame)
+        if isinstance(frame, frames.WorkerReady):
+            self._ready = True
+            self.loss = LossView(frame.loss_name, frame.loss_unit, self.loss.baselines)
+            self._changed()
 
-    async def _became_ready(self, frame: frames.WorkerReady) -> Sequence[Any]:
-        arena = self._arena = Arena(self._arena_path, frame.numel)
-        state = await self._offered(frame)
-        residuals = await self._kept_residuals(frame.numel)
-        self._ready = True
-        self.loss = LossView(frame.loss_name, frame.loss_unit, self.loss.baselines)
-        self._changed()
-        return self._participant.trainer_ready(
-            state,
-            contribution=arena.slot("contribution"),
-            mean=arena.slot("mean"),
-            now=self._now(),
-            layout=frame.layout,
-            residuals=residuals,
-        )
-
-    async def _kept_residuals(self, numel: int) -> ResidualFile | None:
-        """The file of residuals, opened by the first worker and kept for the others: a round may outlive a worker."""
-        settings = self._participant.settings
-        if settings.averaging.codec in FEEDBACK and self._residuals is None:
-            averaging = settings.averaging
-            shape = ResidualShape(
-                manifest=settings.run, codec=averaging.codec, numel=numel, chunk_numel=averaging.chunk_numel
-            )
-            self._residuals = await asyncio.to_thread(ResidualFile, self._place.residuals, shape)
-        return self._residuals
-
-    def _evaluated(self, frame: frames.Evaluated) -> Sequence[Any]:
+    def _evaluated(self, frame: frames.Evaluated) -> None:
         self.loss = msgspec.structs.replace(self.loss, baselines=frame.baselines)
         for future in self._asking:
             if not future.done():
                 future.set_result(frame)
         self._asking = []
-        return self._participant.evaluated(frame.epoch, frame.loss, self._now())
-
-    async def _offered(self, frame: frames.StateFrame) -> State:
-        """Open the checkpoint, check it against the worker's digest, offer it to others."""
-        file = await asyncio.to_thread(DiskStateFile, Path(frame.checkpoint), frame.digest)
-        self._participant.offer_state(file, self._ledger())
-        return State(StateName(frame.epoch, frame.lineage), frame.digest, frame.checkpoint)
 
 
 def _failure(problem: Problem) -> frames.Failed:

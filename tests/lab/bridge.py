@@ -74,8 +74,8 @@ class Bridge:
 
     def wanted(self, peer: PeerId) -> None:
         """The host does not reach that peer."""
-        assert self._traverser is not None
-        self._traverser.wanted(peer)
+        assert self._host is not None
+        self._host.deliver(nat.PeerWanted(peer))
 
     def opened(self, stream: PeerStream) -> None:
         """A link stands."""

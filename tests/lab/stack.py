@@ -16,11 +16,11 @@ from core.nat.messages import NAT_MESSAGES
 from core.nat.reachability import Reachability
 from core.nat.relay import RelaySettings
 from core.nat.traversal import NatSettings, Traversal
+from core.net.admission import HostOwner
 from core.net.clock import Clock
 from core.net.host import Host
-from core.net.passes import pass_request
 from tests.lab.bridge import Bridge
-from tests.process.net_people import AUTHORITY, RUN, keys
+from tests.process.net_people import admission_of, keys
 
 GENEROUS = NatSettings(relay=RelaySettings(rate_bytes_per_s=1e9, bytes_per_peer_and_hour=10**12))
 """A relay whose own limits are not what is measured."""
@@ -41,17 +41,13 @@ class Stack:
         traversal = Traversal(own.peer_id, random=SystemRandom(), trace=self.trace, settings=GENEROUS)
         self.bridge = Bridge(machine, traversal=traversal, now=clock.now)
         self.host = Host(
-            machine=self.bridge,
-            identity=own,
-            pass_der=AUTHORITY.issue(pass_request(own), username=name, device="", now=clock.now()),
-            authority_der=AUTHORITY.certificate,
-            manifest_id=RUN,
+            self.bridge,
+            admission=admission_of(name, now=clock.now()),
             codec=MessageCodec([*messages, *NAT_MESSAGES]),
             clock=clock,
-            trace=self.trace,
-            on_event=self.bridge.act,
-            wanted=self.bridge.wanted,
-            opened=self.bridge.opened,
+            owner=HostOwner(
+                trace=self.trace, event=self.bridge.act, wanted=self.bridge.wanted, opened=self.bridge.opened
+            ),
         )
 
     async def start(self, bind: str) -> int:

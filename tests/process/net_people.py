@@ -13,13 +13,16 @@ from msgspec import Meta
 from core.backbone.authority import Authority
 from core.base.ids import PeerId, hashed_key
 from core.base.machine import Lost, Received, Send, Tick
+from core.base.meter import Meter
 from core.base.signing import KeyPair
 from core.base.trace import Trace
 from core.base.wire import Message, MessageCodec, Plane
 from core.dht.messages import Observed
 from core.nat.messages import NAT_MESSAGES
+from core.net.admission import Admission, HostOwner, LineUse
 from core.net.clock import Clock
 from core.net.host import Host
+from core.net.pace import Pace
 from core.net.passes import pass_request
 
 RUN = hashed_key(b"process tests")
@@ -66,6 +69,13 @@ def id_of(name: str) -> PeerId:
 
 
 AUTHORITY = Authority(keys("authority"), RUN)
+
+
+def admission_of(name: str, *, now: float, authority: Authority = AUTHORITY) -> Admission:
+    """What lets a peer of that name in."""
+    own = keys(name)
+    pass_der = authority.issue(pass_request(own), username=name, device="", now=now)
+    return Admission(keys=own, pass_der=pass_der, authority_der=authority.certificate, manifest_id=RUN)
 
 
 class Notebook:
@@ -118,24 +128,20 @@ class Peer:
         age_s: float = 0.0,
         bind: str = "127.0.0.1",
         clock: Clock | None = None,
-        **more: Any,
+        pace: Pace | None = None,
+        meter: Meter | None = None,
+        **told: Any,
     ) -> None:
         self.name, self.id, self.bind = name, id_of(name), bind
         self.book, self.trace, self.clock = Notebook(), Trace(), clock or Clock()
         self.events: list[Any] = []
-        own = keys(name)
-        pass_der = authority.issue(pass_request(own), username=name, device="", now=self.clock.now() - age_s)
         self.host = Host(
-            machine=self.book,
-            identity=own,
-            pass_der=pass_der,
-            authority_der=authority.certificate,
-            manifest_id=RUN,
+            self.book,
+            admission=admission_of(name, now=self.clock.now() - age_s, authority=authority),
             codec=CODEC,
             clock=self.clock,
-            trace=self.trace,
-            on_event=lambda event, _: self.events.append(event),
-            **more,
+            owner=HostOwner(trace=self.trace, event=lambda event, _: self.events.append(event), **told),
+            line=LineUse(pace=pace, meter=meter),
         )
         self.port = 0
 

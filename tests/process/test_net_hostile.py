@@ -339,7 +339,7 @@ async def test_birthday_punch_releases_its_socket_when_nobody_calls(monkeypatch)
             there.bind(("127.0.0.1", 0))
             there.setblocking(False)
             where = there.getsockname()
-            anna.host.punch(Rendezvous(peer=PeerId(bytes(32)), nonce=NONCE, udp=(where,), sockets=4))
+            anna.host.links.punch(Rendezvous(peer=PeerId(bytes(32)), nonce=NONCE, udp=(where,), sockets=4))
             await eventually(lambda: anna.host.calls)
             data, source = await asyncio.get_running_loop().sock_recvfrom(there, 100)
             there.sendto(data, source)
@@ -429,7 +429,7 @@ async def test_met_peer_may_begin_only_a_few_connections():
         maker = anna.host.links.maker
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as there:
             there.bind(("127.0.0.1", 0))
-            anna.host.punch(Rendezvous(peer=PeerId(bytes(32)), nonce=NONCE, udp=(there.getsockname(),)))
+            anna.host.links.punch(Rendezvous(peer=PeerId(bytes(32)), nonce=NONCE, udp=(there.getsockname(),)))
             await eventually(lambda: maker.punches.awaited)
             for _ in range(10):
                 there.sendto(bytes((punch_module.PUNCH_BYTE,)) + NONCE, ("127.0.0.1", anna.port))
@@ -446,7 +446,9 @@ def test_invalid_address_ends_neither_host_nor_port(host):
     async def play() -> None:
         async with Peer("anna") as anna, Peer("ben") as ben:
             anna.knows(ben)
-            anna.host.punch(Rendezvous(peer=ben.id, nonce=NONCE, tcp=((host, 80),), udp=((host, 80),), lasts_s=0.1))
+            anna.host.links.punch(
+                Rendezvous(peer=ben.id, nonce=NONCE, tcp=((host, 80),), udp=((host, 80),), lasts_s=0.1)
+            )
             await eventually(lambda: not anna.host.calls)
             anna.say(ben, Ask("still there?"))
             await ben.book.until(lambda book: book.heard)

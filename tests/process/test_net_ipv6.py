@@ -209,7 +209,7 @@ async def test_only_ipv6_when_that_is_asked_for() -> None:
 async def test_quic_and_punches_take_the_socket_of_the_address() -> None:
     async with Peer("anna", bind=ANY) as anna, Peer("ben", bind=ANY) as ben:
         for peer, other in ((anna, ben), (ben, anna)):
-            peer.host.punch(Rendezvous(peer=other.id, nonce=NONCE, udp=((LOOPBACK6, other.port),)))
+            peer.host.links.punch(Rendezvous(peer=other.id, nonce=NONCE, udp=((LOOPBACK6, other.port),)))
         await eventually(lambda: anna.host.links.best(ben.id) == "quic")
         await eventually(lambda: ben.host.links.best(anna.id) == "quic")
         anna.say(ben, Say("through?"))
@@ -222,7 +222,7 @@ async def test_quic_and_punches_take_the_socket_of_the_address() -> None:
 async def test_tcp_is_punched_over_ipv6() -> None:
     async with Peer("anna", bind=ANY) as anna, Peer("ben", bind=ANY) as ben:
         for peer, other in ((anna, ben), (ben, anna)):
-            peer.host.punch(Rendezvous(peer=other.id, nonce=NONCE, tcp=((LOOPBACK6, other.port),)))
+            peer.host.links.punch(Rendezvous(peer=other.id, nonce=NONCE, tcp=((LOOPBACK6, other.port),)))
         await eventually(lambda: anna.host.links.best(ben.id) == ben.host.links.best(anna.id) == "tcp")
 
 

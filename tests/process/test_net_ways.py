@@ -43,8 +43,8 @@ class Relay:
     def __init__(self, caller: Peer, called: Peer) -> None:
         self.ends = (_End(), _End())
         self.transports = (
-            caller.host.carry(self.ends[0], called=called.id),
-            called.host.carry(self.ends[1], called=None),
+            CircuitTransport(self.ends[0], caller.host.links.new(called.id)),
+            CircuitTransport(self.ends[1], called.host.links.accept()),
         )
         for end, other, there in zip(self.ends, reversed(self.ends), reversed(self.transports), strict=True):
             end.other, end.there = other, there
@@ -90,8 +90,8 @@ class _End:
 @in_loop
 async def test_a_hole_for_udp_carries_quic():
     async with Peer("anna") as anna, Peer("ben") as ben:
-        anna.host.punch(rendezvous(ben, udp=True))
-        ben.host.punch(rendezvous(anna, udp=True))
+        anna.host.links.punch(rendezvous(ben, udp=True))
+        ben.host.links.punch(rendezvous(anna, udp=True))
         await eventually(lambda: ways(anna) == ways(ben) == ["quic"])
         loads = [bytes([n]) * 500_000 for n in range(10)]
         for load in loads:
@@ -106,8 +106,8 @@ async def test_a_hole_for_udp_carries_quic():
 @in_loop
 async def test_peers_calling_each_other_at_once_have_a_link():
     async with Peer("anna") as anna, Peer("ben") as ben:
-        anna.host.punch(rendezvous(ben, tcp=True))
-        ben.host.punch(rendezvous(anna, tcp=True))
+        anna.host.links.punch(rendezvous(ben, tcp=True))
+        ben.host.links.punch(rendezvous(anna, tcp=True))
         await eventually(lambda: ways(anna) and ways(ben))
         assert set(ways(anna)) == set(ways(ben)) == {"tcp"}
         anna.say(ben, Say("hello?"))
@@ -117,8 +117,8 @@ async def test_peers_calling_each_other_at_once_have_a_link():
 @in_loop
 async def test_tcp_is_taken_where_both_ways_are_open():
     async with Peer("anna") as anna, Peer("ben") as ben:
-        anna.host.punch(rendezvous(ben, tcp=True, udp=True))
-        ben.host.punch(rendezvous(anna, tcp=True, udp=True))
+        anna.host.links.punch(rendezvous(ben, tcp=True, udp=True))
+        ben.host.links.punch(rendezvous(anna, tcp=True, udp=True))
         await eventually(lambda: "tcp" in ways(anna) and anna.trace["net.hole"])
         anna.say(ben, Say("hello?"))
         await anna.book.until(lambda book: book.heard)
@@ -129,8 +129,8 @@ def test_a_birthday_punch_finds_one_of_many_sockets(order):
     @in_loop
     async def run():
         async with Peer(order[0]) as many, Peer(order[1]) as guesser:
-            many.host.punch(rendezvous(guesser, udp=True, sockets=8))
-            guesser.host.punch(rendezvous(many, udp=True, ports=tuple(range(40_000, 40_064))))
+            many.host.links.punch(rendezvous(guesser, udp=True, sockets=8))
+            guesser.host.links.punch(rendezvous(many, udp=True, ports=tuple(range(40_000, 40_064))))
             await eventually(lambda: ways(many) == ways(guesser) == ["quic"])
             assert len(many.host.links.maker.sockets) == 1
             many.say(guesser, Say("found?"))
@@ -142,7 +142,7 @@ def test_a_birthday_punch_finds_one_of_many_sockets(order):
 @in_loop
 async def test_punches_that_nobody_awaits_are_dropped():
     async with Peer("anna") as anna, Peer("ben") as ben:
-        anna.host.punch(rendezvous(ben, udp=True))
+        anna.host.links.punch(rendezvous(ben, udp=True))
         await eventually(lambda: ben.trace["net.drop.punch"])
         assert ways(ben) == []
 
@@ -245,8 +245,8 @@ async def test_paused_reader_on_relay_stops_the_writer_without_loss():
 @in_loop
 async def test_paused_reader_on_quic_stops_the_writer_without_loss():
     async with Peer("anna") as anna, Peer("ben") as ben:
-        anna.host.punch(rendezvous(ben, udp=True))
-        ben.host.punch(rendezvous(anna, udp=True))
+        anna.host.links.punch(rendezvous(ben, udp=True))
+        ben.host.links.punch(rendezvous(anna, udp=True))
         await eventually(lambda: ways(anna) == ways(ben) == ["quic"])
         stream, source = ben.host.links.streams()[0], anna.host.links.streams()[0]
         stream.hold()

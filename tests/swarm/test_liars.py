@@ -18,25 +18,15 @@ HONEST = 4
 EPOCHS = 3
 PATIENCE_S = 240.0
 """Without a liar these worlds take about a minute."""
-Lie = Callable[[ProgressReport, float], ProgressReport]
-
-
-def lying(participant: Participant, lie: Lie) -> None:
-    """From now on what it publishes is not true."""
-    tell = participant._report
-
-    def report(now: float) -> ProgressReport:
-        return lie(tell(now), now)
-
-    participant._report = report  # type: ignore[method-assign]
+Lie = Callable[[ProgressReport], ProgressReport]
 
 
 def changed(**fields: Any) -> Lie:
-    return lambda report, now: msgspec.structs.replace(report, **fields)
+    return lambda report: msgspec.structs.replace(report, **fields)
 
 
-def another_each_second(report: ProgressReport, now: float) -> ProgressReport:
-    return msgspec.structs.replace(report, epoch=2**40 + int(now), lineage=b"\xff" * 32, digest=b"x" * 32)
+def another_each_second(report: ProgressReport) -> ProgressReport:
+    return msgspec.structs.replace(report, epoch=2**40 + int(report.time), lineage=b"\xff" * 32, digest=b"x" * 32)
 
 
 LIES: dict[str, Lie] = {
@@ -52,14 +42,7 @@ def test_one_liar_does_not_stop_the_others(lie: str) -> None:
     churn = ChurnSettings(live=(HONEST + 1, HONEST + 1), up_s=1e9, down_s=1.0, first_s=1.0)
     swarm = Swarm(3, SwarmSettings(peers=HONEST + 1, epochs=EPOCHS, churn=churn, links=LOCAL))
     liar, *others = swarm.volunteers.values()
-    begin = liar.begin
-
-    def begin_lying() -> None:
-        begin()
-        assert liar.participant is not None
-        lying(liar.participant, LIES[lie])
-
-    liar.begin = begin_lying  # type: ignore[method-assign]
+    liar.tells = LIES[lie]
 
     def epochs() -> list[int]:
         names = [state_of(volunteer) for volunteer in others]
@@ -90,11 +73,12 @@ def never_commits(participant: Participant) -> None:
         if isinstance(event, Received) and isinstance(event.message, Call):
             return []
         outputs = list(handle(event, now))
-        state = participant.epochs.state
-        if state is not None and now >= again_at and not rounds.busy:
+        view = participant.view(now)
+        if view.state is not None and now >= again_at and not rounds.busy:
             again_at = now + 0.5  # as if it had been asked for a call
-            for other in participant.membership.in_step(state.name)[:1]:
-                outputs += handle(Received(other, Wanted(state.name.epoch, state.name.lineage, 0)), now)
+            mates = sorted(peer for peer, report in view.peers.items() if report.in_step and report.state == view.state)
+            for other in mates[:1]:
+                outputs += handle(Received(other, Wanted(view.state.epoch, view.state.lineage, 0)), now)
         return [unchanged(output) for output in outputs if alive(output)]
 
     participant.handle = call  # type: ignore[method-assign]

@@ -53,15 +53,15 @@ class Watched:
         while len(self.plans) < rounds and world.elapsed_s < at_most_s:
             world.run(step_s)
             for volunteer in self.swarm.volunteers.values():
-                round_ = None if volunteer.participant is None else volunteer.participant.rounds._round
-                if round_ is not None and round_.plan.round not in self.plans:
-                    self.plans[round_.plan.round] = (round_.plan, world.elapsed_s)
+                plan = None if volunteer.participant is None else volunteer.participant.rounds.plan
+                if plan is not None and plan.round not in self.plans:
+                    self.plans[plan.round] = (plan, world.elapsed_s)
             self._note_full()
 
     def _note_full(self) -> None:
         workers = [v.worker for v in self.swarm.volunteers.values() if v.worker is not None and v.worker.ready]
-        epoch = max((worker.model.name.epoch for worker in workers), default=0)
-        samples = sum(w.counted(self.swarm.world.now) for w in workers if w.model.name.epoch == epoch)
+        epoch = max((worker.held.epoch for worker in workers), default=0)
+        samples = sum(w.counted(self.swarm.world.now) for w in workers if w.held.epoch == epoch)
         if samples >= self.swarm.target_samples:
             self.full.setdefault(epoch, self.swarm.world.elapsed_s)
 
@@ -117,11 +117,9 @@ def test_a_villain_that_leads_costs_less_than_a_second() -> None:
         assert following.epoch == plan.epoch
         assert leader_of(following) != leader_of(plan)
         assert following.peers == plan.peers, "nobody is left out"
-    states = {
-        v.participant.epochs.state.name for v in watched.volunteers() if v.participant and v.participant.epochs.state
-    }
-    assert len(states) == 1
-    phases = {v.participant.epochs.phase for v in watched.volunteers() if v.participant is not None}
+    views = [view for v in watched.volunteers() if (view := v.view()) is not None]
+    assert len({view.state for view in views if view.state is not None}) == 1
+    phases = {view.phase for view in views}
     assert phases <= set(Phase) - {Phase.FETCHING, Phase.LOADING}, "nobody was left behind"
 
 

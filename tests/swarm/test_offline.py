@@ -22,12 +22,12 @@ def test_an_hour_without_network_ends_by_itself() -> None:
     before = _epoch(other)
     swarm.world.divide([lone.peer])
     swarm.world.run(HOUR_S)
-    assert lone.participant.membership.live() == {}
-    assert lone.participant.dht.contacts == []
+    assert lone.view().peers == {}
+    assert lone.participant.contacts == []
     assert _epoch(other) > before + 5, "the others went on"
     swarm.world.heal()
     waited_s = 0.0
-    while not (all_agree(swarm) and len(lone.participant.membership.live()) >= 2):
+    while not (all_agree(swarm) and len(lone.view().peers) >= 2):
         assert waited_s < BACK_S
         swarm.world.run(1.0)
         waited_s += 1.0

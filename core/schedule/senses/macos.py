@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from core.schedule.senses.network import Ask, Medium, NetworkSense
+from core.schedule.senses.sense import Ask, Medium, NetworkSense
 
 ROUTE: Final = ("/sbin/route", "-n", "get", "default")
 PORTS: Final = ("/usr/sbin/networksetup", "-listallhardwareports")

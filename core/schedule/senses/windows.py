@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from core.schedule.senses.network import Ask, Medium, NetworkSense
+from core.schedule.senses.sense import Ask, Medium, NetworkSense
 
 _SCRIPT: Final = (
     "$p = [Windows.Networking.Connectivity.NetworkInformation,Windows,ContentType=WindowsRuntime]"

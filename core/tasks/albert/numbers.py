@@ -7,7 +7,7 @@ from msgspec import Meta
 
 from core.base.manifest import PAPER_LAMB, Numbers, checked
 from core.base.problems import BadInput
-from core.data.sources import PYTHON_DOCS
+from core.tasks.text_files import PYTHON_DOCS
 
 MASKED_SHARE: Final = 0.15
 """Of all pieces so many are to be guessed: 80 % of them hidden, 10 % replaced, 10 % left as they are."""

@@ -15,13 +15,15 @@ from torch.nn.functional import cross_entropy
 
 from core.base.manifest import Manifest
 from core.base.problems import BadInput
+from core.data.documents import Document
 from core.data.shuffle import shuffled
-from core.data.sources import Document, documents
+from core.data.sources import documents
 from core.tasks.albert.examples import Example, MaskedBatch, examples, masked_batch
 from core.tasks.albert.model import PretrainedAlbert, build
 from core.tasks.albert.numbers import MASKED_SHARE, AlbertNumbers, albert_numbers
 from core.tasks.albert.prepare import HELD_OUT, TOKENIZER, UNIGRAM
 from core.tasks.task import Blobs, Evaluation, Losses
+from core.tasks.text_files import TextFiles
 from core.tasks.tokenizers.unigram import pieces, read_unigram
 
 HELD_OUT_SEED = 0
@@ -124,7 +126,7 @@ class Albert:
         kept: list[Example] = []
         while True:
             count = 0
-            found = documents(self.numbers.source, part="train", seed=chance.getrandbits(63))
+            found = documents(TextFiles(self.numbers.source), part="train", seed=chance.getrandbits(63))
             for count, example in enumerate(self._cut(found, chance), start=1):
                 if count <= KEPT_MAX:
                     kept.append(example)

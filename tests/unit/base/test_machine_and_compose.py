@@ -32,6 +32,14 @@ def test_messages_go_to_the_machine_of_their_type() -> None:
     assert (len(words.heard), len(numbers.heard)) == (1, 1)
 
 
+def test_other_events_go_to_the_part_that_takes_their_class() -> None:
+    words, numbers = Echo(), Echo()
+    whole = Composite({"words": (words, (str,)), "numbers": (numbers, (int,))})
+    assert whole.handle(5, 1.0) == ["woken"]
+    assert whole.handle(b"nobody's", 1.0) == []
+    assert (words.heard, numbers.heard) == ([], [(5, 1.0)])
+
+
 def test_only_machines_that_are_due_are_woken() -> None:
     early, late, never = Echo(1.0), Echo(5.0), Echo(None)
     whole = Composite({"a": (early, ()), "b": (late, ()), "c": (never, ())})
@@ -50,7 +58,7 @@ def test_parts_come_and_go() -> None:
     whole = Composite()
     assert whole.deadline is None
     whole.put("one", Echo(), (int,))
-    with pytest.raises(ValueError, match="already spoken"):
+    with pytest.raises(ValueError, match="already goes to"):
         whole.put("two", Echo(), (int,))
     whole.put("one", Echo(), (str,))
     assert whole.handle(Received(PEER, 1), 0.0) == []

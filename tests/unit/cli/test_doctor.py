@@ -12,7 +12,7 @@ import pytest
 
 from core.cli import doctor
 from core.cli.doctor import Examined, Finding
-from core.schedule.senses.network import NetworkSense
+from core.schedule.senses.sense import NetworkSense
 from core.storage.settings import Settings, save_settings
 
 NOW = 1_780_000_000.0

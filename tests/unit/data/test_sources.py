@@ -1,137 +1,54 @@
-import os
+from collections.abc import Iterator, Sequence
 from itertools import islice
-from pathlib import Path
 from random import Random
 
 import pytest
 
 from core.base.problems import BadInput
-from core.data.sources import (
-    DOCUMENT_CHARS_MAX,
-    HELD_OUT_PER_MILLE,
-    documents,
-    endless,
-    is_held_out,
-    offline,
-    parted,
-    read_documents,
-    shards,
-)
+from core.data.documents import Document
+from core.data.sources import HELD_OUT_PER_MILLE, documents, endless, is_held_out, parted
 
 
-@pytest.fixture(autouse=True, scope="module")
-def quiet(tmp_path_factory: pytest.TempPathFactory) -> None:
-    offline(tmp_path_factory.mktemp("cache"))
+class Shelf:
+    """Text in memory: ten documents a shard."""
+
+    def shards(self) -> list[str]:
+        return [f"{number}" for number in range(30)]
+
+    def read(self, shards: Sequence[str]) -> Iterator[Document]:
+        return ([f"Text {shard} {number}."] for shard in shards for number in range(10))
 
 
-def write(folder: Path, name: str, data: str | bytes) -> Path:
-    path = folder / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(data.encode() if isinstance(data, str) else data)
-    return path
-
-
-def test_docstrings_are_read_without_running_the_file(tmp_path: Path) -> None:
-    path = write(
-        tmp_path,
-        "module.py",
-        '"""Module says this. And that."""\nraise SystemExit\nclass A:\n  "A class."\n  def f(self):\n    """A method.'
-        '\n\n    Its second\n    paragraph."""\n',
-    )
-    (row,) = read_documents([str(path)], docstrings=True)
-    assert row["sentences"] == ["Module says this.", "And that.", "A class.", "A method.", "Its second paragraph."]
-
-
-def test_files_that_cannot_be_parsed_are_passed_over(tmp_path: Path) -> None:
-    good = write(tmp_path, "good.py", '"Good."')
-    bad = [write(tmp_path, "a.py", "def"), write(tmp_path, "b.py", b"\0"), tmp_path / "missing.py"]
-    assert [r["sentences"] for r in read_documents(map(str, [*bad, good]), docstrings=True)] == [["Good."]]
-
-
-def test_a_long_text_becomes_documents_cut_at_paragraphs(tmp_path: Path) -> None:
-    paragraphs = [f"Sentence {n}. " * 30 for n in range(40)]
-    write(tmp_path, "long.txt", "\n\n".join(paragraphs))
-    found = [row["sentences"] for row in read_documents([str(tmp_path / "long.txt")], docstrings=False)]
-    assert [s for d in found for s in d] == [f"Sentence {n}." for n in range(40) for _ in range(30)]
-    assert all(len(d) % 30 == 0 for d in found)
-    assert all(sum(map(len, d)) < DOCUMENT_CHARS_MAX + 500 for d in found)
-
-
-def test_a_line_without_end_is_read_in_pieces(tmp_path: Path) -> None:
-    write(tmp_path, "line.txt", "word " * 40_000)
-    found = [row["sentences"] for row in read_documents([str(tmp_path / "line.txt")], docstrings=False)]
-    assert len(found) > 3
-    assert " ".join(s for d in found for s in d).split() == ["word"] * 40_000
-
-
-def test_the_parts_are_disjoint_complete_and_independent_of_order(tmp_path: Path) -> None:
-    for number in range(30):
-        write(tmp_path, f"{number}.txt", "\n\n".join(f"Text {number} {n}. " * 200 for n in range(10)))
-    everything = {tuple(d): part for part, d in parted(str(tmp_path))}
-    again = {tuple(d): part for part, d in parted(str(tmp_path), seed=5)}
-    assert everything == again
+def test_the_parts_are_disjoint_complete_and_independent_of_order() -> None:
+    everything = {tuple(document): part for part, document in parted(Shelf())}
+    assert len(everything) == 300
+    assert everything == {tuple(document): part for part, document in parted(Shelf(), seed=5)}
     for part in ("train", "held-out"):
-        assert {tuple(d) for d in documents(str(tmp_path), part=part, seed=9)} == {
-            d for d, found in everything.items() if found == part
-        }
-    assert list(parted(str(tmp_path), seed=5)) != list(parted(str(tmp_path), seed=6))
+        found = {tuple(document) for document in documents(Shelf(), part=part, seed=9)}
+        assert found == {document for document, its in everything.items() if its == part}
+
+
+def test_the_seed_decides_the_order() -> None:
+    assert list(parted(Shelf(), seed=5)) == list(parted(Shelf(), seed=5))
+    assert list(parted(Shelf(), seed=5)) != list(parted(Shelf(), seed=6))
+    assert [document for _, document in parted(Shelf())] == list(Shelf().read(Shelf().shards()))
 
 
 def test_the_promised_share_is_held_out() -> None:
-    held = sum(is_held_out([f"document {n}"]) for n in range(20_000))
-    assert abs(held - 20_000 * HELD_OUT_PER_MILLE / 1000) < 5 * (20_000 * 0.04 * 0.96) ** 0.5
+    number, share = 20_000, HELD_OUT_PER_MILLE / 1000
+    held = sum(is_held_out([f"document {n}"]) for n in range(number))
+    assert abs(held - number * share) < 5 * (number * share * (1 - share)) ** 0.5
 
 
-def test_binary_and_hidden_files_are_left_out(tmp_path: Path) -> None:
-    good = write(tmp_path, "sub/good.txt", "Grüße. " * 1000)
-    for name, data in {
-        ".hidden": "x",
-        "nul.txt": b"a\0b",
-        "latin.txt": b"\xe9\xe9 abc" * 99,
-        "a.gz": "x",
-        "e.txt": " ",
-    }.items():
-        write(tmp_path, name, data)
-    assert shards(str(tmp_path)) == [good]
-
-
-def test_folders_without_text_get_a_sentence(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="There is no folder"):
-        shards(str(tmp_path / "missing"))
-    with pytest.raises(BadInput, match="no text files"):
-        shards(str(tmp_path))
-    write(tmp_path, "a.bin", b"\0\1")
-    with pytest.raises(BadInput, match="no text files"):
-        shards(str(tmp_path))
-
-
-def test_an_unreadable_folder_gets_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(_: object) -> object:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(os, "scandir", refuse)
-    with pytest.raises(BadInput, match="cannot be read: Permission denied") as caught:
-        shards(str(tmp_path))
-    assert caught.value.hint
-
-
-def test_python_brings_its_documentation_along() -> None:
-    names = {path.name for path in shards("python-docs")}
-    assert {"topics.py", "argparse.py"} <= names
-
-
-def test_passes_go_on_for_ever_each_in_another_order(tmp_path: Path) -> None:
-    for number in range(20):
-        (tmp_path / f"{number}.txt").write_text(f"Text number {number}.")
-    once = list(documents(str(tmp_path), part="train"))
-    found = list(islice(endless(str(tmp_path), Random(1)), 3 * len(once)))
+def test_passes_go_on_for_ever_each_in_another_order() -> None:
+    once = list(documents(Shelf(), part="train"))
+    found = list(islice(endless(Shelf(), Random(1)), 3 * len(once)))
     passes = [found[start : start + len(once)] for start in range(0, len(found), len(once))]
     assert all(sorted(each) == sorted(once) for each in passes)
     assert passes[0] != passes[1]
 
 
-def test_a_pass_without_a_document_is_bad_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "a.txt").write_text("Text.")
+def test_a_pass_without_a_document_is_bad_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("core.data.sources.is_held_out", lambda document: True)
     with pytest.raises(BadInput, match="too little text"):
-        next(endless(str(tmp_path), Random(1)))
+        next(endless(Shelf(), Random(1)))

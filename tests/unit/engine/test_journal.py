@@ -3,9 +3,12 @@
 from pathlib import Path
 
 from core.base.problems import NoSpace
+from core.base.trace import Trace
 from core.control.notices import NoticeRing
 from core.engine.journal import Journal
 from core.ledger import receipts
+from core.swarm.orders import Changed, HeldoutLearned, LedgerLearned, RoundLost, RoundRecord
+from core.swarm.states import StateName
 from tests.unit.ledger.examples import PEERS, RELAY, receipt
 
 
@@ -51,3 +54,26 @@ def test_a_full_disk_is_told_once_and_gives_no_credit(tmp_path, monkeypatch):
         first.receipt(receipt(number), {})
     assert first.ledger.rows() == {}
     assert [notice.text for notice in notices.since(0)] == ["The disk is full."]
+
+
+def test_rounds_and_looks_at_the_text_are_remembered_and_losses_told(tmp_path):
+    notices, trace = NoticeRing(lambda: 5.0), Trace()
+    kept = journal(tmp_path, notices)
+    name = StateName(3, b"l" * 32)
+    record = RoundRecord(name, ((PEERS[1], 40),), 2.5, ((PEERS[1], 1),), 1.0, credited=((PEERS[1], 30),))
+    for event in (record, HeldoutLearned(3, 2.0), RoundLost("the leader was lost"), Changed(), object()):
+        kept.take(event, lambda: {PEERS[1]: "Ada"}, trace=trace)
+    assert (kept.ledger.row(PEERS[1]).name, kept.ledger.row(PEERS[1]).samples) == ("Ada", 30)
+    assert {point.epoch: (point.loss_training, point.loss_heldout) for point in kept.ledger.points()} == {
+        2: (2.5, None),
+        3: (None, 2.0),
+    }
+    partly, lost = [notice.text for notice in notices.since(0)]
+    assert "arrived only in part" in partly
+    assert "the leader was lost" in lost
+
+
+def test_a_ledger_that_cannot_be_read_is_counted(tmp_path):
+    kept, trace = journal(tmp_path, NoticeRing(lambda: 5.0)), Trace()
+    kept.take(LedgerLearned(b"garbage", 3), dict, trace=trace)
+    assert trace["ledger.drop"] == 1

@@ -46,47 +46,54 @@ def test_what_came_of_it_and_what_would_help(changes, sentence, advice):
     assert bool(told.advice) is bool(advice)
 
 
+def nobody_asked() -> None:
+    raise AssertionError("nobody is there to be asked")
+
+
 def test_where_all_are_on_one_computer_there_is_nothing_to_test():
-    assert asyncio.run(try_port(None, port=0, now=lambda: 0.0, heard=lambda _: False)).port == 0
+    told = try_port(None, examine=nobody_asked, port=0, forwarded=False, now=lambda: 0.0, heard=lambda: False)
+    assert asyncio.run(told).port == 0
+
+
+class Calls(SimpleNamespace):
+    """What others found; the first so many looks see that they are still asking."""
+
+    looks = 0
+
+    @property
+    def asking(self) -> bool:
+        self.looks += 1
+        if self.looks == self.answers:
+            self.tcp = self.udp = True
+            self.concluded_at = 1e9
+        return self.looks < self.answers
+
+
+def traversal(calls):
+    return SimpleNamespace(probes=SimpleNamespace(primary=calls), reach=OwnReach(Reachability.REACHABLE))
 
 
 @pytest.mark.parametrize(("answers", "tcp"), [(3, True), (10**9, None)])
 def test_it_waits_for_answers_but_not_for_ever(monkeypatch, answers, tcp):
     monkeypatch.setattr(port_test, "LOOK_S", 0.0)
-    time = iter(range(10**6))
-    calls = SimpleNamespace(
-        tcp=None, udp=None, single_verdict=None, single_verdict_udp=None, concluded_at=float("-inf"), looks=0
+    time, asked = iter(range(10**6)), []
+    calls = Calls(
+        tcp=None, udp=None, single_verdict=None, single_verdict_udp=None, concluded_at=float("-inf"), answers=answers
     )
-
-    class Outward:
-        forwarded = False
-        traversal = SimpleNamespace(probes=SimpleNamespace(primary=calls), reach=OwnReach(Reachability.REACHABLE))
-
-        def examine(self):
-            type(calls).asking = property(self._asking)
-
-        @staticmethod
-        def _asking(calls):
-            calls.looks += 1
-            if calls.looks == answers:
-                calls.tcp = calls.udp = True
-                calls.concluded_at = 1e9
-            return calls.looks < answers
-
-    class Calls(SimpleNamespace):
-        pass
-
-    calls = Calls(**vars(calls))
-    Outward.traversal.probes.primary = calls
-    told = asyncio.run(try_port(Outward(), port=24_000, now=lambda: float(next(time)), heard=lambda _: True))
-    assert told.tcp is tcp
+    told = try_port(
+        traversal(calls), examine=lambda: asked.append(1), port=24_000, forwarded=False,
+        now=lambda: float(next(time)), heard=lambda: True,
+    )  # fmt: skip
+    assert asyncio.run(told).tcp is tcp
+    assert asked == [1]
 
 
 def test_the_word_of_the_only_other_one_counts_where_there_is_nobody_else():
     calls = SimpleNamespace(
         tcp=None, udp=None, single_verdict=True, single_verdict_udp=False, concluded_at=9.0, asking=False
     )
-    traversal = SimpleNamespace(probes=SimpleNamespace(primary=calls), reach=OwnReach(Reachability.REACHABLE))
-    outward = SimpleNamespace(forwarded=False, traversal=traversal, examine=lambda: None)
-    told = asyncio.run(try_port(outward, port=24_000, now=lambda: 10.0, heard=lambda _: True))
-    assert (told.tcp, told.udp) == (True, False)
+    told = try_port(
+        traversal(calls), examine=lambda: None, port=24_000, forwarded=False, now=lambda: 10.0, heard=lambda: True
+    )
+    seen = asyncio.run(told)
+    assert (seen.tcp, seen.udp) == (True, False)

@@ -1,48 +1,62 @@
 """The words in which the engine's state is told."""
 
-from random import Random
-
-import numpy as np
 import pytest
 
 from core.api.snapshot import Activity
+from core.averaging.plan import Rates
 from core.base.ids import PeerId
-from core.base.machine import Tick
 from core.base.manifest import AveragingNumbers, Manifest
 from core.base.problems import NoSpace
-from core.base.signing import Ed25519Verifier, KeyPair
+from core.base.signing import KeyPair
 from core.engine.snapshots import Standpoint, clock_notice, take_snapshot
 from core.nat.reachability import OwnReach, Reachability
-from core.swarm.assisting import REFUSED_MAX
-from core.swarm.epoch import Cue
-from core.swarm.membership import SILENT_S
-from core.swarm.participant import Participant, ParticipantSettings
+from core.swarm.epoch import Phase
+from core.swarm.fetch import Fetching
 from core.swarm.progress import ProgressReport
-from core.swarm.states import State, StateName
-from core.workers.state_files import DiskStateSink
+from core.swarm.settings import ParticipantSettings
+from core.swarm.states import StateName
+from core.swarm.view import ParticipantView
 
 KEY = KeyPair(b"k" * 32)
 MANIFEST = Manifest(name="n", organiser="o", task="albert", authority=KEY.peer_id.hex(), target_samples=100)
+BEA = PeerId(b"b" * 32)
 
-STANDING_STILL = AveragingNumbers()
 
-
-def participant(tmp_path, role="volunteer", averaging=STANDING_STILL):
+def seen(role="volunteer", averaging=None, **changes):
+    """A participant, as it may be seen; it trains at epoch 7 unless `changes` say otherwise."""
     settings = ParticipantSettings(
         run=MANIFEST.id,
         target_samples=100,
-        averaging=averaging,
+        averaging=averaging or AveragingNumbers(),
         evaluate_every=5,
         role=role,
         name="Ada",
     )
-    return Participant(
-        settings=settings,
-        signer=KEY,
-        verifier=Ed25519Verifier(),
-        random=Random(1),
-        sink=DiskStateSink(tmp_path),
-    )
+    fields = {
+        "settings": settings,
+        "phase": Phase.TRAINING,
+        "state": StateName(7, b"l" * 32),
+        "assists": False,
+        "fetching": None,
+        "samples": 0,
+        "samples_per_s": 8.0,
+        "others_samples": 0,
+        "others_samples_per_s": 0.0,
+        "peers": {},
+        "silent": frozenset(),
+        "audible": False,
+        "line": Rates(),
+        "trip_s": 0.0,
+    }
+    return ParticipantView(**(fields | changes))
+
+
+def report(**changes):
+    fields = {
+        "role": "volunteer", "name": "Bea", "activity": "training", "host": "", "port": 0, "epoch": 7,
+        "lineage": b"l" * 32, "digest": b"", "in_step": True, "samples": 3, "samples_per_s": 61.8, "time": 9.0,
+    }  # fmt: skip
+    return ProgressReport(**(fields | changes))
 
 
 def at(**changes):
@@ -57,140 +71,108 @@ def test_before_it_has_joined_the_engine_says_what_it_prepares():
     assert snapshot.collaboration is None
 
 
-def test_a_problem_goes_before_everything(tmp_path):
+def test_a_problem_goes_before_everything():
     problem = NoSpace("The disk is full.", hint="Free some space.")
-    snapshot = take_snapshot(at(participant=participant(tmp_path), manifest=MANIFEST, problem=problem))
+    snapshot = take_snapshot(at(participant=seen(), manifest=MANIFEST, problem=problem))
     assert snapshot.activity is Activity.PROBLEM
     assert snapshot.sentence == "The disk is full."
     assert snapshot.problem is not None
     assert (snapshot.problem.code, snapshot.problem.hint) == ("no_space", "Free some space.")
 
 
-def test_pause_is_the_persons_own_word(tmp_path):
-    snapshot = take_snapshot(at(participant=participant(tmp_path), manifest=MANIFEST, contributing=False))
+def test_pause_is_the_persons_own_word():
+    snapshot = take_snapshot(at(participant=seen(), manifest=MANIFEST, contributing=False))
     assert snapshot.activity is Activity.PAUSED
     assert "you" in snapshot.sentence
 
 
-def test_a_network_that_is_left_alone_says_why_and_the_switch_stays_on(tmp_path):
-    snapshot = take_snapshot(at(participant=participant(tmp_path), manifest=MANIFEST, resting="Paused: it costs."))
+def test_a_network_that_is_left_alone_says_why():
+    snapshot = take_snapshot(at(participant=seen(), manifest=MANIFEST, resting="Paused: it costs."))
     assert snapshot.activity is Activity.PAUSED
     assert snapshot.sentence == "Paused: it costs."
     assert snapshot.contributing
 
 
-def test_how_others_reach_this_computer():
+def test_how_others_reach_this_computer_is_told():
     assert take_snapshot(at()).reach is None
-    seen = take_snapshot(at(reach=OwnReach(Reachability.RELAYED, relays=2))).reach
-    assert seen is not None
-    assert (seen.standing, bool(seen.sentence), bool(seen.advice)) == ("relayed", True, True)
+    reach = take_snapshot(at(reach=OwnReach(Reachability.RELAYED, relays=2))).reach
+    assert reach is not None
+    assert (reach.standing, bool(reach.sentence), bool(reach.advice)) == ("relayed", True, True)
 
 
-def test_who_hears_others_is_not_offline(tmp_path):
-    peer = participant(tmp_path)
-    offline = OwnReach(Reachability.OFFLINE)
-    assert take_snapshot(at(participant=peer, manifest=MANIFEST, reach=offline)).reach.standing == "offline"
-    report = ProgressReport(
-        role="backbone", name="Backbone", activity="waiting", host="127.0.0.1", port=1, epoch=7, lineage=b"l" * 32,
-        digest=b"", in_step=False, samples=0, samples_per_s=0.0, time=9.0,
-    )  # fmt: skip
-    peer.membership.heard(PeerId(b"p" * 32), report, expires=999.0, now=9.0)
-    seen = take_snapshot(at(participant=peer, manifest=MANIFEST, reach=offline)).reach
-    assert (seen.standing, "firewall" in seen.advice) == ("unknown", False)
-    later = 10.0 + SILENT_S
-    assert take_snapshot(at(participant=peer, manifest=MANIFEST, reach=offline, now=later)).reach.standing == "offline"
+@pytest.mark.parametrize(("audible", "standing"), [(False, "offline"), (True, "unknown")])
+def test_a_computer_that_hears_others_is_not_offline(*, audible, standing):
+    view = seen(audible=audible)
+    reach = take_snapshot(at(participant=view, manifest=MANIFEST, reach=OwnReach(Reachability.OFFLINE))).reach
+    assert (reach.standing, "firewall" in reach.advice) == (standing, not audible)
 
 
-def joining(tmp_path, **more):
-    peer = participant(tmp_path, **more)
-    vector = np.zeros(4, np.float32)
-    peer.start([], now=0.0)
-    peer.trainer_ready(State(StateName(7, b"l" * 32), b"d" * 32, "x"), contribution=vector, mean=vector, now=1.0)
-    return peer
-
-
-def trained(tmp_path, *, samples, **more):
-    peer = joining(tmp_path, **more)
-    while peer.epochs.phase == "joining":
-        assert peer.deadline is not None
-        peer.handle(Tick(), peer.deadline)
-    peer.progressed(samples=samples, samples_per_s=8.0, loss=1.0, now=7.0)
-    return peer
-
-
-def test_joining_is_said(tmp_path):
-    snapshot = take_snapshot(at(participant=joining(tmp_path), manifest=MANIFEST))
+def test_joining_is_said():
+    snapshot = take_snapshot(at(participant=seen(phase=Phase.JOINING), manifest=MANIFEST))
     assert snapshot.activity is Activity.JOINING
 
 
-def test_training_says_how_far_and_with_whom(tmp_path):
-    peer = trained(tmp_path, samples=40)
-    snapshot = take_snapshot(at(participant=peer, manifest=MANIFEST))
+def test_training_says_how_far_and_with_how_many():
+    snapshot = take_snapshot(at(participant=seen(samples=40), manifest=MANIFEST))
     assert snapshot.activity is Activity.TRAINING
     assert snapshot.sentence == "Training alone for now: 40 of 100 samples for epoch 8."
     assert (snapshot.epoch, snapshot.epoch_samples, snapshot.samples_per_s) == (7, 40, 8.0)
     (me,) = snapshot.peers
-    assert me.samples_per_s == 8.0
-    assert me.is_me
-    assert me.samples_pending == 40
+    assert (me.is_me, me.samples_pending, me.samples_per_s) == (True, 40, 8.0)
 
 
-def test_more_than_enough_samples_are_enough(tmp_path):
-    peer = trained(tmp_path, samples=547_200)
-    snapshot = take_snapshot(at(participant=peer, manifest=MANIFEST))
+def test_the_others_samples_and_speed_are_added():
+    view = seen(samples=40, others_samples=3, others_samples_per_s=61.8, peers={BEA: report()})
+    snapshot = take_snapshot(at(participant=view, manifest=MANIFEST))
+    assert snapshot.sentence == "Training together with one other: 43 of 100 samples for epoch 8."
+    assert (snapshot.epoch_samples, snapshot.samples_per_s) == (43, 69.8)
+
+
+def test_more_than_enough_samples_are_enough():
+    snapshot = take_snapshot(at(participant=seen(samples=547_200), manifest=MANIFEST))
     assert snapshot.sentence == "Training alone for now: all 100 samples for epoch 8 are gathered."
 
 
 @pytest.mark.parametrize(("delayed", "words"), [(False, ""), (True, " while training goes on")])
-def test_averaging_says_whether_training_goes_on(tmp_path, *, delayed, words):
-    peer = trained(tmp_path, samples=40, averaging=AveragingNumbers(delayed=delayed))
-    peer.epochs.advance(Cue.WANTED)
-    snapshot = take_snapshot(at(participant=peer, manifest=MANIFEST))
+def test_averaging_says_whether_training_goes_on(*, delayed, words):
+    view = seen(phase=Phase.COLLECTING, averaging=AveragingNumbers(delayed=delayed))
+    snapshot = take_snapshot(at(participant=view, manifest=MANIFEST))
     assert snapshot.activity is Activity.AVERAGING
     assert snapshot.sentence == f"Averaging alone for now{words}: everyone's work becomes epoch 8 of the model."
 
 
-def test_who_only_averages_for_others_says_why(tmp_path):
-    peer = trained(tmp_path, samples=0)
-    for _ in range(REFUSED_MAX):
-        assert take_snapshot(at(participant=peer, manifest=MANIFEST)).activity is Activity.TRAINING
-        peer.assisting.ended(samples=40, gives=False)
-    snapshot = take_snapshot(at(participant=peer, manifest=MANIFEST))
+def test_catching_up_says_how_far_it_is():
+    view = seen(phase=Phase.FETCHING, fetching=Fetching(3, 12))
+    snapshot = take_snapshot(at(participant=view, manifest=MANIFEST))
+    assert snapshot.activity is Activity.CATCHING_UP
+    assert snapshot.sentence == "Catching up with the others, who are ahead, 3 of 12 pieces are here."
+
+
+def test_a_peer_that_only_averages_says_why():
+    snapshot = take_snapshot(at(participant=seen(assists=True), manifest=MANIFEST))
     assert snapshot.sentence == "Helps to average: this line is too slow for its own gradients."
     assert snapshot.samples_per_s == 0.0
-    assert "Welcoming" in take_snapshot(at(participant=participant(tmp_path, "backbone"), manifest=MANIFEST)).sentence
 
 
-def test_who_has_stopped_has_no_speed(tmp_path):
-    peer = trained(tmp_path, samples=40)
-    snapshot = take_snapshot(at(participant=peer, manifest=MANIFEST, contributing=False))
-    assert (snapshot.me.samples_per_s, snapshot.samples_per_s, snapshot.peers[0].samples_per_s) == (0.0, 0.0, 0.0)
-    left = ProgressReport(
-        role="volunteer", name="Bea", activity="finished", host="127.0.0.1", port=1, epoch=7, lineage=b"l" * 32,
-        digest=b"", in_step=False, samples=0, samples_per_s=61.8, time=9.0,
-    )  # fmt: skip
-    peer.membership.heard(PeerId(b"p" * 32), left, expires=99.0, now=9.0)
-    bea = take_snapshot(at(participant=peer, manifest=MANIFEST)).peers[1]
-    assert (bea.name, bea.activity, bea.samples_per_s) == ("Bea", "finished", 0.0)
+def test_a_peer_that_has_stopped_has_no_speed():
+    view = seen(samples=40, peers={BEA: report(activity="finished", in_step=False)})
+    snapshot = take_snapshot(at(participant=view, manifest=MANIFEST, contributing=False))
+    assert (snapshot.me.samples_per_s, snapshot.samples_per_s) == (0.0, 0.0)
+    me, bea = snapshot.peers
+    assert (me.samples_per_s, bea.name, bea.activity, bea.samples_per_s) == (0.0, "Bea", "finished", 0.0)
 
 
-def test_who_has_not_reported_lately_has_no_speed(tmp_path):
-    peer = trained(tmp_path, samples=40)
-    report = ProgressReport(
-        role="volunteer", name="Bea", activity="training", host="127.0.0.1", port=1, epoch=7, lineage=b"l" * 32,
-        digest=b"", in_step=True, samples=3, samples_per_s=61.8, time=9.0,
-    )  # fmt: skip
-    peer.membership.heard(PeerId(b"p" * 32), report, expires=99.0, now=9.0)
-    speeds = [
-        take_snapshot(at(participant=peer, manifest=MANIFEST, now=now)).peers[1].samples_per_s
-        for now in (10.0, 9.0 + SILENT_S)
-    ]
-    assert speeds == [61.8, 0.0]
+@pytest.mark.parametrize(("silent", "speed"), [(frozenset(), 61.8), (frozenset({BEA}), 0.0)])
+def test_a_silent_peer_has_no_speed(silent, speed):
+    view = seen(peers={BEA: report()}, silent=silent)
+    assert take_snapshot(at(participant=view, manifest=MANIFEST)).peers[1].samples_per_s == speed
 
 
-def test_a_backbone_watches(tmp_path):
-    snapshot = take_snapshot(at(participant=participant(tmp_path, role="backbone"), manifest=MANIFEST))
+def test_a_backbone_watches():
+    view = seen(role="backbone", phase=Phase.IDLE, state=None)
+    snapshot = take_snapshot(at(participant=view, manifest=MANIFEST))
     assert snapshot.activity is Activity.WAITING
+    assert "Welcoming" in snapshot.sentence
     assert "does not train" in snapshot.sentence
 
 
@@ -203,23 +185,18 @@ def test_a_wrong_clock_is_told_with_what_to_do():
     assert clock_notice(0.0) == ("info", "This computer's clock agrees with the others' again.")
 
 
-def test_a_helper_says_that_it_helps_and_where_the_others_stand(tmp_path):
-    actor = participant(tmp_path, role="helper")
-    actor.help(1 << 20, 10.0)
-    other = PeerId(b"o" * 32)
-    report = ProgressReport("helper", "Hal", "helping", "", 0, 4, b"l" * 32, b"", False, 0, 0.0, 10.0, helps=True)
-    actor.membership.heard(other, report, expires=30.0, now=10.0)
-    training = ProgressReport("volunteer", "Bob", "training", "", 0, 7, b"m" * 32, b"d" * 32, True, 5, 2.0, 10.0)
-    actor.membership.heard(PeerId(b"b" * 32), training, expires=30.0, now=10.0)
-    actor.standby.look(10.0)
-    snapshot = take_snapshot(at(participant=actor, manifest=MANIFEST))
+def test_a_helper_says_where_the_others_stand():
+    peers = {
+        PeerId(b"o" * 32): report(role="helper", name="Hal", activity="helping", in_step=False, helps=True),
+        BEA: report(),
+    }
+    view = seen(role="helper", phase=Phase.IDLE, samples_per_s=0.0, others_samples=5, peers=peers)
+    snapshot = take_snapshot(at(participant=view, manifest=MANIFEST))
     assert snapshot.activity is Activity.HELPING
     assert "trains nothing itself" in snapshot.sentence
     assert (snapshot.epoch, snapshot.epoch_samples) == (7, 5)
     assert {(view.name, view.role, view.activity) for view in snapshot.peers} == {
         ("Ada", "helper", "helping"),
         ("Hal", "helper", "helping"),
-        ("Bob", "volunteer", "training"),
+        ("Bea", "volunteer", "training"),
     }
-    paused = take_snapshot(at(participant=actor, manifest=MANIFEST, contributing=False))
-    assert paused.activity is Activity.PAUSED

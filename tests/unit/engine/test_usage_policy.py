@@ -23,10 +23,10 @@ class Kept:
             settings or Settings(),
             path=self.path,
             now=lambda: self.now,
-            changed=self._changed,
             alone=alone,
             offset_s=lambda _: 3600.0,
         )
+        self.usage_policy.follow(self._changed)
 
     def _changed(self):
         self.changes += 1
@@ -34,6 +34,18 @@ class Kept:
 
 def use(kept, count):
     kept.usage_policy.pace.upload.spent(count, 0.0)
+
+
+def test_a_follower_is_told_at_once_of_a_reason_and_not_after_it_has_left(tmp_path):
+    kept, told = Kept(tmp_path), []
+    leave = kept.usage_policy.follow(lambda: told.append(1))
+    assert not told
+    kept.usage_policy.metered(True)
+    late = []
+    kept.usage_policy.follow(lambda: late.append(1))
+    leave()
+    kept.usage_policy.metered(False)
+    assert (len(told), len(late)) == (1, 2)
 
 
 def test_limits_reach_the_pace(tmp_path):
@@ -59,11 +71,11 @@ def test_outside_the_hours_it_rests_and_says_until_when(tmp_path):
     assert kept.usage_policy.reason.endswith("outside the hours that you chose. It continues at 20:00.")
     assert kept.changes == 1
     kept.now += 8 * 3600
-    kept.usage_policy._look()
+    kept.usage_policy.look()
     assert kept.usage_policy.pace.hindrance is None
     assert kept.usage_policy.reason == ""
     kept.now += 2.5 * 86_400
-    kept.usage_policy._look()
+    kept.usage_policy.look()
     assert kept.usage_policy.reason.endswith("It continues on Monday at 20:00.")
     assert kept.changes == 3
 
@@ -73,7 +85,7 @@ def test_it_rests_until_both_the_hour_and_the_connection_are_right(tmp_path):
     kept.usage_policy.metered(True)
     assert "another one, at 20:00 at the earliest" in kept.usage_policy.reason
     kept.now += 8 * 3600
-    kept.usage_policy._look()
+    kept.usage_policy.look()
     assert kept.usage_policy.pace.hindrance == "metered"
     kept.now += 12 * 3600
     kept.usage_policy.metered(False)
@@ -99,7 +111,8 @@ def test_other_choices_hold_at_once(tmp_path):
     assert kept.usage_policy.pace.hindrance == "schedule"
     kept.usage_policy.apply(Settings())
     assert kept.usage_policy.pace.hindrance == "metered"
-    assert not kept.usage_policy.pace.upload.limited or kept.usage_policy.pace.upload._shut
+    kept.usage_policy.metered(False)
+    assert not kept.usage_policy.pace.upload.limited
 
 
 def test_alone_on_this_computer_only_the_hours_count(tmp_path):
@@ -117,7 +130,7 @@ def test_alone_on_this_computer_only_the_hours_count(tmp_path):
 def test_this_computers_own_clock(tmp_path, monkeypatch, zone, resting):
     monkeypatch.setenv("TZ", zone)
     try:
-        usage_policy = UsagePolicy(NIGHTS, path=tmp_path / "usage.json", now=lambda: NOVEMBER, changed=lambda: None)
+        usage_policy = UsagePolicy(NIGHTS, path=tmp_path / "usage.json", now=lambda: NOVEMBER)
         assert bool(usage_policy.reason) is resting
     finally:
         monkeypatch.undo()

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from random import Random
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,17 @@ from core.sim.disk import Disk, ModelState
 from core.sim.samples import Contributed, gradient
 from core.sim.worker import Absorbed, FakeWorker, Holds, WorkerSettings
 from core.swarm import orders
+from core.swarm.answers import (
+    ContributionWritten,
+    HeldoutEvaluated,
+    SamplesCounted,
+    StateLoaded,
+    StateOffered,
+    StepTaken,
+    TrainerAnswer,
+    TrainerGone,
+    TrainerReady,
+)
 from core.swarm.states import StateName
 
 ME = PeerId(b"m" * 32)
@@ -22,39 +32,34 @@ NEXT = StateName(1, b"n" * 32)
 
 
 class Recorder:
+    """A participant that only writes down what its trainer says."""
+
     def __init__(self) -> None:
         self.said: list[tuple[str, Any]] = []
-        self.epochs = SimpleNamespace(state=None)
         self.mean: Any = None
         self.contribution: Any = None
 
-    def trainer_ready(self, state: Any, *, contribution: Any, mean: Any, now: float, **_: Any) -> tuple[()]:
-        self.epochs.state, self.mean, self.contribution = state, mean, contribution
-        return self._note("ready", state)
-
-    def trainer_gone(self, now: float) -> tuple[()]:
-        return self._note("gone", now)
-
-    def progressed(self, *, samples: int, samples_per_s: float, loss: float, now: float, ahead: int = 0) -> tuple[()]:
-        self._note("ahead", ahead)
-        return self._note("progressed", samples)
-
-    def collected(self, round_id: bytes, *, samples: int, loss: float, now: float) -> tuple[()]:
-        return self._note("collected", samples)
-
-    def stepped(self, state: Any, now: float, *, samples: int = 0, loss: float = 0.0) -> tuple[()]:
-        self.epochs.state = state
-        self._note("kept", samples)
-        return self._note("stepped", state)
-
-    def loaded(self, state: Any, now: float) -> tuple[()]:
-        return self._note("loaded", state)
-
-    def evaluated(self, epoch: int, loss: float, now: float) -> tuple[()]:
-        return self._note("evaluated", epoch)
-
-    def offer_state(self, file: Any, ledger: bytes) -> None:
-        self._note("offered", file.digest)
+    def handle(self, answer: TrainerAnswer, now: float) -> tuple[()]:
+        match answer:
+            case TrainerReady(state=state, contribution=contribution, mean=mean):
+                self.mean, self.contribution = mean, contribution
+                return self._note("ready", state)
+            case TrainerGone():
+                return self._note("gone", now)
+            case SamplesCounted():
+                self._note("ahead", answer.ahead)
+                return self._note("progressed", answer.samples)
+            case ContributionWritten():
+                return self._note("collected", answer.samples)
+            case StepTaken():
+                self._note("kept", answer.samples)
+                return self._note("stepped", answer.state)
+            case StateLoaded():
+                return self._note("loaded", answer.state)
+            case HeldoutEvaluated():
+                return self._note("evaluated", answer.epoch)
+            case StateOffered():
+                return self._note("offered", answer.file.digest)
 
     def heard(self, what: str) -> list[Any]:
         return [thing for name, thing in self.said if name == what]
@@ -72,7 +77,7 @@ class Bench:
         self.disk = disk or Disk()
         self.worker = FakeWorker(
             peer=ME,
-            participant=self.recorder,  # type: ignore[arg-type]
+            answer=self.recorder.handle,
             disk=self.disk,
             speed=10.0,
             settings=replace(SETTINGS, delayed=delayed),

@@ -17,11 +17,16 @@ from core.dht.records import sign_record
 from core.sim.disk import MemoryFile
 from core.sim.signing import SimSigner, SimVerifier
 from core.swarm import orders
+from core.swarm.answers import SamplesCounted, StateOffered, TrainerAnswer, TrainerReady
 from core.swarm.beacon import REPORT_LIFETIME_S
-from core.swarm.participant import INFORMED_AFTER_S, Participant, ParticipantSettings
+from core.swarm.epoch import Phase
+from core.swarm.participant import Participant
 from core.swarm.progress import ProgressReport, encode_report, progress_key
+from core.swarm.rounds import Formed
+from core.swarm.settings import ParticipantSettings
 from core.swarm.states import State, StateName, first_state
-from tests.unit.swarm.test_catch_up import MemorySink
+from core.swarm.trainer_side import INFORMED_AFTER_S
+from tests.unit.swarm.test_fetch import MemorySink
 
 RUN = b"r" * 32
 NUMEL = 1000
@@ -98,17 +103,43 @@ class Stage:
         )
         self.hear(self.actor.start([], now=self.now))
 
+    @property
+    def phase(self) -> Phase:
+        """Where the participant stands."""
+        return self.actor.view(self.now).phase
+
+    @property
+    def held(self) -> StateName | None:
+        """The state that its trainer holds."""
+        return self.actor.view(self.now).state
+
     def hear(self, outputs: Sequence[Any]) -> list[Any]:
         self.said += outputs
         return list(outputs)
 
     def ready(self, name: StateName = FIRST) -> None:
         """The trainer is there and the participant trains."""
-        self.actor.offer_state(self.file, b"")
-        vectors = np.ones(NUMEL, dtype=np.float32), np.zeros(NUMEL, dtype=np.float32)
+        self.answer(StateOffered(self.file, b""))
         state = State(name, self.file.digest, "here")
-        self.hear(self.actor.trainer_ready(state, contribution=vectors[0], mean=vectors[1], now=self.now))
+        contribution, mean = np.ones(NUMEL, dtype=np.float32), np.zeros(NUMEL, dtype=np.float32)
+        self.answer(TrainerReady(state=state, contribution=contribution, mean=mean))
         self.wait(INFORMED_AFTER_S + 0.1)
+
+    def answer(self, answer: TrainerAnswer) -> list[Any]:
+        """The trainer answers."""
+        return self.hear(self.actor.handle(answer, self.now))
+
+    def progress(self, *, samples: int, samples_per_s: float, loss: float, ahead: int = 0) -> list[Any]:
+        """The trainer says how far it is with the state that it holds."""
+        assert self.held is not None
+        counted = SamplesCounted(
+            epoch=self.held.epoch, samples=samples, samples_per_s=samples_per_s, loss=loss, ahead=ahead
+        )
+        return self.answer(counted)
+
+    def formed(self) -> list[Any]:
+        """The group of the round stands; the participant leaves its plan to `Rounds`."""
+        return self.hear(self.actor.handle(Formed(None), self.now))  # type: ignore[arg-type]
 
     def wait(self, seconds: float) -> list[Any]:
         """Let time pass, with a Tick at each deadline; returns what was said meanwhile."""
@@ -130,7 +161,7 @@ class Stage:
                     who, progress_key(RUN), encode_report(report), subkey=bytes(who.peer_id), expires_ms=expires_ms
                 )
             )
-        return self.hear(self.actor._follow([Found(progress_key(RUN), tuple(records))], self.now))
+        return self.hear(self.actor.handle(Found(progress_key(RUN), tuple(records)), self.now))
 
     def tell(self, number: int, message: Any) -> list[Any]:
         return self.hear(self.actor.handle(Received(peer(number), message), self.now))

@@ -3,10 +3,10 @@
 from typing import Any
 
 from core.averaging.messages import Call, Wanted
+from core.swarm.answers import ContributionWritten, StepTaken
 from core.swarm.assisting import ALONE_S, REFUSED_MAX, TRY_AGAIN, Assisting
-from core.swarm.epoch import Phase
 from core.swarm.orders import Go, Hold, RoundRecord
-from core.swarm.rounds import Committed
+from core.swarm.rounds import Asked, Committed
 from core.swarm.states import State, StateName
 from tests.unit.swarm.stage import Stage, peer, report_of
 
@@ -18,34 +18,35 @@ def name(epoch: int) -> StateName:
 def step(stage: Stage, epoch: int, *, samples: int, gives: bool) -> list[Any]:
     """A round that leads to an epoch is committed, and its step taken; returns what the trainer is told then."""
     record = RoundRecord(name(epoch), ((peer(1), 60),), 1.0, (), 1.0)
-    stage.actor.epochs.phase = Phase.AVERAGING
-    stage.actor.pending.samples = samples
-    stage.hear(stage.actor._follow([Committed(b"r", record, gives=gives)], stage.now))
+    stage.hear(stage.actor.handle(Asked(b"r"), stage.now))
+    stage.answer(ContributionWritten(b"r", samples, 1.0))
+    stage.formed()
+    stage.hear(stage.actor.handle(Committed(b"r", record, gives=gives), stage.now))
     before = len(stage.said)
-    stage.hear(stage.actor.stepped(State(name(epoch), b"d" * 32, ""), stage.now))
+    stage.answer(StepTaken(State(name(epoch), b"d" * 32, "")))
     return [said for said in stage.said[before:] if isinstance(said, Go | Hold)]
 
 
 def test_a_peer_that_is_refused_holds_still_and_tries_again() -> None:
     stage = Stage(target_samples=100)
     stage.ready()
-    stage.actor.pending.samples_per_s = 8.0
-    stage.actor.membership.samples_per_s = lambda state, now: 5.0  # type: ignore[method-assign]
+    stage.progress(samples=0, samples_per_s=8.0, loss=1.0)
     epoch = 0
     for refusal in range(1, REFUSED_MAX + 1):
         epoch += 1
         told = step(stage, epoch, samples=40, gives=False)
         assert told == [Hold() if refusal == REFUSED_MAX else Go()]
-    assert stage.actor._report(stage.now).in_step
-    assert stage.actor._report(stage.now).samples_per_s == 0.0
+    assert stage.actor.report(stage.now).in_step
+    assert stage.actor.report(stage.now).samples_per_s == 0.0
     for rest in range(1, TRY_AGAIN + 1):
         epoch += 1
         assert step(stage, epoch, samples=0, gives=True) == [Go() if rest == TRY_AGAIN else Hold()]
     assert step(stage, epoch + 1, samples=40, gives=False) == [Hold()]
-    for _ in range(TRY_AGAIN):
-        stage.actor.assisting.ended(samples=0, gives=True)
-    assert step(stage, epoch + 2, samples=40, gives=True) == [Go()]
-    assert step(stage, epoch + 3, samples=40, gives=False) == [Go()]
+    for rest in range(1, TRY_AGAIN + 1):
+        assert step(stage, epoch + 1 + rest, samples=0, gives=True) == [Go() if rest == TRY_AGAIN else Hold()]
+    epoch += 1 + TRY_AGAIN
+    assert step(stage, epoch + 1, samples=40, gives=True) == [Go()]
+    assert step(stage, epoch + 2, samples=40, gives=False) == [Go()]
 
 
 def test_it_takes_part_in_rounds_and_computes_again_when_nobody_else_does() -> None:
@@ -56,13 +57,13 @@ def test_it_takes_part_in_rounds_and_computes_again_when_nobody_else_does() -> N
     at = name(REFUSED_MAX)
     stage.read(p1=report_of(at, time=stage.now, samples=200))
     assert stage.heard_by(1, Call) or stage.heard_by(1, Wanted)
-    assert stage.actor.assisting.active
+    assert stage.actor.view(stage.now).assists
     before = len(stage.ordered(Go))
     for _ in range(2):
         stage.now += ALONE_S + 0.1
-        assert stage.actor.assisting.active
+        assert stage.actor.view(stage.now).assists
         stage.read()
-    assert not stage.actor.assisting.active
+    assert not stage.actor.view(stage.now).assists
     assert len(stage.ordered(Go)) == before + 1
 
 

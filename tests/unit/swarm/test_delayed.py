@@ -5,7 +5,7 @@ import math
 import pytest
 
 from core.averaging.messages import Call, Cancelled, Ready, Wanted
-from core.swarm.epoch import Phase
+from core.swarm.answers import ContributionWritten, StepTaken
 from core.swarm.membership import Membership
 from core.swarm.orders import Absorb, Collect, RoundRecord
 from core.swarm.rounds import Committed
@@ -21,25 +21,25 @@ RECORD = RoundRecord(NEXT, ((peer(0), 60), (peer(1), 60)), 1.0, (), 1.0)
 def in_round(stage: Stage) -> bytes:
     """The contribution of 60 samples is out."""
     stage.ready()
-    stage.hear(stage.actor.progressed(samples=56, samples_per_s=8.0, loss=1.0, now=stage.now))
+    stage.progress(samples=56, samples_per_s=8.0, loss=1.0)
     called = call(stage, 1)
-    stage.hear(stage.actor.collected(called, samples=60, loss=1.0, now=stage.now))
+    stage.answer(ContributionWritten(called, 60, 1.0))
     assert stage.heard_by(1, Ready) == [Ready(called, 60, 1.0, samples_per_s=8.0)]
     return called
 
 
 def further(stage: Stage, *, samples: int, ahead: int) -> None:
     """The trainer says how far it is."""
-    stage.hear(stage.actor.progressed(samples=samples, ahead=ahead, samples_per_s=8.0, loss=1.0, now=stage.now))
+    stage.progress(samples=samples, ahead=ahead, samples_per_s=8.0, loss=1.0)
 
 
 def counted(stage: Stage) -> int:
-    return stage.actor._report(stage.now).samples
+    return stage.actor.report(stage.now).samples
 
 
 def commit(stage: Stage) -> None:
-    stage.actor.epochs.phase = Phase.AVERAGING  # the plan, and the round
-    stage.hear(stage.actor._follow([Committed(stage.ordered(Collect)[-1].round, RECORD)], stage.now))
+    stage.formed()
+    stage.hear(stage.actor.handle(Committed(stage.ordered(Collect)[-1].round, RECORD), stage.now))
     assert stage.ordered(Absorb)
 
 
@@ -50,13 +50,12 @@ def test_what_comes_while_a_round_is_on_counts_for_the_next_step() -> None:
     assert counted(stage) == 60
     commit(stage)
     assert counted(stage) == 24
-    assert not stage.actor._report(stage.now).in_step
+    assert not stage.actor.report(stage.now).in_step
     further(stage, samples=92, ahead=32)
     assert counted(stage) == 32
-    stage.hear(stage.actor.stepped(State(NEXT, b"d" * 32, ""), stage.now, samples=36, loss=0.5))
+    stage.answer(StepTaken(State(NEXT, b"d" * 32, ""), 36, 0.5))
     assert counted(stage) == 36
-    assert stage.actor.pending.loss == 0.5
-    assert stage.actor._report(stage.now).state == NEXT
+    assert stage.actor.report(stage.now).state == NEXT
     further(stage, samples=40, ahead=0)
     assert counted(stage) == 40
 
@@ -80,7 +79,7 @@ def test_a_batch_that_is_full_when_the_step_is_done_begins_the_next_round_at_onc
     commit(stage)
     stage.read(p1=report_of(NEXT, time=stage.now, samples=70))
     before = len(stage.heard_by(1, Call)) + len(stage.heard_by(1, Wanted))
-    stage.hear(stage.actor.stepped(State(NEXT, b"d" * 32, ""), stage.now, samples=36, loss=math.nan))
+    stage.answer(StepTaken(State(NEXT, b"d" * 32, ""), 36, math.nan))
     assert len(stage.heard_by(1, Call)) + len(stage.heard_by(1, Wanted)) == before + 1
 
 
@@ -97,7 +96,7 @@ def test_a_member_that_still_steps_is_waited_for_a_while(*, delayed: bool) -> No
     def asked() -> bool:
         return any(stage.heard_by(number, kind) for number in (1, 2) for kind in (Call, Wanted))
 
-    stage.hear(stage.actor.stepped(State(NEXT, b"d" * 32, ""), stage.now))
+    stage.answer(StepTaken(State(NEXT, b"d" * 32, "")))
     assert asked() is not delayed
     began = stage.now
     while not asked():

@@ -12,22 +12,22 @@ def state(epoch: int) -> State:
 
 def test_an_epoch_goes_round() -> None:
     machine = EpochMachine()
-    machine.begin(state(0))
+    machine.begin(state(0), 1.0)
     for cue in (Cue.INFORMED, Cue.WANTED, Cue.COLLECTED, Cue.PLANNED, Cue.COMMITTED):
-        machine.advance(cue)
+        machine.advance(cue, 1.0)
     machine.hold(state(1))
-    machine.advance(Cue.STEPPED)
+    machine.advance(Cue.STEPPED, 1.0)
     assert machine.phase is Phase.TRAINING
     assert machine.state == state(1)
 
 
 def test_a_state_never_goes_back_while_the_trainer_lives() -> None:
     machine = EpochMachine()
-    machine.begin(state(5))
+    machine.begin(state(5), 1.0)
     with pytest.raises(ValueError, match="went back"):
         machine.hold(state(4))
-    machine.advance(Cue.GONE)
-    machine.begin(state(4))
+    machine.advance(Cue.GONE, 1.0)
+    machine.begin(state(4), 2.0)
     assert machine.state == state(4)
 
 
@@ -37,11 +37,11 @@ def test_only_the_table_moves_it(cues: list[Cue]) -> None:
     for cue in cues:
         before = machine.phase
         if machine.may(cue):
-            machine.advance(cue)
+            machine.advance(cue, 1.0)
             assert machine.phase is TRANSITIONS[before, cue]
         else:
             with pytest.raises(ValueError, match="in phase"):
-                machine.advance(cue)
+                machine.advance(cue, 1.0)
             assert machine.phase is before
 
 

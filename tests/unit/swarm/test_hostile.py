@@ -15,6 +15,7 @@ from core.dht.events import Found
 from core.dht.messages import Record
 from core.sim.probes import reachable_bytes
 from core.swarm import orders
+from core.swarm.answers import ContributionWritten, HeldoutEvaluated, StateLoaded, StepTaken, TrainerGone
 from core.swarm.epoch import Phase
 from core.swarm.messages import ChunkAsk, ChunkGive, StateAsk, StateDenied, StateDone, StateOffer
 from core.swarm.progress import encode_report, progress_key
@@ -94,38 +95,39 @@ class Trainer:
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
         self.done = 0
+        self.held = State(FIRST, OWN.digest, "here")
 
     def answer(self) -> None:
-        stage, actor = self.stage, self.stage.actor
+        stage = self.stage
         while self.done < len(stage.said):
             order = stage.said[self.done]
             self.done += 1
             match order:
                 case orders.Collect():
-                    stage.hear(actor.collected(order.round, samples=4, loss=1.0, now=stage.now))
+                    stage.answer(ContributionWritten(order.round, 4, 1.0))
                 case orders.Absorb():
-                    stage.hear(actor.stepped(State(order.name, OWN.digest, "here"), stage.now))
-                case orders.Load() if actor.epochs.state is not None:
-                    stage.hear(actor.loaded(actor.epochs.state, stage.now))
-                case orders.Evaluate() if actor.epochs.state is not None:
-                    stage.hear(actor.evaluated(actor.epochs.state.name.epoch, 2.0, stage.now))
+                    self.held = State(order.name, OWN.digest, "here")
+                    stage.answer(StepTaken(self.held))
+                case orders.Load():
+                    stage.answer(StateLoaded(self.held))
+                case orders.Evaluate():
+                    stage.answer(HeldoutEvaluated(self.held.name.epoch, 2.0))
                 case orders.Restart():
                     self.go()
                     self.come()
 
     def progress(self) -> None:
-        self.stage.hear(self.stage.actor.progressed(samples=50, samples_per_s=3.0, loss=1.0, now=self.stage.now))
+        self.stage.progress(samples=50, samples_per_s=3.0, loss=1.0)
 
     def go(self) -> None:
-        if self.stage.actor.epochs.phase is not Phase.IDLE:
+        if self.stage.phase is not Phase.IDLE:
             self.done = len(self.stage.said)
-            self.stage.hear(self.stage.actor.trainer_gone(self.stage.now))
+            self.stage.answer(TrainerGone())
 
     def come(self) -> None:
-        actor = self.stage.actor
-        if actor.epochs.phase is Phase.IDLE:
+        if self.stage.phase is Phase.IDLE:
             self.done = len(self.stage.said)
-            self.stage.ready(actor.epochs.state.name if actor.epochs.state is not None else FIRST)
+            self.stage.ready(self.held.name)
 
 
 def play(stage: Stage, trainer: Trainer, step: Step) -> None:  # noqa: C901 - a table of what may happen
@@ -150,7 +152,7 @@ def play(stage: Stage, trainer: Trainer, step: Step) -> None:  # noqa: C901 - a 
         case ("reports", number, value):
             subkey = bytes(peer(number))
             record = Record(subkey[:PEER_ID_BYTES], value, int((stage.now + 20) * 1000), bytes(64))
-            stage.hear(stage.actor._follow([Found(progress_key(RUN), (record,))], stage.now))
+            stage.hear(stage.actor.handle(Found(progress_key(RUN), (record,)), stage.now))
         case ("lost", number, _):
             stage.hear(stage.actor.handle(Lost(peer(number), "x"), stage.now))
         case ("wait", seconds, _):
@@ -184,14 +186,13 @@ def test_nothing_that_members_say_stops_a_participant(happenings: list[Step]) ->
         before = len(stage.said)
         play(stage, trainer, step)
         assert len(stage.said) - before < 3000
-        state = stage.actor.epochs.state
-        assert state is not None
-        assert state.name >= held
-        held = state.name
+        assert stage.held is not None
+        assert stage.held >= held
+        held = stage.held
     assert reachable_bytes(stage.actor) < BYTES_MAX
     trainer.come()
     for _ in range(30):
         trainer.answer()
         stage.wait(ANSWER_S / 10)
     trainer.answer()
-    assert stage.actor.epochs.phase is Phase.TRAINING
+    assert stage.phase is Phase.TRAINING

@@ -1,5 +1,5 @@
 from core.base.ids import PeerId
-from core.swarm.membership import GOES_ON_S, LAST_WORDS_S, PEERS_MAX, SILENT_S, Membership, NewerState
+from core.swarm.membership import GOES_ON_S, LAST_WORDS_S, PEERS_MAX, SILENT_S, Membership
 from core.swarm.progress import ProgressReport
 from core.swarm.states import StateName
 
@@ -82,36 +82,6 @@ def test_an_older_report_never_replaces_a_newer_one() -> None:
     members.heard(peer(1), report(samples=7, time=50.0), expires=200, now=100)
     assert not members.heard(peer(1), report(samples=9, time=49.0), expires=300, now=100)
     assert members.live()[peer(1)].samples == 7
-
-
-def test_the_best_state_is_one_that_somebody_can_give() -> None:
-    members = Membership()
-    assert members.offers(StateName(3, NEW)) == []
-    members.heard(peer(1), report(epoch=9, digest=b""), expires=200, now=100)
-    members.heard(peer(2), report(epoch=4), expires=200, now=100)
-    members.heard(peer(3), report(epoch=4, lineage=OLD), expires=200, now=100)
-    assert [offer.name for offer in members.offers(StateName(3, NEW))] == [StateName(4, NEW), StateName(4, OLD)]
-    assert members.offers(StateName(4, NEW)) == []
-
-
-def test_donors_with_the_most_common_digest_come_first() -> None:
-    members = Membership()
-    for number, digest in ((1, b"x"), (2, b"y"), (3, b"y")):
-        members.heard(peer(number), report(digest=digest * 32), expires=200, now=100)
-    assert members.offers(StateName(2, NEW)) == [
-        NewerState(StateName(3, NEW), b"y" * 32, (peer(2), peer(3))),
-        NewerState(StateName(3, NEW), b"x" * 32, (peer(1),)),
-    ]
-
-
-def test_most_are_ahead_when_more_than_half_hold_a_greater_state() -> None:
-    members = Membership()
-    members.heard(peer(1), report(epoch=4), expires=200, now=100)
-    assert not members.most_are_ahead(StateName(3, NEW))
-    members.heard(peer(2), report(epoch=4), expires=200, now=100)
-    assert members.most_are_ahead(StateName(3, NEW))
-    members.heard(peer(3), report(epoch=3), expires=200, now=100)
-    assert not members.most_are_ahead(StateName(3, NEW))
 
 
 def test_strangers_cannot_make_the_table_grow_without_end() -> None:

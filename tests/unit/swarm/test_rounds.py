@@ -17,10 +17,14 @@ from core.averaging.plan import Member, Plan
 from core.averaging.receipts.exchange import Attesting, Receipted
 from core.averaging.receipts.receipt import Attested, Statement, attest
 from core.base.manifest import AveragingNumbers
+from core.dht.events import RecordStored
+from core.swarm.answers import ContributionWritten, TrainerGone
 from core.swarm.epoch import Phase
+from core.swarm.line_news import lines_key
+from core.swarm.messages import StateAsk, StateDenied, StateOffer
 from core.swarm.orders import Absorb, Collect, Release, RoundRecord
 from core.swarm.rounds import EARLY_MAX
-from tests.unit.swarm.stage import FIRST, Stage, peer, plan_of, signer
+from tests.unit.swarm.stage import FIRST, RUN, Stage, peer, plan_of, signer
 
 ROUND_S = AveragingNumbers().round_timeout_s
 
@@ -29,18 +33,18 @@ def join(stage: Stage, leader: int, *, nonce: int) -> Plan:
     """The participant is called, collects and is planned in; the leader is the only other member."""
     stage.tell(leader, Call(FIRST.epoch, FIRST.lineage, 0, nonce))
     collect = stage.ordered(Collect)[-1]
-    stage.hear(stage.actor.collected(collect.round, samples=4, loss=1.0, now=stage.now))
+    stage.answer(ContributionWritten(collect.round, 4, 1.0))
     members = [Member(peer(0), 4, 1.0), Member(peer(leader), 4, 1.0)]
     plan = plan_of(collect.round, leader, members, stage.actor.settings.averaging)
     stage.tell(leader, plan)
-    assert stage.actor.epochs.phase is Phase.AVERAGING
+    assert stage.phase is Phase.AVERAGING
     return plan
 
 
 def fail(stage: Stage) -> None:
     """The leader falls silent, until the round is over."""
     began = stage.now
-    while stage.actor.epochs.phase is Phase.AVERAGING:
+    while stage.phase is Phase.AVERAGING:
         stage.wait(0.5)
     assert stage.now - began <= ROUND_S + 0.5
 
@@ -80,26 +84,36 @@ def test_a_round_ends_in_a_step() -> None:
     finish(stage, 1, plan)
     [absorb] = stage.ordered(Absorb)
     assert absorb.round == plan.round
-    assert stage.actor.epochs.phase is Phase.STEPPING
-    assert list(stage.actor.donor._members) == [peer(1)], "who goes first when it comes for a state"
+    assert stage.phase is Phase.STEPPING
+
+
+def test_a_member_of_a_round_gets_its_state_before_strangers() -> None:
+    stage = Stage()
+    stage.ready()
+    finish(stage, 1, join(stage, 1, nonce=1))
+    for stranger in (2, 3):
+        stage.tell(stranger, StateAsk(stage.file.digest))
+    assert (len(stage.heard_by(2, StateOffer)), len(stage.heard_by(3, StateDenied))) == (1, 1)
+    stage.tell(1, StateAsk(stage.file.digest))
+    assert len(stage.heard_by(1, StateOffer)) == 1
 
 
 def test_the_round_of_a_trainer_that_has_gone_does_not_disturb_the_next_one() -> None:
     stage = Stage()
     stage.ready()
     plan = join(stage, 1, nonce=1)
-    stage.hear(stage.actor.trainer_gone(stage.now))
+    stage.answer(TrainerGone())
     stage.ready()
     stage.tell(2, Call(FIRST.epoch, FIRST.lineage, 0, 7))
-    assert stage.actor.epochs.phase is Phase.COLLECTING
+    assert stage.phase is Phase.COLLECTING
     finish(stage, 1, plan)
     assert [output for output in stage.said if isinstance(output, RoundRecord)]
     assert not stage.ordered(Absorb)
     called = stage.ordered(Collect)[-1].round
-    stage.hear(stage.actor.collected(called, samples=4, loss=1.0, now=stage.now))
+    stage.answer(ContributionWritten(called, 4, 1.0))
     assert stage.heard_by(2, Ready) == [Ready(called, 4, 1.0)]
     stage.tell(2, Cancelled(called))
-    assert stage.actor.epochs.phase is Phase.TRAINING
+    assert stage.phase is Phase.TRAINING
     assert stage.ordered(Release)[-1] == Release(called)
 
 
@@ -122,23 +136,24 @@ def test_a_leader_whose_round_comes_to_nothing_is_not_followed_for_a_while_and_t
     fail(stage)
     stage.tell(1, Call(FIRST.epoch, FIRST.lineage, 5, 2))
     assert stage.heard_by(1, Declined)[-1].reason == "busy"
-    assert stage.actor.epochs.phase is Phase.TRAINING
+    assert stage.phase is Phase.TRAINING
     stage.tell(2, Call(FIRST.epoch, FIRST.lineage, 5, 3))
-    assert stage.actor.epochs.phase is Phase.COLLECTING, "others are followed"
+    assert stage.phase is Phase.COLLECTING, "others are followed"
     stage.tell(2, Cancelled(stage.ordered(Collect)[-1].round))
     stage.wait(ROUND_S)
     stage.tell(1, Call(FIRST.epoch, FIRST.lineage, 5, 4))
-    assert stage.actor.epochs.phase is Phase.COLLECTING
+    assert stage.phase is Phase.COLLECTING
 
 
 def test_a_round_that_this_peer_has_left_itself_is_held_against_nobody() -> None:
     stage = Stage()
     stage.ready()
     join(stage, 1, nonce=1)
-    stage.hear(stage.actor._follow(stage.actor.rounds.leave(stage.now), stage.now))
-    assert stage.actor.epochs.phase is Phase.TRAINING
+    for output in stage.actor.rounds.leave(stage.now):
+        stage.hear(stage.actor.handle(output, stage.now))
+    assert stage.phase is Phase.TRAINING
     stage.tell(1, Call(FIRST.epoch, FIRST.lineage, 1, 2))
-    assert stage.actor.epochs.phase is Phase.COLLECTING
+    assert stage.phase is Phase.COLLECTING
 
 
 def test_what_a_trainer_before_has_seen_still_counts() -> None:
@@ -146,7 +161,7 @@ def test_what_a_trainer_before_has_seen_still_counts() -> None:
     stage.ready()
     join(stage, 1, nonce=1)
     fail(stage)
-    stage.hear(stage.actor.trainer_gone(stage.now))
+    stage.answer(TrainerGone())
     stage.ready()
     stage.tell(1, Call(FIRST.epoch, FIRST.lineage, 0, 2))
     assert stage.heard_by(1, Declined)[-1].reason == "busy"
@@ -183,8 +198,13 @@ def test_what_a_round_has_shown_of_a_member_counts_in_the_next_ones(monkeypatch:
     for nonce in range(3):  # with the same state again and again
         stage.ready()
         finish(stage, 1, join(stage, 1, nonce=nonce))
-        stage.hear(stage.actor.trainer_gone(stage.now))
+        stage.answer(TrainerGone())
     assert begun == [NOTHING, NOTHING, Remembered(on_probation=frozenset({peer(1)}))]
+
+
+def published(stage: Stage) -> bool:
+    """Whether the participant has told others what it knows of lines."""
+    return any(isinstance(output, RecordStored) and output.key == lines_key(RUN) for output in stage.said)
 
 
 def test_after_a_round_that_failed_lines_may_be_lower_and_that_is_told() -> None:
@@ -193,12 +213,12 @@ def test_after_a_round_that_failed_lines_may_be_lower_and_that_is_told() -> None
     join(stage, 1, nonce=1)
     known = Peer(Proven(best=5e6, floor=4e6), Proven(best=5e6, floor=4e6))
     stage.actor.rounds.lines._peers[peer(1)] = known
-    assert stage.actor._line_news._published_at == float("-inf")
+    assert not published(stage)
     fail(stage)
     assert (known.up.floor, known.down.floor) == (0.0, 0.0)
     assert known.up.best == 5e6
     stage.wait(2.5)
-    assert stage.actor._line_news._published_at > 0
+    assert published(stage)
 
 
 @pytest.mark.parametrize("splits", [False, True])

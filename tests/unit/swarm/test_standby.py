@@ -10,9 +10,13 @@ from core.averaging.penalties.ledger import REST_ROUNDS
 from core.averaging.penalties.observed import Observations
 from core.averaging.plan import Member
 from core.base.ids import PeerId, hashed_key
+from core.nat.events import ReachChanged
+from core.nat.reachability import OwnReach, Reachability
+from core.swarm.facts import Help
 from core.swarm.membership import SILENT_S, Membership
-from core.swarm.orders import RoundLost
-from core.swarm.participant import HELPING
+from core.swarm.orders import RoundLost, RoundRecord
+from core.swarm.presentation import HELPING
+from core.swarm.rounds import Committed
 from core.swarm.standby import HELP_BYTES, OWN_VIEW_S, Standby
 from core.swarm.states import StateName
 from tests.unit.swarm.stage import FIRST, NUMEL, Stage, peer, plan_of, report_of
@@ -29,9 +33,9 @@ def membership(*reports: tuple[int, StateName], now: float = 1000.0, in_step: bo
     return found
 
 
-def standby(found: Membership) -> Standby:
-    machine = Standby(found)
-    machine.help(ROOM)
+def standby(found: Membership, codec: str = "raw") -> Standby:
+    machine = Standby(found, rounds=Stage().actor.rounds, codec=codec)
+    machine.help(ROOM, 1000.0)
     return machine
 
 
@@ -48,25 +52,29 @@ def test_whoever_takes_no_part_or_is_silent_has_no_vote():
 
 def test_its_own_round_goes_before_old_reports_for_a_while():
     machine = standby(membership((1, FIRST), (2, FIRST)))
-    machine.committed(SECOND, 1000.0)
+    machine.followed(committed(SECOND), 1000.0)
     assert machine.look(1001.0) == SECOND
     assert standby(membership((1, THIRD))).look(1001.0) == THIRD
     machine = standby(membership((1, FIRST), now=1010.0))
-    machine.committed(SECOND, 1000.0)
+    machine.followed(committed(SECOND), 1000.0)
     assert machine.look(1000.0 + OWN_VIEW_S + 1) == FIRST
 
 
 def test_it_knows_how_long_a_vector_may_be():
     assert standby(Membership()).numel_max == NUMEL
     machine = standby(membership((1, FIRST)))
-    machine.help(0)
+    machine.help(0, 1000.0)
     assert not machine.helping
     assert machine.look(1000.0) is None
 
 
+def committed(name: StateName) -> Committed:
+    return Committed(bytes(32), RoundRecord(name, ((peer(1), 4),), 1.0, (), 1.0))
+
+
 def helped() -> Stage:
     stage = Stage()
-    stage.hear(stage.actor.help(ROOM, stage.now))
+    stage.hear(stage.actor.handle(Help(ROOM), stage.now))
     stage.read(p1=report_of(FIRST, time=stage.now), p2=report_of(FIRST, time=stage.now))
     return stage
 
@@ -74,10 +82,9 @@ def helped() -> Stage:
 @pytest.mark.parametrize(("codec", "helps"), [("u8", NUMEL), ("q4", NUMEL // 2), ("adaptive", 0)])
 def test_what_the_codec_asks_for_is_not_there_for_numbers(codec: str, helps: int):
     """Residuals take room; and without a trainer nobody knows the tensors."""
-    stage = Stage(codec=codec)
-    stage.hear(stage.actor.help(ROOM, stage.now))
-    assert stage.actor.standby.numel_max == helps
-    assert stage.actor.standby.helping == (helps > 0)
+    machine = standby(Membership(), codec)
+    assert machine.numel_max == helps
+    assert machine.helping == (helps > 0)
 
 
 def test_a_call_is_answered_at_once_without_samples():
@@ -112,10 +119,10 @@ def test_who_cannot_help_says_so(why):
     if why == "room":
         numel += 1
     elif why == "client":
-        stage.actor.rounds.reduces = False
+        stage.hear(stage.actor.handle(ReachChanged(OwnReach(Reachability.RELAYED)), stage.now))
         stage.read(p1=report_of(FIRST, time=stage.now + 1))
     else:
-        stage.hear(stage.actor.help(0, stage.now))
+        stage.hear(stage.actor.handle(Help(0), stage.now))
     stage.tell(1, Call(FIRST.epoch, FIRST.lineage, 0, 1, numel))
     assert [declined.reason for declined in stage.heard_by(1, Declined)] == ["away"]
     assert not stage.heard_by(1, Ready)
@@ -123,11 +130,11 @@ def test_who_cannot_help_says_so(why):
 
 def test_it_says_of_itself_that_it_helps_and_takes_no_part():
     stage = helped()
-    report = stage.actor._report(stage.now)
+    report = stage.actor.report(stage.now)
     assert (report.helps, report.activity, report.in_step, report.digest) == (True, HELPING, False, b"")
     assert report.state == FIRST
-    stage.actor.rounds.reduces = False
-    assert not stage.actor._report(stage.now).helps
+    stage.hear(stage.actor.handle(ReachChanged(OwnReach(Reachability.RELAYED)), stage.now))
+    assert not stage.actor.report(stage.now).helps
 
 
 def test_a_call_that_comes_to_nothing_is_no_news_for_the_person():
@@ -143,17 +150,17 @@ def test_whoever_trains_calls_helpers_wherever_they_stand():
     stage.ready()
     lost = report_of(THIRD, time=stage.now, in_step=False, helps=True, digest=b"", activity=HELPING)
     stage.read(p3=lost)
-    stage.hear(stage.actor.progressed(samples=5, samples_per_s=1.0, loss=1.0, now=stage.now))
-    stage.hear(stage.actor._follow(stage.actor._consider(stage.now), stage.now))
+    stage.progress(samples=5, samples_per_s=1.0, loss=1.0)
+    stage.read()
     assert [call.numel for call in stage.heard_by(3, Call)] == [NUMEL]
 
 
 def test_a_peer_with_a_trainer_is_no_helper():
     stage = helped()
     stage.ready()
-    assert not stage.actor.standby.helping
+    assert not stage.actor.report(stage.now).helps
     with pytest.raises(ValueError, match="trainer"):
-        stage.actor.help(ROOM, stage.now)
+        stage.actor.handle(Help(ROOM), stage.now)
 
 
 def test_a_helper_that_leaves_its_share_to_others_is_not_called_for_a_while():
@@ -176,7 +183,7 @@ def test_a_helper_that_leaves_its_share_to_others_is_not_called_for_a_while():
                 for number in (3, 4)
             }
         )
-        stage.hear(stage.actor._follow(stage.actor._consider(stage.now), stage.now))
+        stage.read()
         return [peer(3) in called, peer(4) in called]
 
     def ended(*, seen: Observations) -> None:

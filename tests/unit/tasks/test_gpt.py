@@ -13,6 +13,7 @@ from core.data.sources import documents
 from core.tasks.gpt import CharacterGpt, GptNumbers, prepare
 from core.tasks.start import log_shares
 from core.tasks.text import windows
+from core.tasks.text_files import TextFiles
 from tests.small_task import text_folder
 
 COUNTS = {"": 3, "e": 40, "t": 20, "a": 10, "\n": 7}
@@ -73,7 +74,9 @@ def test_the_alphabet_holds_the_most_frequent_letters(tmp_path: Path) -> None:
     source = text_folder(tmp_path / "text")
     prepared = prepare(str(source), tmp_path / "out", progress=lambda *_: None)
     manifest = Manifest(name="t", organiser="t", task="gpt", numbers=prepared.numbers, authority="00" * 32)
-    letters = Counter("".join(sentence for document in documents(str(source), part="train") for sentence in document))
+    letters = Counter(
+        "".join(sentence for document in documents(TextFiles(str(source)), part="train") for sentence in document)
+    )
     assert manifest.numbers["alphabet"] == 1 + len(letters)
 
 

@@ -7,8 +7,9 @@ import pytest
 import torch
 from safetensors.torch import load, save
 
-from core.base.content import chunk_digests, digest, file_chunks, root_digest
+from core.base.content import chunk_digests, digest, root_digest
 from core.base.problems import Damaged, NoSpace
+from core.system.file_chunks import file_chunks
 from core.training.checkpoint import Checkpoints
 from core.training.flat import FlatParameters
 from tests.unit.training.small import SmallTask

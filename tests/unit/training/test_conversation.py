@@ -5,9 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.base.content import chunk_digests, digest, file_chunks, root_digest
+from core.base.content import chunk_digests, digest, root_digest
 from core.base.manifest import Manifest
 from core.base.problems import WorkerProblem
+from core.system.file_chunks import file_chunks
 from core.tasks.task import Losses
 from core.training.conversation import MEANINGLESS_BATCHES_MAX, Conversation
 from core.training.round import Learner

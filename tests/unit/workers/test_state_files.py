@@ -3,8 +3,9 @@ from random import Random
 
 import pytest
 
-from core.base.content import CHUNK_BYTES, chunk_digests, file_chunks, root_digest
+from core.base.content import CHUNK_BYTES, chunk_digests, root_digest
 from core.base.problems import Damaged, UserProblem
+from core.system.file_chunks import file_chunks
 from core.workers.state_files import DiskStateFile, DiskStateSink
 
 

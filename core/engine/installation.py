@@ -1,0 +1,39 @@
+"""What stands on this computer before any collaboration, and is the same for all of them."""
+
+import platform
+from dataclasses import dataclass
+
+from core.backbone.join import usable_name
+from core.base.signing import KeyPair
+from core.control.notices import NoticeRing
+from core.engine.options import EngineOptions
+from core.engine.preferences import Preferences
+from core.engine.usage_policy import UsagePolicy
+from core.net.clock import Clock
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Installation:
+    """What an engine gives to each of its sessions.
+
+    Attributes:
+        options: How the engine was started.
+        key: This computer's identity.
+        clock: The process's.
+        preferences: What the person chose.
+        notices: For what the person should know.
+        usage_policy: What the person lets Potluck use, now.
+    """
+
+    options: EngineOptions
+    key: KeyPair
+    clock: Clock
+    preferences: Preferences
+    notices: NoticeRing
+    usage_policy: UsagePolicy
+
+    @property
+    def name(self) -> str:
+        """How the leaderboard is to call this computer."""
+        chosen = (self.options.name, self.preferences.settings.name, platform.node())
+        return next((usable for name in chosen if (usable := usable_name(name))), "A volunteer")

@@ -1,0 +1,45 @@
+"""How an engine comes into a collaboration: with a pass, and with all that takes part put together."""
+
+import platform
+from collections.abc import Callable
+from random import SystemRandom
+
+from core.backbone.join import CLOCK_SKEW_MAX_S, Joining
+from core.backbone.link import Link
+from core.backbone.source import check_source
+from core.engine.installation import Installation
+from core.engine.session import VolunteerSession
+from core.engine.snapshots import clock_notice
+from core.system.atomic_files import make_directory
+
+
+async def join(
+    link: Link, installation: Installation, *, changed: Callable[[], None], waiting: Callable[[str], None]
+) -> VolunteerSession:
+    """Get a pass, and put together what takes part; nothing listens yet.
+
+    Args:
+        link: Leads to the collaboration.
+        installation: What all sessions of this computer have in common.
+        changed: Called when something that people see has changed.
+        waiting: Told, in a sentence, what is waited for.
+
+    Raises:
+        UserProblem: the link, the pass or the disk is wrong; the sentence says what to do.
+    """
+    options = installation.options
+    folder = options.home.state(link.manifest_id.hex())
+    make_directory(folder)
+    joining = Joining(link=link, key=installation.key, folder=folder, blobs=options.home.blobs)
+    joined = await joining.join(
+        username=installation.name,
+        device=platform.node()[:40],
+        now=installation.clock.now,
+        random=SystemRandom(),
+        waiting=waiting,
+    )
+    if not options.help_bytes:
+        check_source(joined.manifest, options.text)
+    if abs(joined.clock_ahead_s) > CLOCK_SKEW_MAX_S:
+        installation.notices.add(*clock_notice(joined.clock_ahead_s))
+    return VolunteerSession(installation, joined, joining, changed=changed)

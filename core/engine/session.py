@@ -1,0 +1,338 @@
+"""One collaboration as a volunteer's engine takes part in it: a session, a trainer or a helper, and what is remembered.
+
+An engine that takes part in several collaborations would hold one of these for each.
+"""
+
+import asyncio
+import logging
+import platform
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from random import SystemRandom
+from typing import Any, Final
+
+from core.api.commands import ModelEvaluation
+from core.api.settings import PortTest
+from core.api.snapshot import HELPER, VOLUNTEER
+from core.backbone.join import JoinedCollaboration, Joining
+from core.base.ids import PeerId
+from core.base.problems import Busy, Problem
+from core.dht.events import ClockOff
+from core.dht.messages import Contact
+from core.engine.installation import Installation
+from core.engine.journal import Journal
+from core.engine.network_monitor import network_monitor_of
+from core.engine.port_test import try_port
+from core.engine.snapshots import Standpoint, clock_notice
+from core.nat.events import CheckReachability, ReachChanged, RelayAllowed
+from core.nat.relay import RelaySettings
+from core.net.admission import Admission
+from core.net.interfaces import is_loopback
+from core.session.participant import Role, participant_of
+from core.session.session import Session
+from core.storage.settings import Settings
+from core.swarm import orders
+from core.swarm.participant import Participant
+from core.system.atomic_files import make_directory
+from core.workers.helper import Helper
+from core.workers.trainer import FATAL_CODES, Trainer, TrainerPlace
+from core.workers.trainer_like import TrainerLike
+
+LEDGER_OFFER_BYTES: Final = 60 * 1024
+"""Most that is given to a newcomer of who has contributed what."""
+
+_LOG = logging.getLogger(__name__)
+
+
+class VolunteerSession:
+    """See the module's docstring.
+
+    Args:
+        installation: What all sessions have in common.
+        joined: The collaboration, and this computer's pass.
+        joining: Renews the pass.
+        changed: Called when something that people see has changed.
+    """
+
+    def __init__(
+        self,
+        installation: Installation,
+        joined: JoinedCollaboration,
+        joining: Joining,
+        *,
+        changed: Callable[[], None],
+    ) -> None:
+        options, home, collaboration = installation.options, installation.options.home, joined.manifest.id.hex()
+        self._installation = installation
+        self._joined = joined
+        self._joining = joining
+        self._changed = changed
+        folder = home.state(collaboration)
+        self._journal = Journal(
+            folder=folder,
+            ledger=home.ledger(collaboration),
+            receipts=home.receipts(collaboration),
+            notices=installation.notices,
+            now=installation.clock.now,
+        )
+        alone = is_loopback(options.bind)
+        self._session: Session[Participant] = Session(
+            participant_of(joined.manifest, _role(installation), keys=installation.key, folder=folder),
+            admission=Admission(
+                keys=installation.key,
+                pass_der=joined.certificate,
+                authority_der=joined.authority,
+                manifest_id=joined.manifest.id,
+            ),
+            clock=installation.clock,
+            owner=self._on_event,
+            pace=None if alone else installation.usage_policy.pace,
+        )
+        self._trainer = self._trainer_in(folder)
+        self.port = 0
+        """At which others are heard; 0 until then."""
+        self._rest_changed = asyncio.Event()
+        self._over = asyncio.Event()
+        self.fatal: Problem | None = None
+        """The problem that ended training for good, and this session with it."""
+
+    # --- its life ----------------------------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Take part until `stop`.
+
+        Raises:
+            UserProblem: a port is wrong, or training ended for good; the sentence says what to do.
+        """
+        preferences, session = self._installation.preferences, self._session
+        unfollow = (
+            preferences.follow(lambda chosen: session.deliver(RelayAllowed(_relay(chosen)))),
+            self._installation.usage_policy.follow(self._rest_changed.set),
+        )
+        try:
+            async with asyncio.TaskGroup() as group:
+                await self._begin()
+                self._changed()
+                tasks = [
+                    group.create_task(session.run()),
+                    group.create_task(session.keep_pass(self._renewed)),
+                    group.create_task(self._trainer.run()),
+                    group.create_task(self._journal.keep(lambda: session.peer.contacts)),
+                    group.create_task(self._heed()),
+                ]
+                if session.locator is not None:
+                    monitor = network_monitor_of(
+                        session,
+                        session.locator,
+                        bind=self._installation.options.bind,
+                        now=self._installation.clock.now,
+                        metered=self._installation.usage_policy.metered,
+                    )
+                    tasks.append(group.create_task(monitor.run()))
+                if preferences.settings.contributing:
+                    self.resume()
+                await self._over.wait()
+                await self._trainer.pause()
+                for task in tasks:
+                    task.cancel()
+        finally:
+            for end in unfollow:
+                end()
+            self._journal.contributing(on=False)
+            self._journal.save(session.peer.contacts)
+            await session.close()
+        if self.fatal is not None:
+            raise self.fatal
+
+    def stop(self) -> None:
+        """Ask `run` to return."""
+        self._over.set()
+
+    # --- what the person wants ---------------------------------------------------------------------------------------
+
+    def resume(self) -> None:
+        """Contribute, unless the network is to be left alone."""
+        self._journal.contributing(on=True)
+        if not self._installation.usage_policy.reason:
+            self._trainer.resume()
+
+    async def pause(self) -> None:
+        """Contribute no longer; the worker is gone when this returns."""
+        await self._trainer.pause()
+        self._journal.contributing(on=False)
+
+    async def evaluate(self) -> ModelEvaluation:
+        """Look at the held-out text.
+
+        Raises:
+            WorkerProblem: nobody is here who could.
+        """
+        seen = await self._trainer.evaluate()
+        return ModelEvaluation(epoch=seen.epoch, loss=seen.loss, meaning=self._trainer.loss)
+
+    async def test_port(self) -> PortTest:
+        """Have others call this computer."""
+        session, now = self._session, self._installation.clock.now
+        return await try_port(
+            session.peer.traversal,
+            examine=lambda: session.deliver(CheckReachability()),
+            port=self.port,
+            forwarded=session.locator is not None and session.locator.forwarded,
+            now=now,
+            heard=lambda: session.peer.view(now()).audible,
+        )
+
+    # --- what people see ---------------------------------------------------------------------------------------------
+
+    def seen(self, at: Standpoint) -> Standpoint:
+        """What the engine knows, with what this session knows."""
+        trainer, stats = self._trainer, self._session.stats
+        return replace(
+            at,
+            manifest=self._joined.manifest,
+            participant=self._session.peer.view(at.now),
+            ledger=self._journal.ledger,
+            worker_pid=trainer.pid,
+            loss=trainer.loss,
+            bytes_sent=stats.bytes_sent,
+            bytes_received=stats.bytes_received,
+            contributing_s=self._journal.contributed_s,
+            problem=at.problem or trainer.problem,
+            reach=self._session.reach,
+        )
+
+    # --- inside ------------------------------------------------------------------------------------------------------
+
+    async def _begin(self) -> None:
+        """Open the ports and meet the swarm.
+
+        Raises:
+            Busy: the port that the command line named is taken.
+            BadInput: this computer has no such address.
+        """
+        options, session = self._installation.options, self._session
+        wanted = options.port if options.port is not None else self._installation.preferences.settings.port
+        try:
+            self.port = await session.listen(bind=options.bind, port=wanted)
+        except Busy as busy:
+            if options.port is not None:
+                raise
+            self.port = await session.listen(bind=options.bind)
+            self._installation.notices.add(
+                "warning", f"{busy.message} This time port {self.port} is used for other peers."
+            )
+        _LOG.info("listening for peers on port %d", self.port)
+        given = [Contact(known.peer, known.host, known.port) for known in self._joined.contacts]
+        # What the backbone says now beats what we remember: it may have another port than last time.
+        fresh = {contact.peer_id for contact in given}
+        remembered = [contact for contact in self._journal.contacts if contact.peer_id not in fresh]
+        await session.join([*given, *remembered], address=options.host, public=given)
+
+    async def _renewed(self) -> bytes | None:
+        """A new pass; None, and the person is told, if that fails."""
+        installation, device = self._installation, platform.node()[:40]
+        try:
+            joined = await self._joining.join(
+                username=installation.name, device=device, now=installation.clock.now, random=SystemRandom()
+            )
+        except Problem as problem:
+            installation.notices.add("warning", f"The access pass could not be renewed: {problem}")
+            return None
+        return joined.certificate
+
+    def _on_event(self, event: Any, _now: float) -> None:
+        match event:
+            case ClockOff(offset_s=offset_s):
+                self._installation.notices.add(*clock_notice(offset_s))
+            case orders.Changed() | ReachChanged():
+                pass
+            case _ if isinstance(event, orders.TrainerOrder):
+                self._trainer.order(event)
+            case _:
+                self._journal.take(event, self._names, trace=self._session.peer.trace)
+        self._changed()
+
+    def _names(self) -> dict[PeerId, str]:
+        """How those who are here call themselves."""
+        installation, participant = self._installation, self._session.peer
+        peers = participant.view(installation.clock.now()).peers
+        return {peer: report.name for peer, report in peers.items()} | {participant.me: installation.name}
+
+    async def _heed(self) -> None:
+        """While the network is not to be used, train nothing: nobody would get it."""
+        installation = self._installation
+        while True:
+            await self._rest_changed.wait()
+            self._rest_changed.clear()
+            reason, wanted = installation.usage_policy.reason, installation.preferences.settings.contributing
+            self._journal.contributing(on=wanted and not reason)
+            if reason:
+                installation.notices.add("warning", reason)
+                await self._trainer.pause()
+            elif wanted:
+                installation.notices.add("info", "Contributing again: nothing stands in the way any more.")
+                self._trainer.resume()
+            self._changed()
+
+    def _trainer_changed(self) -> None:
+        """End with the problem that ended training for good, unless we stay to tell it."""
+        problem = self._trainer.problem
+        if problem is not None and problem.code in FATAL_CODES and not self._installation.options.stay:
+            self.fatal = problem
+            self.stop()
+        self._changed()
+
+    def _trainer_in(self, folder: Path) -> TrainerLike:
+        """What trains, with its files in the collaboration's folder; where nothing is trained, what helps."""
+        options = self._installation.options
+        if options.help_bytes:
+            return Helper(room_bytes=options.help_bytes, tell=self._session.deliver, changed=self._trainer_changed)
+        return Trainer(
+            _trainer_place(self._installation, self._joined, folder),
+            tell=self._session.deliver,
+            ledger=lambda: self._journal.ledger.to_bytes(LEDGER_OFFER_BYTES),
+            changed=self._trainer_changed,
+            random=SystemRandom(),
+        )
+
+
+def _role(installation: Installation) -> Role:
+    options = installation.options
+    return Role(
+        name=HELPER if options.help_bytes else VOLUNTEER,
+        called=installation.name,
+        bind=options.bind,
+        relay=_relay(installation.preferences.settings),
+        evaluate_first=options.evaluate_first,
+        last_epoch=options.last_epoch,
+    )
+
+
+def _relay(chosen: Settings) -> RelaySettings:
+    """What this computer carries for others."""
+    return RelaySettings() if chosen.relay else RelaySettings(circuits=0)
+
+
+def _trainer_place(installation: Installation, joined: JoinedCollaboration, folder: Path) -> TrainerPlace:
+    """Where the worker's files are; makes the folders.
+
+    Raises:
+        UserProblem: the system does not allow it, or the disk is full.
+    """
+    options = installation.options
+    make_directory(folder / "states")
+    make_directory(options.home.logs)
+    return TrainerPlace(
+        manifest=joined.manifest,
+        manifest_path=joined.manifest_path,
+        blobs=joined.blobs,
+        states=folder / "states",
+        arena=folder / "arena",
+        log=options.home.logs / "worker.log",
+        residuals=folder / "residuals",
+        seed=int.from_bytes(installation.key.peer_id[:4], "big"),
+        threads=installation.preferences.settings.threads or options.threads,
+        device=options.device,
+        last_epoch=options.last_epoch,
+    )

@@ -1,0 +1,63 @@
+"""What a host is given of its collaboration, of its owner, and of the line that it uses."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from core.base.ids import PeerId
+from core.base.meter import Meter
+from core.base.signing import KeyPair
+from core.base.trace import Trace
+from core.net.pace import Pace
+from core.net.streams import PeerStream
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Admission:
+    """What lets this peer into a collaboration, and what it asks of others.
+
+    Attributes:
+        keys: This peer's identity.
+        pass_der: Its first pass; see `Host.renew`.
+        authority_der: The certificate of the authority that signs passes, already checked against the manifest.
+        manifest_id: The collaboration; passes of another are refused.
+    """
+
+    keys: KeyPair
+    pass_der: bytes
+    authority_der: bytes
+    manifest_id: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostOwner:
+    """What a host tells its owner.
+
+    Attributes:
+        event: Takes the machine's events, with the time in unix seconds.
+        trace: Counts what others do wrong.
+        wanted: Told that a peer does not answer at its addresses; None: nothing may help.
+        opened: Told of each link that stands.
+    """
+
+    event: Callable[[Any, float], None]
+    trace: Trace
+    wanted: Callable[[PeerId], None] | None = None
+    opened: Callable[[PeerStream], None] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineUse:
+    """What a host may take of this computer's line, and who is shown what it takes.
+
+    Attributes:
+        pace: The volunteer's limits; None: there are none.
+        meter: Is shown how fast bulk moves; None: nobody wants to know.
+    """
+
+    pace: Pace | None = None
+    meter: Meter | None = None
+
+
+ANY_LINE = LineUse()
+"""No limits, and nobody wants to know."""

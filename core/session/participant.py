@@ -1,0 +1,62 @@
+"""The participant of a collaboration, as its manifest and this computer's role have it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from random import SystemRandom
+
+from core.base.manifest import Manifest
+from core.base.signing import Ed25519Verifier, KeyPair
+from core.nat.relay import RelaySettings
+from core.net.interfaces import is_loopback
+from core.swarm.participant import Participant
+from core.swarm.settings import ParticipantSettings
+from core.workers.state_files import DiskStateSink
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Role:
+    """How a computer takes part in a collaboration.
+
+    Attributes:
+        name: "volunteer", "helper" or "backbone" (`core.api.snapshot`).
+        called: How the leaderboard calls this computer.
+        bind: Where it listens; on the loopback all others are on this computer.
+        relay: What it carries for others, where there may be routers between them.
+        evaluate_first: Look at the held-out text as soon as the trainer is ready.
+        last_epoch: Take no part in epochs beyond this one; None: in all.
+    """
+
+    name: str
+    called: str
+    bind: str
+    relay: RelaySettings
+    evaluate_first: bool = False
+    last_epoch: int | None = None
+
+
+def participant_of(manifest: Manifest, role: Role, *, keys: KeyPair, folder: Path) -> Participant:
+    """The participant that this computer is.
+
+    Args:
+        manifest: Of the collaboration.
+        role: How this computer takes part.
+        keys: Its identity.
+        folder: The collaboration's; a state that is being downloaded is put together there.
+    """
+    return Participant(
+        settings=ParticipantSettings(
+            run=manifest.id,
+            target_samples=manifest.target_samples,
+            averaging=manifest.averaging,
+            evaluate_every=manifest.evaluate_every,
+            role=role.name,
+            name=role.called,
+            evaluate_first=role.evaluate_first,
+            last_epoch=role.last_epoch,
+            relay=None if is_loopback(role.bind) else role.relay,
+        ),
+        signer=keys,
+        verifier=Ed25519Verifier(),
+        random=SystemRandom(),
+        sink=DiskStateSink(folder / "incoming"),
+    )

@@ -1,0 +1,212 @@
+"""A peer on the network: the machine, the host that runs it, and how it is reached.
+
+The same for volunteer, helper, backbone and benchmark.  A computer that takes part in several collaborations has a
+session for each.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from random import SystemRandom
+from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
+
+from core.base.ids import PeerId, short
+from core.base.meter import Meter
+from core.base.trace import Trace
+from core.base.wire import Message, MessageCodec
+from core.dht.events import Learned
+from core.dht.messages import Contact
+from core.nat.events import DialEnded, PeerWanted, Way
+from core.nat.reachability import OwnReach
+from core.nat.traversal import Traversal
+from core.net.admission import Admission, HostOwner, LineUse
+from core.net.clock import Clock
+from core.net.host import Host
+from core.net.locator import Locator
+from core.net.pace import Pace
+from core.net.stats import HostStats
+from core.net.streams import PeerStream
+from core.net.traverse import Traverser
+
+PASS_RENEW_S: Final = 6 * 3600.0
+"""How often a pass, valid for 24 hours, is renewed, at the latest."""
+
+_LOG = logging.getLogger(__name__)
+
+
+class Peer(Protocol):
+    """What a session runs: `core.swarm.participant.Participant`, or what a benchmark puts in its place."""
+
+    MESSAGES: ClassVar[tuple[type[Message], ...]]
+    """All that it speaks."""
+
+    @property
+    def trace(self) -> Trace:
+        """Counts what others do wrong."""
+
+    @property
+    def meter(self) -> Meter | None:
+        """To be shown how fast bulk moves; None: it does not want to know."""
+
+    @property
+    def traversal(self) -> Traversal | None:
+        """Asks for sockets where there may be routers; None: nobody has to be found through them."""
+
+    @property
+    def deadline(self) -> float | None:
+        """When it wants a Tick."""
+
+    def start(self, contacts: Sequence[Contact], *, host: str, port: int, now: float) -> Sequence[Any]:
+        """Join the swarm through `contacts`; others reach it at host and port (empty: they observe it)."""
+
+    def handle(self, event: Any, now: float) -> Sequence[Any]:
+        """Advance by one event."""
+
+
+P = TypeVar("P", bound=Peer)
+
+
+class Session(Generic[P]):
+    """See the module's docstring.
+
+    Args:
+        peer: The machine.
+        admission: Lets it into the collaboration.
+        clock: The process's.
+        owner: Takes what the machine reports, except what concerns the network only.
+        pace: The volunteer's limits; None: there are none.
+    """
+
+    def __init__(
+        self,
+        peer: P,
+        *,
+        admission: Admission,
+        clock: Clock,
+        owner: Callable[[Any, float], None],
+        pace: Pace | None = None,
+    ) -> None:
+        self.peer = peer
+        self._clock = clock
+        self._owner = owner
+        reaches = peer.traversal is not None
+        self.host = Host(
+            peer,
+            admission=admission,
+            codec=MessageCodec(peer.MESSAGES),
+            clock=clock,
+            owner=HostOwner(
+                event=self._event,
+                trace=peer.trace,
+                wanted=self._wanted if reaches else None,
+                opened=self._opened if reaches else None,
+            ),
+            line=LineUse(pace=pace, meter=peer.meter),
+        )
+        self._traverser = None if peer.traversal is None else Traverser(self.host, peer.traversal, now=clock.now)
+        self._bind = ""
+        self.locator: Locator | None = None
+        """Knows where this computer is; None before `join`, and where nobody has to be found through routers."""
+
+    # --- its life ----------------------------------------------------------------------------------------------------
+
+    async def listen(self, *, bind: str, port: int = 0) -> int:
+        """Open the ports; returns the one that it is, for both planes.
+
+        Args:
+            bind: An address of this computer; see `Host.start`.
+            port: 0 for any that is free.
+
+        Raises:
+            Busy: the port is taken.
+            BadInput: this computer has no such address.
+        """
+        self._bind = bind
+        return await self.host.start(bind=bind, port=port)
+
+    async def join(
+        self,
+        contacts: Sequence[Contact],
+        *,
+        address: str = "",
+        public: Iterable[Contact] = (),
+        mirrors: bool = False,
+    ) -> None:
+        """Meet the swarm; `listen` goes before.
+
+        Args:
+            contacts: Peers that may be there.
+            address: IP address or name that others are told; empty: they observe it.
+            public: Peers that strangers can call, the collaboration's own first.
+            mirrors: Tell others at a second UDP port too where they are seen.
+        """
+        for contact in contacts:
+            self.host.learn(contact.peer_id, contact.host, contact.port)
+        if self._traverser is not None:
+            second_port = await self.host.open_second(self._bind) if mirrors else 0
+            self.locator = Locator(self.host, bind=self._bind, port=self.host.port, second_port=second_port)
+            self.locator.begin(public)
+        now = self._clock.now()
+        self.host.perform(self.peer.start(contacts, host=address, port=self.host.port, now=now))
+
+    async def run(self) -> None:
+        """Wait until the session is closed.
+
+        Raises:
+            ExceptionGroup: a mistake of ours ended it.
+        """
+        await self.host.run()
+
+    async def keep_pass(self, renewed: Callable[[], Awaitable[bytes | None]]) -> None:
+        """Show another pass from time to time, until cancelled.
+
+        Args:
+            renewed: Gets a new pass; None: there is none this time.
+        """
+        while True:
+            await asyncio.sleep(PASS_RENEW_S * SystemRandom().uniform(0.5, 1.0))
+            pass_der = await renewed()
+            if pass_der is not None:
+                self.host.renew(pass_der)
+
+    async def close(self) -> None:
+        """Leave: tell the others, give the ports back."""
+        await self.host.close()
+
+    # --- for its owner -----------------------------------------------------------------------------------------------
+
+    def deliver(self, event: Any) -> None:
+        """Give the machine an event, and perform what follows."""
+        self.host.deliver(event)
+
+    @property
+    def stats(self) -> HostStats:
+        """Bytes and links."""
+        return self.host.stats
+
+    @property
+    def reach(self) -> OwnReach | None:
+        """How others can reach this computer; None: all are on it."""
+        return None if self.peer.traversal is None else self.peer.traversal.reach
+
+    # --- inside ------------------------------------------------------------------------------------------------------
+
+    def _event(self, event: Any, now: float) -> None:
+        if self._traverser is not None and self._traverser.perform(event):
+            return
+        match event:
+            case Learned(contact=contact):
+                self.host.learn(contact.peer_id, contact.host, contact.port)
+            case DialEnded(peer=peer, way=None, reason=reason):
+                _LOG.debug("%s not reached: %s", short(peer), reason)
+            case DialEnded(peer=peer, way=Way() as way):
+                _LOG.info("%s reached by %s", short(peer), way.name.lower())
+            case _:
+                self._owner(event, now)
+
+    def _wanted(self, peer: PeerId) -> None:
+        self.host.deliver(PeerWanted(peer))
+
+    def _opened(self, stream: PeerStream) -> None:
+        assert self._traverser is not None
+        self._traverser.opened(stream)

@@ -1,0 +1,17 @@
+"""Facts that a participant's owner tells it, as events for `Participant.handle`.
+
+Others are `core.swarm.answers` (its trainer's) and `core.nat.events.ReachChanged` (how others reach this computer).
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Help:
+    """Average for the others without a trainer.
+
+    Attributes:
+        room_bytes: Memory for that; 0: no longer.
+    """
+
+    room_bytes: int

@@ -1,0 +1,278 @@
+"""The newcomer's side: fetch parameters and optimiser statistics, verified, from up-to-date peers (S000 3.3).
+
+Chunks come from several donors of the same digest at once; each is checked as it arrives, what is checked is kept by
+the sink, so a broken transfer goes on where it stopped, with whoever is there.
+
+A donor on a slow line, or one whose line is full of a round, is no liar: where its chunk is late, others that have
+nothing to do are asked for it as well, and whoever gives it first is right.  Only when nothing has come from anybody
+for some time is the download given up.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from core.base.content import CHUNK_BYTES, digest, root_digest
+from core.base.ids import PeerId
+from core.base.machine import Lost, Received, Send, Tick, earliest
+from core.base.problems import Problem
+from core.base.trace import Trace
+from core.swarm.messages import ChunkAsk, ChunkGive, StateAsk, StateDenied, StateDone, StateOffer
+from core.swarm.states import StateName
+
+WINDOW_CHUNKS = 4
+"""The most that one donor is asked for at a time: one first, and one more with each that comes quickly."""
+ANSWER_TIMEOUT_S = 12.0
+"""For an offer; a chunk that takes longer is asked of others too."""
+QUICK_S = ANSWER_TIMEOUT_S / WINDOW_CHUNKS
+NOTHING_S = 45.0
+"""Without a chunk from anybody for so long, a download is given up: donors that send 6 KB/s are waited for."""
+DONORS_MAX = 3
+FETCH_S = 60.0
+FETCH_BYTES_PER_S_MIN = 64 * 1024
+"""A download that is slower is ended, lest a donor keep us waiting for ever; what was verified stays for the next."""
+
+
+class StateSink(Protocol):
+    """Where a state that is being fetched is put together."""
+
+    def begin(self, root: bytes, size_bytes: int, chunks: Sequence[bytes]) -> set[int]:
+        """Make room; returns the chunks that an earlier, broken transfer left here, verified."""
+
+    def write(self, index: int, data: memoryview) -> None:
+        """Keep one verified chunk."""
+
+    def finish(self) -> str:
+        """All chunks are here: the location of the whole file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fetching:
+    """So many chunks of so many are here."""
+
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """The whole state is here and its digest holds."""
+
+    name: StateName
+    location: str
+    ledger: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class FetchFailed:
+    """Nobody could give it; the owner may choose another state or other donors and try again."""
+
+    name: StateName
+    reason: str
+
+
+@dataclass(slots=True)
+class _Donor:
+    """A peer that was asked for the state."""
+
+    deadline: float
+    """Until when its offer is waited for."""
+    offered: bool = False
+    window: int = 1
+    """How many chunks it may owe."""
+    asked: dict[int, float] = field(default_factory=dict)
+    """Chunks asked of this donor, and when; unix seconds."""
+    late: set[int] = field(default_factory=set)
+    """Chunks that it still owes, and that others are asked for as well."""
+
+
+class StateFetch:
+    """One download at a time."""
+
+    def __init__(self, *, sink: StateSink, trace: Trace) -> None:
+        self._sink = sink
+        self._trace = trace
+        self._name: StateName | None = None
+        self._root = b""
+        self._donors: dict[PeerId, _Donor] = {}
+        self._chunks: Sequence[bytes] = ()
+        self._wanted: set[int] = set()
+        """Chunks that are not here."""
+        self._unasked: list[int] = []
+        """Of those, the ones that nobody is asked for, but for donors that are late; the next one is at the end.
+        Chunk 0 goes first: the file's last may be so short that it says nothing of a line."""
+        self._size = 0
+        self._ledger = b""
+        self._size_max: int | None = None
+        self._ends_at = self._nothing_at = 0.0
+
+    @property
+    def deadline(self) -> float | None:
+        """When patience with a donor ends, or with all of them."""
+        if self._name is None:
+            return None
+        return earliest(self._ends_at, self._nothing_at, *(_patience(donor) for donor in self._donors.values()))
+
+    def fetch(
+        self, name: StateName, root: bytes, donors: Sequence[PeerId], now: float, *, size_max: int | None = None
+    ) -> Sequence[object]:
+        """Begin to download the state `name`, whose file has the root digest `root`, from these peers.
+
+        Args:
+            name: What it is called.
+            root: Digest of its file.
+            donors: Who promises it.
+            now: Unix seconds.
+            size_max: An offer of more bytes is refused; None: as large as an offer can be.
+
+        Raises:
+            ValueError: there is no donor.
+        """
+        if not donors:
+            raise ValueError("a download needs a donor")
+        self._name, self._root = name, root
+        self._chunks, self._unasked, self._ledger = (), [], b""
+        self._wanted = set()
+        self._size_max, self._ends_at, self._nothing_at = size_max, now + FETCH_S, now + NOTHING_S
+        self._donors = {peer: _Donor(now + ANSWER_TIMEOUT_S) for peer in donors[:DONORS_MAX]}
+        return [Send(peer, StateAsk(root)) for peer in self._donors]
+
+    def stop(self) -> list[Send[StateDone]]:
+        """Give up, and tell the donors; what was verified stays with the sink."""
+        goodbyes = [Send(peer, StateDone(self._root)) for peer in self._donors]
+        self._name = None
+        self._donors = {}
+        return goodbyes
+
+    def handle(
+        self, event: Received[StateOffer | StateDenied | ChunkGive] | Tick | Lost, now: float
+    ) -> Sequence[object]:
+        """Advance by one event."""
+        if self._name is None:
+            return []
+        try:
+            return self._advance(event, now)
+        except Problem as problem:
+            return self._fail(str(problem))
+
+    def _advance(self, event: Received[StateOffer | StateDenied | ChunkGive] | Tick | Lost, now: float) -> list[object]:
+        match event:
+            case Received(sender=sender, message=message):
+                if message.digest != self._root or sender not in self._donors:
+                    self._trace.mark("state.drop.unasked")
+                    return []
+                match message:
+                    case StateOffer():
+                        return self._offered(sender, message, now)
+                    case StateDenied():
+                        return self._without(sender, "refused", now)
+                    case ChunkGive():
+                        return self._given(sender, message, now)
+            case Lost(peer=peer):
+                return self._without(peer, "was lost", now) if peer in self._donors else []
+            case Tick() if self._ends_at <= now:
+                return self._fail("it took too long")
+            case Tick() if self._nothing_at <= now:
+                return self._fail("nothing came any more")
+            case Tick():
+                return self._be_patient(now)
+        return []
+
+    def _offered(self, sender: PeerId, offer: StateOffer, now: float) -> list[object]:
+        whole = -(-offer.size_bytes // CHUNK_BYTES) == len(offer.chunks)
+        fits = self._size_max is None or offer.size_bytes <= self._size_max
+        if not whole or not fits or root_digest(offer.chunks) != self._root:
+            self._trace.mark("state.drop.offer")
+            return self._without(sender, "offered something else", now)
+        donor = self._donors[sender]
+        if donor.offered:
+            return []
+        donor.offered = True
+        if not self._chunks:
+            self._chunks, self._size, self._ledger = offer.chunks, offer.size_bytes, offer.ledger
+            self._ends_at += offer.size_bytes / FETCH_BYTES_PER_S_MIN
+            here = self._sink.begin(self._root, offer.size_bytes, offer.chunks)
+            self._unasked = [i for i in reversed(range(len(offer.chunks))) if i not in here]
+            self._wanted = set(self._unasked)
+        return [*self._ask(sender, now), *self._finish_if_whole()]
+
+    def _given(self, sender: PeerId, give: ChunkGive, now: float) -> list[object]:
+        donor = self._donors[sender]
+        asked_at, owed = donor.asked.pop(give.index, None), give.index in donor.late
+        donor.late.discard(give.index)
+        if asked_at is None and not owed:
+            self._trace.mark("state.drop.unasked")
+            return []
+        if len(give.data) != self._chunk_bytes(give.index) or digest(give.data) != self._chunks[give.index]:
+            self._trace.mark("state.drop.chunk")
+            if not owed:
+                self._unasked.append(give.index)
+            return self._without(sender, "sent a wrong chunk", now)
+        quick = asked_at is not None and now - asked_at <= QUICK_S
+        donor.window = min(donor.window + 1, WINDOW_CHUNKS) if quick else 1
+        if give.index not in self._wanted:
+            self._trace.mark("state.chunk.twice")
+            return self._ask(sender, now)
+        self._sink.write(give.index, give.data)
+        self._wanted.discard(give.index)
+        self._nothing_at = now + NOTHING_S
+        total = len(self._chunks)
+        return [Fetching(total - len(self._wanted), total), *self._ask(sender, now), *self._finish_if_whole()]
+
+    def _chunk_bytes(self, index: int) -> int:
+        return min(CHUNK_BYTES, self._size - index * CHUNK_BYTES)
+
+    def _ask(self, peer: PeerId, now: float) -> list[object]:
+        donor = self._donors[peer]
+        asks: list[object] = []
+        while self._unasked and not donor.late and len(donor.asked) < donor.window:
+            index = self._unasked.pop()
+            if index in self._wanted:
+                donor.asked[index] = now
+                asks.append(Send(peer, ChunkAsk(self._root, index)))
+        return asks
+
+    def _ask_all(self, now: float) -> list[object]:
+        return [ask for peer, donor in self._donors.items() if donor.offered for ask in self._ask(peer, now)]
+
+    def _be_patient(self, now: float) -> list[object]:
+        """Who has not even offered is left; what else is late is asked of others too."""
+        for donor in self._donors.values():
+            late = {index for index, asked_at in donor.asked.items() if asked_at + ANSWER_TIMEOUT_S <= now}
+            donor.late |= late
+            for index in sorted(late):
+                del donor.asked[index]
+                self._unasked.append(index)
+                self._trace.mark("state.chunk.late")
+        silent = [peer for peer, donor in self._donors.items() if not donor.offered and donor.deadline <= now]
+        outputs: list[object] = [Send(peer, StateDone(self._root)) for peer in silent]
+        outputs += [output for peer in silent for output in self._without(peer, "was silent", now)]
+        return outputs + self._ask_all(now)
+
+    def _without(self, peer: PeerId, reason: str, now: float) -> list[object]:
+        """Go on without a donor: the others are asked for what it owed."""
+        donor = self._donors.pop(peer)
+        self._unasked.extend(donor.asked)
+        self._trace.mark("state.donor.gone")
+        if not self._donors:
+            return self._fail(f"the last donor {reason}")
+        return self._ask_all(now)
+
+    def _finish_if_whole(self) -> list[object]:
+        if self._wanted:
+            return []
+        assert self._name is not None
+        name = self._name
+        whole = self._sink.finish()  # may fail, and then so does the download
+        return [*self.stop(), Fetched(name, whole, self._ledger)]
+
+    def _fail(self, reason: str) -> list[object]:
+        assert self._name is not None
+        name = self._name
+        return [*self.stop(), FetchFailed(name, reason)]
+
+
+def _patience(donor: _Donor) -> float | None:
+    if not donor.offered:
+        return donor.deadline
+    return min(donor.asked.values()) + ANSWER_TIMEOUT_S if donor.asked else None

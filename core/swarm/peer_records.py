@@ -1,0 +1,103 @@
+"""The records of peers in the DHT: this peer's own is kept there, those of others are read."""
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any, Final, Protocol
+
+from core.base.ids import Key, PeerId
+from core.dht.events import Found, RecordStored
+from core.dht.messages import Contact
+from core.nat.events import PeerRecordFound
+from core.nat.peer_record import PEER_RECORD_LIFETIME_S, PeerRecord, decode, encode, peer_record_key
+
+ASKED_MAX: Final = 256
+"""Number of peer records that are being read at a time; the oldest question is forgotten first."""
+DOUBTED_MAX: Final = 256
+"""Number of peers remembered that were not reached by what their record said."""
+
+
+class Directory(Protocol):
+    """The DHT, as far as it is needed here."""
+
+    ipv6: bool
+    """Whether it may ask peers at IPv6 addresses."""
+    client: bool
+    """Whether it answers nobody and holds nothing itself."""
+
+    @property
+    def contacts(self) -> list[Contact]:
+        """Peers that answer."""
+
+    def get(self, key: Key, now: float, *, quorum: int | None = None, owner: PeerId | None = None) -> Sequence[Any]:
+        """Read a key; `Found` follows."""
+
+    def store(
+        self, key: Key, value: bytes, *, lifetime_s: float, now: float, subkey: bytes | None = None
+    ) -> Sequence[Any]:
+        """Store a value; `RecordStored` follows."""
+
+
+class PeerRecords:
+    """See the module's docstring.
+
+    Args:
+        me: This peer.
+        directory: The DHT.
+    """
+
+    def __init__(self, me: PeerId, directory: Directory) -> None:
+        self._me = me
+        self._directory = directory
+        self._asked: OrderedDict[Key, PeerId] = OrderedDict()
+        self._doubted: OrderedDict[PeerId, None] = OrderedDict()
+        """Peers that were not reached by what their record said."""
+        self._unplaced: PeerRecord | None = None
+        """This peer's record, as long as nobody else holds it."""
+
+    def publish(self, peer_record: PeerRecord, now: float) -> Sequence[Any]:
+        """Store this peer's record."""
+        self._unplaced = peer_record
+        return self.publish_again(now)
+
+    def publish_again(self, now: float) -> Sequence[Any]:
+        """Store this peer's record once more, if nobody else holds it."""
+        if self._unplaced is None:
+            return []
+        key, value = peer_record_key(self._me), encode(self._unplaced)
+        return self._directory.store(key, value, lifetime_s=PEER_RECORD_LIFETIME_S, now=now, subkey=self._me)
+
+    def stored(self, event: RecordStored) -> bool:
+        """Take in where a record is; False: it is not this peer's record."""
+        if event.key != peer_record_key(self._me):
+            return False
+        if event.replicas > (not self._directory.client):
+            self._unplaced = None
+        return True
+
+    def read(self, peer: PeerId, now: float) -> Sequence[Any]:
+        """Look up a peer's record.
+
+        One holder's answer is enough, and quick; all are asked for a peer that was not where its record said.
+        """
+        key = peer_record_key(peer)
+        self._asked.pop(key, None)
+        self._asked[key] = peer
+        if len(self._asked) > ASKED_MAX:
+            self._asked.popitem(last=False)
+        return self._directory.get(key, now, quorum=None if peer in self._doubted else 1, owner=peer)
+
+    def found(self, found: Found) -> PeerRecordFound | None:
+        """What a read brought; None: nobody asked here."""
+        peer = self._asked.pop(found.key, None)
+        if peer is None:
+            return None
+        records = [record for record in found.records if record.owner == peer and record.subkey == peer]
+        return PeerRecordFound(peer, decode(records[0].value) if records else None)
+
+    def doubt(self, peer: PeerId, *, reached: bool) -> None:
+        """A peer was reached, or not, by what its record says."""
+        self._doubted.pop(peer, None)
+        if not reached:
+            self._doubted[peer] = None
+            if len(self._doubted) > DOUBTED_MAX:
+                self._doubted.popitem(last=False)

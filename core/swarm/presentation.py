@@ -1,0 +1,100 @@
+"""What a participant shows of itself: a report to the others, and a view to people."""
+
+from collections.abc import Callable
+from typing import Final
+
+from core.swarm.catch_up import CatchUp
+from core.swarm.epoch import IN_STEP
+from core.swarm.membership import Membership
+from core.swarm.progress import NAME_CHARACTERS_MAX, ProgressReport
+from core.swarm.rounds import Rounds
+from core.swarm.settings import ParticipantSettings
+from core.swarm.standby import Standby
+from core.swarm.states import first_state
+from core.swarm.trainer_side import TrainerSide
+from core.swarm.view import ParticipantView
+
+HELPING: Final = "helping"
+"""The activity of a helper, as it reports it."""
+
+Tells = Callable[[ProgressReport], ProgressReport]
+"""Changes what a peer says of itself before it is published; for liars in tests."""
+
+
+class Presentation:
+    """Gathers what the parts of a participant know.
+
+    Args:
+        settings: Role and name.
+        trainer: What a peer that trains does.
+        standby: What a helper does.
+        rounds: Know the line, and whether this peer reduces.
+        membership: Knows the others.
+        catch_up: Knows how far a download is.
+    """
+
+    def __init__(
+        self,
+        settings: ParticipantSettings,
+        *,
+        trainer: TrainerSide,
+        standby: Standby,
+        rounds: Rounds,
+        membership: Membership,
+        catch_up: CatchUp,
+    ) -> None:
+        self._settings = settings
+        self._trainer = trainer
+        self._standby = standby
+        self._rounds = rounds
+        self._membership = membership
+        self._catch_up = catch_up
+        self.address: tuple[str, int] = ("", 0)
+        """Where others reach this peer, as they are told; empty: they observe it."""
+
+    def report(self, now: float) -> ProgressReport:
+        """What this peer says of itself to the others."""
+        phase, state = self._trainer.epochs.phase, self._trainer.epochs.state
+        name = state.name if state is not None else self._standby.name or first_state(self._settings.run)
+        helps = self._standby.helping and self._rounds.reduces
+        contributing = self._trainer.contributing
+        epoch, loss = self._trainer.heldout
+        return ProgressReport(
+            role=self._settings.role,
+            name=self._settings.name[:NAME_CHARACTERS_MAX],
+            activity=HELPING if helps else phase.value,
+            host=self.address[0],
+            port=self.address[1],
+            epoch=name.epoch,
+            lineage=name.lineage,
+            digest=state.digest if state is not None else b"",
+            in_step=phase in IN_STEP,
+            samples=contributing.pending.samples,
+            samples_per_s=contributing.samples_per_s,
+            time=now,
+            heldout_epoch=epoch,
+            heldout_loss=loss,
+            helps=helps,
+        )
+
+    def view(self, now: float) -> ParticipantView:
+        """What people may see of it."""
+        epochs, contributing, membership = self._trainer.epochs, self._trainer.contributing, self._membership
+        name = epochs.state.name if epochs.state is not None else self._standby.name
+        live = membership.live()
+        return ParticipantView(
+            settings=self._settings,
+            phase=epochs.phase,
+            state=name,
+            assists=contributing.assists,
+            fetching=self._catch_up.fetching,
+            samples=contributing.pending.samples,
+            samples_per_s=contributing.pending.samples_per_s,
+            others_samples=membership.samples(name, now) if name is not None else 0,
+            others_samples_per_s=membership.samples_per_s(name, now) if name is not None else 0.0,
+            peers=live,
+            silent=frozenset(peer for peer in live if membership.silent(peer, now)),
+            audible=membership.audible(now),
+            line=self._rounds.lines.measured,
+            trip_s=self._rounds.lines.trip_s,
+        )

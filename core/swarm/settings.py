@@ -1,0 +1,33 @@
+"""What a participant is told at birth."""
+
+from dataclasses import dataclass
+
+from core.base.manifest import AveragingNumbers
+from core.nat.relay import RelaySettings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParticipantSettings:
+    """How a peer takes part in a collaboration.
+
+    Attributes:
+        run: The manifest's id.
+        target_samples: How many samples a step takes.
+        averaging: The manifest's numbers.
+        evaluate_every: Number of epochs between two looks at the held-out text.
+        role: "volunteer", "helper" or "backbone".
+        name: Shown to people.
+        evaluate_first: Look at the held-out text as soon as the trainer is ready.
+        last_epoch: Take no part in epochs beyond this one; None: in all.
+        relay: What it carries for others; None: all are on this computer, and nobody has to be found through routers.
+    """
+
+    run: bytes
+    target_samples: int
+    averaging: AveragingNumbers
+    evaluate_every: int
+    role: str
+    name: str
+    evaluate_first: bool = False
+    last_epoch: int | None = None
+    relay: RelaySettings | None = None

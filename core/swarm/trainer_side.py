@@ -1,0 +1,229 @@
+"""What a peer that trains does between two steps: it speaks with its trainer, and follows rounds and newer states."""
+
+import math
+from typing import Any, Final
+
+from core.averaging.plan import STAGES_MAX
+from core.base.machine import earliest
+from core.base.trace import Trace
+from core.swarm.answers import (
+    ContributionWritten,
+    HeldoutEvaluated,
+    SamplesCounted,
+    StateLoaded,
+    StepTaken,
+    TrainerGone,
+    TrainerReady,
+)
+from core.swarm.beacon import Beacon
+from core.swarm.catch_up import CatchUp, CatchUpFailed, NewerState, StateFetched
+from core.swarm.contributing import Contributing
+from core.swarm.epoch import IN_STEP, Cue, EpochMachine, Phase
+from core.swarm.grouping import Grouping
+from core.swarm.orders import Changed, Evaluate, Go, HeldoutLearned, Hold, LedgerLearned, Load, Restart
+from core.swarm.rounds import Asked, Committed, Formed, Missed, Rounds
+from core.swarm.settings import ParticipantSettings
+from core.swarm.states import State
+from core.swarm.watch import TrainerWatch
+
+INFORMED_AFTER_S: Final = 5.0
+"""A peer that has heard of nobody for so long goes on as if it were alone."""
+
+
+class TrainerSide:
+    """Drives the epoch machine: orders go to the trainer, and what becomes of its work comes back.
+
+    Args:
+        settings: The collaboration's numbers.
+        rounds: Average what the trainer contributes.
+        beacon: Told when others should soon read something new of this peer.
+        catch_up: Fetches newer states.
+        grouping: Decides when to look for a group.
+        trace: Counts what is odd.
+    """
+
+    def __init__(
+        self,
+        settings: ParticipantSettings,
+        *,
+        rounds: Rounds,
+        beacon: Beacon,
+        catch_up: CatchUp,
+        grouping: Grouping,
+        trace: Trace,
+    ) -> None:
+        self._settings = settings
+        self._rounds = rounds
+        self._beacon = beacon
+        self._catch_up = catch_up
+        self._grouping = grouping
+        self._trace = trace
+        self.epochs = EpochMachine()
+        self._watch = TrainerWatch(self.epochs, round_s=STAGES_MAX * settings.averaging.round_timeout_s)
+        self.contributing = Contributing(
+            self.epochs,
+            rounds=rounds,
+            grouping=grouping,
+            watch=self._watch,
+            overlaps=settings.averaging.overlaps,
+            trace=trace,
+        )
+        self.heldout: tuple[int, float | None] = (0, None)
+        """The newest look at the held-out text: epoch, and mean loss in nats."""
+
+    @property
+    def deadline(self) -> float | None:
+        """When `hung` or `informed` has something to do."""
+        joining = self.epochs.phase is Phase.JOINING
+        return earliest(self._watch.deadline, self.epochs.since + INFORMED_AFTER_S if joining else None)
+
+    def hung(self, now: float) -> list[Any]:
+        """Have a trainer that owes an answer for too long started anew."""
+        if not self._watch.overdue(now):
+            return []
+        self._trace.mark(f"trainer.hangs.{self.epochs.phase.value}")
+        return [Restart()]
+
+    def informed(self, now: float, *, late: bool = False) -> list[Any]:
+        """Begin to train, now that it is known who else is here; with `late`, once that has been waited for enough."""
+        if self.epochs.phase is not Phase.JOINING or (late and now < self.epochs.since + INFORMED_AFTER_S):
+            return []
+        self.epochs.advance(Cue.INFORMED, now)
+        return [Changed(), *self._carry_on(now)]
+
+    def consider(self, now: float) -> list[Any]:
+        """With what is known now: catch up, form a group, or go on."""
+        if self.epochs.state is None:
+            return []
+        mine = self.epochs.state.name
+        if self.epochs.may(Cue.BEHIND):
+            offer = self._catch_up.best(mine, now)
+            if offer is not None:
+                return self._fall_behind(offer, now)
+            if self._catch_up.rests(mine, now):
+                return []
+        if self.epochs.phase not in IN_STEP:
+            return list(self._rounds.away(now))
+        return self.contributing.consider(now)
+
+    def answered(
+        self,
+        answer: TrainerReady
+        | TrainerGone
+        | SamplesCounted
+        | ContributionWritten
+        | StepTaken
+        | StateLoaded
+        | HeldoutEvaluated,
+        now: float,
+    ) -> list[Any]:
+        """Do what follows from the trainer's word; one that comes too late for the phase means nothing."""
+        match answer:
+            case TrainerReady():
+                return self._ready(answer, now)
+            case TrainerGone():
+                return self._gone(now)
+            case SamplesCounted():
+                return self.contributing.counted(answer, now)
+            case ContributionWritten():
+                return self.contributing.written(answer, now)
+            case StepTaken() if self.epochs.may(Cue.STEPPED):
+                return self._stepped(answer, now)
+            case StateLoaded(state=state) if self.epochs.may(Cue.LOADED):
+                return self._loaded(state, now)
+            case HeldoutEvaluated():
+                return self._evaluated(answer, now)
+        return []
+
+    def followed(
+        self, event: Asked | Formed | Missed | Committed | StateFetched | CatchUpFailed, now: float
+    ) -> list[Any]:
+        """Do what follows from an event of rounds or of catching up; one that comes too late means nothing."""
+        match event:
+            case Asked():
+                return self.contributing.asked(event, now)
+            case Formed():
+                return self.contributing.formed(now)
+            case Missed() if self.epochs.may(Cue.FAILED) and self.epochs.phase is not Phase.FETCHING:
+                lost = self.contributing.missed(event, now)
+                self._beacon.hurry(now)
+                return [*lost, *self.consider(now)]
+            case Committed(record=record):
+                return [record, *(self.contributing.committed(event, now) if self.epochs.may(Cue.COMMITTED) else ())]
+            case StateFetched(name=name, location=location, ledger=ledger):
+                self.epochs.advance(Cue.FETCHED, now)
+                return [LedgerLearned(ledger, name.epoch), Load(location, name)]
+            case CatchUpFailed():
+                self.epochs.advance(Cue.FAILED, now)
+                self._beacon.hurry(now)
+                return [Changed(), *self._carry_on(now)]
+        return []
+
+    # --- the trainer's answers ---------------------------------------------------------------------------------------
+
+    def _ready(self, ready: TrainerReady, now: float) -> list[Any]:
+        self.epochs.begin(ready.state, now)
+        self.contributing.reset()
+        self._rounds.vectors(ready.contribution, ready.mean, layout=ready.layout, residuals=ready.residuals)
+        self._beacon.hurry(now)
+        return [Evaluate()] if self._settings.evaluate_first else []
+
+    def _gone(self, now: float) -> list[Any]:
+        goodbyes = self._catch_up.stop(now, loading=self.epochs.phase is Phase.LOADING)
+        self.epochs.advance(Cue.GONE, now)
+        self.contributing.reset()
+        self._beacon.hurry(now)
+        return [*goodbyes, *self._rounds.away(now), Changed()]
+
+    def _stepped(self, step: StepTaken, now: float) -> list[Any]:
+        self.epochs.hold(step.state)
+        self.epochs.advance(Cue.STEPPED, now)
+        self._grouping.stepped(now)
+        if step.samples and math.isfinite(step.loss):
+            self.contributing.pending.loss = step.loss
+        return self._settled(now, samples=step.samples)
+
+    def _loaded(self, state: State, now: float) -> list[Any]:
+        held = self.epochs.state
+        if self._catch_up.arrived(state.name):
+            self.epochs.hold(state)
+            self.epochs.advance(Cue.LOADED, now)
+            return self._settled(now)
+        self._catch_up.refused(now)
+        if held is None or (state.name, state.digest) != (held.name, held.digest):
+            return [Restart()]  # nobody knows what the trainer holds now
+        self.epochs.advance(Cue.LOADED, now)
+        return [Changed(), *self._carry_on(now)]
+
+    def _evaluated(self, evaluated: HeldoutEvaluated, now: float) -> list[Any]:
+        self._watch.heard()
+        if not math.isfinite(evaluated.loss):
+            self._trace.mark("heldout.not_finite")
+            return []
+        self.heldout = (evaluated.epoch, evaluated.loss)
+        self._beacon.hurry(now)
+        return [HeldoutLearned(evaluated.epoch, evaluated.loss)]
+
+    # --- from one state to the next ----------------------------------------------------------------------------------
+
+    def _fall_behind(self, offer: NewerState, now: float) -> list[Any]:
+        asks = self._catch_up.begin(offer, now)
+        self.epochs.advance(Cue.BEHIND, now)
+        return [*self._rounds.away(now), Hold(), Changed(), *asks]
+
+    def _settled(self, now: float, *, samples: int = 0) -> list[Any]:
+        """A new state is in place: begin the next epoch, with what counts for it already, or end."""
+        assert self.epochs.state is not None
+        self.contributing.settle(samples, now)
+        self._beacon.hurry(now)
+        name = self.epochs.state.name
+        evaluates = name.epoch % self._settings.evaluate_every == 0 and self._grouping.is_evaluator(name)
+        return [Changed(), *([Evaluate()] if evaluates else ()), *self._carry_on(now)]
+
+    def _carry_on(self, now: float) -> list[Any]:
+        assert self.epochs.state is not None
+        last = self._settings.last_epoch
+        if last is not None and self.epochs.state.name.epoch >= last:
+            self.epochs.advance(Cue.ENDED, now)
+            return [Hold()]
+        return [Hold() if self.contributing.assists else Go(), *self.consider(now)]

@@ -1,0 +1,136 @@
+"""What the workers of one trainer say, as events for its participant; and the files that both sides share."""
+
+import asyncio
+import contextlib
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.averaging.codecs import FEEDBACK
+from core.base.manifest import Manifest
+from core.swarm.answers import (
+    ContributionWritten,
+    HeldoutEvaluated,
+    SamplesCounted,
+    StateLoaded,
+    StateOffered,
+    StepTaken,
+    TrainerAnswer,
+    TrainerReady,
+)
+from core.swarm.states import State, StateName
+from core.system.atomic_files import make_directory
+from core.workers import frames
+from core.workers.arena import Arena
+from core.workers.residual import ResidualFile, ResidualShape
+from core.workers.state_files import DiskStateFile
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedFiles:
+    """Where engine and worker meet.
+
+    Attributes:
+        manifest: Of the collaboration.
+        arena: A folder; each run of a worker has a file of its own in it.
+        residuals: The file of what a coarse codec loses; made when the codec is one.
+    """
+
+    manifest: Manifest
+    arena: Path
+    residuals: Path
+
+
+class Interpreter:
+    """See the module's docstring.
+
+    Args:
+        files: Where engine and worker meet.
+        tell: Gives the participant an event.
+        ledger: The ledger as bytes, to be given to newcomers along with a state.
+    """
+
+    def __init__(
+        self, files: SharedFiles, *, tell: Callable[[TrainerAnswer], None], ledger: Callable[[], bytes]
+    ) -> None:
+        self._files = files
+        self._tell = tell
+        self._ledger = ledger
+        self._arena_path = files.arena
+        self._arena: Arena | None = None
+        self._residuals: ResidualFile | None = None
+
+    def new_arena(self) -> Path:
+        """A file of its own for the next run: a round that goes on may still hold the last one's."""
+        folder = self._files.arena
+        make_directory(folder)
+        for old in folder.iterdir():
+            with contextlib.suppress(OSError):  # Windows: still mapped; the next run gets it
+                old.unlink()
+        self._arena_path = folder / secrets.token_hex(4)
+        return self._arena_path
+
+    def close(self) -> None:
+        """No worker runs any more."""
+        if self._residuals is not None:
+            self._residuals.close()
+
+    async def heard(self, frame: frames.ToEngine) -> None:
+        """Tell the participant what a frame says.
+
+        Raises:
+            Problem: a file that the worker names is missing or is not what it says.
+        """
+        match frame:
+            case frames.WorkerReady():
+                await self._ready(frame)
+            case frames.Progress():
+                self._tell(
+                    SamplesCounted(
+                        epoch=frame.epoch,
+                        samples=frame.samples,
+                        ahead=frame.ahead,
+                        samples_per_s=frame.samples_per_s,
+                        loss=frame.loss,
+                    )
+                )
+            case frames.Collected():
+                self._tell(ContributionWritten(frame.round, frame.samples, frame.loss))
+            case frames.Stepped():
+                self._tell(StepTaken(await self._offered(frame), frame.samples, frame.loss))
+            case frames.Loaded():
+                self._tell(StateLoaded(await self._offered(frame)))
+            case frames.Evaluated():
+                self._tell(HeldoutEvaluated(frame.epoch, frame.loss))
+
+    async def _ready(self, frame: frames.WorkerReady) -> None:
+        arena = self._arena = Arena(self._arena_path, frame.numel)
+        state = await self._offered(frame)
+        residuals = await self._kept_residuals(frame.numel)
+        self._tell(
+            TrainerReady(
+                state=state,
+                contribution=arena.slot("contribution"),
+                mean=arena.slot("mean"),
+                layout=frame.layout,
+                residuals=residuals,
+            )
+        )
+
+    async def _kept_residuals(self, numel: int) -> ResidualFile | None:
+        """The file of residuals, opened by the first worker and kept for the others: a round may outlive a worker."""
+        manifest = self._files.manifest
+        averaging = manifest.averaging
+        if averaging.codec in FEEDBACK and self._residuals is None:
+            shape = ResidualShape(
+                manifest=manifest.id, codec=averaging.codec, numel=numel, chunk_numel=averaging.chunk_numel
+            )
+            self._residuals = await asyncio.to_thread(ResidualFile, self._files.residuals, shape)
+        return self._residuals
+
+    async def _offered(self, frame: frames.StateFrame) -> State:
+        """Open the checkpoint, check it against the worker's digest, offer it to others."""
+        file = await asyncio.to_thread(DiskStateFile, Path(frame.checkpoint), frame.digest)
+        self._tell(StateOffered(file, self._ledger()))
+        return State(StateName(frame.epoch, frame.lineage), frame.digest, frame.checkpoint)

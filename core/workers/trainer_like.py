@@ -1,0 +1,40 @@
+"""What an engine keeps for a collaboration: a trainer, or what stands in its place where nothing is trained."""
+
+from typing import Protocol
+
+from core.api.snapshot import LossView
+from core.base.problems import Problem
+from core.swarm.orders import TrainerOrder
+from core.workers.frames import Evaluated
+
+
+class TrainerLike(Protocol):
+    """The face that `core.workers.trainer.Trainer` and `core.workers.helper.Helper` have in common."""
+
+    problem: Problem | None
+    """Why nothing is trained, if that is not the person's wish."""
+    loss: LossView
+    """What the task's losses mean, and the newest baselines."""
+
+    @property
+    def pid(self) -> int | None:
+        """The worker's process number while it runs."""
+
+    def resume(self) -> None:
+        """The person contributes."""
+
+    async def pause(self) -> None:
+        """The person pauses; returns when nothing is computed any more."""
+
+    async def run(self) -> None:
+        """Do what the person wants, until cancelled."""
+
+    def order(self, order: TrainerOrder) -> None:
+        """Carry out an order of the participant."""
+
+    async def evaluate(self) -> Evaluated:
+        """Look at the held-out text.
+
+        Raises:
+            WorkerProblem: nobody is here who could.
+        """

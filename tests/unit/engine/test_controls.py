@@ -1,0 +1,137 @@
+"""What clients ask of an engine, before it has joined and after."""
+
+import asyncio
+from types import SimpleNamespace
+
+import pytest
+
+from core.api.commands import ModelEvaluation
+from core.api.settings import PortTest
+from core.api.snapshot import Activity, LossView
+from core.base.problems import Problem
+from core.base.signing import KeyPair
+from core.control.notices import NoticeRing
+from core.engine.controls import Controls, Life
+from core.engine.installation import Installation
+from core.engine.options import EngineOptions
+from core.engine.preferences import Preferences
+from core.engine.usage_policy import UsagePolicy
+from core.storage.paths import Home
+from core.storage.settings import Settings
+
+NOW = 1_795_000_000.0
+PORT = 24_000
+
+
+class Session:
+    """In the place of a volunteer's session: notes what it is told."""
+
+    def __init__(self, port=PORT):
+        self.port, self.told = port, []
+
+    def seen(self, at):
+        self.told.append("seen")
+        return at
+
+    def resume(self):
+        self.told.append("resume")
+
+    async def pause(self):
+        self.told.append("pause")
+
+    def stop(self):
+        self.told.append("stop")
+
+    async def evaluate(self):
+        return ModelEvaluation(epoch=3, loss=2.0, meaning=LossView())
+
+    async def test_port(self):
+        return PortTest(port=self.port, sentence="Nobody has called.")
+
+
+class Stage:
+    """Controls of an engine that has joined, or not."""
+
+    def __init__(self, folder, session=None, **options):
+        clock = SimpleNamespace(now=lambda: NOW)
+        settings = Settings(contributing=True, port=PORT)
+        self.notices, self.announced = NoticeRing(clock.now), 0
+        self.preferences = Preferences(folder / "settings.json", settings)
+        self.installation = Installation(
+            options=EngineOptions(home=Home(folder), **options),
+            key=KeyPair(b"k" * 32),
+            clock=clock,
+            preferences=self.preferences,
+            notices=self.notices,
+            usage_policy=UsagePolicy(settings, path=folder / "usage.json", now=clock.now, alone=True),
+        )
+        self.session = session
+        self.life = Life(installation=self.installation, quit=asyncio.Event(), session=session)
+        self.controls = Controls(self.life, announce=self._announce)
+
+    def _announce(self):
+        self.announced += 1
+
+    def said(self):
+        return [notice.text for notice in self.notices.since(0)]
+
+
+@pytest.mark.parametrize("joined", [False, True])
+def test_the_switch_is_kept_and_told_to_the_session(tmp_path, *, joined):
+    stage = Stage(tmp_path, Session() if joined else None)
+    asyncio.run(stage.controls.pause())
+    assert not stage.preferences.settings.contributing
+    asyncio.run(stage.controls.resume())
+    assert stage.preferences.settings.contributing
+    assert stage.announced == 2
+    if joined:
+        assert stage.session.told == ["pause", "resume"]
+
+
+def test_a_switch_that_cannot_be_written_holds_all_the_same(tmp_path, monkeypatch):
+    def full(*, on):
+        stage.preferences.settings = Settings(contributing=on)
+        raise Problem("The disk is full.")
+
+    stage = Stage(tmp_path)
+    monkeypatch.setattr(stage.preferences, "contribute", full)
+    asyncio.run(stage.controls.pause())
+    assert not stage.preferences.settings.contributing
+    assert "only until the next start" in stage.said()[0]
+
+
+@pytest.mark.parametrize("session", [None, Session(port=0)])
+def test_what_needs_a_collaboration_is_refused_before_there_is_one(tmp_path, session):
+    stage = Stage(tmp_path, session)
+    for wanted in (stage.controls.evaluate, stage.controls.test_port):
+        with pytest.raises(Problem, match="has not joined"):
+            asyncio.run(wanted())
+
+
+def test_the_session_answers_once_it_has_joined(tmp_path):
+    stage = Stage(tmp_path, Session())
+    assert asyncio.run(stage.controls.evaluate()).epoch == 3
+    assert asyncio.run(stage.controls.test_port()).port == PORT
+
+
+def test_a_snapshot_tells_what_is_prepared_until_a_session_tells_more(tmp_path):
+    stage = Stage(tmp_path)
+    stage.life.stage = "Joining the collaboration."
+    snapshot = stage.controls.snapshot()
+    assert (snapshot.activity, snapshot.sentence) == (Activity.STARTING, "Joining the collaboration.")
+    stage.life.session = Session()
+    stage.controls.snapshot()
+    assert stage.life.session.told == ["seen"]
+
+
+@pytest.mark.parametrize(("options", "noted"), [({}, True), ({"port": PORT + 1}, False)])
+def test_another_port_than_the_chosen_one_is_noted_unless_it_was_named(tmp_path, options, *, noted):
+    assert Stage(tmp_path).controls.settings().note == ""
+    assert bool(Stage(tmp_path, Session(port=PORT + 1), **options).controls.settings().note) is noted
+
+
+def test_quitting_ends_the_session_and_the_engine(tmp_path):
+    stage = Stage(tmp_path, Session())
+    asyncio.run(stage.controls.quit())
+    assert stage.session.told == ["stop"]
+    assert stage.life.quit.is_set()

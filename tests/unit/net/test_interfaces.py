@@ -1,0 +1,43 @@
+"""Addresses of this computer."""
+
+import socket
+from types import SimpleNamespace
+
+import psutil
+import pytest
+
+from core.net import interfaces as interfaces_module
+from core.net.interfaces import is_loopback, own_hosts
+
+
+@pytest.mark.parametrize(
+    ("bind", "expected"), [("127.0.0.1", True), ("::1", True), ("localhost", True), ("0.0.0.0", False), ("::", False)]
+)
+def test_loopback(bind, expected):
+    assert is_loopback(bind) is expected
+
+
+def test_own_hosts():
+    assert own_hosts("10.1.2.3") == ["10.1.2.3"]
+    assert own_hosts("a.name") == own_hosts("fe80::1%eth0") == []
+    everywhere = own_hosts("0.0.0.0")
+    assert not [host for host in everywhere if host == "::1" or host.startswith(("127.", "fe80:"))]
+    assert everywhere == sorted(everywhere, key=lambda host: ":" in host)
+    assert own_hosts("::") == [host for host in everywhere if ":" in host]
+
+
+def interfaces_of(monkeypatch, *hosts):
+    """A computer with these addresses, whose calls over IPv6 leave from the last public one."""
+    listed = [
+        SimpleNamespace(family=socket.AF_INET6 if ":" in host else socket.AF_INET, address=host) for host in hosts
+    ]
+    monkeypatch.setattr(psutil, "net_if_addrs", lambda: {"eth0": listed})
+    last = [host for host in hosts if host.startswith("2a00:")]
+    monkeypatch.setattr(interfaces_module, "leaving_from", lambda: last[-1] if last else None)
+
+
+def test_of_ipv6_the_address_in_use_another_one_and_one_of_the_network_are_listed(monkeypatch):
+    hosts = ("::1", "fe80::1%eth0", "fd00::7", "fd00::8", *(f"2a00::{n}" for n in range(1, 5)), "10.0.0.7")
+    interfaces_of(monkeypatch, *hosts)
+    assert own_hosts("0.0.0.0") == ["10.0.0.7", "2a00::4", "2a00::1", "fd00::7"]
+    assert own_hosts("::") == ["2a00::4", "2a00::1", "fd00::7"]

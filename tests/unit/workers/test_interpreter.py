@@ -1,0 +1,107 @@
+"""Frames of a worker become events for its participant."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.base.manifest import AveragingNumbers, Manifest
+from core.base.problems import Damaged
+from core.base.signing import KeyPair
+from core.swarm.answers import (
+    ContributionWritten,
+    HeldoutEvaluated,
+    SamplesCounted,
+    StateLoaded,
+    StateOffered,
+    StepTaken,
+    TrainerReady,
+)
+from core.swarm.states import State, StateName
+from core.workers import frames
+from core.workers.arena import Arena
+from core.workers.interpreter import Interpreter, SharedFiles
+from tests.unit.workers.test_state_files import checkpoint
+
+NUMEL = 100
+NAME = StateName(3, b"l" * 32)
+
+
+class Stage:
+    def __init__(self, folder: Path, *, codec: str = "raw") -> None:
+        manifest = Manifest(
+            name="n",
+            organiser="o",
+            task="albert",
+            authority=KeyPair(b"k" * 32).peer_id.hex(),
+            averaging=AveragingNumbers(codec=codec),
+            target_samples=10,
+        )
+        files = SharedFiles(manifest=manifest, arena=folder / "arena", residuals=folder / "residuals")
+        self.told: list[Any] = []
+        self.interpreter = Interpreter(files, tell=self.told.append, ledger=lambda: b"who gave what")
+        self.path, self.digest = checkpoint(folder, 1000)
+        self.state = {"epoch": 3, "lineage": b"l" * 32, "digest": self.digest, "checkpoint": str(self.path)}
+
+    def hear(self, frame: frames.ToEngine) -> list[Any]:
+        before = len(self.told)
+        asyncio.run(self.interpreter.heard(frame))
+        return self.told[before:]
+
+    def ready(self) -> list[Any]:
+        Arena.create(self.interpreter.new_arena(), NUMEL)
+        return self.hear(frames.WorkerReady(numel=NUMEL, parameters=NUMEL, layout=(60, 40), **self.state))
+
+
+@pytest.mark.parametrize(
+    ("frame", "event"),
+    [
+        (
+            frames.Progress(epoch=3, samples=9, samples_per_s=2.0, loss=1.5, ahead=4),
+            SamplesCounted(epoch=3, samples=9, samples_per_s=2.0, loss=1.5, ahead=4),
+        ),
+        (frames.Collected(round=b"r", epoch=3, samples=9, loss=1.5), ContributionWritten(b"r", 9, 1.5)),
+        (frames.Evaluated(epoch=3, loss=2.0, baselines={"word frequencies": 4.0}), HeldoutEvaluated(3, 2.0)),
+    ],
+)
+def test_what_a_worker_says_is_told(tmp_path: Path, frame: frames.ToEngine, event: object) -> None:
+    assert Stage(tmp_path).hear(frame) == [event]
+
+
+def test_a_new_state_is_offered_to_others_before_it_counts(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    state = State(NAME, stage.digest, str(stage.path))
+    steps = frames.Stepped(seconds=1.0, samples=7, loss=0.5, **stage.state), frames.Loaded(**stage.state)
+    for frame, event in zip(steps, (StepTaken(state, 7, 0.5), StateLoaded(state)), strict=True):
+        offered, told = stage.hear(frame)
+        assert isinstance(offered, StateOffered)
+        assert (offered.file.digest, offered.ledger) == (stage.digest, b"who gave what")
+        assert told == event
+
+
+def test_the_vectors_of_a_worker_that_is_ready_are_those_of_its_arena(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    _, first = stage.ready()
+    _, second = stage.ready()
+    assert isinstance(first, TrainerReady)
+    assert (len(first.contribution), len(first.mean), first.layout, first.residuals) == (NUMEL, NUMEL, (60, 40), None)
+    second.mean[:] = 1.0
+    assert not first.mean.any(), "a round that goes on may still hold the arena of the run before"
+
+
+def test_residuals_outlive_a_worker(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, codec="q4")
+    _, first = stage.ready()
+    _, second = stage.ready()
+    assert first.residuals is not None
+    assert first.residuals is second.residuals
+    stage.interpreter.close()
+
+
+def test_a_checkpoint_that_is_not_what_was_written_is_damage(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    stage.path.write_bytes(b"something else")
+    with pytest.raises(Damaged):
+        stage.hear(frames.Loaded(**stage.state))
+    assert not stage.told
