@@ -11,9 +11,9 @@ from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.bandwidth.book import LineBook
 from core.averaging.codecs import CODECS
 from core.averaging.commit.fingerprints import plan_name
-from core.averaging.grid.failure_rate import FailureRate
 from core.averaging.grid.messages import GRID_MESSAGES, Holding, StageMember
 from core.averaging.grid.placement import Group, layout_of
+from core.averaging.grid.stages import FailureRate
 from core.averaging.matchmaking import ContributionWanted
 from core.averaging.matchmaking.attempts import RoundConfig
 from core.averaging.matchmaking.matchmaker import Matchmaker
