@@ -45,7 +45,7 @@ def test_a_failure_is_repeated_by_its_group_alone(how: End, moment: float) -> No
     round_.run(Deaths(moments_s={victim: at_s}, how={victim: how}))
     assert not round_.problem()
     assert sorted(round_.outcomes) == [index for index in range(16) if index != victim]
-    group = layout_of(plan).stages[1][layout_of(plan).group_of(1, victim)].members
+    group = layout_of(plan).group_of(1, victim).members
     repeated = [i for i, machine in enumerate(round_.machines) if isinstance(machine, Grid) and machine.repeated]
     assert set(repeated) <= set(group)
     if late:
