@@ -11,9 +11,8 @@ import msgspec
 import numpy as np
 
 from core.averaging.balance.fleet import Line, Work
-from core.averaging.balance.givers import best_givers
+from core.averaging.balance.gifts import best_gifts, best_givers
 from core.averaging.balance.merit import merit
-from core.averaging.balance.partial import best_gifts
 from core.averaging.balance.solver import balance, check_balance, share_chunks
 from core.averaging.balance.traffic import fleet, pairs
 from core.bench import plan_exact, plan_fleets

@@ -1,14 +1,14 @@
 """What a choice of gifts is worth: the steps a second of S000's problem (1)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.averaging.balance.gifts import covers
-from core.averaging.balance.levels import level_shares
-from core.averaging.balance.limited import limited_shares, settled_shares
+from core.averaging.allreduce.share_map import MEMBER_STRIDE, STRIDE
+from core.averaging.balance.shares import level_shares, limited_shares, settled_shares
 from core.averaging.balance.traffic import Fleet, Floats, Pairs, rows, seconds_of
 from core.averaging.plan import WHOLE_GIFT
 
@@ -90,6 +90,19 @@ def covering(members: Fleet, gives: Floats) -> list[Floats]:
     while not covers(gifts.tolist()) and gifts.any():
         gifts = np.where(gifts > 0, np.minimum(WHOLE_GIFT, gifts + _RAISE), 0)
     return [largest, gifts / WHOLE_GIFT] if gifts.any() else [largest]
+
+
+def covers(gifts: Sequence[int]) -> bool:
+    """Whether every chunk of a long vector has a giver (`allreduce.share_map.gives_chunk`).
+
+    That depends on the gifts alone: the round's id turns all members' chunks together.
+    """
+    if WHOLE_GIFT in gifts:
+        return True
+    if sum(gifts) < WHOLE_GIFT:
+        return False
+    chunks = np.arange(WHOLE_GIFT)[:, None] * STRIDE + np.arange(len(gifts)) * MEMBER_STRIDE
+    return bool((chunks % WHOLE_GIFT < np.array(gifts)).any(axis=1).all())
 
 
 def _merit(members: Fleet, limits: Pairs, gives: Floats, likely: NDArray[np.int64] | None) -> Merit:

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from core.averaging.balance.fleet import Balance, Line, Work
-from core.averaging.balance.levels import level_shares
+from core.averaging.balance.shares import level_shares
 from core.averaging.balance.solver import WEIGHT_UNIT, round_seconds, share_chunks
 from core.averaging.balance.traffic import Fleet, Floats, Rows, fleet, parts_of, rows
 

@@ -1,8 +1,8 @@
 """The plan of S000 appendix B: who reduces which share and who gives how much, for the shortest round.
 
-The constraints are laid out in `traffic`.  Where only the lines limit a round, bisection divides it exactly (`levels`);
-pair limits make it a linear program (`limited`).  Where a target batch is computed sooner than a round is over, members
-give less, or only assist (`givers`, `partial`).  `docs/decisions/0007-balance.md` says why it is so.
+The constraints are laid out in `traffic`.  Where only the lines limit a round, bisection divides it exactly; where
+pairs are limited too, it is a linear program (`shares`).  Where a target batch is computed sooner than a round is over,
+members give less, or only assist (`gifts`).  `docs/decisions/0007-balance.md` says why it is so.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,11 +10,9 @@ from typing import Final
 
 import numpy as np
 
-from core.averaging.balance.filling import filled, free_raises
 from core.averaging.balance.fleet import Balance, Line, Work, apportion
-from core.averaging.balance.gifts import covers
-from core.averaging.balance.merit import Merit, merit, rounded, settled, with_shares
-from core.averaging.balance.partial import best_gifts, good_gifts, refined, whole
+from core.averaging.balance.gifts import best_gifts, filled, free_raises, good_gifts, refined, whole
+from core.averaging.balance.merit import Merit, covers, merit, rounded, settled, with_shares
 from core.averaging.balance.traffic import Fleet, Floats, Pairs, fleet, pairs, parts_of, seconds_of
 from core.averaging.balance.whole import whole_shares
 from core.averaging.plan import WHOLE_GIFT
