@@ -13,12 +13,12 @@ failure costs one group a stage.
 What can still differ: a block all of whose members are out of reach for one group and not for another.  The names
 differ then, and the swarm moves to the greater one (`core.swarm.states`).
 
-Where it pays.  One butterfly is the rule; a grid of R stages sends the vector R times.  By the expected iterations of a
-protocol that begins anew at each failure (`grid.stages`), it pays from a failure rate, a member and round, of 0.09
-with 16 members, 0.02 with 64 and 0.005 with 256 (decision 0009).  A butterfly here survives most failures, so that is
-early: with 16 and 36 members of which a tenth dies in each round, the grid took 1.6 to 2.3 times as long, and its means
-lacked about a third fewer contributions (`docs/protocols/groups.md`).  Lines that differ are no reason for it: each
-group is balanced by itself, and all of them wait for the slowest.
+Where it pays.  One butterfly is the rule: a grid of R stages sends the vector R times.  By the expected stages of a
+protocol that begins anew at each failure (`grid.stages`), a grid is shorter from a failure rate, a member and round, of
+0.091 with 16 members, 0.021 with 64 and 0.005 with 256 (decision 0009), and plans go by that.  A butterfly of ours
+survives most failures, so that is early: with 16 and 36 members of which a tenth dies in each round, the grid took 2.1
+to 2.3 times as long, and its means lacked 22 to 38 % fewer contributions (`docs/protocols/groups.md`).  Lines that
+differ are no reason for a grid: each group is balanced by itself, and a stage waits for the slowest of the one before.
 """
 
 from collections.abc import Sequence
