@@ -1,13 +1,10 @@
 """Which members give their contributions, and how much of them (c of S000 appendix B).
 
-A slow peer's contribution can cost the others more time than its samples are worth; then it assists only.  A mixed
-integer program finds the best choice in seconds for some dozens of peers.  Here, many choices are divided at once:
-those that keep the best k in one of three orders, then whatever one change more makes better.
-
-Parts of contributions (c between 0 and 1) S000 leaves to future work.  Times the shares, a gift is a product of two
-variables.  So the program is solved as a row of linear ones, each near the last one's answer: gifts move by no more
-than a step that shrinks when it does not help, and shares are found anew for every choice: each is divided exactly.
-The best choice of whole givers is where it starts: never worse than it.
+A slow peer's contribution can cost the others more time than its samples are worth; then it gives a part of it, or
+assists only.  S000 chooses whole givers by a mixed integer program, and leaves parts (c between 0 and 1) to others.
+Times the shares, a gift is a product of two variables.  So the program is solved as a row of linear ones, each near the
+last one's answer: gifts move by no more than a step that shrinks when it does not help, and shares are found anew for
+every choice: each is divided exactly.  It starts from what members can send in time.
 
 At last, contributions that a round could take along for nothing are filled in.
 """
@@ -23,57 +20,28 @@ from core.averaging.balance.shares import alike, evened
 from core.averaging.balance.traffic import Fleet, Floats, Pairs, seconds_of
 from core.averaging.plan import WHOLE_GIFT
 
-_PREFIXES: Final = 32
-_CHANGES: Final = 16
-_EXACT: Final = 8
-"""Groups of so many givers at most: every choice is tried."""
-_TRIALS: Final = 4
-"""Choices at most that are divided with pair limits in mind, the most promising ones first."""
-_STEPS: Final = 12
-_STEPS_LARGE: Final = 4
-_LARGE: Final = 96
-_LARGE_LIMITED: Final = 64
-_STEP_MIN: Final = 1 / 32
-_GAIN: Final = 1e-3
-"""A step that wins less is the last of its size."""
-_SAMPLES_WORTH: Final = 1e-4
-"""So small a part of the round may be spent on giving all there is."""
-_EVEN_COST: Final = 2e-3
-"""So small a part of the steps may be spent on treating equal members alike."""
-_TIMES: Final = 24
-_KEPT: Final = (1.0, 0.85, 0.7, 0.5, 0.35, 0.25, 0.15, 0.0)
+TRIALS: Final = 4
+"""Number of choices that are divided exactly, the most promising ones first: two cost one of 84 random fleets 1.7 %."""
+STEPS: Final = 6
+"""Upper bound on the linear programs of a row: with four some small fleets are 1 % from the best that a grid finds."""
+LARGE: Final = 64
+"""Number of members above which pair limits allow no linear program for gifts: it would take seconds."""
+STEP_MIN: Final = 1 / 32
+"""Part of a contribution: a smaller step is not worth a linear program, since gifts are raised by as much at last."""
+GAIN: Final = 1e-3
+"""Part of the steps a second; a step that wins less is the last of its size."""
+SAMPLES_WORTH: Final = 1e-4
+"""Part of a round's time that may be spent on giving all there is."""
+EVEN_COST: Final = 2e-3
+"""Part of the steps a second that may be spent on treating equal members alike: well within what members tolerate."""
+TIMES: Final = 24
+"""Number of times between the fastest and the slowest whole contribution that are tried."""
+KEPT: Final = (1.0, 0.85, 0.7, 0.5, 0.35, 0.25, 0.15, 0.0)
+"""Parts of the givers that are tried for each of these times, those with the most samples first."""
 RAISE: Final = 32
 """256ths by which a gift is raised to see whether that costs anything."""
 FREE: Final = 2e-4
-"""So small a part of the steps a second counts as nothing.  Who verifies uses half of it."""
-_RAISES_A_MEMBER: Final = WHOLE_GIFT // RAISE + 1
-
-
-def best_givers(members: Fleet, limits: Pairs) -> Merit:
-    """The choice with the most steps a second, of those tried, with gifts of 1 and 0 only.
-
-    Exact for up to 8 givers without pair limits.
-    """
-    best, who = good_givers(members, limits), np.flatnonzero(members.gives)
-    if computing_takes_longer(members, best) and best.gives.sum() == len(who):
-        return best
-    if len(who) <= _EXACT:
-        return better_of(members, limits, _every_choice(members, who), best=best)
-    for _ in range(_CHANGES):
-        better = better_of(members, limits, _changes(best.gives, who), best=best)
-        if better is best:
-            break
-        best = better
-    return best
-
-
-def good_givers(members: Fleet, limits: Pairs) -> Merit:
-    """The best choice that keeps the first k of some order; all givers, where only the lines count."""
-    everybody = merit(members, limits, members.gives)
-    who = np.flatnonzero(members.gives)
-    if not members.target_samples or len(who) < 2 or computing_takes_longer(members, everybody):
-        return everybody
-    return better_of(members, limits, _prefixes(members, who), best=everybody)
+"""Part of the steps a second that counts as nothing.  A member that verifies uses half of it."""
 
 
 def computing_takes_longer(members: Fleet, choice: Merit) -> bool:
@@ -88,7 +56,7 @@ def better_of(members: Fleet, limits: Pairs, choices: Floats, *, best: Merit) ->
         return best
     bound = line_steps(members, choices)
     order = np.lexsort((-(choices @ members.samples), -bound))
-    for trial in order[: _TRIALS if len(limits.rate) else 2]:
+    for trial in order[:TRIALS]:
         if bound[trial] < best.steps_per_s * (1 - 1e-9):
             break
         found = merit(members, limits, choices[trial], near=best)
@@ -97,51 +65,25 @@ def better_of(members: Fleet, limits: Pairs, choices: Floats, *, best: Merit) ->
     return best
 
 
-def _every_choice(members: Fleet, who: NDArray[np.int64]) -> Floats:
-    number = np.arange(1, 1 << len(who))
-    choices = np.zeros((len(number), members.size))
-    choices[:, who] = (number[:, None] >> np.arange(len(who))) & 1
-    return choices
-
-
-def _prefixes(members: Fleet, who: NDArray[np.int64]) -> Floats:
-    """The first k by upload, by samples and by both."""
-    counts = np.unique(np.linspace(1, len(who), min(len(who), _PREFIXES)).astype(np.int64))
-    choices = []
-    for worth in (members.up, members.samples, members.up * members.samples):
-        order = who[np.argsort(-worth[who], kind="stable")]
-        for count in counts:
-            choice = np.zeros(members.size)
-            choice[order[:count]] = 1.0
-            choices.append(choice)
-    return np.array(choices)
-
-
-def _changes(gives: Floats, who: NDArray[np.int64]) -> Floats:
-    """This choice with one giver more or fewer."""
-    choices = np.repeat(gives[None], len(who), axis=0)
-    rows = np.arange(len(who))
-    choices[rows, who] = 1.0 - choices[rows, who]
-    return choices
-
-
 def best_gifts(members: Fleet, limits: Pairs) -> Merit:
     """The gifts with the most steps a second that are found, and of those the ones that give most; in whole 256ths."""
     best = good_gifts(members, limits)
     if whole(members, best):
         return best
-    best = refined(members, limits, best, steps=_STEPS if members.size <= _LARGE else _STEPS_LARGE)
+    best = refined(members, limits, best, steps=STEPS)
     even = evened(best.gives, alike(members, limits, members.samples))
     if not np.array_equal(even, best.gives):
         fair = merit(members, limits, even, near=best)
-        best = fair if fair.steps_per_s >= best.steps_per_s * (1 - _EVEN_COST) else best
+        best = fair if fair.steps_per_s >= best.steps_per_s * (1 - EVEN_COST) else best
     return rounded(members, limits, best)
 
 
 def good_gifts(members: Fleet, limits: Pairs) -> Merit:
-    """The best without a linear program: some of the members, with what they can send in time."""
-    best = good_givers(members, limits)
-    return best if whole(members, best) else better_of(members, limits, _timely(members), best=best)
+    """The best without a linear program: all give all, or some of them what they can send in time."""
+    everybody = merit(members, limits, members.gives)
+    if computing_takes_longer(members, everybody) or members.gives.sum() < 2:
+        return everybody
+    return better_of(members, limits, _timely(members), best=everybody)
 
 
 def whole(members: Fleet, choice: Merit) -> bool:
@@ -154,15 +96,15 @@ def refined(members: Fleet, limits: Pairs, best: Merit, *, steps: int) -> Merit:
 
     Nothing, in large groups with pair limits: there it would take seconds.
     """
-    if best.seconds <= 0 or (members.size > _LARGE_LIMITED and len(limits.rate)):
+    if best.seconds <= 0 or (members.size > LARGE and len(limits.rate)):
         return best
     most, step, near = _most(members), 1.0, best.shares
     for _ in range(steps):
-        if step < _STEP_MIN or best.seconds <= 0 or best.steps_per_s >= most * (1 - _GAIN):
+        if step < STEP_MIN or best.seconds <= 0 or best.steps_per_s >= most * (1 - GAIN):
             break
         answer = _Near(members, limits, best, near).solve(step)
         found = best if answer is None else merit(members, limits, answer, near=best)
-        if found.beats(best, by=_GAIN):
+        if found.beats(best, by=GAIN):
             best, near = found, found.shares
         else:
             step = step if near is best.shares else step / 4
@@ -179,10 +121,10 @@ def _most(members: Fleet) -> float:
 def _timely(members: Fleet) -> Floats:
     """Those with the most samples give what they can send within a time, for some times and numbers of them; K x N."""
     whole_s = members.part_bytes / members.up
-    times = np.geomspace(whole_s.min(), whole_s.max(), _TIMES)
+    times = np.geomspace(whole_s.min(), whole_s.max(), TIMES)
     timely = members.gives * np.minimum(1.0, times[:, None] / np.maximum(whole_s, 1e-300))
     place = np.argsort(np.argsort(-members.samples, kind="stable"), kind="stable")
-    kept = place < np.maximum(1, np.rint(np.array(_KEPT) * members.gives.sum()))[:, None]
+    kept = place < np.maximum(1, np.rint(np.array(KEPT) * members.gives.sum()))[:, None]
     return np.asarray((timely[:, None] * kept).reshape(-1, members.size))
 
 
@@ -205,7 +147,7 @@ class _Near:
         low = np.clip(self.here.gives - step, 0.0, self.members.gives)
         high = np.clip(self.here.gives + step, 0.0, self.members.gives)
         found = linprog(
-            np.concatenate([np.zeros(size), -_SAMPLES_WORTH * samples / samples.sum(), [1.0]]),
+            np.concatenate([np.zeros(size), -SAMPLES_WORTH * samples / samples.sum(), [1.0]]),
             A_ub=matrix,
             b_ub=bounds,
             A_eq=np.concatenate([np.ones(size), np.zeros(size + 1)])[None],
@@ -289,7 +231,7 @@ def filled(members: Fleet, limits: Pairs, choice: Merit) -> Merit:
     """
     choice = settled(members, limits, merit(members, limits, choice.gives))
     for by in (WHOLE_GIFT, RAISE):
-        for _ in range(_RAISES_A_MEMBER * members.size):
+        for _ in range((WHOLE_GIFT // RAISE + 1) * members.size):
             free = free_raises(members, limits, choice, by=by)
             if not len(free):
                 break

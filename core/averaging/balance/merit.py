@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 
 from core.averaging.allreduce.share_map import MEMBER_STRIDE, STRIDE
 from core.averaging.balance.shares import level_shares, limited_shares, settled_shares
-from core.averaging.balance.traffic import Fleet, Floats, Pairs, rows, seconds_of
+from core.averaging.balance.traffic import EPSILON, Fleet, Floats, Pairs, rows, seconds_of
 from core.averaging.plan import WHOLE_GIFT
 
-_EQUAL: Final = 1e-9
-_RAISE: Final = 4
-"""256ths by which gifts grow until they cover all chunks."""
+COVERING: Final = 4
+"""256ths by which gifts grow until they cover all chunks: 32 at a time cost up to 1 % of the steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +32,7 @@ class Merit:
     likely: NDArray[np.int64]
     """Places of the pair limits that it depends on."""
 
-    def beats(self, other: "Merit", *, by: float = _EQUAL) -> bool:
+    def beats(self, other: "Merit", *, by: float = EPSILON) -> bool:
         """More steps; or as many, from more samples."""
         if abs(self.steps_per_s - other.steps_per_s) > by * max(self.steps_per_s, other.steps_per_s):
             return self.steps_per_s > other.steps_per_s
@@ -88,7 +87,7 @@ def covering(members: Fleet, gives: Floats) -> list[Floats]:
     largest = gives.copy()
     largest[int(np.argmax(np.where(members.gives > 0, gives, -1.0)))] = 1.0
     while not covers(gifts.tolist()) and gifts.any():
-        gifts = np.where(gifts > 0, np.minimum(WHOLE_GIFT, gifts + _RAISE), 0)
+        gifts = np.where(gifts > 0, np.minimum(WHOLE_GIFT, gifts + COVERING), 0)
     return [largest, gifts / WHOLE_GIFT] if gifts.any() else [largest]
 
 

@@ -17,18 +17,16 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.averaging.balance.traffic import Fleet, Floats, Pairs, Rows, rows
+from core.averaging.balance.traffic import EPSILON, Fleet, Floats, Pairs, Rows, rows
 
-_STEPS: Final = 56
-"""Halvings.  What remains after them is interpolated, which is exact, since shares are straight lines of the time."""
-_PASSES: Final = 40
-_ROWS_A_MEMBER: Final = 4
-"""Taken in at a time, for each member."""
-_NEARLY: Final = 0.8
-"""Of the round's time: pairs that are busy for so much are likely to bind soon."""
-_TINY_S: Final = 1e-300
-_EPSILON: Final = 1e-9
-"""Of the round's time: a pair that is busy for so much longer counts as in time."""
+HALVINGS: Final = 56
+"""Steps of a bisection.  What remains is interpolated, which is exact: shares are straight lines of the time."""
+PASSES: Final = 40
+"""Upper bound on the linear programs of one division; pairs that are still broken then would add next to nothing."""
+ROWS_A_MEMBER: Final = 4
+"""Number of pairs that are taken in at a time, for each member."""
+NEARLY: Final = 0.8
+"""Part of the round's time: pairs that are busy for so much are likely to bind soon."""
 
 
 def level_shares(rows: Rows, cap: Floats) -> Floats:
@@ -59,7 +57,7 @@ def level_shares(rows: Rows, cap: Floats) -> Floats:
 
     low = np.zeros_like(rising, dtype=np.float64)
     high = np.maximum(rows.seconds(np.zeros_like(best)), rows.seconds(cap)).max(axis=-1, keepdims=True)
-    for _ in range(_STEPS):
+    for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
         total = at(middle).sum(axis=-1, keepdims=True)
         enough = np.where(rising, total >= 1.0, total <= 1.0)
@@ -165,11 +163,11 @@ def limited_shares(members: Fleet, limits: Pairs, gives: Floats, *, likely: NDAr
     lines = rows(members, gives)
     shares = level_shares(lines, members.cap)
     seconds = float(lines.seconds(shares).max())
-    program = _Program(members, limits, gives, unit_s=max(seconds, _TINY_S))
+    program = _Program(members, limits, gives, unit_s=max(seconds, np.finfo(float).tiny))
     known, late = np.zeros(0, dtype=np.int64), program.late(shares, seconds)
     if likely is not None and len(late):
         late = np.union1d(late, likely)
-    for _ in range(_PASSES):
+    for _ in range(PASSES):
         more = np.union1d(known, late)
         if len(more) == len(known):
             break
@@ -185,7 +183,7 @@ def limited_shares(members: Fleet, limits: Pairs, gives: Floats, *, likely: NDAr
 def settled_shares(members: Fleet, limits: Pairs, gives: Floats, *, likely: NDArray[np.int64] | None = None) -> Floats:
     """Of all shares as good as those, the ones in proportion to what each member has room for; alike for equals."""
     best = limited_shares(members, limits, gives, likely=likely)
-    program = _Program(members, limits, gives, unit_s=max(best.seconds, _TINY_S))
+    program = _Program(members, limits, gives, unit_s=max(best.seconds, np.finfo(float).tiny))
     shares = program.spread(best) if len(best.known) else best.shares
     return evened(shares, alike(members, limits, gives))
 
@@ -202,10 +200,10 @@ class _Program:
     def late(self, shares: Floats, seconds: float) -> NDArray[np.int64]:
         """If pairs are busy for longer: those and some that nearly are, the worst ones first."""
         busy = self.limits.seconds(self.members, self.gives, shares) / seconds if seconds > 0 else np.zeros(0)
-        if not (busy > 1 + 3 * _EPSILON).any():
+        if not (busy > 1 + 3 * EPSILON).any():
             return np.zeros(0, dtype=np.int64)
-        order = np.argsort(-busy, kind="stable")[: _ROWS_A_MEMBER * self.members.size]
-        return np.asarray(order[busy[order] > _NEARLY])
+        order = np.argsort(-busy, kind="stable")[: ROWS_A_MEMBER * self.members.size]
+        return np.asarray(order[busy[order] > NEARLY])
 
     def solve(self, known: NDArray[np.int64]) -> tuple[Floats, float] | None:
         """The best shares where only the `known` pairs are limited, and their time; None where HiGHS gives up."""
@@ -223,7 +221,7 @@ class _Program:
     def spread(self, best: Limited) -> Floats:
         """Shares as good as these, with the fullest member as far as possible from the most it could take."""
         known = best.known
-        for _ in range(_PASSES):
+        for _ in range(PASSES):
             found = self._spread(known, best.seconds)
             if found is None:
                 break
@@ -244,14 +242,14 @@ class _Program:
             _room(lines.up_base, lines.up_slope, seconds), _room(lines.down_base, lines.down_slope, seconds)
         )
         room = np.minimum(room, self.members.cap)
-        some = np.flatnonzero(room > _EPSILON)
+        some = np.flatnonzero(room > EPSILON)
         matrix, bounds = self._rows(known)
         fullness = coo_array((1 / room[some], (np.arange(len(some)), some)), shape=(len(some), size))
         columns = np.append(np.zeros(matrix.shape[0]), -np.ones(len(some)))[:, None]
         found = _highs(
             np.append(np.zeros(size), 1.0),
             matrix=_beside(_over(matrix, fullness), columns),
-            bounds=np.append(bounds + seconds / self.unit_s * (1 + _EPSILON), np.zeros(len(some))),
+            bounds=np.append(bounds + seconds / self.unit_s * (1 + EPSILON), np.zeros(len(some))),
             caps=np.append(self.members.cap, np.inf),
         )
         return None if found is None else found[:size]

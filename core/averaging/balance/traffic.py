@@ -21,6 +21,7 @@ says "c_k = 1 corresponds to peer k not computing gradients" where its formulas 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,8 @@ from core.averaging.plan import WHOLE_GIFT
 
 Floats = NDArray[np.float64]
 
+EPSILON: Final = 1e-9
+"""Part by which times, shares and steps must differ to count as different: sums are rounded, solvers are tolerant."""
 _RATE_MIN, _RATE_MAX = 1.0, 1e15
 """Bytes a second; beyond them a line counts as this slow or fast, so that no input leads to a division by zero."""
 

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from core.averaging.balance.traffic import Fleet, Floats, Pairs, Rows, rows
 
-_EXCHANGES: Final = 16
+EXCHANGES: Final = 16
+"""Upper bound on the chunks that are handed over; each is one of the few that rounding has misplaced."""
 
 
 def whole_shares(
@@ -46,7 +47,7 @@ def _exchanged(lines: Rows, may: NDArray[np.bool_], chunks: NDArray[np.int64], t
     Where a member is faster with a larger share, adding chunks one by one may go the wrong way.
     """
     moves = np.concatenate([np.eye(len(chunks), dtype=np.int64), -np.eye(len(chunks), dtype=np.int64)])
-    for _ in range(_EXCHANGES):
+    for _ in range(EXCHANGES):
         seconds = lines.seconds(chunks / total)
         slowest = int(np.argmax(seconds))
         tried = chunks + moves
