@@ -3,6 +3,7 @@
 from collections.abc import Collection
 from typing import Final
 
+from core.averaging.commit.coordinator import HEARTBEATS
 from core.averaging.failure_detector import FailureDetector, Stage, Timetable
 from core.averaging.grid.messages import ATTEMPTS_MAX, Arrived, Busy, Holding, StageMember, StagePlan, StandIn
 from core.averaging.grid.placement import Group
@@ -10,8 +11,6 @@ from core.averaging.grid.plans import check_holding, divided
 from core.averaging.plan import Plan
 from core.base.machine import earliest
 
-HEARTBEATS: Final = 3
-"""Number of times that a member says within one stall timeout that it waits: two may be late or lost."""
 ATTEMPT_STALLS: Final = 3
 """Stall timeouts after which another coordinator tries: members are silent after one, stand-ins after another."""
 UNFIT_PATIENCE: Final = 0.2

@@ -24,8 +24,6 @@ KEPT: Final = 0.97
 """Part of the earlier evidence that a round leaves: it halves every 23 rounds, as a swarm's habits change."""
 SUMMED_ABOVE: Final = 0.02
 """Least rate of success at which the series of `slowest` is summed; below, its integral is exact to 1e-9."""
-NEGLIGIBLE: Final = 1e-18
-"""Term at which that series ends."""
 
 
 class FailureRate:
@@ -84,7 +82,7 @@ def slowest(groups: int, q: float) -> float:
     if q < SUMMED_ABOVE:
         return math.fsum(1 / number for number in range(1, groups + 1)) / rate + 0.5
     total, tries, term = 1.0, 1, 1.0
-    while term > NEGLIGIBLE:
+    while term > 1e-18:
         term = -math.expm1(groups * math.log1p(-math.exp(-rate * tries)))
         total, tries = total + term, tries + 1
     return total

@@ -28,17 +28,18 @@ from core.base.signing import Signer, Verifier
 from core.base.trace import Trace
 
 DIRECT_MAX: Final = 32
-"""Members that send each other their signatures without the leader."""
+"""Number of members that send each other their signatures without the leader: 31 small messages each."""
 SIGNED_BY_S: Final = 5.0
-"""After so long the receipt is made of the signatures that are there."""
-BUNDLED_BY_S: Final = 2.5
+"""Seconds after which the receipt is made of the signatures that are there: members end a round within about one.  The
+leader that bundles them waits half as long, so that its bundles arrive in time."""
 ROUNDS_MAX: Final = 4
-"""Rounds whose signatures are awaited at a time."""
+"""Number of rounds whose signatures are awaited at a time: rounds are seconds apart at least."""
 TRIES: Final = 2
-"""Signatures of one member that are looked at in a round: checking one costs more than sending it."""
+"""Number of signatures of one member that are looked at in a round: checking one costs more than sending it."""
 CLOCKS_DIFFER_S: Final = 90.0
+"""Seconds by which a member's clock may differ: a minute, as a pass may be off by, and the time of one round."""
 WITNESSES: Final = 2
-"""So many, and half of the others, must sign something else before the leader has split the group."""
+"""Number of members, and half of the others, that must sign something else before the leader has split the group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +159,7 @@ class Attesting:
         current.led_by = leader if leader == current.first != self._me else None
         current.leader = leader if len(current.peers) > DIRECT_MAX else None
         leads = current.leader == self._me
-        current.until = now + (BUNDLED_BY_S if leads else SIGNED_BY_S)
+        current.until = now + (SIGNED_BY_S / 2 if leads else SIGNED_BY_S)
         for sender, attestation in current.early.items():
             self._take(current, statement, sender, attestation, now)
         if leads:

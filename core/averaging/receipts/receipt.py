@@ -24,11 +24,15 @@ from core.base.wire import Message
 
 KIND: Final = "potluck receipt 1"
 RELAYS_MAX: Final = 4
-"""Relays that one member may name in one round."""
+"""Number of relays that one member may name in one round."""
 RELAYED_VECTORS: Final = 16
+"""Number of vectors of float32 that one relay may have carried for a member: a round, and a download of the state."""
 RELAYED_SLACK_BYTES: Final = 1 << 20
+"""Bytes of talk that come on top of that."""
 RECEIPT_BYTES_MAX: Final = 256 * 1024
+"""Upper bound on a receipt, bytes: about one KiB for each member of the largest group."""
 BUNDLE_MAX: Final = 64
+"""Number of signatures in one message of the leader, so that it stays within what control messages may have."""
 
 Digest = Annotated[bytes, Meta(min_length=DIGEST_BYTES, max_length=DIGEST_BYTES)]
 Signature = Annotated[bytes, Meta(min_length=SIGNATURE_BYTES, max_length=SIGNATURE_BYTES)]

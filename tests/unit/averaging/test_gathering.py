@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import msgspec
 import pytest
 
-from core.averaging.grid.gathering import ATTEMPT_STALLS, HEARTBEATS, UNFIT_PATIENCE, Gathering
+from core.averaging.commit.coordinator import HEARTBEATS
+from core.averaging.grid.gathering import ATTEMPT_STALLS, UNFIT_PATIENCE, Gathering
 from core.averaging.grid.messages import Arrived, Busy, Holding, StageMember, StagePlan, StandIn
 from core.averaging.grid.placement import Group
 from core.base.problems import RemoteProblem
