@@ -31,7 +31,16 @@ from core.averaging.matchmaking import (
     SLOWER_TOLERANCE,
 )
 from core.averaging.messages import GROUP_MAX
-from core.averaging.penalties.ledger import GUESS, LATE_LONGEST, LONGEST, SURE
+from core.averaging.penalties.ledger import (
+    FADE_ROUNDS,
+    FADE_S,
+    GUESS,
+    LATE_LONGEST,
+    LONGEST,
+    REST_ROUNDS,
+    SLOW_LONGEST,
+    SURE,
+)
 from core.averaging.plan import STAGES_MAX
 from core.averaging.receipts.exchange import CLOCKS_DIFFER_S, SIGNED_BY_S
 from core.base.manifest import AveragingNumbers
@@ -83,7 +92,9 @@ def test_exclusions_grow_and_end() -> None:
     assert LONE_REFUSALS < PLAIN_AFTER
     assert 1 < NO_PLAN_FAILURES <= PLAN_PATIENCE
     assert GUESS < SURE
-    assert LATE_LONGEST < LONGEST
+    assert LONGEST * R / 2 < FADE_S
+    assert SLOW_LONGEST * REST_ROUNDS <= FADE_ROUNDS
+    assert LATE_LONGEST < SLOW_LONGEST < LONGEST
 
 
 def test_checks_tolerate_more_than_planning_leaves() -> None:
