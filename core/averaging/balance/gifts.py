@@ -87,7 +87,7 @@ def good_gifts(members: Fleet, limits: Pairs) -> Merit:
 
 
 def whole(members: Fleet, choice: Merit) -> bool:
-    """Whether everybody gives all it has, and more could not be wished for."""
+    """Whether all members give all they have, and no choice is better."""
     return computing_takes_longer(members, choice) and choice.gives.sum() == members.gives.sum()
 
 
@@ -113,7 +113,7 @@ def refined(members: Fleet, limits: Pairs, best: Merit, *, steps: int) -> Merit:
 
 
 def _most(members: Fleet) -> float:
-    """Steps a second that nothing exceeds: everybody computes for all, and nobody sends more than means."""
+    """Steps a second that nothing exceeds: all contributions count, and members send means only."""
     nothing = np.zeros((1, members.size))
     return float(line_steps(members, nothing, samples=float(members.samples.sum()))[0])
 
@@ -227,7 +227,7 @@ def free_raises(
 def filled(members: Fleet, limits: Pairs, choice: Merit) -> Merit:
     """The choice with all raised that can be for nothing: none is left out without a reason.
 
-    What it is measured by is found anew for each choice, as those who verify the last one will find it.
+    What it is measured by is found anew for each choice, as members that verify the last one will find it.
     """
     choice = settled(members, limits, merit(members, limits, choice.gives))
     for by in (WHOLE_GIFT, RAISE):

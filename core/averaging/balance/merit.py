@@ -43,7 +43,7 @@ def merit(members: Fleet, limits: Pairs, gives: Floats, *, near: Merit | None = 
     """What these gifts are worth, or the nearest ones that leave no chunk without a giver.
 
     Args:
-        members: Who takes part.
+        members: The members of the round.
         limits: Between pairs.
         gives: What part of its contribution each gives, 0 to 1; shape N.
         near: A similar choice, from which this one is found sooner.
@@ -120,7 +120,7 @@ def line_steps(members: Fleet, gives: Floats, *, samples: Floats | float | None 
     """Steps a second of many choices at once, pair limits aside: a bound where there are some.
 
     Args:
-        members: Who takes part.
+        members: The members of the round.
         gives: K x N.
         samples: What counts as given a second instead, shape K.
 

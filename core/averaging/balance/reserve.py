@@ -1,8 +1,8 @@
 """Among divisions that are as short by what lines offer, the one that is shortest by what they have shown.
 
 Lines that have never been full offer more than they have shown, so that rounds find out what they carry.  Where the
-round does not get shorter by it, nothing is to be found out: whoever is given work on a mere offer may turn out to be
-as slow as the slowest, and everybody waits.
+round does not get shorter by it, nothing is to be found out: a member that is given work on a mere offer may turn out
+to be as slow as the slowest, and all wait for it.
 """
 
 from collections.abc import Sequence

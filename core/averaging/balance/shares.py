@@ -49,7 +49,7 @@ def level_shares(rows: Rows, cap: Floats) -> Floats:
     all_rise = bool(rising.all())
 
     def at(seconds: Floats) -> Floats:
-        """The largest shares (the smallest where not `rising`) that keep the time; who cannot keep it, its best."""
+        """The largest shares (the smallest where not `rising`) that keep the time, or the member's best."""
         moved = np.clip(upper.within(seconds, np.minimum), best, cap)
         if not all_rise:
             moved = np.where(rising, moved, np.clip(lower.within(seconds, np.maximum), 0.0, best))
@@ -108,7 +108,7 @@ def alike(members: Fleet, limits: Pairs, *others: Floats) -> NDArray[np.int64]:
     """A number for each member, the same for those that are alike.
 
     Args:
-        members: Who takes part.
+        members: The members of the round.
         limits: Between pairs.
         others: What else they must have in common, each of shape N.
     """
@@ -155,7 +155,7 @@ def limited_shares(members: Fleet, limits: Pairs, gives: Floats, *, likely: NDAr
     """Some shares for which lines and pairs are done soonest.
 
     Args:
-        members: Who takes part.
+        members: The members of the round.
         limits: Between pairs.
         gives: What part of its contribution each gives, 0 to 1; shape N.
         likely: Places of limits that mattered for similar gifts: with them it is found sooner.

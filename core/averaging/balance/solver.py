@@ -1,4 +1,4 @@
-"""The plan of S000 appendix B: who reduces which share and who gives how much, for the shortest round.
+"""The plan of S000 appendix B: the shares that members reduce and the parts that they give, for the shortest round.
 
 The constraints are laid out in `traffic`.  Where only the lines limit a round, bisection divides it exactly; where
 pairs are limited too, it is a linear program (`shares`).  Where a target batch is computed sooner than a round is over,
@@ -97,7 +97,7 @@ def check_balance(
     pair_limits: PairLimits | None = None,
     tolerance: float = 0.01,
 ) -> None:
-    """Refuse how somebody else divided a round, where it is worse than our own optimum by more than `tolerance`.
+    """Refuse how another peer divided a round, where it is worse than this one's optimum by more than `tolerance`.
 
     Args:
         lines: The members, in the plan's order.
@@ -126,7 +126,7 @@ def check_balance(
 
 
 def _sure(members: Fleet, limits: Pairs, best: Merit) -> Merit:
-    """The choice, filled, and improved for as long as those who verify it could: they will not find a better one."""
+    """The choice, filled, and improved for as long as members that verify it could: they will not find a better one."""
     for _ in range(TRIES):
         best = filled(members, limits, best)
         better = _better(members, limits, best)
@@ -157,7 +157,7 @@ def _check_shares(members: Fleet, limits: Pairs, chunks: Sequence[int], *, their
 
 
 def _check_gifts(members: Fleet, limits: Pairs, chunks: Sequence[int], *, theirs: Merit, tolerance: float) -> None:
-    """Whether no better gifts are at hand, and nobody is left out who costs nothing."""
+    """Refuse gifts where better ones are at hand, or a member is left out that costs nothing."""
     if whole(members, theirs):
         return
     if not members.target_samples:

@@ -44,12 +44,12 @@ class Fleet:
     up: Floats
     down: Floats
     samples: Floats
-    """A second; 0 for who does not give."""
+    """A second; 0 for a member that does not give."""
     gives: Floats
     """1 or 0."""
     receives: Floats
     cap: Floats
-    """The most that each may reduce of the vector: 1, or 0 for a client.  Where nobody may, everybody does."""
+    """The most that each may reduce of the vector: 1, or 0 for a client.  Where none may, all do."""
     part_bytes: float
     """Of the whole vector, on its way to the reducers."""
     mean_bytes: float
@@ -113,7 +113,7 @@ def rows(members: Fleet, gives: Floats) -> Rows:
     """The lines' seconds for fixed gifts.
 
     Args:
-        members: Who takes part.
+        members: The members of the round.
         gives: What part of its contribution each gives (c), 0 to 1; N or K x N.
     """
     means = members.means
@@ -162,7 +162,7 @@ def seconds_of(members: Fleet, limits: Pairs, *, gives: Floats, shares: Floats) 
     """How long the round takes: the busiest line, or the busiest limited pair.
 
     Args:
-        members: Who takes part.
+        members: The members of the round.
         limits: Between pairs.
         gives: What part of its contribution each gives, 0 to 1; shape N.
         shares: What part of the vector each reduces; shape N, sum 1.
@@ -177,7 +177,7 @@ def parts_of(gifts: Sequence[int]) -> Floats:
 
 
 def _samples(lines: Sequence[Line]) -> Floats:
-    """Who gives and whose rate is not known counts as the slowest whose rate is."""
+    """A giver whose rate is not known counts as the slowest one whose rate is."""
     known = np.array([max(0.0, _finite(line.samples_per_s)) for line in lines], dtype=np.float64)
     slowest = known[known > 0].min(initial=np.inf)
     return np.asarray(np.where(known > 0, known, slowest if math.isfinite(slowest) else 0.0))

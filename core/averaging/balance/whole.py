@@ -17,12 +17,12 @@ def whole_shares(
 ) -> tuple[int, ...]:
     """Divide `total` chunks so that the round is as short as whole chunks allow.
 
-    Each gets the whole part of its weight's share; what remains goes, chunk by chunk, to whom it delays least, the
-    lower place first.  Where lines alone limit the round no other division is shorter: in it, somebody would have to
-    take what here was too slow for everyone.
+    Each gets the whole part of its weight's share; what remains goes, chunk by chunk, to the member that it delays
+    least, the lower place first.  Where lines alone limit the round no other division is shorter: in it, a member would
+    have to take what here was too slow for all.
 
     Args:
-        members: Who takes part.
+        members: The members of the round.
         limits: Between pairs.
         gives: What part of its contribution each gives, 0 to 1; shape N.
         weights: The best shares, in units of any size.

@@ -25,7 +25,7 @@ class StageRounds:
         me: This member.
         work: How numbers travel and are averaged.
         trace: Counts misuse and incidents.
-        secret: Bytes that nobody can guess.
+        secret: Bytes that no other member can guess.
         remembered: With which members this one has less patience.
     """
 

@@ -1,7 +1,7 @@
 """The members of a round exchange their signatures under what it came to: see `core.averaging.receipts.receipt`.
 
-In a group of up to `DIRECT_MAX` everybody sends its signature to everybody; in a larger one to the leader, which
-bundles them.  After some seconds the receipt is made of what has come: nobody waits for the dead, and no round waits
+In a group of up to `DIRECT_MAX` all members send their signatures to all; in a larger one to the leader, which
+bundles them.  After some seconds the receipt is made of what has come: none waits for the dead, and no round waits
 for this.
 """
 
@@ -48,7 +48,7 @@ class Receipted:
 
     receipt: Receipt
     split_by: PeerId | None = None
-    """Who led the round and has committed something else to others, by their signatures or its own; None: nobody."""
+    """The leader, if it has committed something else to others, by their signatures or its own."""
     sure: bool = False
     """Whether that is certain: by its own signature, or those of more than half of all.
 
@@ -62,21 +62,21 @@ class _Round:
 
     peers: frozenset[PeerId]
     witnesses: frozenset[PeerId]
-    """Whose signatures, if they say something else, say something of the leader: who holds means, which it has sealed.
+    """Members whose signatures, if they say something else, say something of the leader: those that hold means.
 
     Helpers sign what they were told of them, by reducers that may lie; a grid's groups have a Commit each.
     """
     first: PeerId
-    """The plan's leader.  Under a successor honest members may differ over who made what, by the first one's orders."""
+    """The plan's leader.  Under a successor honest members may differ over the makers, by the first one's orders."""
     early: dict[PeerId, Attestation] = field(default_factory=dict)
-    """From members that have finished before us; nobody has looked at them."""
+    """From members that have finished before this one; they have not been looked at."""
     statement: Statement | None = None
     """None: we have not finished."""
     digest: bytes = b""
     led_by: PeerId | None = None
-    """Who committed it, if that is the first leader, and not this peer."""
+    """The member that committed it, if that is the first leader, and not this peer."""
     leader: PeerId | None = None
-    """Who bundles; None: everybody sends to everybody."""
+    """The member that bundles; None: all send to all."""
     until: float = 0.0
     signatures: dict[PeerId, Attestation] = field(default_factory=dict)
     contradictions: dict[PeerId, Attestation] = field(default_factory=dict)
@@ -85,7 +85,7 @@ class _Round:
 
     @property
     def awaited(self) -> frozenset[PeerId]:
-        """Who may still sign."""
+        """Members that may still sign."""
         return self.peers - self.signatures.keys() - self.contradictions.keys() - self.gone
 
     @property
@@ -117,7 +117,7 @@ class Attesting:
     """One member's side; a machine of `RECEIPT_MESSAGES`.
 
     Args:
-        signer: Who we are.
+        signer: This peer.
         verifier: Tells others' signatures.
         trace: Where misuse is marked.
     """
@@ -147,7 +147,7 @@ class Attesting:
 
         Args:
             statement: Of a round that was expected and not signed yet; another is passed over.
-            leader: Who led it to its end.
+            leader: The member that led it to its end.
             now: Unix seconds.
         """
         current = self._rounds.get(statement.round)
@@ -220,7 +220,7 @@ class Attesting:
         if attestation == current.signatures.get(member) or member in current.contradictions:
             self._trace.mark("receipts.drop.duplicate")
             return
-        # Whoever sends wrong ones uses up its own tries, not those of the member in whose name it sends.
+        # A member that sends wrong ones uses up its own tries, not those of the member in whose name it sends.
         tries = current.tries.get(sender, 0)
         if tries >= (len(current.peers) if sender == current.leader else TRIES):
             self._trace.mark("receipts.drop.flood")
