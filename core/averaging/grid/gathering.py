@@ -45,7 +45,7 @@ class Gathering:
         self._unfit: set[int] = set()
         self._here: dict[int, Holding] = {}
         self._asked: dict[int, int] = {}
-        self._detector = self._new_detector(0.0)
+        self._detector = new_detector(plan, 0.0)
         self._beat_at = self._until = 0.0
         self.group = group
         self.attempt = -1
@@ -61,7 +61,7 @@ class Gathering:
             unfit: Members whose parts did not all come: others of their blocks give, if there are any.
         """
         if self.called is not None or self.attempt < 0:  # else the patience with silent members goes on
-            self._detector = self._new_detector(now)
+            self._detector = new_detector(self._plan, now)
             self._detector.owe(self._awaited, now, few=False)
             for member in unfit:
                 self._detector.moved(member, now - (1 - UNFIT_PATIENCE) * self._plan.stall_timeout_s)
@@ -187,11 +187,11 @@ class Gathering:
     def _ask(self) -> StandIn:
         return StandIn(self._plan.round, self.group.stage, self.group.number, self.attempt)
 
-    def _new_detector(self, now: float) -> FailureDetector:
-        stall_s = self._plan.stall_timeout_s
-        return FailureDetector(
-            Timetable(now, 0.0, stall_s, self._plan.round_timeout_s), Stage.PARTS, patience_s=stall_s
-        )
+
+def new_detector(plan: Plan, now: float) -> FailureDetector:
+    """Knows which members have been silent for the stall timeout, from now on."""
+    timetable = Timetable(now, 0.0, plan.stall_timeout_s, plan.round_timeout_s)
+    return FailureDetector(timetable, Stage.PARTS, patience_s=plan.stall_timeout_s)
 
 
 def busy(word: Arrived | StandIn, *, passed: bool) -> Busy:
