@@ -14,12 +14,19 @@ from core.base.wire import Message
 GROUP_MAX: Final = 256
 """Members of one group at most."""
 NONCE_BITS: Final = 62
+"""Size of the random number that tells a peer's calls apart: it fits a signed 64-bit integer."""
 ATTEMPT_MAX: Final = 10_000
+"""Upper bound on the attempts to form a group in one state: hours of them."""
 SHARE_CHUNKS_MAX: Final = 1 << 24
+"""Upper bound on the chunks of a share: a vector of 4 * 10^12 numbers in the largest chunks."""
 NONCE_BYTES: Final = 8
+"""Size of a member's part of the key of a round's fingerprints: no member can guess another's."""
 FINGERPRINT_BYTES: Final = 16
+"""Size of the fingerprint of a share: 128 bits, so that no two means share one by chance or by search."""
 SAMPLES_MAX: Final = 1 << 40
+"""Upper bound on the samples that one member brings: sums of a group's still fit 64 bits."""
 VERSION_MAX: Final = 1 << 31
+"""Upper bound on a share's version: the upper half is the coordinator's rank."""
 
 RoundId = Annotated[bytes, Meta(min_length=KEY_BYTES, max_length=KEY_BYTES)]
 Lineage = Annotated[bytes, Meta(min_length=32, max_length=32)]

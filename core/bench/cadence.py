@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from core.averaging.balance.fleet import Line, Work
-from core.averaging.balance.levels import level_shares
+from core.averaging.balance.shares import level_shares
 from core.averaging.balance.traffic import fleet, rows
 
 

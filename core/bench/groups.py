@@ -1,17 +1,32 @@
-"""`potluck bench groups`: the best size of a group for a number of peers and a failure rate (S000, figure 8)."""
+"""`potluck bench groups`: the best size of a group for a number of peers and a failure rate (S000, figure 8).
+
+The paper gives no formula for the expected iterations until the global average.  With R = ceil(log_m n) of them, and
+groups of m that succeed with q = (1 - p)^m and else repeat their iteration, there are two readings:
+
+    independent   E = R / q                                   a group repeats on its own, and nobody waits for others
+    barrier       E = R E[max of ceil(n / m) Geometric(q)]    an iteration ends when its last group has succeeded
+
+They agree for m = n.  Plans go by the barrier (`core.averaging.grid.stages`).
+"""
 
 import argparse
+import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
 import msgspec
 
-from core.averaging.grid.stages import READINGS, Reading, best_group, stages_for
+from core.averaging.grid.stages import slowest
 
 PEERS: Final = (16, 64, 128, 256, 512, 1024)
 RATES: Final = (1e-4, 1e-3, 5e-3, 1e-2, 5e-2, 0.1, 0.2)
 _HALVINGS: Final = 20
+_TIE: Final = 1e-12
+"""Part by which more iterations must be expected of one size than of another to be worse: sums are rounded."""
+
+Reading = Callable[..., float]
 
 
 class Best(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,6 +65,45 @@ class GroupsReport(msgspec.Struct, frozen=True, kw_only=True):
 
     bench: str = "groups"
     tables: list[Table]
+
+
+def stages_for(peers: int, group: int) -> int:
+    """R = ceil(log_m n): iterations that groups of `group` need to average `peers`.  At least 1.
+
+    Raises:
+        ValueError: groups of fewer than two never average anything.
+    """
+    if peers < 1 or group < 2:
+        raise ValueError(f"{peers} peers in groups of {group}")
+    stages, reached = 1, group
+    while reached < peers:
+        stages, reached = stages + 1, reached * group
+    return stages
+
+
+def independent(peers: int, *, group: int, failure_rate: float) -> float:
+    """Expected iterations where each group goes on by itself."""
+    q = (1 - failure_rate) ** group
+    return stages_for(peers, group) / q if q > 0 else math.inf
+
+
+def barrier(peers: int, *, group: int, failure_rate: float) -> float:
+    """Expected iterations where each one waits for its slowest group."""
+    return stages_for(peers, group) * slowest(-(-peers // group), (1 - failure_rate) ** group)
+
+
+READINGS: Final[Mapping[str, Reading]] = MappingProxyType({"independent": independent, "barrier": barrier})
+"""Both readings by name."""
+
+
+def best_group(peers: int, failure_rate: float, *, reading: Reading = barrier) -> int:
+    """The size of group with the fewest expected iterations; of equal ones the smaller, since a failure hits fewer."""
+    best, least = peers, math.inf
+    for group in range(2, peers + 1):
+        expected = reading(peers, group=group, failure_rate=failure_rate)
+        if expected < least * (1 - _TIE):
+            best, least = group, expected
+    return best
 
 
 def run(args: argparse.Namespace) -> int:

@@ -11,9 +11,8 @@ import msgspec
 import numpy as np
 
 from core.averaging.balance.fleet import Line, Work
-from core.averaging.balance.givers import best_givers
+from core.averaging.balance.gifts import best_gifts
 from core.averaging.balance.merit import merit
-from core.averaging.balance.partial import best_gifts
 from core.averaging.balance.solver import balance, check_balance, share_chunks
 from core.averaging.balance.traffic import fleet, pairs
 from core.bench import plan_exact, plan_fleets
@@ -193,7 +192,7 @@ def _gifts(size: int, *, compute_s: float, trials: Sequence[Any]) -> Gifts:
         members = fleet(lines, work)
         limits = pairs(members, None)
         everybody.append(merit(members, limits, members.gives).steps_per_s)
-        whole.append(best_givers(members, limits).steps_per_s)
+        whole.append(plan_exact.best_givers(members, limits).steps_per_s)
         partial.append(best_gifts(members, limits).steps_per_s)
         if size <= EXACT_GIVERS_MAX:
             whole_gaps.append(1 - whole[-1] / plan_exact.whole_givers_steps(lines, work))

@@ -1,13 +1,22 @@
 """The optimum of a round's balance, found in other ways: the reference of `potluck bench plan`."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.averaging.balance.fleet import Line, Work
-from core.averaging.balance.merit import line_steps
-from core.averaging.balance.traffic import fleet
+from core.averaging.balance.gifts import better_of, computing_takes_longer
+from core.averaging.balance.merit import Merit, line_steps, merit
+from core.averaging.balance.traffic import Fleet, Floats, Pairs, fleet
+
+PREFIXES: Final = 32
+"""Number of prefixes of each order that are tried."""
+CHANGES: Final = 16
+"""Number of improvements by one giver more or fewer."""
+EXACT: Final = 8
+"""Number of givers up to which every choice is tried."""
 
 
 def shares_seconds(lines: Sequence[Line], work: Work, limits: Mapping[tuple[int, int], float]) -> float:
@@ -110,3 +119,58 @@ def _parts(lines: Sequence[Line], work: Work) -> Any:
         return -float(found.fun) * float(rates.sum()) if found.x is not None else -1.0
 
     return samples_per_s
+
+
+def best_givers(members: Fleet, limits: Pairs) -> Merit:
+    """The choice with the most steps a second, of those tried, with gifts of 1 and 0 only.
+
+    Exact for up to 8 givers without pair limits.
+    """
+    best, who = _good_givers(members, limits), np.flatnonzero(members.gives)
+    if computing_takes_longer(members, best) and best.gives.sum() == len(who):
+        return best
+    if len(who) <= EXACT:
+        return better_of(members, limits, _every_choice(members, who), best=best)
+    for _ in range(CHANGES):
+        better = better_of(members, limits, _changes(best.gives, who), best=best)
+        if better is best:
+            break
+        best = better
+    return best
+
+
+def _good_givers(members: Fleet, limits: Pairs) -> Merit:
+    """The best choice that keeps the first k of some order; all givers, where only the lines count."""
+    everybody = merit(members, limits, members.gives)
+    who = np.flatnonzero(members.gives)
+    if not members.target_samples or len(who) < 2 or computing_takes_longer(members, everybody):
+        return everybody
+    return better_of(members, limits, _prefixes(members, who), best=everybody)
+
+
+def _every_choice(members: Fleet, who: NDArray[np.int64]) -> Floats:
+    number = np.arange(1, 1 << len(who))
+    choices = np.zeros((len(number), members.size))
+    choices[:, who] = (number[:, None] >> np.arange(len(who))) & 1
+    return choices
+
+
+def _prefixes(members: Fleet, who: NDArray[np.int64]) -> Floats:
+    """The first k by upload, by samples and by both."""
+    counts = np.unique(np.linspace(1, len(who), min(len(who), PREFIXES)).astype(np.int64))
+    choices = []
+    for worth in (members.up, members.samples, members.up * members.samples):
+        order = who[np.argsort(-worth[who], kind="stable")]
+        for count in counts:
+            choice = np.zeros(members.size)
+            choice[order[:count]] = 1.0
+            choices.append(choice)
+    return np.array(choices)
+
+
+def _changes(gives: Floats, who: NDArray[np.int64]) -> Floats:
+    """This choice with one giver more or fewer."""
+    choices = np.repeat(gives[None], len(who), axis=0)
+    rows = np.arange(len(who))
+    choices[rows, who] = 1.0 - choices[rows, who]
+    return choices

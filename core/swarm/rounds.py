@@ -12,8 +12,8 @@ from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.bandwidth.book import LineBook
 from core.averaging.codecs import FEEDBACK, codec_of
 from core.averaging.feedback import Carry, MemoryStore, ResidualStore
-from core.averaging.grid.failure_rate import FailureRate
 from core.averaging.grid.messages import GRID_MESSAGES
+from core.averaging.grid.stages import FailureRate
 from core.averaging.matchmaking import ContributionWanted, GroupFailed, GroupFormed, MemberRefused, PlanRefused
 from core.averaging.matchmaking.attempts import RoundConfig
 from core.averaging.matchmaking.matchmaker import Matchmaker

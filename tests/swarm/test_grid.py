@@ -2,8 +2,8 @@
 
 import pytest
 
-from core.averaging.grid.failure_rate import FailureRate
 from core.averaging.grid.placement import layout_of
+from core.averaging.grid.stages import FailureRate
 from core.averaging.topologies import Grid
 from core.sim.churn import ChurnSettings
 from core.sim.grid_rounds import NUMBERS, Deaths, GridRound, a_plan, measure
@@ -45,7 +45,7 @@ def test_a_failure_is_repeated_by_its_group_alone(how: End, moment: float) -> No
     round_.run(Deaths(moments_s={victim: at_s}, how={victim: how}))
     assert not round_.problem()
     assert sorted(round_.outcomes) == [index for index in range(16) if index != victim]
-    group = layout_of(plan).stages[1][layout_of(plan).group_of(1, victim)].members
+    group = layout_of(plan).group_of(1, victim).members
     repeated = [i for i, machine in enumerate(round_.machines) if isinstance(machine, Grid) and machine.repeated]
     assert set(repeated) <= set(group)
     if late:

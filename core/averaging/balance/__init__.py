@@ -1,1 +1,1 @@
-"""Who reduces which share, and who gives how much of its contribution (S000 3.1 and appendix B)."""
+"""The share that each member reduces, and the part of its contribution that it gives (S000 3.1 and appendix B)."""

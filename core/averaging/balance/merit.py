@@ -1,20 +1,19 @@
 """What a choice of gifts is worth: the steps a second of S000's problem (1)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.averaging.balance.gifts import covers
-from core.averaging.balance.levels import level_shares
-from core.averaging.balance.limited import limited_shares, settled_shares
-from core.averaging.balance.traffic import Fleet, Floats, Pairs, rows, seconds_of
+from core.averaging.allreduce.share_map import MEMBER_STRIDE, STRIDE
+from core.averaging.balance.shares import level_shares, limited_shares, settled_shares
+from core.averaging.balance.traffic import EPSILON, Fleet, Floats, Pairs, rows, seconds_of
 from core.averaging.plan import WHOLE_GIFT
 
-_EQUAL: Final = 1e-9
-_RAISE: Final = 4
-"""256ths by which gifts grow until they cover all chunks."""
+COVERING: Final = 4
+"""256ths by which gifts grow until they cover all chunks: 32 at a time cost up to 1 % of the steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +32,7 @@ class Merit:
     likely: NDArray[np.int64]
     """Places of the pair limits that it depends on."""
 
-    def beats(self, other: "Merit", *, by: float = _EQUAL) -> bool:
+    def beats(self, other: "Merit", *, by: float = EPSILON) -> bool:
         """More steps; or as many, from more samples."""
         if abs(self.steps_per_s - other.steps_per_s) > by * max(self.steps_per_s, other.steps_per_s):
             return self.steps_per_s > other.steps_per_s
@@ -44,7 +43,7 @@ def merit(members: Fleet, limits: Pairs, gives: Floats, *, near: Merit | None = 
     """What these gifts are worth, or the nearest ones that leave no chunk without a giver.
 
     Args:
-        members: Who takes part.
+        members: The members of the round.
         limits: Between pairs.
         gives: What part of its contribution each gives, 0 to 1; shape N.
         near: A similar choice, from which this one is found sooner.
@@ -88,8 +87,21 @@ def covering(members: Fleet, gives: Floats) -> list[Floats]:
     largest = gives.copy()
     largest[int(np.argmax(np.where(members.gives > 0, gives, -1.0)))] = 1.0
     while not covers(gifts.tolist()) and gifts.any():
-        gifts = np.where(gifts > 0, np.minimum(WHOLE_GIFT, gifts + _RAISE), 0)
+        gifts = np.where(gifts > 0, np.minimum(WHOLE_GIFT, gifts + COVERING), 0)
     return [largest, gifts / WHOLE_GIFT] if gifts.any() else [largest]
+
+
+def covers(gifts: Sequence[int]) -> bool:
+    """Whether every chunk of a long vector has a giver (`allreduce.share_map.gives_chunk`).
+
+    That depends on the gifts alone: the round's id turns all members' chunks together.
+    """
+    if WHOLE_GIFT in gifts:
+        return True
+    if sum(gifts) < WHOLE_GIFT:
+        return False
+    chunks = np.arange(WHOLE_GIFT)[:, None] * STRIDE + np.arange(len(gifts)) * MEMBER_STRIDE
+    return bool((chunks % WHOLE_GIFT < np.array(gifts)).any(axis=1).all())
 
 
 def _merit(members: Fleet, limits: Pairs, gives: Floats, likely: NDArray[np.int64] | None) -> Merit:
@@ -108,7 +120,7 @@ def line_steps(members: Fleet, gives: Floats, *, samples: Floats | float | None 
     """Steps a second of many choices at once, pair limits aside: a bound where there are some.
 
     Args:
-        members: Who takes part.
+        members: The members of the round.
         gives: K x N.
         samples: What counts as given a second instead, shape K.
 

@@ -1,8 +1,8 @@
 """Among divisions that are as short by what lines offer, the one that is shortest by what they have shown.
 
 Lines that have never been full offer more than they have shown, so that rounds find out what they carry.  Where the
-round does not get shorter by it, nothing is to be found out: whoever is given work on a mere offer may turn out to be
-as slow as the slowest, and everybody waits.
+round does not get shorter by it, nothing is to be found out: a member that is given work on a mere offer may turn out
+to be as slow as the slowest, and all wait for it.
 """
 
 from collections.abc import Sequence
@@ -12,16 +12,14 @@ from typing import Final
 import numpy as np
 
 from core.averaging.balance.fleet import Balance, Line, Work
-from core.averaging.balance.levels import level_shares
+from core.averaging.balance.shares import HALVINGS, level_shares
 from core.averaging.balance.solver import WEIGHT_UNIT, round_seconds, share_chunks
-from core.averaging.balance.traffic import Fleet, Floats, Rows, fleet, parts_of, rows
+from core.averaging.balance.traffic import EPSILON, Fleet, Floats, Rows, fleet, parts_of, rows
 
 LONGER: Final = 0.001
 """So much longer than the shortest round may be what leaves more room."""
 LONGEST: Final = 0.01
 """The same when whole chunks have added to it; members tolerate a little more."""
-_PLACES: Final = 1e-9
-_STEPS: Final = 20
 
 
 def reserved_chunks(
@@ -56,7 +54,7 @@ def _caps(lines: Rows, members: Fleet, least: Floats, limit_s: float) -> Floats:
     for base, slope in ((lines.up_base, lines.up_slope), (lines.down_base, lines.down_slope)):
         rising = slope > 0
         room = np.minimum(room, np.divide(limit_s - base, slope, out=np.full_like(room, np.inf), where=rising))
-    return np.asarray(np.minimum(np.maximum(room, least + _PLACES), members.cap))
+    return np.asarray(np.minimum(np.maximum(room, least + EPSILON), members.cap))
 
 
 def _part_of_the_way(lines: Rows, start: Floats, end: Floats, limit_s: float) -> float:
@@ -67,7 +65,7 @@ def _part_of_the_way(lines: Rows, start: Floats, end: Floats, limit_s: float) ->
     low, high = 0.0, 1.0
     if float(lines.seconds(end).max()) <= limit_s:
         return high
-    for _ in range(_STEPS):
+    for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
         kept = float(lines.seconds(start + middle * (end - start)).max()) <= limit_s
         low, high = (middle, high) if kept else (low, middle)

@@ -1,8 +1,8 @@
-"""The plan of S000 appendix B: who reduces which share and who gives how much, for the shortest round.
+"""The plan of S000 appendix B: the shares that members reduce and the parts that they give, for the shortest round.
 
-The constraints are laid out in `traffic`.  Where only the lines limit a round, bisection divides it exactly (`levels`);
-pair limits make it a linear program (`limited`).  Where a target batch is computed sooner than a round is over, members
-give less, or only assist (`givers`, `partial`).  `docs/decisions/0007-balance.md` says why it is so.
+The constraints are laid out in `traffic`.  Where only the lines limit a round, bisection divides it exactly; where
+pairs are limited too, it is a linear program (`shares`).  Where a target batch is computed sooner than a round is over,
+members give less, or only assist (`gifts`).  `docs/decisions/0007-balance.md` says why it is so.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,11 +10,9 @@ from typing import Final
 
 import numpy as np
 
-from core.averaging.balance.filling import filled, free_raises
 from core.averaging.balance.fleet import Balance, Line, Work, apportion
-from core.averaging.balance.gifts import covers
-from core.averaging.balance.merit import Merit, merit, rounded, settled, with_shares
-from core.averaging.balance.partial import best_gifts, good_gifts, refined, whole
+from core.averaging.balance.gifts import FREE, best_gifts, filled, free_raises, good_gifts, refined, whole
+from core.averaging.balance.merit import Merit, covers, merit, rounded, settled, with_shares
 from core.averaging.balance.traffic import Fleet, Floats, Pairs, fleet, pairs, parts_of, seconds_of
 from core.averaging.balance.whole import whole_shares
 from core.averaging.plan import WHOLE_GIFT
@@ -22,11 +20,12 @@ from core.base.problems import RemoteProblem
 
 WEIGHT_UNIT: Final = 1 << 30
 """A share of the whole vector as a weight; less than half of one of these is none."""
-_TRIES: Final = 6
-_SURE: Final = 0.003
-"""A plan is published when what members do to verify it gains less; well within what they tolerate."""
-_CHECK_STEPS: Final = 2
-_CHECK_FREE: Final = 1e-4
+TRIES: Final = 6
+"""Upper bound on how often a choice is improved before it is published."""
+SURE: Final = 0.003
+"""A plan is published when what members do to verify it gains a smaller part; well within what they tolerate."""
+CHECK_STEPS: Final = 2
+"""Number of linear programs by which a member verifies gifts: a fraction of a second for 64 members."""
 
 PairLimits = Mapping[tuple[int, int], float]
 """Bytes a second from one member's place to another's, where less than their lines carry."""
@@ -98,7 +97,7 @@ def check_balance(
     pair_limits: PairLimits | None = None,
     tolerance: float = 0.01,
 ) -> None:
-    """Refuse how somebody else divided a round, where it is worse than our own optimum by more than `tolerance`.
+    """Refuse how another peer divided a round, where it is worse than this one's optimum by more than `tolerance`.
 
     Args:
         lines: The members, in the plan's order.
@@ -127,11 +126,11 @@ def check_balance(
 
 
 def _sure(members: Fleet, limits: Pairs, best: Merit) -> Merit:
-    """The choice, filled, and improved for as long as those who verify it could: they will not find a better one."""
-    for _ in range(_TRIES):
+    """The choice, filled, and improved for as long as members that verify it could: they will not find a better one."""
+    for _ in range(TRIES):
         best = filled(members, limits, best)
         better = _better(members, limits, best)
-        if better.steps_per_s <= best.steps_per_s * (1 + _SURE):
+        if better.steps_per_s <= best.steps_per_s * (1 + SURE):
             return best
         best = better
     return filled(members, limits, best)
@@ -139,7 +138,7 @@ def _sure(members: Fleet, limits: Pairs, best: Merit) -> Merit:
 
 def _better(members: Fleet, limits: Pairs, choice: Merit) -> Merit:
     """What a few linear programs make of a choice."""
-    return rounded(members, limits, refined(members, limits, choice, steps=_CHECK_STEPS))
+    return rounded(members, limits, refined(members, limits, choice, steps=CHECK_STEPS))
 
 
 def _check_shares(members: Fleet, limits: Pairs, chunks: Sequence[int], *, theirs: Merit, tolerance: float) -> None:
@@ -158,7 +157,7 @@ def _check_shares(members: Fleet, limits: Pairs, chunks: Sequence[int], *, their
 
 
 def _check_gifts(members: Fleet, limits: Pairs, chunks: Sequence[int], *, theirs: Merit, tolerance: float) -> None:
-    """Whether no better gifts are at hand, and nobody is left out who costs nothing."""
+    """Refuse gifts where better ones are at hand, or a member is left out that costs nothing."""
     if whole(members, theirs):
         return
     if not members.target_samples:
@@ -171,10 +170,10 @@ def _check_gifts(members: Fleet, limits: Pairs, chunks: Sequence[int], *, theirs
         raise RemoteProblem(
             f"the plan's gifts allow {theirs.steps_per_s:.3g} steps a second where ours allow {ours.steps_per_s:.3g}"
         )
-    starved = free_raises(members, limits, settled(members, limits, theirs), cost=_CHECK_FREE)
+    starved = free_raises(members, limits, settled(members, limits, theirs), cost=FREE / 2)
     if len(starved) and len(limits.rate):
         divided = with_shares(members, limits, theirs, _parts(chunks))
-        starved = np.intersect1d(starved, free_raises(members, limits, divided, cost=_CHECK_FREE))
+        starved = np.intersect1d(starved, free_raises(members, limits, divided, cost=FREE / 2))
     if len(starved):
         raise RemoteProblem(f"the plan leaves out what member {starved[0]} could give at no cost")
 

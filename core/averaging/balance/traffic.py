@@ -21,6 +21,7 @@ says "c_k = 1 corresponds to peer k not computing gradients" where its formulas 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,8 @@ from core.averaging.plan import WHOLE_GIFT
 
 Floats = NDArray[np.float64]
 
+EPSILON: Final = 1e-9
+"""Part by which times, shares and steps must differ to count as different: sums are rounded, solvers are tolerant."""
 _RATE_MIN, _RATE_MAX = 1.0, 1e15
 """Bytes a second; beyond them a line counts as this slow or fast, so that no input leads to a division by zero."""
 
@@ -41,12 +44,12 @@ class Fleet:
     up: Floats
     down: Floats
     samples: Floats
-    """A second; 0 for who does not give."""
+    """A second; 0 for a member that does not give."""
     gives: Floats
     """1 or 0."""
     receives: Floats
     cap: Floats
-    """The most that each may reduce of the vector: 1, or 0 for a client.  Where nobody may, everybody does."""
+    """The most that each may reduce of the vector: 1, or 0 for a client.  Where none may, all do."""
     part_bytes: float
     """Of the whole vector, on its way to the reducers."""
     mean_bytes: float
@@ -110,7 +113,7 @@ def rows(members: Fleet, gives: Floats) -> Rows:
     """The lines' seconds for fixed gifts.
 
     Args:
-        members: Who takes part.
+        members: The members of the round.
         gives: What part of its contribution each gives (c), 0 to 1; N or K x N.
     """
     means = members.means
@@ -159,7 +162,7 @@ def seconds_of(members: Fleet, limits: Pairs, *, gives: Floats, shares: Floats) 
     """How long the round takes: the busiest line, or the busiest limited pair.
 
     Args:
-        members: Who takes part.
+        members: The members of the round.
         limits: Between pairs.
         gives: What part of its contribution each gives, 0 to 1; shape N.
         shares: What part of the vector each reduces; shape N, sum 1.
@@ -174,7 +177,7 @@ def parts_of(gifts: Sequence[int]) -> Floats:
 
 
 def _samples(lines: Sequence[Line]) -> Floats:
-    """Who gives and whose rate is not known counts as the slowest whose rate is."""
+    """A giver whose rate is not known counts as the slowest one whose rate is."""
     known = np.array([max(0.0, _finite(line.samples_per_s)) for line in lines], dtype=np.float64)
     slowest = known[known > 0].min(initial=np.inf)
     return np.asarray(np.where(known > 0, known, slowest if math.isfinite(slowest) else 0.0))

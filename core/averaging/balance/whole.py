@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from core.averaging.balance.traffic import Fleet, Floats, Pairs, Rows, rows
 
-_EXCHANGES: Final = 16
+EXCHANGES: Final = 16
+"""Upper bound on the chunks that are handed over; each is one of the few that rounding has misplaced."""
 
 
 def whole_shares(
@@ -16,12 +17,12 @@ def whole_shares(
 ) -> tuple[int, ...]:
     """Divide `total` chunks so that the round is as short as whole chunks allow.
 
-    Each gets the whole part of its weight's share; what remains goes, chunk by chunk, to whom it delays least, the
-    lower place first.  Where lines alone limit the round no other division is shorter: in it, somebody would have to
-    take what here was too slow for everyone.
+    Each gets the whole part of its weight's share; what remains goes, chunk by chunk, to the member that it delays
+    least, the lower place first.  Where lines alone limit the round no other division is shorter: in it, a member would
+    have to take what here was too slow for all.
 
     Args:
-        members: Who takes part.
+        members: The members of the round.
         limits: Between pairs.
         gives: What part of its contribution each gives, 0 to 1; shape N.
         weights: The best shares, in units of any size.
@@ -46,7 +47,7 @@ def _exchanged(lines: Rows, may: NDArray[np.bool_], chunks: NDArray[np.int64], t
     Where a member is faster with a larger share, adding chunks one by one may go the wrong way.
     """
     moves = np.concatenate([np.eye(len(chunks), dtype=np.int64), -np.eye(len(chunks), dtype=np.int64)])
-    for _ in range(_EXCHANGES):
+    for _ in range(EXCHANGES):
         seconds = lines.seconds(chunks / total)
         slowest = int(np.argmax(seconds))
         tried = chunks + moves

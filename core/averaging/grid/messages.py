@@ -1,6 +1,6 @@
-"""What members of a grid say to come together for the next stage (`GRID_MESSAGES`); the rest is a butterfly's.
+"""What members of a grid say to come together for a later stage (`GRID_MESSAGES`); the rest is a butterfly's.
 
-They carry the id of the whole round.  Each butterfly within it has an id of its own (`stage_round`).
+They carry the id of the whole round.  Each butterfly within it has an id of its own (`first_round`, `stage_round`).
 """
 
 from typing import Annotated, Final
@@ -13,17 +13,14 @@ from core.averaging.plan import STAGES_MAX
 from core.base.ids import KEY_BYTES, hashed_key
 from core.base.wire import Message
 
-ATTEMPTS_MAX: Final = 16
-"""Attempts of one group at one stage."""
+ATTEMPTS_MAX: Final = 1024
+"""Upper bound on the attempts of one group at one stage: four turns of the largest group, so time ends them first."""
 
-Stage = Annotated[int, Meta(ge=1, lt=STAGES_MAX)]
-Attempt = Annotated[int, Meta(ge=0, lt=ATTEMPTS_MAX)]
 Chunks = Annotated[int, Meta(ge=1, le=SHARE_CHUNKS_MAX)]
-Shares = Annotated[tuple[Annotated[int, Meta(ge=0, le=SHARE_CHUNKS_MAX)], ...], Meta(max_length=GROUP_MAX)]
 
 
 class Holding(msgspec.Struct, frozen=True, array_like=True):
-    """The mean of a block, as all of its peers hold it."""
+    """The mean of a block, as all of its members hold it."""
 
     fingerprint: Annotated[bytes, Meta(min_length=KEY_BYTES, max_length=KEY_BYTES)]
     """Names the mean: equal ones are equal bit for bit."""
@@ -32,7 +29,7 @@ class Holding(msgspec.Struct, frozen=True, array_like=True):
     loss: Annotated[float, Meta(ge=-1e30, le=1e30)]
     """Mean training loss over these samples."""
     missing: Annotated[tuple[tuple[Index, Chunks], ...], Meta(max_length=GROUP_MAX)] = ()
-    """Members of the block, by their places in the plan, whose contributions lack so many chunks."""
+    """Members of the block, by their places in the plan, and the number of chunks that their contributions lack."""
 
 
 class StageMember(msgspec.Struct, frozen=True, array_like=True):
@@ -41,69 +38,47 @@ class StageMember(msgspec.Struct, frozen=True, array_like=True):
     member: Index
     place: Index
     """Which of the group's blocks it comes from."""
-    gives: bool
-    """It gives its block's mean, on behalf of all of the block.  False: it brings no weight."""
+    holding: Holding | None = None
+    """What it gives on behalf of its block; None: another gives for the block, so it brings no weight."""
 
 
-class Arrived(Message, frozen=True, tag="averaging.stage.arrived"):
-    """To my group, and again as a heartbeat: I hold my block's mean and wait for the others."""
+class StageMessage(Message, frozen=True):
+    """Names the attempt of a group at a stage, of which a member speaks."""
 
     round: RoundId
-    stage: Stage
+    stage: Annotated[int, Meta(ge=1, lt=STAGES_MAX)]
     group: Index
-    attempt: Attempt
+    attempt: Annotated[int, Meta(ge=0, lt=ATTEMPTS_MAX)]
+
+
+class Arrived(StageMessage, frozen=True, tag="averaging.stage.arrived"):
+    """A member holds its block's mean and waits for its group, or stands in; repeated as a heartbeat."""
+
     holding: Holding
 
 
-class Underway(Message, frozen=True, tag="averaging.stage.underway"):
-    """Answer to Arrived and StandIn: I am busy with something that comes before it; wait for me."""
+class Busy(StageMessage, frozen=True, tag="averaging.stage.busy"):
+    """Answer to Arrived and StandIn: the member does not come now."""
 
-    round: RoundId
-    stage: Stage
-    group: Index
-
-
-class Passed(Message, frozen=True, tag="averaging.stage.passed"):
-    """Answer to Arrived and StandIn: I am beyond this stage, and cannot help any more."""
-
-    round: RoundId
-    stage: Stage
-    group: Index
+    passed: bool
+    """It is beyond this stage, and comes no more.  False: something goes before; it is worth waiting."""
 
 
-class Doubted(Message, frozen=True, tag="averaging.stage.doubted"):
-    """To the next group of a peer that was in mine and did not come to its end: do not wait long for it."""
-
-    round: RoundId
-    member: Index
+class StandIn(StageMessage, frozen=True, tag="averaging.stage.stand_in"):
+    """To a member of another group: give your block's mean here too, since this group has lost its member of it."""
 
 
-class StandIn(Message, frozen=True, tag="averaging.stage.stand_in"):
-    """To a peer of another group: give your block's mean to this group too, whose own peer of your block is gone."""
+class StagePlan(StageMessage, frozen=True, tag="averaging.stage.plan"):
+    """From the coordinator of an attempt: the attempt begins."""
 
-    round: RoundId
-    stage: Stage
-    group: Index
-    attempt: Attempt
-
-
-class StagePlan(Message, frozen=True, tag="averaging.stage.plan"):
-    """From the first of a group: this attempt begins."""
-
-    round: RoundId
-    stage: Stage
-    group: Index
-    attempt: Attempt
     entries: Annotated[tuple[StageMember, ...], Meta(min_length=1, max_length=GROUP_MAX)]
-    """Those who give, in the order of their blocks, then the others."""
-    holdings: Annotated[tuple[Holding, ...], Meta(min_length=1, max_length=GROUP_MAX)]
-    """What those who give hold, in the same order."""
-    chunks: Shares
-    """How many chunks each entry's member reduces."""
+    """Members that give, in the order of their blocks, then the others."""
+    chunks: Annotated[tuple[Annotated[int, Meta(ge=0, le=SHARE_CHUNKS_MAX)], ...], Meta(max_length=GROUP_MAX)]
+    """Number of chunks that the member of each entry reduces."""
 
 
-GRID_MESSAGES: Final = (Arrived, Underway, Passed, Doubted, StandIn, StagePlan)
-GridMessage = Arrived | Underway | Passed | Doubted | StandIn | StagePlan
+GRID_MESSAGES: Final = (Arrived, Busy, StandIn, StagePlan)
+GridMessage = Arrived | Busy | StandIn | StagePlan
 
 
 def first_round(round_: bytes, group: int) -> bytes:

@@ -1,18 +1,18 @@
-"""Where each peer stands in the grid, and with whom it averages in each stage (Moshpit all-reduce, S000 appendix C).
+"""Where each member stands in the grid, and with which others it averages in each stage (Moshpit all-reduce).
 
-In a full grid of m^d cells, averaging along one axis after the other gives everybody the mean of all.  Peers are seldom
-m^d, so the grid is built as a tree instead: all peers are a block, a block is cut into k blocks whose sizes differ by
-one at most, and so on, once less than there are stages.  The first stage averages within the smallest blocks.  From
-then on all peers of a block hold the same mean, with the block's samples as its weight, and each further stage joins
-k blocks: a group has one peer of each.  Where a block has a peer more than another, that peer sits in a group whose
-place for its block is taken; it brings no weight and gets the mean.  So everybody is in exactly one group a stage, and
-the result is the exact weighted mean for every number of peers.
+In a full grid of m^d cells, averaging along one axis after the other gives every member the mean of all.  Members are
+seldom m^d, so the grid is built as a tree instead: all members are a block, a block is cut into k blocks whose sizes
+differ by one at most, and so on, once less than there are stages.  The first stage averages within the smallest blocks.
+From then on all members of a block hold the same mean, with the block's samples as its weight, and each further stage
+joins k blocks: a group has one member of each.  Where a block has a member more than another, that member sits in a
+group whose place for its block is taken; it brings no weight and gets the mean.  So every member is in exactly one
+group a stage, and the result is the exact weighted mean for every number of members.
 
-Whom a group lost may be stood in for by any other peer of the same block, since it holds the same mean.
+A member that a group lost can be replaced by any other member of the same block, since it holds the same mean.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from core.averaging.plan import Plan
@@ -21,81 +21,88 @@ from core.base.ids import PeerId, hashed_key
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Peers that average together in one stage.  Peers are named by their places in the plan."""
+    """Members that average together in one stage, named by their places in the plan."""
 
     places: tuple[tuple[int, ...], ...]
-    """For each block that is joined here, its peers in this group: the first one gives the block's mean."""
+    """For each block that is joined here, its members in this group: the first one gives the block's mean."""
     blocks: tuple[tuple[int, ...], ...]
-    """For each of them, all peers of that block: whoever of them is here can give its mean."""
+    """For each of them, all members of that block: each of them can give its mean."""
+    stage: int = 0
+    number: int = 0
+    """Its place among the groups of the stage."""
 
     @property
     def members(self) -> tuple[int, ...]:
-        """Everybody in the group: the givers in the order of their blocks, then the others."""
+        """All members of the group: the givers in the order of their blocks, then the others."""
         spare = [member for place in self.places for member in place[1:]]
         return (*(place[0] for place in self.places), *spare)
-
-
-Stage = tuple[Group, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class GridLayout:
     """All groups of all stages."""
 
-    stages: tuple[Stage, ...]
+    stages: tuple[tuple[Group, ...], ...]
 
-    def group_of(self, stage: int, member: int) -> int:
-        """Number of the group in which `member` averages in `stage`."""
-        return next(index for index, group in enumerate(self.stages[stage]) if member in group.members)
+    def group_of(self, stage: int, member: int) -> Group:
+        """The group in which `member` averages in `stage`."""
+        return next(group for group in self.stages[stage] if member in group.members)
+
+    def groups_of(self, member: int) -> list[Group]:
+        """The group of `member` in each stage."""
+        return [self.group_of(stage, member) for stage in range(len(self.stages))]
 
 
 def lay_out(members: Sequence[int], stages: int) -> GridLayout:
-    """The grid of these peers, in this order.
+    """The grid of these members, in this order.
 
     Raises:
-        ValueError: groups would have a single peer (2^stages are the fewest), or there is no stage.
+        ValueError: groups would have a single member (2^stages are the fewest), or there is no stage.
     """
     if stages < 1 or (stages > 1 and len(members) < 1 << stages):
         raise ValueError(f"{len(members)} peers in {stages} stages")
-    return GridLayout(_build(tuple(members), stages))
+    built = enumerate(_build(tuple(members), stages))
+    return GridLayout(
+        tuple(
+            tuple(replace(g, stage=stage, number=number) for number, g in enumerate(groups)) for stage, groups in built
+        )
+    )
 
 
 def grid_of(round_id: bytes, peers: Sequence[PeerId], stages: int) -> GridLayout:
-    """The grid of a round: who sits where follows from the round's id, so that neighbours change."""
+    """The grid of a round: the places follow from the round's id, so that neighbours change."""
     order = sorted(range(len(peers)), key=lambda member: hashed_key(b"seat", round_id, peers[member]))
     return lay_out(order, stages)
 
 
 def layout_of(plan: Plan) -> GridLayout:
-    """The grid of a plan; with one stage, all average with all."""
+    """The grid of a plan; with one stage, all members are one group."""
     return grid_of(plan.round, plan.peers, plan.stages)
 
 
 def largest_group(peers: int, stages: int) -> int:
     """Members of the largest group of such a grid."""
-    if stages == 1:
-        return peers
-    return _largest(peers, _blocks(peers, stages), stages)
+    return peers if stages == 1 else _largest(peers, _blocks(peers, stages), stages)
 
 
-def _build(members: tuple[int, ...], stages: int) -> tuple[Stage, ...]:
+def _build(members: tuple[int, ...], stages: int) -> list[list[Group]]:
     if stages == 1:
         alone = tuple((member,) for member in members)
-        return ((Group(alone, alone),),)
+        return [[Group(alone, alone)]]
     blocks = _cut(members, _blocks(len(members), stages))
     below = [_build(block, stages - 1) for block in blocks]
-    joined = tuple(tuple(group for part in below for group in part[stage]) for stage in range(stages - 1))
-    return (*joined, _join(blocks))
+    joined = [[group for part in below for group in part[stage]] for stage in range(stages - 1)]
+    return [*joined, _join(blocks)]
 
 
-def _join(blocks: Sequence[tuple[int, ...]]) -> Stage:
-    """Groups with one peer of each block; whoever is left over is spread among them."""
+def _join(blocks: Sequence[tuple[int, ...]]) -> list[Group]:
+    """Groups with one member of each block; members that are left over are spread among them."""
     count = min(len(block) for block in blocks)
     places = [[[block[column]] for block in blocks] for column in range(count)]
     left = [(index, member) for index, block in enumerate(blocks) for member in block[count:]]
     for turn, (index, member) in enumerate(left):
         places[turn % count][index].append(member)
-    return tuple(Group(tuple(tuple(place) for place in group), tuple(blocks)) for group in places)
+    return [Group(tuple(tuple(place) for place in group), tuple(blocks)) for group in places]
 
 
 def _cut(members: tuple[int, ...], count: int) -> list[tuple[int, ...]]:
@@ -105,11 +112,9 @@ def _cut(members: tuple[int, ...], count: int) -> list[tuple[int, ...]]:
 
 
 def _blocks(peers: int, stages: int) -> int:
-    """Into how many blocks to cut, so that the largest group of any stage is small."""
+    """Number of blocks to cut into, so that the largest group of any stage is small."""
     even = round(peers ** (1 / stages))
-    most = peers >> (stages - 1)
-    choices = [count for count in range(even - 1, even + 2) if 2 <= count <= most] or [2]
-
+    choices = [count for count in range(even - 1, even + 2) if 2 <= count <= peers >> (stages - 1)] or [2]
     return min(choices, key=lambda count: (_largest(peers, count, stages), abs(count - even), count))
 
 

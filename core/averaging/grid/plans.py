@@ -1,4 +1,4 @@
-"""The plans of the butterflies that a grid is made of.  Everybody makes the same ones of the same words."""
+"""The plans of the butterflies that a grid is made of.  All members make the same ones of the same messages."""
 
 import math
 from collections.abc import Sequence
@@ -9,26 +9,23 @@ from core.averaging.grid.messages import Holding, StagePlan, first_round, stage_
 from core.averaging.grid.placement import Group, layout_of
 from core.averaging.matchmaking.division import divide, work_of
 from core.averaging.outcome import Outcome
-from core.averaging.penalties.observed import Observations
 from core.averaging.plan import PairLimit, Plan
-from core.base.ids import PeerId, hashed_key
+from core.base.ids import hashed_key
 from core.base.problems import RemoteProblem
 
 
 def butterflies(plan: Plan) -> list[Plan]:
     """The butterflies with which a round begins: itself, or those of its grid's first stage."""
-    if plan.stages == 1:
-        return [plan]
-    return [first_plan(plan, group, number) for number, group in enumerate(layout_of(plan).stages[0])]
+    return [plan] if plan.stages == 1 else [first_plan(plan, group) for group in layout_of(plan).stages[0]]
 
 
-def first_plan(plan: Plan, group: Group, number: int) -> Plan:
-    """Of the butterfly of a group of the first stage; its shares stand in the round's own plan."""
+def first_plan(plan: Plan, group: Group) -> Plan:
+    """The plan of a group of the first stage; its shares stand in the round's own plan."""
     members = group.members
     return _narrowed(
         plan,
         members,
-        round=first_round(plan.round, number),
+        round=first_round(plan.round, group.number),
         members=tuple(plan.members[member] for member in members),
         chunks=tuple(plan.chunks[member] for member in members),
         leaders=tuple(members.index(member) for member in plan.leaders if member in members),
@@ -37,15 +34,11 @@ def first_plan(plan: Plan, group: Group, number: int) -> Plan:
 
 
 def later_plan(plan: Plan, word: StagePlan, group: Group) -> Plan:
-    """Of the butterfly that somebody of a group has called for.
-
-    Who gives has its block's samples as weight; who stands in for another reduces nothing.
-    """
-    weights = [*word.holdings, *(None for _ in word.entries[len(word.holdings) :])]
+    """The plan of an attempt at a later stage: a giver weighs what its block does, and a stand-in reduces nothing."""
     members = []
-    for entry, holding in zip(word.entries, weights, strict=True):
+    for entry in word.entries:
         member = plan.members[entry.member]
-        samples, loss = (0, 0.0) if holding is None else (holding.samples, holding.loss)
+        samples, loss = (0, 0.0) if entry.holding is None else (entry.holding.samples, entry.holding.loss)
         reduces = member.reduces and entry.member in group.members
         members.append(msgspec.structs.replace(member, samples=samples, loss=loss, reduces=reduces))
     return _narrowed(
@@ -73,21 +66,19 @@ def check_stage_plan(plan: Plan, word: StagePlan, group: Group) -> None:
     Raises:
         RemoteProblem: says what is wrong.
     """
-    givers, spares = word.entries[: len(word.holdings)], word.entries[len(word.holdings) :]
     members = [entry.member for entry in word.entries]
-    places = [entry.place for entry in givers]
-    if len(givers) != len(word.holdings) or not all(e.gives for e in givers) or any(e.gives for e in spares):
-        raise RemoteProblem("a stage's plan whose givers do not come first")
-    if len(set(members)) != len(members) or places != sorted(set(places)) or max(places) >= len(group.places):
-        raise RemoteProblem("a stage's plan with somebody or some block twice, or a block too many")
-    if any(entry.member not in group.blocks[entry.place] for entry in givers):
-        raise RemoteProblem("a stage's plan in which somebody gives for another block")
-    if any(entry.place >= len(group.places) or entry.member not in group.places[entry.place] for entry in spares):
-        raise RemoteProblem("a stage's plan with a stranger")
+    places = [entry.place for entry in word.entries if entry.holding is not None]
+    if len(set(members)) != len(members) or not places or places != sorted(set(places)):
+        raise RemoteProblem("a stage's plan with a member or a block twice, or without any")
+    for index, (member, place, holding) in enumerate((e.member, e.place, e.holding) for e in word.entries):
+        gives = index < len(places)
+        among = group.blocks if gives else group.places
+        if gives != (holding is not None) or place >= len(among) or member not in among[place]:
+            raise RemoteProblem("a stage's plan with a stranger, or a member that gives for another block")
+        if holding is not None:
+            check_holding(plan, holding, group.blocks[place])
     if len(word.chunks) != len(members) or sum(word.chunks) != plan.chunk_total:
         raise RemoteProblem("a stage's plan whose shares do not make up the vector")
-    for entry, holding in zip(givers, word.holdings, strict=True):
-        check_holding(plan, holding, group.blocks[entry.place])
 
 
 def check_holding(plan: Plan, holding: Holding, block: Sequence[int]) -> None:
@@ -99,80 +90,61 @@ def check_holding(plan: Plan, holding: Holding, block: Sequence[int]) -> None:
     most = sum(plan.members[member].samples for member in block)
     lacking = dict(holding.missing)
     if holding.samples > most or not math.isfinite(holding.loss):
-        raise RemoteProblem("a block with more samples than its peers brought")
+        raise RemoteProblem("a block with more samples than its members brought")
     if len(lacking) < len(holding.missing) or not lacking.keys() <= set(block):
-        raise RemoteProblem("a block that lacks the same peer twice, or another's")
+        raise RemoteProblem("a block that lacks the same member twice, or another's")
     if any(chunks > plan.chunk_total for chunks in lacking.values()):
         raise RemoteProblem("a block that lacks more chunks than there are")
 
 
 def joined(plan: Plan, word: StagePlan, group: Group) -> Holding:
-    """What everybody holds once all of the blocks in `word` are averaged.
+    """What all members hold once the blocks in `word` are averaged.
 
-    It does not depend on who gave, nor on who reduced: groups that join the same means get the same fingerprint, and,
+    It depends neither on the givers nor on the reducers: groups that join the same means get the same fingerprint, and,
     since sums are made in the order of the blocks, the same bits.
     """
-    samples = sum(holding.samples for holding in word.holdings)
-    parts = [held.fingerprint + held.samples.to_bytes(8, "big") for held in word.holdings if held.samples]
-    here = {entry.place for entry in word.entries if entry.gives}
-    absent = [member for place, block in enumerate(group.blocks) if place not in here for member in block]
+    given = {entry.place: entry.holding for entry in word.entries if entry.holding is not None}
+    samples = sum(held.samples for held in given.values())
+    parts = [held.fingerprint + held.samples.to_bytes(8, "big") for held in given.values() if held.samples]
+    absent = [member for place, block in enumerate(group.blocks) if place not in given for member in block]
     lacking = [(member, plan.chunk_total) for member in absent if plan.members[member].samples]
     return Holding(
         fingerprint=hashed_key(b"joined", plan.round, word.stage.to_bytes(1, "big"), *parts),
         samples=samples,
-        loss=sum(held.loss * held.samples for held in word.holdings) / samples if samples else 0.0,
-        missing=tuple(sorted([*lacking, *(item for holding in word.holdings for item in holding.missing)])),
+        loss=sum(held.loss * held.samples for held in given.values()) / samples if samples else 0.0,
+        missing=tuple(sorted([*lacking, *(item for held in given.values() for item in held.missing)])),
     )
 
 
-def outcome_of(
-    plan: Plan,
-    holding: Holding,
-    *,
-    left_out: tuple[tuple[int, int], ...],
-    seconds: float,
-    payload_bytes: int,
-    seen: Observations,
-) -> Outcome:
-    """What a round on a grid came to, for those who hold this mean of all."""
+def outcome_of(plan: Plan, holding: Holding) -> Outcome:
+    """The outcome of a round on a grid for members that hold this mean of all, as far as it is the same on them."""
     lacking = dict(holding.missing)
-    counts = [plan.chunk_total - lacking.get(i, 0) if m.samples else 0 for i, m in enumerate(plan.members)]
+    present = {i: plan.chunk_total - lacking.get(i, 0) for i, member in enumerate(plan.members) if member.samples}
+    present = {i: chunks for i, chunks in present.items() if chunks}
+    peers, members = plan.peers, plan.members
     return Outcome(
         round=plan.round,
         versions=(),
         makers=(),
-        contributors=tuple(
-            (PeerId(member.peer), member.samples) for index, member in enumerate(plan.members) if counts[index]
-        ),
-        present=tuple(count for count in counts if count),
-        missing=tuple(
-            (PeerId(member.peer), lacking[index])
-            for index, member in enumerate(plan.members)
-            if member.samples and index in lacking
-        ),
+        contributors=tuple((peers[i], members[i].samples) for i in present),
+        present=tuple(present.values()),
+        missing=tuple((peers[i], lacking[i]) for i, m in enumerate(members) if m.samples and i in lacking),
         chunk_total=plan.chunk_total,
         samples=holding.samples,
         loss=holding.loss,
-        left_out=left_out,
-        seconds=seconds,
-        payload_bytes=payload_bytes,
         content=holding.fingerprint,
-        seen=seen,
     )
 
 
 def _narrowed(plan: Plan, among: Sequence[int], **changes: object) -> Plan:
+    """The plan of a butterfly of some members, with their lines and the limits between them."""
+    index = {member: number for number, member in enumerate(among)}
+    kept = [limit for limit in plan.limits if limit.sender in index and limit.receiver in index]
     return msgspec.structs.replace(
         plan,
         topology="butterfly",
         stages=1,
         lines=tuple(plan.lines[member] for member in among) if plan.lines else (),
-        limits=_limits(plan, among),
+        limits=tuple(PairLimit(index[limit.sender], index[limit.receiver], limit.rate) for limit in kept),
         **changes,
     )
-
-
-def _limits(plan: Plan, members: Sequence[int]) -> tuple[PairLimit, ...]:
-    index = {member: number for number, member in enumerate(members)}
-    kept = [limit for limit in plan.limits if limit.sender in index and limit.receiver in index]
-    return tuple(PairLimit(index[limit.sender], index[limit.receiver], limit.rate) for limit in kept)

@@ -1,119 +1,88 @@
-"""How large a group should be: the expected iterations until the global average (S000 appendix C, figure 8).
+"""In how many stages a round is averaged, by how often peers fail (S000 appendix C, figure 8).
 
-n peers in groups of m need R = ceil(log_m n) iterations.  A peer fails in an iteration with probability p, so a group
-succeeds with q = (1 - p)^m, and one that fails repeats its iteration.  The paper gives no formula; two readings:
+n peers in groups of m need R = ceil(log_m n) stages.  A peer fails in a stage with probability p, so a group succeeds
+with q = (1 - p)^m, and one that fails repeats its stage.  A stage is over when its last group has succeeded, so
 
-    independent   E = R / q                                   a group repeats on its own, and nobody waits for others
-    barrier       E = R E[max of ceil(n / m) Geometric(q)]    an iteration ends when its last group has succeeded
+    E = R E[max of ceil(n / m) Geometric(q)]
 
-They agree for m = n.  `docs/decisions/0009-groups.md` says which one plans go by, and why.
+stages are expected, and plans take the fewest.  The paper gives no formula; `docs/decisions/0009-groups.md` compares
+this reading with the other one.
 """
 
 import math
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Final
 
 from core.averaging.grid.placement import largest_group
-from core.averaging.plan import STAGES_MAX
+from core.averaging.outcome import Outcome
+from core.averaging.plan import STAGES_MAX, WHOLE_GIFT, Plan
 
-_SUMMED_DOWN_TO: Final = 0.02
-"""Rates of success below which the series of `slowest` is summed by Euler and Maclaurin's formula."""
-_NEGLIGIBLE: Final = 1e-18
-_EULER_GAMMA: Final = 0.577_215_664_901_532_9
-_SUMMED_GROUPS_MAX: Final = 10_000
-_TIE: Final = 1e-12
-
-Reading = Callable[..., float]
-
-
-def stages_for(peers: int, group: int) -> int:
-    """R = ceil(log_m n): iterations that groups of `group` need to average `peers`.  At least 1.
-
-    Raises:
-        ValueError: groups of fewer than two never average anything.
-    """
-    if peers < 1 or group < 2:
-        raise ValueError(f"{peers} peers in groups of {group}")
-    stages, reached = 1, group
-    while reached < peers:
-        stages, reached = stages + 1, reached * group
-    return stages
+PRIOR_FAILURES: Final = 0.1
+"""Number of failures in the prior: one in a thousand trials, as of a desktop computer that is on all day."""
+PRIOR_TRIALS: Final = 100.0
+"""Number of members seen that outweigh the prior: a few rounds."""
+KEPT: Final = 0.97
+"""Part of the earlier evidence that a round leaves: it halves every 23 rounds, as a swarm's habits change."""
+SUMMED_ABOVE: Final = 0.02
+"""Least rate of success at which the series of `slowest` is summed; below, its integral is exact to 1e-9."""
 
 
-def success(group: int, failure_rate: float) -> float:
-    """q: probability that none of a group fails.
+class FailureRate:
+    """The probability that a peer fails in a round: a Beta distribution whose evidence fades back to the prior."""
 
-    Raises:
-        ValueError: the rate is not within 0 and 1.
-    """
-    if not 0 <= failure_rate <= 1:
-        raise ValueError(f"a failure rate of {failure_rate}")
-    return (1 - failure_rate) ** group
+    def __init__(self) -> None:
+        self._failures = 0.0
+        self._trials = 0.0
 
+    def saw(self, *, members: int, failed: int) -> None:
+        """A round of `members` has ended, in which so many of them failed.
 
-def independent(peers: int, *, group: int, failure_rate: float) -> float:
-    """Expected iterations where each group goes on by itself."""
-    q = success(group, failure_rate)
-    return stages_for(peers, group) / q if q > 0 else math.inf
+        Raises:
+            ValueError: more failed than there were.
+        """
+        if not 0 <= failed <= members:
+            raise ValueError(f"{failed} of {members} members failed")
+        self._failures = self._failures * KEPT + failed
+        self._trials = self._trials * KEPT + members
 
+    def finished(self, plan: Plan, outcome: Outcome) -> None:
+        """Take in a committed round: a member whose contribution lacks anything that it was to give has failed."""
+        lacking = {peer for peer, _ in outcome.missing}
+        whole = [m.peer for i, m in enumerate(plan.members) if m.samples and plan.gift(i) == WHOLE_GIFT]
+        self.saw(members=len(whole), failed=sum(peer in lacking for peer in whole))
 
-def barrier(peers: int, *, group: int, failure_rate: float) -> float:
-    """Expected iterations where each one waits for its slowest group."""
-    return stages_for(peers, group) * slowest(-(-peers // group), success(group, failure_rate))
-
-
-READINGS: Final[Mapping[str, Reading]] = MappingProxyType({"independent": independent, "barrier": barrier})
-"""Both readings by name."""
-
-
-def slowest(groups: int, q: float) -> float:
-    """Expected maximum of `groups` independent geometric variables (tries until the first success, each with q).
-
-    With L = -ln(1 - q) it is the sum over t >= 0 of f(t) = 1 - (1 - exp(-L t))^k.  Where q is small the sum is long:
-    the integral is H_k / L, H_k the k-th harmonic number, and Euler and Maclaurin's formula gives the difference.
-    """
-    if q >= 1:
-        return 1.0
-    if q <= 0:
-        return math.inf
-    rate = -math.log1p(-q)
-    if rate < _SUMMED_DOWN_TO:
-        slope = -rate if groups == 1 else 0.0
-        third = {1: -1.0, 2: 6.0, 3: -6.0}.get(groups, 0.0) * rate**3
-        return _harmonic(groups) / rate + 0.5 - slope / 12 + third / 720
-    total, tries, term = 1.0, 1, 1.0
-    while term > _NEGLIGIBLE:
-        term = -math.expm1(groups * math.log1p(-math.exp(-rate * tries)))
-        total, tries = total + term, tries + 1
-    return total
-
-
-def best_group(peers: int, failure_rate: float, *, reading: Reading = barrier) -> int:
-    """The size of group with the fewest expected iterations; of equal ones the smaller, since a failure hits fewer."""
-    best, least = peers, math.inf
-    for group in range(2, peers + 1):
-        expected = reading(peers, group=group, failure_rate=failure_rate)
-        if expected < least * (1 - _TIE):
-            best, least = group, expected
-    return best
+    @property
+    def value(self) -> float:
+        """The mean of the distribution, within 0 and 1."""
+        return (PRIOR_FAILURES + self._failures) / (PRIOR_TRIALS + self._trials)
 
 
 def best_stages(peers: int, failure_rate: float) -> int:
     """In how many stages a round of `peers` is to be averaged, with groups as `lay_out` makes them; 1: in one group.
 
-    Goes by the barrier.  At most `STAGES_MAX`, and no group of one peer.
+    At most `STAGES_MAX`, and no group of one peer.
     """
-    most = min(STAGES_MAX, max(1, peers.bit_length() - 1))
 
     def expected(stages: int) -> float:
         group = largest_group(peers, stages)
-        return stages * slowest(-(-peers // group), success(group, failure_rate))
+        return stages * slowest(-(-peers // group), (1 - failure_rate) ** group)
 
+    most = min(STAGES_MAX, max(1, peers.bit_length() - 1))
     return min(range(1, most + 1), key=lambda stages: (expected(stages), stages))
 
 
-def _harmonic(count: int) -> float:
-    if count <= _SUMMED_GROUPS_MAX:
-        return math.fsum(1 / number for number in range(1, count + 1))
-    return math.log(count) + _EULER_GAMMA + 1 / (2 * count) - 1 / (12 * count * count)
+def slowest(groups: int, q: float) -> float:
+    """Expected maximum of `groups` independent geometric variables (tries until the first success, each with q).
+
+    With L = -ln(1 - q) it is the sum over t >= 0 of 1 - (1 - exp(-L t))^k.  Where q is small that is close to its
+    integral H_k / L, H_k the k-th harmonic number, plus half of the first term (Euler and Maclaurin).
+    """
+    if groups == 1 or q <= 0 or q >= 1:
+        return 1 / q if q > 0 else math.inf
+    rate = -math.log1p(-q)
+    if q < SUMMED_ABOVE:
+        return math.fsum(1 / number for number in range(1, groups + 1)) / rate + 0.5
+    total, tries, term = 1.0, 1, 1.0
+    while term > 1e-18:
+        term = -math.expm1(groups * math.log1p(-math.exp(-rate * tries)))
+        total, tries = total + term, tries + 1
+    return total

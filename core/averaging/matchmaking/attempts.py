@@ -6,7 +6,7 @@ from random import Random
 from typing import Any, Protocol
 
 from core.averaging.bandwidth.known import KnownLines
-from core.averaging.grid.failure_rate import FailureRate
+from core.averaging.grid.stages import FailureRate
 from core.averaging.matchmaking import CALL_PATIENCE, EXCLUDED_MAX_S, EXCLUDED_S, FORGIVEN_S, JITTER, PLAIN_AFTER
 from core.averaging.messages import ATTEMPT_MAX, Call
 from core.averaging.plan import Member, Rates

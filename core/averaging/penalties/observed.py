@@ -8,7 +8,7 @@ from core.base.ids import PeerId
 
 @dataclass(frozen=True, slots=True)
 class Observations:
-    """What one member has observed of the others in a round, itself: nobody's word is in it."""
+    """What one member has observed of the others in a round itself: no message is the source of it."""
 
     late: tuple[PeerId, ...] = ()
     """Reducers whose means did not come in time."""
@@ -36,7 +36,7 @@ class Remembered:
     vote_ignored: frozenset[PeerId] = frozenset()
     """Members for whose vote alone no share is made anew: they are excluded at once."""
     usual: float = 1.0
-    """How many times what their plans say rounds take of late, at the least: for that nobody is to blame."""
+    """Number of times longer than planned that rounds take of late, at least: no member is the reason for it."""
 
     def among(self, peers: Collection[PeerId]) -> "Remembered":
         """What concerns these."""

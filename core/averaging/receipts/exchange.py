@@ -1,7 +1,7 @@
 """The members of a round exchange their signatures under what it came to: see `core.averaging.receipts.receipt`.
 
-In a group of up to `DIRECT_MAX` everybody sends its signature to everybody; in a larger one to the leader, which
-bundles them.  After some seconds the receipt is made of what has come: nobody waits for the dead, and no round waits
+In a group of up to `DIRECT_MAX` all members send their signatures to all; in a larger one to the leader, which
+bundles them.  After some seconds the receipt is made of what has come: none waits for the dead, and no round waits
 for this.
 """
 
@@ -28,17 +28,18 @@ from core.base.signing import Signer, Verifier
 from core.base.trace import Trace
 
 DIRECT_MAX: Final = 32
-"""Members that send each other their signatures without the leader."""
+"""Number of members that send each other their signatures without the leader: 31 small messages each."""
 SIGNED_BY_S: Final = 5.0
-"""After so long the receipt is made of the signatures that are there."""
-BUNDLED_BY_S: Final = 2.5
+"""Seconds after which the receipt is made of the signatures that are there: members end a round within about one.  The
+leader that bundles them waits half as long, so that its bundles arrive in time."""
 ROUNDS_MAX: Final = 4
-"""Rounds whose signatures are awaited at a time."""
+"""Number of rounds whose signatures are awaited at a time: rounds are seconds apart at least."""
 TRIES: Final = 2
-"""Signatures of one member that are looked at in a round: checking one costs more than sending it."""
+"""Number of signatures of one member that are looked at in a round: checking one costs more than sending it."""
 CLOCKS_DIFFER_S: Final = 90.0
+"""Seconds by which a member's clock may differ: a minute, as a pass may be off by, and the time of one round."""
 WITNESSES: Final = 2
-"""So many, and half of the others, must sign something else before the leader has split the group."""
+"""Number of members, and half of the others, that must sign something else before the leader has split the group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ class Receipted:
 
     receipt: Receipt
     split_by: PeerId | None = None
-    """Who led the round and has committed something else to others, by their signatures or its own; None: nobody."""
+    """The leader, if it has committed something else to others, by their signatures or its own."""
     sure: bool = False
     """Whether that is certain: by its own signature, or those of more than half of all.
 
@@ -61,21 +62,21 @@ class _Round:
 
     peers: frozenset[PeerId]
     witnesses: frozenset[PeerId]
-    """Whose signatures, if they say something else, say something of the leader: who holds means, which it has sealed.
+    """Members whose signatures, if they say something else, say something of the leader: those that hold means.
 
     Helpers sign what they were told of them, by reducers that may lie; a grid's groups have a Commit each.
     """
     first: PeerId
-    """The plan's leader.  Under a successor honest members may differ over who made what, by the first one's orders."""
+    """The plan's leader.  Under a successor honest members may differ over the makers, by the first one's orders."""
     early: dict[PeerId, Attestation] = field(default_factory=dict)
-    """From members that have finished before us; nobody has looked at them."""
+    """From members that have finished before this one; they have not been looked at."""
     statement: Statement | None = None
     """None: we have not finished."""
     digest: bytes = b""
     led_by: PeerId | None = None
-    """Who committed it, if that is the first leader, and not this peer."""
+    """The member that committed it, if that is the first leader, and not this peer."""
     leader: PeerId | None = None
-    """Who bundles; None: everybody sends to everybody."""
+    """The member that bundles; None: all send to all."""
     until: float = 0.0
     signatures: dict[PeerId, Attestation] = field(default_factory=dict)
     contradictions: dict[PeerId, Attestation] = field(default_factory=dict)
@@ -84,7 +85,7 @@ class _Round:
 
     @property
     def awaited(self) -> frozenset[PeerId]:
-        """Who may still sign."""
+        """Members that may still sign."""
         return self.peers - self.signatures.keys() - self.contradictions.keys() - self.gone
 
     @property
@@ -116,7 +117,7 @@ class Attesting:
     """One member's side; a machine of `RECEIPT_MESSAGES`.
 
     Args:
-        signer: Who we are.
+        signer: This peer.
         verifier: Tells others' signatures.
         trace: Where misuse is marked.
     """
@@ -146,7 +147,7 @@ class Attesting:
 
         Args:
             statement: Of a round that was expected and not signed yet; another is passed over.
-            leader: Who led it to its end.
+            leader: The member that led it to its end.
             now: Unix seconds.
         """
         current = self._rounds.get(statement.round)
@@ -158,7 +159,7 @@ class Attesting:
         current.led_by = leader if leader == current.first != self._me else None
         current.leader = leader if len(current.peers) > DIRECT_MAX else None
         leads = current.leader == self._me
-        current.until = now + (BUNDLED_BY_S if leads else SIGNED_BY_S)
+        current.until = now + (SIGNED_BY_S / 2 if leads else SIGNED_BY_S)
         for sender, attestation in current.early.items():
             self._take(current, statement, sender, attestation, now)
         if leads:
@@ -219,7 +220,7 @@ class Attesting:
         if attestation == current.signatures.get(member) or member in current.contradictions:
             self._trace.mark("receipts.drop.duplicate")
             return
-        # Whoever sends wrong ones uses up its own tries, not those of the member in whose name it sends.
+        # A member that sends wrong ones uses up its own tries, not those of the member in whose name it sends.
         tries = current.tries.get(sender, 0)
         if tries >= (len(current.peers) if sender == current.leader else TRIES):
             self._trace.mark("receipts.drop.flood")

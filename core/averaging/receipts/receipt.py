@@ -1,8 +1,8 @@
-"""What the members of a round sign when it is over: who gave how much, reduced how much, relayed how much.
+"""What the members of a round sign when it is over: how much each gave, reduced, and had relayed.
 
 A receipt is one statement and the signatures of members under it.  The statement follows from the plan and the outcome,
 so that it has the same bytes on every member.  With it each member signs, for itself alone, how many bytes relays have
-carried for it: whoever was served attests that, never the relay.  A receipt outlives its connections, so it proves
+carried for it: a relay never attests that itself.  A receipt outlives its connections, so it proves
 itself: `check_receipt` needs nothing but the receipt.
 """
 
@@ -24,11 +24,15 @@ from core.base.wire import Message
 
 KIND: Final = "potluck receipt 1"
 RELAYS_MAX: Final = 4
-"""Relays that one member may name in one round."""
+"""Number of relays that one member may name in one round."""
 RELAYED_VECTORS: Final = 16
+"""Number of vectors of float32 that one relay may have carried for a member: a round, and a download of the state."""
 RELAYED_SLACK_BYTES: Final = 1 << 20
+"""Bytes of talk that come on top of that."""
 RECEIPT_BYTES_MAX: Final = 256 * 1024
+"""Upper bound on a receipt, bytes: about one KiB for each member of the largest group."""
 BUNDLE_MAX: Final = 64
+"""Number of signatures in one message of the leader, so that it stays within what control messages may have."""
 
 Digest = Annotated[bytes, Meta(min_length=DIGEST_BYTES, max_length=DIGEST_BYTES)]
 Signature = Annotated[bytes, Meta(min_length=SIGNATURE_BYTES, max_length=SIGNATURE_BYTES)]
@@ -47,7 +51,7 @@ class Deed(msgspec.Struct, frozen=True, array_like=True):
     chunks: Chunks
     """Chunks of the mean that its contribution is in."""
     reduced: Numbers
-    """Numbers of the mean that it made out of everybody's."""
+    """Numbers of the mean that it made out of all contributions."""
 
 
 class Statement(msgspec.Struct, frozen=True, array_like=True):
@@ -74,7 +78,7 @@ class Statement(msgspec.Struct, frozen=True, array_like=True):
 
     @property
     def members(self) -> frozenset[PeerId]:
-        """Everybody who was in the plan."""
+        """All members of the plan."""
         return frozenset(PeerId(deed.peer) for deed in self.deeds)
 
     @property
@@ -104,7 +108,7 @@ class Attestation(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Receipt(msgspec.Struct, frozen=True, array_like=True):
-    """A statement and who signed it.  Who died before the end of the round is simply absent."""
+    """A statement and its signatures.  A member that died before the end of the round is absent."""
 
     statement: Statement
     attestations: Annotated[tuple[Attestation, ...], Meta(max_length=GROUP_MAX)]
@@ -146,7 +150,7 @@ def statement_of(plan: Plan, outcome: Outcome, *, run: bytes, epoch: int, lineag
     samples = dict(outcome.credited)
     present = dict(zip(samples, outcome.present, strict=True))
     reduced = [0] * len(plan.members)
-    if plan.stages > 1:  # who made what is another in each of a grid's groups: by the shares of the plan
+    if plan.stages > 1:  # the makers are others in each of a grid's groups: by the shares of the plan
         reduced = list(apportion(plan.numel, plan.chunks))
     for share, maker in enumerate(outcome.makers):
         first = plan.first_chunk(share)
@@ -207,7 +211,7 @@ def is_modest(attestation: Attestation, statement: Statement) -> bool:
 
 
 def check_receipt(receipt: Receipt, verifier: Verifier) -> None:
-    """Make sure that a receipt is what it says, whoever gave it to us.
+    """Make sure that a receipt is what it says, wherever it comes from.
 
     Raises:
         ProofProblem: says what is wrong.
@@ -221,7 +225,7 @@ def check_receipt(receipt: Receipt, verifier: Verifier) -> None:
         raise ProofProblem("the receipt's signatures are none, not in order, or not distinct")
     for attestation in (*receipt.attestations, *receipt.contradictions):
         if attestation.member not in statement.members:
-            raise ProofProblem("somebody signed who was not in the round")
+            raise ProofProblem("a peer signed that was not in the round")
         if not is_signed(attestation, statement.round, verifier):
             raise ProofProblem("a signature is wrong")
     if any(one.digest != statement.digest for one in receipt.attestations):

@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.averaging.balance.fleet import Line, Work
-from core.averaging.balance.givers import best_givers
+from core.averaging.balance.gifts import best_gifts
 from core.averaging.balance.merit import covering, line_steps, merit
-from core.averaging.balance.partial import best_gifts
 from core.averaging.balance.solver import balance, round_seconds
 from core.averaging.balance.traffic import fleet, pairs
+from core.bench.plan_exact import best_givers
 from tests.unit.averaging.balance_reference import free_parts_steps
 from tests.unit.averaging.test_balance import MEGA, line
 

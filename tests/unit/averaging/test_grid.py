@@ -9,12 +9,16 @@ import pytest
 
 from core.averaging.allreduce.reducers import Reducers
 from core.averaging.allreduce.vectors import RoundInput
+from core.averaging.butterfly import Butterfly, Outputs
 from core.averaging.codecs import codec_of
 from core.averaging.grid.grid import Grid
+from core.averaging.grid.messages import Arrived, Holding, StageMember, StagePlan, StandIn
 from core.averaging.grid.placement import layout_of
+from core.averaging.grid.plans import divided
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
 from core.averaging.penalties.observed import Remembered
 from core.base.ids import PeerId
+from core.base.machine import Received
 from tests.unit.averaging.pump import Pump, Round, make_plan
 
 GRID_ROUNDS = int(os.environ.get("POTLUCK_GRID_ROUNDS", "6"))
@@ -138,7 +142,7 @@ def test_one_dies_at_any_moment_and_only_its_group_notices(seed: int, notice_s: 
     peer = next(p for p in alive if round_.plan.peers.index(p) != victim)
     check_survivors_mean(round_, alive[peer], peer)
     repeated = {m for p, m in round_.machines.items() if m.repeated and p in alive}
-    last = layout_of(round_.plan).stages[1][layout_of(round_.plan).group_of(1, victim)]
+    last = layout_of(round_.plan).group_of(1, victim)
     assert {round_.plan.peers.index(p) for p, m in round_.machines.items() if m in repeated} <= set(last.members)
 
 
@@ -159,14 +163,46 @@ def test_a_tenth_dies_at_random_moments(peers: int, seed: int) -> None:
         assert len(alive) >= peers // 2, failed
 
 
-def test_whom_the_first_stage_names_when_it_fails_the_round_names_too() -> None:
+def test_round_names_the_suspects_of_its_first_stage(monkeypatch: pytest.MonkeyPatch) -> None:
     round_ = a_round(9, 2)
     me, other, *_ = round_.plan.peers
-    grid = round_.machines[me]
-    grid.start(1000.0)
-    [butterfly] = grid._rounds.values()
-    outputs = grid._take(butterfly, [RoundFailed(butterfly.plan.round, "no mean came", (other,))], 1001.0)
-    assert outputs[-1] == RoundFailed(round_.plan.round, "no mean came", (other,))
+
+    class Failing(Butterfly):
+        def start(self, now: float) -> Outputs:
+            return [RoundFailed(self.plan.round, "no mean came", (other,))]
+
+    monkeypatch.setattr("core.averaging.grid.stage_rounds.Butterfly", Failing)
+    assert round_.machines[me].start(1000.0)[-1] == RoundFailed(round_.plan.round, "no mean came", (other,))
+
+
+def test_member_stands_in_once_and_for_its_inviter_only() -> None:
+    round_ = a_round(9, 2).run()
+    plan, grid = round_.plan, layout_of(round_.plan)
+    group = next(group for group in grid.stages[1] if 0 not in group.members)
+    place, machine = next(i for i, block in enumerate(group.blocks) if 0 in block), round_.machines[plan.peers[0]]
+    inviter, other = (plan.peers[m] for m in group.members if m not in group.blocks[place])
+    [answer] = machine.handle(Received(inviter, StandIn(plan.round, 1, group.number, 0)), round_.pump.now)
+    assert (answer.to, type(answer.message)) == (inviter, Arrived)
+    empty = Holding(bytes(32), 0, 0.0)
+    entries = [StageMember(members[0], number, empty) for number, members in enumerate(group.places)]
+    entries[place] = StageMember(0, place, answer.message.holding)
+    word = divided(plan, StagePlan(plan.round, 1, group.number, 0, tuple(entries), ()), group)
+    assert machine.handle(Received(other, word), round_.pump.now) == []
+    begun = machine.handle(Received(inviter, word), round_.pump.now)
+    assert {output.to for output in begun} == {inviter, other}
+    assert machine.handle(Received(inviter, word), round_.pump.now) == []
+
+
+@pytest.mark.parametrize("how", ["stranger", "own group", "no such group", "no such stage"])
+def test_stand_in_is_refused_for_groups_that_do_not_fit(how: str) -> None:
+    round_ = a_round(9, 2).run()
+    plan, grid = round_.plan, layout_of(round_.plan)
+    mine = grid.group_of(1, 0)
+    number = {"own group": mine.number, "no such group": 200}.get(how, (mine.number + 1) % len(grid.stages[1]))
+    sender = next(m for m in mine.members if m) if how in {"stranger", "own group"} else 1
+    word = StandIn(plan.round, 3 if how == "no such stage" else 1, number, 0)
+    assert round_.machines[plan.peers[0]].handle(Received(plan.peers[sender], word), round_.pump.now) == []
+    assert round_.traces[0]["averaging.drop.stage"] == 1
 
 
 class SlowSenders(Reducers):

@@ -7,14 +7,13 @@ import msgspec
 import pytest
 
 from core.averaging.bandwidth.known import UNKNOWN, KnownLines
-from core.averaging.grid.failure_rate import FailureRate
 from core.averaging.grid.messages import Holding, StageMember, StagePlan, stage_round
 from core.averaging.grid.placement import layout_of
 from core.averaging.grid.plans import butterflies, check_stage_plan, divided, joined, later_plan, outcome_of
+from core.averaging.grid.stages import FailureRate
 from core.averaging.matchmaking.attempts import PlanRequest
 from core.averaging.matchmaking.check_plan import check_plan
 from core.averaging.matchmaking.make_plan import make_plan as published
-from core.averaging.penalties.observed import Observations
 from core.averaging.plan import Member, Plan, Rates
 from core.base.manifest import AveragingNumbers
 from core.base.problems import RemoteProblem
@@ -31,8 +30,8 @@ def holding(place: int, **fields: Any) -> Holding:
 
 
 def word(**fields: Any) -> StagePlan:
-    entries = tuple(StageMember(place[0], number, gives=True) for number, place in enumerate(GROUP.places))
-    plain = StagePlan(PLAN.round, 1, 0, 0, entries, tuple(holding(place) for place in range(3)), ())
+    entries = tuple(StageMember(place[0], number, holding(number)) for number, place in enumerate(GROUP.places))
+    plain = StagePlan(PLAN.round, 1, 0, 0, entries, ())
     return msgspec.structs.replace(divided(PLAN, plain, GROUP), **fields)
 
 
@@ -42,43 +41,47 @@ def test_good_stage_plan_is_a_butterfly_of_block_means() -> None:
     assert later.round == stage_round(word())
     assert later.topology == "butterfly"
     assert later.stages == 1
-    assert [member.samples for member in later.members] == [held.samples for held in word().holdings]
+    assert [member.samples for member in later.members] == [
+        entry.holding.samples for entry in word().entries if entry.holding
+    ]
     assert sum(later.chunks) == PLAN.chunk_total
     assert sorted(later.leaders) == [0, 1, 2]
 
 
 STRANGER = next(member for member in range(9) if member not in GROUP.members)
+
+
+def with_entries(plan: StagePlan, *entries: StageMember) -> StagePlan:
+    return msgspec.structs.replace(plan, entries=entries)
+
+
+def with_first(plan: StagePlan, **fields: Any) -> StagePlan:
+    return with_entries(plan, msgspec.structs.replace(plan.entries[0], holding=holding(0, **fields)), *plan.entries[1:])
+
+
 BAD: dict[str, Callable[[StagePlan], StagePlan]] = {
     "too few chunks": lambda w: msgspec.structs.replace(w, chunks=(1, 1, 1)),
     "a share too few": lambda w: msgspec.structs.replace(w, chunks=w.chunks[:2]),
-    "a holding too many": lambda w: msgspec.structs.replace(w, holdings=(*w.holdings, holding(0))),
-    "somebody twice": lambda w: msgspec.structs.replace(w, entries=(w.entries[0], *w.entries[:2])),
-    "not in order": lambda w: msgspec.structs.replace(w, entries=w.entries[::-1]),
-    "gives for another block": lambda w: msgspec.structs.replace(
-        w, entries=(*w.entries[:2], StageMember(w.entries[0].member, 2, gives=True))
+    "a member twice": lambda w: with_entries(w, w.entries[0], *w.entries[:2]),
+    "not in order": lambda w: with_entries(w, *w.entries[::-1]),
+    "givers after others": lambda w: with_entries(
+        w, msgspec.structs.replace(w.entries[0], holding=None), *w.entries[1:]
     ),
-    "a block that is none": lambda w: msgspec.structs.replace(
-        w, entries=(*w.entries[:2], StageMember(w.entries[2].member, 7, gives=True))
+    "no giver": lambda w: with_entries(w, *(msgspec.structs.replace(entry, holding=None) for entry in w.entries)),
+    "gives for another block": lambda w: with_entries(
+        w, *w.entries[:2], StageMember(w.entries[0].member, 2, holding(2))
     ),
+    "a block too many": lambda w: with_entries(w, *w.entries[:2], StageMember(w.entries[2].member, 7, holding(2))),
     "a stranger as a spare": lambda w: msgspec.structs.replace(
-        w, entries=(*w.entries, StageMember(STRANGER, 0, gives=False)), chunks=(*w.chunks, 0)
+        w, entries=(*w.entries, StageMember(STRANGER, 0)), chunks=(*w.chunks, 0)
     ),
-    "a giver without a holding": lambda w: msgspec.structs.replace(w, holdings=w.holdings[:2]),
-    "more samples than there are": lambda w: msgspec.structs.replace(
-        w, holdings=(holding(0, samples=1 << 20), *w.holdings[1:])
+    "more samples than there are": lambda w: with_first(w, samples=1 << 20),
+    "others' missing chunks": lambda w: with_first(w, missing=((GROUP.blocks[1][0], 3),)),
+    "the same missing twice": lambda w: with_first(w, missing=((GROUP.blocks[0][0], 3), (GROUP.blocks[0][0], 4))),
+    "more missing chunks than there are": lambda w: with_first(
+        w, missing=((GROUP.blocks[0][0], PLAN.chunk_total + 1),)
     ),
-    "others' missing chunks": lambda w: msgspec.structs.replace(
-        w, holdings=(holding(0, missing=((GROUP.blocks[1][0], 3),)), *w.holdings[1:])
-    ),
-    "the same missing twice": lambda w: msgspec.structs.replace(
-        w, holdings=(holding(0, missing=((GROUP.blocks[0][0], 3), (GROUP.blocks[0][0], 4))), *w.holdings[1:])
-    ),
-    "more missing chunks than there are": lambda w: msgspec.structs.replace(
-        w, holdings=(holding(0, missing=((GROUP.blocks[0][0], PLAN.chunk_total + 1),)), *w.holdings[1:])
-    ),
-    "a loss that is no number": lambda w: msgspec.structs.replace(
-        w, holdings=(holding(0, loss=float("nan")), *w.holdings[1:])
-    ),
+    "a loss that is no number": lambda w: with_first(w, loss=float("nan")),
 }
 
 
@@ -90,21 +93,16 @@ def test_a_bad_stage_plan_is_refused(how: str) -> None:
 
 def test_stage_name_depends_on_what_was_given_not_by_whom() -> None:
     name = joined(PLAN, word(), GROUP).fingerprint
-    others = tuple(StageMember(block[1], number, gives=True) for number, block in enumerate(GROUP.blocks))
-    assert joined(PLAN, word(entries=others, group=1), GROUP).fingerprint == name
-    lighter = (holding(0, samples=1), *word().holdings[1:])
-    other = (holding(0, fingerprint=b"x" * 32), *word().holdings[1:])
-    names = {joined(PLAN, word(holdings=held), GROUP).fingerprint for held in (lighter, other)}
-    assert len({name, *names}) == 3
+    others = [StageMember(block[1], number, holding(number)) for number, block in enumerate(GROUP.blocks)]
+    assert joined(PLAN, with_entries(word(group=1), *others), GROUP).fingerprint == name
+    changed = (with_first(word(), samples=1), with_first(word(), fingerprint=b"x" * 32))
+    assert len({name, *(joined(PLAN, other, GROUP).fingerprint for other in changed)}) == 3
 
 
 def test_block_that_was_left_out_is_missing_in_outcome() -> None:
     first = GROUP.blocks[0]
-    partly = holding(1, missing=((GROUP.blocks[1][0], 5),))
-    left = word(entries=word().entries[1:], holdings=(partly, holding(2)))
-    outcome = outcome_of(
-        PLAN, joined(PLAN, left, GROUP), left_out=(), seconds=1.0, payload_bytes=0, seen=Observations()
-    )
+    partly = msgspec.structs.replace(word().entries[1], holding=holding(1, missing=((GROUP.blocks[1][0], 5),)))
+    outcome = outcome_of(PLAN, joined(PLAN, with_entries(word(), partly, word().entries[2]), GROUP))
     lacking = {PLAN.peers.index(peer): chunks for peer, chunks in outcome.missing}
     assert lacking == {**dict.fromkeys(first, PLAN.chunk_total), GROUP.blocks[1][0]: 5}
     assert {PLAN.peers.index(peer) for peer, _ in outcome.contributors} == set(range(9)) - set(first)
@@ -114,7 +112,7 @@ def test_block_that_was_left_out_is_missing_in_outcome() -> None:
 def test_a_plan_of_a_grid_is_checked_group_by_group() -> None:
     check_plan(PLAN, request_of(PLAN), PLAN.members[0])
     assert [sum(plan.chunks) for plan in butterflies(PLAN)] == [PLAN.chunk_total] * 3
-    one, *_, other = sorted(range(9), key=lambda member: layout_of(PLAN).group_of(0, member))
+    one, *_, other = sorted(range(9), key=lambda member: layout_of(PLAN).group_of(0, member).number)
     moved = list(PLAN.chunks)
     moved[one] -= 1
     moved[other] += 1
@@ -167,14 +165,7 @@ def test_no_grid_where_the_codec_needs_feedback() -> None:
 
 
 def test_the_failure_rate_counts_those_whose_contribution_lacks_something() -> None:
-    outcome = outcome_of(
-        PLAN,
-        Holding(bytes(32), 30, 1.0, missing=((2, 1), (5, PLAN.chunk_total))),
-        left_out=(),
-        seconds=1.0,
-        payload_bytes=0,
-        seen=Observations(),
-    )
+    outcome = outcome_of(PLAN, Holding(bytes(32), 30, 1.0, missing=((2, 1), (5, PLAN.chunk_total))))
     counted, expected = FailureRate(), FailureRate()
     counted.finished(PLAN, outcome)
     expected.saw(members=9, failed=2)

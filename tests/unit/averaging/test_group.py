@@ -7,7 +7,7 @@ import pytest
 
 from core.averaging.allreduce.share_map import ShareMap
 from core.averaging.commit.coordinator import quorum
-from core.averaging.grid.failure_rate import FailureRate
+from core.averaging.grid.stages import FailureRate
 from core.averaging.matchmaking import ContributionWanted, Elsewhere, GroupFailed, GroupFormed, Silent
 from core.averaging.messages import Call, Cancelled, Declined, Leaving, Ready, Wanted
 from core.averaging.plan import Member

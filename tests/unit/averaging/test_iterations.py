@@ -6,16 +6,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from core.averaging.grid.failure_rate import FailureRate
-from core.averaging.grid.stages import (
-    barrier,
-    best_group,
-    best_stages,
-    independent,
-    slowest,
-    stages_for,
-    success,
-)
+from core.averaging.grid.stages import FailureRate, best_stages, slowest
+from core.bench.groups import barrier, best_group, independent, stages_for
 
 RATES = (1e-4, 1e-3, 5e-3, 1e-2, 5e-2, 0.1, 0.2)
 FIGURE_8 = {
@@ -75,7 +67,7 @@ def test_the_ends() -> None:
 def test_the_barrier_against_chance(peers: int, group: int, rate: float) -> None:
     random = np.random.default_rng(1)
     stages, trials = stages_for(peers, group), 20_000
-    tries = random.geometric(success(group, rate), size=(trials, stages, peers // group))
+    tries = random.geometric((1 - rate) ** group, size=(trials, stages, peers // group))
     totals = tries.max(axis=2).sum(axis=1)
     error = totals.std() / math.sqrt(trials)
     assert abs(totals.mean() - barrier(peers, group=group, failure_rate=rate)) < 4 * error
@@ -100,8 +92,6 @@ def test_a_plan_has_one_group_unless_peers_fail_often() -> None:
 
 
 def test_misuse() -> None:
-    with pytest.raises(ValueError, match="failure rate"):
-        success(2, 1.5)
     with pytest.raises(ValueError, match="groups of 1"):
         stages_for(5, 1)
     with pytest.raises(ValueError, match="failed"):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from core.averaging.grid.placement import GridLayout, largest_group, lay_out
-from core.averaging.grid.stages import stages_for
+from core.bench.groups import stages_for
 
 CASES = [(peers, stages) for stages in (1, 2, 3, 4) for peers in range(max(2, 1 << stages), 71)]
 
@@ -49,7 +49,7 @@ def test_everybody_is_in_one_group_a_stage(peers: int, stages: int) -> None:
         assert sorted(members) == list(range(peers))
         assert min(len(group.members) for group in stage) >= 2
         assert max(len(group.members) for group in stage) <= largest_group(peers, stages)
-        assert all(group.members == stage[grid.group_of(number, m)].members for group in stage for m in group.members)
+        assert all(group.members == grid.group_of(number, m).members for group in stage for m in group.members)
         for group in stage:
             for place, block in zip(group.places, group.blocks, strict=True):
                 assert set(place) <= set(block)

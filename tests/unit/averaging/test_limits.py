@@ -1,0 +1,108 @@
+"""The times, counts and tolerances of a round that depend on each other, and the inequalities between them.
+
+S is the manifest's stall timeout, R its round timeout, T its gather timeout.  Each test states one chain; a constant
+that is changed out of its range makes it fail.
+"""
+
+import pytest
+
+from core.averaging.allreduce.all_gather import REDUCER_PATIENCE
+from core.averaging.balance import gifts, reserve, solver
+from core.averaging.commit.coordinator import HEARTBEATS
+from core.averaging.commit.succession import QUIET_PART
+from core.averaging.failure_detector import ASKED_AT, LAG_PART, PROBATION, SLACK_PART, STAGES, Stage, Timetable
+from core.averaging.grid.gathering import ATTEMPT_STALLS, UNFIT_PATIENCE
+from core.averaging.grid.messages import ATTEMPTS_MAX
+from core.averaging.grid.stages import KEPT, PRIOR_FAILURES, PRIOR_TRIALS, best_stages
+from core.averaging.matchmaking import (
+    CALL_PATIENCE,
+    EVEN_TOLERANCE,
+    EXCLUDED_MAX_S,
+    EXCLUDED_S,
+    FORGIVEN_S,
+    HELPERS_S,
+    JITTER,
+    LONE_REFUSALS,
+    NO_PLAN_FAILURES,
+    OTHERS_FACTOR,
+    OWN_FACTOR,
+    PLAIN_AFTER,
+    PLAN_PATIENCE,
+    SLOWER_TOLERANCE,
+)
+from core.averaging.messages import GROUP_MAX
+from core.averaging.penalties.ledger import (
+    FADE_ROUNDS,
+    FADE_S,
+    GUESS,
+    LATE_LONGEST,
+    LONGEST,
+    REST_ROUNDS,
+    SLOW_LONGEST,
+    SURE,
+)
+from core.averaging.plan import STAGES_MAX
+from core.averaging.receipts.exchange import CLOCKS_DIFFER_S, SIGNED_BY_S
+from core.base.manifest import AveragingNumbers
+from core.net.passes import CLOCK_TOLERANCE_S
+
+NUMBERS = AveragingNumbers()
+S, R, T = NUMBERS.stall_timeout_s, NUMBERS.round_timeout_s, NUMBERS.gather_timeout_s
+
+
+@pytest.mark.parametrize("planned_s", [0.0, 0.01, R / 20, R / STAGES])
+def test_deadlines_of_a_round_follow_each_other(planned_s: float) -> None:
+    timetable = Timetable(0.0, planned_s, S, R, on_probation=frozenset({1}))
+    parts, means, probation = (
+        timetable.due_at(*of, 0.0) for of in ((Stage.PARTS, 0), (Stage.MEANS, 0), (Stage.PARTS, 1))
+    )
+    assert timetable.usual_s < probation <= parts < means < R
+    assert timetable.lags_at <= parts, "means are asked for elsewhere before a member is left behind"
+
+
+def test_probation_is_shorter_than_asking_elsewhere() -> None:
+    assert 1 < PROBATION < ASKED_AT < 2 <= STAGES
+    assert SLACK_PART < LAG_PART
+
+
+def test_silence_is_judged_after_several_heartbeats() -> None:
+    assert HEARTBEATS >= 3, "two may be late or lost"
+    assert S / HEARTBEATS < S / QUIET_PART < S < REDUCER_PATIENCE * S < R / 2
+    assert S / HEARTBEATS > S * UNFIT_PATIENCE, "it says at once that it has arrived"
+
+
+def test_attempt_on_a_grid_finds_silent_members_and_stand_ins() -> None:
+    assert ATTEMPT_STALLS > 2
+    assert ATTEMPT_STALLS * S < R
+    assert ATTEMPTS_MAX >= STAGES_MAX * GROUP_MAX
+
+
+def test_grid_is_not_chosen_before_anything_was_seen() -> None:
+    prior = PRIOR_FAILURES / PRIOR_TRIALS
+    assert {best_stages(peers, prior) for peers in range(1, GROUP_MAX + 1)} == {1}
+    assert KEPT < 1
+
+
+def test_waits_for_a_group_follow_each_other() -> None:
+    assert HELPERS_S < CALL_PATIENCE * T <= CALL_PATIENCE * (1 + JITTER) * T < T < PLAN_PATIENCE * T < R
+
+
+def test_exclusions_grow_and_end() -> None:
+    assert EXCLUDED_S < T < FORGIVEN_S < EXCLUDED_MAX_S < 2 * FORGIVEN_S
+    assert LONE_REFUSALS < PLAIN_AFTER
+    assert 1 < NO_PLAN_FAILURES <= PLAN_PATIENCE
+    assert GUESS < SURE
+    assert LONGEST * R / 2 < FADE_S
+    assert SLOW_LONGEST * REST_ROUNDS <= FADE_ROUNDS
+    assert LATE_LONGEST < SLOW_LONGEST < LONGEST
+
+
+def test_checks_tolerate_more_than_planning_leaves() -> None:
+    assert gifts.FREE < reserve.LONGER <= gifts.GAIN < gifts.EVEN_COST < solver.SURE
+    assert solver.SURE + reserve.LONGEST + EVEN_TOLERANCE < SLOWER_TOLERANCE
+    assert 1 < OWN_FACTOR < OTHERS_FACTOR
+
+
+def test_signatures_are_awaited_within_clock_tolerance() -> None:
+    assert SIGNED_BY_S < S
+    assert CLOCK_TOLERANCE_S + R <= CLOCKS_DIFFER_S
