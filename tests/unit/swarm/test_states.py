@@ -27,6 +27,11 @@ def test_of_two_outcomes_of_one_epoch_the_one_with_more_samples_is_followed(
     assert max(few, many) == many
 
 
+def test_same_outcome_after_another_state_has_another_name() -> None:
+    parents = StateName(7, b"a" * 32), StateName(7, b"b" * 32)
+    assert len({parent.next(round_id=b"r", samples=5, outcome=b"o") for parent in parents}) == 2
+
+
 def test_other_rounds_and_other_outcomes_have_other_names() -> None:
     name = first_state(bytes(32))
     children = {
