@@ -221,6 +221,19 @@ def test_records_outlive_all_their_first_holders_and_their_owner():
     assert set(net.nearest(KEY, 3)) <= set(held)
 
 
+def test_default_settings_republish_records_that_outlive_the_interval():
+    net = Network(24)
+    net.join_all()
+    every_s = DhtSettings().republish_s
+    assert 0 < every_s < DhtSettings().max_lifetime_s / 2
+    net.store(3, KEY, b"lasting", lifetime_s=2 * every_s)
+    net.dead.add(peer_id(3))
+    net.run(10)
+    net.sent.clear()
+    net.run(1.3 * every_s)  # the jitter is a quarter
+    assert net.sent["Store"] > 0
+
+
 def test_a_quiet_node_wakes_and_speaks_seldom():
     net = Network(24)
     net.join_all()
