@@ -4,10 +4,15 @@ import numpy as np
 import pytest
 
 from core.averaging.aggregators import WeightedMean
+from core.averaging.allreduce.lane import Lane
 from core.averaging.allreduce.reducer import Reducer
+from core.averaging.allreduce.reducers import REPEATED_MAX, Reducers
 from core.averaging.allreduce.share_map import ShareMap
 from core.averaging.allreduce.vectors import RoundContext, RoundInput, Vectors
+from core.averaging.allreduce.windows import windows_of
 from core.averaging.codecs import CODECS
+from core.averaging.failure_detector import Timetable
+from core.averaging.messages import Part
 from core.base.problems import RemoteProblem
 from core.base.trace import Trace
 from tests.unit.averaging.pump import make_plan
@@ -19,14 +24,18 @@ CHUNK_BYTES = 4 * CHUNK
 MEMBERS = 4
 
 
-def reducer() -> tuple[Reducer, RoundContext]:
-    """The first of four members, which reduces the whole vector."""
+def context_of() -> RoundContext:
+    """The first of four members, with equal shares."""
     plan = make_plan([1] * MEMBERS, CHUNK * CHUNKS * MEMBERS, chunk_numel=CHUNK)
     shares = ShareMap(plan)
     ones = np.ones(plan.numel, dtype=np.float32)
     vectors = Vectors(shares, 0, RoundInput(ones, np.zeros_like(ones), CODECS["raw"]))
-    context = RoundContext(shares, 0, vectors, WeightedMean(), Trace())
-    return Reducer(context, 0, live=shares.everybody, window=WINDOW), context
+    return RoundContext(shares, 0, vectors, WeightedMean(), Trace())
+
+
+def reducer() -> tuple[Reducer, RoundContext]:
+    context = context_of()
+    return Reducer(context, 0, live=context.shares.everybody, window=WINDOW), context
 
 
 def part(value: float = 1.0, numel: int = CHUNK) -> memoryview:
@@ -84,3 +93,20 @@ def test_overlong_part_is_refused() -> None:
     with pytest.raises(RemoteProblem):
         receiving.take(1, 0, part(numel=CHUNK + 1))
     assert receiving.held_bytes == 0
+
+
+def test_means_are_given_again_once_to_each() -> None:
+    context = context_of()
+    plan = context.shares.plan
+    reducers = Reducers(context, windows_of(plan, CODECS["raw"]), Timetable(0.0, 1.0, 2.0, 20.0))
+    given = 0
+    for share in range(1, MEMBERS):
+        lane = Lane(CHUNKS, reducer=share, window=WINDOW, now=0.0)
+        for chunk in range(CHUNKS):
+            request = Part(plan.round, share, 0, chunk, memoryview(b""))
+            assert reducers.take(1, request, lane, 0.0) == [], "the mean is not here yet"
+            lane.arrive(chunk, frozenset(range(MEMBERS)), 0.0, by=share)
+            for member in range(1, MEMBERS):
+                given += len(reducers.take(member, request, lane, 0.0))
+                assert reducers.take(member, request, lane, 0.0) == []
+    assert given == REPEATED_MAX * plan.chunk_total < (MEMBERS - 1) ** 2 * CHUNKS
