@@ -225,6 +225,15 @@ def test_donor_of_another_state_poisons_no_download(donors: int, seed: int) -> N
     assert donors == 1 or sink.whole() == data
 
 
+@pytest.mark.parametrize(("room", "fits"), [(0, True), (-1, False)])
+def test_larger_state_than_expected_is_refused(room: int, *, fits: bool) -> None:
+    size = CHUNK_BYTES + 10
+    net, sink, file = setup(bytes(size), 1)
+    net.post(net.fetch.fetch(NAME, file.digest, list(net.donors), 0.0, size_max=size + room))
+    assert isinstance(net.run(), Fetched if fits else FetchFailed)
+    assert bool(sink.kept) == fits
+
+
 def test_a_silent_donor_is_left_after_a_while() -> None:
     net, _, file = setup(b"x" * 10, 1)
     net.change = lambda _: None

@@ -22,8 +22,8 @@ def test_the_next_state_is_greater_and_the_same_for_all_members(name: StateName,
 def test_of_two_outcomes_of_one_epoch_the_one_with_more_samples_is_followed(
     name: StateName, one: bytes, other: bytes
 ) -> None:
-    few = name.next(round_id=one, samples=10, outcome=b"x")
-    many = name.next(round_id=other, samples=11, outcome=b"y")
+    few = name.next(round_id=one, samples=255, outcome=b"x")
+    many = name.next(round_id=other, samples=256, outcome=b"y")
     assert max(few, many) == many
 
 
