@@ -198,7 +198,9 @@ def _judged(mutant: Mutant, run: Run) -> tuple[Result, str]:
         case None:
             result, why = Result.NOTICED, "the tests do not end"
         case 0:
-            return (Result.EQUIVALENT, mutant.equivalent) if mutant.equivalent else (Result.SURVIVED, "")
+            return (
+                (Result.EQUIVALENT, " ".join(mutant.equivalent.split())) if mutant.equivalent else (Result.SURVIVED, "")
+            )
         case 1 if found:
             result, why = Result.NOTICED, found[1]
         case _:

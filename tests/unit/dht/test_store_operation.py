@@ -22,13 +22,12 @@ def stored(*, refusing: list[Contact]) -> tuple[StoreOperation, list[Contact]]:
     finding = FindNode(Lookup(KEY, (), width=REPLICAS, parallel=4), client=True, deadline=START + 10)
     storing = StoreOperation(finding, [record], me=peer_id(101), route=ROUTE, keep=None, replicas=REPLICAS)
     asked: list[Contact] = []
-    while asks := storing.asks():
-        for ask in asks:
+    while not storing.done:
+        for ask in storing.asks():
             asked.append(ask.contact)
             assert isinstance(ask.request, Store)
             accepted = ask.contact not in refusing
             storing.answered(ask.contact, ask.request, Stored(0, accepted), START)
-    assert storing.done
     return storing, asked
 
 
