@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from tests.mutants.table import ROOT, Mutant, load
-from tests.mutants.trial import GOOD, BaselineFailed, Result, Run, Verdict, try_mutants
+from tests.mutants.trial import GOOD, BaselineFailed, Result, Run, Tried, try_mutants
 
 LIMIT_S: Final = 300.0
 INTERRUPTED: Final = 130
@@ -38,14 +38,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     progress = _Progress(len(chosen))
     try:
         _say(f"Mutants: {len(chosen)}. First their tests without any.")
-        verdicts = try_mutants(chosen, root=ROOT, jobs=args.jobs, limit_s=args.limit, tell=progress.tell)
+        tried = try_mutants(chosen, root=ROOT, jobs=args.jobs, limit_s=args.limit, tell=progress.tell)
     except BaselineFailed as problem:
         _say(f"{problem}\nThe tests fail without any mutant.")
         return 2
     except KeyboardInterrupt:
         _say("Interrupted.")
         return INTERRUPTED
-    return _summary(verdicts)
+    return _summary(tried)
 
 
 class _Progress:
@@ -53,7 +53,7 @@ class _Progress:
         self._total = total
         self._done = 0
 
-    def tell(self, news: Verdict | Run) -> None:
+    def tell(self, news: Tried | Run) -> None:
         if isinstance(news, Run):
             _say(f"They pass, in {news.seconds:.0f} s.")
             return
@@ -61,16 +61,16 @@ class _Progress:
         _say(f"{self._done:3}/{self._total} {_line(news)}")
 
 
-def _line(verdict: Verdict) -> str:
-    return f"{verdict.result:14} {verdict.mutant.name:42} {verdict.seconds:5.1f} s  {verdict.why}"
+def _line(one: Tried) -> str:
+    return f"{one.result:14} {one.mutant.name:42} {one.seconds:5.1f} s  {one.why}"
 
 
-def _summary(verdicts: Sequence[Verdict]) -> int:
-    counts = Counter(verdict.result for verdict in verdicts)
+def _summary(tried: Sequence[Tried]) -> int:
+    counts = Counter(one.result for one in tried)
     _say(", ".join(f"{counts[result]} {result}" for result in Result if counts[result]) + ".")
-    bad = [verdict for verdict in verdicts if verdict.result not in GOOD]
-    for verdict in bad:
-        _say(f"\n{_line(verdict)}\n{_change(verdict.mutant)}")
+    bad = [one for one in tried if one.result not in GOOD]
+    for one in bad:
+        _say(f"\n{_line(one)}\n{_change(one.mutant)}")
     return 1 if bad else 0
 
 

@@ -45,8 +45,8 @@ GOOD: Final = frozenset({Result.NOTICED, Result.EQUIVALENT})
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """The result of one mutant."""
+class Tried:
+    """A mutant, and what became of it."""
 
     mutant: Mutant
     result: Result
@@ -116,8 +116,8 @@ class Runner:
 
 
 def try_mutants(
-    mutants: Sequence[Mutant], *, root: Path, jobs: int, limit_s: float, tell: Callable[[Verdict | Run], None]
-) -> list[Verdict]:
+    mutants: Sequence[Mutant], *, root: Path, jobs: int, limit_s: float, tell: Callable[[Tried | Run], None]
+) -> list[Tried]:
     """Run the tests of all mutants on the tree as it is, and then those of each with its line made wrong.
 
     Args:
@@ -125,20 +125,20 @@ def try_mutants(
         root: The repository; nothing in it changes.
         jobs: Number of mutants that are tried at the same time.
         limit_s: How long the tests of one mutant may take; one that makes them longer is noticed.
-        tell: Told the run without mutants, and each verdict, as soon as it stands.
+        tell: Told the run without mutants, and each result, as soon as it stands.
 
     Returns:
-        The verdicts, in the order of the mutants.
+        One for each mutant, in their order.
 
     Raises:
         BaselineFailed: a test fails without any mutant, so that a failure would say nothing.
     """
     with copies(root, jobs) as free, ThreadPoolExecutor(jobs) as pool, Runner() as runner:
 
-        def attempt(mutant: Mutant) -> Verdict:
+        def attempt(mutant: Mutant) -> Tried:
             copy = free.get()
             try:
-                return _verdict(mutant, copy, runner, limit_s)
+                return _try(mutant, copy, runner, limit_s)
             finally:
                 free.put(copy)
 
@@ -174,12 +174,12 @@ def copies(root: Path, count: int) -> Iterator[SimpleQueue[Path]]:
         yield free
 
 
-def _verdict(mutant: Mutant, copy: Path, runner: Runner, limit_s: float) -> Verdict:
+def _try(mutant: Mutant, copy: Path, runner: Runner, limit_s: float) -> Tried:
     """Make the line wrong in a copy, run the tests there, and make it right again."""
     try:
         mutated = mutant.apply(copy)
     except ValueError as problem:
-        return Verdict(mutant, Result.DOES_NOT_APPLY, str(problem))
+        return Tried(mutant, Result.DOES_NOT_APPLY, str(problem))
     path = copy / mutant.file
     right = path.read_text(encoding="utf-8")
     path.write_text(mutated, encoding="utf-8")
@@ -189,7 +189,7 @@ def _verdict(mutant: Mutant, copy: Path, runner: Runner, limit_s: float) -> Verd
         run = runner.pytest(copy, mutant.tests, limit_s=limit_s)
     finally:
         path.write_text(right, encoding="utf-8")
-    return Verdict(mutant, *_judged(mutant, run), run.seconds)
+    return Tried(mutant, *_judged(mutant, run), run.seconds)
 
 
 def _judged(mutant: Mutant, run: Run) -> tuple[Result, str]:
@@ -227,7 +227,9 @@ def _start(command: list[str], folder: Path) -> subprocess.Popen[str]:
 
 
 def _kill(process: subprocess.Popen[str]) -> None:
-    """End a process, and on systems that have groups of processes also those that it has started."""
+    """End a process that runs, and on systems that have groups of processes also those that it has started."""
+    if process.poll() is not None:
+        return
     with contextlib.suppress(ProcessLookupError, PermissionError):
         if os.name == "posix":
             os.killpg(process.pid, signal.SIGKILL)

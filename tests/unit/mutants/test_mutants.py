@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.mutants.table import ROOT, Mutant, load
-from tests.mutants.trial import GOOD, BaselineFailed, Result, Verdict, try_mutants
+from tests.mutants.trial import GOOD, BaselineFailed, Result, Tried, try_mutants
 
 MUTANTS = load()
 LIMIT_S = 60.0
@@ -41,11 +41,11 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def results(tree: Path, *mutants: Mutant) -> list[Result]:
     before = {path: path.read_bytes() for path in tree.rglob("*") if path.is_file()}
     told: list[object] = []
-    verdicts = try_mutants(mutants, root=tree, jobs=2, limit_s=LIMIT_S, tell=told.append)
+    tried = try_mutants(mutants, root=tree, jobs=2, limit_s=LIMIT_S, tell=told.append)
     assert {path: path.read_bytes() for path in tree.rglob("*") if path.is_file()} == before
     assert list((tree.parent / "scratch").iterdir()) == []
-    assert {one.mutant.name for one in told if isinstance(one, Verdict)} == {mutant.name for mutant in mutants}
-    return [verdict.result for verdict in verdicts]
+    assert {one.mutant.name for one in told if isinstance(one, Tried)} == {mutant.name for mutant in mutants}
+    return [one.result for one in tried]
 
 
 def changed(name: str, **fields: str) -> Mutant:
@@ -86,5 +86,5 @@ def test_tests_that_fail_without_mutants_prove_nothing(tree: Path) -> None:
 def test_endless_tests_are_noticed_and_ended(tree: Path) -> None:
     (tree / "core" / "toy.py").write_text("def add(a, b):\n    while a < 0:\n        pass\n    return a + b\n")
     endless = changed("endless", old="while a < 0:", new="while True:")
-    [verdict] = try_mutants([endless], root=tree, jobs=1, limit_s=10.0, tell=lambda _: None)
-    assert verdict.result is Result.NOTICED
+    [one] = try_mutants([endless], root=tree, jobs=1, limit_s=10.0, tell=lambda _: None)
+    assert one.result is Result.NOTICED
