@@ -18,9 +18,8 @@ COMMAND = [sys.executable, "-m", "tests.mutants", "--only", "idle-member-gets-cr
 TIMEOUT_S = 60.0
 
 
-@pytest.mark.parametrize("way", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("after", ["Mutants: 1.", "They pass"])
-def test_interrupted_command_leaves_nothing_behind(tmp_path: Path, way: signal.Signals, after: str) -> None:
+@pytest.mark.parametrize(("after", "way"), [("Mutants: 1.", signal.SIGTERM), ("They pass", signal.SIGINT)])
+def test_interrupted_command_leaves_nothing_behind(tmp_path: Path, after: str, way: signal.Signals) -> None:
     environment = {"TMPDIR": str(tmp_path)}
     with subprocess.Popen(COMMAND, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
