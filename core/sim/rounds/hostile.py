@@ -166,6 +166,30 @@ def complains(machine: Butterfly, group: Group) -> Hostile:
     return Hostile(machine, alter)
 
 
+def complains_of(victim: int) -> Kind:
+    """Says from the beginning to the end that one member gives it no means."""
+
+    def kind(machine: Butterfly, _: Group) -> Hostile:
+        def alter(send: Send[Any], _: float) -> list[Send[Any]]:
+            status = send.message
+            if not isinstance(status, Status):
+                return [send]
+            told = msgspec.structs.replace(
+                status,
+                complete=False,
+                lacking=1,
+                nonce=b"",
+                nonces=(),
+                fingerprints=(),
+                stalled=to_bits(frozenset({victim})),
+            )
+            return [Send(send.to, told)]
+
+        return Hostile(machine, alter)
+
+    return kind
+
+
 def slanders(random: Random) -> Kind:
     """Votes as if the means of one member, each round another's, were other ones."""
 

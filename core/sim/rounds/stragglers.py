@@ -159,6 +159,7 @@ class Series:
         count: Number of members.
         kind: Makes the machine at `place` hostile; None: all are honest.
         place: The hostile member's.
+        accomplices: Members that are hostile in the same way.
         lines: The members'; empty: the usual ones.
         rates: What plans take the members' lines for; None: what they are.
         seed: Decides the members' keys and the mishaps.
@@ -168,6 +169,7 @@ class Series:
     count: int
     kind: hostile.Kind | None = None
     place: int = 0
+    accomplices: frozenset[int] = frozenset()
     lines: Sequence[Line] = ()
     rates: Sequence[Rates] | None = None
     seed: int = 0
@@ -185,7 +187,7 @@ class Series:
     @property
     def honest(self) -> list[int]:
         """The honest members."""
-        return [member for member in range(self.count) if self.kind is None or member != self.place]
+        return [member for member in range(self.count) if self.kind is None or member not in self._hostile]
 
     def plan(self, leader: int) -> Plan:
         """The next round's, as `leader` makes it."""
@@ -223,6 +225,10 @@ class Series:
 
     # --- inside ---
 
+    @property
+    def _hostile(self) -> frozenset[int]:
+        return self.accomplices | {self.place}
+
     def _bare_plan(self) -> Plan:
         shares = [self.task.chunk_total, *[0] * (self.count - 1)]
         return fleet_plan(self.lines, self.task, seed=self.seed, chunks=shares, paced=False)
@@ -241,7 +247,7 @@ class Series:
             trace=round_.traces[member],
             remembered=remembered,
         )
-        return self.kind(machine, self) if self.kind is not None and member == self.place else machine
+        return self.kind(machine, self) if self.kind is not None and member in self._hostile else machine
 
     def _learn(self, plan: Plan, round_: Round) -> RoundResult:
         alive = [member for member in self.honest if member not in round_.dead]

@@ -136,9 +136,27 @@ def killer(victims: list[PeerId], at: int, *, then: int = 0) -> Any:
     return before
 
 
+def mean_on_the_wire(round_: Round, members: list[int], span: slice) -> np.ndarray:
+    """The mean of a chunk in float64, of parts as their codec leaves them, and left as its codec leaves it."""
+    plan = round_.plan
+    codec = codec_of(plan.codec, (plan.numel,))
+
+    def left(values: np.ndarray) -> np.ndarray:
+        out = np.empty(span.stop - span.start, dtype=np.float32)
+        codec.decode_into(codec.encode(values.astype(np.float32), span.start), out, span.start)
+        return out
+
+    weights = np.array([plan.members[member].samples for member in members], dtype=np.float64)
+    parts = np.stack([left(round_.before[member, span]) for member in members]).astype(np.float64)
+    return left((weights[:, None] * parts).sum(axis=0) / weights.sum())
+
+
 @pytest.mark.parametrize("codec", CODEC_NAMES)
 def test_means_in_any_codec_are_repeated_bit_for_bit(codec: str) -> None:
-    """Whoever dies, and whenever: the others hold the same bits, and nearly a mean with the dead one or without it."""
+    """Whichever member dies, and whenever: the others hold the same bits, and a mean with the dead one or without it.
+
+    In float32 the mean may fall on the other side of a code here and there.
+    """
     plan = make_plan([5, 6, 7, 8], 2000, chunk_numel=500, codec=codec)
     repeated = 0
     for at in range(0, Round(plan).run().pump.delivered, 3):
@@ -151,9 +169,9 @@ def test_means_in_any_codec_are_repeated_bit_for_bit(codec: str) -> None:
         everybody, survivors = range(4), [i for i in range(4) if plan.peers[i] != victim]
         for chunk in range(plan.chunk_total):
             span = plan.span(chunk)
-            means = [weighted_mean(round_, list(members))[span] for members in (everybody, survivors)]
+            means = [mean_on_the_wire(round_, list(members), span) for members in (everybody, survivors)]
             errors = [float(np.linalg.norm(rows[0][span] - mean) / np.linalg.norm(mean)) for mean in means]
-            assert min(errors) < 0.2
+            assert min(errors) < 0.02
         repeated += any(trace["averaging.member_lost"] for trace in round_.traces)
     assert repeated >= 3
 

@@ -356,3 +356,18 @@ def test_a_member_whose_parts_are_in_no_mean_writes_nothing() -> None:
     carry.part(0, np.ones(CHUNK, dtype=np.float32), 0)
     carry.commit([True, False])
     assert store.committed == 1
+
+
+@pytest.mark.parametrize("remade", [False, True])
+def test_helper_owes_nothing_for_a_share_that_was_remade(*, remade: bool) -> None:
+    """It brings no samples, so no part of its own tells it that another mean counts."""
+    store = MemoryStore()
+    carry = Carry(codec_of("q4"), store, samples=0, chunks=2)
+    values = np.random.default_rng(1).standard_normal(CHUNK).astype(np.float32)
+    carry.mean(0, values, 0, samples=5, own=False)
+    carry.mean(1, values, CHUNK, samples=5, own=False)
+    if remade:
+        carry.forget(range(1))
+    carry.commit([False, False])
+    assert store.read(1) is not None
+    assert (store.read(0) is None) == remade

@@ -6,13 +6,15 @@ import msgspec
 import numpy as np
 import pytest
 
+from core.averaging.aggregators import WeightedMean
+from core.averaging.allreduce.lane import Lane, Lanes
 from core.averaging.allreduce.share_map import ShareMap
-from core.averaging.allreduce.vectors import RoundInput
+from core.averaging.allreduce.vectors import RoundContext, RoundInput, Vectors
 from core.averaging.butterfly import Butterfly
 from core.averaging.codecs import CODECS
 from core.averaging.commit.assignment import Assignment, Verdict, judge
 from core.averaging.commit.coordinator import Coordinator
-from core.averaging.commit.fingerprints import Fingerprints, plan_name
+from core.averaging.commit.fingerprints import VOTES_MAX, Fingerprints, plan_name
 from core.averaging.commit.reports import Reports
 from core.averaging.failure_detector import Timetable
 from core.averaging.messages import Commit, Mean, Members, Open, Order, Status, to_bits
@@ -343,6 +345,19 @@ def test_helper_with_a_nonce_gets_the_coordinator_no_vote() -> None:
     assert not any(status.fingerprints and b"12345678" in status.nonces for status in seen)
 
 
+def test_member_makes_a_bounded_number_of_votes_for_each() -> None:
+    plan = make_plan([3, 4, 5], 48)
+    shares, ones = ShareMap(plan), np.ones(48, dtype=np.float32)
+    vectors = Vectors(shares, 0, RoundInput(ones, ones.copy(), CODECS["raw"]))
+    context = RoundContext(shares, 0, vectors, WeightedMean(), Trace())
+    lanes = Lanes(Lane(count, reducer=share, window=1, now=0.0) for share, count in enumerate(shares.counts))
+    votes = Fingerprints(context, plan_name(plan), lanes, secret=b"secret")
+    keys = [(votes.nonce, bytes([number]) * 8, b"s" * 8) for number in range(VOTES_MAX + 1)]
+    assert all(votes.make(key, by=1) for key in keys[:-1])
+    assert votes.make(keys[-1], by=1) is None
+    assert votes.make(keys[-1], by=2) is not None, "each member has its own number"
+
+
 HELPER = 2
 
 
@@ -411,6 +426,7 @@ def test_ignored_vote_excludes_its_member_and_doubts_the_maker() -> None:
         ("aaxya", {2, 3}),
         ("aaxyz", set()),  # three of five: the reducer has lied
         ("aaxx", {2, 3}),  # two of four, the coordinator not among them
+        ("axxa", {1, 2}),  # in whatever order they vote
         ("xaay", set()),  # two of four, and the coordinator is one of them
     ],
 )

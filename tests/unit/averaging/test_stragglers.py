@@ -23,7 +23,7 @@ from core.sim.rounds.stragglers import (
     switched_off,
 )
 
-HONEST_S = {count: median(Series(count).rounds(1)) for count in (2, 3, 5)}
+HONEST_S = {count: median(Series(count).rounds(1)) for count in (2, 3, 4, 5)}
 RATE = Rates(int(BYTES_PER_S), int(2 * BYTES_PER_S))
 
 
@@ -101,6 +101,27 @@ def test_complaints_of_one_member_cost_nothing(count: int) -> None:
     assert all_finish(series)
     assert all(outcome.versions == (0,) * count for result in series.results for outcome in result.outcomes)
     assert max(took) < 1.1 * HONEST_S[count]
+
+
+@pytest.mark.parametrize("count", [4, 5])
+def test_two_colluding_complainers_exclude_no_honest_member(count: int) -> None:
+    """They cost the deadline until each leader knows them; the reducer's share is made by others, its part counts."""
+    liars = frozenset({count - 2, count - 1})
+    series = Series(count, hostile.complains_of(0), place=count - 1, accomplices=liars)
+    leaders = len(series.honest)
+    took = series.rounds(3 * leaders)
+    assert all_finish(series)
+    outcomes = [outcome for result in series.results for outcome in result.outcomes]
+    assert {outcome.versions[1:] for outcome in outcomes} == {(0,) * (count - 1)}
+    assert not any(outcome.missing for outcome in outcomes)
+    assert max(took) < due_s(Stage.COMPLETE, count) + 2 * HONEST_S[count]
+    assert max(took[2 * leaders :]) < min(took[: 2 * leaders])
+    named = {series.peers[liar] for liar in liars}
+    for leader in series.honest:
+        plan = series.plan(leader)
+        assert plan.chunks[0] > 0
+        assert not any(member.spared for member in plan.members)
+        assert series.ledgers[series.peers[leader]].remembered(series.peers).on_probation == named
 
 
 @pytest.mark.parametrize("count", [3, 5])

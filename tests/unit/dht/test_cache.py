@@ -33,6 +33,14 @@ def test_cached_copy_expires_and_never_hides_a_held_record():
     assert len(kept) == 0
 
 
+def test_copy_ends_with_its_record():
+    kept = cache(keep_s=60)
+    brief = record(1, expires=START + 30)
+    assert kept.put(KEY, brief, START)
+    assert dict(kept.beside(KEY, {}, START + 29)) == {tag_of(brief.subkey): brief}
+    assert kept.beside(KEY, {}, START + 30) == {}
+
+
 def test_forged_overlong_or_surplus_copies_are_not_kept():
     kept = cache()
     assert not kept.put(KEY, Record(bytes(peer_id(1)), b"x", int((START + 60) * 1000), bytes(64)), START)

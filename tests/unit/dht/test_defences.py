@@ -1,5 +1,6 @@
 """Attacks of strangers against one node, with and without the defence."""
 
+from collections import Counter
 from random import Random
 
 import pytest
@@ -40,18 +41,32 @@ def test_position_in_the_key_space_follows_from_the_key():
 
 
 def crowd(limits):
+    return len(crowding(limits))
+
+
+def crowding(limits):
+    """Contacts of one network in a table that knows several."""
     table = RoutingTable(peer_id(0), bucket_size=20, prefixes=limits)
     for number in range(1, 9):
         table.heard(Contact(peer_id(number), f"203.0.{number}.1", 1), NOW)
     for number in range(100, 400):
         table.heard(Contact(peer_id(number), f"198.51.100.{number % 250}", number), NOW)
-    return sum(c.host.startswith("198.51.100.") for c in table.contacts())
+    return [c for c in table.contacts() if c.host.startswith("198.51.100.")]
 
 
 def test_ids_of_one_network_do_not_fill_the_table():
     assert crowd(PrefixLimits()) > 60
     assert crowd(PrefixLimits(per_bucket=2)) <= 2 * 12
     assert crowd(PrefixLimits(per_bucket=2, per_table=10)) == 10
+
+
+def test_default_limits_leave_each_bucket_to_other_networks():
+    settings = DhtSettings()
+    assert 0 < settings.prefix_per_bucket < settings.prefix_per_table < settings.bucket_size
+    limits = PrefixLimits(settings.prefix_per_bucket, settings.prefix_per_table)
+    buckets = Counter((position(c.peer_id) ^ position(peer_id(0))).bit_length() for c in crowding(limits))
+    assert max(buckets.values()) == settings.prefix_per_bucket
+    assert sum(buckets.values()) == settings.prefix_per_table
 
 
 def test_in_a_small_world_networks_do_not_count():
@@ -219,6 +234,19 @@ def test_records_outlive_all_their_first_holders_and_their_owner():
     assert [r.value for r in net.get(reader, KEY).records] == [b"lasting"]
     held = [p for p, n in net.nodes.items() if p not in net.dead and n.held(KEY, net.now)]
     assert set(net.nearest(KEY, 3)) <= set(held)
+
+
+def test_default_settings_republish_records_that_outlive_the_interval():
+    net = Network(24)
+    net.join_all()
+    every_s = DhtSettings().republish_s
+    assert 0 < every_s < DhtSettings().max_lifetime_s / 2
+    net.store(3, KEY, b"lasting", lifetime_s=2 * every_s)
+    net.dead.add(peer_id(3))
+    net.run(10)
+    net.sent.clear()
+    net.run(1.3 * every_s)  # the jitter is a quarter
+    assert net.sent["Store"] > 0
 
 
 def test_a_quiet_node_wakes_and_speaks_seldom():

@@ -83,6 +83,19 @@ def test_where_the_newest_claim_proves_false_the_next_is_tried():
     assert list(merge.records.values()) == [true]
 
 
+def test_older_record_does_not_void_a_newer_claim():
+    older, newer = record(1, 10), record(1, 20)
+    merge, _ = make()
+    merge.claimed(REPLICAS[0], [claim(newer)], now=0)
+    merge.claimed(REPLICAS[1], [claim(older)], now=0)
+    merge.offered([older], now=0)
+    [batch] = merge.fetches()
+    assert batch == (REPLICAS[0], (tag_of(newer.subkey),))
+    merge.delivered(batch, [newer], now=0)
+    assert merge.done
+    assert list(merge.records.values()) == [newer]
+
+
 def test_records_that_did_not_fit_are_fetched_again():
     records = [record(n, 10) for n in range(4)]
     merge, _ = make()

@@ -47,6 +47,12 @@ class TestSigning:
         two = signed_bytes(KEY, alice.peer_id + suffix_b, value_b, 5)
         assert (one == two) == ((suffix_a, value_a) == (suffix_b, value_b))
 
+    def test_signed_expiration_cannot_pass_for_a_longer_subkey(self):
+        first, second = 7, 5
+        one = signed_bytes(KEY, alice.peer_id, second.to_bytes(8, "big") + b"value", first)
+        two = signed_bytes(KEY, alice.peer_id + first.to_bytes(8, "big"), b"value", second)
+        assert one != two
+
     def test_a_record_is_verified_once(self):
         verifier = ToyVerifier()
         proofs = Proofs(verifier, limit=2)

@@ -83,6 +83,19 @@ def test_a_damaged_record_costs_only_itself(tmp_path):
     assert ReceiptLog(tmp_path).totals() == expected(3)
 
 
+def test_receipt_with_a_flipped_bit_counts_for_nothing(tmp_path):
+    """Some receipts can still be read then, and say other numbers."""
+    log = ReceiptLog(tmp_path)
+    for number in range(2):
+        log.append(receipt(number))
+    path = tmp_path / "00000001.log"
+    data = path.read_bytes()
+    payload = len(encode_receipt(receipt(1)))
+    for place in range(len(data) - payload, len(data), 7):
+        path.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
+        assert ReceiptLog(tmp_path).totals() == expected(1), place
+
+
 def test_a_full_disk_loses_only_what_was_to_be_written(tmp_path, monkeypatch):
     log = ReceiptLog(tmp_path)
     log.append(receipt(1))

@@ -225,6 +225,20 @@ def test_overlong_datagrams_are_refused():
         envelopes("ben").open(ENVELOPE + bytes(DATAGRAM_BYTES_MAX), now=NOW)
 
 
+def signed(body: bytes) -> bytes:
+    """A letter of Anna's that is right in every field."""
+    payload = msgspec.msgpack.encode((issue("anna"), BEN, NOW, bytes(NONCE_BYTES), b"", body))
+    return ENVELOPE + keys("anna").sign(DOMAIN + payload) + payload
+
+
+def test_overlong_letter_is_refused_even_if_signed():
+    least = len(signed(b"x" * 500)) - 500
+    longest = signed(b"x" * (DATAGRAM_BYTES_MAX - least))
+    assert len(letter(longest).body) == DATAGRAM_BYTES_MAX - least
+    with pytest.raises(WireProblem, match="too long"):
+        envelopes("ben").open(signed(b"x" * (DATAGRAM_BYTES_MAX - least + 1)), now=NOW)
+
+
 def test_the_fields_are_those_of_the_paper():
     anna = envelopes("anna")
     datagram = one(anna.seal(BEN, b"said", now=NOW, reply_to=bytes(NONCE_BYTES)))

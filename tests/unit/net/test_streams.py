@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+import ssl
 from collections.abc import Callable, Coroutine
 from functools import wraps
 from typing import Any
@@ -196,6 +197,25 @@ async def test_somebody_else_at_the_address_is_refused():
     await refused(anna, eve)
     assert anna.ear.opened == []
     assert anna.trace["net.drop.impostor"] == 1
+
+
+class Passless:
+    """Credentials of a caller that shows no certificate and takes any."""
+
+    peer_id = ANNA
+
+    def wrap(self, incoming: ssl.MemoryBIO, outgoing: ssl.MemoryBIO, *, server_side: bool) -> ssl.SSLObject:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        return context.wrap_bio(incoming, outgoing, server_side=server_side)
+
+
+@in_loop
+async def test_caller_without_a_pass_is_refused():
+    ben = Side(credentials("ben"), expected=None)
+    await refused(Side(Passless(), expected=BEN), ben)
+    assert ben.ear.opened == []
+    assert ben.trace["net.drop.handshake"] == 1
 
 
 @in_loop

@@ -11,7 +11,7 @@ from core.dht.events import Found
 from core.dht.node import DhtNode
 from core.dht.records import sign_record
 from core.dht.settings import DhtSettings
-from core.swarm.beacon import BELIEVED_S, READ_INTERVAL_MIN_S, REPORT_LIFETIME_S, Beacon
+from core.swarm.beacon import BELIEVED_S, READ_INTERVAL_MIN_S, REPORT_LIFETIME_S, TIME_AHEAD_MAX_S, Beacon
 from core.swarm.membership import Membership
 from core.swarm.progress import SCHEMAS, ProgressReport, encode_report, is_report, progress_key
 
@@ -59,6 +59,17 @@ def test_the_last_words_of_somebody_gone_are_not_believed():
     for second in range(10):
         assert not hear(one, NOW - BELIEVED_S - 1, NOW + second)
     assert not membership.live()
+
+
+def test_report_from_the_future_is_dropped():
+    """A clock that far ahead would keep its peer's later reports from ever being news."""
+    one, membership = beacon()
+    trace = Trace()
+    future = Found(KEY, (record(NOW + TIME_AHEAD_MAX_S + 1),))
+    assert one.found(future, trace=trace, now=NOW) == {}
+    assert trace["progress.drop.future"] == 1
+    assert not membership.live()
+    assert hear(one, NOW + TIME_AHEAD_MAX_S, NOW)
 
 
 def test_silence_is_believed_for_a_while_only():

@@ -198,6 +198,42 @@ def test_an_offer_of_something_else_is_refused() -> None:
     assert isinstance(net.run(), FetchFailed)
 
 
+@pytest.mark.parametrize("donors", [1, 2])
+@pytest.mark.parametrize("seed", range(4))
+def test_donor_of_another_state_poisons_no_download(donors: int, seed: int) -> None:
+    """It offers its own chunks, whole and consistent, under the digest that was promised."""
+    data = Random(seed).randbytes(4 * CHUNK_BYTES)
+    net, sink, file = setup(data, donors, seed)
+    poison, liar = MemoryFile(data[::-1]), peer(1)
+    honest = net.donors[liar].handle
+
+    def lie(event: object, now: float) -> Sequence[Send[object]]:
+        answers = []
+        for answer in honest(event, now):  # type: ignore[arg-type]
+            word = answer.message
+            if isinstance(word, StateOffer):
+                word = StateOffer(file.digest, poison.size_bytes, list(poison.chunks), b"")
+            elif isinstance(word, ChunkGive):
+                word = ChunkGive(file.digest, word.index, memoryview(poison.read(word.index)))
+            answers.append(Send(answer.to, word))
+        return answers
+
+    net.donors[liar].handle = lie  # type: ignore[method-assign, assignment]
+    net.post(net.fetch.fetch(NAME, file.digest, list(net.donors), 0.0))
+    end = net.run()
+    assert isinstance(end, Fetched if donors > 1 else FetchFailed)
+    assert donors == 1 or sink.whole() == data
+
+
+@pytest.mark.parametrize(("room", "fits"), [(0, True), (-1, False)])
+def test_larger_state_than_expected_is_refused(room: int, *, fits: bool) -> None:
+    size = CHUNK_BYTES + 10
+    net, sink, file = setup(bytes(size), 1)
+    net.post(net.fetch.fetch(NAME, file.digest, list(net.donors), 0.0, size_max=size + room))
+    assert isinstance(net.run(), Fetched if fits else FetchFailed)
+    assert bool(sink.kept) == fits
+
+
 def test_a_silent_donor_is_left_after_a_while() -> None:
     net, _, file = setup(b"x" * 10, 1)
     net.change = lambda _: None

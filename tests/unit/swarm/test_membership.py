@@ -68,6 +68,27 @@ def test_who_has_not_reported_lately_counts_for_no_samples() -> None:
     assert members.in_step(state) == [peer(1), peer(2)]
 
 
+def test_lost_peer_is_not_here_until_it_reports_again() -> None:
+    members = Membership()
+    members.heard(peer(1), report(time=40.0), expires=200, now=100)
+    members.lost(peer(1), 101.0)
+    assert members.knows(peer(1))
+    assert not members.live()
+    assert not members.in_step(StateName(3, NEW))
+    members.heard(peer(1), report(time=40.0 + 1.0 + LAST_WORDS_S + 0.1), expires=200, now=103)
+    assert list(members.live()) == [peer(1)]
+
+
+def test_silent_peer_neither_helps_nor_votes() -> None:
+    members = Membership()
+    members.heard(peer(1), report(helps=True), expires=200, now=100)
+    almost, silent = 100 + SILENT_S - 0.1, 100 + SILENT_S
+    assert (members.audible(almost), members.helpers(almost)) == (True, [peer(1)])
+    assert members.majority(almost) == StateName(3, NEW)
+    assert (members.audible(silent), members.helpers(silent)) == (False, [])
+    assert members.majority(silent) is None
+
+
 def test_silence_is_forgotten() -> None:
     members = Membership()
     members.heard(peer(1), report(), expires=120, now=100)

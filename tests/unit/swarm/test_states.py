@@ -22,9 +22,14 @@ def test_the_next_state_is_greater_and_the_same_for_all_members(name: StateName,
 def test_of_two_outcomes_of_one_epoch_the_one_with_more_samples_is_followed(
     name: StateName, one: bytes, other: bytes
 ) -> None:
-    few = name.next(round_id=one, samples=10, outcome=b"x")
-    many = name.next(round_id=other, samples=11, outcome=b"y")
+    few = name.next(round_id=one, samples=255, outcome=b"x")
+    many = name.next(round_id=other, samples=256, outcome=b"y")
     assert max(few, many) == many
+
+
+def test_same_outcome_after_another_state_has_another_name() -> None:
+    parents = StateName(7, b"a" * 32), StateName(7, b"b" * 32)
+    assert len({parent.next(round_id=b"r", samples=5, outcome=b"o") for parent in parents}) == 2
 
 
 def test_other_rounds_and_other_outcomes_have_other_names() -> None:

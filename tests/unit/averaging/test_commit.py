@@ -1,0 +1,163 @@
+"""The coordinator's decisions: the quorum, and what a successor may still change."""
+
+import heapq
+from typing import Any
+
+import msgspec
+import pytest
+
+from core.averaging.allreduce.share_map import ShareMap
+from core.averaging.commit.assignment import RANK_SHIFT
+from core.averaging.commit.coordinator import Coordinator, quorum
+from core.averaging.commit.phases import Phase
+from core.averaging.failure_detector import Timetable
+from core.averaging.messages import Commit, Members, Status, to_bits
+from core.averaging.outcome import RoundFinished
+from core.base.ids import PeerId
+from core.base.machine import Received
+from core.base.trace import Trace
+from tests.unit.averaging.liars import ends
+from tests.unit.averaging.pump import Pump, Round, make_plan
+
+COUNT = 5
+HELPER = 4
+DEAD = 0
+KEY = tuple(b"" if member == HELPER else bytes([member + 1]) * 8 for member in range(COUNT))
+VOTE = (b"same",) * COUNT
+
+
+def shares_of(count: int, *, helpers: Members = frozenset()) -> ShareMap:
+    """Of members that coordinate in their order."""
+    plan = make_plan([1] * count, 16 * count)
+    members = tuple(msgspec.structs.replace(m, receives=i not in helpers) for i, m in enumerate(plan.members))
+    return ShareMap(msgspec.structs.replace(plan, members=members, leaders=tuple(range(count))))
+
+
+@pytest.mark.parametrize(
+    ("count", "live", "enough"),
+    [
+        (4, {0, 3}, True),
+        (4, {1, 2}, False),
+        (4, {0}, False),
+        (4, {1, 2, 3}, True),
+        (5, {0, 1}, False),
+        (5, {2, 3, 4}, True),
+        (2, {0}, True),
+        (2, {1}, False),
+    ],
+)
+def test_half_is_a_quorum_with_the_first_coordinator(count: int, live: set[int], *, enough: bool) -> None:
+    assert quorum(shares_of(count), frozenset(live)) is enough
+
+
+class Successor:
+    """The second coordinator of four members and a helper, after the first has died."""
+
+    def __init__(self) -> None:
+        shares = shares_of(COUNT, helpers=frozenset({HELPER}))
+        self.live = shares.everybody - {DEAD}
+        self.word = Status(
+            shares.plan.round, 1, (0,) * COUNT, tuple(range(COUNT)), to_bits(self.live), complete=True, committed=False
+        )
+        self.machine = Coordinator(
+            shares,
+            self.word,
+            timetable=Timetable(0.0, 1.0, 2.0, 20.0),
+            vote_ignored=frozenset(),
+            trace=Trace(),
+            now=0.0,
+        )
+
+    def hear(self, member: int, **said: Any) -> None:
+        nonce = b"" if member == HELPER else KEY[member]
+        self.machine.note(member, msgspec.structs.replace(self.word, **{"nonce": nonce, **said}), 0.0)
+
+    def hear_voter(self, member: int) -> None:
+        self.hear(member, nonces=KEY, fingerprints=VOTE)
+
+    def hear_lacking(self, member: int) -> None:
+        self.hear(member, complete=False, lacking=1, nonce=b"", stalled=to_bits(frozenset({DEAD})))
+
+
+def test_successor_waits_until_all_members_have_reported() -> None:
+    successor = Successor()
+    for member in (1, 2, 3):
+        successor.hear_voter(member)
+        successor.machine.step(0.0)
+        assert successor.machine.standing.phase is Phase.TAKING_OVER
+    successor.hear(HELPER)
+    successor.machine.step(0.0)
+    assert successor.machine.standing.phase is Phase.COMMITTED
+
+
+def test_successor_commits_under_the_key_of_its_predecessor() -> None:
+    successor = Successor()
+    for member in (1, 2):
+        successor.hear_voter(member)
+    for member in (3, HELPER):
+        successor.hear(member)
+    successor.machine.step(0.0)
+    order = successor.machine.order(0.0)
+    assert order is not None
+    assert order.nonces == KEY
+    successor.hear_voter(3)
+    successor.machine.step(0.0)
+    assert successor.machine.commit(()).nonces == KEY
+
+
+def test_successor_asks_for_votes_anew_without_earlier_ones() -> None:
+    successor = Successor()
+    for member in (1, 2, 3, HELPER):
+        successor.hear(member)
+    successor.machine.step(0.0)
+    order = successor.machine.order(0.0)
+    assert order is not None
+    assert order.nonces == (b"", *KEY[1:])
+
+
+@pytest.mark.parametrize("voted", [False, True])
+def test_successor_remakes_no_share_that_may_be_committed(*, voted: bool) -> None:
+    """One that has voted, the dead coordinator and the helper are a quorum; then the voter is gone as well."""
+    successor = Successor()
+    successor.hear_lacking(1)
+    successor.hear_lacking(2)
+    if voted:
+        successor.hear_voter(3)
+    else:
+        successor.hear_lacking(3)
+    successor.hear(HELPER)
+    successor.machine.step(0.0)
+    successor.machine.exclude(frozenset({3}))
+    successor.machine.step(0.0)
+    version = successor.machine.assignment.versions[DEAD]
+    assert version == (0 if voted else 1 << RANK_SHIFT), "a successor's versions are its own"
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_commit_heard_by_one_member_keeps_its_name(seed: int) -> None:
+    """The coordinator dies when its Commit has reached one member, whose links break then."""
+    round_ = Round(make_plan([3, 4, 5, 6, 7], 16 * 30), seed=seed)
+    leader = round_.plan.peers[round_.plan.leaders[0]]
+    inner = round_.pump.before
+    assert inner is not None
+    heard: list[PeerId] = []
+
+    def before(pump: Pump, peer: PeerId, event: Any) -> None:
+        inner(pump, peer, event)
+        if heard or not (isinstance(event, Received) and isinstance(event.message, Commit)):
+            return
+        heard.append(peer)
+        pump.queue = [item for item in pump.queue if not (isinstance(item[3], Received) and item[3].sender == leader)]
+        heapq.heapify(pump.queue)
+        pump.kill(leader)
+        for other in round_.plan.peers:
+            if other not in {peer, leader}:
+                pump.break_link(peer, other)
+
+    round_.pump.before = before
+    round_.run()
+    found = ends(round_)
+    assert len(heard) == 1
+    assert all(isinstance(end, RoundFinished) for end in found.values()), found
+    assert len({end.outcome.fingerprint for end in found.values() if isinstance(end, RoundFinished)}) == 1
+    assert len({row.tobytes() for row in round_.results}) == 1
