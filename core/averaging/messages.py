@@ -149,7 +149,6 @@ class Part(Message, frozen=True, tag="averaging.part"):
     """
 
     bulk: ClassVar[bool] = True
-    together: ClassVar[bool] = True
 
     round: RoundId
     share: Index
@@ -162,7 +161,6 @@ class Mean(Message, frozen=True, tag="averaging.mean"):
     """The mean of a chunk, from the share's reducer or from another member that holds it."""
 
     bulk: ClassVar[bool] = True
-    together: ClassVar[bool] = True
 
     round: RoundId
     share: Index
