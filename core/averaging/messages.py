@@ -156,7 +156,6 @@ class Part(Message, frozen=True, tag="averaging.part"):
     """
 
     bulk: ClassVar[bool] = True
-    together: ClassVar[bool] = True
 
     round: RoundId
     share: Index
@@ -169,7 +168,6 @@ class Mean(Message, frozen=True, tag="averaging.mean"):
     """The mean of a chunk, from the share's reducer or from another member that holds it."""
 
     bulk: ClassVar[bool] = True
-    together: ClassVar[bool] = True
 
     round: RoundId
     share: Index

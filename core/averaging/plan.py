@@ -103,8 +103,6 @@ class Plan(Message, frozen=True, kw_only=True, tag="averaging.plan"):
     """How many 256ths of its chunks each member gives (`balance.gifts`); empty: all give everything."""
     stages: Annotated[int, Meta(ge=1, le=STAGES_MAX)] = 1
     """Of a grid: in how many stages it averages; `chunks` and `gifts` are those of the first stage's groups."""
-    paced: bool = False
-    """Parts leave evenly over the time that the lines say the round takes, before means; else as soon as they can."""
 
     @property
     def chunk_total(self) -> int:

@@ -38,13 +38,25 @@ class Lost:
 
 
 @dataclass(frozen=True, slots=True)
+class Transfer:
+    """Bulk to one peer, part of what all members send to each other at once."""
+
+    bulk_bytes: float
+    """Bytes that go to the peer."""
+    seconds: float
+    """How long that takes."""
+    even: bool = True
+    """They leave evenly over that time; False: as fast as the line takes them."""
+
+
+@dataclass(frozen=True, slots=True)
 class Send(Generic[M_co]):
     """Please deliver `message`.  Delivery is never promised."""
 
     to: PeerId
     message: M_co
-    ahead: bool = False
-    """Bulk that other bulk on the way to the same peer yields to: answers wait for it."""
+    transfer: Transfer | None = None
+    """Begins with this message; None: it belongs to the last one, if that is not over."""
 
 
 class Machine(Protocol[M, E_co]):

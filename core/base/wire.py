@@ -34,8 +34,6 @@ class Message(msgspec.Struct, frozen=True, array_like=True):
     """Datagrams for what is small and wants one round trip, streams for everything else."""
     bulk: ClassVar[bool] = False
     """Bulk yields to control on a stream."""
-    together: ClassVar[bool] = False
-    """Everybody sends such bulk at once and all wait for it, so that it does not make way for what others send."""
 
 
 class MessageCodec:

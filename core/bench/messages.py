@@ -83,8 +83,6 @@ class RoundDone(msgspec.Struct, frozen=True, kw_only=True):
     """How many chunks each member reduced at first."""
     gifts: list[int]
     """How many 256ths of its chunks each gave."""
-    paced: bool
-    """Whether parts left at the plan's pace."""
     expected_s: float
     """Duration of the round according to the plan's own bandwidths, seconds; 0: it knew none."""
     facts: bytes

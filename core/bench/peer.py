@@ -230,7 +230,6 @@ async def serve(setup: Setup) -> None:
                 failed="; ".join(machine.missed),
                 relative_error=error_of(result, exact) if ended and not setup.helps else -1.0,
                 digest="" if setup.helps else digest(result.data.cast("B")).hex(),
-                paced=machine.plan is not None and machine.plan.paced,
                 expected_s=(demand_of(machine.plan).seconds or 0.0) if machine.plan else 0.0,
                 facts=encode_facts(machine.rounds.lines.facts()),
                 growth_bytes=growth.bytes,

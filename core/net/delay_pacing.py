@@ -5,8 +5,8 @@ round trip exceeds the shortest one, and paces itself so that the excess stays n
 both and does the pacing; elsewhere nothing is done.
 
 That works for one link.  Where many send bulk at once, as in a round, each would yield to all the others and to queues
-of other computers (measured: half of a home line stays unused, and the last link crawls), so they are left to TCP, and
-to the person's own limits (`core.net.pace`).
+of other computers (measured: half of a home line stays unused, and the last link crawls): a round has its own rates
+(`core.base.budget`).
 """
 
 import socket
@@ -14,6 +14,9 @@ import struct
 import sys
 from collections import deque
 from typing import Any, Final
+
+from core.base.budget import LOOK_S as BUDGET_LOOK_S
+from core.base.budget import Budget
 
 TARGET_S: Final = 0.010
 """Target of queueing delay, of this computer's and others' packets, seconds."""
@@ -44,8 +47,6 @@ _LEAST_RTT_AT: Final = 148
 _SEGMENTS_AT: Final = 156
 FRESH_S: Final = 0.3
 """A link that was looked at within this time sends bulk."""
-TOGETHER_S: Final = 15.0
-"""Time after a message of a round during which more of them may follow, or it may still be in flight."""
 SEGMENTS_LEAST: Final = 32
 """Number of segments after which the kernel's smoothed round trip has forgotten its first one."""
 _NO_PACING: Final = 0xFFFFFFFF
@@ -108,15 +109,6 @@ class Uplink:
 
     def __init__(self) -> None:
         self._looked: dict[int, float] = {}
-        self._together_until = 0.0
-
-    def join(self, now: float) -> None:
-        """Note a message that is one of many which all members send at once."""
-        self._together_until = now + TOGETHER_S
-
-    def together(self, now: float) -> bool:
-        """Whether members send at the same time, here or elsewhere, in a round."""
-        return now < self._together_until
 
     def alone(self, link: int, now: float) -> bool:
         """Whether a link that has bulk to send now is the only one.
@@ -127,7 +119,7 @@ class Uplink:
         """
         self._looked[link] = now
         self._looked = {link: at for link, at in self._looked.items() if now - at <= FRESH_S}
-        return len(self._looked) == 1 and not self.together(now)
+        return len(self._looked) == 1
 
 
 class Pacing:
@@ -145,6 +137,7 @@ class Pacing:
         self._delay_pacing = DelayPacing()
         self._looked_at = 0.0
         self._own_least_s: float | None = None
+        self._rate: float | None = None
         self.least_s: float | None = None
         """The shortest round trip that the kernel has seen on this link; None: it has not been asked."""
 
@@ -158,18 +151,25 @@ class Pacing:
 
     def begin(self, now: float) -> None:
         """Forget old figures; to be called before bulk is sent."""
-        if self._delay_pacing.rate_bytes_s is not None and (
-            self._uplink.together(now) or now - self._looked_at > MEMORY_S
-        ):
+        if self._rate is not None and now - self._looked_at > MEMORY_S:
             self._delay_pacing.forget()
-            self._apply()
+            self._apply(None)
 
-    def look(self, now: float) -> None:
-        """Read the kernel's figures from time to time; to be called while bulk is being sent and more waits."""
-        if self._socket is None or now - self._looked_at < LOOK_S:
+    @property
+    def paces(self) -> bool:
+        """Whether the system paces what is written."""
+        return self._socket is not None
+
+    def look(self, now: float, budget: Budget | None = None) -> None:
+        """Read the kernel's figures from time to time, and apply the rate; to be called while bulk is being sent.
+
+        Args:
+            now: Seconds.
+            budget: What a round sends on the link; None: it sends for itself, while more waits.
+        """
+        if self._socket is None or now - self._looked_at < (LOOK_S if budget is None else BUDGET_LOOK_S):
             return
         self._looked_at = now
-        before = self._delay_pacing.rate_bytes_s
         try:
             info = self._socket.getsockopt(socket.IPPROTO_TCP, _TCP_INFO, _INFO_BYTES)
         except OSError:  # a kernel that does not know this, or a socket that is gone
@@ -178,8 +178,11 @@ class Pacing:
             self._socket = None
             return
         self._tell(now, info)
-        if self._delay_pacing.rate_bytes_s != before:
-            self._apply()
+        if budget is not None:
+            self._delay_pacing.forget()
+            self._apply(budget.rate(now, unsent_bytes=self.unsent_bytes()))
+        else:
+            self._apply(self._delay_pacing.rate_bytes_s)
 
     def unsent_bytes(self) -> int:
         """Number of bytes that the kernel holds unsent; 0 where it does not tell.
@@ -201,10 +204,10 @@ class Pacing:
             return 0
         return int.from_bytes(answer, sys.byteorder)
 
-    def _apply(self) -> None:
-        rate = self._delay_pacing.rate_bytes_s
-        if self._socket is None:
+    def _apply(self, rate: float | None) -> None:
+        if self._socket is None or rate == self._rate:
             return
+        self._rate = rate
         try:
             self._socket.setsockopt(
                 socket.SOL_SOCKET, _MAX_PACING_RATE, struct.pack("=I", _NO_PACING if rate is None else int(rate))

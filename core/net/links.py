@@ -9,7 +9,9 @@ from random import Random
 from typing import Any
 
 from core.base.back_off import BackOff
+from core.base.budget import Budget
 from core.base.ids import PeerId
+from core.base.machine import Transfer
 from core.base.trace import Trace
 from core.net.address_book import Address, AddressBook
 from core.net.link_maker import RANKS, LinkMaker
@@ -47,13 +49,15 @@ class _PeerLinks:
     """Links with one peer, and messages that wait for one."""
 
     streams: list[PeerStream] = field(default_factory=list)
-    waiting: deque[tuple[bytes, bool, bool]] = field(default_factory=deque)
+    waiting: deque[tuple[bytes, bool]] = field(default_factory=deque)
     waiting_bytes: int = 0
     calling: bool = False
     closing_planned: bool = False
     """A look at unused duplicates is planned."""
     opened: asyncio.Event = field(default_factory=asyncio.Event)
     """Set while a link is open."""
+    budget: Budget | None = None
+    """What the present round sends to the peer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,16 +130,16 @@ class Links:
         """The streams of all links that are open."""
         return [stream for links in self._by_peer.values() for stream in links.streams]
 
-    def send(self, peer: PeerId, data: bytes, *, bulk: bool, ahead: bool = False) -> None:
+    def send(self, peer: PeerId, data: bytes, *, bulk: bool) -> None:
         """Send on the link to `peer`, or call it and send then."""
         if self._closing:
             return
         links = self._links(peer)
         stream = self._preferred(links)
         if stream is not None:
-            stream.send(data, bulk=bulk, ahead=ahead)
+            stream.send(data, bulk=bulk)
             return
-        links.waiting.append((data, bulk, ahead))
+        links.waiting.append((data, bulk))
         links.waiting_bytes += len(data) + MESSAGE_COST_BYTES
         if links.waiting_bytes > BULK_QUEUE_BYTES_MAX:
             self._trace.mark("net.drop.queue")
@@ -144,9 +148,12 @@ class Links:
             links.calling = True
             self._owner.spawn(self._call(peer, links))
 
-    def join(self) -> None:
-        """Note a message that is one of many which all members send at once."""
-        self._terms.uplink.join(asyncio.get_running_loop().time())
+    def begin(self, peer: PeerId, transfer: Transfer) -> None:
+        """Let bulk to a peer leave as a transfer has it, on whatever link it goes."""
+        links = self._links(peer)
+        links.budget = Budget(transfer, self._loop.time())
+        for stream in links.streams:
+            stream.spend(links.budget)
 
     def new(self, expected: PeerId) -> PeerStream:
         """Make the stream of a link that this peer calls."""
@@ -216,6 +223,8 @@ class Links:
         self.handshaking.pop(stream, None)
         links = self._links(stream.peer)
         links.streams.append(stream)
+        if links.budget is not None:
+            stream.spend(links.budget)
         links.opened.set()
         if self._owner.opened is not None:
             self._loop.call_soon(self._tell_opened, stream)
@@ -229,8 +238,8 @@ class Links:
         elif len(links.streams) > 1:
             self._plan_closing(links)
         while links.waiting and stream.closed is None:
-            data, bulk, ahead = links.waiting.popleft()
-            stream.send(data, bulk=bulk, ahead=ahead)
+            data, bulk = links.waiting.popleft()
+            stream.send(data, bulk=bulk)
         links.waiting_bytes = 0
 
     def _tell_opened(self, stream: PeerStream) -> None:

@@ -1,7 +1,4 @@
-"""Send queues of a link: control before bulk, in fragments, with a limit on both.
-
-Urgent bulk, for which other members wait, goes before other bulk, between messages.
-"""
+"""Send queues of a link: control before bulk, in fragments, with a limit on both."""
 
 from collections import deque
 
@@ -19,7 +16,6 @@ class Outbox:
     def __init__(self) -> None:
         self._control: deque[bytes] = deque()
         self._bulk: deque[bytes] = deque()
-        self._ahead: deque[bytes] = deque()
         self._current: bytes | None = None
         """The bulk message of which a part has been taken."""
         self._current_position = 0
@@ -27,15 +23,14 @@ class Outbox:
         self.bulk_bytes = 0
 
     def __bool__(self) -> bool:
-        return bool(self._control or self._current is not None or self._ahead or self._bulk)
+        return bool(self._control or self._current is not None or self._bulk)
 
-    def put(self, data: bytes, *, bulk: bool, ahead: bool = False) -> bool:
+    def put(self, data: bytes, *, bulk: bool) -> bool:
         """Queue a message.
 
         Args:
             data: The encoded message.
             bulk: It yields to control.
-            ahead: Other bulk yields to it.
 
         Returns:
             Whether it was queued; False: its queue is full.
@@ -50,7 +45,7 @@ class Outbox:
         if bulk:
             if self.bulk_bytes + cost > BULK_QUEUE_BYTES_MAX:
                 return False
-            (self._ahead if ahead else self._bulk).append(data)
+            self._bulk.append(data)
             self.bulk_bytes += cost
         else:
             if self.control_bytes + cost > CONTROL_QUEUE_BYTES_MAX:
@@ -68,7 +63,6 @@ class Outbox:
     def clear(self) -> None:
         """Drop all messages of all queues."""
         self._control.clear()
-        self._ahead.clear()
         self._bulk.clear()
         self._current = None
         self._current_position = self.control_bytes = self.bulk_bytes = 0
@@ -84,7 +78,7 @@ class Outbox:
 
     def _take_bulk(self, fragment_bytes: int) -> list[bytes | memoryview]:
         if self._current is None:
-            self._current = (self._ahead or self._bulk).popleft()
+            self._current = self._bulk.popleft()
         data, start = self._current, self._current_position
         piece = memoryview(data)[start : start + fragment_bytes]
         end = start + len(piece)

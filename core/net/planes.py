@@ -69,9 +69,9 @@ class Planes:
         data = self._encode(message)
         if message.plane == "stream":
             assert self._links is not None
-            if message.together:
-                self._links.join()
-            self._links.send(to, data, bulk=message.bulk, ahead=output.ahead)
+            if output.transfer is not None:
+                self._links.begin(to, output.transfer)
+            self._links.send(to, data, bulk=message.bulk)
             if message.bulk and self._metering is not None:
                 self._metering.moved()
         else:

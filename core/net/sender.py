@@ -4,6 +4,7 @@ import asyncio
 import socket
 from collections.abc import Callable
 
+from core.base.budget import Budget
 from core.net.delay_pacing import Pacing, Uplink
 from core.net.liveness import FRAGMENT_S, DrainRate
 from core.net.outbox import Outbox
@@ -14,6 +15,8 @@ TURN_BYTES = 1024 * 1024
 """Bytes written at a time, before other links have their turn."""
 UNSENT_BYTES_MAX = 128 * 1024
 SLOW_FRAGMENT_BYTES = 64 * 1024
+PACED_FRAGMENTS = 4
+"""Fragments that the kernel may hold of a link that goes by the plan of a round: what leaves in 20 ms."""
 _NOTSENT_LOWAT: int | None = getattr(socket, "TCP_NOTSENT_LOWAT", None)
 
 
@@ -35,12 +38,16 @@ class Sender:
         self._flow = bucket.flow(resume)
         self._resume = resume
         self._timer: asyncio.TimerHandle | None = None
+        self._waits = False
+        """Whether bulk waits for its turn in the round."""
         self._transport: asyncio.Transport | None = None
         self._drain = DrainRate()
         self._uplink = uplink
         self._pacing = Pacing(None, uplink)
         self._full = False
         self._unsent_bytes = 0
+        self.budget: Budget | None = None
+        """What the present round sends to the peer; None: no round."""
         self.outbox = Outbox()
         self.bytes_sent = 0
         self.sent_at = 0.0
@@ -76,6 +83,13 @@ class Sender:
         """The shortest round trip that the system has seen; None where it does not tell."""
         return self._pacing.least_s
 
+    @property
+    def bulk_waits(self) -> bool:
+        """Whether bulk waits for the line, and not for its turn in a round; to be asked every `budget.LOOK_S` or so."""
+        now = asyncio.get_running_loop().time()
+        follows = self.budget is not None and self.budget.follows(now, self.bytes_left)
+        return bool(self.outbox.bulk_bytes) and not follows
+
     def pump(self, now: float) -> bool:
         """Write until the connection is full or nothing is left; True if only others' turns interrupted it."""
         if self._full or not self.outbox:
@@ -85,7 +99,7 @@ class Sender:
         while self.outbox and not self._full:
             if self.bytes_sent - before > TURN_BYTES:
                 return True
-            if not self._flow.room(now, bulk=not self.outbox.control_bytes):
+            if not self._flow.room(now, bulk=not self.outbox.control_bytes) or self._must_wait(now):
                 return False
             self._write(now)
             if self._queue_is_long():
@@ -126,29 +140,52 @@ class Sender:
         self._drain.resumed(now)
 
     def _write(self, now: float) -> None:
-        if self.outbox.bulk_bytes:
+        if self.budget is not None and not self.budget.active(now):
+            self.budget = None
+        if self.outbox.bulk_bytes and self.budget is None:
             self._pacing.begin(now)
         for piece in self.outbox.take(min(self._drain.fragment_bytes, self._bucket.turn_bytes)):
             self.channel.write(piece)
         self._keep_kernel_queue_short()
-        if self.outbox.bulk_bytes:
-            self._pacing.look(now)
+        if self.outbox.bulk_bytes or self.budget is not None:
+            self._pacing.look(now, self.budget)
         before = self.bytes_sent
         self.flush()
+        if self.budget is not None:
+            self.budget.spend(self.bytes_sent - before)
         self._drain.wrote(self.bytes_sent - before)
         self.sent_at = now
 
+    def _must_wait(self, now: float) -> bool:
+        """Whether bulk must wait for its turn in the round, where the system does not see to that."""
+        if self.budget is None or self._pacing.paces or self.outbox.control_bytes:
+            return False
+        wait_s = self.budget.wait_s(now)
+        if wait_s and not self._waits:
+            self._waits = True
+            self._timer = asyncio.get_running_loop().call_later(wait_s, self._waited)
+        return wait_s > 0
+
+    def _waited(self) -> None:
+        self._waits = False
+        self._resume()
+
     def _queue_is_long(self) -> bool:
         """Whether the kernel of a slow link holds more than leaves in a moment."""
-        wanted = self._drain.fragment_bytes
+        wanted = self._kernel_bytes
         return not self._full and wanted <= SLOW_FRAGMENT_BYTES and self._pacing.unsent_bytes() > wanted
+
+    @property
+    def _kernel_bytes(self) -> int:
+        """How much the kernel may hold unsent: more of a link that goes by a rate, which must never run dry."""
+        return (PACED_FRAGMENTS if self.budget is not None else 1) * self._drain.fragment_bytes
 
     def _look_again(self) -> None:
         self._timer = asyncio.get_running_loop().call_later(FRAGMENT_S / 2, self._looked)
 
     def _looked(self) -> None:
         unsent = self._pacing.unsent_bytes()
-        if unsent > self._drain.fragment_bytes // 2:
+        if unsent > self._kernel_bytes // 2:
             self._look_again()
         else:
             if not unsent:
@@ -158,7 +195,7 @@ class Sender:
 
     def _keep_kernel_queue_short(self) -> None:
         """Limit the kernel's unsent bytes, which nothing can overtake any more."""
-        wanted = min(self._drain.fragment_bytes, UNSENT_BYTES_MAX)
+        wanted = min(self._kernel_bytes, UNSENT_BYTES_MAX)
         if _NOTSENT_LOWAT is None or wanted == self._unsent_bytes:
             return
         self._unsent_bytes = wanted

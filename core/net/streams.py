@@ -5,6 +5,7 @@ import ssl
 from collections import deque
 from typing import Any, Literal
 
+from core.base.budget import Budget
 from core.base.ids import PeerId
 from core.base.problems import ProofProblem, WireProblem
 from core.base.wire import FrameDecoder
@@ -135,20 +136,24 @@ class PeerStream(asyncio.BufferedProtocol):
 
     @property
     def bulk_waits(self) -> bool:
-        """Whether bulk waits to be sent."""
-        return bool(self._sender.outbox.bulk_bytes)
+        """Whether bulk waits to be sent, although the line is asked for no more than its plan."""
+        return self._sender.bulk_waits
 
-    def send(self, data: bytes, *, bulk: bool, ahead: bool = False) -> None:
+    def send(self, data: bytes, *, bulk: bool) -> None:
         """Send an encoded message.  A link whose queue would overflow is closed: it must never lose one of many."""
         if self.closed is not None:
             return
-        if not self._sender.outbox.put(data, bulk=bulk, ahead=ahead):
+        if not self._sender.outbox.put(data, bulk=bulk):
             self._terms.trace.mark("net.drop.queue")
             self.close("takes nothing")
             return
         if data:
             self._busy_at = self._loop.time()
         self._plan_pump()
+
+    def spend(self, budget: Budget) -> None:
+        """Send bulk as a budget allows, from now on."""
+        self._sender.budget = budget
 
     def hold(self) -> None:
         """Deliver and read nothing until `release`; TCP slows the other side down.  Only on an open link."""

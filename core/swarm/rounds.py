@@ -320,7 +320,7 @@ class Rounds:
                 RoundInput(contribution, mean, codec_of(plan.codec, self._layout), self._carry(plan)),
                 trace=self._trace,
                 secret=self._secret,
-                remembered=self.reputation.remembered(plan.peers, usual=self.lines.usual(paced=plan.paced)),
+                remembered=self.reputation.remembered(plan.peers, usual=self.lines.usual),
             )
         except ValueError:
             self._trace.mark("rounds.refused")

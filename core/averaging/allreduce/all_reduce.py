@@ -11,6 +11,7 @@ Which member reduces which share is first what the plan says, then what a coordi
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from core.averaging.allreduce.all_gather import AllGather
@@ -18,7 +19,7 @@ from core.averaging.allreduce.lane import Lane, Lanes
 from core.averaging.allreduce.reducers import Reducers, Replies
 from core.averaging.allreduce.sender import Sender
 from core.averaging.allreduce.vectors import RoundContext
-from core.averaging.allreduce.windows import windows_of
+from core.averaging.allreduce.windows import transfers_of, windows_of
 from core.averaging.failure_detector import Timetable
 from core.averaging.messages import Mean, Members, Open, Part, to_bits
 from core.base.machine import Send, earliest
@@ -79,7 +80,10 @@ class AllReduce:
         """Begin the share that the plan gives this member, and tell everybody."""
         me = self._context.me
         replies = self.reducers.begin(me, self.live) if self._context.shares.counts[me] else []
-        return self._greet(self.live) + self._spread(replies, now)
+        plan = self._context.shares.plan
+        transfers = {plan.peers[m]: t for m, t in transfers_of(plan, self._context.vectors.codec, me).items()}
+        greetings = [replace(greeting, transfer=transfers[greeting.to]) for greeting in self._greet(self.live)]
+        return greetings + self._spread(replies, now)
 
     def on_open(self, member: int, message: Open, now: float) -> Sends:
         """A member is there, and reduces what it says."""

@@ -64,7 +64,7 @@ class Sender:
             gives = shares.gives(self._context.me, shares.number(share, chunk))
             payload = self._context.vectors.part(share, chunk) if gives else NOTHING
             part = Part(plan.round, share, lane.version, chunk, payload)
-            outputs.append(Send(plan.peers[lane.reducer], part, ahead=plan.paced))
+            outputs.append(Send(plan.peers[lane.reducer], part))
         return outputs
 
     def _leaving(self, now: float) -> Iterator[tuple[int, int]]:

@@ -6,8 +6,9 @@ Both sides of a share work them out from the plan, so that a reducer can refuse 
 from dataclasses import dataclass
 from typing import Final
 
-from core.averaging.codecs import Codec
+from core.averaging.codecs.codec import Codec
 from core.averaging.plan import WHOLE_GIFT, Plan
+from core.base.machine import Transfer
 
 AHEAD_PART: Final = 8
 """Of the vector's bytes, one of so many parts may be on its way from a member."""
@@ -22,10 +23,11 @@ AHEAD_MIN: Final = 2
 """Chunks of a share: while one is on its way, the next is made."""
 TURNS_PART: Final = 1 / 10
 """Members take turns within no more than this part of the round, however long a part's length is."""
-PACED_FROM_S: Final = 0.25
+EVEN_FROM_S: Final = 0.25
 """Rounds that take no longer are not paced: there the lines' delays count more than how they are shared."""
-PACE_ROOM: Final = 1.02
-"""Parts leave over so much more than the planned time: messages have heads."""
+PACED_PART: Final = 0.97
+"""Links send at so much of the rate that the plan gives them, which was measured without headers: acknowledgements and
+the household's packets take the rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +58,8 @@ def windows_of(plan: Plan, codec: Codec) -> Windows:
             for count, most in zip(plan.chunks, held, strict=True)
         ),
         parts=max(AHEAD_MIN * others, ahead),
-        seconds=schedule_s(plan, codec),
+        seconds=even_s(plan, codec),
     )
-
-
-def schedule_s(plan: Plan, codec: Codec) -> float:
-    """Over how many seconds a member's parts are to leave evenly; 0: as soon as they can.
-
-    Everybody works it out from the plan, with the same result.
-    """
-    seconds = planned_s(plan, codec)
-    return PACE_ROOM * seconds if plan.paced and seconds >= PACED_FROM_S else 0.0
 
 
 def planned_s(plan: Plan, codec: Codec) -> float:
@@ -85,3 +78,28 @@ def planned_s(plan: Plan, codec: Codec) -> float:
             if rate:
                 longest = max(longest, chunks * chunk_bytes / rate)
     return min(longest, plan.round_timeout_s)
+
+
+def even_s(plan: Plan, codec: Codec) -> float:
+    """Over how many seconds bulk leaves evenly; 0: as soon as it can."""
+    seconds = planned_s(plan, codec) / PACED_PART
+    return seconds if seconds >= EVEN_FROM_S else 0.0
+
+
+def transfers_of(plan: Plan, codec: Codec, me: int) -> dict[int, Transfer]:
+    """What one member sends to each other in the round, and over how many seconds: evenly, where lines are known.
+
+    So no link takes another's room, and no queue stands before any line.
+    """
+    seconds = even_s(plan, codec)
+    chunk_bytes = codec.max_bytes(min(plan.numel, plan.chunk_numel))
+    gift = plan.gift(me) / WHOLE_GIFT * bool(plan.members[me].samples)
+    return {
+        other: Transfer(
+            chunk_bytes * (gift * plan.chunks[other] + member.receives * plan.chunks[me]),
+            seconds or plan.round_timeout_s,
+            seconds > 0,
+        )
+        for other, member in enumerate(plan.members)
+        if other != me
+    }

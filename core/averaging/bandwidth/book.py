@@ -8,9 +8,9 @@ from typing import Any, Final
 from core.averaging.bandwidth.demand import Demand, demand_of
 from core.averaging.bandwidth.estimate import LACKING, Estimate
 from core.averaging.bandwidth.known import KnownLines, Sources, known_of
+from core.averaging.bandwidth.overrun import Overrun
 from core.averaging.bandwidth.proven import Peer, sound_peers, unremarkable
 from core.averaging.bandwidth.records import LineFacts, facts_of
-from core.averaging.bandwidth.tempo import Tempo
 from core.averaging.bandwidth.waits import Waits
 from core.averaging.outcome import Outcome
 from core.averaging.plan import Plan, Rates
@@ -42,7 +42,7 @@ class LineBook:
         self._claims: list[Rates] = []
         self._waits: Waits | None = None
         self._began_at = 0.0
-        self._tempo = Tempo()
+        self._overrun = Overrun()
         self._aged_at: float | None = None
 
     # --- own line ----------------------------------------------------------------------------------------------------
@@ -83,9 +83,10 @@ class LineBook:
         """To whom bytes had to wait although the line had room: how fast they left."""
         return self._held
 
-    def usual(self, *, paced: bool) -> float:
-        """How many times what its plan says a round of this kind takes of late, at the least."""
-        return self._tempo.usual(paced=paced)
+    @property
+    def usual(self) -> float:
+        """How many times what its plan says a round takes of late, at the least."""
+        return self._overrun.usual
 
     # --- rounds ------------------------------------------------------------------------------------------------------
 
@@ -108,7 +109,7 @@ class LineBook:
         """A round is over."""
         waits, self._waits = self._waits, None
         demand = demand_of(plan)
-        late = self._tempo.late(outcome.seconds / demand.seconds, paced=plan.paced) if demand.seconds else False
+        late = self._overrun.late(outcome.seconds / demand.seconds) if demand.seconds else False
         self._learn_own(plan, demand, late=late)
         if plan.stages > 1 or outcome.seconds <= 0:
             return
@@ -176,7 +177,7 @@ class LineBook:
         }
 
     def _learn_all(self, plan: Plan, demand: Demand, seconds: float, *, late: bool, blamed: set[PeerId]) -> None:
-        usual = self._tempo.usual(paced=plan.paced) if demand.seconds else 1.0
+        usual = self._overrun.usual if demand.seconds else 1.0
         lines = plan.lines or (Rates(),) * len(plan.peers)
         everybody = [self._peers.get(peer) or Peer() for peer in plan.peers]
         up_most = unremarkable(
@@ -238,7 +239,7 @@ class LineBook:
         sources = Sources(
             me=self._me, own=self.own, shown=self._shown, facts=self._facts, proven=self._peers, held=self._held
         )
-        return known_of(peers, sources, paced=self._tempo.paced)
+        return known_of(peers, sources)
 
 
 def _within(rate: float, cap: float | None) -> int:

@@ -10,15 +10,19 @@ from typing import Final
 
 GROWTH: Final = 2.0
 """Of a line whose limit has not been seen, so many times what it has shown is offered; less where bytes had to wait."""
-TRIAL: Final = 1.15
-"""Where a limit was seen before, the next trial goes so far beyond it."""
+RISE: Final = 0.02
+"""A line whose limit was seen is taken for so much more after each round that asked all of it, and got that..."""
+RISE_MOST: Final = 0.25
+RISE_ROUNDS: Final = 4
+"""... and for twice as much more after so many such rounds in a row: it has another limit now."""
+FAR: Final = 1.15
+"""A line that shows so many times its limit has another one now."""
 ASKED: Final = 0.85
 """A round puts a line to the test when it asks for this part of what the line offers."""
 LACKING: Final = 0.9
 """It has failed when less than this part of what was asked on the average came even in its best moment."""
-HOLD_FIRST: Final = 4
-HOLD_MOST: Final = 64
-"""So many tests passed in a row lie between a limit and the next trial; twice as many after each trial in vain."""
+REST_MOST: Final = 64
+"""Upper bound on the rounds between a failed one and the next doubling of what it left of an offer."""
 DOUBTFUL: Final = 2
 """A line comes down when bytes for a single peer had to wait so many rounds in a row: if that peer is the slow one, it
 has said so by then, and a plan asks less of it."""
@@ -43,9 +47,7 @@ class Estimate:
         """Whether that is all that it carries."""
         self._seen = 0
         self._growth = GROWTH
-        self._hold = HOLD_FIRST
-        self._passed = 0
-        self._idle = 0
+        self._idle = self._passed = 0
         self._doubtful = 0
         self._bound = math.inf
         self._rest = self._awaited = 1
@@ -70,7 +72,7 @@ class Estimate:
             pressed: The line was the limit then.
         """
         if self._lifted:
-            self._rest = min(2 * self._rest, HOLD_MOST)
+            self._rest = min(2 * self._rest, REST_MOST)
         self._bound = seen if pressed else max(seen, LOST * self.offer)
         self._awaited, self._lifted = self._rest, False
 
@@ -116,21 +118,15 @@ class Estimate:
             self._limit(seen)
         elif 0 < seen < LACKING * asked:
             self._fail(seen)
-        elif seen > self.level:
+        elif seen > (FAR if self.limited else 1) * self.level:
             self._rise(seen, free)
         elif tested and not late:
-            self._pass()
+            self._pass(seen)
         else:
             self._wait(seen)
 
-    @property
-    def _on_trial(self) -> bool:
-        return self._growth == TRIAL and not self.limited
-
     def _limit(self, seen: float) -> None:
-        steady = (self.limited or self._on_trial) and STEADY * self.level <= seen <= self.level / STEADY
-        if steady and self._on_trial:
-            self._hold = min(2 * self._hold, HOLD_MOST)
+        steady = self.limited and STEADY * self.level <= seen <= self.level / STEADY
         self._seen = min(self._seen + 1, AVERAGED) if steady else 1
         self.level += (seen - self.level) / self._seen
         self.limited = True
@@ -141,35 +137,32 @@ class Estimate:
 
         Another's line may have been to blame; then this is tried again soon.
         """
-        if self._on_trial:
-            self._hold = min(2 * self._hold, HOLD_MOST)
         self.level = seen
         self.limited = True
         self._seen = 1
         self._idle = self._passed = 0
 
     def _rise(self, seen: float, free: float) -> None:
-        """More came than ever; far beyond a limit that was seen before, and there is none known any more."""
-        if seen > TRIAL * self.level:
-            self.limited = False
+        """More came than ever: a limit that was seen before holds no more."""
+        if seen > FAR * self.level:
             self._growth = 1.0 + (GROWTH - 1.0) * free
-            self._hold = HOLD_FIRST
+        self.limited = False
         self.level = seen
         self._idle = 0
 
-    def _pass(self) -> None:
+    def _pass(self, seen: float) -> None:
         """All that was asked for came in time."""
         self._idle = 0
         if self.limited:
+            rise = min(RISE * 2 ** (self._passed // RISE_ROUNDS), RISE_MOST)
+            self.level = max(seen, (1 + rise) * self.level)
             self._passed += 1
-            if self._passed >= self._hold:
-                self.limited = False
-                self._growth = TRIAL
-                self._passed = 0
 
     def _wait(self, seen: float) -> None:
         """The round says nothing of what the line can do."""
+        self._passed = 0
         if seen >= LACKING * self.level:
+            self.level = max(seen, self.level)
             self._idle = 0
             return
         self._idle += 1

@@ -20,8 +20,6 @@ class KnownLines:
     limits: Mapping[tuple[PeerId, PeerId], int]
     shown: Mapping[PeerId, Rates] = field(default_factory=dict)
     """What of that the lines have carried at some time; the rest is hope."""
-    paced: bool = False
-    """Whether rounds at the plan's pace are the quicker ones."""
 
 
 UNKNOWN: Final = KnownLines(MappingProxyType({}), MappingProxyType({}))
@@ -45,7 +43,7 @@ class Sources:
     """To whom its own bytes had to wait: bytes a second."""
 
 
-def known_of(peers: Sequence[PeerId], sources: Sources, *, paced: bool) -> KnownLines:
+def known_of(peers: Sequence[PeerId], sources: Sources) -> KnownLines:
     """What a plan for these is to go by."""
     told = _told(sources.facts)
     (up, up_shown), (down, down_shown) = (_direction(peers, sources, told, up=up) for up in (True, False))
@@ -55,7 +53,7 @@ def known_of(peers: Sequence[PeerId], sources: Sources, *, paced: bool) -> Known
     )
     if not any(rate.up or rate.down for rate in lines.values()):
         return UNKNOWN
-    return KnownLines(lines, _limits(peers, sources, lines), shown, paced)
+    return KnownLines(lines, _limits(peers, sources, lines), shown)
 
 
 def _direction(

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from core.averaging.bandwidth.estimate import TRIAL
 from core.averaging.bandwidth.trust import TRUST
 from core.averaging.outcome import Outcome
 from core.averaging.plan import Plan
@@ -12,6 +11,8 @@ from core.base.ids import PeerId
 
 BINDING: Final = 0.8
 """The plan counted on a line that it asked for this part of its rate."""
+TRIAL: Final = 1.15
+"""A peer whose word has made rounds late is believed up to so many times what it has shown since."""
 BEYOND: Final = 1.1
 """A plan that takes so many times what a line had shown, and what it believed of others, took the peer at its word."""
 FADING: Final = 0.9

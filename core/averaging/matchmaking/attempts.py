@@ -6,10 +6,20 @@ from random import Random
 from typing import Any, Protocol
 
 from core.averaging.bandwidth.known import KnownLines
+from core.averaging.codecs import FEEDBACK
 from core.averaging.grid.stages import FailureRate
-from core.averaging.matchmaking import CALL_PATIENCE, EXCLUDED_MAX_S, EXCLUDED_S, FORGIVEN_S, JITTER, PLAIN_AFTER
+from core.averaging.matchmaking import (
+    CALL_PATIENCE,
+    EXCLUDED_MAX_S,
+    EXCLUDED_S,
+    FORGIVEN_S,
+    JITTER,
+    PACED_CHUNK_MIN,
+    PLAIN_AFTER,
+    SHARE_CHUNKS,
+)
 from core.averaging.messages import ATTEMPT_MAX, Call
-from core.averaging.plan import Member, Rates
+from core.averaging.plan import Member, Rates, chunk_count
 from core.base.back_off import BackOff
 from core.base.ids import Key, PeerId, distance, hashed_key, node_key
 from core.base.manifest import AveragingNumbers
@@ -58,6 +68,19 @@ class PlanRequest:
     target_samples: int = 0
     """The target batch, where members compute while they average; 0: everybody gives all that it has."""
 
+    def chunk_numel(self, members: int, *, paced: bool) -> int:
+        """Numbers in a chunk: the manifest's; where links send at the plan's rates, a part of it.
+
+        A chunk takes a while on such a link, and the round's last one counts twice, as a part and as a mean.
+        """
+        chunk = self.numbers.chunk_numel
+        if paced and self.numbers.codec not in FEEDBACK:  # what feedback carries on goes by the manifest's chunks
+            while (
+                chunk % 2 == 0 and chunk > PACED_CHUNK_MIN and chunk_count(self.numel, chunk) < SHARE_CHUNKS * members
+            ):
+                chunk //= 2
+        return chunk
+
     @property
     def terms(self) -> dict[str, Any]:
         """Each field of the plan that follows from the request, by its name."""
@@ -68,7 +91,6 @@ class PlanRequest:
             "lineage": self.lineage,
             "attempt": self.attempt,
             "numel": self.numel,
-            "chunk_numel": numbers.chunk_numel,
             "codec": numbers.codec,
             "stall_timeout_s": numbers.stall_timeout_s,
             "round_timeout_s": numbers.round_timeout_s,

@@ -36,7 +36,9 @@ def check_plan(plan: Plan, request: PlanRequest, mine: Member) -> None:
     Raises:
         RemoteProblem: says what is wrong.
     """
-    if any(getattr(plan, name) != value for name, value in request.terms.items()):
+    chunk_numel = request.chunk_numel(len(plan.members), paced=bool(plan.lines) and plan.stages == 1)
+    terms = request.terms | {"chunk_numel": chunk_numel}
+    if any(getattr(plan, name) != value for name, value in terms.items()):
         raise RemoteProblem("the plan is for another round, vector or manifest")
     rows = [row for row in plan.members if row.peer == mine.peer]
     if [msgspec.structs.replace(row, reduces=row.reduces or row.spared, spared=False) for row in rows] != [mine]:

@@ -27,7 +27,7 @@ def make_plan(
         request: What its members have agreed on.
         members: All that are ready, the leader among them; at most `GROUP_MAX`.
         leaders: The order in which they lead, the one that publishes the plan first; may name other peers as well.
-        known: What is known of the members' lines; only plans with lines and one stage are paced.
+        known: What is known of the members' lines.
         stages: Above 1: a grid of the members that need the mean, in which everybody gives all.  It is one group all
             the same where the codec needs feedback, or they are too few.
     """
@@ -41,7 +41,8 @@ def make_plan(
     known = _known_among(peers, known)
     target_samples = request.target_samples if stages == 1 else 0
     work = work_of(request.numel, request.numbers.codec, target_samples=target_samples)
-    total = chunk_count(request.numel, request.numbers.chunk_numel)
+    chunk_numel = request.chunk_numel(len(peers), paced=bool(known.lines) and stages == 1)
+    total = chunk_count(request.numel, chunk_numel)
     chunks, gifts = [0] * len(peers), [WHOLE_GIFT] * len(peers)
     for group in _first_groups(request.round, peers, stages):
         among = [ordered[place] for place in group]
@@ -49,6 +50,7 @@ def make_plan(
             chunks[place], gifts[place] = share, gift
     return Plan(
         **request.terms,
+        chunk_numel=chunk_numel,
         topology=BUTTERFLY if stages == 1 else GRID,
         members=tuple(ordered),
         chunks=tuple(chunks),
@@ -56,7 +58,6 @@ def make_plan(
         lines=_rates(peers, known.lines),
         limits=_slow_pairs(peers, known),
         gifts=() if all(gift == WHOLE_GIFT for gift in gifts) else tuple(gifts),
-        paced=known.paced and bool(known.lines) and stages == 1,
         stages=stages,
     )
 

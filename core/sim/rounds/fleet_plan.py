@@ -63,7 +63,6 @@ def fleet_plan(
     chunks: Sequence[int],
     gifts: Sequence[int] | None = None,
     samples: Sequence[int] | None = None,
-    paced: bool = True,
 ) -> Plan:
     """Plan a round of members with these lines, in this order.
 
@@ -75,7 +74,6 @@ def fleet_plan(
         gifts: Number of 256ths of its chunks that each member contributes; None: all, where the line contributes at
             all.
         samples: Each member's weight; None: 1 where its line contributes, else 0.
-        paced: As peers find out is best where nothing but lines costs time (`core.averaging.bandwidth.tempo`).
     """
     name = seed.to_bytes(8, "big")
     peers = sorted(PeerId(hashed_key(b"member", name, index.to_bytes(4, "big"))) for index in range(len(lines)))
@@ -101,7 +99,6 @@ def fleet_plan(
         leaders=tuple(leaders),
         lines=tuple(Rates(*_scaled(line, task.scale)) for line in lines),
         gifts=tuple(gifts or ()),
-        paced=paced,
     )
 
 

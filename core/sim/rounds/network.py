@@ -16,7 +16,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.averaging.balance.fleet import Line
+from core.base.budget import Budget
 from core.base.ids import PeerId
+from core.base.machine import Transfer
 from core.base.meter import Glance
 from core.sim.agenda import Agenda
 
@@ -45,8 +47,7 @@ class _Link:
     """Messages from one member to another."""
 
     __slots__ = (
-        "ahead",
-        "begun",
+        "budget",
         "fragment",
         "in_flight",
         "listed",
@@ -66,36 +67,21 @@ class _Link:
         self.window = window
         self.queue: deque[list[Any]] = deque()
         """Bytes still to be sent and message."""
-        self.ahead = 0
-        """How many in the queue came from `put(ahead=True)` and have not begun to leave."""
-        self.begun = False
-        """Whether a fragment of the first in the queue has left, and not the last."""
         self.in_flight = self.sent = self.taken = 0.0
         self.served = 0.0
         """Its share of the sender's line so far, counted as in `SimulatedLines._served`."""
         self.listed = False
-        """Whether it waits for its sender's line."""
+        """Whether it waits for its sender's line, or for its time."""
+        self.budget: Budget | None = None
 
     def clear(self) -> None:
         """Drop all messages that wait on the link."""
         self.queue.clear()
-        self.ahead = 0
-        self.begun = False
-
-    def put(self, item: list[Any], *, ahead: bool) -> None:
-        """Queue it; `ahead`: behind what has begun to leave and others that go ahead, before the rest."""
-        if ahead:
-            self.queue.insert(int(self.begun) + self.ahead, item)
-        else:
-            self.queue.append(item)
-        self.ahead += ahead
 
     def take(self) -> tuple[float, Any]:
         """The next fragment's size, and the message if it is its last."""
         item = self.queue[0]
-        self.ahead -= self.ahead > 0 and not self.begun
-        self.begun = item[0] > self.fragment
-        if not self.begun:
+        if item[0] <= self.fragment:
             size, message = self.queue.popleft()
             return size, message
         item[0] -= self.fragment
@@ -136,12 +122,17 @@ class SimulatedLines:
         self.messages += 1
         self._agenda.after(self.settings.delay_s, self._arrive, sender, receiver, message)
 
-    def carry(self, sender: int, receiver: int, message: Any, *, payload_bytes: float, ahead: bool = False) -> None:
-        """Send bulk; `ahead`: before other bulk of the link."""
+    def carry(self, sender: int, receiver: int, message: Any, *, payload_bytes: float) -> None:
+        """Send bulk."""
         self.messages += 1
         link = self._links.get((sender, receiver)) or self._link(sender, receiver)
-        link.put([payload_bytes + self.settings.overhead_bytes, message], ahead=ahead)
+        link.queue.append([payload_bytes + self.settings.overhead_bytes, message])
         self._list(link)
+
+    def begin(self, sender: int, receiver: int, transfer: Transfer) -> None:
+        """Let bulk leave as a transfer has it, from now on."""
+        link = self._links.get((sender, receiver)) or self._link(sender, receiver)
+        link.budget = Budget(transfer, self._agenda.now)
 
     def stop(self, member: int) -> None:
         """`member` is gone: it sends no more; what has left its line still arrives."""
@@ -198,9 +189,15 @@ class SimulatedLines:
         while waiting:
             served, receiver, link = heapq.heappop(waiting)
             link.listed = False
-            if not link.queue:
+            wait_s = link.budget.wait_s(self._agenda.now) if link.queue and link.budget is not None else 0.0
+            if wait_s:
+                link.listed = True
+                self._agenda.after(wait_s, self._due, link)
+            if not link.queue or wait_s:
                 continue
             size, message = link.take()
+            if link.budget is not None:
+                link.budget.spend(int(size))
             self._served[sender] = served
             link.served = served + size
             link.in_flight += size
@@ -211,6 +208,12 @@ class SimulatedLines:
             self._agenda.after(size / self._up[sender], self._sent, link, size, message)
             return
         self._busy[sender] = False
+
+    def _due(self, link: _Link) -> None:
+        """A link's time has come."""
+        link.listed = False
+        if link.queue and link.sender not in self._down_since:
+            self._list(link)
 
     def _sent(self, link: _Link, size: float, message: Any) -> None:
         """The last byte of a fragment has left the sender's line; when it will have passed the receiver's follows."""

@@ -1,7 +1,7 @@
 """A round of Butterfly machines in a simulated network, from its start to its last end."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -115,6 +115,7 @@ class Round:
         self._peers = plan.peers
         self._index = {peer: index for index, peer in enumerate(self._peers)}
         self._chunk_bytes = task.chunk_bytes()
+        self._scale = task.scale
         self._first_chunks = [plan.first_chunk(share) for share in range(members)]
         self._wakes: list[float | None] = [None] * members
 
@@ -184,17 +185,20 @@ class Round:
     def _apply(self, member: int, outputs: Sequence[Any]) -> None:
         for output in outputs:
             if isinstance(output, Send):
-                self._send(member, self._index[output.to], output.message, ahead=output.ahead)
+                if output.transfer is not None:
+                    whole = replace(output.transfer, bulk_bytes=output.transfer.bulk_bytes * self._scale)
+                    self.network.begin(member, self._index[output.to], whole)
+                self._send(member, self._index[output.to], output.message)
             else:
                 self.ends[member] = output
                 self.ended_s[member] = self.agenda.now
 
-    def _send(self, sender: int, receiver: int, message: Any, *, ahead: bool) -> None:
+    def _send(self, sender: int, receiver: int, message: Any) -> None:
         if (receiver, sender) in self._lost:
             return
         if isinstance(message, Part | Mean):
             size = self._chunk_bytes[self._first_chunks[message.share] + message.chunk] if len(message.payload) else 0
-            self.network.carry(sender, receiver, message, payload_bytes=size, ahead=ahead)
+            self.network.carry(sender, receiver, message, payload_bytes=size)
         else:
             self.network.say(sender, receiver, message)
 

@@ -231,7 +231,7 @@ class Series:
 
     def _bare_plan(self) -> Plan:
         shares = [self.task.chunk_total, *[0] * (self.count - 1)]
-        return fleet_plan(self.lines, self.task, seed=self.seed, chunks=shares, paced=False)
+        return fleet_plan(self.lines, self.task, seed=self.seed, chunks=shares)
 
     def _machine(self, plan: Plan, member: int, round_: Round) -> Any:
         peer = self.peers[member]

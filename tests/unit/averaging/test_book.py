@@ -7,8 +7,7 @@ import pytest
 
 from core.averaging.bandwidth.book import HALF_LIFE_S, PEERS_MAX, LineBook
 from core.averaging.bandwidth.demand import demand_of
-from core.averaging.bandwidth.estimate import TRIAL
-from core.averaging.bandwidth.proven import DOUBT_FIRST
+from core.averaging.bandwidth.proven import DOUBT_FIRST, TRIAL
 from core.averaging.bandwidth.records import LineFacts, from_level, mark_of
 from core.averaging.bandwidth.waits import CHUNKS_LEAST, Waits
 from core.averaging.messages import Mean, Part

@@ -85,7 +85,6 @@ FIELDS: dict[str, st.SearchStrategy[object]] = {
     "rank": st.one_of(st.integers(0, 3), st.integers(0, 255)),
     "number": st.integers(0, 3),
     "settled": st.booleans(),
-    "paced": st.booleans(),
     "complete": st.booleans(),
     "committed": st.booleans(),
     "reduces": st.booleans(),

@@ -7,6 +7,9 @@ import sys
 
 import pytest
 
+from core.base.budget import LOOK_S as BUDGET_LOOK_S
+from core.base.budget import Budget
+from core.base.machine import Transfer
 from core.net.delay_pacing import (
     CEILING_BYTES_S,
     FLOOR_BYTES_S,
@@ -15,7 +18,6 @@ from core.net.delay_pacing import (
     MEMORY_S,
     SEGMENTS_LEAST,
     TARGET_S,
-    TOGETHER_S,
     DelayPacing,
     Pacing,
     Uplink,
@@ -136,6 +138,10 @@ class Kernel:
     def __init__(self) -> None:
         self.now, self.rates = 0.0, []
 
+    def fileno(self) -> int:
+        """None that is open: nothing is known to be unsent."""
+        return 1 << 20
+
     def getsockopt(self, level: int, option: int, size: int) -> bytes:
         info = bytearray(size)
         struct.pack_into("=I", info, 68, 40_500)
@@ -188,24 +194,21 @@ def paced_down(uplink: Uplink) -> tuple[Kernel, Pacing]:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Only Linux tells of its connections.")
-def test_no_link_is_paced_during_a_round():
-    uplink = Uplink()
-    kernel, pacing = paced_down(uplink)
-    pacing.begin(kernel.now)
-    assert kernel.rates[-1] != NO_PACING
-    uplink.join(kernel.now)
-    pacing.begin(kernel.now)
+def test_a_link_in_a_round_goes_by_its_budget() -> None:
+    kernel, pacing = paced_down(Uplink())
+    transfer = Transfer(4e6, 8.0)
+    budget = Budget(transfer, kernel.now)
+    began, spent = kernel.now, 0.0
+    while kernel.now < began + transfer.seconds / 2:
+        kernel.now += BUDGET_LOOK_S
+        pacing.look(kernel.now, budget)
+        assert struct.unpack("=I", kernel.rates[-1])[0] == pytest.approx(5e5, rel=0.05)
+        budget.spend(round(5e5 * BUDGET_LOOK_S))
+        spent += 5e5 * BUDGET_LOOK_S
+    budget.spend(round(transfer.bulk_bytes - spent))
+    kernel.now += BUDGET_LOOK_S
+    pacing.look(kernel.now, budget)
     assert kernel.rates[-1] == NO_PACING
-    told = len(kernel.rates)
-    for _ in range(100):
-        kernel.now += LOOK_S
-        pacing.look(kernel.now)
-    assert len(kernel.rates) == told
-    while len(kernel.rates) == told and kernel.now < 2 * TOGETHER_S:
-        kernel.now += LOOK_S
-        pacing.look(kernel.now)
-    assert kernel.now > TOGETHER_S
-    assert kernel.rates[-1] != NO_PACING
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Only Linux tells of its connections.")

@@ -33,17 +33,6 @@ def test_control_overtakes_bulk_between_two_fragments():
     assert FrameDecoder().feed(stream) == [b"urgent", b"b" * 100]
 
 
-def test_urgent_bulk_goes_before_other_bulk_between_messages():
-    outbox = Outbox()
-    outbox.put(b"a" * 100, bulk=True)
-    outbox.put(b"b" * 100, bulk=True)
-    stream = b"".join(outbox.take(40))
-    outbox.put(b"c" * 100, bulk=True, ahead=True)
-    outbox.put(b"d" * 100, bulk=True, ahead=True)
-    assert FrameDecoder().feed(stream + drain(outbox, 40)) == [letter * 100 for letter in (b"a", b"c", b"d", b"b")]
-    assert outbox.bulk_bytes == 0
-
-
 def test_its_queues_are_bounded(monkeypatch):
     monkeypatch.setattr(module, "CONTROL_QUEUE_BYTES_MAX", 1000)
     monkeypatch.setattr(module, "BULK_QUEUE_BYTES_MAX", 2000)

@@ -1,0 +1,90 @@
+"""Bulk that a round sends to one peer: how fast it leaves, so that no queue stands anywhere.
+
+The plan of a round says how many bytes go from each member to each other, and how long that takes; a link that sends
+at just that rate leaves room to all others.  The rate is counted anew from what is left over the time that is left, so
+that a link which lost something catches up.
+"""
+
+from collections import deque
+from typing import Final
+
+from core.base.machine import Transfer
+
+LOOK_S: Final = 0.125
+"""How often the rate is counted anew, seconds."""
+CATCH_UP: Final = 1.2
+"""A link that is behind sends at most so many times as fast as planned: all lines together have little more room."""
+SPARE: Final = 1.5
+"""After so many times the planned seconds bulk goes by no plan any more: the round is over, or is not as planned."""
+FLOOR_BYTES_S: Final = 4096.0
+WINDOW_S: Final = 0.5
+"""Time over which a link is seen to follow its rate, or not to; seconds."""
+FOLLOWS: Final = 0.85
+"""A link that carries less than this part of its rate cannot do more."""
+BURST_S: Final = 0.02
+"""Where the system does not pace, bytes leave in bursts of so much time; seconds."""
+
+
+class Budget:
+    """What one round sends to one peer.
+
+    Args:
+        transfer: Its bytes and seconds.
+        now: A steady clock, seconds.
+    """
+
+    def __init__(self, transfer: Transfer, now: float) -> None:
+        self._transfer = transfer
+        self._began_at = now
+        self._left = transfer.bulk_bytes
+        self._tokens = 0.0
+        self._tokens_at = now
+        self._looks: deque[tuple[float, int]] = deque()
+
+    def spend(self, count: int) -> None:
+        """Count bytes that were written."""
+        self._left -= count
+        self._tokens -= count
+
+    def active(self, now: float) -> bool:
+        """Whether bulk still goes by this plan."""
+        return self._left > 0 and now < self._began_at + SPARE * self._transfer.seconds
+
+    def rate(self, now: float, *, unsent_bytes: int = 0) -> float | None:
+        """How fast bulk may leave now, bytes a second; None: as fast as it can.
+
+        Args:
+            now: Seconds.
+            unsent_bytes: Bytes that were written and have not left.
+        """
+        if not self._transfer.even or not self.active(now):
+            return None
+        planned = self._transfer.bulk_bytes / self._transfer.seconds
+        left_s = max(LOOK_S, self._began_at + self._transfer.seconds - now)
+        behind = (self._left + unsent_bytes) / left_s / planned
+        return max(FLOOR_BYTES_S, planned * min(max(1.0, behind), CATCH_UP))
+
+    def wait_s(self, now: float) -> float:
+        """Seconds until bulk may leave where the system does not pace it."""
+        rate = self.rate(now)
+        if rate is None:
+            return 0.0
+        self._tokens = min(self._tokens + rate * (now - self._tokens_at), rate * BURST_S)
+        self._tokens_at = now
+        return -self._tokens / rate if self._tokens < -1 else 0.0
+
+    def follows(self, now: float, left_bytes: int) -> bool:
+        """Whether the link carries what its rate allows; to be asked every `LOOK_S` or so.
+
+        Args:
+            now: Seconds.
+            left_bytes: All that the link has carried.
+        """
+        rate = self.rate(now)
+        self._looks.append((now, left_bytes))
+        while len(self._looks) > 2 and self._looks[1][0] <= now - WINDOW_S:
+            self._looks.popleft()
+        since, before = self._looks[0]
+        if rate is None:
+            return False
+        return now - since < WINDOW_S or left_bytes - before >= FOLLOWS * rate * (now - since)
