@@ -112,7 +112,7 @@ class Outward:
         random: Chooses whose cards are read.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the composition root names each part once
         self,
         inner: Inner,
         *,
