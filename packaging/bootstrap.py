@@ -27,6 +27,8 @@ from steps import ROOT, SetupProblem, Steps
 
 PYTHON_NEEDED = (3, 11)
 WINDOWS = os.name == "nt"
+WORKERS_MIN = 2
+"""Processes that run tests: on a single core, too, since many tests wait for processes of their own."""
 EXIT_PROBLEM = 2
 EXTRAS = {"run": ("train", "app"), "test": ("train", "app", "dev")}
 CHECKS = (
@@ -94,13 +96,30 @@ def start(python: Path, words: Words) -> int:
             continue  # the child heard it too, and ends
 
 
+def in_workers(words: list[str], cores: int) -> list[str]:
+    """Return the words for pytest with which as many processes run the tests as there are cores, two at least.
+
+    Words that choose the number of processes themselves, or a debugger, which needs the tests in its own process, are
+    returned as they are.  A process that has nothing left takes over tests of the other ones: they differ in length.
+
+    Args:
+        words: The person's words for pytest.
+        cores: Number of cores of this computer.
+    """
+    own = ("-n", "--numprocesses", "--maxprocesses", "--dist", "--tx", "--pdb", "--trace")
+    if any(word.startswith(own) or "no:xdist" in word for word in words):
+        return words
+    return ["-n", str(max(WORKERS_MIN, cores)), "--dist", "worksteal", *words]
+
+
 def run_tests(python: Path, words: Words, steps: Steps) -> int:
     """Run every check to its end; returns 0 when all passed."""
     environ = {**os.environ, "POTLUCK_KEYRING": "off"}
     if not has_screen(environ):
         environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     results: list[tuple[str, int, float]] = []
-    for name, arguments in (*CHECKS, ("pytest", ("-m", "pytest", "-q", *words.rest))):
+    tests = in_workers(words.rest, os.cpu_count() or 1)
+    for name, arguments in (*CHECKS, ("pytest", ("-m", "pytest", "-q", *tests))):
         steps.say(f"{name} ...")
         begin = time.monotonic()
         done = subprocess.run([str(python), *arguments], cwd=ROOT, stdin=subprocess.DEVNULL, check=False, env=environ)

@@ -19,6 +19,7 @@ from core.dht.memory import Memory
 from core.dht.messages import Answer, Bundled, Contact, Observed, Ping, Record, Request, RequestBundle
 from core.dht.neighbours import Neighbours
 from core.dht.operations import Operation
+from core.dht.queries import Queries
 from core.dht.query_runner import QueryRunner
 from core.dht.rate_limit import RateLimit
 from core.dht.readwrite import Put, ReadWrite
@@ -85,8 +86,7 @@ class DhtNode:
             self._concluded,
             settings=settings,
             client_mode=self._client_mode,
-            random=random,
-            trace=trace,
+            queries=Queries(random, timeout_s=settings.query_timeout_s, trace=trace),
         )
         parts = DhtContext(
             signer=signer,

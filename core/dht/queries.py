@@ -15,6 +15,7 @@ from random import Random
 from msgspec.structs import replace
 
 from core.base.ids import PeerId
+from core.base.trace import Trace
 from core.dht.messages import ANSWER_TO, QUERY_BITS, Answer, Contact, Request
 from core.dht.operations import Operation
 
@@ -41,14 +42,16 @@ class Queries:
     Args:
         random: Draws the ids.
         timeout_s: The longest timeout of one sending, seconds.
+        trace: Counts answers that nobody asked for.
     """
 
     SHORTEST_S = 0.2
     LAG_MAX_S = 6.0
 
-    def __init__(self, random: Random, *, timeout_s: float) -> None:
+    def __init__(self, random: Random, *, timeout_s: float, trace: Trace) -> None:
         self._random = random
         self._timeout_s = timeout_s
+        self._trace = trace
         self._rtt_s: float | None = None
         self._deviation_s = 0.0
         self._open: dict[int, Query] = {}
@@ -98,6 +101,7 @@ class Queries:
         """
         query = self._open.get(answer.query) or self._late.get(answer.query)
         if query is None or query.contact.peer != sender or type(answer) is not ANSWER_TO[type(query.request)]:
+            self._trace.mark("dht.drop.unasked")
             return None
         if self._late.pop(answer.query, None) is not None:
             query.operation = None

@@ -1,13 +1,11 @@
 """Runs operations: their queries, and what these reveal about other peers."""
 
 from collections.abc import Callable
-from random import Random
 
 from msgspec.structs import replace
 
 from core.base.ids import Key, PeerId
 from core.base.machine import Send
-from core.base.trace import Trace
 from core.dht.client_mode import ClientMode
 from core.dht.clock_skew import ClockSkew
 from core.dht.disjoint_lookup import DisjointLookup
@@ -34,8 +32,7 @@ class QueryRunner:
         conclude: Called with each operation that is over; returns outputs.
         settings: The collaboration's numbers.
         client_mode: Whether this peer is in client mode.
-        random: Draws query ids.
-        trace: Counts what is dropped.
+        queries: The requests that wait for their answers.
     """
 
     def __init__(
@@ -46,16 +43,14 @@ class QueryRunner:
         *,
         settings: DhtSettings,
         client_mode: ClientMode,
-        random: Random,
-        trace: Trace,
+        queries: Queries,
     ) -> None:
         self._neighbours = neighbours
         self._clock_skew = clock_skew
         self._conclude = conclude
         self._settings = settings
         self._client_mode = client_mode
-        self._trace = trace
-        self._queries = Queries(random, timeout_s=settings.query_timeout_s)
+        self._queries = queries
         self._operations: dict[Operation, None] = {}
         self._probing: set[PeerId] = set()
 
@@ -94,7 +89,6 @@ class QueryRunner:
         """
         query = self._queries.close(sender, answer, now)
         if query is None:
-            self._trace.mark("dht.drop.unasked")
             return None
         self._probing.discard(sender)
         rtt_s = None if query.repeated else now - query.sent

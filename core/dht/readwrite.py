@@ -80,15 +80,7 @@ class ReadWrite:
             return [Found(key, tuple(known.values()))]
         if not known and self._memory.is_absent(key, now):
             return [Found(key, ())]
-        merge = RecordMerge(
-            key,
-            known,
-            lifetime_s=settings.max_lifetime_s + settings.clock_slack_s,
-            limit=settings.records_per_key,
-            per_owner=settings.records_per_owner_and_key,
-            proofs=self._proofs,
-            trace=self._trace,
-        )
+        merge = RecordMerge(key, known, settings=settings, proofs=self._proofs, trace=self._trace)
         lookup = self._query_runner.lookup(key, now, width=settings.read_width, quick=quorum is not None)
         patience = self._query_runner.patience(now)
         reading = ReadOperation(

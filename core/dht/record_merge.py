@@ -12,6 +12,7 @@ from core.base.trace import Trace
 from core.dht.messages import MESSAGE_BYTES_MAX, Record
 from core.dht.pages import ANSWER_HEADER_BYTES, Claim
 from core.dht.records import Proofs, Tag, supersedes, tag_of
+from core.dht.settings import DhtSettings
 
 FETCHES_IN_FLIGHT = 24
 TAGS_PER_FETCH = 16
@@ -27,11 +28,9 @@ class RecordMerge:
     Args:
         key: The key.
         known: Valid records that are known already.
-        lifetime_s: Records that expire later than this from now do not count.
-        limit: Number of records at most.
+        settings: Its limits on the lifetime of a record and on the records of a key hold here too.
         proofs: Verifies owners and form of records.
         trace: Counts what is dropped.
-        per_owner: Number of records of one owner at most.
     """
 
     def __init__(
@@ -39,17 +38,15 @@ class RecordMerge:
         key: Key,
         known: Mapping[Tag, Record],
         *,
-        lifetime_s: float,
-        limit: int,
+        settings: DhtSettings,
         proofs: Proofs,
         trace: Trace,
-        per_owner: int = 16,
     ) -> None:
         self._key = key
         self._records: dict[Tag, Record] = dict(known)
-        self._lifetime_s = lifetime_s
-        self._limit = limit
-        self._per_owner = per_owner
+        self._lifetime_s = settings.max_lifetime_s + settings.clock_slack_s
+        self._limit = settings.records_per_key
+        self._per_owner = settings.records_per_owner_and_key
         self._owners = Counter(record.owner for record in known.values())
         self._proofs = proofs
         self._trace = trace

@@ -26,7 +26,7 @@ Output = Send[Reserve] | AddAddress | RelayLost
 
 
 @dataclass(slots=True)
-class _Candidate:
+class _RelayCandidate:
     address: Address
     rtt_s: float = RTT_UNKNOWN_S
     load: int = 50
@@ -55,7 +55,7 @@ class Reservations:
         self.wanted = False
         """Whether this peer needs relays at all."""
         self._random = random
-        self.candidates: dict[PeerId, _Candidate] = {}
+        self.candidates: dict[PeerId, _RelayCandidate] = {}
         """Peers that are willing to relay; at most `CANDIDATES_MAX`."""
 
     @property
@@ -84,7 +84,7 @@ class Reservations:
         if peer in self.candidates:
             self.candidates[peer].address = prefer_ipv4(self.candidates[peer].address, address)
         elif len(self.candidates) < CANDIDATES_MAX or self._make_room():
-            self.candidates[peer] = _Candidate(address)
+            self.candidates[peer] = _RelayCandidate(address)
 
     def measured(self, peer: PeerId, rtt_s: float, load: int) -> None:
         """Note a candidate's delay and load.
@@ -106,7 +106,7 @@ class Reservations:
         times = [self._next_of(candidate) for candidate in self.candidates.values()]
         return earliest(*times)
 
-    def _next_of(self, candidate: _Candidate) -> float | None:
+    def _next_of(self, candidate: _RelayCandidate) -> float | None:
         if candidate.asked_at is not None:
             return candidate.asked_at + ASK_S
         if candidate.until is not None:
@@ -161,7 +161,7 @@ class Reservations:
         ]
         return min(free)[3] if free else None
 
-    def _ask(self, peer: PeerId, candidate: _Candidate, now: float) -> list[Output]:
+    def _ask(self, peer: PeerId, candidate: _RelayCandidate, now: float) -> list[Output]:
         candidate.asked_at = now
         return [AddAddress(peer, candidate.address), Send(peer, Reserve())]
 
@@ -183,7 +183,9 @@ class Reservations:
             return []
         return [*self._give_up(peer, candidate, reason, now, refused=refused), *self.settle(now)]
 
-    def _give_up(self, peer: PeerId, candidate: _Candidate, reason: str, now: float, *, refused: bool) -> list[Output]:
+    def _give_up(
+        self, peer: PeerId, candidate: _RelayCandidate, reason: str, now: float, *, refused: bool
+    ) -> list[Output]:
         lost = candidate.until is not None
         candidate.asked_at = candidate.until = None
         back_off_s = BACK_OFF_S if refused else min(BACK_OFF_S, BACK_OFF_FIRST_S * 2 ** min(candidate.failures, 10))

@@ -6,7 +6,7 @@ from core.base.ids import PeerId
 from core.base.meter import Glance, Meter
 
 
-class _Flow:
+class _SimulatedFlow:
     __slots__ = ("arrived", "left", "waiting")
 
     def __init__(self) -> None:
@@ -24,7 +24,7 @@ class Gauge:
 
     def __init__(self, meter: Meter) -> None:
         self._meter = meter
-        self._flows: dict[PeerId, _Flow] = {}
+        self._flows: dict[PeerId, _SimulatedFlow] = {}
 
     def leaves(self, peer: PeerId, count: int, at: float) -> None:
         """Count bytes for `peer` that will have left at the time `at`."""
@@ -43,8 +43,8 @@ class Gauge:
             glances.append(Glance(number, peer, flow.left, flow.arrived, bool(flow.waiting)))
         self._meter.look(now, glances)
 
-    def _flow(self, peer: PeerId) -> _Flow:
+    def _flow(self, peer: PeerId) -> _SimulatedFlow:
         flow = self._flows.get(peer)
         if flow is None:
-            flow = self._flows[peer] = _Flow()
+            flow = self._flows[peer] = _SimulatedFlow()
         return flow

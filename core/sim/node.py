@@ -56,7 +56,7 @@ class Node:
         "place", "powered", "redials", "router", "sent_to", "skew_s", "spins", "streams", "up", "wake_at", "went_at",
     )  # fmt: skip
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - a node of the world, as it begins
         self,
         number: int,
         peer: PeerId,

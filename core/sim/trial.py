@@ -25,7 +25,7 @@ TRIAL_S = 4 * 3600.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class WorldVerdict:
     """Result of one world, and its figures."""
 
     seed: int
@@ -100,7 +100,7 @@ class Trial:
         """How the world stood, second by second."""
         return self._watch.moments
 
-    def run(self) -> Verdict:
+    def run(self) -> WorldVerdict:
         """The whole world, to its end or to the first violation."""
         problem, at_s = "", None
         try:
@@ -109,7 +109,7 @@ class Trial:
             problem, at_s = failed.text, failed.time
         swarm, world = self.swarm, self.swarm.world
         best = swarm.best()
-        return Verdict(
+        return WorldVerdict(
             seed=self.seed,
             ok=not problem,
             problem=problem,

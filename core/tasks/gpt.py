@@ -23,7 +23,7 @@ from core.data.documents import Document
 from core.data.shuffle import shuffled
 from core.data.sources import endless
 from core.tasks.start import log_shares, started
-from core.tasks.task import Blobs, Evaluation, Losses, PreparedTask, Rows
+from core.tasks.task import Blobs, Evaluation, Losses, PreparedTask, TensorBatch
 from core.tasks.text import Progress, read_text, windows, write_blobs
 from core.tasks.text_files import PYTHON_DOCS, TextFiles
 
@@ -81,16 +81,16 @@ class CharacterGpt:
         model.head.bias.data.copy_(self._logs_V)
         return model
 
-    def batches(self, seed: int) -> Iterator[Rows]:
+    def batches(self, seed: int) -> Iterator[TensorBatch]:
         """Micro-batches without end, pass after pass, in an order that follows from the seed."""
         random = Random(seed)  # noqa: S311 - the order of the data is no secret
         stream = shuffled(
             windows(endless(TextFiles(self.numbers.source), random), self._places, self.numbers.length), random
         )
         while chosen := list(islice(stream, self.numbers.micro_batch)):
-            yield Rows(torch.tensor(chosen))
+            yield TensorBatch(torch.tensor(chosen))
 
-    def loss(self, model: nn.Module, batch: Rows) -> Losses:
+    def loss(self, model: nn.Module, batch: TensorBatch) -> Losses:
         """The mean over all letters but each sample's first."""
         letters = batch.rows.to(next(model.parameters()).device)
         loss = nn.functional.cross_entropy(model(letters[:, :-1]).flatten(0, 1).float(), letters[:, 1:].flatten())
@@ -98,7 +98,7 @@ class CharacterGpt:
 
     def evaluate(self, model: nn.Module) -> Evaluation:
         """The same loss on the held-out text, and that of the letters' frequencies at the same places."""
-        parts = map(Rows, torch.split(self._held_out, self.numbers.micro_batch))
+        parts = map(TensorBatch, torch.split(self._held_out, self.numbers.micro_batch))
         with torch.no_grad():
             loss = sum(part.samples * self.loss(model, part).reported.item() for part in parts) / len(self._held_out)
         baseline = -self._logs_V[self._held_out[:, 1:]].mean(dtype=torch.float64).item()

@@ -31,7 +31,7 @@ class Batch(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class TensorBatch:
     """A batch that is one tensor, with a row for each sample."""
 
     rows: "torch.Tensor"

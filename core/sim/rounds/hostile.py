@@ -15,7 +15,7 @@ Alter = Callable[[Send[Any], float], Iterable[Send[Any]]]
 Hears = Callable[[Received[Any]], Received[Any]]
 
 
-class Group(Protocol):
+class KnownGroup(Protocol):
     """What a hostile member knows of its group."""
 
     peers: tuple[PeerId, ...]
@@ -91,13 +91,13 @@ class Trickle(Hostile):
         return said
 
 
-Kind = Callable[[Butterfly, Group], Hostile]
+Kind = Callable[[Butterfly, KnownGroup], Hostile]
 
 
 def slow_parts(seconds: float) -> Kind:
     """Its parts take so long."""
 
-    def kind(machine: Butterfly, group: Group) -> Hostile:
+    def kind(machine: Butterfly, group: KnownGroup) -> Hostile:
         parts = machine.plan.chunk_total - machine.plan.chunks[group.place]
         return Trickle(machine, lambda send: isinstance(send.message, Part), each_s=seconds / max(1, parts))
 
@@ -107,7 +107,7 @@ def slow_parts(seconds: float) -> Kind:
 def slow_means(seconds: float) -> Kind:
     """Its means take so long."""
 
-    def kind(machine: Butterfly, group: Group) -> Hostile:
+    def kind(machine: Butterfly, group: KnownGroup) -> Hostile:
         means = machine.plan.chunks[group.place] * (len(group.peers) - 1)
         return Trickle(machine, lambda send: isinstance(send.message, Mean), each_s=seconds / max(1, means))
 
@@ -117,7 +117,7 @@ def slow_means(seconds: float) -> Kind:
 def starves(victim: int, *, seconds: float, last: float) -> Kind:
     """To one member the last part of its means takes so long; requests of others it serves."""
 
-    def kind(machine: Butterfly, group: Group) -> Hostile:
+    def kind(machine: Butterfly, group: KnownGroup) -> Hostile:
         own = machine.plan.chunks[group.place]
 
         def held(send: Send[Any]) -> bool:
@@ -133,7 +133,7 @@ def starves(victim: int, *, seconds: float, last: float) -> Kind:
 def always_lacks(*, fewer: bool = False) -> Kind:
     """Says that it lacks means of all, or ever fewer of them."""
 
-    def kind(machine: Butterfly, group: Group) -> Hostile:
+    def kind(machine: Butterfly, group: KnownGroup) -> Hostile:
         lacking = 1000
         all_stalled = to_bits(frozenset(range(len(group.peers))))
 
@@ -153,7 +153,7 @@ def always_lacks(*, fewer: bool = False) -> Kind:
     return kind
 
 
-def complains(machine: Butterfly, group: Group) -> Hostile:
+def complains(machine: Butterfly, group: KnownGroup) -> Hostile:
     """Says of all others that they give it no means."""
     others: Members = frozenset(range(len(group.peers))) - {group.place}
 
@@ -193,7 +193,7 @@ def complains_of(victim: int) -> Kind:
 def slanders(random: Random) -> Kind:
     """Votes as if the means of one member, each round another's, were other ones."""
 
-    def kind(machine: Butterfly, group: Group) -> Hostile:
+    def kind(machine: Butterfly, group: KnownGroup) -> Hostile:
         of = random.choice([m for m, count in enumerate(machine.plan.chunks) if count and m != group.place])
 
         def alter(send: Send[Any], _: float) -> list[Send[Any]]:
@@ -211,7 +211,7 @@ def slanders(random: Random) -> Kind:
 def cheats(random: Random) -> Kind:
     """Gives one of the others, each round another one, another mean of a chunk."""
 
-    def kind(machine: Butterfly, group: Group) -> Hostile:
+    def kind(machine: Butterfly, group: KnownGroup) -> Hostile:
         victim = random.choice([peer for place, peer in enumerate(group.peers) if place != group.place])
 
         def alter(send: Send[Any], _: float) -> list[Send[Any]]:
@@ -235,6 +235,6 @@ def other_mean(mean: Mean) -> Mean:
     return msgspec.structs.replace(mean, payload=memoryview(payload))
 
 
-def never_commits(machine: Butterfly, _: Group) -> Hostile:
+def never_commits(machine: Butterfly, _: KnownGroup) -> Hostile:
     """Coordinates, and says no Commit."""
     return Hostile(machine, lambda send, _now: [] if isinstance(send.message, Commit) else [send])

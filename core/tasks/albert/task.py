@@ -51,7 +51,8 @@ class Albert:
         self._tokenizer = tokenizer
         smoothed_V = np.asarray(counts, dtype=np.float64) + 1.0
         self.log_frequencies_V = torch.from_numpy(np.log(smoothed_V / smoothed_V.sum()).astype(np.float32))
-        self._held_out = self._measuring(held_out)
+        self.held_out = self._measuring(held_out)
+        """The batches that `evaluate` computes on, the same on all computers."""
 
     @classmethod
     def from_manifest(cls, manifest: Manifest, blobs: Blobs) -> "Albert":
@@ -105,7 +106,7 @@ class Albert:
         words = reference = 0.0
         places = 0
         with torch.no_grad():
-            for batch in self._held_out:
+            for batch in self.held_out:
                 error, _, guessed = self._errors(model, batch)
                 words += error.item()
                 reference -= self.log_frequencies_V[torch.from_numpy(batch.words_M)].sum(dtype=torch.float64).item()

@@ -131,7 +131,7 @@ def events(kinds: tuple[type[Message], ...]) -> st.SearchStrategy[list[object]]:
     return st.lists(st.one_of(received, received, received, received, st.just(Tick()), lost), max_size=40)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(events(ROUND_MESSAGES), st.integers(0, 3), st.floats(0.0, 1.0))
 def test_round_survives_anything(happenings: list[object], me: int, step_s: float) -> None:
     contribution = np.arange(PLAN.numel, dtype=np.float32)
@@ -151,7 +151,7 @@ def test_round_survives_anything(happenings: list[object], me: int, step_s: floa
     assert machine.deadline is None
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     events((*GRID_MESSAGES, *GRID_MESSAGES, *ROUND_MESSAGES)),
     st.integers(0, 3),
@@ -181,7 +181,7 @@ def test_grid_survives_anything(happenings: list[object], me: int, step_s: float
     assert machine.deadline is None
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     happenings=events(tuple(GROUP_MESSAGES)),
     me=st.integers(0, 3),

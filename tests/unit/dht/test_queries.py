@@ -2,13 +2,14 @@ from random import Random
 
 import pytest
 
+from core.base.trace import Trace
 from core.dht.messages import Nodes, Ping, Pong
 from core.dht.queries import Queries
 from tests.unit.dht.network import contact, peer_id
 
 
 def make():
-    return Queries(Random(1), timeout_s=1.0)
+    return Queries(Random(1), timeout_s=1.0, trace=Trace())
 
 
 def ping(queries, number, now):

@@ -9,6 +9,7 @@ from core.dht.messages import Record
 from core.dht.pages import Claim, record_bytes
 from core.dht.record_merge import RecordMerge
 from core.dht.records import Proofs, sign_record, tag_of
+from core.dht.settings import DhtSettings
 from tests.unit.dht.network import ToySigner, ToyVerifier, peer_id
 
 KEY = hashed_key(b"key")
@@ -26,8 +27,11 @@ def claim(one, *, later_ms=0):
 
 def make(known=(), **changes):
     trace = Trace()
-    arguments = {"lifetime_s": 100, "limit": 50, "proofs": Proofs(ToyVerifier()), "trace": trace} | changes
-    return RecordMerge(KEY, {tag_of(r.subkey): r for r in known}, **arguments), trace
+    limits = DhtSettings(**{"max_lifetime_s": 100.0, "clock_slack_s": 0.0, "records_per_key": 50} | changes)
+    merge = RecordMerge(
+        KEY, {tag_of(r.subkey): r for r in known}, settings=limits, proofs=Proofs(ToyVerifier()), trace=trace
+    )
+    return merge, trace
 
 
 @settings(max_examples=60, deadline=None)
@@ -125,7 +129,7 @@ def test_a_silent_replica_costs_its_claims_only():
 
 
 def test_unasked_or_expired_records_do_not_count():
-    merge, trace = make(limit=2)
+    merge, trace = make(records_per_key=2)
     asked, unasked = record(1, 10), record(2, 10)
     merge.claimed(REPLICAS[0], [claim(asked)], now=0)
     [batch] = merge.fetches()
@@ -140,7 +144,7 @@ def test_unasked_or_expired_records_do_not_count():
 
 
 def test_only_so_many_records_of_one_owner_count():
-    merge, trace = make(per_owner=2)
+    merge, trace = make(records_per_owner_and_key=2)
     signer = ToySigner(peer_id(1))
     many = [sign_record(signer, KEY, b"v", subkey=signer.peer_id + bytes([n]), expires_ms=50_000) for n in range(5)]
     merge.offered([*many, record(2, 50)], 1.0)

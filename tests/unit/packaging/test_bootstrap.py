@@ -1,6 +1,5 @@
 """The set-up's decisions, as pure functions; and its refusals, as a process."""
 
-import importlib
 import io
 import itertools
 import json
@@ -16,19 +15,6 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 PACKAGING = ROOT / "packaging"
-
-
-@pytest.fixture
-def parts(monkeypatch):
-    """The modules of packaging/, which import each other by their bare names."""
-    monkeypatch.syspath_prepend(str(PACKAGING))
-    names = ("steps", "pip_progress", "system_libraries", "environment", "demo_options", "bootstrap")
-    for name in names:
-        monkeypatch.delitem(sys.modules, name, raising=False)
-    loaded = SimpleNamespace(**{name: importlib.import_module(name) for name in names})
-    yield loaded
-    for name in names:
-        sys.modules.pop(name, None)
 
 
 def test_words(parts):

@@ -92,7 +92,7 @@ def test_loss_and_evaluation_against_the_plain_forward_pass(task: Albert) -> Non
     assert losses.reported.item() == pytest.approx(total / places, rel=1e-5)
     assert losses.objective.item() == pytest.approx(total / expected + task.numbers.order_weight * order, rel=1e-5)
 
-    sums = [plain(model, task, held) for held in task._held_out]
+    sums = [plain(model, task, held) for held in task.held_out]
     assert task.evaluate(model).loss == pytest.approx(sum(s[0] for s in sums) / sum(s[1] for s in sums), rel=1e-5)
 
 
@@ -113,13 +113,13 @@ def plain(model: PretrainedAlbert, task: Albert, batch) -> tuple[float, int, flo
 def test_the_reference_is_the_smoothed_unigram_model(task: Albert, prepared: PreparedTask) -> None:
     counts = json.loads(prepared.blobs["unigram"].read_text())
     whole = sum(counts) + len(counts)
-    words = Counter(int(word) for batch in task._held_out for word in batch.words_M)
+    words = Counter(int(word) for batch in task.held_out for word in batch.words_M)
     expected = -sum(times * math.log((counts[word] + 1) / whole) for word, times in words.items())
     found = task.evaluate(task.model(0)).baselines["word frequencies"]
     assert found == pytest.approx(expected / words.total(), rel=1e-5)
 
 
-def test_batches_go_on_for_ever_in_an_order_of_one_s_own(task: Albert) -> None:
+def test_batches_never_end_and_have_an_order_per_seed(task: Albert) -> None:
     count = 3 * task.numbers.buffer // task.numbers.micro_batch
     one, two, other = (list(islice(task.batches(seed), count)) for seed in (1, 1, 2))
     assert all(np.array_equal(a.pieces_BT, b.pieces_BT) for a, b in zip(one, two, strict=True))

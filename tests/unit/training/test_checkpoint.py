@@ -143,7 +143,7 @@ def changed(place: Place, how) -> Path:
         lambda t, m: m.update(potluck=m["potluck"].replace(LINEAGES[2].hex(), "xyz")),
     ],
 )
-def test_a_file_that_is_not_this_model_s_state_changes_nothing(tmp_path: Path, how) -> None:
+def test_file_that_is_not_this_models_state_changes_nothing(tmp_path: Path, how) -> None:
     path = changed(Place(tmp_path), how)
     other = Place(tmp_path / "other", seed=2)
     before = other.numbers()

@@ -87,7 +87,7 @@ SATURATED = [((3, 1), (2, 4)), ((0, 0), (3, 3)), ((0, 0), (1, 2)), ((0, 0), (2, 
 
 
 @pytest.mark.parametrize("rounds", [MIXED, SATURATED], ids=["mixed", "saturated"])
-def test_each_step_takes_gradients_of_its_own_state_and_of_the_one_before(tmp_path: Path, rounds: list) -> None:
+def test_step_takes_gradients_of_its_state_and_the_previous_one(tmp_path: Path, rounds: list) -> None:
     tasks = [Recorded(), Recorded()]
     peers = [delayed(tmp_path / str(n), seed=n, task=task) for n, task in enumerate(tasks)]
     reference, undelayed = Reference(), Reference()

@@ -12,7 +12,7 @@ from tests.unit.training.small import MANIFEST, PlainLamb, Points, SmallTask, le
 LINEAGES = [digest(bytes([n])) for n in range(6)]
 
 
-def test_three_peers_of_unequal_speed_are_one_process_on_the_union_of_their_batches(tmp_path: Path) -> None:
+def test_three_unequal_peers_equal_one_process_on_all_batches(tmp_path: Path) -> None:
     """Five steps of LAMB, relative 1e-5 in float32 (S000, appendix G)."""
     taken: dict[int, list[Points]] = {0: [], 1: [], 2: []}
 
@@ -80,7 +80,7 @@ def test_gradients_that_are_not_finite_never_count(tmp_path: Path) -> None:
     assert peer.samples == sum(counts[1::2])
 
 
-def test_a_mean_that_is_not_finite_is_refused_and_changes_nothing(tmp_path: Path) -> None:
+def test_mean_that_is_not_finite_is_refused_without_change(tmp_path: Path) -> None:
     peer = learner(tmp_path)
     peer.accumulate()
     before, samples = peer.parameters.values_N.clone(), peer.samples
@@ -117,7 +117,7 @@ def test_a_restart_goes_on_where_it_was(tmp_path: Path) -> None:
     assert torch.equal(again.parameters.values_N, first.parameters.values_N)
 
 
-def test_a_damaged_state_is_set_aside_and_the_one_before_used(tmp_path: Path) -> None:
+def test_damaged_state_is_set_aside_and_previous_one_used(tmp_path: Path) -> None:
     first = learner(tmp_path)
     first.accumulate()
     newest = first.absorb(first.hand_over(), epoch=1, lineage=LINEAGES[1]).saved.path
