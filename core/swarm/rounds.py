@@ -87,7 +87,7 @@ class Rounds:
 
     MESSAGES: Final = (*GROUP_MESSAGES, *ROUND_MESSAGES, *GRID_MESSAGES, *RECEIPT_MESSAGES)
 
-    def __init__(  # noqa: PLR0913 - the composition root names each part once
+    def __init__(
         self,
         settings: ParticipantSettings,
         *,

@@ -55,7 +55,7 @@ def shares(lines: Sequence[Line], task: RoundTask, weights: Sequence[int] | None
     return apportion(task.chunk_total, weights or [int(line.reduces) for line in lines])
 
 
-def fleet_plan(  # noqa: PLR0913 - what a simulated round may set
+def fleet_plan(
     lines: Sequence[Line],
     task: RoundTask,
     *,

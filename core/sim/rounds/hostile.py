@@ -169,7 +169,7 @@ def complains(machine: Butterfly, group: KnownGroup) -> Hostile:
 def complains_of(victim: int) -> Kind:
     """Says from the beginning to the end that one member gives it no means."""
 
-    def kind(machine: Butterfly, _: Group) -> Hostile:
+    def kind(machine: Butterfly, _: KnownGroup) -> Hostile:
         def alter(send: Send[Any], _: float) -> list[Send[Any]]:
             status = send.message
             if not isinstance(status, Status):
