@@ -42,7 +42,7 @@ class Watched(Protocol):
         """This computer is in another network."""
 
 
-class Neighbours(Watched, Protocol):
+class LocalPeers(Watched, Protocol):
     """Peers of the swarm in the same network."""
 
     def meet(self) -> None:
@@ -160,7 +160,7 @@ class NetworkMonitor:
         place: Moved,
         *,
         network: SensedNetwork,
-        neighbours: Neighbours,
+        neighbours: LocalPeers,
         ports: Watched,
         now: Callable[[], float],
         trace: Trace,

@@ -34,7 +34,7 @@ PASS_RENEW_S: Final = 6 * 3600.0
 _LOG = logging.getLogger(__name__)
 
 
-class Peer(Protocol):
+class SessionPeer(Protocol):
     """What a session runs: `core.swarm.participant.Participant`, or what a benchmark puts in its place."""
 
     MESSAGES: ClassVar[tuple[type[Message], ...]]
@@ -63,7 +63,7 @@ class Peer(Protocol):
         """Advance by one event."""
 
 
-P = TypeVar("P", bound=Peer)
+P = TypeVar("P", bound=SessionPeer)
 
 
 class Session(Generic[P]):

@@ -9,7 +9,7 @@ from core.averaging.bandwidth.demand import Demand, demand_of
 from core.averaging.bandwidth.estimate import LACKING, Estimate
 from core.averaging.bandwidth.known import KnownLines, Sources, known_of
 from core.averaging.bandwidth.overrun import Overrun
-from core.averaging.bandwidth.proven import Peer, sound_peers, unremarkable
+from core.averaging.bandwidth.proven import ProvenLine, sound_peers, unremarkable
 from core.averaging.bandwidth.records import LineFacts, facts_of
 from core.averaging.bandwidth.waits import Waits
 from core.averaging.outcome import Outcome
@@ -36,7 +36,7 @@ class LineBook:
         """To be fed by whoever moves the bytes."""
         self._up = Estimate()
         self._down = Estimate()
-        self._peers: OrderedDict[PeerId, Peer] = OrderedDict()
+        self._peers: OrderedDict[PeerId, ProvenLine] = OrderedDict()
         self._facts: dict[PeerId, LineFacts] = {}
         self._held: dict[PeerId, float] = {}
         self._claims: list[Rates] = []
@@ -74,7 +74,7 @@ class LineBook:
         A plan may come from one who has not heard the newest.
         """
         claims = [*self._claims, self.own]
-        proven = self._peers.get(self._me) or Peer()
+        proven = self._peers.get(self._me) or ProvenLine()
         up, down = (max(one.best, one.floor) for one in (proven.up, proven.down))
         return Rates(max(*(claim.up for claim in claims), int(up)), max(*(claim.down for claim in claims), int(down)))
 
@@ -179,7 +179,7 @@ class LineBook:
     def _learn_all(self, plan: Plan, demand: Demand, seconds: float, *, late: bool, blamed: set[PeerId]) -> None:
         usual = self._overrun.usual if demand.seconds else 1.0
         lines = plan.lines or (Rates(),) * len(plan.peers)
-        everybody = [self._peers.get(peer) or Peer() for peer in plan.peers]
+        everybody = [self._peers.get(peer) or ProvenLine() for peer in plan.peers]
         up_most = unremarkable(
             [line.up / one.up.best for line, one in zip(lines, everybody, strict=True) if one.up.best]
         )
@@ -202,7 +202,7 @@ class LineBook:
         """Something went wrong: those of whom all has come carried at least what went between them."""
         demand = demand_of(plan, among=sound)
         for index, peer in enumerate(plan.peers):
-            known = self._peers.setdefault(peer, Peer())
+            known = self._peers.setdefault(peer, ProvenLine())
             if peer not in sound:
                 known.up.floor = known.down.floor = 0.0
                 continue

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
-from core.averaging.bandwidth.proven import Peer
+from core.averaging.bandwidth.proven import ProvenLine
 from core.averaging.bandwidth.records import LineFacts, from_level, mark_of
 from core.averaging.bandwidth.trust import Witnessed, alike, believed, slow_pairs
 from core.averaging.plan import Rates
@@ -37,7 +37,7 @@ class Sources:
     """What of that it has shown."""
     facts: Mapping[PeerId, LineFacts]
     """What others have told."""
-    proven: Mapping[PeerId, Peer]
+    proven: Mapping[PeerId, ProvenLine]
     """What rounds have proven of others."""
     held: Mapping[PeerId, float]
     """To whom its own bytes had to wait: bytes a second."""
@@ -88,7 +88,7 @@ def _witnessed(peer: PeerId, sources: Sources, told: Mapping[bytes, Sequence[Rat
     one_way = _up if up else _down
     facts = sources.facts.get(peer)
     claim = sources.own if peer == sources.me else Rates() if facts is None else facts.own
-    known = sources.proven.get(peer) or Peer()
+    known = sources.proven.get(peer) or ProvenLine()
     proven = known.up if up else known.down
     return Witnessed(
         claim=one_way(claim),

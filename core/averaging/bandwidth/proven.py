@@ -65,7 +65,7 @@ class Proven:
 
 
 @dataclass(slots=True)
-class Peer:
+class ProvenLine:
     """Both directions of its line."""
 
     up: Proven = field(default_factory=Proven)

@@ -5,7 +5,7 @@ from typing import Final
 
 from core.averaging.commit.coordinator import HEARTBEATS
 from core.averaging.failure_detector import FailureDetector, Stage, Timetable
-from core.averaging.grid.messages import ATTEMPTS_MAX, Arrived, Busy, Holding, StageMember, StagePlan, StandIn
+from core.averaging.grid.messages import ATTEMPTS_MAX, Arrived, Holding, StageBusy, StageMember, StagePlan, StandIn
 from core.averaging.grid.placement import Group
 from core.averaging.grid.plans import check_holding, divided
 from core.averaging.plan import Plan
@@ -16,7 +16,7 @@ ATTEMPT_STALLS: Final = 3
 UNFIT_PATIENCE: Final = 0.2
 """Part of the stall timeout that a member has whose parts did not all come: the group has just waited for it."""
 
-Told = list[tuple[int, Arrived | Busy | StandIn | StagePlan]]
+Told = list[tuple[int, Arrived | StageBusy | StandIn | StagePlan]]
 """Messages, with the place in the plan of the member that gets each."""
 
 
@@ -78,7 +78,7 @@ class Gathering:
         """A member is gone: its link has ended, or it has left."""
         self._gone.add(member)
 
-    def receive(self, member: int, word: Arrived | Busy, now: float) -> Told:
+    def receive(self, member: int, word: Arrived | StageBusy, now: float) -> Told:
         """A member of the group says where it is, or another that it comes to stand in.
 
         Raises:
@@ -86,7 +86,7 @@ class Gathering:
         """
         self._gone.discard(member)
         self._detector.moved(member, now)
-        if isinstance(word, Busy):
+        if isinstance(word, StageBusy):
             self._gone.update({member} if word.passed else ())
             return []
         block = next((block for block in self.group.blocks if member in block), ())
@@ -194,6 +194,6 @@ def new_detector(plan: Plan, now: float) -> FailureDetector:
     return FailureDetector(timetable, Stage.PARTS, patience_s=plan.stall_timeout_s)
 
 
-def busy(word: Arrived | StandIn, *, passed: bool) -> Busy:
+def busy(word: Arrived | StandIn, *, passed: bool) -> StageBusy:
     """The answer of a member that does not come now."""
-    return Busy(word.round, word.stage, word.group, word.attempt, passed)
+    return StageBusy(word.round, word.stage, word.group, word.attempt, passed)

@@ -29,7 +29,7 @@ import numpy as np
 from core.averaging.allreduce.vectors import RoundInput, Vector
 from core.averaging.butterfly import Outputs
 from core.averaging.grid.gathering import Gathering, Told, busy
-from core.averaging.grid.messages import GRID_MESSAGES, Arrived, Busy, GridMessage, Holding, StagePlan, StandIn
+from core.averaging.grid.messages import GRID_MESSAGES, Arrived, GridMessage, Holding, StageBusy, StagePlan, StandIn
 from core.averaging.grid.placement import Group, layout_of
 from core.averaging.grid.plans import check_stage_plan, first_plan, joined, later_plan, outcome_of
 from core.averaging.grid.stage_rounds import StageRounds
@@ -176,9 +176,9 @@ class Grid:
             gathering = None
         outside = {other for block in group.blocks for other in block}.difference(group.members)
         match word:
-            case Arrived() | Busy() if gathering is not None:
+            case Arrived() | StageBusy() if gathering is not None:
                 return sends(self.plan, gathering.receive(member, word, now))
-            case Busy():
+            case StageBusy():
                 return []
             case StandIn() if member in group.members and self._me in outside:
                 holding = brought[0][1] if brought else None

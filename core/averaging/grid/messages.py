@@ -57,7 +57,7 @@ class Arrived(StageMessage, frozen=True, tag="averaging.stage.arrived"):
     holding: Holding
 
 
-class Busy(StageMessage, frozen=True, tag="averaging.stage.busy"):
+class StageBusy(StageMessage, frozen=True, tag="averaging.stage.busy"):
     """Answer to Arrived and StandIn: the member does not come now."""
 
     passed: bool
@@ -77,8 +77,8 @@ class StagePlan(StageMessage, frozen=True, tag="averaging.stage.plan"):
     """Number of chunks that the member of each entry reduces."""
 
 
-GRID_MESSAGES: Final = (Arrived, Busy, StandIn, StagePlan)
-GridMessage = Arrived | Busy | StandIn | StagePlan
+GRID_MESSAGES: Final = (Arrived, StageBusy, StandIn, StagePlan)
+GridMessage = Arrived | StageBusy | StandIn | StagePlan
 
 
 def first_round(round_: bytes, group: int) -> bytes:

@@ -7,7 +7,7 @@ import pytest
 
 from core.averaging.commit.coordinator import HEARTBEATS
 from core.averaging.grid.gathering import ATTEMPT_STALLS, UNFIT_PATIENCE, Gathering
-from core.averaging.grid.messages import Arrived, Busy, Holding, StageMember, StagePlan, StandIn
+from core.averaging.grid.messages import Arrived, Holding, StageBusy, StageMember, StagePlan, StandIn
 from core.averaging.grid.placement import Group
 from core.base.problems import RemoteProblem
 from tests.unit.averaging.pump import make_plan
@@ -105,7 +105,7 @@ def test_silent_member_is_waited_for_one_stall_timeout() -> None:
         now = found.deadline or now
     assert asked(told) == [5]
     assert now >= STALL_S
-    found.receive(THIRD, Busy(PLAN.round, 1, 0, 0, passed=False), now)
+    found.receive(THIRD, StageBusy(PLAN.round, 1, 0, 0, passed=False), now)
     assert not asked(found.advance(now))
     assert found.called is None, "it is alive after all"
 
@@ -114,7 +114,7 @@ def test_busy_members_are_waited_for_in_every_attempt() -> None:
     found = gathering(FIRST)
     for step in range(40):
         for member in (SECOND, THIRD, SPARE):
-            found.receive(member, Busy(PLAN.round, 1, 0, 0, passed=False), float(step))
+            found.receive(member, StageBusy(PLAN.round, 1, 0, 0, passed=False), float(step))
         assert not asked(found.advance(float(step)))
         assert found.called is None
 
@@ -122,7 +122,7 @@ def test_busy_members_are_waited_for_in_every_attempt() -> None:
 def test_member_beyond_the_stage_is_not_waited_for() -> None:
     found = gathering(FIRST)
     arrive(found, SECOND, SPARE)
-    found.receive(THIRD, Busy(PLAN.round, 1, 0, 0, passed=True), 0.2)
+    found.receive(THIRD, StageBusy(PLAN.round, 1, 0, 0, passed=True), 0.2)
     assert asked(found.advance(0.2)) == [5]
 
 
@@ -134,7 +134,7 @@ def test_heartbeats_go_on_while_a_group_gathers() -> None:
         assert found.deadline > now
         now = found.deadline
         for member in (FIRST, THIRD, SPARE):
-            found.receive(member, Busy(PLAN.round, 1, 0, 0, passed=False), now)
+            found.receive(member, StageBusy(PLAN.round, 1, 0, 0, passed=False), now)
         beats += any(isinstance(word, Arrived) for _, word in found.advance(now))
     assert beats >= 10 * HEARTBEATS
 
@@ -239,4 +239,4 @@ def test_called_member_repeats_the_plan_and_is_busy_else() -> None:
     found.advance(0.2)
     assert found.receive(SECOND, arrived(SECOND), 0.3) == [(SECOND, found.called)]
     [(_, answer)] = found.receive(SECOND, arrived(SECOND, 1), 0.3)
-    assert answer == Busy(PLAN.round, 1, 0, 1, passed=False)
+    assert answer == StageBusy(PLAN.round, 1, 0, 1, passed=False)

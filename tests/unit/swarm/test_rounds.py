@@ -8,7 +8,7 @@ import pytest
 
 from core.averaging import topologies
 from core.averaging.allreduce.reducers import Reducers
-from core.averaging.bandwidth.proven import Peer, Proven
+from core.averaging.bandwidth.proven import Proven, ProvenLine
 from core.averaging.codecs import codec_of
 from core.averaging.commit.fingerprints import plan_name
 from core.averaging.messages import Call, Cancelled, Commit, Declined, Mean, Open, Order, Part, Ready, Refused, Status
@@ -211,7 +211,7 @@ def test_after_a_round_that_failed_lines_may_be_lower_and_that_is_told() -> None
     stage = Stage()
     stage.ready()
     join(stage, 1, nonce=1)
-    known = Peer(Proven(best=5e6, floor=4e6), Proven(best=5e6, floor=4e6))
+    known = ProvenLine(Proven(best=5e6, floor=4e6), Proven(best=5e6, floor=4e6))
     stage.actor.rounds.lines._peers[peer(1)] = known
     assert not published(stage)
     fail(stage)
