@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from core.averaging.aggregators import aggregator_of
 from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.bandwidth.book import LineBook
 from core.averaging.codecs import FEEDBACK, codec_of
@@ -100,6 +101,7 @@ class Rounds:
         self._me = signer.peer_id
         self._run = settings.run
         self._averaging = settings.averaging
+        self._aggregator = aggregator_of(settings.averaging)
         self._minimum = settings.target_samples
         self._random = random
         self._secret = random.randbytes(SECRET_BYTES)
@@ -317,7 +319,7 @@ class Rounds:
             begun = TOPOLOGIES[plan.topology](
                 self._me,
                 plan,
-                RoundInput(contribution, mean, codec_of(plan.codec, self._layout), self._carry(plan)),
+                RoundInput(contribution, mean, codec_of(plan.codec, self._layout), self._carry(plan), self._aggregator),
                 trace=self._trace,
                 secret=self._secret,
                 remembered=self.reputation.remembered(plan.peers, usual=self.lines.usual),

@@ -80,7 +80,7 @@ class Stage:
         last_epoch: int | None = None,
         seed: int = 0,
         delayed: bool = False,
-        codec: str = "raw",
+        averaging: AveragingNumbers | None = None,
     ) -> None:
         self.now = 1000.0
         self.said: list[Any] = []
@@ -90,7 +90,7 @@ class Stage:
             settings=ParticipantSettings(
                 run=RUN,
                 target_samples=target_samples,
-                averaging=AveragingNumbers(codec=codec, chunk_numel=256, delayed=delayed),
+                averaging=averaging or AveragingNumbers(chunk_numel=256, delayed=delayed),
                 evaluate_every=5,
                 role="volunteer",
                 name="me",

@@ -8,6 +8,7 @@ import pytest
 
 from core.averaging import topologies
 from core.averaging.allreduce.reducers import Reducers
+from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.bandwidth.proven import Proven, ProvenLine
 from core.averaging.codecs import codec_of
 from core.averaging.commit.fingerprints import plan_name
@@ -16,6 +17,7 @@ from core.averaging.penalties.observed import NOTHING, Remembered
 from core.averaging.plan import Member, Plan
 from core.averaging.receipts.exchange import Attesting, Receipted
 from core.averaging.receipts.receipt import Attested, Statement, attest
+from core.base.ids import PeerId
 from core.base.manifest import AveragingNumbers
 from core.dht.events import RecordStored
 from core.swarm.answers import ContributionWritten, TrainerGone
@@ -244,3 +246,24 @@ def test_a_leader_that_has_signed_another_outcome_than_it_committed_is_not_follo
     assert receipted.split_by == (peer(1) if splits else None)
     assert stage.actor.rounds.reputation.may_lead(peer(1), stage.now) is not splits
     assert stage.actor.rounds.reputation.may_lead(peer(1), stage.now + ROUND_S)
+
+
+def test_a_round_combines_parts_as_the_manifest_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[RoundInput] = []
+
+    def butterfly(me: PeerId, plan: Plan, work: RoundInput, **kwargs: Any) -> Any:
+        begun.append(work)
+        return topologies.Butterfly(me, plan, work, **kwargs)
+
+    monkeypatch.setattr("core.swarm.rounds.TOPOLOGIES", {**topologies.TOPOLOGIES, "butterfly": butterfly})
+    parts = np.array([[1, 9], [2, 8], [3, 7], [1000, -1000]], dtype=np.float32)
+    for numbers, expected in (
+        (AveragingNumbers(chunk_numel=256), parts.mean(axis=0)),
+        (AveragingNumbers(chunk_numel=256, aggregator="trimmed_mean", trimmed_share=0.25), [2.5, 7.5]),
+    ):
+        stage = Stage(averaging=numbers)
+        stage.ready()
+        join(stage, 1, nonce=0)
+        out = np.empty(2, dtype=np.float32)
+        begun[-1].aggregator.aggregate([(0.25, part.copy()) for part in parts], out)
+        np.testing.assert_allclose(out, expected)

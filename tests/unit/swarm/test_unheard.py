@@ -4,6 +4,7 @@ import pytest
 
 from core.averaging.feedback import MemoryStore
 from core.averaging.messages import Call, Declined, Wanted
+from core.base.manifest import AveragingNumbers
 from core.swarm.orders import RoundRecord
 from core.swarm.states import StateName
 from tests.unit.swarm.stage import FIRST, Stage, report_of
@@ -27,7 +28,7 @@ def owed(stage: Stage) -> list[bytes | None]:
 
 
 def played(*, commits: bool) -> Stage:
-    stage = Uneven(codec="q4")
+    stage = Uneven(averaging=AveragingNumbers(codec="q4", chunk_numel=256))
     stage.ready()
     finish(stage, 1, join(stage, 1, nonce=1), commits=commits)
     return stage
