@@ -1,7 +1,7 @@
 """Whether this version of Potluck can average as a manifest wants."""
 
-from core.averaging.aggregators import AGGREGATORS
-from core.averaging.codecs import check_codec
+from core.averaging.aggregators.registry import AGGREGATORS
+from core.averaging.codecs.registry import check_codec
 from core.base.manifest import AveragingNumbers
 from core.base.problems import BadInput
 

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from core.api.numbers import amount
-from core.averaging.codecs import ADAPTIVE
+from core.averaging.codecs.registry import ADAPTIVE
 from core.base.problems import BadInput, Problem
 from core.bench import averaging_rivals as rivals
 from core.bench.children import Child, children, hear_all

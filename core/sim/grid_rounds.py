@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.averaging.allreduce.vectors import RoundInput
-from core.averaging.codecs import codec_of
+from core.averaging.codecs.registry import codec_of
 from core.averaging.grid.grid import Grid
 from core.averaging.grid.messages import GRID_MESSAGES
 from core.averaging.matchmaking.attempts import PlanRequest, by_distance

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any
 
-from core.averaging.codecs import CODECS
+from core.averaging.codecs.registry import CODECS
 from core.base.problems import BadInput
 from core.sim.record import VerdictRecord
 from core.sim.rounds import deaths, fleets

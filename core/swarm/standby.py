@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from core.averaging.codecs import ADAPTIVE, FEEDBACK
+from core.averaging.codecs.registry import ADAPTIVE, FEEDBACK
 from core.swarm.membership import Membership
 from core.swarm.orders import Changed
 from core.swarm.rounds import Committed, Formed, Missed, Rounds

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.averaging.codecs import FEEDBACK
+from core.averaging.codecs.registry import FEEDBACK
 from core.base.manifest import Manifest
 from core.swarm.answers import (
     ContributionWritten,

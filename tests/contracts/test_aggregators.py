@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
-from core.averaging.aggregators import AGGREGATORS, TrimmedMean, all_finite
+from core.averaging.aggregators.registry import AGGREGATORS, TrimmedMean, all_finite
 
 NUMEL = 33
 names = pytest.mark.parametrize("name", sorted(AGGREGATORS))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from core.averaging.allreduce.vectors import RoundInput
-from core.averaging.codecs import codec_of
+from core.averaging.codecs.registry import codec_of
 from core.averaging.matchmaking.attempts import PlanRequest
 from core.averaging.matchmaking.make_plan import make_plan
 from core.averaging.messages import ROUND_MESSAGES

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from core.averaging.balance.fleet import Line
-from core.averaging.codecs import number_bytes
+from core.averaging.codecs.registry import number_bytes
 from core.averaging.matchmaking.division import lines_of, pair_limits, work_of
 from core.averaging.plan import WHOLE_GIFT, Plan
 from core.base.ids import PeerId

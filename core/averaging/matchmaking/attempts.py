@@ -6,7 +6,7 @@ from random import Random
 from typing import Any, Protocol
 
 from core.averaging.bandwidth.known import KnownLines
-from core.averaging.codecs import FEEDBACK
+from core.averaging.codecs.registry import FEEDBACK
 from core.averaging.grid.stages import FailureRate
 from core.averaging.matchmaking import (
     CALL_PATIENCE,

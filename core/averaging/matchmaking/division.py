@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 
 from core.averaging.balance.fleet import Line, Work, apportion
-from core.averaging.codecs import number_bytes
+from core.averaging.codecs.registry import number_bytes
 from core.averaging.matchmaking import BROUGHT_FACTOR, EVEN_TOLERANCE
 from core.averaging.plan import WHOLE_GIFT, Member, PairLimit, Rates
 

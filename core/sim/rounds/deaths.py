@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from core.averaging.balance.fleet import Line, Work
 from core.averaging.balance.merit import covers
 from core.averaging.balance.solver import balance, share_chunks
-from core.averaging.codecs import CODECS
+from core.averaging.codecs.registry import CODECS
 from core.averaging.outcome import Outcome
 from core.averaging.plan import WHOLE_GIFT, Plan
 from core.sim.rounds.fleet_plan import RoundTask, fleet_plan, vectors

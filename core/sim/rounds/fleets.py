@@ -7,7 +7,7 @@ from random import Random
 
 from core.averaging.balance.fleet import Line, Work
 from core.averaging.balance.solver import balance, round_seconds, share_chunks
-from core.averaging.codecs import CODECS
+from core.averaging.codecs.registry import CODECS
 from core.sim.rounds.fleet_plan import RoundTask
 from core.sim.rounds.network import NetworkSettings
 from core.sim.rounds.report import simulate_round

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.balance.fleet import Line
 from core.averaging.butterfly import Butterfly
-from core.averaging.codecs import codec_of
+from core.averaging.codecs.registry import codec_of
 from core.averaging.messages import Mean, Part
 from core.averaging.outcome import RoundFailed, RoundFinished
 from core.averaging.plan import Plan

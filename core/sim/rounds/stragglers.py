@@ -19,7 +19,7 @@ from core.averaging.allreduce import lane
 from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.balance.fleet import Line
 from core.averaging.butterfly import Butterfly
-from core.averaging.codecs import codec_of
+from core.averaging.codecs.registry import codec_of
 from core.averaging.commit import reports
 from core.averaging.matchmaking.division import divide, work_of
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from core.averaging.allreduce.vectors import RoundInput
-from core.averaging.codecs import codec_of
+from core.averaging.codecs.registry import codec_of
 from core.averaging.grid.messages import GRID_MESSAGES
 from core.averaging.matchmaking.attempts import PlanRequest, by_distance
 from core.averaging.matchmaking.make_plan import make_plan as publish

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.averaging.codecs import CODECS
 from core.averaging.codecs.adaptive import SMALL_NUMEL_MAX, Adaptive
+from core.averaging.codecs.registry import CODECS
 from core.base.problems import RemoteProblem
 
 LARGE = SMALL_NUMEL_MAX + 1

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.allreduce.windows import windows_of
 from core.averaging.butterfly import Butterfly
-from core.averaging.codecs import CODEC_NAMES, CODECS, codec_of
+from core.averaging.codecs.registry import CODEC_NAMES, CODECS, codec_of
 from core.averaging.commit.fingerprints import plan_name
 from core.averaging.messages import Commit, Leaving, Mean, Open, Order, Part, Status
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.balance.fleet import apportion
-from core.averaging.codecs import codec_of
+from core.averaging.codecs.registry import codec_of
 from core.averaging.feedback import RESIDUAL_CODEC, Carry, MemoryStore
 from core.averaging.messages import Commit, Mean, Open, Part
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished

@@ -6,12 +6,12 @@ import msgspec
 import numpy as np
 import pytest
 
-from core.averaging.aggregators import WeightedMean
+from core.averaging.aggregators.registry import WeightedMean
 from core.averaging.allreduce.lane import Lane, Lanes
 from core.averaging.allreduce.share_map import ShareMap
 from core.averaging.allreduce.vectors import RoundContext, RoundInput, Vectors
 from core.averaging.butterfly import Butterfly
-from core.averaging.codecs import CODECS
+from core.averaging.codecs.registry import CODECS
 from core.averaging.commit.assignment import Assignment, Verdict, judge
 from core.averaging.commit.coordinator import Coordinator
 from core.averaging.commit.fingerprints import VOTES_MAX, Fingerprints, plan_name

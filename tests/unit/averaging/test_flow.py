@@ -7,7 +7,7 @@ import pytest
 from core.averaging.allreduce.share_map import ShareMap
 from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.butterfly import Butterfly
-from core.averaging.codecs import CODECS
+from core.averaging.codecs.registry import CODECS
 from core.averaging.outcome import Outcome, RoundFinished
 from core.base.trace import Trace
 from tests.unit.averaging.pump import Round, make_plan

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from core.averaging.codecs import CODECS
+from core.averaging.codecs.registry import CODECS
 
 FP16 = CODECS["fp16"]
 HALVES = np.arange(65_536, dtype="<u2")

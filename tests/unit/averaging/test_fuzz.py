@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.bandwidth.book import LineBook
-from core.averaging.codecs import CODECS
+from core.averaging.codecs.registry import CODECS
 from core.averaging.commit.fingerprints import plan_name
 from core.averaging.grid.messages import GRID_MESSAGES, Holding, StageMember
 from core.averaging.grid.placement import Group, layout_of

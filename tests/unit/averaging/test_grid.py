@@ -10,7 +10,7 @@ import pytest
 from core.averaging.allreduce.reducers import Reducers
 from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.butterfly import Butterfly, Outputs
-from core.averaging.codecs import codec_of
+from core.averaging.codecs.registry import codec_of
 from core.averaging.grid.grid import Grid
 from core.averaging.grid.messages import Arrived, Holding, StageMember, StagePlan, StandIn
 from core.averaging.grid.placement import layout_of

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from core.averaging.aggregators import WeightedMean
+from core.averaging.aggregators.registry import WeightedMean
 from core.averaging.allreduce.lane import Lane
 from core.averaging.allreduce.reducer import Reducer
 from core.averaging.allreduce.reducers import REPEATED_MAX, Reducers
 from core.averaging.allreduce.share_map import ShareMap
 from core.averaging.allreduce.vectors import RoundContext, RoundInput, Vectors
 from core.averaging.allreduce.windows import windows_of
-from core.averaging.codecs import CODECS
+from core.averaging.codecs.registry import CODECS
 from core.averaging.failure_detector import Timetable
 from core.averaging.messages import Part
 from core.base.problems import RemoteProblem

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from core.averaging.allreduce.windows import AHEAD_MIN, HELD_PART, HELPERS_MORE, windows_of
-from core.averaging.codecs import CODECS
+from core.averaging.codecs.registry import CODECS
 from tests.unit.averaging.pump import make_plan
 
 

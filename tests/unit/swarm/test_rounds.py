@@ -10,7 +10,7 @@ from core.averaging import topologies
 from core.averaging.allreduce.reducers import Reducers
 from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.bandwidth.proven import Proven, ProvenLine
-from core.averaging.codecs import codec_of
+from core.averaging.codecs.registry import codec_of
 from core.averaging.commit.fingerprints import plan_name
 from core.averaging.messages import Call, Cancelled, Commit, Declined, Mean, Open, Order, Part, Ready, Refused, Status
 from core.averaging.penalties.observed import NOTHING, Remembered

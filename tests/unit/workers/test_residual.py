@@ -19,7 +19,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from core.averaging.codecs import codec_of
+from core.averaging.codecs.registry import codec_of
 from core.averaging.feedback import RESIDUAL_CODEC, Carry, MemoryStore
 from core.base.problems import NoSpace, UserProblem
 from core.workers import residual

@@ -1,0 +1,77 @@
+"""How numbers look on the wire: one registry, one contract test suite.
+
+A new codec is a module with a class that satisfies `Codec`, and one line in `CODECS`.
+"""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
+
+from core.averaging.codecs.adaptive import Adaptive
+from core.averaging.codecs.b8 import Dynamic8
+from core.averaging.codecs.bf16 import Bf16
+from core.averaging.codecs.codec import Codec
+from core.averaging.codecs.fp16 import Fp16
+from core.averaging.codecs.q4 import Uniform4
+from core.averaging.codecs.raw import Raw
+from core.averaging.codecs.topk import TopK
+from core.averaging.codecs.u8 import Uniform8
+from core.base.problems import BadInput
+
+CODECS: Final[Mapping[str, Codec]] = MappingProxyType(
+    {"raw": Raw(), "fp16": Fp16(), "bf16": Bf16(), "u8": Uniform8(), "b8": Dynamic8(), "q4": Uniform4(), "topk": TopK()}
+)
+"""Every codec that treats all numbers alike, by the name that a manifest gives it."""
+ADAPTIVE: Final = "adaptive"
+"""The one that must know the sizes of the tensors."""
+CODEC_NAMES: Final = (*CODECS, ADAPTIVE)
+"""Every name that a manifest may give."""
+_MANY: Final = 1 << 20
+FEEDBACK: Final = frozenset({"q4", "topk"})
+"""Codecs so coarse that what a round loses is carried on to the next (`core.averaging.feedback`)."""
+
+__all__ = [
+    "ADAPTIVE",
+    "CODECS",
+    "CODEC_NAMES",
+    "FEEDBACK",
+    "Codec",
+    "check_codec",
+    "codec_of",
+    "number_bytes",
+]
+
+
+def codec_of(name: str, layout: Sequence[int] = ()) -> Codec:
+    """The codec of that name for a vector of tensors of these sizes, in order.
+
+    Raises:
+        ValueError: there is no such codec, or it needs a layout and has none.
+    """
+    if name == ADAPTIVE:
+        return Adaptive(layout)
+    if name not in CODECS:
+        raise ValueError(f"no codec is called {name!r}")
+    return CODECS[name]
+
+
+def number_bytes(name: str) -> float:
+    """About how many bytes a number takes at most in the codec of that name, in tensors of more than 2^16 numbers.
+
+    Raises:
+        ValueError: there is no such codec.
+    """
+    return codec_of(name, (_MANY,)).max_bytes(_MANY) / _MANY
+
+
+def check_codec(name: str) -> None:
+    """Refuse the codec of a manifest that this version does not have.
+
+    Raises:
+        BadInput: there is none of that name.
+    """
+    if name not in CODEC_NAMES:
+        raise BadInput(
+            f"The collaboration sends numbers as {name[:80]!r}, which this version of Potluck does not know.",
+            hint=f"Update Potluck. This version knows: {', '.join(CODEC_NAMES)}.",
+        )
