@@ -1,10 +1,11 @@
-"""What peers say to find a group (`GROUP_MESSAGES`) and inside a round (`ROUND_MESSAGES`).
+"""What the members of an all-reduce say to each other, and the bounds of what any message of averaging carries.
 
-A round's messages carry its id.  A set of members travels as a row of bits in the plan's order.
+A round's messages carry its id.  A set of members travels as a row of bits in the plan's order.  The messages that find
+a group stand in `core.averaging.matchmaking.messages`, those that end a round in `core.averaging.commit.messages`.
 """
 
 from functools import lru_cache
-from typing import Annotated, ClassVar, Final, Literal
+from typing import Annotated, ClassVar, Final
 
 from msgspec import Meta
 
@@ -70,76 +71,6 @@ def from_bits(bits: bytes) -> Members:
     return frozenset(member for member in range(number.bit_length()) if number >> member & 1)
 
 
-# --- finding a group -------------------------------------------------------------------------------------------------
-
-
-class Wanted(Message, frozen=True, tag="averaging.wanted"):
-    """To the leader of an attempt: the target batch is reached as I see it; please call."""
-
-    epoch: Epoch
-    lineage: Lineage
-    attempt: Attempt
-
-
-class Call(Message, frozen=True, tag="averaging.call"):
-    """From a leader: who stands here, contribute to a round."""
-
-    epoch: Epoch
-    lineage: Lineage
-    attempt: Attempt
-    nonce: Annotated[int, Meta(ge=0, lt=1 << NONCE_BITS)]
-    """Makes the round's id unique, even when its leader has forgotten the attempts before it."""
-    numel: Numel = 0
-    """Numbers in the vector; a helper without a model cannot know."""
-
-
-class Ready(Message, frozen=True, tag="averaging.ready"):
-    """Answer to a Call: my contribution stands still and waits."""
-
-    round: RoundId
-    samples: Samples
-    loss: Annotated[float, Meta(ge=-1e30, le=1e30)]
-    """Mean training loss over these samples."""
-    reduces: bool = True
-    """False: others reach me only through relays, so I would rather be given no share to reduce (client mode)."""
-    receives: bool = True
-    """False: I have no model, so I need no mean (a helper)."""
-    samples_per_s: SamplesPerS = 0.0
-    """What I compute; 0: I do not know."""
-
-
-class Declined(Message, frozen=True, tag="averaging.declined"):
-    """Answer to a Wanted or a Call: not with me.
-
-    `elsewhere`: my state is (epoch, lineage).  `busy`: I am promised to another round.  `away`: I do not take part now.
-    """
-
-    epoch: Epoch
-    lineage: Lineage
-    attempt: Attempt
-    """Of what is declined."""
-    reason: Literal["elsewhere", "busy", "away"]
-
-
-class Cancelled(Message, frozen=True, tag="averaging.cancelled"):
-    """From a leader: this round will have no plan."""
-
-    round: RoundId
-    silent: Annotated[tuple[Peer, ...], Meta(max_length=GROUP_MAX)] = ()
-    """Who was called and did not answer: perhaps they have gone, and their samples with them."""
-    samples: Samples | None = None
-    """Too few to be worth a step: what those who were ready brought together."""
-
-
-class Refused(Message, frozen=True, tag="averaging.refused"):
-    """To the leader and the members: this plan is bad, so I do not follow it, nor should you."""
-
-    round: RoundId
-
-
-# --- a round ---------------------------------------------------------------------------------------------------------
-
-
 class Open(Message, frozen=True, tag="averaging.open"):
     """From a member that has begun: it reduces these versions of these shares, and waits for their parts."""
 
@@ -176,72 +107,3 @@ class Mean(Message, frozen=True, tag="averaging.mean"):
     contributors: Bits
     """Members whose parts are in it."""
     payload: memoryview
-
-
-class Order(Message, frozen=True, tag="averaging.order"):
-    """From the coordinator, on every change and as its heartbeat: the round as it stands."""
-
-    round: RoundId
-    rank: Index
-    """The coordinator's place in the plan's order; a higher rank has taken over from a lower one."""
-    number: Annotated[int, Meta(ge=0, le=VERSION_MAX)]
-    """Counts this coordinator's orders, so that an old one cannot undo a new one."""
-    settled: bool
-    """False: the coordinator has just taken over, and asks where everybody stands."""
-    versions: Versions
-    reducers: Reducers
-    live: Bits
-    """Members that are in."""
-    nonces: Nonces = ()
-    """Prepare: all means are there, these make the key, now vote.  Empty before."""
-    holders: Bits = b""
-    """Members that hold all means: others that lack some ask them for retransmission."""
-
-
-class Status(Message, frozen=True, tag="averaging.status"):
-    """To the coordinator: where a member stands.  Answer to each Order, and sent unasked when that changes."""
-
-    round: RoundId
-    rank: Index
-    """Of the coordinator that the member follows."""
-    versions: Versions
-    reducers: Reducers
-    live: Bits
-    """Members that are in, by the orders that the sender has followed."""
-    complete: bool
-    """All means of these versions are here; of a helper: all that it makes are made."""
-    committed: bool
-    """The sender holds a Commit for these versions."""
-    lacking: Annotated[int, Meta(ge=0, lt=1 << 40)] = 0
-    """Number of means that have not come yet."""
-    stalled: Bits = b""
-    """Shares of these versions whose reducer is gone, or gives the sender no means."""
-    nonce: Nonce = b""
-    """Of the sender for these versions, told no sooner than they are complete."""
-    nonces: Nonces = ()
-    """Under which the sender has voted."""
-    fingerprints: Fingerprints = ()
-    """The vote: what the sender's means are (`commit.fingerprints`)."""
-
-
-class Commit(Message, frozen=True, tag="averaging.commit"):
-    """From the coordinator: all members that are in hold the same means; the round is done."""
-
-    round: RoundId
-    rank: Index
-    versions: Versions
-    nonces: Nonces
-    fingerprints: Fingerprints
-    """The vote of all members."""
-    present: Annotated[tuple[Annotated[int, Meta(ge=0, lt=1 << 40)], ...], Meta(max_length=GROUP_MAX)]
-    """For each member the number of chunks of the mean that hold its part: helpers cannot count them."""
-
-
-class Leaving(Message, frozen=True, tag="averaging.leaving"):
-    """To all members: the sender has left the round."""
-
-    round: RoundId
-
-
-ROUND_MESSAGES: Final = (Open, Part, Mean, Order, Status, Commit, Leaving)
-RoundMessage = Open | Part | Mean | Order | Status | Commit | Leaving

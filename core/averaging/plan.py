@@ -9,19 +9,13 @@ from core.averaging.messages import (
     GROUP_MAX,
     SHARE_CHUNKS_MAX,
     Attempt,
-    Call,
-    Cancelled,
-    Declined,
     Epoch,
     Index,
     Lineage,
     Peer,
-    Ready,
-    Refused,
     RoundId,
     Samples,
     SamplesPerS,
-    Wanted,
 )
 from core.base.ids import PeerId
 from core.base.wire import Message
@@ -130,10 +124,6 @@ class Plan(Message, frozen=True, kw_only=True, tag="averaging.plan"):
     def first_chunk(self, share: int) -> int:
         """Number, in the whole vector, of the share's first chunk."""
         return sum(self.chunks[:share])
-
-
-GROUP_MESSAGES: Final = (Wanted, Call, Ready, Declined, Cancelled, Plan, Refused)
-GroupMessage = Wanted | Call | Ready | Declined | Cancelled | Plan | Refused
 
 
 def chunk_count(numel: int, chunk_numel: int) -> int:

@@ -12,16 +12,17 @@ from core.averaging.aggregators.registry import aggregator_of
 from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.bandwidth.book import LineBook
 from core.averaging.codecs.registry import FEEDBACK, codec_of
+from core.averaging.commit.messages import ROUND_MESSAGES, Leaving
 from core.averaging.feedback import Carry, MemoryStore, ResidualStore
 from core.averaging.grid.messages import GRID_MESSAGES
 from core.averaging.grid.stages import FailureRate
 from core.averaging.matchmaking import ContributionWanted, GroupFailed, GroupFormed, MemberRefused, PlanRefused
 from core.averaging.matchmaking.attempts import RoundConfig
 from core.averaging.matchmaking.matchmaker import Matchmaker
-from core.averaging.messages import ROUND_MESSAGES, Call, Declined, Leaving, Wanted
+from core.averaging.matchmaking.messages import GROUP_MESSAGES, Call, Declined, Wanted
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
 from core.averaging.penalties.ledger import Reputation
-from core.averaging.plan import GROUP_MESSAGES, Member, Plan
+from core.averaging.plan import Member, Plan
 from core.averaging.receipts.exchange import Attesting, Receipted
 from core.averaging.receipts.receipt import RECEIPT_MESSAGES, Attested, Bundle, statement_of
 from core.averaging.topologies import TOPOLOGIES, Topology

@@ -5,10 +5,11 @@ from typing import Final
 
 from core.averaging.allreduce.share_map import ShareMap
 from core.averaging.commit.assignment import Assignment, judge
+from core.averaging.commit.messages import Commit, Order, Status
 from core.averaging.commit.phases import COORDINATOR, Cue, Phase, Standing
 from core.averaging.commit.reports import Reports
 from core.averaging.failure_detector import FailureDetector, Stage, Timetable
-from core.averaging.messages import Commit, Members, Order, Status, from_bits, to_bits
+from core.averaging.messages import Members, from_bits, to_bits
 from core.base.machine import earliest
 from core.base.trace import Trace
 

@@ -4,7 +4,8 @@ from typing import Final
 
 from core.averaging.allreduce.share_map import ShareMap
 from core.averaging.commit.assignment import RANK_SHIFT, Assignment
-from core.averaging.messages import VERSION_MAX, Members, Status, from_bits
+from core.averaging.commit.messages import Status
+from core.averaging.messages import VERSION_MAX, Members, from_bits
 
 WITNESSES: Final = 2
 """Number of members that must miss a reducer's means before these are made anew, which costs all what they have."""

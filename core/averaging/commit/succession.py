@@ -6,8 +6,9 @@ import msgspec
 
 from core.averaging.allreduce.vectors import RoundContext
 from core.averaging.commit.coordinator import Coordinator, coordinators
+from core.averaging.commit.messages import Order, Status
 from core.averaging.failure_detector import Timetable
-from core.averaging.messages import Members, Order, Status, to_bits
+from core.averaging.messages import Members, to_bits
 
 QUIET_PART: Final = 2
 """A coordinator is quiet, so that others are heard in its place, after one part in so many of the stall timeout."""

@@ -28,13 +28,13 @@ import numpy as np
 
 from core.averaging.allreduce.vectors import RoundInput, Vector
 from core.averaging.butterfly import Outputs
+from core.averaging.commit.messages import Leaving, RoundMessage
 from core.averaging.grid.gathering import Gathering, Told, busy
 from core.averaging.grid.messages import GRID_MESSAGES, Arrived, GridMessage, Holding, StageBusy, StagePlan, StandIn
 from core.averaging.grid.placement import Group, layout_of
 from core.averaging.grid.plans import check_stage_plan, first_plan, joined, later_plan, outcome_of
 from core.averaging.grid.stage_rounds import StageRounds
 from core.averaging.matchmaking.check_plan import check_shares
-from core.averaging.messages import Leaving, RoundMessage
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
 from core.averaging.penalties.observed import NOTHING, Observations, Remembered
 from core.averaging.plan import Plan

@@ -5,7 +5,7 @@ from typing import Final
 
 from core.averaging.allreduce.vectors import RoundInput, Vector
 from core.averaging.butterfly import Butterfly, Outputs
-from core.averaging.messages import RoundMessage
+from core.averaging.commit.messages import RoundMessage
 from core.averaging.penalties.observed import Remembered
 from core.averaging.plan import Plan
 from core.base.ids import PeerId

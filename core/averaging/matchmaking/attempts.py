@@ -18,7 +18,8 @@ from core.averaging.matchmaking import (
     PLAIN_AFTER,
     SHARE_CHUNKS,
 )
-from core.averaging.messages import ATTEMPT_MAX, Call
+from core.averaging.matchmaking.messages import Call
+from core.averaging.messages import ATTEMPT_MAX
 from core.averaging.plan import Member, Rates, chunk_count
 from core.base.back_off import BackOff
 from core.base.ids import Key, PeerId, distance, hashed_key, node_key

@@ -16,12 +16,14 @@ from collections.abc import Sequence
 from random import Random
 from typing import Literal
 
+from core.averaging.commit.messages import Leaving
 from core.averaging.matchmaking import ContributionWanted, Elsewhere, Event, GroupFailed, GroupFormed
 from core.averaging.matchmaking.attempts import LeaderElection, RoundConfig, State
 from core.averaging.matchmaking.leader import LedCall
 from core.averaging.matchmaking.member import GroupMember
-from core.averaging.messages import NONCE_BITS, Call, Cancelled, Declined, Leaving, Ready, Refused, Wanted
-from core.averaging.plan import GroupMessage, Member, Plan
+from core.averaging.matchmaking.messages import Call, Cancelled, Declined, GroupMessage, Ready, Refused, Wanted
+from core.averaging.messages import NONCE_BITS
+from core.averaging.plan import Member, Plan
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick, earliest
 from core.base.trace import Trace

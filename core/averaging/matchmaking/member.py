@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 
+from core.averaging.commit.messages import Leaving
 from core.averaging.matchmaking import (
     LONE_REFUSALS,
     NO_PLAN_FAILURES,
@@ -15,7 +16,7 @@ from core.averaging.matchmaking import (
 )
 from core.averaging.matchmaking.attempts import LeaderElection, RoundConfig, peer_back_off
 from core.averaging.matchmaking.check_plan import check_division, check_plan
-from core.averaging.messages import Call, Cancelled, Declined, Leaving, Ready, Refused
+from core.averaging.matchmaking.messages import Call, Cancelled, Declined, Ready, Refused
 from core.averaging.plan import Member, Plan
 from core.base.ids import PeerId
 from core.base.machine import Send

@@ -11,9 +11,9 @@ from core.averaging.matchmaking import ContributionWanted, GroupFailed, GroupFor
 from core.averaging.matchmaking.attempts import LineKnowledge, RoundConfig, attempt_key, by_distance, round_id
 from core.averaging.matchmaking.leader import LedCall
 from core.averaging.matchmaking.matchmaker import Matchmaker
-from core.averaging.messages import Call, Declined, Ready
+from core.averaging.matchmaking.messages import GROUP_MESSAGES, Call, Declined, Ready
 from core.averaging.penalties.ledger import Reputation
-from core.averaging.plan import GROUP_MESSAGES, Member, Plan, Rates
+from core.averaging.plan import Member, Plan, Rates
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick
 from core.base.manifest import AveragingNumbers

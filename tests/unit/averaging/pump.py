@@ -10,11 +10,12 @@ import numpy as np
 
 from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.codecs.registry import codec_of
+from core.averaging.commit.messages import ROUND_MESSAGES
 from core.averaging.grid.messages import GRID_MESSAGES
 from core.averaging.matchmaking.attempts import PlanRequest, by_distance
 from core.averaging.matchmaking.make_plan import make_plan as publish
-from core.averaging.messages import ROUND_MESSAGES
-from core.averaging.plan import GROUP_MESSAGES, Member, Plan
+from core.averaging.matchmaking.messages import GROUP_MESSAGES
+from core.averaging.plan import Member, Plan
 from core.averaging.topologies import TOPOLOGIES
 from core.base.ids import Key, PeerId, hashed_key
 from core.base.machine import Lost, Received, Send, Tick

@@ -10,7 +10,7 @@ import pytest
 from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.butterfly import Butterfly
 from core.averaging.codecs.registry import codec_of
-from core.averaging.messages import Commit, Order, Status
+from core.averaging.commit.messages import Commit, Order, Status
 from core.averaging.outcome import RoundFinished
 from core.averaging.plan import Plan
 from core.base.ids import PeerId

@@ -15,9 +15,10 @@ from core.averaging.codecs.registry import CODECS
 from core.averaging.commit.assignment import Assignment, Verdict, judge
 from core.averaging.commit.coordinator import Coordinator
 from core.averaging.commit.fingerprints import VOTES_MAX, Fingerprints, plan_name
+from core.averaging.commit.messages import Commit, Order, Status
 from core.averaging.commit.reports import Reports
 from core.averaging.failure_detector import Timetable
-from core.averaging.messages import Commit, Mean, Members, Open, Order, Status, to_bits
+from core.averaging.messages import Mean, Members, Open, to_bits
 from core.averaging.outcome import RoundFailed, RoundFinished
 from core.base.ids import PeerId, hashed_key
 from core.base.machine import Received, Send, Tick

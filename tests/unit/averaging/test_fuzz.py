@@ -11,15 +11,16 @@ from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.bandwidth.book import LineBook
 from core.averaging.codecs.registry import CODECS
 from core.averaging.commit.fingerprints import plan_name
+from core.averaging.commit.messages import ROUND_MESSAGES
 from core.averaging.grid.messages import GRID_MESSAGES, Holding, StageMember
 from core.averaging.grid.placement import Group, layout_of
 from core.averaging.grid.stages import FailureRate
 from core.averaging.matchmaking import ContributionWanted
 from core.averaging.matchmaking.attempts import RoundConfig
 from core.averaging.matchmaking.matchmaker import Matchmaker
-from core.averaging.messages import ROUND_MESSAGES
+from core.averaging.matchmaking.messages import GROUP_MESSAGES
 from core.averaging.penalties.ledger import Reputation
-from core.averaging.plan import GROUP_MESSAGES, Member, PairLimit, Rates
+from core.averaging.plan import Member, PairLimit, Rates
 from core.averaging.topologies import Butterfly, Grid
 from core.base.machine import Lost, Received, Tick
 from core.base.manifest import AveragingNumbers

@@ -6,6 +6,7 @@ from random import Random
 import msgspec
 import pytest
 
+from core.averaging.commit.messages import Leaving
 from core.averaging.matchmaking import (
     CALL_PATIENCE,
     EXCLUDED_S,
@@ -17,7 +18,8 @@ from core.averaging.matchmaking import (
 )
 from core.averaging.matchmaking.attempts import LeaderElection, by_distance
 from core.averaging.matchmaking.member import GroupMember
-from core.averaging.messages import ATTEMPT_MAX, Call, Cancelled, Leaving, Refused, Wanted
+from core.averaging.matchmaking.messages import Call, Cancelled, Refused, Wanted
+from core.averaging.messages import ATTEMPT_MAX
 from core.averaging.plan import Plan
 from core.base.ids import PeerId
 from core.base.machine import Send, Tick

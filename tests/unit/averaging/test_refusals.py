@@ -19,7 +19,7 @@ from core.averaging.matchmaking import (
 )
 from core.averaging.matchmaking.check_plan import check_division
 from core.averaging.matchmaking.division import divide, lines_of, work_of
-from core.averaging.messages import Call, Declined, Refused
+from core.averaging.matchmaking.messages import Call, Declined, Refused
 from core.averaging.plan import Member, PairLimit, Plan, Rates
 from core.base.ids import PeerId
 from core.base.machine import Received, Send

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from core.averaging.messages import Call, Cancelled, Ready, Wanted
+from core.averaging.matchmaking.messages import Call, Cancelled, Ready, Wanted
 from core.swarm.answers import ContributionWritten, StepTaken
 from core.swarm.membership import Membership
 from core.swarm.orders import Absorb, Collect, RoundRecord

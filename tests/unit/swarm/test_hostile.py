@@ -6,9 +6,10 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from core.averaging.commit.messages import ROUND_MESSAGES
 from core.averaging.grid.messages import GRID_MESSAGES
-from core.averaging.messages import ROUND_MESSAGES, Call
-from core.averaging.plan import GROUP_MESSAGES, Member
+from core.averaging.matchmaking.messages import GROUP_MESSAGES, Call
+from core.averaging.plan import Member
 from core.base.ids import PEER_ID_BYTES
 from core.base.machine import Lost
 from core.dht.events import Found

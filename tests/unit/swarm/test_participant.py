@@ -5,7 +5,7 @@ import math
 import pytest
 
 from core.averaging.matchmaking.attempts import attempt_key, round_id
-from core.averaging.messages import Call, Cancelled, Declined, Ready, Wanted
+from core.averaging.matchmaking.messages import Call, Cancelled, Declined, Ready, Wanted
 from core.base.machine import Lost
 from core.sim.disk import MemoryFile
 from core.swarm.answers import ContributionWritten, HeldoutEvaluated, StateLoaded, TrainerGone

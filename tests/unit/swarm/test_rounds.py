@@ -12,7 +12,9 @@ from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.bandwidth.proven import Proven, ProvenLine
 from core.averaging.codecs.registry import codec_of
 from core.averaging.commit.fingerprints import plan_name
-from core.averaging.messages import Call, Cancelled, Commit, Declined, Mean, Open, Order, Part, Ready, Refused, Status
+from core.averaging.commit.messages import Commit, Order, Status
+from core.averaging.matchmaking.messages import Call, Cancelled, Declined, Ready, Refused
+from core.averaging.messages import Mean, Open, Part
 from core.averaging.penalties.observed import NOTHING, Remembered
 from core.averaging.plan import Member, Plan
 from core.averaging.receipts.exchange import Attesting, Receipted

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from core.averaging.messages import Call, Declined, Ready, Refused
+from core.averaging.matchmaking.messages import Call, Declined, Ready, Refused
 from core.averaging.penalties.ledger import REST_ROUNDS
 from core.averaging.penalties.observed import Observations
 from core.averaging.plan import Member

@@ -3,7 +3,7 @@
 import pytest
 
 from core.averaging.feedback import MemoryStore
-from core.averaging.messages import Call, Declined, Wanted
+from core.averaging.matchmaking.messages import Call, Declined, Wanted
 from core.base.manifest import AveragingNumbers
 from core.swarm.orders import RoundRecord
 from core.swarm.states import StateName
