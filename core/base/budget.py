@@ -41,7 +41,7 @@ class Budget:
         self._tokens_at = now
         self._looks: deque[tuple[float, int]] = deque()
 
-    def spend(self, count: int) -> None:
+    def spend(self, count: float) -> None:
         """Count bytes that were written."""
         self._left -= count
         self._tokens -= count

@@ -38,13 +38,6 @@ class Load(Message, frozen=True, tag="test.load"):
     data: memoryview
 
 
-class Gift(Message, frozen=True, tag="test.gift"):
-    bulk: ClassVar[bool] = True
-    together: ClassVar[bool] = True
-
-    data: memoryview
-
-
 class Ask(Message, frozen=True, tag="test.ask"):
     plane: ClassVar[Plane] = "datagram"
 
@@ -57,7 +50,7 @@ class Answer(Message, frozen=True, tag="test.answer"):
     text: Annotated[str, Meta(max_length=1000)]
 
 
-CODEC = MessageCodec([Say, Load, Gift, Ask, Answer, *NAT_MESSAGES])
+CODEC = MessageCodec([Say, Load, Ask, Answer, *NAT_MESSAGES])
 
 
 def keys(name: str) -> KeyPair:

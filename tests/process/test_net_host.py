@@ -12,16 +12,16 @@ import pytest
 import core.net.links as links_module
 from core.backbone.authority import Authority
 from core.base.ids import hashed_key
-from core.base.machine import Send
+from core.base.machine import Send, Transfer
 from core.base.problems import BadInput, Busy
 from core.base.signing import KeyPair
 from core.nat.events import SendDatagramTo
 from core.nat.messages import Address
-from core.net.delay_pacing import Uplink
 from core.net.streams import PeerStream
-from tests.process.net_people import RUN, Answer, Ask, Gift, Load, Peer, Say, id_of, keys
+from tests.process.net_people import RUN, Answer, Ask, Load, Peer, Say, id_of, keys
 
 pytestmark = pytest.mark.process
+PIECES, PIECE_BYTES, PACED_S = 40, 50_000, 2.0
 
 
 def in_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
@@ -114,17 +114,18 @@ async def test_bulk_arrives_whole_and_in_order():
 
 
 @in_loop
-async def test_round_traffic_does_not_yield_to_other_links(monkeypatch):
-    joined: list[float] = []
-    monkeypatch.setattr(Uplink, "join", lambda _, now: joined.append(now))
+async def test_bulk_of_a_round_leaves_over_its_seconds():
     async with Peer("anna") as anna, Peer("ben") as ben:
         anna.knows(ben)
-        anna.say(ben, Load(memoryview(b"mine")))
         anna.say(ben, Say("hello"))
-        assert not joined
-        anna.say(ben, Gift(memoryview(b"for all")))
-        await ben.book.until(lambda book: len(book.heard) == 3)
-        assert len(joined) == 1
+        await ben.book.until(lambda book: len(book.heard) == 1)
+        began = asyncio.get_running_loop().time()
+        transfer = Transfer(PIECES * PIECE_BYTES, PACED_S)
+        loads = [Load(memoryview(bytes(PIECE_BYTES))) for _ in range(PIECES)]
+        anna.host.perform([Send(ben.id, load, None if at else transfer) for at, load in enumerate(loads)])
+        await ben.book.until(lambda book: len(book.heard) == 1 + PIECES)
+        took_s = asyncio.get_running_loop().time() - began
+        assert took_s >= 0.7 * PACED_S
 
 
 @in_loop

@@ -128,4 +128,4 @@ def test_throughput_is_that_of_the_slower_phase_alone(parameters: int) -> None:
     assert slower_s * 0.95 <= both.cycle_s <= slower_s + NOTICE_S
     share = samples.stale / samples.samples
     after_the_first = (EPOCHS - 1) / EPOCHS
-    assert share == pytest.approx(after_the_first * min(1.0, averaging_s / COMPUTE_S), abs=0.05)
+    assert share == pytest.approx(after_the_first * min(1.0, averaging_s / COMPUTE_S), abs=0.07)

@@ -25,6 +25,8 @@ TURNS_PART: Final = 1 / 10
 """Members take turns within no more than this part of the round, however long a part's length is."""
 EVEN_FROM_S: Final = 0.25
 """Rounds that take no longer are not paced: there the lines' delays count more than how they are shared."""
+EVEN_CHUNKS: Final = 8
+"""Nor are rounds with fewer chunks in an average share: the last one takes its link's part of a line twice."""
 PACED_PART: Final = 0.97
 """Links send at so much of the rate that the plan gives them, which was measured without headers: acknowledgements and
 the household's packets take the rest."""
@@ -83,7 +85,8 @@ def planned_s(plan: Plan, codec: Codec) -> float:
 def even_s(plan: Plan, codec: Codec) -> float:
     """Over how many seconds bulk leaves evenly; 0: as soon as it can."""
     seconds = planned_s(plan, codec) / PACED_PART
-    return seconds if seconds >= EVEN_FROM_S else 0.0
+    few = plan.chunk_total < EVEN_CHUNKS * len(plan.members)
+    return 0.0 if few or seconds < EVEN_FROM_S else seconds
 
 
 def transfers_of(plan: Plan, codec: Codec, me: int) -> dict[int, Transfer]:

@@ -5,12 +5,13 @@ from collections.abc import Collection, Mapping, Sequence
 from statistics import median
 from typing import Any, Final
 
-from core.averaging.bandwidth.demand import Demand, demand_of
+from core.averaging.bandwidth.demand import Demand, demand_of, link_bytes
 from core.averaging.bandwidth.estimate import LACKING, Estimate
 from core.averaging.bandwidth.known import KnownLines, Sources, known_of
 from core.averaging.bandwidth.overrun import Overrun
 from core.averaging.bandwidth.proven import ProvenLine, sound_peers, unremarkable
 from core.averaging.bandwidth.records import LineFacts, facts_of
+from core.averaging.bandwidth.trust import SLOW
 from core.averaging.bandwidth.waits import Waits
 from core.averaging.outcome import Outcome
 from core.averaging.plan import Plan, Rates
@@ -171,10 +172,8 @@ class LineBook:
             asked=0.0 if late else up,  # others may be why it was late, and bytes that had to wait are seen here
         )
         self._down.learn(sighting.down, asked=down, late=late)
-        self._held.update(sighting.held)
-        self._held = {
-            peer: rate for peer, rate in self._held.items() if peer in sighting.held or peer not in plan.peers
-        }
+        held = {peer: rate for peer, rate in sighting.held.items() if not _as_planned(plan, demand, me, peer, rate)}
+        self._held = {peer: rate for peer, rate in self._held.items() if peer not in plan.peers} | held
 
     def _learn_all(self, plan: Plan, demand: Demand, seconds: float, *, late: bool, blamed: set[PeerId]) -> None:
         usual = self._overrun.usual if demand.seconds else 1.0
@@ -240,6 +239,13 @@ class LineBook:
             me=self._me, own=self.own, shown=self._shown, facts=self._facts, proven=self._peers, held=self._held
         )
         return known_of(peers, sources)
+
+
+def _as_planned(plan: Plan, demand: Demand, sender: int, peer: PeerId, rate: float) -> bool:
+    """Whether bytes for a peer left about as fast as the plan had them leave: that says nothing of the pair."""
+    if not demand.seconds or peer not in plan.peers:
+        return False
+    return rate >= SLOW * link_bytes(plan, sender, plan.peers.index(peer)) / demand.seconds
 
 
 def _within(rate: float, cap: float | None) -> int:

@@ -56,6 +56,13 @@ def demand_of(plan: Plan, *, among: Collection[PeerId] | None = None) -> Demand:
     return Demand(up, down, _seconds(plan))
 
 
+def link_bytes(plan: Plan, sender: int, receiver: int) -> float:
+    """What the plan has one member send to another: parts of the other's share, and means of its own."""
+    gift = plan.gift(sender) / WHOLE_GIFT if plan.members[sender].samples else 0.0
+    chunks = gift * plan.chunks[receiver] + plan.members[receiver].receives * plan.chunks[sender]
+    return chunks / plan.chunk_total * number_bytes(plan.codec) * plan.numel
+
+
 def _seconds(plan: Plan) -> float | None:
     lines = lines_of(plan.members, plan.lines) if plan.lines else None
     if lines is None:

@@ -10,11 +10,12 @@ from typing import Final
 
 GROWTH: Final = 2.0
 """Of a line whose limit has not been seen, so many times what it has shown is offered; less where bytes had to wait."""
+AGAIN_MOST: Final = 2.0
+"""What a line fell short of is tried once more, up to so many times what it carried: a trial costs that much time."""
 RISE: Final = 0.02
-"""A line whose limit was seen is taken for so much more after each round that asked all of it, and got that..."""
+"""A line whose limit was seen is taken for so much more after a round that asked all of it, and got that..."""
 RISE_MOST: Final = 0.25
-RISE_ROUNDS: Final = 4
-"""... and for twice as much more after so many such rounds in a row: it has another limit now."""
+"""... and for twice as much more after each further one, up to this: it has another limit now."""
 FAR: Final = 1.15
 """A line that shows so many times its limit has another one now."""
 ASKED: Final = 0.85
@@ -48,6 +49,10 @@ class Estimate:
         self._seen = 0
         self._growth = GROWTH
         self._idle = self._passed = 0
+        self._before = 0.0
+        """What was offered before a round fell short of it, and is to be tried once more; 0: nothing."""
+        self._tried = False
+        """Whether that was the last thing that was tried."""
         self._doubtful = 0
         self._bound = math.inf
         self._rest = self._awaited = 1
@@ -135,8 +140,9 @@ class Estimate:
     def _fail(self, seen: float) -> None:
         """Less came, even at best, than was asked for on the average: this is the limit, for all that we know.
 
-        Another's line may have been to blame; then this is tried again soon.
+        Another's line may have been to blame: what was offered before is tried once more after the next round in time.
         """
+        self._before, self._tried = 0.0 if self._tried else self.offer, False
         self.level = seen
         self.limited = True
         self._seen = 1
@@ -153,9 +159,12 @@ class Estimate:
     def _pass(self, seen: float) -> None:
         """All that was asked for came in time."""
         self._idle = 0
-        if self.limited:
-            rise = min(RISE * 2 ** (self._passed // RISE_ROUNDS), RISE_MOST)
-            self.level = max(seen, (1 + rise) * self.level)
+        again, self._before = min(self._before, AGAIN_MOST * self.level), 0.0
+        self._tried = again > self.level
+        if self._tried:
+            self.level = again
+        elif self.limited:
+            self.level = max(seen, (1 + min(RISE * 2**self._passed, RISE_MOST)) * self.level)
             self._passed += 1
 
     def _wait(self, seen: float) -> None:

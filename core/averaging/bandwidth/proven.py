@@ -54,7 +54,7 @@ class Proven:
             if counted_on and self.doubts:
                 self.doubts -= 1
         shown = usual * rate
-        if shown > BEYOND * self.best:
+        if shown > GROSS * self.best:
             self.last_doubts = self.doubts = 0
         self.best = max(shown, FADING * self.best)
 

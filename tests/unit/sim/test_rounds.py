@@ -42,15 +42,6 @@ def test_a_single_flow_has_the_rate_of_the_slower_line(up: float, down: float) -
     assert end == pytest.approx(5.0, rel=0.02)
 
 
-def test_urgent_bulk_waits_only_for_the_message_begun() -> None:
-    flows = Flows([line(1 * MB), line(100 * MB)])
-    for name, ahead in (("first", False), ("second", False), ("ahead", True), ("ahead too", True)):
-        flows.network.carry(0, 1, name, payload_bytes=1 * MB, ahead=ahead)
-    flows.agenda.run(1e6)
-    ends = [flows.arrived[name] for name in ("first", "ahead", "ahead too", "second")]
-    assert ends == pytest.approx([1.0, 2.0, 3.0, 4.0], rel=0.02)
-
-
 def test_flows_into_one_line_share_it_and_waste_nothing() -> None:
     ends = Flows([line(10 * MB), line(10 * MB), line(10 * MB), line(10 * MB, 3 * MB)]).run(
         (0, 3, 1 * MB), (1, 3, 1 * MB), (2, 3, 4 * MB)
@@ -126,8 +117,8 @@ def test_fewer_real_numbers_do_not_change_the_time() -> None:
         simulate_round(lines, RoundTask(numel=99_000, chunk_numel=1024, codec="fp16", scale=scale), seed=5)
         for scale in (1, 64)
     )
-    assert whole.seconds == pytest.approx(scaled.seconds)
-    assert whole.sent_bytes == pytest.approx(scaled.sent_bytes)
+    assert whole.seconds == pytest.approx(scaled.seconds, rel=1e-3)
+    assert whole.sent_bytes == pytest.approx(scaled.sent_bytes, rel=1e-3)
 
 
 @pytest.mark.parametrize("way", list(DeathWay))
