@@ -1,6 +1,6 @@
 """Whether this version of Potluck can average as a manifest wants."""
 
-from core.averaging.aggregators.registry import AGGREGATORS
+from core.averaging.aggregators.registry import AGGREGATORS, aggregator_of
 from core.averaging.codecs.registry import check_codec
 from core.base.manifest import AveragingNumbers
 from core.base.problems import BadInput
@@ -10,7 +10,7 @@ def check_averaging(averaging: AveragingNumbers) -> None:
     """Refuse what this version does not have.
 
     Raises:
-        BadInput: the manifest names an unknown codec or aggregator.
+        BadInput: the manifest names an unknown codec or aggregator, or gives it numbers that it does not take.
     """
     check_codec(averaging.codec)
     name = averaging.aggregator_name
@@ -19,3 +19,10 @@ def check_averaging(averaging: AveragingNumbers) -> None:
             f"The collaboration combines contributions as {name[:80]!r}, which this version of Potluck does not know.",
             hint=f"Update Potluck. This version knows: {', '.join(AGGREGATORS)}.",
         )
+    try:
+        aggregator_of(averaging)
+    except (TypeError, ValueError) as problem:
+        raise BadInput(
+            f"The collaboration gives the aggregator {name!r} numbers that it does not take.",
+            hint="Only trimmed_mean takes a trimmed_share.",
+        ) from problem

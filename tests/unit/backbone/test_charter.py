@@ -60,6 +60,13 @@ def test_an_unknown_codec_or_aggregator_is_refused(tmp_path: Path, averaging: Av
     assert known in caught.value.hint
 
 
+def test_an_aggregator_with_numbers_of_another_is_refused(tmp_path: Path) -> None:
+    made = make(tmp_path)
+    other = msgspec.structs.replace(made.manifest, averaging=AveragingNumbers(trimmed_share=0.2))
+    with pytest.raises(BadInput, match="does not take"):
+        charters.found(tmp_path / "other", other, made.authority)
+
+
 def test_garbage_is_no_manifest(tmp_path: Path) -> None:
     made = make(tmp_path)
     made.manifest_path.write_bytes(b"\xff{]")
