@@ -199,7 +199,7 @@ def on_a_terminal(monkeypatch, columns: int = 80) -> io.StringIO:
     stream = io.StringIO()
     stream.isatty = lambda: True
     monkeypatch.setattr(sys, "stderr", stream)
-    monkeypatch.setattr(shutil, "get_terminal_size", lambda: os.terminal_size((columns, 24)))
+    monkeypatch.setattr(shutil, "get_terminal_size", lambda **_: os.terminal_size((columns, 24)))
     return stream
 
 
