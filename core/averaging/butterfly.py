@@ -72,7 +72,7 @@ class Butterfly:
         self._running: RunningRound | None = None
 
     def start(self, now: float) -> Outputs:
-        """Begin.  Call once."""
+        """The owner begins the round, once and before any event, and sends what it returns."""
         self._running = RunningRound(self._context, self._secret, self._remembered, now)
         return self._running.begin(now)
 
@@ -81,7 +81,7 @@ class Butterfly:
         return [] if self._running is None else self._running.leave()
 
     def handle(self, event: Received[RoundMessage] | Tick | Lost, now: float) -> Outputs:
-        """Advance by one event."""
+        """A message, a Tick or a lost link moves the round on; before `start` all of them are dropped."""
         if self._running is None:
             self._context.trace.mark("averaging.drop.early")
             return []
@@ -177,7 +177,7 @@ class RunningRound:
         return [] if self._ended else self._abort("this computer left the round", named=False)
 
     def receive(self, sender: PeerId, message: RoundMessage, now: float) -> Outputs:
-        """A message came."""
+        """A message goes to the part of the round that it is for; one of another round is dropped."""
         shares, end = self._context.shares, self.end
         member = shares.place(sender) if sender in shares.peers else self._context.me
         if message.round != self._plan.round or member == self._context.me:
@@ -207,7 +207,7 @@ class RunningRound:
                 return self._advance([*end.take(member, message, now)], now)
 
     def tick(self, now: float) -> Outputs:
-        """Time has passed."""
+        """Time may make members overdue, and aborts the round at the plan's timeout."""
         if self._ended:
             return []
         if now >= self._began_at + self._plan.round_timeout_s:
@@ -225,7 +225,7 @@ class RunningRound:
         return self._advance([*self.data.lose(member, now), *self.end.lose(member, now)], now)
 
     def in_doubt(self) -> Outcome | None:
-        """See `Butterfly.in_doubt`."""
+        """The outcome that the others may have committed; None: this member is not in doubt."""
         vote = self._votes.vote if self.end.standing.phase is Phase.IN_DOUBT else None
         return None if vote is None else self._outcome(vote, self.data.lanes.present(len(self._plan.members)))
 

@@ -37,7 +37,7 @@ EXACT_S: Final = 1e-3
 
 
 class Stage(IntEnum):
-    """For what a member waits."""
+    """The stage of a round in which a waiter is, named after what it waits for."""
 
     PARTS = 1
     MEANS = 2
@@ -117,7 +117,7 @@ class FailureDetector:
         self._granted_until = 0.0
 
     def moved(self, member: int, now: float) -> None:
-        """Something came of a member."""
+        """The waiter notes that a member made progress, which renews its patience with it."""
         self._moved_at[member] = now
 
     def owe(self, members: Members, now: float, *, few: bool) -> None:

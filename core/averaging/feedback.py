@@ -41,7 +41,7 @@ class ResidualStore(Protocol):
         """Start a draft, in which nothing is written; earlier ones are void.  Returns its number."""
 
     def read(self, chunk: int) -> memoryview | None:
-        """What counts; None: zeros."""
+        """The chunk's residual as the last commit left it; None means that it is zero."""
 
     def write(self, draft: int, chunk: int, payload: memoryview) -> None:
         """Put a chunk in the draft; without effect if it is void."""
@@ -65,7 +65,7 @@ class MemoryStore:
         return self._draft_number
 
     def read(self, chunk: int) -> memoryview | None:
-        """What counts; None: zeros."""
+        """The chunk's residual as the last commit left it; None means that it is zero."""
         found = self._chunks.get(chunk)
         return None if found is None else memoryview(found)
 

@@ -1,4 +1,4 @@
-"""How a round ends."""
+"""What a committed round leaves to its members: who is in the mean, how much, and what it cost."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

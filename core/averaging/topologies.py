@@ -44,7 +44,7 @@ class Topology(Protocol):
     ) -> None: ...
 
     def start(self, now: float) -> Outputs:
-        """Begin.  Call once."""
+        """The owner begins the round, once and before any event, and sends what it returns."""
 
     def leave(self, now: float) -> Outputs:
         """End the round for this member, and tell the others at once."""
@@ -61,7 +61,7 @@ class Topology(Protocol):
         """When to be woken with a Tick, unix seconds."""
 
     def handle(self, event: Received[Any] | Tick | Lost, now: float) -> Outputs:
-        """Advance by one event."""
+        """A message, a Tick or a lost link moves the round on; the owner sends what it returns."""
 
 
 TOPOLOGIES: Final[Mapping[str, type[Topology]]] = MappingProxyType({"butterfly": Butterfly, "grid": Grid})

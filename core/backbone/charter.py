@@ -27,7 +27,7 @@ BLOBS = "blobs"
 
 @dataclass(frozen=True, slots=True)
 class Charter:
-    """What an organiser holds."""
+    """An organiser's folder, opened: the manifest, the authority's keys and the invitation."""
 
     folder: Path
     manifest: Manifest
@@ -41,7 +41,7 @@ class Charter:
 
     @property
     def blobs(self) -> Path:
-        """The folder of blobs."""
+        """The folder whose files newcomers download, each named by its digest in hex."""
         return self.folder / BLOBS
 
 

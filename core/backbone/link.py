@@ -13,7 +13,7 @@ _INVITE = re.compile(r"^[A-Za-z0-9_-]{1,128}$")
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """`potluck://host:port/<manifest id in hex>#<invitation>`."""
+    """A link as people pass it on: `potluck://host:port/<manifest id in hex>#<invitation>`."""
 
     host: str
     port: int

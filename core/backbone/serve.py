@@ -186,7 +186,7 @@ class Backbone:
         return Link(self._address, desk_port, self._charter.manifest.id, self._charter.invite)
 
     async def serve(self, stop: asyncio.Event) -> None:
-        """Welcome people until `stop`."""
+        """The backbone lets people in and keeps its own pass fresh until `stop` is set, then closes."""
         try:
             async with asyncio.TaskGroup() as group:
                 tasks = (self._session.run(), self._session.keep_pass(self._renewed), self._remember())

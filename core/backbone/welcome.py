@@ -44,7 +44,7 @@ class KnownPeer(msgspec.Struct, frozen=True):
 
 
 class PassGrant(msgspec.Struct, frozen=True):
-    """What it gets."""
+    """The welcome desk's answer to a newcomer that it lets in."""
 
     certificate: bytes
     """The pass: an X.509 certificate (DER)."""
@@ -55,7 +55,7 @@ class PassGrant(msgspec.Struct, frozen=True):
 
 
 class JoinRefusal(msgspec.Struct, frozen=True):
-    """Why not, in a sentence."""
+    """The welcome desk's answer to a newcomer that it turns away, worded for people."""
 
     code: str
     message: str
@@ -118,7 +118,7 @@ class WelcomeDesk:
         return number
 
     async def close(self) -> None:
-        """Stop listening."""
+        """The owner ends the desk; one that never listened may be closed as well."""
         if self._runner is not None:
             await self._runner.cleanup()
 

@@ -42,7 +42,7 @@ class Budget:
         self._looks: deque[tuple[float, int]] = deque()
 
     def spend(self, count: float) -> None:
-        """Count bytes that were written."""
+        """The link reports `count` bytes written; the rate follows from what is left."""
         self._left -= count
         self._tokens -= count
 

@@ -18,7 +18,7 @@ HELD_OUT_PER_MILLE: Final = 40
 
 
 class TextSource(Protocol):
-    """Where text comes from."""
+    """The port through which text is read, piece by piece, without knowing where it is kept."""
 
     def shards(self) -> Sequence[str]:
         """Names of the pieces that can be read on their own, in an order that is the same every time.

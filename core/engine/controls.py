@@ -53,7 +53,7 @@ class Controls:
         self._announce = announce
 
     def snapshot(self) -> Snapshot:
-        """The whole state, now."""
+        """The engine's whole state at this moment, as clients show it."""
         life, installation = self._life, self._life.installation
         at = Standpoint(
             pid=os.getpid(),
@@ -77,7 +77,7 @@ class Controls:
         self._announce()
 
     async def resume(self) -> None:
-        """Switch on."""
+        """The person contributes again: the wish outlives this run, and the session resumes if there is one."""
         self._keep(contributing=True)
         if self._life.session is not None:
             self._life.session.resume()
@@ -85,11 +85,11 @@ class Controls:
         self._announce()
 
     async def quit(self) -> None:
-        """Stop the engine, soon."""
+        """A client asks the engine to end; the call returns before it has."""
         self._life.end()
 
     async def evaluate(self) -> ModelEvaluation:
-        """Look at the held-out text."""
+        """The trainer measures the model on the held-out text, once a collaboration is joined."""
         return await self._joined().evaluate()
 
     def settings(self) -> SettingsView:
@@ -108,7 +108,7 @@ class Controls:
         return self.settings()
 
     async def test_port(self) -> PortTest:
-        """Have others call this computer."""
+        """A client has other peers call this computer, to learn whether they get through."""
         return await self._joined().test_port()
 
     def _joined(self) -> VolunteerSession:

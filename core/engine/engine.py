@@ -76,7 +76,7 @@ class Engine:
         self._life.installation.preferences.save()
 
     def stage(self, sentence: str) -> None:
-        """Say what is being prepared."""
+        """The engine shows its clients in a sentence what it prepares now."""
         self._life.stage = sentence
         self._announce()
 
@@ -98,7 +98,7 @@ class Engine:
         self._life.installation = replace(installation, options=replace(installation.options, last_epoch=epoch))
 
     def stop(self) -> None:
-        """Ask `serve` to return."""
+        """The owner asks `serve` to return, which it does once everything has ended properly."""
         self._life.end()
 
     async def until_quit(self) -> None:

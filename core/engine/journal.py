@@ -108,7 +108,7 @@ class Journal:
                 self.merge(data, epoch_max=epoch, trace=trace)
 
     def round(self, record: RoundRecord, names: Mapping[PeerId, str]) -> None:
-        """A round was committed."""
+        """A committed round enters the ledger: its credited samples, and the training loss."""
         members = [Contribution(peer, names.get(peer, ""), samples) for peer, samples in record.credited]
         self.ledger.record_round(members, epoch=record.name.epoch, lineage=record.name.lineage)
         self.ledger.record_loss(record.name.epoch - 1, training=record.loss)

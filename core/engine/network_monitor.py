@@ -36,7 +36,7 @@ class Watched(Protocol):
     """A part of the network that runs by itself, and is told when it is another network."""
 
     async def run(self) -> None:
-        """Watch it, until cancelled."""
+        """Takes care of its part of the network until the owner cancels it."""
 
     def network_changed(self) -> None:
         """This computer is in another network."""
@@ -53,7 +53,7 @@ class Moved(Protocol):
     """Is told what becomes of this computer's addresses (`core.net.locator.Locator`)."""
 
     def moved(self) -> None:
-        """The computer has another network."""
+        """The monitor says that this computer is in another network."""
 
     def readdressed(self) -> None:
         """It has other addresses beside, in the same network."""
@@ -63,7 +63,7 @@ class CalledHost(Protocol):
     """What neighbours need of the host (`core.net.host.Host`)."""
 
     def learn(self, peer: PeerId | bytes, host: str, port: int) -> None:
-        """Note an address."""
+        """The host notes an address at which it may call a neighbour."""
 
     def improve(self, peer: PeerId) -> None:
         """Call a peer's addresses although there is a link, if there is one."""
@@ -81,7 +81,7 @@ class SensedNetwork:
         self._sense = NetworkSense()
 
     async def look(self) -> None:
-        """Ask the system."""
+        """Asks the system about its network, and passes on whether its use costs the person."""
         self._sense = await sense_network()
         self._metered(self._sense.metered)
 
@@ -125,7 +125,7 @@ class LanNeighbours:
         self._near: dict[PeerId, tuple[tuple[str, int], ...]] = {}
 
     async def run(self) -> None:
-        """Look for them, until cancelled."""
+        """Discovers neighbours by mDNS until the owner cancels it."""
         await self._lan.run()
 
     def network_changed(self) -> None:

@@ -1,4 +1,4 @@
-"""How an engine is started."""
+"""The options that an engine is given at its start, apart from the settings that people change later."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -74,7 +74,7 @@ async def try_port(
 
 
 def words(tried: Tried) -> PortTest:
-    """For a person."""
+    """Puts the result of a try into a sentence and advice that a person can act on."""
     return PortTest(port=tried.port, sentence=_sentence(tried), advice=_advice(tried), tcp=tried.tcp, udp=tried.udp)
 
 

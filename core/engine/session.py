@@ -146,7 +146,7 @@ class VolunteerSession:
             raise self.fatal
 
     def stop(self) -> None:
-        """Ask `run` to return."""
+        """The engine asks `run` to return; the call does not wait for it."""
         self._over.set()
 
     # --- what the person wants ---------------------------------------------------------------------------------------
@@ -172,7 +172,7 @@ class VolunteerSession:
         return ModelEvaluation(epoch=seen.epoch, loss=seen.loss, meaning=self._trainer.loss)
 
     async def test_port(self) -> PortTest:
-        """Have others call this computer."""
+        """Other peers call this computer, and the result is worded for the person that asked."""
         session, now = self._session, self._installation.clock.now
         return await try_port(
             session.peer.traversal,

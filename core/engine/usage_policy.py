@@ -105,7 +105,7 @@ class UsagePolicy:
         self.look()
 
     async def keep(self) -> None:
-        """Watch and remember, until cancelled."""
+        """Looks at the limits every `LOOK_S` seconds, and saves the month's use, until cancelled."""
         saved_at = asyncio.get_running_loop().time()
         try:
             while True:

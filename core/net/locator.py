@@ -14,7 +14,7 @@ class LocatedHost(Protocol):
     """What is needed of the host."""
 
     def deliver(self, event: Any) -> None:
-        """Give the machine an event."""
+        """The host hands an event to the machine that it runs."""
 
     def moved(self) -> None:
         """Give up links that cannot live at the addresses of now."""

@@ -42,7 +42,7 @@ class SessionPeer(Protocol):
 
     @property
     def trace(self) -> Trace:
-        """Counts what others do wrong."""
+        """Counters of misuse and incidents, to which the host adds those of the network."""
 
     @property
     def meter(self) -> Meter | None:
@@ -54,20 +54,20 @@ class SessionPeer(Protocol):
 
     @property
     def deadline(self) -> float | None:
-        """When it wants a Tick."""
+        """When the machine wants its next Tick, unix seconds; None: not before another event."""
 
     def start(self, contacts: Sequence[Contact], *, host: str, port: int, now: float) -> Sequence[Any]:
         """Join the swarm through `contacts`; others reach it at host and port (empty: they observe it)."""
 
     def handle(self, event: Any, now: float) -> Sequence[Any]:
-        """Advance by one event."""
+        """An event moves the machine on; the host carries out what it returns."""
 
 
 P = TypeVar("P", bound=SessionPeer)
 
 
 class Session(Generic[P]):
-    """See the module's docstring.
+    """Runs one peer's machine on the network: opens its ports, joins the swarm, renews its pass.
 
     Args:
         peer: The machine.
@@ -181,7 +181,7 @@ class Session(Generic[P]):
 
     @property
     def stats(self) -> HostStats:
-        """Bytes and links."""
+        """Bytes moved and links open, as the host has counted them."""
         return self.host.stats
 
     @property

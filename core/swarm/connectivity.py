@@ -71,7 +71,7 @@ NetworkEvent = (
 
 
 class Connectivity:
-    """See the module's docstring.
+    """Combines the traversal machine with the DHT records by which peers find each other.
 
     It reports what `core.nat.events` asks of the owner of sockets, and `ReachChanged` and `DialEnded`.  A peer that
     strangers cannot call answers nobody in the DHT, except a backbone: its address stands in every link.
@@ -107,11 +107,11 @@ class Connectivity:
 
     @property
     def deadline(self) -> float | None:
-        """The first of all."""
+        """When traversal, scouting or a wanted peer first needs a Tick, unix seconds."""
         return earliest(self.traversal.deadline, self._scout_at, *self._wanted.values())
 
     def handle(self, event: Received[Any] | Tick | Lost | NetworkEvent, now: float) -> list[Any]:
-        """Advance by one event."""
+        """Messages, lost links, time and news of the network move traversal on."""
         outputs: Sequence[Any]
         match event:
             case Tick():

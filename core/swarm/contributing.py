@@ -105,7 +105,7 @@ class Contributing:
         return list(self._rounds.offer(samples=samples, loss=loss, now=now))
 
     def formed(self, now: float) -> list[Any]:
-        """The group stands."""
+        """The group's plan is here: this peer averages, or leaves a round that comes too late for it."""
         if not self._epochs.may(Cue.PLANNED):
             return list(self._rounds.leave(now))
         self._epochs.advance(Cue.PLANNED, now)

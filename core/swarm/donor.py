@@ -43,11 +43,11 @@ class StateFile(Protocol):
 
     @property
     def digest(self) -> bytes:
-        """Root digest."""
+        """Root digest of the file's chunks, by which downloaders ask for the state."""
 
     @property
     def size_bytes(self) -> int:
-        """Length of the file."""
+        """The file's length in bytes, which an offer tells before any chunk is sent."""
 
     @property
     def chunks(self) -> Sequence[bytes]:
@@ -63,7 +63,7 @@ class StateFile(Protocol):
 
 @dataclass(slots=True)
 class _Guest:
-    """Whom we give chunks."""
+    """A peer that downloads a state from this donor, and how it has used its turn."""
 
     digest: bytes
     """Of the state that it downloads."""
@@ -142,7 +142,7 @@ class StateDonor:
     def handle(
         self, event: Received[StateAsk | ChunkAsk | StateDone] | Tick | Lost, now: float
     ) -> Sequence[Send[object]]:
-        """Answer one request."""
+        """A request is answered at once; a peer that is done or lost frees its place."""
         match event:
             case Received(sender=sender, message=StateAsk(digest=digest)):
                 return self._answer(sender, digest, now)

@@ -14,7 +14,7 @@ from core.swarm.states import State
 
 
 class Phase(StrEnum):
-    """Where a peer stands."""
+    """A peer's place between two optimiser steps, which decides what it may do next."""
 
     IDLE = "idle"
     """No trainer: paused, starting, or a backbone."""
@@ -37,7 +37,7 @@ class Phase(StrEnum):
 
 
 class Cue(StrEnum):
-    """What moves a peer on."""
+    """An input of the epoch machine, named after what has happened."""
 
     READY = "trainer ready"
     GONE = "trainer gone"

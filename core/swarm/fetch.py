@@ -40,7 +40,7 @@ class StateSink(Protocol):
         """Make room; returns the chunks that an earlier, broken transfer left here, verified."""
 
     def write(self, index: int, data: memoryview) -> None:
-        """Keep one verified chunk."""
+        """The sink keeps one chunk whose digest has been checked."""
 
     def finish(self) -> str:
         """All chunks are here: the location of the whole file."""
@@ -87,7 +87,7 @@ class _Donor:
 
 
 class StateFetch:
-    """One download at a time."""
+    """Downloads one state at a time from several donors, and checks every chunk of it."""
 
     def __init__(self, *, sink: StateSink, trace: Trace) -> None:
         self._sink = sink
@@ -147,7 +147,7 @@ class StateFetch:
     def handle(
         self, event: Received[StateOffer | StateDenied | ChunkGive] | Tick | Lost, now: float
     ) -> Sequence[object]:
-        """Advance by one event."""
+        """A donor's answer, its loss or time moves the download on; without one nothing happens."""
         if self._name is None:
             return []
         try:

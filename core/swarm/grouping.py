@@ -53,7 +53,7 @@ class Grouping:
 
     @property
     def deadline(self) -> float | None:
-        """When `due` will be true."""
+        """When the target batch should be reached and `due` turns true, unix seconds."""
         return self._full_at
 
     def due(self, now: float) -> bool:

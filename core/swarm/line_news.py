@@ -83,7 +83,7 @@ class LineNews:
         return earliest(self._publish_at, self._read_at)
 
     def changed(self, now: float) -> None:
-        """A round has taught something."""
+        """A round has taught the book something: its facts are published as soon as the rest allows."""
         rest_s = REST_S * max(1.0, len(self._membership) / CROWD)
         self._publish_at = max(now, self._published_at + rest_s)
         if self._read_at is not None:

@@ -67,7 +67,7 @@ class Membership:
         return len(self._members)
 
     def live(self) -> dict[PeerId, ProgressReport]:
-        """Everybody who is here."""
+        """Newest reports of the peers that are here, without those whose stream was lost."""
         return {peer: member.report for peer, member in self._members.items() if member.believed_after is None}
 
     def silent(self, peer: PeerId, now: float) -> bool:
@@ -76,7 +76,7 @@ class Membership:
         return member is None or now - member.heard_at >= SILENT_S
 
     def audible(self, now: float) -> bool:
-        """Whether anybody has reported lately."""
+        """Whether any peer has reported within the last `SILENT_S` seconds."""
         return any(not self.silent(peer, now) for peer in self._members)
 
     def in_step(self, state: StateName) -> list[PeerId]:
@@ -110,7 +110,7 @@ class Membership:
         )
 
     def samples_per_s(self, state: StateName, now: float) -> float:
-        """Their joint speed."""
+        """Samples a second that the peers accumulating on `state` compute together."""
         return sum(member.report.samples_per_s for member in self._working(state, now))
 
     def _working(self, state: StateName, now: float) -> list[_Member]:

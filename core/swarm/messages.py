@@ -20,7 +20,7 @@ class StateAsk(Message, frozen=True, tag="state.ask"):
 
 
 class StateOffer(Message, frozen=True, tag="state.offer"):
-    """Yes: these are its chunks."""
+    """The donor agrees, and lists the chunks of the state file that was asked for."""
 
     bulk: ClassVar[bool] = True
     digest: Digest
@@ -32,7 +32,7 @@ class StateOffer(Message, frozen=True, tag="state.offer"):
 
 
 class StateDenied(Message, frozen=True, tag="state.denied"):
-    """No, or not now."""
+    """The donor refuses, for some seconds or because it does not have the state."""
 
     digest: Digest
     retry_after_s: Annotated[float, Meta(ge=0, le=600)]
@@ -40,7 +40,7 @@ class StateDenied(Message, frozen=True, tag="state.denied"):
 
 
 class ChunkAsk(Message, frozen=True, tag="state.chunk_ask"):
-    """Send me one chunk."""
+    """The downloader asks for one chunk of a state file that was offered to it."""
 
     digest: Digest
     index: Annotated[int, Meta(ge=0, lt=CHUNKS_MAX)]

@@ -8,12 +8,12 @@ from core.swarm.states import StateName
 
 @dataclass(frozen=True, slots=True)
 class Go:
-    """Trainer: accumulate samples."""
+    """Trainer: accumulate samples from now on; `Hold` takes it back."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """Trainer: stand still."""
+    """Trainer: stand still and keep what was accumulated, until `Go`."""
 
 
 @dataclass(frozen=True, slots=True)

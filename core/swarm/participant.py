@@ -58,7 +58,7 @@ ParticipantEvent = Received[Any] | Tick | Lost | Observed | NetworkEvent | Train
 
 
 class Participant:
-    """See the module's docstring.
+    """One peer's machine, which passes events between its parts: DHT, rounds, catching up, trainer.
 
     Args:
         settings: The collaboration's numbers, and this peer's role.

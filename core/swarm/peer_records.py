@@ -26,19 +26,19 @@ class Directory(Protocol):
 
     @property
     def contacts(self) -> list[Contact]:
-        """Peers that answer."""
+        """Contacts of the routing table, the most useful first."""
 
     def get(self, key: Key, now: float, *, quorum: int | None = None, owner: PeerId | None = None) -> Sequence[Any]:
-        """Read a key; `Found` follows."""
+        """The DHT looks a key up; a `Found` event follows with what it has found."""
 
     def store(
         self, key: Key, value: bytes, *, lifetime_s: float, now: float, subkey: bytes | None = None
     ) -> Sequence[Any]:
-        """Store a value; `RecordStored` follows."""
+        """The DHT stores a value; a `RecordStored` event follows and counts its replicas."""
 
 
 class PeerRecords:
-    """See the module's docstring.
+    """Publishes this peer's record in the DHT, and reads those of peers that are to be called.
 
     Args:
         me: This peer.
@@ -55,7 +55,7 @@ class PeerRecords:
         """This peer's record, as long as nobody else holds it."""
 
     def publish(self, peer_record: PeerRecord, now: float) -> Sequence[Any]:
-        """Store this peer's record."""
+        """Stores a new record of this peer, and keeps it at hand until another peer holds it."""
         self._unplaced = peer_record
         return self.publish_again(now)
 

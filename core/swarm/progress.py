@@ -50,7 +50,7 @@ class ProgressReport(msgspec.Struct, frozen=True, array_like=True):
 
     @property
     def state(self) -> StateName:
-        """The state this peer holds."""
+        """The state that the peer holds, as one name to compare with those of others."""
         return StateName(self.epoch, self.lineage)
 
 

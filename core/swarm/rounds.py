@@ -248,7 +248,7 @@ class Rounds:
         return earliest(*(part.deadline for part in parts if part is not None))
 
     def handle(self, event: Received[Any] | Tick | Lost, now: float) -> Sequence[Any]:
-        """Advance by one event."""
+        """An event goes to the matchmaker, the round or the receipts; what follows from it is returned."""
         outputs: list[Any] = []
         match event:
             case Received(message=message) if isinstance(message, _IN_ROUND):

@@ -41,7 +41,7 @@ class TrainerWatch:
 
     @property
     def deadline(self) -> float | None:
-        """When patience ends, unix seconds."""
+        """When the trainer, or a round, is given up unless it answers, unix seconds; None: nothing is owed."""
         owed = None if self._contribution_since is None else self._contribution_since + ANSWER_S
         since = max(self._epochs.since, self._said_at)
         if self._epochs.phase in _OWING:

@@ -108,7 +108,7 @@ class TaskModule(Protocol):
 
 
 class Task(Protocol):
-    """Something to learn."""
+    """The port between what is learned and the training loop: model, batches, loss, measure."""
 
     loss_name: ClassVar[str]
     """What a loss measures, in two or three words that people are shown: "masked-word loss"."""

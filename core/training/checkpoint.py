@@ -40,7 +40,7 @@ class StateName(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """A state on disk."""
+    """A state that lies on disk as a whole file, named by its digest."""
 
     path: Path
     digest: bytes

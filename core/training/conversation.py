@@ -72,7 +72,7 @@ class Conversation:
         return not self._held and not last and (not averaged or self._learner.overlaps)
 
     def begin(self) -> None:
-        """Say that the model stands."""
+        """The worker tells the engine that the model stands, and how large it is."""
         learner = self._learner
         name, unit = learner.task.loss_name, learner.task.loss_unit
         sizes = {"numel": learner.numel, "parameters": learner.numel}
@@ -182,7 +182,7 @@ def _named(state: TrainerState) -> "_Named":
 
 
 class _Named(TypedDict):
-    """The fields of a StateFrame."""
+    """Fields by which a StateFrame names the state that the learner holds."""
 
     epoch: int
     lineage: bytes

@@ -20,7 +20,7 @@ class Span:
 
     @property
     def numel(self) -> int:
-        """How many numbers."""
+        """The parameter's length in the flat vector, which follows from its shape."""
         return torch.Size(self.shape).numel()
 
     @property

@@ -72,7 +72,7 @@ class Interpreter:
         return self._arena_path
 
     def close(self) -> None:
-        """No worker runs any more."""
+        """The owner says that no worker runs any more, and the file of residuals is closed."""
         if self._residuals is not None:
             self._residuals.close()
 

@@ -21,7 +21,7 @@ class TrainerLike(Protocol):
         """The worker's process number while it runs."""
 
     def resume(self) -> None:
-        """The person contributes."""
+        """The person contributes, so the trainer or helper may begin to compute."""
 
     async def pause(self) -> None:
         """The person pauses; returns when nothing is computed any more."""

@@ -1,4 +1,4 @@
-"""What every aggregator can do."""
+"""The port behind which ways of averaging are exchanged: one vector is made of several members' parts."""
 
 from collections.abc import Iterator
 from typing import Protocol
@@ -13,7 +13,7 @@ class Parts(Protocol):
     """All parts of one chunk, in the order of the plan's members, as often as they are asked for."""
 
     def __len__(self) -> int:
-        """Number of parts."""
+        """Number of members whose parts the chunk has."""
 
     def __iter__(self) -> Iterator[tuple[float, Vector]]:
         """Each part's weight, above 0 and all together 1, and its numbers, shape (numel,).

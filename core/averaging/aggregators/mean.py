@@ -1,4 +1,4 @@
-"""The weighted mean."""
+"""The weighted mean as an aggregator: it trusts every part, so a single wild one moves the result."""
 
 import numpy as np
 

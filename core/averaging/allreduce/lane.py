@@ -127,7 +127,7 @@ class Lanes(tuple[Lane, ...]):
 
     @property
     def versions(self) -> tuple[int, ...]:
-        """The version of each share."""
+        """Each share's version as this member knows it; it rises when the share's means are made anew."""
         return tuple(lane.version for lane in self)
 
     @property

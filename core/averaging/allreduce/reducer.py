@@ -97,7 +97,7 @@ class Reducer:
 
     @property
     def complete(self) -> bool:
-        """Whether all means are made."""
+        """Whether every chunk of the share has its mean here, so that the reducer needs no more parts."""
         return self._first >= len(self._contributors)
 
     @property

@@ -18,7 +18,7 @@ Replies = list[tuple[int, MeanReply]]
 
 
 class Reducers:
-    """See the module's docstring.
+    """Holds a reducer, and a failure detector of its senders, for each share that this member reduces.
 
     Args:
         context: What the round works on.

@@ -56,7 +56,7 @@ class Sender:
             lane.open_window = lane.window
 
     def send(self, now: float) -> list[Send[Part]]:
-        """The parts that leave now."""
+        """The next parts that window and pacing allow, addressed to their reducers; they count as sent."""
         outputs = []
         shares, plan = self._context.shares, self._context.shares.plan
         for share, chunk in self._leaving(now):

@@ -102,7 +102,7 @@ class ShareMap:
         return [(member, self.samples[member] / total) for member in members]
 
     def samples_of(self, members: Iterable[int]) -> int:
-        """Samples of several members together."""
+        """Several members' samples added up: the denominator of their weights in a chunk's mean."""
         return sum(self.samples[member] for member in members)
 
     def _in_turn(self, member: int, number: int) -> bool:

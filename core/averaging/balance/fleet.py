@@ -22,7 +22,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """What is to be averaged."""
+    """What a round averages, as far as its duration depends on it: length, bytes a number, target batch."""
 
     numel: int
     """Numbers in the vector (P)."""

@@ -133,7 +133,13 @@ def line_steps(members: Fleet, gives: Floats, *, samples: Floats | float | None 
 
 
 def steps_per_s(members: Fleet, samples_per_s: Floats | float, seconds: Floats | float) -> Floats:
-    """The smaller of both rates."""
+    """The optimiser steps a second that a choice allows: as its samples or its rounds limit them.
+
+    Args:
+        members: The round's members; without a target batch only the rounds count.
+        samples_per_s: What they give.
+        seconds: Of a round.
+    """
     rounds = 1.0 / np.maximum(seconds, 1e-300)
     if not members.target_samples:
         return np.asarray(rounds)

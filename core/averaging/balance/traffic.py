@@ -58,7 +58,7 @@ class Fleet:
 
     @property
     def size(self) -> int:
-        """Members."""
+        """The number of members N, which is the length of each array."""
         return len(self.up)
 
     @property

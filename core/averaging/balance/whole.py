@@ -1,4 +1,4 @@
-"""Shares in whole chunks."""
+"""Ideal shares of a vector become whole chunks, rounded in such a way that the round stays short."""
 
 from collections.abc import Sequence
 from typing import Final

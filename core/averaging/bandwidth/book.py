@@ -25,7 +25,7 @@ CLAIMS_KEPT: Final = 4
 
 
 class LineBook:
-    """See the module's docstring.
+    """What one peer knows of lines: from its own traffic, from rounds, and from the records of others.
 
     Args:
         me: This peer.
@@ -107,7 +107,7 @@ class LineBook:
             self._waits.saw(sender, message, outputs, now)
 
     def finished(self, plan: Plan, outcome: Outcome, now: float) -> None:
-        """A round is over."""
+        """A committed round teaches the book: rates of this peer's line, and what it proves of the others'."""
         waits, self._waits = self._waits, None
         demand = demand_of(plan)
         late = self._overrun.late(outcome.seconds / demand.seconds) if demand.seconds else False
@@ -223,7 +223,7 @@ class LineBook:
         return facts_of(self.own, self._shown, seen, self._held.items(), reversed(self.meter.trips.items()))
 
     def heard(self, peer: PeerId, facts: LineFacts) -> None:
-        """What `peer` tells."""
+        """The book keeps the record that another peer published; beyond `PEERS_MAX` peers it takes no new ones."""
         if peer != self._me and (peer in self._facts or len(self._facts) < PEERS_MAX):
             self._facts[peer] = facts
 

@@ -24,7 +24,7 @@ class Overrun:
 
     @property
     def count(self) -> int:
-        """Rounds that are remembered."""
+        """Number of rounds on which `middle` rests, at most `ROUNDS`."""
         return len(self._ratios)
 
     @property

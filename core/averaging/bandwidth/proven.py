@@ -66,7 +66,7 @@ class Proven:
 
 @dataclass(slots=True)
 class ProvenLine:
-    """Both directions of its line."""
+    """One peer's line as rounds have proven it, each direction for itself."""
 
     up: Proven = field(default_factory=Proven)
     down: Proven = field(default_factory=Proven)

@@ -78,7 +78,7 @@ class LineFacts(msgspec.Struct, frozen=True, array_like=True):
 
     @property
     def trips(self) -> list[Trip]:
-        """Its round trips to others."""
+        """Round trips from this record's peer to others, decoded from `packed_trips`."""
         return [Trip(*fields) for fields in _TRIP.iter_unpack(self.packed_trips)]
 
 
@@ -99,7 +99,7 @@ def to_level(rate: float) -> int:
 
 
 def from_level(level: int) -> float:
-    """Bytes a second again."""
+    """The rate in bytes a second that a level of `to_level` stands for; 0 for level 0."""
     return RATE_LEAST * STEP ** (level - 1) if level else 0.0
 
 
@@ -111,7 +111,7 @@ def to_trip_level(seconds: float) -> int:
 
 
 def from_trip_level(level: int) -> float:
-    """Seconds again."""
+    """The round trip in seconds that a level of `to_trip_level` stands for; 0 for one that is not known."""
     return TRIP_LEAST_S * STEP ** (level - 1) if level else 0.0
 
 

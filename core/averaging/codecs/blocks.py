@@ -42,7 +42,7 @@ class Blockwise(ABC):
 
     @abstractmethod
     def _unpack(self, scales: Scales, codes: Bytes, blocks: Matrix) -> None:
-        """Write to `blocks`."""
+        """The codec decodes `codes` by their scales into the rows of `blocks`, in place."""
 
     def _scales_to_wire(self, scales: Scales) -> NDArray[np.generic]:
         return scales.astype(self.SCALE)
@@ -55,7 +55,7 @@ class Blockwise(ABC):
         return self._blocks(numel) * self.SCALE.itemsize + self._code_bytes(numel)
 
     def encode(self, values: NDArray[np.float32], start: int = 0) -> memoryview:  # noqa: ARG002 - the same everywhere
-        """Scales and codes of `values`."""
+        """The payload of `values`: first the scales of all blocks, then all codes."""
         head = self._blocks(values.size) * self.SCALE.itemsize
         payload = np.empty(self.max_bytes(values.size), dtype=np.uint8)
         scales = np.empty(self._blocks(values.size), dtype=np.float32)

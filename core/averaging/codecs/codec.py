@@ -1,4 +1,4 @@
-"""What every codec can do."""
+"""The port of all codecs: vectors of float32 become bytes for the wire, and numbers again."""
 
 from typing import Protocol
 

@@ -94,7 +94,7 @@ class Coordinator:
             self.reports.live &= from_bits(status.live) | {member}
 
     def exclude(self, members: Members) -> None:
-        """Go on without members."""
+        """Members leave the round; if any of them was in, a new Order is due at once."""
         if members & self.reports.live:
             self.reports.live -= members
             self._changed()

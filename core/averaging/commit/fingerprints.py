@@ -40,7 +40,7 @@ class Vote:
 
     @staticmethod
     def of(commit: Commit) -> "Vote":
-        """What all members have voted."""
+        """The one vote that a Commit stands for, since all its members voted alike."""
         return Vote(commit.versions, commit.nonces, commit.fingerprints)
 
 

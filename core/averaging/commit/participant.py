@@ -55,7 +55,7 @@ class RoundParticipant:
 
     @property
     def others(self) -> Members:
-        """All that can be reached."""
+        """Members except this one to which no link has ended, so that messages may reach them."""
         return self._context.shares.everybody - self.succession.lost - {self._me}
 
     @property
@@ -68,7 +68,7 @@ class RoundParticipant:
     # --- what happens ---
 
     def take(self, member: int, message: Order | Status | Commit, now: float) -> Sends:
-        """A message of the commit."""
+        """A member's Order, Status or Commit moves the commit on; what it leads to is returned."""
         mine = self.succession.mine
         match message:
             case Order():

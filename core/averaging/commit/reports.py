@@ -12,7 +12,7 @@ WITNESSES: Final = 2
 
 
 class Reports:
-    """See the module's docstring.
+    """Keeps the newest Status of each member, from which the coordinator draws its conclusions.
 
     Args:
         shares: The plan's division.

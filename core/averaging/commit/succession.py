@@ -42,7 +42,7 @@ class Succession:
 
     @property
     def leader(self) -> int:
-        """The coordinator that is followed."""
+        """The coordinator whose orders this member obeys; `awaited` may already be a later one."""
         return self.order[self.rank]
 
     @property

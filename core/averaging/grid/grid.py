@@ -96,7 +96,7 @@ class Grid:
     # --- owner's side ---
 
     def start(self, now: float) -> Outputs:
-        """Begin.  Call once."""
+        """The owner begins the first stage, in this member's smallest block; to be called once."""
         self._began_at, self._ends_at = now, now + self.plan.stages * self.plan.round_timeout_s
         return self._average(first_plan(self.plan, self._layout.group_of(0, self._me)), now)
 
@@ -124,7 +124,7 @@ class Grid:
         return next(peer for peer in peers if peer not in self.rounds.lost)
 
     def handle(self, event: Received[RoundMessage | GridMessage] | Tick | Lost, now: float) -> Outputs:
-        """Advance by one event."""
+        """An event moves this member's stage or a round that it visits on; one from a stranger is dropped."""
         peers = self.plan.peers
         peer = None if isinstance(event, Tick) else event.peer if isinstance(event, Lost) else event.sender
         if self._ends_at is None or (peer is not None and (peer not in peers or peer == peers[self._me])):
@@ -219,7 +219,7 @@ class Grid:
     # --- stages ---
 
     def _average(self, plan: Plan, now: float) -> Outputs:
-        """This member's own group averages."""
+        """This member's group runs its butterfly; the last stage writes to the round's result."""
         mean = self._result if len(self._brought) == self.plan.stages else np.empty_like(self._result)
         self._running = plan.round, mean
         return self._follow(self.rounds.start(plan, (self._brought[-1][0], mean), now), now)
@@ -292,5 +292,5 @@ class Grid:
 
 
 def sends(plan: Plan, told: Told) -> Outputs:
-    """Messages to members, addressed."""
+    """Turns words for members, named by their places in the plan, into messages to their peers."""
     return [Send(plan.peers[member], word) for member, word in told]

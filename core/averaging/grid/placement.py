@@ -40,7 +40,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class GridLayout:
-    """All groups of all stages."""
+    """The groups in which members average, stage by stage."""
 
     stages: tuple[tuple[Group, ...], ...]
 

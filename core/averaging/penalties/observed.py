@@ -22,7 +22,7 @@ class Observations:
     """As the coordinator: members that made these means."""
 
     def with_(self, other: "Observations") -> "Observations":
-        """Both together."""
+        """Joins the observations of two stages of a round; a member stands once in each kind."""
         kinds = [field.name for field in fields(self)]
         return Observations(**{kind: tuple(sorted({*getattr(self, kind), *getattr(other, kind)})) for kind in kinds})
 
@@ -39,7 +39,7 @@ class Remembered:
     """Number of times longer than planned that rounds take of late, at least: no member is the reason for it."""
 
     def among(self, peers: Collection[PeerId]) -> "Remembered":
-        """What concerns these."""
+        """The part of it that concerns `peers`, for a round in which only they are members."""
         return Remembered(self.on_probation.intersection(peers), self.vote_ignored.intersection(peers), self.usual)
 
 

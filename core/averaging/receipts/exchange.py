@@ -85,7 +85,7 @@ class _Round:
 
     @property
     def awaited(self) -> frozenset[PeerId]:
-        """Members that may still sign."""
+        """Members whose signature may still come: they neither signed, nor contradicted, nor left."""
         return self.peers - self.signatures.keys() - self.contradictions.keys() - self.gone
 
     @property
@@ -101,7 +101,7 @@ class _Round:
 
     @property
     def sure(self) -> bool:
-        """See `Receipted`."""
+        """Whether a split by the leader is certain: its own signature or most witnesses' contradict."""
         apart = self.contradictions.keys() & self.witnesses
         return self.led_by in apart or 2 * len(apart) > len(self.witnesses)
 
@@ -174,7 +174,7 @@ class Attesting:
         return earliest(*(current.until for current in self._rounds.values() if current.statement is not None))
 
     def handle(self, event: Received[Attested | Bundle] | Tick | Lost, now: float) -> Outputs:
-        """Advance by one event."""
+        """A signature, a Tick or a lost link may complete receipts, which are among what is returned."""
         match event:
             case Received(sender=sender, message=message):
                 return self._receive(sender, message, now)

@@ -73,17 +73,17 @@ class Statement(msgspec.Struct, frozen=True, array_like=True):
 
     @property
     def numel(self) -> int:
-        """Numbers in the vector."""
+        """The vector's length in numbers, which is what all members together reduced."""
         return sum(deed.reduced for deed in self.deeds)
 
     @property
     def members(self) -> frozenset[PeerId]:
-        """All members of the plan."""
+        """Every peer of the plan, whether or not its contribution is in the mean."""
         return frozenset(PeerId(deed.peer) for deed in self.deeds)
 
     @property
     def digest(self) -> bytes:
-        """Names this statement."""
+        """The digest by which attestations name this statement; equal statements have equal ones."""
         return digest(_encode(self))
 
 

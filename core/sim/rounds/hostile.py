@@ -42,11 +42,11 @@ class Hostile:
         return getattr(self.machine, name)
 
     def start(self, now: float) -> list[Any]:
-        """Begin."""
+        """Starts the honest machine, and alters what leaves it first."""
         return self._altered(self.machine.start(now), now)
 
     def handle(self, event: Received[Any] | Tick | Lost, now: float) -> list[Any]:
-        """Advance by one event."""
+        """Passes an event, altered where need be, to the honest machine, and alters what leaves it."""
         if self._hears is not None and isinstance(event, Received):
             event = self._hears(event)
         return self._altered(self.machine.handle(event, now), now)
@@ -96,7 +96,7 @@ Kind = Callable[[Butterfly, KnownGroup], Hostile]
 
 
 def slow_parts(seconds: float) -> Kind:
-    """Its parts take so long."""
+    """Its parts leave one by one, evenly spread over `seconds`."""
 
     def kind(machine: Butterfly, group: KnownGroup) -> Hostile:
         parts = machine.plan.chunk_total - machine.plan.chunks[group.place]
@@ -106,7 +106,7 @@ def slow_parts(seconds: float) -> Kind:
 
 
 def slow_means(seconds: float) -> Kind:
-    """Its means take so long."""
+    """Its means leave one by one, evenly spread over `seconds`."""
 
     def kind(machine: Butterfly, group: KnownGroup) -> Hostile:
         means = machine.plan.chunks[group.place] * (len(group.peers) - 1)
@@ -237,5 +237,5 @@ def other_mean(mean: Mean) -> Mean:
 
 
 def never_commits(machine: Butterfly, _: KnownGroup) -> Hostile:
-    """Coordinates, and says no Commit."""
+    """Coordinates a round up to the votes, and never sends a Commit."""
     return Hostile(machine, lambda send, _now: [] if isinstance(send.message, Commit) else [send])

@@ -128,7 +128,7 @@ class SimulatedLines:
         self._agenda.after(self.settings.delay_s, self._arrive, sender, receiver, message)
 
     def carry(self, sender: int, receiver: int, message: Any, *, payload_bytes: float) -> None:
-        """Send bulk."""
+        """A member queues a bulk message, which shares its line with those of its other links."""
         self.messages += 1
         link = self._links.get((sender, receiver)) or self._link(sender, receiver)
         link.queue.append([payload_bytes + self.settings.overhead_bytes, message])
@@ -215,7 +215,7 @@ class SimulatedLines:
         self._busy[sender] = False
 
     def _due(self, link: _Link) -> None:
-        """A link's time has come."""
+        """A link's budget lets it send again, so it queues for its sender's line."""
         link.listed = False
         if link.queue and link.sender not in self._down_since:
             self._list(link)

@@ -42,7 +42,7 @@ class RoundReport:
 
     @property
     def finished(self) -> int:
-        """Members that hold the mean."""
+        """Number of members that committed the round, and so hold the mean."""
         return sum(1 for outcome in self.outcomes if outcome is not None)
 
 

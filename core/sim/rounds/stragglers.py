@@ -186,7 +186,7 @@ class Series:
 
     @property
     def honest(self) -> list[int]:
-        """The honest members."""
+        """Places of the members that keep to the protocol; all of them where no kind is given."""
         return [member for member in range(self.count) if self.kind is None or member not in self._hostile]
 
     def plan(self, leader: int) -> Plan:
@@ -204,7 +204,7 @@ class Series:
         )
 
     def round(self, leader: int, scenario: Scenario = SCENARIOS[0]) -> RoundResult:
-        """Let one round happen."""
+        """Plays one round under `leader`; what its members learn holds in the next one."""
         plan, number = self.plan(leader), len(self.results)
         lines = self.lines if scenario.lines is None else scenario.lines(number)
         round_ = Round(plan, lines, self.task, contributions=vectors(plan, number + 1), machine=self._machine)

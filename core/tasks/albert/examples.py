@@ -35,7 +35,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class MaskedBatch:
-    """Samples with hidden words."""
+    """One batch of masked text, with the answers to both tasks: hidden words, and order."""
 
     pieces_BT: NDArray[np.int64]
     types_BT: NDArray[np.int64]
@@ -51,7 +51,7 @@ class MaskedBatch:
 
     @property
     def samples(self) -> int:
-        """How many samples."""
+        """The batch size B, counted in pairs of text parts."""
         return len(self.swapped_B)
 
 

@@ -1,1 +1,1 @@
-"""Text to numbers."""
+"""Tokenizers turn text into the numbers that a model reads."""

@@ -15,7 +15,7 @@ from core.training.optimizers import Optimizer
 
 
 class RuleNumbers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The numbers of every rule."""
+    """The manifest's numbers that every rule has; a rule with numbers of its own extends them."""
 
     name: Annotated[str, Meta(max_length=80)]
 
