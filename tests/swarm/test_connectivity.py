@@ -112,20 +112,20 @@ def world_of(*natures: Nature, role: str = "volunteer") -> tuple[NatWorld, list[
         ("symmetric", Reachability.RELAYED),
     ],
 )
-def test_a_peer_finds_out_how_it_is_reached_from_the_dht_alone(nature: Nature, standing: Reachability) -> None:
+def test_peer_learns_its_reachability_from_the_dht_alone(nature: Nature, standing: Reachability) -> None:
     _, (home,) = world_of(nature)
     machine: Traversal = home.machine
     assert machine.reach.standing is standing
 
 
 @pytest.mark.parametrize(("role", "client"), [("volunteer", True), ("backbone", False)])
-def test_only_a_backbone_answers_in_the_dht_from_behind_a_router(role: str, *, client: bool) -> None:
+def test_backbone_alone_answers_in_the_dht_from_behind_a_router(role: str, *, client: bool) -> None:
     _, (home,) = world_of("kept", role=role)
     assert home.machine.reach.standing is Reachability.PUNCHABLE
     assert home.machine.directory.client is client
 
 
-def test_peers_behind_all_kinds_of_routers_meet_by_their_peer_records() -> None:
+def test_peers_behind_all_kinds_of_routers_meet_by_peer_records() -> None:
     world, homes = world_of(*NATURES)
     for one, other in combinations(homes, 2):
         world.dial(one, other)

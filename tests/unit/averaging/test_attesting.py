@@ -150,7 +150,7 @@ def test_nobody_is_waited_for_when_all_others_are_gone() -> None:
     assert desk.signers() == [0]
 
 
-def test_what_relays_carried_is_asked_for_once_a_round_and_signed() -> None:
+def test_member_reads_relayed_bytes_once_a_round_and_signs_them() -> None:
     desk = Desk()
     asked = []
     desk.machine.carried = lambda: asked.append(1) or {RELAY: 4321}
@@ -299,7 +299,7 @@ def test_we_sign_only_rounds_that_we_were_in_and_once() -> None:
 
 
 @pytest.mark.parametrize("before", [True, False])
-def test_a_flood_costs_us_two_looks_and_its_sender_his_place(*, before: bool) -> None:
+def test_flood_costs_two_checks_and_its_sender_loses_its_place(*, before: bool) -> None:
     desk = Desk()
     looked = []
 
@@ -362,7 +362,7 @@ def test_only_the_leader_bundles_and_only_in_large_groups() -> None:
     assert large.signers() == [0, 2]
 
 
-def test_a_leader_that_floods_has_as_many_looks_as_there_are_members() -> None:
+def test_flooding_leader_gets_one_signature_check_per_member() -> None:
     desk = Desk(DIRECT_MAX + 1)
     desk.sign()
     forged = tuple(replace(desk.attestation(2), time=number) for number in range(64))
@@ -397,7 +397,7 @@ def split_by(desk: Desk, *others: int, leader: int = 1) -> PeerId | None:
     ("members", "others", "sure"),
     [(5, (2,), False), (5, (2, 3), False), (5, (2, 3, 4), True), (5, (1,), True), (6, (2, 3, 4), False)],
 )
-def test_few_liars_never_make_it_certain_that_an_honest_leader_has_split_the_group(
+def test_few_liars_never_prove_a_split_by_an_honest_leader(
     members: int, others: tuple[int, ...], *, sure: bool
 ) -> None:
     assert split(Desk(members), *others).sure is sure
@@ -416,7 +416,7 @@ def test_few_liars_never_make_it_certain_that_an_honest_leader_has_split_the_gro
         (6, (1,), True),
     ],
 )
-def test_a_leader_is_named_that_has_committed_something_else_to_half_of_the_others(
+def test_leader_is_named_after_committing_differently_to_half_the_others(
     members: int, others: tuple[int, ...], *, named: bool
 ) -> None:
     """By their signatures, or by its own; one member alone may as well be the liar."""
@@ -425,8 +425,8 @@ def test_a_leader_is_named_that_has_committed_something_else_to_half_of_the_othe
 
 
 @pytest.mark.parametrize("helps", [False, True])
-def test_what_helpers_sign_says_nothing_of_the_leader_and_what_others_sign_nothing_to_them(*, helps: bool) -> None:
-    """They sign what one reducer has told them."""
+def test_signatures_between_helpers_and_receivers_name_no_leader(*, helps: bool) -> None:
+    """Helpers sign what one reducer has told them."""
     desk = Desk(5)
     whose = (0, 4) if helps else (3, 4)
     members = tuple(replace(m, receives=index not in whose) for index, m in enumerate(desk.plan.members))
@@ -436,7 +436,7 @@ def test_what_helpers_sign_says_nothing_of_the_leader_and_what_others_sign_nothi
     assert split_by(desk, *((1, 2, 3) if helps else (3, 4))) is None
 
 
-def test_a_successor_is_not_named_for_what_its_predecessor_may_have_ordered() -> None:
+def test_successor_is_not_named_for_orders_of_its_predecessor() -> None:
     assert split_by(Desk(5), 2, 3, 4, leader=2) is None
 
 

@@ -17,7 +17,7 @@ def test_the_map_is_that_of_the_paper() -> None:
     np.testing.assert_allclose(dynamic_map(), sorted(numbers), rtol=1e-6)
 
 
-def test_every_code_stands_for_itself_also_when_a_bit_is_lost() -> None:
+def test_each_code_encodes_to_itself_despite_a_lost_bit() -> None:
     codes = Dynamic8()._codes
     numbers = dynamic_map()
     for shift in (-4, 0, 4):

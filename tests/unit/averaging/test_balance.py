@@ -93,7 +93,7 @@ def test_where_nobody_may_reduce_everybody_does():
     assert set(balance([line(10, reduces=False)] * 4, RAW).weights) == {WEIGHT_UNIT // 4}
 
 
-def test_a_peer_that_is_slowest_whatever_it_does_gets_nothing_to_reduce():
+def test_member_that_is_always_slowest_gets_nothing_to_reduce():
     divided = balance([line(1), *[line(100)] * 4], RAW)
     assert divided.weights[0] == 0
     assert len(set(divided.weights[1:])) == 1
@@ -183,7 +183,7 @@ def test_its_weights_take_the_time_that_it_says(lines, work):
 
 @settings(deadline=None, max_examples=50)
 @given(LINES, WORKS, st.floats(0.01, 100))
-def test_lines_k_times_as_fast_take_a_kth_of_the_time(lines, work, k):
+def test_lines_k_times_as_fast_divide_the_time_by_k(lines, work, k):
     faster = [
         Line(
             up_bytes_per_s=one.up_bytes_per_s * k,

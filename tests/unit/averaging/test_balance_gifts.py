@@ -10,7 +10,7 @@ ROUNDS = st.binary(min_size=0, max_size=32)
 
 
 @given(ROUNDS, st.integers(0, 255), st.integers(0, 1 << 24), st.integers(0, 256))
-def test_of_256_chunks_in_a_row_exactly_the_gift_is_given(round_id, member, first, gift):
+def test_member_gives_exactly_its_gift_of_256_consecutive_chunks(round_id, member, first, gift):
     assert sum(gives_chunk(round_id, member, first + k, gift) for k in range(256)) == gift
 
 

@@ -71,7 +71,7 @@ def test_whole_givers_are_chosen_as_the_mixed_integer_program_chooses(seed):
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_for_larger_groups_the_choice_is_near_the_best_of_all(seed):
+def test_choice_of_givers_is_near_the_best_for_larger_groups(seed):
     lines = homes(seed, 12)
     members = fleet(lines, work(lines, 5.0))
     every = np.array(list(itertools.product([0.0, 1.0], repeat=12)))[1:]

@@ -31,7 +31,7 @@ def busy(lines: list[Line], chunks: tuple[int, ...]) -> list[float]:
     return list(rows(members, members.gives).seconds(np.array(chunks) / sum(chunks)))
 
 
-def test_a_mere_offer_that_does_not_shorten_the_round_is_not_taken() -> None:
+def test_offer_that_does_not_shorten_the_round_is_not_taken() -> None:
     """Two of 80 that offer 160 beside four of 40, all waiting for two of 20: nobody needs the second 80."""
     true = [line(80)] * 2 + [line(40)] * 4 + [line(20)] * 2
     offered = [line(160)] * 2 + true[2:]
@@ -61,7 +61,7 @@ def test_where_all_is_shown_it_is_the_shortest_round() -> None:
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_no_division_as_short_by_the_offers_is_shorter_by_what_was_shown(seed: int) -> None:
+def test_division_is_shortest_by_shown_rates_within_the_offers_time(seed: int) -> None:
     """Against the linear program: the least time by what was shown, while the offers' time is kept.
 
     Where a line would be faster with more work, it is only no longer than without what was shown.

@@ -76,7 +76,7 @@ def machine_of(plan: Plan, member: int, trace: Trace) -> Butterfly:
 
 
 @pytest.mark.parametrize("reason", ["lost", "silent", "nothing"])
-def test_the_next_leader_is_followed_when_the_first_is_lost_or_silent(reason: str) -> None:
+def test_successor_is_followed_when_the_leader_is_lost_or_silent(reason: str) -> None:
     trace = Trace()
     machine = machine_of(PLAN, THIRD, trace)
     now = 0.0
@@ -90,7 +90,7 @@ def test_the_next_leader_is_followed_when_the_first_is_lost_or_silent(reason: st
     assert trace["averaging.drop.order"] == (reason == "nothing")
 
 
-def test_a_leader_that_has_slept_lets_its_successor_lead_and_one_that_has_not_does_not() -> None:
+def test_leader_yields_to_its_successor_only_after_it_slept() -> None:
     order = Order(PLAN.round, 1, 0, True, (0, 0, 0, 0), (0, 1, 2, 3), b"\x0f")
     for slept_s, leads in ((0.1, LEADER), (PLAN.stall_timeout_s, SECOND)):
         machine = machine_of(PLAN, LEADER, Trace())
@@ -121,7 +121,7 @@ def deaf_to_the_commit() -> tuple[Round, Commit]:
     return round_, commit
 
 
-def test_a_commit_that_is_passed_on_counts_once_the_leader_is_gone_and_only_for_what_is_held() -> None:
+def test_forwarded_commit_counts_after_leader_loss_for_held_means_only() -> None:
     round_, commit = deaf_to_the_commit()
     machine = round_.machines[PLAN.peers[THIRD]]
     fourth, now = PLAN.peers[FOURTH], round_.pump.now
@@ -133,7 +133,7 @@ def test_a_commit_that_is_passed_on_counts_once_the_leader_is_gone_and_only_for_
 
 
 @pytest.mark.parametrize("kind", [Commit, Order])
-def test_who_asks_again_and_again_uses_up_nobody_else_s_seals(kind: type) -> None:
+def test_member_that_keeps_asking_uses_up_no_votes_of_others(kind: type) -> None:
     """One makes up salts of the others', as a leader or as one who passes on; another tells the truth afterwards."""
     round_, commit = deaf_to_the_commit()
     machine = round_.machines[PLAN.peers[THIRD]]
@@ -152,7 +152,7 @@ def test_who_asks_again_and_again_uses_up_nobody_else_s_seals(kind: type) -> Non
     assert finishes(machine, PLAN.peers[FOURTH], commit, now)
 
 
-def test_what_others_make_up_does_not_change_what_i_say_of_my_means() -> None:
+def test_forged_nonces_do_not_change_a_members_own_status() -> None:
     round_, commit = deaf_to_the_commit()
     machine = round_.machines[PLAN.peers[THIRD]]
     now = round_.pump.now

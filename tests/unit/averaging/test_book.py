@@ -94,7 +94,7 @@ def test_a_round_proves_to_all_what_its_members_lines_carry() -> None:
 
 
 @pytest.mark.parametrize("changes", [{"versions": (0, 0, 1, 0)}, {"missing": ((peer_ids(4)[2], 4),)}])
-def test_a_round_in_which_something_went_wrong_proves_what_went_between_the_others(changes: dict[str, Any]) -> None:
+def test_partly_failed_round_proves_the_traffic_between_the_other_members(changes: dict[str, Any]) -> None:
     """Against a count, chunk by chunk, of what goes over each line without the one that failed."""
     plan = plan_of(0, 0, 0, 0, chunks=(40, 30, 20, 10))
     book = LineBook(plan.peers[0])
@@ -111,7 +111,7 @@ def test_a_round_in_which_something_went_wrong_proves_what_went_between_the_othe
     assert not seen[mark_of(plan.peers[2])], "it has shown nothing"
 
 
-def test_a_lossy_round_lowers_nobody_who_did_all_and_takes_the_floor_of_who_did_not() -> None:
+def test_lossy_round_takes_the_floor_only_of_failing_members() -> None:
     plan = plan_of(0, 0, 0)
     _, sound, gone = plan.peers
     book = LineBook(plan.peers[0])
@@ -156,7 +156,7 @@ def test_what_was_seen_long_ago_counts_for_less() -> None:
     assert book.known(plan.peers).lines[plan.peers[1]].up == pytest.approx(before / 4, rel=0.01)
 
 
-def test_rounds_that_always_take_longer_than_planned_put_nobody_in_doubt() -> None:
+def test_rounds_always_longer_than_planned_cast_doubt_on_no_member() -> None:
     """All lose half of their time to what is no line's fault, and somebody is always last."""
     plan = plan_of(MEGA, MEGA, MEGA, MEGA)
     book = LineBook(plan.peers[0])
@@ -170,7 +170,7 @@ def test_rounds_that_always_take_longer_than_planned_put_nobody_in_doubt() -> No
     assert up == [MEGA] * 3
 
 
-def test_whoever_kept_a_round_waiting_is_taken_at_its_word_no_longer() -> None:
+def test_member_that_delayed_a_round_is_no_longer_believed() -> None:
     plan = plan_of(0, 0, 0)
     me, slow, other = plan.peers
     book = LineBook(me)
@@ -262,7 +262,7 @@ def known_book(plan: Plan) -> LineBook:
     return book
 
 
-def test_a_round_that_fails_bounds_what_is_told_of_the_own_line() -> None:
+def test_failed_round_bounds_facts_told_of_the_own_line() -> None:
     plan = plan_of(MEGA, MEGA, MEGA)
     seconds = demand_of(plan).seconds
     assert seconds is not None

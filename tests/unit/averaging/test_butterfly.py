@@ -267,7 +267,7 @@ def test_one_broken_link_costs_nobody_anything() -> None:
 
 
 @pytest.mark.parametrize("at", [5, 60, 140, 220])
-def test_a_link_that_breaks_costs_its_two_ends_each_other_s_share_at_most(at: int) -> None:
+def test_broken_link_costs_its_ends_at_most_each_others_share(at: int) -> None:
     """Means come from third members, parts do not: what was not sent yet is missing, and said to be."""
     plan = make_plan([3, 4, 5, 6, 7, 8], 16 * 60)
     one, other = plan.leaders[1], plan.leaders[4]

@@ -51,7 +51,7 @@ def test_no_deadline_is_earlier_than_the_plan(stage: Stage, planned_s: float) ->
     assert timetable.lags_at >= BEGAN_AT + planned_s
 
 
-def test_a_member_that_fell_behind_late_has_time_to_be_asked_for() -> None:
+def test_member_that_fell_behind_late_gets_time_for_repair_requests() -> None:
     since = BEGAN_AT + 50.0
     assert TIMETABLE.due_at(Stage.PARTS, 1, since) == since + STALL_S / LAG_PART
     assert TIMETABLE.due_at(Stage.COMPLETE, 1, since) == since + STALL_S / LAG_PART + PLANNED_S
@@ -92,7 +92,7 @@ def test_a_member_that_became_few_late_is_counted_from_then() -> None:
     assert waiting.deadline == since + STALL_S / LAG_PART
 
 
-def test_after_a_member_was_left_behind_others_have_the_planned_time() -> None:
+def test_members_get_the_planned_time_after_one_is_left_behind() -> None:
     waiting = detector(patience_s=1e9)
     at = BEGAN_AT + 40.0
     waiting.owe(frozenset({2}), at, few=True)

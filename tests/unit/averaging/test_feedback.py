@@ -173,7 +173,7 @@ def test_whoever_misses_only_the_commit_sends_nothing_twice(miss: int, *, meets:
     assert swarm.imbalance() < 1e-3
 
 
-def test_a_round_that_nobody_has_committed_is_settled_by_no_name_of_another() -> None:
+def test_in_doubt_round_is_not_settled_once_the_next_began() -> None:
     swarm = Swarm(5, seed=1)
     assert swarm.round()
     assert swarm.round(miss=1)
@@ -257,7 +257,7 @@ def test_a_draft_is_void_when_another_begins() -> None:
     np.testing.assert_allclose(residual(store)[:CHUNK], 7 * (x - sent), rtol=2.0**-7, atol=1e-6)
 
 
-def test_a_part_that_is_not_in_the_mean_leaves_the_residual_as_it_was() -> None:
+def test_residual_is_unchanged_by_a_part_missing_from_the_mean() -> None:
     store, codec = MemoryStore(), codec_of("q4")
     x = np.random.default_rng(1).standard_normal(CHUNK, dtype=np.float32)
     for given in (True, False):

@@ -17,7 +17,7 @@ def outcomes(round_: Round) -> list[Outcome]:
     return [e.outcome for events in round_.pump.events.values() for e in events if isinstance(e, RoundFinished)]
 
 
-def test_a_gift_is_a_part_of_the_contribution_and_no_loss() -> None:
+def test_gift_counts_as_partial_contribution_and_not_as_a_loss() -> None:
     plan = msgspec.structs.replace(make_plan([3, 5, 2], 16 * 300), gifts=(256, 100, 0))
     round_ = Round(plan).run()
     giving = ShareMap(plan)
@@ -60,7 +60,7 @@ def test_helper_reduces_without_vectors(helper: int) -> None:
 
 
 @pytest.mark.parametrize("codec", sorted(CODECS))
-def test_the_mean_does_not_depend_on_who_reduces_nor_on_what_comes_first(codec: str) -> None:
+def test_mean_depends_on_neither_reducers_nor_order_of_arrival(codec: str) -> None:
     plan = make_plan([3, 5, 2, 9], 16 * 40, codec=codec)
     other = msgspec.structs.replace(plan, chunks=(40, 0, 0, 0))
     rows = [Round(p, seed=7).run().results[0].tobytes() for p in (plan, other)]

@@ -42,7 +42,7 @@ def test_halfway_between_two_halves_the_even_one_is_taken(nudge: int) -> None:
 
 
 @pytest.mark.parametrize("odd", [np.nan, np.inf, -np.inf, 65_505.0, 65_520.0, -1e30])
-def test_numbers_out_of_range_are_sent_as_numpy_would_after_clipping(odd: float) -> None:
+def test_numbers_out_of_range_encode_as_numpy_does_after_clipping(odd: float) -> None:
     values = np.array([1.0, odd, -2.0], dtype=np.float32)
     assert bytes(FP16.encode(values)) == expected(values)
 

@@ -211,7 +211,7 @@ class SlowSenders(Reducers):
     slow = property(lambda reducers: reducers._context.shares.everybody, lambda _, members: None)  # type: ignore[assignment]
 
 
-def test_what_is_remembered_counts_in_all_stages_and_what_they_show_is_put_together(
+def test_memory_applies_in_all_stages_and_their_observations_are_merged(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     round_ = a_round(8, 3)

@@ -64,7 +64,7 @@ class Line:
             self.look(waiting)
 
 
-def test_the_busiest_half_second_counts_and_whether_all_had_to_wait() -> None:
+def test_meter_reports_the_busiest_half_second_and_whether_all_waited() -> None:
     line = Line(2)
     line.run(1.0, [MEGA, MEGA], [0.0, 3 * MEGA], [False, False])
     line.run(1.0, [3 * MEGA, 2 * MEGA], [MEGA, MEGA], [True, True])
@@ -87,7 +87,7 @@ def test_of_a_long_round_the_busiest_two_seconds_count() -> None:
     assert seen.down == pytest.approx((1.5 * 1 + 0.5 * 2) / 2 * MEGA, rel=0.01)
 
 
-def test_a_line_is_not_pressed_where_one_slow_receiver_makes_bytes_wait() -> None:
+def test_line_is_not_pressed_when_one_slow_receiver_delays_bytes() -> None:
     line = Line(2)
     line.run(2.0, [MEGA, 4 * MEGA], [0.0, 0.0], [True, False])
     seen = line.meter.harvest()
@@ -110,7 +110,7 @@ def test_a_pair_is_as_fast_as_in_its_best_moment() -> None:
     assert held[peer(2)] == pytest.approx(0.5 * MEGA, rel=0.01)
 
 
-def test_a_burst_into_a_buffer_is_not_taken_for_a_line() -> None:
+def test_burst_into_a_buffer_is_not_taken_for_bandwidth() -> None:
     """256 KiB that leave at once, every second: a half second of it is the most that counts."""
     line = Line(1)
     for _ in range(4):
@@ -119,7 +119,7 @@ def test_a_burst_into_a_buffer_is_not_taken_for_a_line() -> None:
     assert line.meter.harvest().up <= 2 * 262_144 * 1.01
 
 
-def test_bytes_that_wait_for_one_peer_alone_may_be_its_fault() -> None:
+def test_bytes_waiting_for_one_peer_alone_may_be_its_fault() -> None:
     line = Line(2)
     line.run(2.0, [MEGA, 0.0], [0.0, 0.0], [True, False])
     seen = line.meter.harvest()
@@ -216,7 +216,7 @@ def test_without_a_test_the_estimate_stays_and_then_fades() -> None:
     assert MEGA <= estimate.level <= (1 + 4 * RISE) / ASKED * MEGA
 
 
-def test_of_a_line_that_was_nearly_pressed_little_more_is_offered() -> None:
+def test_nearly_pressed_line_offers_little_more_than_it_showed() -> None:
     line = Line(2)
     line.run(2.0, [0.6 * MEGA, 0.4 * MEGA], [0.0, 0.0], [True, False])
     seen = line.meter.harvest()
@@ -351,7 +351,7 @@ def test_what_all_rounds_lose_makes_none_of_them_late() -> None:
     assert overrun.usual == MOST, "whatever rounds lose, no line is believed beyond this"
 
 
-def test_a_line_that_is_asked_for_more_than_ever_comes_has_shown_its_limit() -> None:
+def test_line_asked_for_more_than_it_carries_shows_its_limit() -> None:
     """A fleet whose other lines are the slow ones asks this one for little of what it offers."""
     estimate = Estimate()
     estimate.learn(MEGA)
@@ -382,7 +382,7 @@ def test_a_limit_measured_often_is_known_better_than_once() -> None:
     assert abs(statistics.fmean(errors)) < 0.01
 
 
-def test_limits_that_may_be_the_same_are_taken_for_the_same() -> None:
+def test_limits_that_may_be_equal_are_treated_as_equal() -> None:
     assert alike([36, 40, 44, 20, 0], [True] * 5) == (36, 42, 42, 20, 0)
     assert alike([36, 40, 42, 88], [True, True, False, False]) == (38, 38, 42, 88), "others may carry more"
     assert alike([10, 11, 12, 13, 14], [True] * 5) == (10, 10, 13, 13, 13), "no chain of small steps"
@@ -410,7 +410,7 @@ def test_one_late_round_is_chance_and_two_are_not() -> None:
     assert found.trust == TRUST, "a round in time lies between"
 
 
-def test_rounds_that_fail_take_half_of_an_offer_and_rounds_that_hold_give_it_back() -> None:
+def test_failed_rounds_halve_an_offer_and_successful_rounds_restore_it() -> None:
     """By others' fault, say: after as many rounds that hold as have failed all is as before."""
     estimate = Estimate()
     estimate.learn(8 * MEGA)
@@ -425,7 +425,7 @@ def test_rounds_that_fail_take_half_of_an_offer_and_rounds_that_hold_give_it_bac
     assert estimate.level == 8 * MEGA
 
 
-def test_a_round_that_fails_takes_no_more_than_it_has_shown_unless_the_line_was_the_limit() -> None:
+def test_failed_round_leaves_shown_rate_and_no_more_when_pressed() -> None:
     estimate = Estimate()
     estimate.learn(8 * MEGA, pressed=True)
     estimate.failed(6 * MEGA, pressed=False)
@@ -437,7 +437,7 @@ def test_a_round_that_fails_takes_no_more_than_it_has_shown_unless_the_line_was_
 
 
 @pytest.mark.parametrize("true", [0.8 * MEGA, 4.1 * MEGA])
-def test_a_line_that_has_got_slower_makes_fewer_and_fewer_rounds_fail(true: float) -> None:
+def test_line_that_got_slower_makes_fewer_and_fewer_rounds_fail(true: float) -> None:
     """Where every round fails that asks it for more, and none of them shows anything."""
     estimate = Estimate()
     estimate.learn(8 * MEGA, pressed=True)
@@ -453,7 +453,7 @@ def test_a_line_that_has_got_slower_makes_fewer_and_fewer_rounds_fail(true: floa
     assert sum(number >= 100 for number in failed) <= 2
 
 
-def test_after_rounds_that_hold_a_failure_counts_as_the_first_again() -> None:
+def test_failure_counts_as_the_first_again_after_successful_rounds() -> None:
     estimate = Estimate()
     estimate.learn(8 * MEGA, pressed=True)
     for _ in range(3):

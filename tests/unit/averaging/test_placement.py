@@ -72,7 +72,7 @@ def test_a_full_grid_has_groups_of_one_size(group: int, stages: int) -> None:
     assert {len(place) for stage in grid.stages for g in stage for place in g.places} == {1}
 
 
-def test_two_peers_meet_in_no_two_stages_of_a_full_grid() -> None:
+def test_no_two_peers_meet_twice_in_a_full_grid() -> None:
     grid = lay_out(range(64), 3)
     met = [{frozenset((a, b)) for g in stage for a in g.members for b in g.members if a < b} for stage in grid.stages]
     assert not met[0] & met[1]

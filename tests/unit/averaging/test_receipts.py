@@ -75,7 +75,7 @@ def statements(round_: Round) -> dict[PeerId, Statement]:
     }
 
 
-def test_the_statement_has_the_same_bytes_on_all_members_and_says_who_reduced_what() -> None:
+def test_statement_is_the_same_on_all_members_and_credits_reducers() -> None:
     plan = make_plan([5, 0, 7, 9], 250, chunk_numel=16)
     told = statements(Round(plan).run())
     assert len(told) == 4
@@ -179,7 +179,7 @@ def test_a_receipt_that_nobody_signed_or_somebody_twice_is_none() -> None:
     assert "contradicts itself" in refused(replace(good, statement=statement(deeds=(*deeds, deeds[0]))))
 
 
-def test_a_relay_cannot_credit_itself_nor_two_friends_each_other_without_limit() -> None:
+def test_relay_credits_itself_nothing_and_friends_only_within_the_limit() -> None:
     said = statement()
     limit = relayed_bytes_max(said)
     honest = attest(said, KEYS[0], time=TIME, relayed={RELAY: limit + 1})
@@ -228,7 +228,7 @@ def _signed_as_it_is(said: Statement, key: KeyPair, relayed: tuple[Relayed, ...]
     return Attestation(key.peer_id, name, moment, relayed, key.sign(data))
 
 
-def test_who_is_in_one_chunk_only_gets_credit_for_one_chunk() -> None:
+def test_member_is_credited_only_for_chunks_that_it_is_in() -> None:
     plan = make_plan([1000, 5, 5], 16 * 40, chunk_numel=16)
     round_ = Round(plan)
     victim = plan.peers[0]

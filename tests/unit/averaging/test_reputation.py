@@ -37,7 +37,7 @@ def rest_s(held: Reputation, peer: PeerId, now: float) -> float:
     return high
 
 
-def test_without_a_name_it_is_the_leader_and_a_name_weighs_more() -> None:
+def test_unnamed_failure_penalises_the_leader_less_than_a_named_one() -> None:
     held = reputation()
     held.failed(PLAN, (), 100.0)
     assert not held.may_lead(LEADER, 100.0)
@@ -49,7 +49,7 @@ def test_without_a_name_it_is_the_leader_and_a_name_weighs_more() -> None:
     assert spared(named, 100.0) == {LEADER}, "it reduces too"
 
 
-def test_a_reducer_that_is_named_reduces_nothing_for_a_while_and_may_still_lead() -> None:
+def test_named_reducer_reduces_nothing_for_a_while_but_may_lead() -> None:
     held = reputation()
     held.failed(PLAN, (A,), 100.0)
     assert held.may_lead(A, 100.0)
@@ -70,7 +70,7 @@ def test_rests_double_up_to_a_limit_and_fade_with_time() -> None:
     assert round(rest_s(held, LEADER, now + 6 * FADE_S), 3) == 20.0
 
 
-def test_who_fails_every_second_time_rests_longer_and_longer_who_failed_once_is_soon_as_before() -> None:
+def test_member_is_excluded_longer_for_repeated_failures_than_for_one() -> None:
     held = reputation()
     for now in range(100, 120, 2):
         held.failed(PLAN, (LEADER, A), float(now))
@@ -85,9 +85,8 @@ def test_who_fails_every_second_time_rests_longer_and_longer_who_failed_once_is_
     assert spared(once, 140.0 + ROUND_S) == set()
 
 
-def test_few_that_sign_something_else_each_time_do_not_keep_an_honest_leader_from_leading_for_longer_and_longer() -> (
-    None
-):
+def test_leader_is_excluded_ever_longer_only_for_proven_splits() -> None:
+    """A few members that sign something else each time cannot keep an honest leader from leading."""
     for sure in (False, True):
         held, now, rests = reputation(), 1000.0, []
         for _ in range(8):
@@ -98,14 +97,14 @@ def test_few_that_sign_something_else_each_time_do_not_keep_an_honest_leader_fro
         assert max(rests) == (16 * ROUND_S if sure else ROUND_S / 2)
 
 
-def test_a_share_that_others_had_made_anew_is_held_against_nobody() -> None:
+def test_share_recomputed_for_others_is_held_against_no_member() -> None:
     """A leader can have that done, or one that says it holds other means: this peer has waited for nobody."""
     held = reputation()
     held.committed(PLAN, (1,) * 4, LEADER, 100.0)
     assert spared(held, 100.0) == set()
 
 
-def test_a_round_that_went_on_without_somebodys_work_is_held_against_it() -> None:
+def test_member_is_penalised_for_a_round_without_its_work() -> None:
     held = reputation()
     versions = tuple(3 if peer == A else 0 for peer in PLAN.peers)
     held.committed(PLAN, versions, B, 100.0, seen=Observations(late=(A,)))
@@ -133,7 +132,7 @@ def test_whose_link_ended_is_let_be_unless_it_only_helps() -> None:
     assert held.may_reduce(B, 100.0), "others' word counts for nothing"
 
 
-def test_who_is_late_is_remembered_from_the_second_time_on_and_in_rounds() -> None:
+def test_member_late_twice_is_remembered_for_a_number_of_rounds() -> None:
     held = reputation()
     held.committed(PLAN, WHOLE, LEADER, 100.0, seen=Observations(slow=(A, ME), late=(B, ME)))
     assert not held.remembered(PLAN.peers).on_probation
@@ -153,7 +152,7 @@ def test_who_is_late_is_remembered_from_the_second_time_on_and_in_rounds() -> No
     assert not held.remembered(PLAN.peers).on_probation
 
 
-def test_who_differs_is_remembered_in_the_rounds_that_this_peer_leads() -> None:
+def test_dissenting_member_is_remembered_for_rounds_that_this_peer_leads() -> None:
     held = reputation()
     held.committed(PLAN, WHOLE, ME, 100.0, seen=Observations(differed=(A,), doubted=(B, ME)))
     for _ in range(REST_ROUNDS):
@@ -195,7 +194,7 @@ def test_this_peer_and_strangers_are_never_blamed() -> None:
     assert LEADER not in spared(own, 100.0)
 
 
-def test_no_more_are_spared_than_a_plan_may_spare_the_worst_first_and_clients_are_not_counted() -> None:
+def test_plan_spares_the_worst_reducers_up_to_its_limit() -> None:
     plan = make_plan([1] * 7, 16 * 14, round_timeout_s=ROUND_S)
     me, *others = plan.peers
     held = Reputation(me, round_timeout_s=ROUND_S)

@@ -155,7 +155,7 @@ def test_a_slow_line_that_plans_know_is_no_offence() -> None:
     assert not any(outcome.missing for result in series.results for outcome in result.outcomes)
 
 
-def test_a_slow_line_that_plans_do_not_know_is_left_behind() -> None:
+def test_slow_line_unknown_to_plans_is_left_behind() -> None:
     series = Series(MEMBERS, lines=[*[line()] * (MEMBERS - 1), line(0.1)], rates=[RATE] * MEMBERS)
     series.rounds(2)
     slow = series.peers[MEMBERS - 1]

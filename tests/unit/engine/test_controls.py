@@ -114,7 +114,7 @@ def test_the_session_answers_once_it_has_joined(tmp_path):
     assert asyncio.run(stage.controls.test_port()).port == PORT
 
 
-def test_a_snapshot_tells_what_is_prepared_until_a_session_tells_more(tmp_path):
+def test_snapshot_tells_of_preparation_until_a_session_tells_more(tmp_path):
     stage = Stage(tmp_path)
     stage.life.stage = "Joining the collaboration."
     snapshot = stage.controls.snapshot()
@@ -125,7 +125,7 @@ def test_a_snapshot_tells_what_is_prepared_until_a_session_tells_more(tmp_path):
 
 
 @pytest.mark.parametrize(("options", "noted"), [({}, True), ({"port": PORT + 1}, False)])
-def test_another_port_than_the_chosen_one_is_noted_unless_it_was_named(tmp_path, options, *, noted):
+def test_port_other_than_chosen_is_noted_unless_it_was_named(tmp_path, options, *, noted):
     assert Stage(tmp_path).controls.settings().note == ""
     assert bool(Stage(tmp_path, Session(port=PORT + 1), **options).controls.settings().note) is noted
 

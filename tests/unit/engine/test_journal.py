@@ -56,7 +56,7 @@ def test_a_full_disk_is_told_once_and_gives_no_credit(tmp_path, monkeypatch):
     assert [notice.text for notice in notices.since(0)] == ["The disk is full."]
 
 
-def test_rounds_and_looks_at_the_text_are_remembered_and_losses_told(tmp_path):
+def test_journal_remembers_rounds_and_evaluations_and_tells_of_lost_work(tmp_path):
     notices, trace = NoticeRing(lambda: 5.0), Trace()
     kept = journal(tmp_path, notices)
     name = StateName(3, b"l" * 32)

@@ -142,13 +142,13 @@ def test_neighbours_are_called_where_they_are_near():
 
 
 @pytest.mark.parametrize(("host", "told"), [("11.1.1.1", Address("11.1.1.1", 4001)), ("10.3.3.3", None)])
-def test_only_a_mapped_port_that_the_internet_can_call_is_told(host, told):
+def test_mapped_port_is_told_only_if_the_internet_reaches_it(host, told):
     assert outer_address(Mapped(method="upnp", host=host, port=4001, lifetime_s=60.0)) == told
     assert outer_address(None) is None
 
 
 @pytest.mark.parametrize("gateway", [None, "127.0.0.1"])
-def test_the_side_towards_the_router_is_known_only_if_there_is_one(monkeypatch, gateway):
+def test_address_towards_the_router_is_known_only_with_a_router(monkeypatch, gateway):
     stage = Stage(monkeypatch)
     stage.seen = [NetworkSense(gateway=gateway)]
     network = SensedNetwork(stage.metered.append)

@@ -50,7 +50,7 @@ def nobody_asked() -> None:
     raise AssertionError("nobody is there to be asked")
 
 
-def test_where_all_are_on_one_computer_there_is_nothing_to_test():
+def test_port_is_not_tested_when_all_peers_share_one_computer():
     told = try_port(None, examine=nobody_asked, port=0, forwarded=False, now=lambda: 0.0, heard=lambda: False)
     assert asyncio.run(told).port == 0
 
@@ -88,7 +88,7 @@ def test_it_waits_for_answers_but_not_for_ever(monkeypatch, answers, tcp):
     assert asked == [1]
 
 
-def test_the_word_of_the_only_other_one_counts_where_there_is_nobody_else():
+def test_verdict_of_the_only_other_peer_counts():
     calls = SimpleNamespace(
         tcp=None, udp=None, single_verdict=True, single_verdict_udp=False, concluded_at=9.0, asking=False
     )

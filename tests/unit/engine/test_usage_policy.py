@@ -36,7 +36,7 @@ def use(kept, count):
     kept.usage_policy.pace.upload.spent(count, 0.0)
 
 
-def test_a_follower_is_told_at_once_of_a_reason_and_not_after_it_has_left(tmp_path):
+def test_follower_is_told_of_reasons_at_once_until_it_leaves(tmp_path):
     kept, told = Kept(tmp_path), []
     leave = kept.usage_policy.follow(lambda: told.append(1))
     assert not told
@@ -54,7 +54,7 @@ def test_limits_reach_the_pace(tmp_path):
     assert not pace.download.limited
 
 
-def test_a_connection_that_costs_is_left_alone_unless_the_person_says_otherwise(tmp_path):
+def test_metered_connection_is_not_used_unless_the_person_allows_it(tmp_path):
     kept = Kept(tmp_path)
     for costs, changes in ((None, 0), (True, 1), (True, 1), (False, 2)):
         kept.usage_policy.metered(costs)
@@ -80,7 +80,7 @@ def test_outside_the_hours_it_rests_and_says_until_when(tmp_path):
     assert kept.changes == 3
 
 
-def test_it_rests_until_both_the_hour_and_the_connection_are_right(tmp_path):
+def test_policy_pauses_until_both_hour_and_connection_are_right(tmp_path):
     kept = Kept(tmp_path, NIGHTS)
     kept.usage_policy.metered(True)
     assert "another one, at 20:00 at the earliest" in kept.usage_policy.reason

@@ -36,7 +36,7 @@ def interfaces_of(monkeypatch, *hosts):
     monkeypatch.setattr(interfaces_module, "leaving_from", lambda: last[-1] if last else None)
 
 
-def test_of_ipv6_the_address_in_use_another_one_and_one_of_the_network_are_listed(monkeypatch):
+def test_own_hosts_list_three_ipv6_addresses_used_other_and_local(monkeypatch):
     hosts = ("::1", "fe80::1%eth0", "fd00::7", "fd00::8", *(f"2a00::{n}" for n in range(1, 5)), "10.0.0.7")
     interfaces_of(monkeypatch, *hosts)
     assert own_hosts("0.0.0.0") == ["10.0.0.7", "2a00::4", "2a00::1", "fd00::7"]

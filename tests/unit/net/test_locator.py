@@ -48,7 +48,7 @@ def test_the_first_public_peer_is_the_collaborations_own():
     assert ben == PublicPeerFound(BEN, Address("11.1.1.1", 8), relay=True, trusted=False)
 
 
-def test_another_network_is_told_apart_from_other_addresses_in_the_same():
+def test_change_of_network_is_told_apart_from_change_of_addresses():
     locator, host = located()
     locator.moved()
     locator.readdressed()

@@ -49,7 +49,7 @@ def test_a_peer_that_is_refused_holds_still_and_tries_again() -> None:
     assert step(stage, epoch + 2, samples=40, gives=False) == [Go()]
 
 
-def test_it_takes_part_in_rounds_and_computes_again_when_nobody_else_does() -> None:
+def test_assisting_peer_joins_rounds_and_computes_when_no_other_does() -> None:
     stage = Stage(target_samples=100)
     stage.ready()
     for epoch in range(1, REFUSED_MAX + 1):

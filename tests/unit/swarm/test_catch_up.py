@@ -85,7 +85,7 @@ def test_most_are_ahead_when_more_than_half_of_all_are(ahead: int, level: int, *
     assert most_are_ahead(FIRST, reports.values()) is expected
 
 
-def test_the_greatest_state_is_wanted_and_a_few_peers_are_asked() -> None:
+def test_member_asks_a_few_peers_for_the_greatest_state() -> None:
     watched = Watched()
     watched.promised(1, NEWER, 0.0)
     for number in range(2, 4 + DONORS_MAX):
@@ -97,7 +97,7 @@ def test_the_greatest_state_is_wanted_and_a_few_peers_are_asked() -> None:
     assert len({ask.to for ask in asks} & set(offer.peers)) == len(asks) == DONORS_MAX
 
 
-def test_a_state_that_nobody_gave_is_left_alone_for_a_while() -> None:
+def test_state_given_by_no_donor_is_skipped_for_a_while() -> None:
     watched = Watched()
     watched.promised(1, NEWEST, 0.0)
     watched.promised(2, NEWER, 0.0)
@@ -120,7 +120,7 @@ def test_after_a_failure_it_waits_if_most_are_ahead() -> None:
         assert watched.machine.rests(FIRST, 0.0) is rests
 
 
-def test_a_false_state_is_left_alone_for_longer_than_one_that_was_not_given() -> None:
+def test_false_state_is_skipped_longer_than_one_not_given() -> None:
     def rest_s(*, false: bool) -> float:
         watched = Watched()
         watched.promised(1, NEWEST, 0.0)

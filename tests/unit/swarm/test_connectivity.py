@@ -144,7 +144,7 @@ def test_the_record_lists_the_most_useful_addresses_first() -> None:
     assert len(stage.listed) <= ADDRESSES_MAX
 
 
-def test_a_port_that_was_mapped_before_the_start_is_listed_too() -> None:
+def test_port_mapped_before_the_start_is_listed_too() -> None:
     stage = Stage(at=None)
     stage.tell(PortMapped(PLACE))
     assert stage.listed == ()
@@ -180,7 +180,7 @@ def test_public_peers_are_asked_how_this_one_looks_from_outside() -> None:
     assert stage.mirrors() == {ANNA}
 
 
-def test_public_peers_are_found_among_those_who_answer_in_the_dht() -> None:
+def test_public_peers_are_found_among_contacts_in_the_dht() -> None:
     stage = Stage()
     inside = Contact(BEN, "10.0.0.3", 7)
     stage.directory.contacts = [public(1), inside]
@@ -190,7 +190,7 @@ def test_public_peers_are_found_among_those_who_answer_in_the_dht() -> None:
     assert stage.mirrors() == {public(1).peer_id}
 
 
-def test_a_peer_that_carries_for_others_is_not_scouting_at_each_tick() -> None:
+def test_relaying_peer_does_not_scout_at_each_tick() -> None:
     stage = Stage()
     stage.directory.contacts = [public(number) for number in range(1, 9)]
     for _ in range(100):
@@ -198,7 +198,7 @@ def test_a_peer_that_carries_for_others_is_not_scouting_at_each_tick() -> None:
     assert not stage.directory.reads
 
 
-def test_a_wanted_peer_is_looked_up_and_called_at_the_address_on_its_record() -> None:
+def test_wanted_peer_is_called_at_the_address_on_its_record() -> None:
     stage = Stage()
     stage.tell(PeerWanted(ANNA))
     assert stage.directory.reads == [(peer_record_key(ANNA), 1)]
@@ -209,7 +209,7 @@ def test_a_wanted_peer_is_looked_up_and_called_at_the_address_on_its_record() ->
     assert stage.found(ANNA, (ANNA, peer_record)) is None, "nobody asked again"
 
 
-def test_a_wanted_peer_without_a_record_is_looked_for_again_from_all_holders() -> None:
+def test_peer_without_a_record_is_sought_again_from_all_holders() -> None:
     stage = Stage()
     for peer in (ANNA, BEN):
         stage.tell(PeerWanted(peer))
@@ -235,7 +235,7 @@ def test_a_peer_that_is_reached_is_wanted_no_longer() -> None:
     assert peer_record_key(ANNA) not in stage.directory.read[before:]
 
 
-def test_a_public_peer_that_offers_to_relay_is_called_over_ipv4_first() -> None:
+def test_public_peer_offering_to_relay_is_called_over_ipv4_first() -> None:
     stage = Stage(at=LocalAddressesChanged(hosts=("10.0.0.7", "2a00::1"), port=PORT))
     six, four = (
         AddressCandidate(CandidateKind.IPV6, Address("2a00::9", 7)),

@@ -43,7 +43,7 @@ def commit(stage: Stage) -> None:
     assert stage.ordered(Absorb)
 
 
-def test_what_comes_while_a_round_is_on_counts_for_the_next_step() -> None:
+def test_samples_computed_during_a_round_count_for_the_next_step() -> None:
     stage = Stage(delayed=True)
     in_round(stage)
     further(stage, samples=84, ahead=24)
@@ -60,7 +60,7 @@ def test_what_comes_while_a_round_is_on_counts_for_the_next_step() -> None:
     assert counted(stage) == 40
 
 
-def test_when_a_round_comes_to_nothing_all_counts_for_its_step_again() -> None:
+def test_samples_count_for_their_step_again_after_a_cancelled_round() -> None:
     stage = Stage(delayed=True)
     called = in_round(stage)
     further(stage, samples=84, ahead=24)
@@ -73,7 +73,7 @@ def test_when_a_round_comes_to_nothing_all_counts_for_its_step_again() -> None:
     assert counted(stage) == 96
 
 
-def test_a_batch_that_is_full_when_the_step_is_done_begins_the_next_round_at_once() -> None:
+def test_batch_full_when_the_step_ends_begins_the_next_round() -> None:
     stage = Stage(delayed=True, target_samples=100)
     in_round(stage)
     commit(stage)

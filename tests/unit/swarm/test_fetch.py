@@ -273,7 +273,7 @@ def test_a_donor_on_a_slow_line_is_waited_for() -> None:
     assert Fetched(NAME, "here", b"") in give(fetch, file, asked[0], now + 20.0)
 
 
-def test_a_late_chunk_is_asked_of_others_too_and_counts_once() -> None:
+def test_late_chunk_is_requested_from_others_and_counts_once() -> None:
     file = MemoryFile(Random(4).randbytes(3 * CHUNK_BYTES))
     fetch, [slow, quick] = offered(file, 2)
     [last] = asked_of(give(fetch, file, quick, 1.0))
@@ -289,7 +289,7 @@ def test_a_late_chunk_is_asked_of_others_too_and_counts_once() -> None:
     assert Fetched(NAME, "here", b"") in give(fetch, file, last, 12.7)
 
 
-def test_a_donor_is_asked_for_more_at_a_time_as_long_as_it_is_quick() -> None:
+def test_donor_is_asked_for_more_while_it_answers_quickly() -> None:
     file = MemoryFile(Random(5).randbytes(30 * CHUNK_BYTES))
     fetch, owed = offered(file, 1)
     assert owed == [(peer(1), 0)]  # the last chunk of a file may be of a few bytes, and come quickly over any line
@@ -305,7 +305,7 @@ def test_a_donor_is_asked_for_more_at_a_time_as_long_as_it_is_quick() -> None:
     assert len(asked_of(give(fetch, file, owed[3], now))) == 2, "quick: two"
 
 
-def test_donors_that_offer_and_give_nothing_are_left_after_a_while() -> None:
+def test_donors_that_offer_but_give_nothing_are_eventually_left() -> None:
     file = MemoryFile(Random(6).randbytes(3 * CHUNK_BYTES))
     fetch, _ = offered(file, 2)
     now = 0.0
@@ -357,7 +357,7 @@ class Door:
         return bool(self.donor.handle(Received(peer(guest), ChunkAsk(self.file.digest, 0)), now))
 
 
-def test_a_donor_serves_a_few_and_tells_the_others_when_to_come_back() -> None:
+def test_donor_serves_few_guests_and_tells_others_when_to_return() -> None:
     door = Door()
     for guest in range(GUESTS_MAX):
         assert door.opens(guest, 0.0)
@@ -368,7 +368,7 @@ def test_a_donor_serves_a_few_and_tells_the_others_when_to_come_back() -> None:
     assert door.opens(8, 1.0)
 
 
-def test_on_a_slow_line_there_is_one_guest_at_a_time() -> None:
+def test_donor_on_a_slow_line_serves_guests_one_by_one() -> None:
     door = Door()
     assert door.opens(1, 0.0)
     assert not door.opens(2, 0.1)  # nobody knows yet how quickly chunks come
@@ -407,7 +407,7 @@ def test_who_only_asks_what_there_is_keeps_nobody_out() -> None:
         assert door.donor.handle(Lost(peer(guest), "done"), now + 29.0) == []
 
 
-def test_who_has_had_its_turn_keeps_nobody_out_when_it_comes_again() -> None:
+def test_returning_guest_that_had_its_turn_keeps_no_other_out() -> None:
     door = Door()
     assert door.opens(1, 0.0)
     door.donor.handle(Lost(peer(1), "done"), TURN_S + 1)
@@ -423,7 +423,7 @@ def test_who_has_had_its_turn_keeps_nobody_out_when_it_comes_again() -> None:
     assert len(door.donor._turns) <= TURNS_MAX
 
 
-def test_a_member_of_past_rounds_gets_its_state_however_many_strangers_there_are() -> None:
+def test_past_member_gets_its_state_despite_any_number_of_strangers() -> None:
     """Ten identities ask for chunks by turns, each slowly; a member's line is quick."""
     for known in (False, True):
         door = Door()
@@ -439,7 +439,7 @@ def test_a_member_of_past_rounds_gets_its_state_however_many_strangers_there_are
         assert (waited == 0) is known
 
 
-def test_strangers_share_what_is_left_and_have_all_where_nobody_is_known() -> None:
+def test_strangers_share_the_rest_or_all_places_without_known_members() -> None:
     def quick(members: list[PeerId]) -> list[bool]:
         door = Door()
         door.donor.met(members)
@@ -456,7 +456,7 @@ def test_strangers_share_what_is_left_and_have_all_where_nobody_is_known() -> No
     assert quick([peer(number) for number in range(9)]) == [True] * GUESTS_MAX + [False]
 
 
-def test_a_stranger_that_dawdles_makes_way_for_another_after_its_turn() -> None:
+def test_slow_stranger_makes_way_for_another_after_its_turn() -> None:
     door = Door(30)
     door.donor.met([peer(99)])
     for stranger in (1, 2):
@@ -475,7 +475,7 @@ def test_a_stranger_that_dawdles_makes_way_for_another_after_its_turn() -> None:
     assert door.donor._trace["state.donor.overstayed"] == 1
 
 
-def test_a_stranger_that_comes_for_the_same_again_and_again_makes_way_and_is_told() -> None:
+def test_stranger_that_repeats_requests_makes_way_and_is_told() -> None:
     door = Door(30)
     door.donor.met([peer(99)])
     assert door.opens(1, 0.0)
@@ -492,7 +492,7 @@ def test_a_stranger_that_comes_for_the_same_again_and_again_makes_way_and_is_tol
     assert (offer.to, type(offer.message)) == (peer(3), StateOffer)
 
 
-def test_whoever_comes_again_after_its_turn_is_not_sent_away_before_it_can_have_asked() -> None:
+def test_returning_guest_is_not_sent_away_before_it_could_ask() -> None:
     door = Door(30)
     door.donor.met([peer(99)])
     for stranger in (1, 2):
@@ -509,7 +509,7 @@ def test_whoever_comes_again_after_its_turn_is_not_sent_away_before_it_can_have_
     assert door.gives(1, again + CHUNK_S + 0.1)
 
 
-def test_a_member_waits_for_no_stranger_that_came_before_anybody_was_known() -> None:
+def test_member_waits_for_no_stranger_from_before_members_were_known() -> None:
     door = Door(30)
     for stranger in range(1, GUESTS_MAX + 1):
         assert door.opens(stranger, 0.0)
@@ -540,7 +540,7 @@ def test_donors_are_told_when_nothing_more_is_needed() -> None:
     assert not fetch.stop()
 
 
-def test_a_donor_keeps_two_states_and_answers_no_to_older_ones() -> None:
+def test_donor_keeps_two_states_and_refuses_older_ones() -> None:
     donor = StateDonor(trace=Trace())
     files = [MemoryFile(bytes([n])) for n in range(3)]
     for file in files:

@@ -26,7 +26,7 @@ def others(stage: Stage, **more: Any) -> None:
     stage.read(p1=report_of(time=stage.now, **more))
 
 
-def test_a_group_is_looked_for_when_all_samples_together_reach_the_target() -> None:
+def test_group_is_sought_when_all_samples_reach_the_target() -> None:
     for mine, theirs, full in ((600, 399, False), (600, 400, True), (0, TARGET, True)):
         stage = training(samples=mine, samples_per_s=0.0)
         others(stage, samples=theirs, samples_per_s=0.0)

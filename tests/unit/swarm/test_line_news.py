@@ -68,7 +68,7 @@ def record(signer: SimSigner, value: bytes, *, subkey: bytes | None = None):
     return sign_record(signer, KEY, value, subkey=subkey or bytes(signer.peer_id), expires_ms=int((NOW + 100) * 1000))
 
 
-def test_it_reads_from_the_start_and_tells_only_after_a_round() -> None:
+def test_member_reads_facts_at_start_but_publishes_only_after_rounds() -> None:
     one, dht, _ = news()
     assert one.deadline is None
     one.start(NOW)
@@ -84,7 +84,7 @@ def test_it_reads_from_the_start_and_tells_only_after_a_round() -> None:
     assert any(later < at < later + 2 for at in dht.times("get")), "the others have told theirs by then"
 
 
-def test_rounds_that_follow_each_other_closely_are_not_told_one_by_one() -> None:
+def test_rounds_in_quick_succession_are_not_published_one_by_one() -> None:
     one, dht, _ = news()
     one.start(NOW)
     for tenth in range(200):
@@ -94,7 +94,7 @@ def test_rounds_that_follow_each_other_closely_are_not_told_one_by_one() -> None
     assert len(dht.times("get")) <= 20 / REST_S + 2
 
 
-def test_what_others_tell_is_noted_and_what_is_foreign_is_not() -> None:
+def test_facts_of_others_are_noted_and_foreign_records_are_not() -> None:
     one, _, book = news()
     good = encode_facts(LineFacts(Rates(5, 6)))
     trace = Trace()

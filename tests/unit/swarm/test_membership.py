@@ -28,7 +28,7 @@ def report(**changes: object) -> ProgressReport:
     return ProgressReport(**(fields | changes))  # type: ignore[arg-type]
 
 
-def test_samples_of_the_same_state_add_up_and_others_do_not_count() -> None:
+def test_only_samples_of_the_same_state_add_up() -> None:
     members = Membership()
     members.heard(peer(1), report(), expires=200, now=100)
     members.heard(peer(2), report(samples=5), expires=200, now=100)

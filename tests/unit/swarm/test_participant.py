@@ -33,7 +33,7 @@ def give(stage: Stage, donor: int, file: MemoryFile) -> None:
         stage.tell(donor, ChunkGive(ask.digest, ask.index, memoryview(file.read(ask.index))))
 
 
-def test_a_state_that_nobody_gives_is_tried_ever_more_rarely_and_training_goes_on() -> None:
+def test_unavailable_state_is_tried_ever_more_rarely_while_training_continues() -> None:
     stage = Stage()
     stage.ready()
     fetching_s = 0.0
@@ -61,7 +61,7 @@ def test_while_a_liar_rests_the_others_are_met() -> None:
     assert stage.heard_by(2, Wanted) or stage.heard_by(3, Wanted) or stage.heard_by(2, Call)
 
 
-def test_the_good_donor_of_a_state_is_asked_after_the_bad_one() -> None:
+def test_good_donor_is_asked_after_a_bad_one() -> None:
     stage = Stage()
     stage.ready()
     name, file = StateName(1, b"l" * 32), MemoryFile(b"state 1" * 1000)
@@ -78,7 +78,7 @@ def test_the_good_donor_of_a_state_is_asked_after_the_bad_one() -> None:
     assert load == Load("here", name)
 
 
-def test_an_offer_of_another_size_than_our_own_state_is_refused() -> None:
+def test_offer_of_another_size_than_the_own_state_is_refused() -> None:
     stage = Stage()
     stage.ready()
     huge = MemoryFile(bytes(300_000))
@@ -90,7 +90,7 @@ def test_an_offer_of_another_size_than_our_own_state_is_refused() -> None:
 
 
 @pytest.mark.parametrize("held", ["the old one", "another one"])
-def test_a_state_that_is_not_what_it_was_called_is_not_taken(held: str) -> None:
+def test_state_that_differs_from_its_name_is_not_taken(held: str) -> None:
     stage = Stage()
     stage.ready()
     false = MemoryFile(b"trash 1" * 1000)
@@ -112,7 +112,7 @@ def test_a_state_that_is_not_what_it_was_called_is_not_taken(held: str) -> None:
     assert len(stage.heard_by(1, StateAsk)) == 1
 
 
-def test_a_trainer_that_dies_of_a_state_does_not_load_it_again_at_once() -> None:
+def test_state_that_killed_the_trainer_is_not_reloaded_at_once() -> None:
     stage = Stage()
     stage.ready()
     deadly = MemoryFile(b"deadly " * 1000)
@@ -153,7 +153,7 @@ def test_a_trainer_that_owes_a_contribution_is_started_anew() -> None:
     assert len(stage.ordered(Restart)) == count
 
 
-def test_a_trainer_that_hangs_over_a_download_is_started_anew_but_not_after_a_sleep() -> None:
+def test_trainer_hanging_on_a_load_is_restarted_except_after_sleep() -> None:
     stage = Stage()
     stage.ready()
     file = MemoryFile(b"state 1" * 1000)
@@ -164,7 +164,7 @@ def test_a_trainer_that_hangs_over_a_download_is_started_anew_but_not_after_a_sl
     assert [output for output in stage.wait(ANSWER_S + 1) if isinstance(output, Restart)]
 
 
-def test_calls_that_come_to_nothing_do_not_keep_the_trainer_from_training() -> None:
+def test_failing_calls_do_not_keep_the_trainer_from_training() -> None:
     stage = Stage()
     stage.ready()
     standing_s, steps = 0.0, 1200
@@ -179,7 +179,7 @@ def test_calls_that_come_to_nothing_do_not_keep_the_trainer_from_training() -> N
     assert [message for message in stage.heard_by(1, Declined) if message.reason == "busy"]
 
 
-def test_whoever_wants_a_round_without_samples_cannot_order_one_after_the_other() -> None:
+def test_member_without_samples_cannot_demand_rounds_in_a_row() -> None:
     stage = Stage(target_samples=100)
     stage.ready()
     stage.read(p1=report_of(time=stage.now, samples=2**50), p2=report_of(time=stage.now, samples=1))
@@ -208,7 +208,7 @@ def test_a_cancelled_call_frees_the_trainer() -> None:
     assert stage.phase is Phase.TRAINING
 
 
-def test_a_group_with_too_few_samples_is_not_tried_again_before_they_can_be_made_up_for() -> None:
+def test_group_short_of_samples_is_retried_after_the_time_needed() -> None:
     stage = Stage(target_samples=100)
     stage.ready()
     called = call(stage, 1)

@@ -38,7 +38,7 @@ def test_a_record_that_is_not_a_card_counts_as_none() -> None:
         assert peer_records.found(Found(peer_record_key(ANNA), records)) == PeerRecordFound(ANNA, None)
 
 
-def test_a_card_that_misled_is_read_from_all_holders_the_next_time() -> None:
+def test_misleading_record_is_read_from_all_holders_next_time() -> None:
     directory = Directory()
     peer_records = PeerRecords(ME, directory)
     peer_records.doubt(ANNA, reached=False)
@@ -63,7 +63,7 @@ def test_the_own_card_is_stored_until_somebody_else_holds_it() -> None:
     assert not peer_records.stored(RecordStored(peer_record_key(ANNA), ME, 2))
 
 
-def test_one_holder_is_enough_for_a_peer_that_holds_nothing_itself() -> None:
+def test_one_holder_suffices_for_the_record_of_a_client() -> None:
     directory = Directory()
     directory.client = True
     peer_records = PeerRecords(ME, directory)

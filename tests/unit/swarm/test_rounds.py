@@ -102,7 +102,7 @@ def test_a_member_of_a_round_gets_its_state_before_strangers() -> None:
     assert len(stage.heard_by(1, StateOffer)) == 1
 
 
-def test_the_round_of_a_trainer_that_has_gone_does_not_disturb_the_next_one() -> None:
+def test_round_of_a_lost_trainer_does_not_disturb_the_next() -> None:
     stage = Stage()
     stage.ready()
     plan = join(stage, 1, nonce=1)
@@ -121,7 +121,7 @@ def test_the_round_of_a_trainer_that_has_gone_does_not_disturb_the_next_one() ->
     assert stage.ordered(Release)[-1] == Release(called)
 
 
-def test_bulk_and_more_than_so_many_words_before_the_plan_are_not_kept() -> None:
+def test_bulk_and_excess_messages_before_the_plan_are_not_kept() -> None:
     stage = Stage()
     stage.ready()
     stage.tell(1, Call(FIRST.epoch, FIRST.lineage, 0, 1))
@@ -133,7 +133,7 @@ def test_bulk_and_more_than_so_many_words_before_the_plan_are_not_kept() -> None
     assert stage.actor.trace["rounds.drop.foreign"] == 6
 
 
-def test_a_leader_whose_round_comes_to_nothing_is_not_followed_for_a_while_and_then_again() -> None:
+def test_leader_of_a_failed_round_is_excluded_for_a_while() -> None:
     stage = Stage()
     stage.ready()
     join(stage, 1, nonce=1)
@@ -149,7 +149,7 @@ def test_a_leader_whose_round_comes_to_nothing_is_not_followed_for_a_while_and_t
     assert stage.phase is Phase.COLLECTING
 
 
-def test_a_round_that_this_peer_has_left_itself_is_held_against_nobody() -> None:
+def test_round_that_this_peer_left_is_held_against_nobody() -> None:
     stage = Stage()
     stage.ready()
     join(stage, 1, nonce=1)
@@ -188,7 +188,7 @@ def test_a_plan_that_its_topology_cannot_take_is_refused(monkeypatch: pytest.Mon
     assert stage.ordered(Absorb), "others are followed as before"
 
 
-def test_what_a_round_has_shown_of_a_member_counts_in_the_next_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_observation_of_a_member_counts_in_the_next_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is here that a member's view of a round and what it goes by in the next one come together."""
     begun: list[Remembered] = []
 
@@ -211,7 +211,7 @@ def published(stage: Stage) -> bool:
     return any(isinstance(output, RecordStored) and output.key == lines_key(RUN) for output in stage.said)
 
 
-def test_after_a_round_that_failed_lines_may_be_lower_and_that_is_told() -> None:
+def test_failed_round_may_lower_lines_and_that_is_published() -> None:
     stage = Stage()
     stage.ready()
     join(stage, 1, nonce=1)
@@ -226,7 +226,7 @@ def test_after_a_round_that_failed_lines_may_be_lower_and_that_is_told() -> None
 
 
 @pytest.mark.parametrize("splits", [False, True])
-def test_a_leader_that_has_signed_another_outcome_than_it_committed_is_not_followed_for_a_while(
+def test_leader_that_signed_another_outcome_is_excluded_for_a_while(
     monkeypatch: pytest.MonkeyPatch, *, splits: bool
 ) -> None:
     signed: list[Statement] = []

@@ -39,7 +39,7 @@ def standby(found: Membership, codec: str = "raw") -> Standby:
     return machine
 
 
-def test_it_stands_where_most_stand_and_further_where_they_are_even():
+def test_helper_follows_the_majority_and_the_later_state_if_tied():
     assert standby(Membership()).look(1000.0) is None
     assert standby(membership((1, FIRST), (2, FIRST), (3, THIRD))).look(1000.0) == FIRST
     assert standby(membership((1, FIRST), (2, SECOND))).look(1000.0) == SECOND
@@ -94,7 +94,7 @@ def test_a_call_is_answered_at_once_without_samples():
     assert (ready.samples, ready.reduces, ready.receives) == (0, True, False)
 
 
-def test_a_call_at_another_state_is_declined_and_the_reports_are_read_again():
+def test_call_at_another_state_is_declined_and_reports_are_reread():
     stage = helped()
     stage.tell(1, Call(SECOND.epoch, SECOND.lineage, 0, 1, NUMEL))
     assert [declined.reason for declined in stage.heard_by(1, Declined)] == ["elsewhere"]
@@ -104,7 +104,7 @@ def test_a_call_at_another_state_is_declined_and_the_reports_are_read_again():
     assert len(stage.heard_by(1, Ready)) == 1
 
 
-def test_reports_do_not_draw_it_away_from_a_call_that_it_follows():
+def test_reports_do_not_draw_a_helper_away_from_its_call():
     stage = helped()
     stage.tell(1, Call(FIRST.epoch, FIRST.lineage, 0, 1, NUMEL))
     stage.read(p3=report_of(THIRD, time=stage.now), p4=report_of(THIRD, time=stage.now), p5=report_of(THIRD, time=1.0))
@@ -128,7 +128,7 @@ def test_who_cannot_help_says_so(why):
     assert not stage.heard_by(1, Ready)
 
 
-def test_it_says_of_itself_that_it_helps_and_takes_no_part():
+def test_helper_reports_that_it_helps_and_is_not_in_step():
     stage = helped()
     report = stage.actor.report(stage.now)
     assert (report.helps, report.activity, report.in_step, report.digest) == (True, HELPING, False, b"")
@@ -137,7 +137,7 @@ def test_it_says_of_itself_that_it_helps_and_takes_no_part():
     assert not stage.actor.report(stage.now).helps
 
 
-def test_a_call_that_comes_to_nothing_is_no_news_for_the_person():
+def test_failing_call_is_no_news_for_the_person():
     stage = helped()
     stage.tell(1, Call(FIRST.epoch, FIRST.lineage, 0, 1, NUMEL))
     stage.wait(30.0)
@@ -163,7 +163,7 @@ def test_a_peer_with_a_trainer_is_no_helper():
         stage.actor.handle(Help(ROOM), stage.now)
 
 
-def test_a_helper_that_leaves_its_share_to_others_is_not_called_for_a_while():
+def test_helper_that_leaves_its_share_is_excluded_for_a_while():
     stage = Stage(target_samples=1)
     stage.ready()
     called: tuple[PeerId, ...] = ()

@@ -11,7 +11,7 @@ def test_everybody_starts_from_the_same_state() -> None:
 
 
 @given(names, st.integers(0, 2**40), st.binary(min_size=1, max_size=40))
-def test_the_next_state_is_greater_and_the_same_for_all_members(name: StateName, samples: int, outcome: bytes) -> None:
+def test_next_state_is_greater_and_the_same_on_all_members(name: StateName, samples: int, outcome: bytes) -> None:
     one = name.next(round_id=b"r", samples=samples, outcome=outcome)
     assert one == name.next(round_id=b"r", samples=samples, outcome=outcome)
     assert one > name
@@ -19,9 +19,7 @@ def test_the_next_state_is_greater_and_the_same_for_all_members(name: StateName,
 
 
 @given(names, st.binary(min_size=1, max_size=8), st.binary(min_size=1, max_size=8))
-def test_of_two_outcomes_of_one_epoch_the_one_with_more_samples_is_followed(
-    name: StateName, one: bytes, other: bytes
-) -> None:
+def test_outcome_with_more_samples_is_followed_within_an_epoch(name: StateName, one: bytes, other: bytes) -> None:
     few = name.next(round_id=one, samples=255, outcome=b"x")
     many = name.next(round_id=other, samples=256, outcome=b"y")
     assert max(few, many) == many

@@ -35,7 +35,7 @@ def played(*, commits: bool) -> Stage:
 
 
 @pytest.mark.parametrize("hears", ["a report", "an answer"])
-def test_a_state_that_somebody_stands_at_tells_that_the_round_was_committed(hears: str) -> None:
+def test_state_of_another_member_tells_that_the_round_committed(hears: str) -> None:
     happy, unhappy = played(commits=True), played(commits=False)
     [record] = [said for said in happy.said if isinstance(said, RoundRecord)]
     name = record.name

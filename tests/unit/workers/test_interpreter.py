@@ -80,7 +80,7 @@ def test_a_new_state_is_offered_to_others_before_it_counts(tmp_path: Path) -> No
         assert told == event
 
 
-def test_the_vectors_of_a_worker_that_is_ready_are_those_of_its_arena(tmp_path: Path) -> None:
+def test_vectors_of_a_ready_worker_are_those_of_its_arena(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     _, first = stage.ready()
     _, second = stage.ready()
