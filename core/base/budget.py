@@ -14,7 +14,7 @@ LOOK_S: Final = 0.125
 """How often the rate is counted anew, seconds."""
 CATCH_UP: Final = 1.2
 """A link that is behind sends at most so many times as fast as planned: all lines together have little more room."""
-SPARE: Final = 1.5
+SPARE: Final = 1.25
 """After so many times the planned seconds bulk goes by no plan any more: the round is over, or is not as planned."""
 FLOOR_BYTES_S: Final = 4096.0
 WINDOW_S: Final = 0.5
@@ -22,7 +22,10 @@ WINDOW_S: Final = 0.5
 FOLLOWS: Final = 0.85
 """A link that carries less than this part of its rate cannot do more."""
 BURST_S: Final = 0.02
-"""Where the system does not pace, bytes leave in bursts of so much time; seconds."""
+"""Bytes leave in bursts of so much time where the system does not pace, and so much waits in it where it does: what is
+said meanwhile waits no longer.  Seconds."""
+BURST_BYTES_LEAST: Final = 4096
+BURST_BYTES_MAX: Final = 1 << 20
 
 
 class Budget:
@@ -34,7 +37,8 @@ class Budget:
     """
 
     def __init__(self, transfer: Transfer, now: float) -> None:
-        self._transfer = transfer
+        self.transfer = transfer
+        """What it goes by."""
         self._began_at = now
         self._left = transfer.bulk_bytes
         self._tokens = 0.0
@@ -48,7 +52,7 @@ class Budget:
 
     def active(self, now: float) -> bool:
         """Whether bulk still goes by this plan."""
-        return self._left > 0 and now < self._began_at + SPARE * self._transfer.seconds
+        return self._left > 0 and now < self._began_at + SPARE * self.transfer.seconds
 
     def rate(self, now: float, *, unsent_bytes: int = 0) -> float | None:
         """How fast bulk may leave now, bytes a second; None: as fast as it can.
@@ -57,10 +61,10 @@ class Budget:
             now: Seconds.
             unsent_bytes: Bytes that were written and have not left.
         """
-        if not self._transfer.even or not self.active(now):
+        if not self.transfer.even or not self.active(now):
             return None
-        planned = self._transfer.bulk_bytes / self._transfer.seconds
-        left_s = max(LOOK_S, self._began_at + self._transfer.seconds - now)
+        planned = self.transfer.bulk_bytes / self.transfer.seconds
+        left_s = max(LOOK_S, self._began_at + self.transfer.seconds - now)
         behind = (self._left + unsent_bytes) / left_s / planned
         return max(FLOOR_BYTES_S, planned * min(max(1.0, behind), CATCH_UP))
 
@@ -72,6 +76,11 @@ class Budget:
         self._tokens = min(self._tokens + rate * (now - self._tokens_at), rate * BURST_S)
         self._tokens_at = now
         return -self._tokens / rate if self._tokens < -1 else 0.0
+
+    def burst_bytes(self, now: float) -> int:
+        """How much may leave at once: what the rate carries in `BURST_S`."""
+        rate = self.rate(now)
+        return BURST_BYTES_MAX if rate is None else max(BURST_BYTES_LEAST, min(int(rate * BURST_S), BURST_BYTES_MAX))
 
     def follows(self, now: float, left_bytes: int) -> bool:
         """Whether the link carries what its rate allows; to be asked every `LOOK_S` or so.

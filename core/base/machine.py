@@ -56,7 +56,7 @@ class Send(Generic[M_co]):
     to: PeerId
     message: M_co
     transfer: Transfer | None = None
-    """Begins with this message; None: it belongs to the last one, if that is not over."""
+    """What the message is part of; it begins with the first of them, and bulk that is part of none ends it."""
 
 
 class Machine(Protocol[M, E_co]):

@@ -71,6 +71,11 @@ class AveragingNumbers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
         return self.delayed is True
 
     @property
+    def is_mean(self) -> bool:
+        """Whether parts become their weighted mean: only that can be taken in stages, on a grid."""
+        return self.aggregator_name == "mean"
+
+    @property
     def aggregator_name(self) -> str:
         """The aggregator, also where the manifest names none."""
         return "mean" if isinstance(self.aggregator, msgspec.UnsetType) else self.aggregator

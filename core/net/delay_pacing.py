@@ -155,6 +155,10 @@ class Pacing:
             self._delay_pacing.forget()
             self._apply(None)
 
+    def release(self) -> None:
+        """Let the system send as fast as the link takes it: a round is over."""
+        self._apply(None)
+
     @property
     def paces(self) -> bool:
         """Whether the system paces what is written."""
@@ -205,6 +209,7 @@ class Pacing:
         return int.from_bytes(answer, sys.byteorder)
 
     def _apply(self, rate: float | None) -> None:
+        rate = None if rate is None or rate >= CEILING_BYTES_S else rate
         if self._socket is None or rate == self._rate:
             return
         self._rate = rate

@@ -148,10 +148,12 @@ class Links:
             links.calling = True
             self._owner.spawn(self._call(peer, links))
 
-    def begin(self, peer: PeerId, transfer: Transfer) -> None:
-        """Let bulk to a peer leave as a transfer has it, on whatever link it goes."""
+    def carry(self, peer: PeerId, transfer: Transfer | None) -> None:
+        """Let bulk to a peer leave as its transfer has it, on whatever link it goes; other bulk ends the transfer."""
         links = self._links(peer)
-        links.budget = Budget(transfer, self._loop.time())
+        if transfer is (None if links.budget is None else links.budget.transfer):
+            return
+        links.budget = None if transfer is None else Budget(transfer, self._loop.time())
         for stream in links.streams:
             stream.spend(links.budget)
 

@@ -69,8 +69,8 @@ class Planes:
         data = self._encode(message)
         if message.plane == "stream":
             assert self._links is not None
-            if output.transfer is not None:
-                self._links.begin(to, output.transfer)
+            if output.transfer is not None or message.bulk:
+                self._links.carry(to, output.transfer)
             self._links.send(to, data, bulk=message.bulk)
             if message.bulk and self._metering is not None:
                 self._metering.moved()

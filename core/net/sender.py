@@ -15,8 +15,6 @@ TURN_BYTES = 1024 * 1024
 """Bytes written at a time, before other links have their turn."""
 UNSENT_BYTES_MAX = 128 * 1024
 SLOW_FRAGMENT_BYTES = 64 * 1024
-PACED_FRAGMENTS = 4
-"""Fragments that the kernel may hold of a link that goes by the plan of a round: what leaves in 20 ms."""
 _NOTSENT_LOWAT: int | None = getattr(socket, "TCP_NOTSENT_LOWAT", None)
 
 
@@ -83,12 +81,19 @@ class Sender:
         """The shortest round trip that the system has seen; None where it does not tell."""
         return self._pacing.least_s
 
+    def spend(self, budget: Budget | None) -> None:
+        """Send bulk as a budget allows, from now on; None: as the link takes it."""
+        if budget is None:
+            self._pacing.release()
+        self.budget = budget
+
     @property
     def bulk_waits(self) -> bool:
         """Whether bulk waits for the line, and not for its turn in a round; to be asked every `budget.LOOK_S` or so."""
         now = asyncio.get_running_loop().time()
-        follows = self.budget is not None and self.budget.follows(now, self.bytes_left)
-        return bool(self.outbox.bulk_bytes) and not follows
+        if not self.outbox.bulk_bytes:
+            return False
+        return self.budget is None or not self.budget.follows(now, self.bytes_left)
 
     def pump(self, now: float) -> bool:
         """Write until the connection is full or nothing is left; True if only others' turns interrupted it."""
@@ -142,9 +147,13 @@ class Sender:
     def _write(self, now: float) -> None:
         if self.budget is not None and not self.budget.active(now):
             self.budget = None
+            self._pacing.release()
         if self.outbox.bulk_bytes and self.budget is None:
             self._pacing.begin(now)
-        for piece in self.outbox.take(min(self._drain.fragment_bytes, self._bucket.turn_bytes)):
+        most = min(self._drain.fragment_bytes, self._bucket.turn_bytes)
+        if self.budget is not None and not self._pacing.paces:
+            most = min(most, self.budget.burst_bytes(now))
+        for piece in self.outbox.take(most):
             self.channel.write(piece)
         self._keep_kernel_queue_short()
         if self.outbox.bulk_bytes or self.budget is not None:
@@ -178,7 +187,8 @@ class Sender:
     @property
     def _kernel_bytes(self) -> int:
         """How much the kernel may hold unsent: more of a link that goes by a rate, which must never run dry."""
-        return (PACED_FRAGMENTS if self.budget is not None else 1) * self._drain.fragment_bytes
+        paced = 0 if self.budget is None else self.budget.burst_bytes(asyncio.get_running_loop().time())
+        return max(self._drain.fragment_bytes, min(paced, UNSENT_BYTES_MAX))
 
     def _look_again(self) -> None:
         self._timer = asyncio.get_running_loop().call_later(FRAGMENT_S / 2, self._looked)

@@ -151,9 +151,9 @@ class PeerStream(asyncio.BufferedProtocol):
             self._busy_at = self._loop.time()
         self._plan_pump()
 
-    def spend(self, budget: Budget) -> None:
-        """Send bulk as a budget allows, from now on."""
-        self._sender.budget = budget
+    def spend(self, budget: Budget | None) -> None:
+        """Send bulk as a budget allows, from now on; None: as the link takes it."""
+        self._sender.spend(budget)
 
     def hold(self) -> None:
         """Deliver and read nothing until `release`; TCP slows the other side down.  Only on an open link."""

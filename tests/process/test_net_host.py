@@ -122,7 +122,7 @@ async def test_bulk_of_a_round_leaves_over_its_seconds():
         began = asyncio.get_running_loop().time()
         transfer = Transfer(PIECES * PIECE_BYTES, PACED_S)
         loads = [Load(memoryview(bytes(PIECE_BYTES))) for _ in range(PIECES)]
-        anna.host.perform([Send(ben.id, load, None if at else transfer) for at, load in enumerate(loads)])
+        anna.host.perform([Send(ben.id, load, transfer) for load in loads])
         await ben.book.until(lambda book: len(book.heard) == 1 + PIECES)
         took_s = asyncio.get_running_loop().time() - began
         assert took_s >= 0.7 * PACED_S

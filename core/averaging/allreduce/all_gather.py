@@ -9,7 +9,6 @@ from core.averaging.allreduce.sender import NOTHING
 from core.averaging.allreduce.vectors import RoundContext
 from core.averaging.failure_detector import FailureDetector, Stage, Timetable, is_few
 from core.averaging.messages import Mean, Members, Part, from_bits
-from core.base.machine import Send
 from core.base.problems import RemoteProblem
 
 REDUCER_PATIENCE: Final = 2
@@ -111,11 +110,11 @@ class AllGather:
                 candidates = [member for member in others if member != lane.reducer] or [lane.reducer]
                 lane.ask(_next(candidates, lane.source, first=me + share), now)
 
-    def requests(self) -> list[Send[Part]]:
+    def requests(self) -> list[tuple[int, Part]]:
         """The requests that leave now for means that their reducers do not give."""
         plan = self._context.shares.plan
         return [
-            Send(plan.peers[lane.source], Part(plan.round, share, lane.version, chunk, NOTHING))
+            (lane.source, Part(plan.round, share, lane.version, chunk, NOTHING))
             for share, lane in enumerate(self._lanes)
             if lane.source is not None
             for chunk in lane.requests()

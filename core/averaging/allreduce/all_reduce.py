@@ -11,7 +11,6 @@ Which member reduces which share is first what the plan says, then what a coordi
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Final
 
 from core.averaging.allreduce.all_gather import AllGather
@@ -60,6 +59,7 @@ class AllReduce:
         self.payload_bytes = 0
         """Sent and received."""
         self._greeted: Members = frozenset()
+        self._transfers = transfers_of(shares.plan, context.vectors.codec, context.me)
         self._look_s = timetable.stall_s / LOOKS
         self._look_at = began_at
 
@@ -80,10 +80,7 @@ class AllReduce:
         """Begin the share that the plan gives this member, and tell everybody."""
         me = self._context.me
         replies = self.reducers.begin(me, self.live) if self._context.shares.counts[me] else []
-        plan = self._context.shares.plan
-        transfers = {plan.peers[m]: t for m, t in transfers_of(plan, self._context.vectors.codec, me).items()}
-        greetings = [replace(greeting, transfer=transfers[greeting.to]) for greeting in self._greet(self.live)]
-        return greetings + self._spread(replies, now)
+        return self._greet(self.live) + self._spread(replies, now)
 
     def on_open(self, member: int, message: Open, now: float) -> Sends:
         """A member is there, and reduces what it says."""
@@ -156,12 +153,17 @@ class AllReduce:
         plan, me = self._context.shares.plan, self._context.me
         mine = tuple((share, self.lanes[share].version) for share in self.reducers.shares)
         message = Open(plan.round, self._name, mine)
-        return [Send(plan.peers[m], message) for m in sorted(members) if m != me and m in self.live]
+        return self._sends((m, message) for m in sorted(members) if m != me and m in self.live)
 
     def _send(self, now: float) -> Sends:
         parts = [*self.sender.send(now), *self.gather.requests()]
-        self.payload_bytes += sum(send.message.payload.nbytes for send in parts)
-        return [*parts]
+        self.payload_bytes += sum(part.payload.nbytes for _, part in parts)
+        return self._sends(parts)
+
+    def _sends(self, messages: Iterable[tuple[int, Open | Part | Mean]]) -> Sends:
+        """Messages to members, as part of what this one sends to each in the round."""
+        peers = self._context.shares.plan.peers
+        return [Send(peers[member], message, self._transfers[member]) for member, message in messages]
 
     def _spread(self, replies: Replies, now: float) -> Sends:
         """Keep the means that were made here, and send them to the members that have asked."""
@@ -174,5 +176,5 @@ class AllReduce:
             bits = to_bits(reply.contributors)
             mean = Mean(plan.round, share, lane.version, reply.chunk, bits, reply.payload)
             self.payload_bytes += reply.payload.nbytes * len(reply.to)
-            outputs += [Send(plan.peers[member], mean) for member in sorted(reply.to)]
+            outputs += self._sends((member, mean) for member in sorted(reply.to))
         return outputs

@@ -13,7 +13,6 @@ from core.averaging.allreduce.lane import Lanes
 from core.averaging.allreduce.vectors import RoundContext
 from core.averaging.allreduce.windows import TURNS_PART, Windows
 from core.averaging.messages import Part
-from core.base.machine import Send
 
 NOTHING: Final = memoryview(b"")
 """The payload of a part of a member that contributes nothing to its chunk."""
@@ -55,7 +54,7 @@ class Sender:
         for lane in self._lanes:
             lane.open_window = lane.window
 
-    def send(self, now: float) -> list[Send[Part]]:
+    def send(self, now: float) -> list[tuple[int, Part]]:
         """The next parts that window and pacing allow, addressed to their reducers; they count as sent."""
         outputs = []
         shares, plan = self._context.shares, self._context.shares.plan
@@ -64,7 +63,7 @@ class Sender:
             gives = shares.gives(self._context.me, shares.number(share, chunk))
             payload = self._context.vectors.part(share, chunk) if gives else NOTHING
             part = Part(plan.round, share, lane.version, chunk, payload)
-            outputs.append(Send(plan.peers[lane.reducer], part))
+            outputs.append((lane.reducer, part))
         return outputs
 
     def _leaving(self, now: float) -> Iterator[tuple[int, int]]:

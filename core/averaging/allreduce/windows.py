@@ -4,6 +4,7 @@ Both sides of a share work them out from the plan, so that a reducer can refuse 
 """
 
 from dataclasses import dataclass
+from statistics import median
 from typing import Final
 
 from core.averaging.codecs.codec import Codec
@@ -25,6 +26,9 @@ TURNS_PART: Final = 1 / 10
 """Members take turns within no more than this part of the round, however long a part's length is."""
 EVEN_FROM_S: Final = 0.25
 """Rounds that take no longer are not paced: there the lines' delays count more than how they are shared."""
+OTHERS_PART: Final = 1.5
+"""Bulk leaves over no more than so many times what the middle member's line needs: one slow line, or one word about a
+line, holds up its own links and no others."""
 EVEN_CHUNKS: Final = 8
 """Nor are rounds with fewer chunks in an average share: the last one takes its link's part of a line twice."""
 PACED_PART: Final = 0.97
@@ -68,23 +72,31 @@ def planned_s(plan: Plan, codec: Codec) -> float:
     """How long the round takes where nothing but the plan's lines counts, in seconds; 0 where no lines are known."""
     if not plan.lines:
         return 0.0
+    return min(max(_member_s(plan, codec)), plan.round_timeout_s)
+
+
+def _member_s(plan: Plan, codec: Codec) -> list[float]:
+    """How long each member's line takes for what the plan has it send and receive, in seconds."""
     numel, total = min(plan.numel, plan.chunk_numel), plan.chunk_total
     chunk_bytes = codec.max_bytes(numel)
     gifts = [plan.gift(m) / WHOLE_GIFT * bool(member.samples) for m, member in enumerate(plan.members)]
     receivers = sum(member.receives for member in plan.members)
-    longest = 0.0
+    found = []
     for m, (member, line, own) in enumerate(zip(plan.members, plan.lines, plan.chunks, strict=True)):
         up = gifts[m] * (total - own) + (receivers - member.receives) * own
         down = member.receives * (total - own) + (sum(gifts) - gifts[m]) * own
-        for chunks, rate in ((up, line.up), (down, line.down)):
-            if rate:
-                longest = max(longest, chunks * chunk_bytes / rate)
-    return min(longest, plan.round_timeout_s)
+        found.append(
+            max(chunks * chunk_bytes / rate if rate else 0.0 for chunks, rate in ((up, line.up), (down, line.down)))
+        )
+    return found
 
 
 def even_s(plan: Plan, codec: Codec) -> float:
     """Over how many seconds bulk leaves evenly; 0: as soon as it can."""
-    seconds = planned_s(plan, codec) / PACED_PART
+    if not plan.lines:
+        return 0.0
+    usual_s = OTHERS_PART * median(_member_s(plan, codec))
+    seconds = min(planned_s(plan, codec), usual_s, plan.round_timeout_s / 2) / PACED_PART
     few = plan.chunk_total < EVEN_CHUNKS * len(plan.members)
     return 0.0 if few or seconds < EVEN_FROM_S else seconds
 

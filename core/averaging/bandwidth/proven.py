@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from core.averaging.allreduce.windows import PACED_PART
 from core.averaging.bandwidth.trust import TRUST
 from core.averaging.outcome import Outcome
 from core.averaging.plan import Plan
@@ -54,6 +55,8 @@ class Proven:
             if counted_on and self.doubts:
                 self.doubts -= 1
         shown = usual * rate
+        if counted_on and not late:  # links leave a little of what the plan asks for to others
+            shown = min(max(shown, asked), shown / PACED_PART)
         if shown > GROSS * self.best:
             self.last_doubts = self.doubts = 0
         self.best = max(shown, FADING * self.best)

@@ -50,7 +50,7 @@ def check_plan(plan: Plan, request: PlanRequest, mine: Member) -> None:
     peers = plan.peers
     if list(peers) != sorted(set(peers)):
         raise RemoteProblem("the plan's members are not in order, or not distinct")
-    _check_topology(plan)
+    _check_topology(plan, is_mean=request.numbers.is_mean)
     groups = (range(len(peers)),) if plan.stages == 1 else tuple(group.members for group in layout_of(plan).stages[0])
     if len(plan.chunks) != len(peers) or any(sum(plan.chunks[m] for m in g) != plan.chunk_total for g in groups):
         raise RemoteProblem("the plan's shares do not make up the vector")
@@ -65,12 +65,13 @@ def check_plan(plan: Plan, request: PlanRequest, mine: Member) -> None:
         raise RemoteProblem("a loss or a speed in the plan is not a number")
 
 
-def _check_topology(plan: Plan) -> None:
+def _check_topology(plan: Plan, *, is_mean: bool) -> None:
     topology = BUTTERFLY if plan.stages == 1 else GRID
     if plan.topology != topology or (plan.stages > 1 and len(plan.members) < 1 << plan.stages):
         raise RemoteProblem("the plan's topology does not fit its stages or its members")
-    if plan.stages > 1 and (plan.codec in FEEDBACK or not all(member.receives for member in plan.members)):
-        raise RemoteProblem("the plan is a grid, which neither its codec nor its helpers can take part in")
+    fits = is_mean and plan.codec not in FEEDBACK and all(member.receives for member in plan.members)
+    if plan.stages > 1 and not fits:
+        raise RemoteProblem("the plan is a grid, for which its codec, its aggregator or its helpers are not made")
 
 
 def check_division(plan: Plan, me: PeerId, lines: LineKnowledge, *, target_samples: int = 0) -> None:

@@ -34,7 +34,7 @@ def make_plan(
     ordered = sorted(members, key=lambda member: member.peer)
     needing = [member for member in ordered if member.receives]
     leads = any(member.peer == leaders[0] for member in needing)
-    if request.numbers.codec in FEEDBACK or len(needing) < 1 << stages or not leads:
+    if request.numbers.codec in FEEDBACK or not request.numbers.is_mean or len(needing) < 1 << stages or not leads:
         stages = 1
     ordered = ordered if stages == 1 else needing
     peers = [PeerId(member.peer) for member in ordered]

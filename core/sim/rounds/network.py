@@ -137,7 +137,8 @@ class SimulatedLines:
     def begin(self, sender: int, receiver: int, transfer: Transfer) -> None:
         """Let bulk leave as a transfer has it, from now on."""
         link = self._links.get((sender, receiver)) or self._link(sender, receiver)
-        link.budget = Budget(transfer, self._agenda.now)
+        if link.budget is None or link.budget.transfer != transfer:
+            link.budget = Budget(transfer, self._agenda.now)
 
     def stop(self, member: int) -> None:
         """`member` is gone: it sends no more; what has left its line still arrives."""

@@ -3,8 +3,17 @@
 import msgspec
 import pytest
 
-from core.averaging.allreduce.windows import AHEAD_MIN, HELD_PART, HELPERS_MORE, windows_of
+from core.averaging.allreduce.windows import (
+    AHEAD_MIN,
+    HELD_PART,
+    HELPERS_MORE,
+    OTHERS_PART,
+    PACED_PART,
+    even_s,
+    windows_of,
+)
 from core.averaging.codecs.registry import CODECS
+from core.averaging.plan import Rates
 from tests.unit.averaging.pump import make_plan
 
 
@@ -25,3 +34,15 @@ def test_more_parts_wait_where_there_is_no_vector(name: str, *, helps: bool) -> 
 def test_small_shares_keep_two_chunks_on_their_way() -> None:
     windows = windows_of(make_plan([1] * 8, 16 * 8), CODECS["raw"])
     assert windows.shares == (AHEAD_MIN,) * 8
+
+
+def rates_of(up: float) -> Rates:
+    return Rates(int(up), int(up))
+
+
+def test_one_word_about_a_line_slows_no_other_link() -> None:
+    plan = make_plan([1] * 6, 60_000, chunk_numel=1000)
+    usual = msgspec.structs.replace(plan, lines=tuple(rates_of(20_000) for _ in range(6)))
+    slow = msgspec.structs.replace(plan, lines=(Rates(1, 1), *usual.lines[1:]))
+    before, after = (even_s(each, CODECS["raw"]) for each in (usual, slow))
+    assert 0 < after <= min(OTHERS_PART * before, plan.round_timeout_s / 2) / PACED_PART * (1 + 1e-9)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.base.budget import CATCH_UP, FOLLOWS, LOOK_S, SPARE, WINDOW_S, Budget
+from core.base.budget import BURST_BYTES_LEAST, BURST_S, CATCH_UP, FOLLOWS, LOOK_S, SPARE, WINDOW_S, Budget
 from core.base.machine import Transfer
 
 TRANSFER = Transfer(8e6, 8.0)
@@ -57,3 +57,9 @@ def test_link_follows_its_budget_when_it_carries_the_rate(part: float, *, follow
         seen.append(budget.follows(now, round(part * PLANNED * now)))
         budget.spend(round(part * PLANNED * LOOK_S))
     assert seen[-1] is follows
+
+
+@pytest.mark.parametrize("seconds", [8.0, 8000.0])
+def test_budget_lets_little_wait_where_control_must_overtake(seconds: float) -> None:
+    budget = Budget(Transfer(8e6, seconds), 0.0)
+    assert budget.burst_bytes(0.0) == max(BURST_BYTES_LEAST, int(BURST_S * 8e6 / seconds))
