@@ -11,7 +11,7 @@ stall timeout.  Reducers may have waited for senders, so they have more time:
     means      a member waits for reducers            3 P + 2 S / 2      at most 0.6
     complete   the coordinator waits for members      2 P + S / 2, and P since most members hold all means
 
-Where the plan knows no lines, P is a fifth of the round's time.  No stage ends before 1.5 P, but for members on
+Where the plan knows no lines, P is a fifth of the round's time.  No stage ends before 1.5 P, except for members on
 probation.
 """
 

@@ -17,6 +17,7 @@ CATCH_UP: Final = 1.2
 SPARE: Final = 1.25
 """After so many times the planned seconds bulk goes by no plan any more: the round is over, or is not as planned."""
 FLOOR_BYTES_S: Final = 4096.0
+"""No link in a round is slower than one small fragment a second."""
 WINDOW_S: Final = 0.5
 """Time over which a link is seen to follow its rate, or not to; seconds."""
 FOLLOWS: Final = 0.85
@@ -25,7 +26,9 @@ BURST_S: Final = 0.02
 """Bytes leave in bursts of so much time where the system does not pace, and so much waits in it where it does: what is
 said meanwhile waits no longer.  Seconds."""
 BURST_BYTES_LEAST: Final = 4096
+"""Less at once would cost more in headers and wake-ups than it saves."""
 BURST_BYTES_MAX: Final = 1 << 20
+"""More at once would keep the loop from other links."""
 
 
 class Budget:

@@ -1,10 +1,10 @@
 """The newcomer's side: fetch parameters and optimiser statistics, verified, from up-to-date peers (S000 3.3).
 
 Chunks come from several donors of the same digest at once; each is checked as it arrives, what is checked is kept by
-the sink, so a broken transfer goes on where it stopped, with whoever is there.
+the sink, so a broken transfer goes on where it stopped, with the donors that are there.
 
 A donor on a slow line, or one whose line is full of a round, is no liar: where its chunk is late, others that have
-nothing to do are asked for it as well, and whoever gives it first is right.  Only when nothing has come from anybody
+nothing to do are asked for it as well, and the first that gives it is right.  Only when nothing has come from anybody
 for some time is the download given up.
 """
 
@@ -99,7 +99,7 @@ class StateFetch:
         self._wanted: set[int] = set()
         """Chunks that are not here."""
         self._unasked: list[int] = []
-        """Of those, the ones that nobody is asked for, but for donors that are late; the next one is at the end.
+        """Of those, the ones that nobody is asked for, except for donors that are late; the next one is at the end.
         Chunk 0 goes first: the file's last may be so short that it says nothing of a line."""
         self._size = 0
         self._ledger = b""
