@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from core.base.ids import Key
 from core.dht.messages import Record
 from core.dht.records import Proofs, Tag, supersedes, tag_of
+from core.dht.settings import DhtSettings
 
 CACHED_PER_KEY = 4
 
@@ -15,16 +16,14 @@ class RecordCache:
 
     Args:
         proofs: Verifies owners and form of records.
-        keep_s: How long a copy is kept, seconds; 0: no copies are kept.
-        keys_max: Number of keys with copies.
-        max_lifetime_s: Records that expire later than this from now are refused.
+        settings: The collaboration's numbers.
     """
 
-    def __init__(self, proofs: Proofs, *, keep_s: float, keys_max: int, max_lifetime_s: float) -> None:
+    def __init__(self, proofs: Proofs, settings: DhtSettings) -> None:
         self._proofs = proofs
-        self._keep_s = keep_s
-        self._keys_max = keys_max
-        self._max_lifetime_s = max_lifetime_s
+        self._keep_s = settings.cache_s
+        self._keys_max = settings.caches_max
+        self._max_lifetime_s = settings.accepted_lifetime_s
         self._copies: OrderedDict[Key, dict[Tag, tuple[float, Record]]] = OrderedDict()
 
     def __len__(self) -> int:

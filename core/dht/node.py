@@ -61,19 +61,9 @@ class DhtNode:
         self._settings = settings
         self._client_mode = ClientMode(settings.client)
         self._trace = trace
-        lifetime_s = settings.max_lifetime_s + settings.clock_slack_s
         proofs = Proofs(verifier, classes=KeyClasses(validators or {}, unknown=settings.unknown_classes))
-        self._records = RecordStore(
-            proofs,
-            max_lifetime_s=lifetime_s,
-            total=settings.records_max,
-            per_key=settings.records_per_key,
-            per_owner=settings.records_per_owner,
-            per_owner_and_key=settings.records_per_owner_and_key,
-            bytes_max=settings.record_bytes_max,
-            fair_givers=settings.fair_givers,
-        )
-        cache = RecordCache(proofs, keep_s=settings.cache_s, keys_max=settings.caches_max, max_lifetime_s=lifetime_s)
+        self._records = RecordStore(proofs, settings)
+        cache = RecordCache(proofs, settings)
         self._neighbours = Neighbours(self.me, settings, trace=trace)
         self._memory = Memory(route_s=settings.route_s, absent_s=settings.absent_s)
         self._republish = Republish(every_s=settings.republish_s, random=random)

@@ -10,6 +10,7 @@ from core.base.ids import PEER_ID_BYTES, Key, PeerId
 from core.base.signing import Signer, Verifier
 from core.dht.key_classes import KeyClasses
 from core.dht.messages import SUBKEY_BYTES_MAX, TAG_BYTES, VALUE_BYTES_MAX, Record
+from core.dht.settings import DhtSettings
 
 Tag = NewType("Tag", bytes)
 """Names a subkey in an index: 8 bytes of its hash."""
@@ -143,36 +144,14 @@ class RecordStore:
 
     Args:
         proofs: Verifies owners and form of records.
-        max_lifetime_s: Records that expire later than this from now are refused.
-        total: Number of records at most.
-        per_key: Number of records under one key at most.
-        per_owner: Number of records of one owner at most.
-        per_owner_and_key: Number of these under one key, so that nobody can fill a key that others share.
-        bytes_max: Bytes of all values together.
-        fair_givers: Whether a record from a peer that gave little replaces one from a peer that gave much.
+        settings: The collaboration's numbers.
     """
 
-    def __init__(  # noqa: PLR0913 - each limit is one of its own
-        self,
-        proofs: Proofs,
-        *,
-        max_lifetime_s: float,
-        total: int = 10_000,
-        per_key: int = 2_000,
-        per_owner: int = 200,
-        per_owner_and_key: int = 16,
-        bytes_max: int = 4 * 1024 * 1024,
-        fair_givers: bool = True,
-    ) -> None:
+    def __init__(self, proofs: Proofs, settings: DhtSettings) -> None:
         self._proofs = proofs
-        self._bytes_max = bytes_max
-        self._fair_givers = fair_givers
+        self._settings = settings
+        self._max_lifetime_ms = int(settings.accepted_lifetime_s * 1000)
         self._bytes = 0
-        self._max_lifetime_ms = int(max_lifetime_s * 1000)
-        self._total = total
-        self._per_key = per_key
-        self._per_owner = per_owner
-        self._per_owner_and_key = per_owner_and_key
         self._records: dict[Key, dict[Tag, Record]] = {}
         self._owners: Counter[PeerId] = Counter()
         self._owners_of: dict[Key, Counter[PeerId]] = {}
@@ -264,8 +243,9 @@ class RecordStore:
 
     def _has_its_share(self, key: Key, owner: PeerId) -> bool:
         """Whether the owner has as many records here, or under the key, as one may have."""
+        limits = self._settings
         mine = self._owners_of[key][owner] if key in self._owners_of else 0
-        return self._owners[owner] >= self._per_owner or mine >= self._per_owner_and_key
+        return self._owners[owner] >= limits.records_per_owner or mine >= limits.records_per_owner_and_key
 
     def _make_room(self, key: Key, tag: Tag, giver: PeerId | None, *, more_bytes: int, is_new: bool) -> bool:
         fits, victim = self._room(key, giver, more_bytes=more_bytes, is_new=is_new)
@@ -280,19 +260,20 @@ class RecordStore:
         self, key: Key, giver: PeerId | None, *, more_bytes: int, is_new: bool
     ) -> tuple[bool, tuple[Key, Tag] | None]:
         """Whether there is room for one more, and otherwise which record may go: the last one of the biggest giver."""
+        limits = self._settings
         given: Mapping[PeerId, dict[tuple[Key, Tag], None]] = self._given
-        if is_new and len(self._records.get(key, ())) >= self._per_key:
+        if is_new and len(self._records.get(key, ())) >= limits.records_per_key:
             under_key: dict[PeerId, dict[tuple[Key, Tag], None]] = {}
             for tag in self._records[key]:
                 by = self._givers.get((key, tag))
                 if by is not None:
                     under_key.setdefault(by, {})[key, tag] = None
             given = under_key
-        elif not (is_new and self._count >= self._total) and self._bytes + more_bytes <= self._bytes_max:
+        elif not (is_new and self._count >= limits.records_max) and self._bytes + more_bytes <= limits.record_bytes_max:
             return True, None
         most = max(given, key=lambda peer: len(given[peer]), default=None)
         mine = len(given.get(giver, ())) if giver is not None else 0
-        if not self._fair_givers or most is None or most == giver or len(given[most]) <= mine + 1:
+        if not limits.fair_givers or most is None or most == giver or len(given[most]) <= mine + 1:
             return False, None
         return False, next(reversed(given[most]))
 

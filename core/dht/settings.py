@@ -125,3 +125,8 @@ class DhtSettings:
     """Requests of one peer in the long run; 0: no limit."""
     requests_burst: int = 400
     """Requests of one peer at once."""
+
+    @property
+    def accepted_lifetime_s(self) -> float:
+        """The longest remaining lifetime at which a record of another peer is accepted, seconds."""
+        return self.max_lifetime_s + self.clock_slack_s

@@ -8,6 +8,7 @@ from core.dht.lookup import Lookup, LookupTrust
 from core.dht.messages import Cache, Contact, Find, Get, Record, RequestBundle, Store, Values
 from core.dht.records import Proofs, RecordStore, sign_record
 from core.dht.routing import PrefixLimits, RoutingTable
+from core.dht.settings import DhtSettings
 from core.dht.space import position
 from tests.unit.dht.network import START as NOW
 from tests.unit.dht.network import ToySigner, ToyVerifier, peer_id
@@ -22,7 +23,7 @@ def rec(owner, value=b"v", life=600, key=KEY):
 
 
 def test_owner_counters_shrink():
-    store = RecordStore(Proofs(ToyVerifier()), max_lifetime_s=9999)
+    store = RecordStore(Proofs(ToyVerifier()), DhtSettings())
     store.put(KEY, rec(1, life=5000), NOW)
     for n in range(2, 500):
         store.put(KEY, rec(n, life=1), NOW)
@@ -151,7 +152,7 @@ def test_the_wanted_owners_record_does_end_the_read():
 
 
 def test_a_full_key_still_takes_what_somebody_else_gives():
-    store = RecordStore(Proofs(ToyVerifier()), max_lifetime_s=9999, per_key=10)
+    store = RecordStore(Proofs(ToyVerifier()), DhtSettings(records_per_key=10))
     for n in range(10):
         store.put(KEY, rec(n), NOW, giver=peer_id(77))
     assert store.put(KEY, rec(50), NOW, giver=peer_id(77)) == "full"
@@ -165,7 +166,7 @@ def test_a_full_key_still_takes_what_somebody_else_gives():
 
 
 def test_biggest_giver_of_bytes_makes_room():
-    store = RecordStore(Proofs(ToyVerifier()), max_lifetime_s=9999, bytes_max=1000)
+    store = RecordStore(Proofs(ToyVerifier()), DhtSettings(record_bytes_max=1000))
     for n in range(5):
         store.put(KEY, rec(n, value=bytes(200)), NOW, giver=peer_id(77))
     assert store.put(KEY, rec(60, value=bytes(300)), NOW, giver=peer_id(78)) == "kept"

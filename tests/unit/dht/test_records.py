@@ -6,6 +6,7 @@ from core.base.ids import Key, hashed_key
 from core.base.signing import Ed25519Verifier, KeyPair
 from core.dht.messages import SUBKEY_BYTES_MAX, VALUE_BYTES_MAX, Record
 from core.dht.records import KeepResult, Proofs, RecordStore, sign_record, signed_bytes, tag_of
+from core.dht.settings import DhtSettings
 from tests.unit.dht.network import ToySigner, ToyVerifier, peer_id
 
 KEY = hashed_key(b"key")
@@ -17,7 +18,7 @@ def record(signer, value, *, expires, suffix=b"", key=KEY):
 
 
 def make_store(**limits):
-    return RecordStore(Proofs(ToyVerifier()), max_lifetime_s=100, **limits)
+    return RecordStore(Proofs(ToyVerifier()), DhtSettings(max_lifetime_s=100, clock_slack_s=0, **limits))
 
 
 class TestSigning:
@@ -87,7 +88,7 @@ class TestStore:
         assert [r.value for r in store.get(KEY, now=10).values()] == [b"1"]
 
     def test_limits_in_total_per_key_and_per_owner(self):
-        store = make_store(total=4, per_key=3, per_owner=2)
+        store = make_store(records_max=4, records_per_key=3, records_per_owner=2)
         carol = ToySigner(peer_id(3))
         other = hashed_key(b"other")
         verdicts = [
@@ -147,7 +148,7 @@ class TestStore:
 
 
 def test_no_owner_fills_a_key_that_others_share():
-    store = make_store(per_owner_and_key=2)
+    store = make_store(records_per_owner_and_key=2)
     mine = [record(alice, b"v", expires=5, suffix=suffix) for suffix in (b"", b"1", b"2")]
     assert [store.put(KEY, one, 1.0).held for one in mine] == [True, True, False]
     assert store.put(KEY, record(bob, b"v", expires=5), 1.0).held
