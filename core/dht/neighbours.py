@@ -6,9 +6,10 @@ from core.base.back_off import BackOff
 from core.base.ids import Key, PeerId
 from core.base.trace import Trace
 from core.dht.addresses import PeerAddresses
+from core.dht.bucket import TableChange
 from core.dht.messages import Contact
 from core.dht.prefixes import may_name, reach
-from core.dht.routing import PrefixLimits, RoutingTable, TableChange
+from core.dht.routing import RoutingTable
 from core.dht.settings import DhtSettings
 from core.dht.space import point, position
 
@@ -26,15 +27,7 @@ class Neighbours:
         self._me = me
         self._settings = settings
         self._trace = trace
-        self.table = RoutingTable(
-            me,
-            bucket_size=settings.bucket_size,
-            replacements=settings.replacements_per_bucket,
-            ping_after_s=settings.ping_after_s,
-            prefixes=PrefixLimits(
-                settings.prefix_per_bucket, settings.prefix_per_table, local_is_free=settings.local_is_free
-            ),
-        )
+        self.table = RoutingTable(me, settings)
         self.book = PeerAddresses(limit=settings.addresses_max)
         self.ipv6 = True
         """Whether IPv6 addresses can be reached; otherwise no peer is asked there."""
@@ -68,7 +61,7 @@ class Neighbours:
         if contact is None:
             self._trace.mark("dht.drop.address")
         else:
-            self.table.moved(contact)
+            self.table.bucket(position(peer)).moved(contact)
 
     def alive(self, contact: Contact, now: float, *, rtt_s: float | None = None) -> tuple[Contact, TableChange]:
         """Note that a contact has answered.
@@ -96,9 +89,10 @@ class Neighbours:
             contact: The contact as it was asked.
             now: Unix seconds.
         """
+        peer = contact.peer_id
         self._backoff.fail(contact, now)
-        self.book.silent(contact.peer_id)
-        self.table.failed(contact.peer_id)
+        self.book.silent(peer)
+        self.table.bucket(position(peer)).failed(peer)
 
     def to_probe(self, peer: PeerId, now: float) -> Contact | None:
         """Decide whether to ask a requesting peer to prove its address; returns its contact if so.
@@ -107,13 +101,14 @@ class Neighbours:
             peer: The requester.
             now: Unix seconds.
         """
-        if self.table.touched(peer, now):
+        bucket = self.table.bucket(position(peer))
+        if bucket.touched(peer, now):
             return None
         contact = self.book.get(peer)
         if contact is None:
             self._trace.mark("dht.note.address_unknown")
             return None
-        return contact if self.table.wants(contact) else None
+        return contact if bucket.wants(contact) else None
 
     def start(self, key: Key, now: float, *, include_silent: bool = False) -> list[Contact]:
         """Contacts with which a lookup of `key` begins: the nearest; where these are few, all that are known.

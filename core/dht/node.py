@@ -27,6 +27,7 @@ from core.dht.records import Proofs, RecordStore
 from core.dht.republish import Republish
 from core.dht.responder import Responder
 from core.dht.settings import DhtSettings
+from core.dht.space import position
 from core.dht.upkeep import Upkeep
 
 __all__ = ["DhtNode", "Put"]
@@ -108,7 +109,7 @@ class DhtNode:
     @property
     def contacts(self) -> list[Contact]:
         """All contacts of the routing table, the most useful first: store them as seeds of the next start."""
-        return self._neighbours.table.useful()
+        return self._neighbours.table.contacts()
 
     @property
     def client(self) -> bool:
@@ -150,7 +151,7 @@ class DhtNode:
     def learn(self, contact: Contact, now: float) -> list[Output]:
         """Ping a peer that was met in some other way, if the routing table has a place for it."""
         self._wake(now)
-        wanted = contact.peer != self.me and self._neighbours.table.wants(contact)
+        wanted = contact.peer != self.me and self._neighbours.table.bucket(position(contact.peer)).wants(contact)
         return self._query_runner.probe(contact, now) if wanted else []
 
     def get(
@@ -270,7 +271,7 @@ class DhtNode:
             answers = bundle_answers(answers)
         outputs: list[Output] = [Send(sender, answer) for answer in answers]
         if request.client:
-            self._neighbours.table.withdrew(sender)
+            self._neighbours.table.bucket(position(sender)).withdrew(sender)
             return outputs
         contact = self._neighbours.to_probe(sender, now)
         return outputs if contact is None else append_ping(outputs, self._query_runner.probe(contact, now))

@@ -4,12 +4,15 @@ An attacker with one rented network fills a routing table, or the neighbourhood 
 unless peers of one network prefix are counted together.
 """
 
+from collections import Counter
 from enum import IntEnum
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 
 IPV4_PREFIX_BITS = 24
 IPV6_PREFIX_BITS = 48
+FEW_NETWORKS = 4
+"""With fewer network prefixes than this, prefixes are not limited: a small collaboration may sit in one building."""
 _HOSTS_REMEMBERED = 16_384
 _LOOPBACK = tuple(ip_network(text) for text in ("127.0.0.0/8", "::1/128"))
 _LOCAL = tuple(
@@ -78,6 +81,46 @@ def may_name(named: str, by: AddressScope) -> bool:
         by: Scope of the peer that names it.
     """
     return reach(named) is not AddressScope.NOWHERE and reach(named) >= by
+
+
+class PrefixCounts:
+    """Number of peers of each network, among peers that are counted together.
+
+    Args:
+        local_is_free: Whether loopback and private addresses are not counted.
+    """
+
+    def __init__(self, *, local_is_free: bool) -> None:
+        self._local_is_free = local_is_free
+        self._counts: Counter[str] = Counter()
+
+    @property
+    def are_few(self) -> bool:
+        """Whether limits are suspended, since few networks are known."""
+        return len(self._counts) < FEW_NETWORKS
+
+    def prefix_of(self, host: str) -> str | None:
+        """The network that a peer at `host` is counted under; None: it is not counted."""
+        return counted_prefix(host, local_is_free=self._local_is_free)
+
+    def count(self, host: str) -> int:
+        """Number of peers in the network of `host`; 0 if that is not counted."""
+        network = self.prefix_of(host)
+        return 0 if network is None else self._counts[network]
+
+    def add(self, host: str) -> None:
+        """Count a peer at `host`."""
+        network = self.prefix_of(host)
+        if network is not None:
+            self._counts[network] += 1
+
+    def remove(self, host: str) -> None:
+        """Stop counting a peer at `host`."""
+        network = self.prefix_of(host)
+        if network is not None:
+            self._counts[network] -= 1
+            if not self._counts[network]:
+                del self._counts[network]
 
 
 def _address(host: str) -> IPv4Address | IPv6Address | None:

@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from core.base.ids import Key, PeerId
 from core.base.machine import Send
+from core.dht.bucket import TableChange
 from core.dht.client_mode import ClientMode
 from core.dht.clock_skew import ClockSkew
 from core.dht.disjoint_lookup import DisjointLookup
@@ -15,8 +16,8 @@ from core.dht.messages import Answer, Contact, Find, Get, Nodes, Ping, Pong, Req
 from core.dht.neighbours import Neighbours
 from core.dht.operations import FindNode, Operation
 from core.dht.queries import Queries, Query
-from core.dht.routing import TableChange
 from core.dht.settings import DhtSettings
+from core.dht.space import point
 
 PROBES_MAX = 64
 PARALLEL_ON_A_PATH = 3
@@ -154,7 +155,7 @@ class QueryRunner:
             now: Unix seconds.
         """
         settings = self._settings
-        sparse = self._neighbours.table.is_far_and_sparse(key)
+        sparse = self._neighbours.table.bucket(point(key)).is_far_and_sparse
         width = settings.refresh_width_sparse if sparse else settings.refresh_width
         lookup = Lookup(key, self._neighbours.start(key, now), width=width, parallel=width)
         return FindNode(lookup, client=self._client_mode.client, deadline=self.patience(now))
@@ -184,13 +185,13 @@ class QueryRunner:
         table = self._neighbours.table
         parallel, near = self._parallel(quick=quick)
         trust = LookupTrust(
-            prefix_limit=0 if table.knows_few_networks else settings.prefix_per_lookup,
+            prefix_limit=0 if table.networks.are_few else settings.prefix_per_lookup,
             local_is_free=settings.local_is_free,
             ghosts_max=settings.ghosts_max,
         )
         paths = settings.paths if paths is None else paths
         lookup: Lookup | DisjointLookup
-        if paths <= 1 or table.knows_few_networks:
+        if paths <= 1 or table.networks.are_few:
             lookup = Lookup(key, start, width=width, parallel=parallel, trust=trust)
         else:
             parallel = max(parallel, PARALLEL_ON_A_PATH * paths)

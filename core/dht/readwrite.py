@@ -14,6 +14,7 @@ from core.dht.read_operation import ReadOperation
 from core.dht.record_merge import RecordMerge
 from core.dht.records import Tag, sign_record
 from core.dht.responder import due_to_newcomer
+from core.dht.space import point
 from core.dht.store_operation import HandOver, StoreOperation
 
 HAND_OVERS_MAX = 8
@@ -185,7 +186,7 @@ class ReadWrite:
         if self._settings.paths_again <= 1:
             return False
         width = self._settings.read_width
-        local = self._neighbours.table.knows_few_networks
+        local = self._neighbours.table.networks.are_few
         return lookup.silent > 0 or (not local and len(lookup.found(width + 1)) > width)
 
     def _again(self, reading: ReadOperation, now: float) -> list[Output]:
@@ -266,5 +267,5 @@ class ReadWrite:
         return record
 
     def _remember_route(self, lookup: Lookup | DisjointLookup, now: float) -> None:
-        self._neighbours.table.looked_up(lookup.key, now)
+        self._neighbours.table.bucket(point(lookup.key)).refreshed = now
         self._memory.found_route(lookup.key, lookup.found(2 * self._settings.replicas), now)

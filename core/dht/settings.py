@@ -23,7 +23,7 @@ class DhtSettings:
     far_s: float = 0.02
     paths: int = 1
     """Disjoint paths of a lookup (d of S/Kademlia); no peer is asked on two of them.  A peer that knows fewer than four
-    public networks (`FEW_NETWORKS` in `routing`) uses one path only."""
+    public networks (`FEW_NETWORKS` in `prefixes`) uses one path only."""
     paths_store: int = 2
     """The same for a store."""
     paths_again: int = 4

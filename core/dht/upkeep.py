@@ -105,22 +105,20 @@ class Upkeep:
             return []
         self._last = now
         outputs = [*self._seeds(now), *self._stale(now), *self._ask_time(now), *self._rejoin(now)]
-        table = self._neighbours.table
-        key = table.refresh_key(now - self._settings.refresh_s, now, self._random)
-        if key is not None:
-            outputs += self._query_runner.begin(self._query_runner.refresh(key, now), now)
+        outputs += self._refresh(now)
         self._sweep(now)
         self._plan(now)
         return outputs
 
     def _plan(self, now: float) -> None:
         settings = self._settings
-        near = self._neighbours.table.near_me(settings.replicas)
-        stale_at = min((seen for _, seen in near), default=float("inf")) + settings.stale_after_s
+        table = self._neighbours.table
+        stalest = table.stalest()
+        stale_at = min((seen for _, seen in table.near_me(settings.replicas)), default=float("inf"))
         due = earliest(
             self._join_at,
-            self._neighbours.table.refresh_due(settings.refresh_s),
-            stale_at,
+            None if stalest is None else stalest.refreshed + settings.refresh_s,
+            stale_at + settings.stale_after_s,
             self._seeds_at,
             self._clock_at,
             self._news_at,
@@ -157,6 +155,15 @@ class Upkeep:
             return []
         soon = before + STALE_TOGETHER * self._settings.stale_after_s
         return [output for contact, seen in near if seen <= soon for output in self._query_runner.probe(contact, now)]
+
+    def _refresh(self, now: float) -> list[Output]:
+        """Look up a random key of the bucket that had no lookup for longest, if that is too long."""
+        table = self._neighbours.table
+        bucket = table.stalest()
+        if bucket is None or bucket.refreshed >= now - self._settings.refresh_s:
+            return []
+        bucket.refreshed = now
+        return self._query_runner.begin(self._query_runner.refresh(table.random_key(bucket, self._random), now), now)
 
     def _ask_time(self, now: float) -> list[Output]:
         """Ping a few peers for their clocks, and report the result of the last pings."""

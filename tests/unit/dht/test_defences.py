@@ -14,7 +14,7 @@ from core.dht.events import ClockOff, Found, RecordStored
 from core.dht.key_classes import classed_key
 from core.dht.messages import DHT_MESSAGES, PAD, Contact, Find, Get, Nodes, Ping, Pong, Record, Store, Values
 from core.dht.node import DhtNode, Put
-from core.dht.routing import PrefixLimits, RoutingTable
+from core.dht.routing import RoutingTable
 from core.dht.settings import DhtSettings
 from core.dht.space import position
 from tests.unit.dht.network import START, Network, ToySigner, ToyVerifier, contact, peer_id
@@ -46,7 +46,7 @@ def crowd(limits):
 
 def crowding(limits):
     """Contacts of one network in a table that knows several."""
-    table = RoutingTable(peer_id(0), bucket_size=20, prefixes=limits)
+    table = RoutingTable(peer_id(0), limits)
     for number in range(1, 9):
         table.heard(Contact(peer_id(number), f"203.0.{number}.1", 1), NOW)
     for number in range(100, 400):
@@ -55,22 +55,21 @@ def crowding(limits):
 
 
 def test_ids_of_one_network_do_not_fill_the_table():
-    assert crowd(PrefixLimits()) > 60
-    assert crowd(PrefixLimits(per_bucket=2)) <= 2 * 12
-    assert crowd(PrefixLimits(per_bucket=2, per_table=10)) == 10
+    assert crowd(DhtSettings(prefix_per_bucket=0, prefix_per_table=0)) > 60
+    assert crowd(DhtSettings(prefix_per_bucket=2, prefix_per_table=0)) <= 2 * 12
+    assert crowd(DhtSettings(prefix_per_bucket=2, prefix_per_table=10)) == 10
 
 
 def test_default_limits_leave_each_bucket_to_other_networks():
     settings = DhtSettings()
     assert 0 < settings.prefix_per_bucket < settings.prefix_per_table < settings.bucket_size
-    limits = PrefixLimits(settings.prefix_per_bucket, settings.prefix_per_table)
-    buckets = Counter((position(c.peer_id) ^ position(peer_id(0))).bit_length() for c in crowding(limits))
+    buckets = Counter((position(c.peer_id) ^ position(peer_id(0))).bit_length() for c in crowding(settings))
     assert max(buckets.values()) == settings.prefix_per_bucket
     assert sum(buckets.values()) == settings.prefix_per_table
 
 
 def test_in_a_small_world_networks_do_not_count():
-    table = RoutingTable(peer_id(0), prefixes=PrefixLimits(2, 10))
+    table = RoutingTable(peer_id(0), DhtSettings())
     for number in range(1, 30):
         table.heard(Contact(peer_id(number), "198.51.100.1", number), NOW)
     assert len(table) == 29

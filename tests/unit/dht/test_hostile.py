@@ -7,7 +7,7 @@ from core.dht.events import Found
 from core.dht.lookup import Lookup, LookupTrust
 from core.dht.messages import Cache, Contact, Find, Get, Record, RequestBundle, Store, Values
 from core.dht.records import Proofs, RecordStore, sign_record
-from core.dht.routing import PrefixLimits, RoutingTable
+from core.dht.routing import RoutingTable
 from core.dht.settings import DhtSettings
 from core.dht.space import position
 from tests.unit.dht.network import START as NOW
@@ -62,11 +62,11 @@ def test_one_sender_cannot_fill_the_store():
 
 
 def test_moved_contact_counts_under_new_prefix():
-    t = RoutingTable(peer_id(0), prefixes=PrefixLimits(2, 10))
+    t = RoutingTable(peer_id(0), DhtSettings())
     for n in range(1, 60):
         t.heard(Contact(peer_id(n), f"60.{n}.0.1", 1), NOW)
     for n in range(1, 50):
-        t.moved(Contact(peer_id(n), "198.51.100.1", n))
+        t.bucket(position(peer_id(n))).moved(Contact(peer_id(n), "198.51.100.1", n))
     assert sum(c.host.startswith("198.51.100.") for c in t.contacts()) <= 10
 
 
