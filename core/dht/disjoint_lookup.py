@@ -5,9 +5,10 @@ address.  A hostile peer misleads at most the path that meets it, and the result
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from core.base.ids import Key, PeerId
-from core.dht.lookup import FULL_TRUST, Lookup, LookupTrust
+from core.dht.lookup import Lookup, LookupOptions
 from core.dht.messages import Contact
 from core.dht.space import point, position
 
@@ -19,9 +20,9 @@ class DisjointLookup:
         key: The key to approach.
         start: Dealt out to the paths in turn, nearest first.
         width: Number of nearest peers that must have answered on each path: the nearest of all may lie on any.
-        parallel: Queries in flight, on all paths together; at least one on each.
+        options: Breadth of all paths together, with at least one query in flight on each, and limits on the influence
+            of others on each path.
         paths: Number of paths; with fewer contacts to start from there are fewer.
-        trust: Limits on the influence of others' answers, on each path.
     """
 
     def __init__(
@@ -30,28 +31,20 @@ class DisjointLookup:
         start: Iterable[Contact],
         *,
         width: int,
-        parallel: int,
+        options: LookupOptions,
         paths: int,
-        trust: LookupTrust = FULL_TRUST,
     ) -> None:
         contacts = list(start)
         paths = max(1, min(paths, len(contacts)))
         taken: set[Contact] = set()
         self.key = key
-        self._span = 0
+        self._span = options.span
         self._width = width
         self._by: dict[PeerId, list[Lookup]] = {}
         """Paths on which a peer was asked: more than one only if it is said to be at several addresses."""
+        each = replace(options, parallel=max(1, options.parallel // paths), parallel_near=None)
         self._lookups = [
-            Lookup(
-                key,
-                contacts[index::paths],
-                width=width,
-                parallel=max(1, parallel // paths),
-                trust=trust,
-                taken=taken,
-            )
-            for index in range(paths)
+            Lookup(key, contacts[index::paths], width=width, options=each, taken=taken) for index in range(paths)
         ]
 
     @property
@@ -113,15 +106,6 @@ class DisjointLookup:
         """
         for lookup in self._by.get(peer, ()):
             lookup.failed(peer, asked)
-
-    def expect(self, span: int, *, parallel: int | None = None) -> None:  # noqa: ARG002 - as in Lookup
-        """Expect that peers within the distance `span` are among the nearest of the key.
-
-        Args:
-            span: XOR distance from the key.
-            parallel: As for `Lookup.expect`; not used here.
-        """
-        self._span = span
 
     def is_near(self, peer: PeerId) -> bool:
         """Whether the peer is expected to be among the nearest of the key."""

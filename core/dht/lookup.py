@@ -13,7 +13,7 @@ from enum import Enum, auto
 
 from core.base.ids import Key, PeerId
 from core.dht.messages import Contact
-from core.dht.prefixes import counted_prefix
+from core.dht.prefixes import PrefixCounts
 from core.dht.space import point, position
 
 CANDIDATES_MAX = 64
@@ -33,7 +33,7 @@ class _State(Enum):
 
 
 class _Candidate:
-    __slots__ = ("by", "contact", "others", "prefix", "state")
+    __slots__ = ("by", "contact", "counted", "others", "state")
 
     def __init__(self, contact: Contact, by: PeerId | None = None) -> None:
         self.contact = contact
@@ -41,15 +41,36 @@ class _Candidate:
         """The peer that named it first; None: it was known before."""
         self.others: list[tuple[Contact, PeerId | None]] = []
         """Other addresses named for it, and by which peers."""
-        self.prefix: str | None = None
-        """The network prefix that it counts for."""
+        self.counted = False
+        """Whether it counts for its network."""
         self.state = _State.NEW
+
+    def admit(self, networks: PrefixCounts, limit: int) -> bool:
+        """Count it for its network; False if that has `limit` candidates already (0: any number)."""
+        if 0 < limit <= networks.count(self.contact.host):
+            return False
+        self.counted = limit > 0
+        if self.counted:
+            networks.add(self.contact.host)
+        return True
+
+    def release(self, networks: PrefixCounts) -> None:
+        """Stop counting it for its network."""
+        if self.counted:
+            networks.remove(self.contact.host)
+            self.counted = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LookupTrust:
-    """Limits on the influence of other peers' answers on a lookup."""
+class LookupOptions:
+    """Breadth of a lookup, and limits on the influence of other peers' answers on it."""
 
+    parallel: int
+    """Queries in flight."""
+    parallel_near: int | None = None
+    """The same once the next candidates are all within the span; None: as many."""
+    span: int = 0
+    """XOR distance from the key within which peers are expected to be among the nearest."""
     prefix_limit: int = 0
     """Candidates of one network prefix; 0: any number."""
     local_is_free: bool = True
@@ -59,9 +80,6 @@ class LookupTrust:
     named are not asked unless others name them too; 0: no limit."""
 
 
-FULL_TRUST = LookupTrust()
-
-
 class Lookup:
     """Candidates of one lookup, nearest first.
 
@@ -69,8 +87,7 @@ class Lookup:
         key: The key to approach.
         start: Contacts to begin with.
         width: Number of nearest peers that must have answered.
-        parallel: Queries in flight.
-        trust: Limits on the influence of others' answers.
+        options: Its breadth, and limits on the influence of others.
         taken: Contacts asked by other lookups of the same key, which this one does not ask; its own are added.
     """
 
@@ -80,18 +97,14 @@ class Lookup:
         start: Iterable[Contact],
         *,
         width: int,
-        parallel: int,
-        trust: LookupTrust = FULL_TRUST,
+        options: LookupOptions,
         taken: set[Contact] | None = None,
     ) -> None:
         self.key = key
         self.width = width
         self._target = point(key)
-        self._parallel = parallel
-        self._parallel_near = parallel
-        self._span = 0
-        self._trust = trust
-        self._prefixes: Counter[str] = Counter()
+        self._options = options
+        self._networks = PrefixCounts(local_is_free=options.local_is_free)
         self._taken = taken
         self._ghosts: Counter[PeerId] = Counter()
         self._order: list[tuple[int, PeerId]] = []
@@ -118,7 +131,7 @@ class Lookup:
             contacts: The contacts.
             by: The peer that named them; None: they were known.
         """
-        if by is not None and 0 < self._trust.ghosts_max <= self._ghosts[by]:
+        if by is not None and 0 < self._options.ghosts_max <= self._ghosts[by]:
             return
         candidates, order, target = self._candidates, self._order, self._target
         for contact in contacts:
@@ -130,12 +143,12 @@ class Lookup:
             if len(order) >= CANDIDATES_MAX and away > order[-1][0]:
                 continue
             candidate = _Candidate(contact, by)
-            if not self._admit(candidate):
+            if not candidate.admit(self._networks, self._options.prefix_limit):
                 continue
             candidates[peer] = candidate
             insort(order, (away, peer))
         for _, peer in order[CANDIDATES_MAX:]:
-            self._release(candidates.pop(peer))
+            candidates.pop(peer).release(self._networks)
             self._waiting.discard(peer)
         del order[CANDIDATES_MAX:]
 
@@ -144,7 +157,7 @@ class Lookup:
 
         Queries in flight to peers that are farther than the nearest unasked one do not keep it waiting.
         """
-        free = self._parallel_near if self._has_arrived() else self._parallel
+        free = self._parallel()
         chosen: list[Contact] = []
         for candidate in self._nearest(max(self.width, free)):
             if not free or self._asked >= ASKED_MAX:
@@ -161,7 +174,13 @@ class Lookup:
 
     def answered(self, peer: PeerId) -> None:
         """Note that a peer has answered."""
-        self._settle(peer, _State.ANSWERED)
+        if peer not in self._waiting:
+            return
+        candidate = self._candidates[peer]
+        if candidate.by is not None:
+            self._ghosts[candidate.by] -= 1 + (candidate.state is _State.SLOW)
+        self._waiting.discard(peer)
+        candidate.state = _State.ANSWERED
 
     def slow(self, peer: PeerId, asked: Contact | None = None) -> None:
         """Go on without a peer that has not answered the first sending.
@@ -186,31 +205,21 @@ class Lookup:
             asked: The address that was asked; None: the present one.
         """
         candidate = self._candidates.get(peer)
-        if candidate is None or asked not in {None, candidate.contact}:
+        if candidate is None or peer not in self._waiting or asked not in {None, candidate.contact}:
             return
-        self._settle(peer, _State.FAILED)
-        if candidate.state is _State.FAILED:
-            self._release(candidate)
-            self._reopen(candidate)
+        self._waiting.discard(peer)
+        candidate.state = _State.FAILED
+        candidate.release(self._networks)
+        self._reopen(candidate)
 
     def found(self, count: int) -> list[Contact]:
         """The nearest peers that have answered, nearest first, at most `count`."""
         ordered = (self._candidates[peer] for _, peer in self._order)
         return [candidate.contact for candidate in ordered if candidate.state is _State.ANSWERED][:count]
 
-    def expect(self, span: int, *, parallel: int | None = None) -> None:
-        """Expect that peers within the distance `span` are among the nearest of the key.
-
-        Args:
-            span: XOR distance from the key.
-            parallel: Queries in flight once the next candidates are all within it; None: as before.
-        """
-        self._span = span
-        self._parallel_near = self._parallel if parallel is None else parallel
-
     def is_near(self, peer: PeerId) -> bool:
         """Whether the peer is expected to be among the nearest of the key."""
-        return position(peer) ^ self._target < self._span
+        return position(peer) ^ self._target < self._options.span
 
     @property
     def silent(self) -> int:
@@ -218,29 +227,24 @@ class Lookup:
         silent = {_State.SLOW, _State.FAILED}
         return sum(self._candidates[peer].state in silent for _, peer in self._order[: 2 * self.width])
 
-    def _has_arrived(self) -> bool:
-        """Whether the next candidates are expected to be among the nearest."""
-        count = min(self._parallel_near, len(self._order))
-        return count > 0 and self._order[count - 1][0] < self._span
-
-    def _settle(self, peer: PeerId, state: _State) -> None:
-        candidate = self._candidates.get(peer)
-        if candidate is not None and peer in self._waiting:
-            self._waiting.discard(peer)
-            if candidate.by is not None and state is _State.ANSWERED:
-                self._ghosts[candidate.by] -= 1 + (candidate.state is _State.SLOW)
-            candidate.state = state
+    def _parallel(self) -> int:
+        """Queries in flight: other ones where the next candidates are expected to be among the nearest."""
+        options = self._options
+        count = min(options.parallel_near or 0, len(self._order))
+        if options.parallel_near is not None and count > 0 and self._order[count - 1][0] < options.span:
+            return options.parallel_near
+        return options.parallel
 
     def _blame(self, by: PeerId | None) -> None:
         """Count a silent peer against the peer that named it; at the limit, forget what else that one named."""
-        if by is None or not self._trust.ghosts_max:
+        if by is None or not self._options.ghosts_max:
             return
         self._ghosts[by] += 1
-        if self._ghosts[by] < self._trust.ghosts_max:
+        if self._ghosts[by] < self._options.ghosts_max:
             return
         gone = {peer for peer, one in self._candidates.items() if one.by == by and one.state is _State.NEW}
         for peer in gone:
-            self._release(self._candidates.pop(peer))
+            self._candidates.pop(peer).release(self._networks)
         self._order = [place for place in self._order if place[1] not in gone]
 
     def _heard_again(self, candidate: _Candidate, contact: Contact, by: PeerId | None) -> None:
@@ -256,44 +260,21 @@ class Lookup:
         """Let a candidate be asked at the next address named for it."""
         while candidate.others:
             contact, by = candidate.others.pop(0)
-            self._release(candidate)
+            candidate.release(self._networks)
             candidate.contact, candidate.by = contact, by
-            if self._admit(candidate):
+            if candidate.admit(self._networks, self._options.prefix_limit):
                 candidate.state = _State.NEW
                 self._waiting.discard(contact.peer_id)
                 return
 
-    def _admit(self, candidate: _Candidate) -> bool:
-        """Count a candidate for its network; False if that has enough candidates already."""
-        limit = self._trust.prefix_limit
-        if not limit:
-            return True
-        prefix = counted_prefix(candidate.contact.host, local_is_free=self._trust.local_is_free)
-        if prefix is not None:
-            if self._prefixes[prefix] >= limit:
-                return False
-            self._prefixes[prefix] += 1
-        candidate.prefix = prefix
-        return True
-
-    def _release(self, candidate: _Candidate) -> None:
-        """Stop counting a candidate for its network."""
-        if candidate.prefix is not None:
-            self._prefixes[candidate.prefix] -= 1
-            candidate.prefix = None
-
-    def _is_elsewhere(self, candidate: _Candidate) -> bool:
-        """Whether another lookup has asked it at that address already."""
-        return self._taken is not None and candidate.contact in self._taken
-
     def _nearest(self, count: int) -> Iterator[_Candidate]:
-        """The nearest candidates, without slow and failed ones."""
-        left = count
+        """The nearest candidates, without slow and failed ones, and new ones that another lookup has asked there."""
+        left, taken = count, self._taken or ()
         for _, peer in self._order:
             candidate = self._candidates[peer]
             if candidate.state is _State.FAILED or candidate.state is _State.SLOW:
                 continue
-            if candidate.state is not _State.NEW or not self._is_elsewhere(candidate):
+            if candidate.state is not _State.NEW or candidate.contact not in taken:
                 yield candidate
                 left -= 1
                 if not left:

@@ -1,12 +1,15 @@
 """Known peers: the routing table, with the addresses and the back-off that belong to it."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from core.base.back_off import BackOff
 from core.base.ids import Key, PeerId
 from core.base.trace import Trace
 from core.dht.addresses import PeerAddresses
 from core.dht.bucket import TableChange
+from core.dht.disjoint_lookup import DisjointLookup
+from core.dht.lookup import Lookup, LookupOptions
 from core.dht.messages import Contact
 from core.dht.prefixes import may_name, reach
 from core.dht.routing import RoutingTable
@@ -14,6 +17,8 @@ from core.dht.settings import DhtSettings
 from core.dht.space import point, position
 
 SEEDS_MAX = 32
+PARALLEL_ON_A_PATH = 3
+"""Queries in flight on each disjoint path, so that one silent peer does not hold up its path."""
 
 
 class Neighbours:
@@ -110,14 +115,59 @@ class Neighbours:
             return None
         return contact if bucket.wants(contact) else None
 
-    def start(self, key: Key, now: float, *, include_silent: bool = False) -> list[Contact]:
-        """Contacts with which a lookup of `key` begins: the nearest; where these are few, all that are known.
+    def lookup(
+        self,
+        key: Key,
+        now: float,
+        *,
+        width: int | None = None,
+        quick: bool = False,
+        paths: int | None = None,
+        include_silent: bool = False,
+    ) -> Lookup | DisjointLookup:
+        """Make a lookup that starts from the contacts known now.
 
         Args:
-            key: The key to look up.
+            key: The key to approach.
             now: Unix seconds.
+            width: Number of nearest peers that must answer; None: as many as replicas.
+            quick: With more queries in flight.
+            paths: Number of disjoint paths; None: as the settings say.
             include_silent: Include peers that did not answer a moment ago.
         """
+        settings, local = self._settings, self.table.networks.are_few
+        options = LookupOptions(
+            parallel=settings.parallel,
+            span=self.table.span_of(settings.replicas),
+            prefix_limit=0 if local else settings.prefix_per_lookup,
+            local_is_free=settings.local_is_free,
+            ghosts_max=settings.ghosts_max,
+        )
+        if quick and self.table.typical_rtt_s > settings.far_s:
+            options = replace(options, parallel=settings.parallel_quick_far, parallel_near=settings.parallel_near_far)
+        elif quick:
+            options = replace(options, parallel=settings.parallel_quick, parallel_near=settings.parallel_near)
+        start = self._start(key, now, include_silent=include_silent)
+        width = settings.replicas if width is None else width
+        paths = settings.paths if paths is None else paths
+        if paths <= 1 or local:
+            return Lookup(key, start, width=width, options=options)
+        options = replace(options, parallel=max(options.parallel, PARALLEL_ON_A_PATH * paths))
+        return DisjointLookup(key, start, width=width, paths=paths, options=options)
+
+    def refresh_lookup(self, key: Key, now: float) -> Lookup:
+        """Make a lookup without haste, to refresh the bucket of a key.
+
+        Args:
+            key: The key.
+            now: Unix seconds.
+        """
+        sparse = self.table.bucket(point(key)).is_far_and_sparse
+        width = self._settings.refresh_width_sparse if sparse else self._settings.refresh_width
+        return Lookup(key, self._start(key, now), width=width, options=LookupOptions(parallel=width))
+
+    def _start(self, key: Key, now: float, *, include_silent: bool = False) -> list[Contact]:
+        """Contacts with which a lookup of `key` begins: the nearest; where these are few, all that are known."""
         contacts = self.table.closest(key, self._settings.bucket_size)
         if len(contacts) < self._settings.replicas:
             everybody = {

@@ -76,8 +76,7 @@ class DhtNode:
             self._clock_skew,
             self._concluded,
             settings=settings,
-            client_mode=self._client_mode,
-            queries=Queries(random, timeout_s=settings.query_timeout_s, trace=trace),
+            queries=Queries(random, client_mode=self._client_mode, timeout_s=settings.query_timeout_s, trace=trace),
         )
         parts = DhtContext(
             signer=signer,

@@ -14,22 +14,14 @@ from core.dht.messages import PAD, Answer, Contact, Find, Nodes, Request
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A request to send; its query id is still to be chosen."""
+    """A request to send; its query id and the mark of client mode are filled in when it is."""
 
     contact: Contact
     request: Request
 
 
 class Operation(ABC):
-    """Several queries with one purpose.
-
-    Attributes:
-        deadline: When it ends with what it has, Unix seconds.
-    """
-
-    def __init__(self, *, client: bool, deadline: float) -> None:
-        self.client = client
-        self.deadline = deadline
+    """Several queries with one purpose."""
 
     @property
     @abstractmethod
@@ -72,8 +64,7 @@ class Operation(ABC):
 class FindNode(Operation):
     """Finds the peers nearest to a key (Kademlia's FIND_NODE)."""
 
-    def __init__(self, lookup: Lookup | DisjointLookup, *, client: bool, deadline: float) -> None:
-        super().__init__(client=client, deadline=deadline)
+    def __init__(self, lookup: Lookup | DisjointLookup) -> None:
         self.lookup = lookup
 
     @property
@@ -83,7 +74,7 @@ class FindNode(Operation):
 
     def asks(self) -> list[Ask]:
         """Requests for peers nearer to the key."""
-        return [Ask(contact, Find(0, self.client, self.lookup.key, PAD)) for contact in self.lookup.take()]
+        return [Ask(contact, Find(0, False, self.lookup.key, PAD)) for contact in self.lookup.take()]
 
     def answered(self, contact: Contact, request: Request, answer: Answer, now: float) -> None:  # noqa: ARG002 - the base's
         """Add contacts nearer to the key."""

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from core.base.ids import PeerId
 from core.base.trace import Trace
+from core.dht.client_mode import ClientMode
 from core.dht.messages import ANSWER_TO, QUERY_BITS, Answer, Contact, Request
 from core.dht.operations import Operation
 
@@ -41,6 +42,7 @@ class Queries:
 
     Args:
         random: Draws the ids.
+        client_mode: Marks the requests of a peer in client mode.
         timeout_s: The longest timeout of one sending, seconds.
         trace: Counts answers that nobody asked for.
     """
@@ -48,8 +50,9 @@ class Queries:
     SHORTEST_S = 0.2
     LAG_MAX_S = 6.0
 
-    def __init__(self, random: Random, *, timeout_s: float, trace: Trace) -> None:
+    def __init__(self, random: Random, *, client_mode: ClientMode, timeout_s: float, trace: Trace) -> None:
         self._random = random
+        self._client_mode = client_mode
         self._timeout_s = timeout_s
         self._trace = trace
         self._rtt_s: float | None = None
@@ -79,10 +82,10 @@ class Queries:
             now: Unix seconds.
 
         Returns:
-            The request with its query id, to be sent.
+            The request with its query id and the mark of client mode, to be sent.
         """
         query_id = self._random.getrandbits(QUERY_BITS)
-        request = replace(request, query=query_id)
+        request = replace(request, query=query_id, client=self._client_mode.client)
         due = now + self._patience_s()
         self._open[query_id] = Query(contact, request, operation, now, due)
         heapq.heappush(self._due, (due, query_id))

@@ -5,23 +5,17 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from core.base.ids import Key, PeerId
-from core.base.machine import Send
+from core.base.machine import Send, earliest
 from core.dht.bucket import TableChange
-from core.dht.client_mode import ClientMode
 from core.dht.clock_skew import ClockSkew
-from core.dht.disjoint_lookup import DisjointLookup
 from core.dht.events import Learned, Output
-from core.dht.lookup import Lookup, LookupTrust
 from core.dht.messages import Answer, Contact, Find, Get, Nodes, Ping, Pong, Request, Values
 from core.dht.neighbours import Neighbours
-from core.dht.operations import FindNode, Operation
+from core.dht.operations import Operation
 from core.dht.queries import Queries, Query
 from core.dht.settings import DhtSettings
-from core.dht.space import point
 
 PROBES_MAX = 64
-PARALLEL_ON_A_PATH = 3
-"""Queries in flight on each disjoint path, so that one silent peer does not hold up its path."""
 
 
 class QueryRunner:
@@ -32,7 +26,6 @@ class QueryRunner:
         clock_skew: Told of others' clocks.
         conclude: Called with each operation that is over; returns outputs.
         settings: The collaboration's numbers.
-        client_mode: Whether this peer is in client mode.
         queries: The requests that wait for their answers.
     """
 
@@ -43,25 +36,21 @@ class QueryRunner:
         conclude: Callable[[Operation, float], list[Output]],
         *,
         settings: DhtSettings,
-        client_mode: ClientMode,
         queries: Queries,
     ) -> None:
         self._neighbours = neighbours
         self._clock_skew = clock_skew
         self._conclude = conclude
         self._settings = settings
-        self._client_mode = client_mode
         self._queries = queries
-        self._operations: dict[Operation, None] = {}
+        self._operations: dict[Operation, float] = {}
+        """By operation: the time at which it ends with what it has, Unix seconds."""
         self._probing: set[PeerId] = set()
 
     @property
     def deadline(self) -> float | None:
         """Time at which `tick` is due, Unix seconds.  All operations last equally long, so the oldest ends first."""
-        at = self._queries.deadline
-        for first in self._operations:
-            return first.deadline if at is None or first.deadline < at else at
-        return at
+        return earliest(self._queries.deadline, next(iter(self._operations.values()), None))
 
     def count(self, kind: type[Operation]) -> int:
         """Number of operations of a kind in progress."""
@@ -74,7 +63,7 @@ class QueryRunner:
             operation: The operation.
             now: Unix seconds.
         """
-        self._operations[operation] = None
+        self._operations[operation] = now + self._settings.lookup_timeout_s
         return self._advance(operation, now)
 
     def answered(self, sender: PeerId, answer: Answer, now: float) -> tuple[list[Output], Contact, TableChange] | None:
@@ -117,10 +106,7 @@ class QueryRunner:
         for query in over:
             self._give_up(query, now)
         concerned: dict[Operation | None, None] = dict.fromkeys(query.operation for query in (*again, *over))
-        for operation in self._operations:
-            if operation.deadline > now:
-                break
-            concerned[operation] = None
+        concerned.update(dict.fromkeys(operation for operation, end in self._operations.items() if end <= now))
         for concern in concerned:
             if concern is not None and concern in self._operations:
                 outputs += self._advance(concern, now)
@@ -135,83 +121,6 @@ class QueryRunner:
         """
         return self._ping(contact, now) if len(self._probing) < PROBES_MAX else []
 
-    def find(self, key: Key, now: float, *, width: int | None = None, paths: int | None = None) -> FindNode:
-        """Make an operation that finds the peers nearest to a key.
-
-        Args:
-            key: The key.
-            now: Unix seconds.
-            width: Number of nearest peers that must answer; None: as many as replicas.
-            paths: Number of disjoint paths; None: as the settings say.
-        """
-        lookup = self.lookup(key, now, width=self._settings.replicas if width is None else width, paths=paths)
-        return FindNode(lookup, client=self._client_mode.client, deadline=self.patience(now))
-
-    def refresh(self, key: Key, now: float) -> FindNode:
-        """Make an operation that looks up a key without haste, to refresh its bucket.
-
-        Args:
-            key: The key.
-            now: Unix seconds.
-        """
-        settings = self._settings
-        sparse = self._neighbours.table.bucket(point(key)).is_far_and_sparse
-        width = settings.refresh_width_sparse if sparse else settings.refresh_width
-        lookup = Lookup(key, self._neighbours.start(key, now), width=width, parallel=width)
-        return FindNode(lookup, client=self._client_mode.client, deadline=self.patience(now))
-
-    def lookup(
-        self,
-        key: Key,
-        now: float,
-        *,
-        width: int,
-        quick: bool = False,
-        paths: int | None = None,
-        include_silent: bool = False,
-    ) -> Lookup | DisjointLookup:
-        """Make a lookup that starts from the contacts known now.
-
-        Args:
-            key: The key to approach.
-            now: Unix seconds.
-            width: Number of nearest peers that must answer.
-            quick: With more queries in flight.
-            paths: Number of disjoint paths; None: as the settings say.
-            include_silent: Include peers that did not answer a moment ago.
-        """
-        settings = self._settings
-        start = self._neighbours.start(key, now, include_silent=include_silent)
-        table = self._neighbours.table
-        parallel, near = self._parallel(quick=quick)
-        trust = LookupTrust(
-            prefix_limit=0 if table.networks.are_few else settings.prefix_per_lookup,
-            local_is_free=settings.local_is_free,
-            ghosts_max=settings.ghosts_max,
-        )
-        paths = settings.paths if paths is None else paths
-        lookup: Lookup | DisjointLookup
-        if paths <= 1 or table.networks.are_few:
-            lookup = Lookup(key, start, width=width, parallel=parallel, trust=trust)
-        else:
-            parallel = max(parallel, PARALLEL_ON_A_PATH * paths)
-            lookup = DisjointLookup(key, start, width=width, parallel=parallel, paths=paths, trust=trust)
-        lookup.expect(table.span_of(settings.replicas), parallel=near)
-        return lookup
-
-    def _parallel(self, *, quick: bool) -> tuple[int, int | None]:
-        """Queries in flight on the way, and among the nearest; None: as many."""
-        settings = self._settings
-        if not quick:
-            return settings.parallel, None
-        if self._neighbours.table.typical_rtt_s > settings.far_s:
-            return settings.parallel_quick_far, settings.parallel_near_far
-        return settings.parallel_quick, settings.parallel_near
-
-    def patience(self, now: float) -> float:
-        """Deadline of an operation that begins now, Unix seconds."""
-        return now + self._settings.lookup_timeout_s
-
     def _give_up(self, query: Query, now: float) -> None:
         self._probing.discard(query.contact.peer_id)
         self._neighbours.silent(query.contact, now)
@@ -221,7 +130,7 @@ class QueryRunner:
     def _advance(self, operation: Operation, now: float) -> list[Output]:
         """Send the requests of the operation; when it is over, conclude it."""
         outputs: list[Output] = []
-        if operation.deadline > now:
+        if self._operations[operation] > now:
             for ask in operation.asks():
                 outputs += self._ask(ask.contact, ask.request, operation, now)
             if not operation.done:
@@ -233,7 +142,7 @@ class QueryRunner:
         if contact.peer_id in self._probing:
             return []
         self._probing.add(contact.peer_id)
-        return self._ask(contact, Ping(0, self._client_mode.client), None, now)
+        return self._ask(contact, Ping(0, False), None, now)
 
     def _ask(self, contact: Contact, request: Request, operation: Operation | None, now: float) -> list[Output]:
         return self._sends(contact, self._queries.open(contact, request, operation, now))

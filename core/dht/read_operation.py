@@ -26,8 +26,6 @@ class ReadOperation(Operation):
         merge: Merges their records.
         quorum: Number of peers with records that end the read; None: all of the nearest are asked.
         owner: Owner of a record that must be found before a quorum counts; None: any owner.
-        client: Whether this peer is in client mode.
-        deadline: When to end with what was found, Unix seconds.
     """
 
     def __init__(
@@ -37,10 +35,7 @@ class ReadOperation(Operation):
         *,
         quorum: int | None,
         owner: PeerId | None = None,
-        client: bool,
-        deadline: float,
     ) -> None:
-        super().__init__(client=client, deadline=deadline)
         self.lookup = lookup
         self.merge = merge
         self.quorum = quorum
@@ -74,12 +69,12 @@ class ReadOperation(Operation):
             self._widened = True
             self.lookup.width *= 2
         key = self.lookup.key
-        asks = [] if enough else [Ask(c, Get(0, self.client, key, b"", PAD)) for c in self.lookup.take()]
+        asks = [] if enough else [Ask(c, Get(0, False, key, b"", PAD)) for c in self.lookup.take()]
         asks += self._pages
         self._pages.clear()
         if self._believed() and (enough or self.lookup.done):
             for peer, tags in self.merge.fetches():
-                asks.append(Ask(self._holders[peer], Fetch(0, self.client, key, b"".join(tags), PAD)))
+                asks.append(Ask(self._holders[peer], Fetch(0, False, key, b"".join(tags), PAD)))
         return asks
 
     def answered(self, contact: Contact, request: Request, answer: Answer, now: float) -> None:
@@ -97,7 +92,7 @@ class ReadOperation(Operation):
                 pages = self._paging.pop(peer, 0) + 1
                 if answer.more and claims and pages < INDEX_PAGES_MAX:
                     self._paging[peer] = pages
-                    self._pages.append(Ask(contact, Get(0, self.client, self.lookup.key, claims[-1].tag, PAD)))
+                    self._pages.append(Ask(contact, Get(0, False, self.lookup.key, claims[-1].tag, PAD)))
             case Fetch(), Records():
                 delivered = self.merge.delivered((peer, tuple(split_tags(request.tags))), answer.records, now)
                 self._judge(peer, delivered=delivered)

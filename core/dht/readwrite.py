@@ -82,11 +82,8 @@ class ReadWrite:
         if not known and self._memory.is_absent(key, now):
             return [Found(key, ())]
         merge = RecordMerge(key, known, settings=settings, proofs=self._proofs, trace=self._trace)
-        lookup = self._query_runner.lookup(key, now, width=settings.read_width, quick=quorum is not None)
-        patience = self._query_runner.patience(now)
-        reading = ReadOperation(
-            lookup, merge, quorum=quorum, owner=owner, client=self._client_mode.client, deadline=patience
-        )
+        lookup = self._neighbours.lookup(key, now, width=settings.read_width, quick=quorum is not None)
+        reading = ReadOperation(lookup, merge, quorum=quorum, owner=owner)
         self._gets[key] = reading
         return self._query_runner.begin(reading, now)
 
@@ -146,7 +143,8 @@ class ReadWrite:
             settings=self._settings,
             now=now,
         )
-        return self._hand(newcomer, [Store(0, False, key, record) for key, record in due], now) if due else []
+        stores = [Store(0, False, key, record) for key, record in due]
+        return self._query_runner.begin(HandOver(newcomer, stores), now) if stores else []
 
     def concluded(self, operation: Operation, now: float) -> list[Output]:
         """Report what follows from an operation that is over.
@@ -196,18 +194,10 @@ class ReadWrite:
         """
         settings, key = self._settings, reading.lookup.key
         cannot_hear = reading.lookup.silent >= SILENT_PEERS_LEAST and not reading.lookup.found(1)
-        lookup = self._query_runner.lookup(
+        lookup = self._neighbours.lookup(
             key, now, width=settings.read_width, paths=settings.paths_again, include_silent=cannot_hear
         )
-        patience = self._query_runner.patience(now)
-        again = ReadOperation(
-            lookup,
-            reading.merge,
-            quorum=reading.quorum,
-            owner=reading.owner,
-            client=self._client_mode.client,
-            deadline=patience,
-        )
+        again = ReadOperation(lookup, reading.merge, quorum=reading.quorum, owner=reading.owner)
         again.again = True
         self._gets[key] = again
         return self._query_runner.begin(again, now)
@@ -225,23 +215,15 @@ class ReadWrite:
         nearest_without_record = reading.nearest_without_record()
         if not lasting or nearest_without_record is None:
             return []
-        return self._hand(
-            nearest_without_record,
-            [Cache(0, self._client_mode.client, reading.lookup.key, record) for record in lasting],
-            now,
-        )
-
-    def _hand(self, to: Contact, requests: Sequence[Store | Cache], now: float) -> list[Output]:
-        hand_over = HandOver(to, requests, client=self._client_mode.client, deadline=self._query_runner.patience(now))
-        return self._query_runner.begin(hand_over, now)
+        copies = [Cache(0, False, reading.lookup.key, record) for record in lasting]
+        return self._query_runner.begin(HandOver(nearest_without_record, copies), now)
 
     def _begin_store(
         self, kind: type[StoreOperation], key: Key, records: Sequence[Record], *, replicas: int, now: float
     ) -> list[Output]:
+        paths = max(self._settings.paths, self._settings.paths_store)
         storing = kind(
-            self._query_runner.find(
-                key, now, width=replicas, paths=max(self._settings.paths, self._settings.paths_store)
-            ),
+            FindNode(self._neighbours.lookup(key, now, width=replicas, paths=paths)),
             records,
             me=self._me,
             route=self._memory.route(key, now),

@@ -38,7 +38,6 @@ class StoreOperation(Operation):
         keep: Callable[[Record], bool] | None,
         replicas: int,
     ) -> None:
-        super().__init__(client=finding.client, deadline=finding.deadline)
         self.finding = finding
         self.records = tuple(records)
         self.key = finding.lookup.key
@@ -117,7 +116,7 @@ class StoreOperation(Operation):
     def _stores(self, contact: Contact) -> list[Ask]:
         self._tried.add(contact.peer_id)
         self._waiting[contact.peer_id] = len(self.records)
-        return [Ask(contact, Store(0, self.client, self.key, record)) for record in self.records]
+        return [Ask(contact, Store(0, False, self.key, record)) for record in self.records]
 
     def _lacks(self) -> bool:
         """Whether too few peers hold the records, counting the pending ones."""
@@ -150,8 +149,7 @@ class StoreOperation(Operation):
 class HandOver(Operation):
     """Hands records to one peer: those that it should hold, or copies for later readers."""
 
-    def __init__(self, to: Contact, requests: Iterable[Store | Cache], *, client: bool, deadline: float) -> None:
-        super().__init__(client=client, deadline=deadline)
+    def __init__(self, to: Contact, requests: Iterable[Store | Cache]) -> None:
         self._to = to
         self._requests = deque(requests)
         self._in_flight = 0

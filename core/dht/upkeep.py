@@ -77,7 +77,7 @@ class Upkeep:
         if self._joining is not None:
             return []
         self._join_at = None
-        self._joining = self._query_runner.find(self._place, now)
+        self._joining = FindNode(self._neighbours.lookup(self._place, now))
         return self._query_runner.begin(self._joining, now)
 
     def join_soon(self, now: float) -> None:
@@ -163,7 +163,8 @@ class Upkeep:
         if bucket is None or bucket.refreshed >= now - self._settings.refresh_s:
             return []
         bucket.refreshed = now
-        return self._query_runner.begin(self._query_runner.refresh(table.random_key(bucket, self._random), now), now)
+        lookup = self._neighbours.refresh_lookup(table.random_key(bucket, self._random), now)
+        return self._query_runner.begin(FindNode(lookup), now)
 
     def _ask_time(self, now: float) -> list[Output]:
         """Ping a few peers for their clocks, and report the result of the last pings."""

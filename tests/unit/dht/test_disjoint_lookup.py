@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from core.base.ids import distance, hashed_key, node_key
 from core.dht.disjoint_lookup import DisjointLookup
-from core.dht.lookup import Lookup, LookupTrust
+from core.dht.lookup import Lookup, LookupOptions
 from tests.unit.dht.network import contact, peer_id
 
 KEY = hashed_key(b"key")
@@ -36,7 +36,7 @@ def test_no_peer_is_asked_twice_and_the_nearest_are_found(paths, seed, width):
     random = Random(seed)
     start = [contact(n) for n in random.sample(range(100), 10)]
     best = [contact(n) for n in nearest(range(100), 16)]
-    lookup = DisjointLookup(KEY, start, width=width, parallel=4, paths=paths)
+    lookup = DisjointLookup(KEY, start, width=width, paths=paths, options=LookupOptions(parallel=4))
     asked = drive(lookup, lambda _: best)
     assert len(asked) == len(set(asked))
     reference = nearest([n for n in range(100) if peer_id(n) in asked], width)
@@ -46,8 +46,8 @@ def test_no_peer_is_asked_twice_and_the_nearest_are_found(paths, seed, width):
 
 def test_one_path_is_a_plain_walk():
     start = [contact(n) for n in range(12)]
-    plain = Lookup(KEY, start, width=5, parallel=3)
-    paths = DisjointLookup(KEY, start, width=5, parallel=3, paths=1)
+    plain = Lookup(KEY, start, width=5, options=LookupOptions(parallel=3))
+    paths = DisjointLookup(KEY, start, width=5, paths=1, options=LookupOptions(parallel=3))
     world = [contact(n) for n in nearest(range(60), 12)]
     assert drive(plain, lambda _: world) == drive(paths, lambda _: world)
     assert plain.found(5) == paths.found(5)
@@ -60,14 +60,14 @@ def test_a_liar_leads_only_its_own_path_astray():
     friends = [contact(n) for n in range(1000, 1012)]
     honest = [contact(n) for n in nearest(range(4, 60), 12)]
     hostile = {liar, *(c.peer_id for c in friends)}
-    lookup = DisjointLookup(KEY, start, width=4, parallel=4, paths=4)
+    lookup = DisjointLookup(KEY, start, width=4, paths=4, options=LookupOptions(parallel=4))
     asked = drive(lookup, lambda peer: friends if peer in hostile else honest)
     assert len(hostile.intersection(asked)) < len(asked) / 2
     assert honest[0].peer_id in asked
 
 
 def test_width_is_shared_and_names_from_nobody_are_ignored():
-    lookup = DisjointLookup(KEY, [contact(1), contact(2)], width=4, parallel=2, paths=8)
+    lookup = DisjointLookup(KEY, [contact(1), contact(2)], width=4, paths=8, options=LookupOptions(parallel=2))
     assert lookup.width == 4
     lookup.width = 8
     assert lookup.width == 8
@@ -85,7 +85,7 @@ def test_width_is_shared_and_names_from_nobody_are_ignored():
 
 def test_a_network_gets_only_so_many_candidates():
     crowd = [type(contact(1))(peer_id(n), f"198.51.100.{n}", 4000) for n in range(1, 30)]
-    lookup = Lookup(KEY, crowd, width=20, parallel=20, trust=LookupTrust(prefix_limit=3))
+    lookup = Lookup(KEY, crowd, width=20, options=LookupOptions(parallel=20, prefix_limit=3))
     assert len(lookup.take()) == 3
     local = [type(contact(1))(peer_id(n), f"192.168.1.{n}", 4000) for n in range(1, 30)]
-    assert len(Lookup(KEY, local, width=20, parallel=20, trust=LookupTrust(prefix_limit=3)).take()) == 20
+    assert len(Lookup(KEY, local, width=20, options=LookupOptions(parallel=20, prefix_limit=3)).take()) == 20

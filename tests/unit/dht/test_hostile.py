@@ -4,7 +4,7 @@ from core.base.ids import hashed_key
 from core.base.machine import Received, Tick
 from core.dht.disjoint_lookup import DisjointLookup
 from core.dht.events import Found
-from core.dht.lookup import Lookup, LookupTrust
+from core.dht.lookup import Lookup, LookupOptions
 from core.dht.messages import Cache, Contact, Find, Get, Record, RequestBundle, Store, Values
 from core.dht.records import Proofs, RecordStore, sign_record
 from core.dht.routing import RoutingTable
@@ -79,7 +79,7 @@ def _honest_and_fake():
 def test_wrong_address_of_a_holder_does_not_hide_it():
     honest, fake = _honest_and_fake()
     bad, good = (Contact(peer_id(n), f"70.{n}.0.1", 1) for n in (200, 201))
-    w = Lookup(KEY, [bad, good], width=5, parallel=16, trust=LookupTrust(ghosts_max=3))
+    w = Lookup(KEY, [bad, good], width=5, options=LookupOptions(parallel=16, ghosts_max=3))
     w.take()
     w.answered(bad.peer_id)
     w.add(fake, bad.peer_id)
@@ -95,7 +95,7 @@ def test_wrong_address_of_a_holder_does_not_hide_it():
 def test_a_lie_on_one_path_takes_no_peer_from_another():
     honest, fake = _honest_and_fake()
     bad, good = (Contact(peer_id(n), f"70.{n}.0.1", 1) for n in (200, 201))
-    p = DisjointLookup(KEY, [bad, good], width=5, parallel=6, paths=2, trust=LookupTrust(ghosts_max=3))
+    p = DisjointLookup(KEY, [bad, good], width=5, paths=2, options=LookupOptions(parallel=6, ghosts_max=3))
     p.take()
     p.answered(bad.peer_id)
     p.add(fake, bad.peer_id)
@@ -107,7 +107,7 @@ def test_a_lie_on_one_path_takes_no_peer_from_another():
 def test_ghosts_in_an_honest_24_do_not_refuse_it():
     honest, _ = _honest_and_fake()
     bad, good = (Contact(peer_id(n), f"70.{n}.0.1", 1) for n in (200, 201))
-    w = Lookup(KEY, [bad, good], width=5, parallel=4, trust=LookupTrust(prefix_limit=3, ghosts_max=3))
+    w = Lookup(KEY, [bad, good], width=5, options=LookupOptions(parallel=4, prefix_limit=3, ghosts_max=3))
     w.take()
     w.answered(bad.peer_id)
     pre = honest[0].host.rpartition(".")[0]

@@ -1,7 +1,7 @@
 from random import Random
 
 from core.base.ids import distance, hashed_key, node_key
-from core.dht.lookup import ASKED_MAX, CANDIDATES_MAX, Lookup
+from core.dht.lookup import ASKED_MAX, CANDIDATES_MAX, Lookup, LookupOptions
 from tests.unit.dht.network import contact
 
 KEY = hashed_key(b"key")
@@ -13,7 +13,7 @@ def by_distance(numbers):
 
 def test_lookup_asks_the_nearest_first_within_its_parallelism():
     nearest = by_distance(range(20))
-    lookup = Lookup(KEY, map(contact, range(20)), width=5, parallel=3)
+    lookup = Lookup(KEY, map(contact, range(20)), width=5, options=LookupOptions(parallel=3))
     assert lookup.take() == nearest[:3]
     assert lookup.take() == []
     lookup.answered(nearest[1].peer_id)
@@ -29,7 +29,7 @@ def test_lookup_asks_the_nearest_first_within_its_parallelism():
 
 def test_silent_peer_is_replaced_and_a_slow_one_returns():
     nearest = by_distance(range(8))
-    lookup = Lookup(KEY, nearest, width=2, parallel=2)
+    lookup = Lookup(KEY, nearest, width=2, options=LookupOptions(parallel=2))
     a, b = lookup.take()
     lookup.slow(a.peer_id)
     assert lookup.take() == [nearest[2]]
@@ -42,8 +42,8 @@ def test_silent_peer_is_replaced_and_a_slow_one_returns():
 
 
 def test_ends_when_nobody_is_left():
-    assert Lookup(KEY, (), width=3, parallel=2).done
-    lookup = Lookup(KEY, [contact(1)], width=3, parallel=2)
+    assert Lookup(KEY, (), width=3, options=LookupOptions(parallel=2)).done
+    lookup = Lookup(KEY, [contact(1)], width=3, options=LookupOptions(parallel=2))
     assert not lookup.done
     lookup.take()
     lookup.slow(contact(1).peer_id)
@@ -58,12 +58,14 @@ def test_ends_when_nobody_is_left():
 
 def test_nearer_peers_push_out_farther_ones():
     numbers = range(3 * CANDIDATES_MAX)
-    lookup = Lookup(KEY, map(contact, numbers), width=CANDIDATES_MAX, parallel=10 * CANDIDATES_MAX)
+    lookup = Lookup(
+        KEY, map(contact, numbers), width=CANDIDATES_MAX, options=LookupOptions(parallel=10 * CANDIDATES_MAX)
+    )
     assert lookup.take() == by_distance(numbers)[:CANDIDATES_MAX]
 
 
 def test_misleading_answers_end_after_a_bounded_number_of_queries():
-    lookup = Lookup(KEY, [contact(0)], width=5, parallel=4)
+    lookup = Lookup(KEY, [contact(0)], width=5, options=LookupOptions(parallel=4))
     number, asked = 1, 0
     while not lookup.done:
         for one in lookup.take():
@@ -83,7 +85,7 @@ def test_lookup_with_random_answers_agrees_with_a_plain_sort():
         numbers = {contact(n).peer: n for n in living}
         for i, one in enumerate(ring):  # everybody knows its neighbours in the order of distance
             known[numbers[one.peer]] += [numbers[c.peer] for c in ring[max(0, i - 6) : i + 3]]
-        lookup = Lookup(KEY, [contact(random.choice(living))], width=5, parallel=4)
+        lookup = Lookup(KEY, [contact(random.choice(living))], width=5, options=LookupOptions(parallel=4))
         waiting = []
         while not lookup.done:
             waiting += lookup.take()
@@ -95,7 +97,7 @@ def test_lookup_with_random_answers_agrees_with_a_plain_sort():
 
 def test_pending_farther_query_does_not_delay_a_nearer_one():
     nearest = by_distance(range(20))
-    lookup = Lookup(KEY, nearest[10:], width=5, parallel=2)
+    lookup = Lookup(KEY, nearest[10:], width=5, options=LookupOptions(parallel=2))
     first, second = lookup.take()
     lookup.answered(first.peer_id)
     lookup.add(nearest[:3], first.peer_id)
@@ -108,8 +110,7 @@ def test_pending_farther_query_does_not_delay_a_nearer_one():
 def test_fewer_are_asked_at_once_where_each_probably_knows():
     contacts = by_distance(range(30))
     away = [distance(node_key(one.peer_id), KEY) for one in contacts]
-    far, near = (Lookup(KEY, contacts, width=8, parallel=6) for _ in range(2))
-    far.expect(away[2], parallel=3)
-    near.expect(away[3], parallel=3)
+    expected = (LookupOptions(parallel=6, parallel_near=3, span=span) for span in away[2:4])
+    far, near = (Lookup(KEY, contacts, width=8, options=options) for options in expected)
     assert [len(lookup.take()) for lookup in (far, near)] == [6, 3]
     assert [one for one in contacts if near.is_near(one.peer_id)] == contacts[:3]

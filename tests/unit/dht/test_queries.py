@@ -3,13 +3,14 @@ from random import Random
 import pytest
 
 from core.base.trace import Trace
+from core.dht.client_mode import ClientMode
 from core.dht.messages import Nodes, Ping, Pong
 from core.dht.queries import Queries
 from tests.unit.dht.network import contact, peer_id
 
 
 def make():
-    return Queries(Random(1), timeout_s=1.0, trace=Trace())
+    return Queries(Random(1), client_mode=ClientMode(False), timeout_s=1.0, trace=Trace())
 
 
 def ping(queries, number, now):

@@ -3,7 +3,7 @@
 import pytest
 
 from core.base.ids import hashed_key
-from core.dht.lookup import Lookup
+from core.dht.lookup import Lookup, LookupOptions
 from core.dht.messages import Contact, Store, Stored
 from core.dht.operations import FindNode
 from core.dht.records import sign_record
@@ -19,7 +19,7 @@ def stored(*, refusing: list[Contact]) -> tuple[StoreOperation, list[Contact]]:
     """A store to peers that are known; all accept except some."""
     owner = ToySigner(peer_id(100))
     record = sign_record(owner, KEY, b"v", subkey=bytes(owner.peer_id), expires_ms=int((START + 600) * 1000))
-    finding = FindNode(Lookup(KEY, (), width=REPLICAS, parallel=4), client=True, deadline=START + 10)
+    finding = FindNode(Lookup(KEY, (), width=REPLICAS, options=LookupOptions(parallel=4)))
     storing = StoreOperation(finding, [record], me=peer_id(101), route=ROUTE, keep=None, replicas=REPLICAS)
     asked: list[Contact] = []
     while not storing.done:
