@@ -5,7 +5,7 @@ from random import Random
 from typing import Any
 
 from core.base.ids import Key, PeerId
-from core.base.machine import Lost, Received, Send, Tick
+from core.base.machine import Lost, Received, Send, Tick, earliest
 from core.base.signing import Signer, Verifier
 from core.base.trace import Trace
 from core.dht.bundles import append_ping, bundle_answers, bundle_requests
@@ -16,7 +16,7 @@ from core.dht.context import DhtContext
 from core.dht.events import Output
 from core.dht.key_classes import KeyClasses, Validator
 from core.dht.memory import Memory
-from core.dht.messages import Answer, Bundled, Contact, Observed, Ping, Record, Request, RequestBundle
+from core.dht.messages import Answer, Bundled, Contact, Observed, Ping, Request, RequestBundle
 from core.dht.neighbours import Neighbours
 from core.dht.operations import Operation
 from core.dht.queries import Queries
@@ -63,12 +63,13 @@ class DhtNode:
         self._client_mode = ClientMode(settings.client)
         self._trace = trace
         proofs = Proofs(verifier, classes=KeyClasses(validators or {}, unknown=settings.unknown_classes))
-        self._records = RecordStore(proofs, settings)
+        self.records = RecordStore(proofs, settings)
+        """Records held for the swarm."""
         cache = RecordCache(proofs, settings)
         self._neighbours = Neighbours(self.me, settings, trace=trace)
         self._memory = Memory(route_s=settings.route_s, absent_s=settings.absent_s)
         self._republish = Republish(every_s=settings.republish_s, random=random)
-        self._responder = Responder(self._neighbours.table, self._records, cache, trace=trace)
+        self._responder = Responder(self._neighbours.table, self.records, cache, trace=trace)
         self._rate_limit = RateLimit(rate_per_s=settings.requests_per_s, burst=settings.requests_burst)
         self._clock_skew = ClockSkew(warn_s=settings.clock_warn_s, keep_s=4 * settings.clock_s)
         self._query_runner = QueryRunner(
@@ -81,7 +82,7 @@ class DhtNode:
         parts = DhtContext(
             signer=signer,
             proofs=proofs,
-            records=self._records,
+            records=self.records,
             cache=cache,
             memory=self._memory,
             neighbours=self._neighbours,
@@ -99,11 +100,7 @@ class DhtNode:
     @property
     def deadline(self) -> float | None:
         """Time at which a `Tick` is due, Unix seconds; None: nothing is pending."""
-        at = self._query_runner.deadline
-        for other in (self._upkeep.deadline, self._republish.deadline):
-            if other is not None and (at is None or other < at):
-                at = other
-        return at
+        return earliest(self._query_runner.deadline, self._upkeep.deadline, self._republish.deadline)
 
     @property
     def contacts(self) -> list[Contact]:
@@ -128,19 +125,6 @@ class DhtNode:
     def ipv6(self, ipv6: bool) -> None:
         self._neighbours.ipv6 = ipv6
 
-    @property
-    def record_count(self) -> int:
-        """Number of records held for the swarm."""
-        return len(self._records)
-
-    def held(self, key: Key, now: float) -> list[Record]:
-        """The live records under a key that this node holds for the swarm."""
-        return list(self._records.get(key, now).values())
-
-    def clock_offset_s(self, now: float) -> float | None:
-        """Median offset of others' clocks ahead of this one, seconds; None: too few were heard."""
-        return self._clock_skew.offset_s(now)
-
     def bootstrap(self, seeds: Iterable[Contact], now: float) -> list[Output]:
         """Join through these peers, which are tried again whenever they fall silent.  `Joined` follows."""
         self._neighbours.add_seeds(seeds)
@@ -149,7 +133,7 @@ class DhtNode:
 
     def learn(self, contact: Contact, now: float) -> list[Output]:
         """Ping a peer that was met in some other way, if the routing table has a place for it."""
-        self._wake(now)
+        self._upkeep.begin(now)
         wanted = contact.peer != self.me and self._neighbours.table.bucket(position(contact.peer)).wants(contact)
         return self._query_runner.probe(contact, now) if wanted else []
 
@@ -173,25 +157,8 @@ class DhtNode:
             owner: Owner of the wanted record: a quorum without a record of this owner does not count, so that no other
                 peer ends the read with a record of its own.
         """
-        self._wake(now)
+        self._upkeep.begin(now)
         return self._bundled(self._readwrite.get(key, now, quorum=quorum, max_age_s=max_age_s, owner=owner))
-
-    def get_many(
-        self, keys: Iterable[Key], now: float, *, quorum: int | None = None, max_age_s: float = 0.0
-    ) -> list[Output]:
-        """Read several keys; requests to one peer travel together.  One `Found` follows for each.
-
-        Args:
-            keys: The keys to read.
-            now: Unix seconds.
-            quorum: As for `get`.
-            max_age_s: As for `get`.
-        """
-        self._wake(now)
-        outputs: list[Output] = []
-        for key in dict.fromkeys(keys):
-            outputs += self._readwrite.get(key, now, quorum=quorum, max_age_s=max_age_s)
-        return self._bundled(outputs)
 
     def store(
         self, key: Key, value: bytes, *, lifetime_s: float, now: float, subkey: bytes | None = None
@@ -221,7 +188,7 @@ class DhtNode:
         """
         puts = list(puts)
         outputs = self._readwrite.store(puts, now)
-        self._wake(now)
+        self._upkeep.begin(now)
         for put in puts:
             self._upkeep.kept(now + put.lifetime_s, now)
         return self._bundled(outputs)
@@ -239,11 +206,12 @@ class DhtNode:
             case Received(sender=sender, message=Request() as request):
                 return self._on_request(sender, request, now)
             case Received(sender=sender, message=Answer() as answer):
-                return self._bundled(self._on_answers(sender, answer, now))
+                return self._bundled(self._on_answer(sender, answer, now))
             case Observed(peer=peer, host=host, port=port):
                 self._neighbours.observed(peer, host, port)
             case Tick():
-                return self._bundled(self._on_tick(now))
+                outputs = self._query_runner.tick(now) + self._upkeep.tick(now)
+                return self._bundled(outputs + self._readwrite.republish(now))
             case _:
                 pass
         return []
@@ -256,7 +224,7 @@ class DhtNode:
         if not self._rate_limit.admits(sender, now, max(1, len(requests))):
             self._trace.mark("dht.drop.flood")
             return []
-        self._wake(now)
+        self._upkeep.begin(now)
         answers: list[Answer] = []
         for one in requests:
             answer = self._responder.answer(sender, one, now)
@@ -275,13 +243,11 @@ class DhtNode:
         contact = self._neighbours.to_probe(sender, now)
         return outputs if contact is None else append_ping(outputs, self._query_runner.probe(contact, now))
 
-    def _on_answers(self, sender: PeerId, answer: Answer, now: float) -> list[Output]:
-        if not isinstance(answer, Bundled):
-            return self._on_answer(sender, answer, now)
-        outputs = [output for one in answer.answers for output in self._on_answer(sender, one, now)]
-        return outputs + self._on_request(sender, Ping(answer.ping, client=False), now) if answer.ping else outputs
-
     def _on_answer(self, sender: PeerId, answer: Answer, now: float) -> list[Output]:
+        if isinstance(answer, Bundled):
+            outputs = [output for one in answer.answers for output in self._on_answer(sender, one, now)]
+            asked = self._on_request(sender, Ping(answer.ping, client=False), now) if answer.ping else []
+            return outputs + asked
         heard = self._query_runner.answered(sender, answer, now)
         if heard is None:
             return []
@@ -292,13 +258,6 @@ class DhtNode:
             outputs = self._readwrite.welcome(contact, now) + outputs
         return outputs
 
-    def _on_tick(self, now: float) -> list[Output]:
-        outputs = self._query_runner.tick(now) + self._upkeep.tick(now)
-        while (due := self._republish.due(now, self._settings.forwards_max)) is not None:
-            key, tags = due
-            outputs += self._readwrite.store_again(key, tags, now)
-        return outputs
-
     def _concluded(self, operation: Operation, now: float) -> list[Output]:
         return self._readwrite.concluded(operation, now) + self._upkeep.concluded(operation, now)
 
@@ -306,7 +265,3 @@ class DhtNode:
         if len(outputs) > 1 and self._settings.bundle:
             return bundle_requests(outputs, client=self._client_mode.client)
         return outputs
-
-    def _wake(self, now: float) -> None:
-        if self._upkeep.deadline is None:
-            self._upkeep.wake(now)

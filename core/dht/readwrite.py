@@ -12,7 +12,7 @@ from core.dht.messages import Cache, Contact, Record, Store
 from core.dht.operations import FindNode, Operation
 from core.dht.read_operation import ReadOperation
 from core.dht.record_merge import RecordMerge
-from core.dht.records import Tag, sign_record
+from core.dht.records import sign_record
 from core.dht.responder import due_to_newcomer
 from core.dht.space import point
 from core.dht.store_operation import HandOver, StoreOperation
@@ -110,21 +110,18 @@ class ReadWrite:
             outputs += self._begin_store(StoreOperation, key, list(latest.values()), replicas=replicas, now=now)
         return outputs
 
-    def store_again(self, key: Key, tags: Sequence[Tag], now: float) -> list[Output]:
-        """Republish records that this peer holds.
-
-        Args:
-            key: Their key.
-            tags: Their tags.
-            now: Unix seconds.
-        """
-        held = self._records.get(key, now)
-        records = [held[tag] for tag in tags if tag in held]
-        if not records:
-            return []
-        for record in records:
-            self._republish.stored(key, record, now)
-        return self._begin_store(_StoreAgain, key, records, replicas=self._settings.replicas, now=now)
+    def republish(self, now: float) -> list[Output]:
+        """Store records that this peer holds again, as far as that is due."""
+        outputs: list[Output] = []
+        while (due := self._republish.due(now, self._settings.forwards_max)) is not None:
+            key, tags = due
+            held = self._records.get(key, now)
+            records = [held[tag] for tag in tags if tag in held]
+            for record in records:
+                self._republish.stored(key, record, now)
+            if records:
+                outputs += self._begin_store(_StoreAgain, key, records, replicas=self._settings.replicas, now=now)
+        return outputs
 
     def welcome(self, newcomer: Contact, now: float) -> list[Output]:
         """Hand a new contact of the routing table the records that it should hold.

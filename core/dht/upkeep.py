@@ -38,18 +38,17 @@ class Upkeep:
 
     @property
     def deadline(self) -> float | None:
-        """Time at which `tick` is due, Unix seconds; None: `wake` was never called."""
+        """Time at which `tick` is due, Unix seconds; None: nothing was ever done."""
         return self._at
 
-    def wake(self, now: float, within_s: float | None = None) -> None:
-        """Plan a tick, since something was done for the first time or wants attention soon.
+    def begin(self, now: float) -> None:
+        """Plan the first tick, unless one is planned."""
+        if self._at is None:
+            self.wake(now)
 
-        Args:
-            now: Unix seconds.
-            within_s: Seconds until the tick; None: the jittered interval of the settings.
-        """
-        least = self._settings.housekeeping_s * self._random.uniform(0.75, 1.25) if within_s is None else within_s
-        at = max(now, self._last) + least
+    def wake(self, now: float) -> None:
+        """Plan a tick, since something wants attention soon."""
+        at = max(now, self._last) + self._settings.housekeeping_s * self._random.uniform(0.75, 1.25)
         if self._at is None or at < self._at:
             self._at = at
 

@@ -302,7 +302,7 @@ class SmallWorld:
         lacking = [
             peer
             for peer in asked
-            if newest not in {record.value for record in swarm.machine(peer).held(key, swarm.world.now)}
+            if newest not in {record.value for record in swarm.machine(peer).records.get(key, swarm.world.now).values()}
         ]
         if len(lacking) > (NEAREST_MISSED_MAX if self.settings.links.loss <= LOSSY else NEAREST_MISSED_MAX_LOSSY):
             self._fail(f"{len(lacking)} of the {len(asked)} peers nearest to a key lack the record just stored there")
@@ -318,7 +318,7 @@ class SmallWorld:
             if peer in self.swarm.liars:
                 continue
             node = self.swarm.world.nodes[peer]
-            for record in self.swarm.machine(peer).held(key, self.swarm.world.local(node)):
+            for record in self.swarm.machine(peer).records.get(key, self.swarm.world.local(node)).values():
                 held[PeerId(record.subkey), record.value] += 1
         return dict(held)
 

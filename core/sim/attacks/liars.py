@@ -22,7 +22,6 @@ from core.dht.messages import (
     Get,
     Nodes,
     Ping,
-    Record,
     Records,
     Request,
     RequestBundle,
@@ -77,10 +76,6 @@ class Liar:
                 answer = self._lie(event.sender, asked[honest.query], honest, now)
                 answers += [] if answer is None else [answer]
         return [*(Send(event.sender, answer) for answer in bundle_answers(answers)), *others]
-
-    def held(self, key: Key, now: float) -> list[Record]:
-        """Records that the node holds, honestly."""
-        return self.node.held(key, now)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.node, name)

@@ -14,7 +14,7 @@ REPLICAS = DhtSettings().replicas
 
 
 def holders(net, key):
-    return {peer for peer, node in net.nodes.items() if peer not in net.dead and node.held(key, net.now)}
+    return {peer for peer, node in net.nodes.items() if peer not in net.dead and node.records.get(key, net.now)}
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -100,7 +100,7 @@ def test_later_store_replaces_the_record_and_then_expires():
     for reader in (3, 5, 9):
         assert net.get(reader, KEY).records == ()
     net.run(40)
-    assert sum(node.record_count for node in net.nodes.values()) == 0
+    assert sum(len(node.records) for node in net.nodes.values()) == 0
 
 
 def test_client_nodes_read_and_write_but_are_not_asked():
@@ -111,7 +111,7 @@ def test_client_nodes_read_and_write_but_are_not_asked():
     net.join_all()
     net.store(20, KEY, b"from a client")
     assert [r.value for r in net.get(21, KEY).records] == [b"from a client"]
-    assert all(net.nodes[peer_id(number)].record_count == 0 for number in clients)
+    assert all(len(net.nodes[peer_id(number)].records) == 0 for number in clients)
     known = {c.peer for node in net.nodes.values() for c in node.contacts}
     assert known.isdisjoint(peer_id(number) for number in clients)
     assert net.count("dht.drop.asked_client") == 0
@@ -245,9 +245,9 @@ def test_peer_can_enter_and_leave_client_mode():
         net.do(hidden, hidden.get(hashed_key(bytes(node.me)), net.now))
     net.run(30)
     assert hidden.me not in {c.peer for node in net.nodes.values() for c in node.contacts}
-    before = hidden.record_count
+    before = len(hidden.records)
     net.store(3, hashed_key(bytes(hidden.me)), b"not for the hidden one")
-    assert hidden.record_count == before
+    assert len(hidden.records) == before
     hidden.client = False
     for number in range(4):
         net.get(5, hashed_key(b"key %d" % number))

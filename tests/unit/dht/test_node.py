@@ -154,7 +154,7 @@ def test_clients_ask_without_being_entered_and_answer_nobody():
     assert client.handle(Received(peer_id(1), Find(7, False, KEY, PAD)), NOW) == []
     assert trace["dht.drop.asked_client"] == 1
     assert client.store(KEY, b"", lifetime_s=1, now=NOW) == [RecordStored(KEY, bytes(client.me), 0)]
-    assert client.record_count == 0
+    assert len(client.records) == 0
     assert sends(client.learn(contact(1), NOW), Ping)[0][1].client
 
 
@@ -230,7 +230,7 @@ def test_bad_records_are_refused_and_marked(bad, mark):
     [answer] = node.handle(Received(peer_id(1), Store(5, True, KEY, bad)), NOW)
     assert answer == Send(peer_id(1), StoredAnswer(5, False))
     assert trace[mark] == 1
-    assert node.record_count == 0
+    assert len(node.records) == 0
     meet(node, 2)
     [(_, ask)] = sends(node.get(KEY, NOW), Get)
     [found] = node.handle(Received(peer_id(2), Values(ask.query, (), (bad,), b"", False)), NOW)[-1:]
@@ -243,7 +243,7 @@ def test_replayed_stores_change_nothing():
     for one in (old, new, old, new, old):
         [answer] = node.handle(Received(peer_id(2), Store(5, True, KEY, one)), NOW)
         assert answer.message.accepted
-    assert node.record_count == 1
+    assert len(node.records) == 1
     [found] = node.get(KEY, NOW)
     assert found.records == (new,)
 
