@@ -1,6 +1,7 @@
 """Limit on the requests of each peer."""
 
 from core.base.ids import PeerId
+from core.base.token_bucket import TokenBucket
 
 
 class RateLimit:
@@ -16,7 +17,7 @@ class RateLimit:
         self._rate_per_s = rate_per_s
         self._burst = burst
         self._limit = limit
-        self._buckets: dict[PeerId, tuple[float, float]] = {}
+        self._buckets: dict[PeerId, TokenBucket] = {}
         self._sweep_at = 32
 
     def __len__(self) -> int:
@@ -36,17 +37,12 @@ class RateLimit:
             self._forget(now)
             if len(self._buckets) >= self._limit:
                 peer = PeerId(b"")
-        tokens, since = self._buckets.get(peer, (float(self._burst), now))
-        tokens = min(tokens + (now - since) * self._rate_per_s, self._burst)
-        admitted = tokens >= cost
-        self._buckets[peer] = (tokens - cost if admitted else tokens, now)
-        return admitted
+        bucket = self._buckets.get(peer)
+        if bucket is None:
+            bucket = self._buckets[peer] = TokenBucket(rate_per_s=self._rate_per_s, burst=self._burst)
+        return bucket.admits(now, cost)
 
     def _forget(self, now: float) -> None:
         """Drop the buckets that are full again; the next sweep comes when their number has doubled."""
-        self._buckets = {
-            peer: (tokens, since)
-            for peer, (tokens, since) in self._buckets.items()
-            if tokens + (now - since) * self._rate_per_s < self._burst
-        }
+        self._buckets = {peer: one for peer, one in self._buckets.items() if one.tokens(now) < self._burst}
         self._sweep_at = min(max(32, 2 * len(self._buckets)), self._limit)
