@@ -97,7 +97,9 @@ def _load(world: NatWorld, home: SimulatedHome, other: SimulatedHome) -> None:
     if other.peer in home.links:
         return
     for circuit in [name for name, (peer, called, _) in home.circuits.items() if peer == other.peer and called]:
-        world.write(home, circuit, bytes(min(LOAD_BYTES, home.machine.room(circuit))))
+        world.use(
+            home, circuit, lambda endpoint: endpoint.write(bytes(min(LOAD_BYTES, endpoint.sending.room)), world.now)
+        )
 
 
 def _figures(
@@ -127,7 +129,7 @@ def _figures(
         "relays": len(relays),
         "circuits_allowed": relays[0].settings.circuits if relays else 0,
         "peak_circuits": _spread([relay.peak_circuits for relay in relays]),
-        "carried_bytes": _spread([relay.moved_bytes for relay in relays]),
+        "carried_bytes": _spread([relay.queue.moved_bytes for relay in relays]),
         "reservations": dict(sorted(Counter(home.machine.reach.relays for home in homes).items())),
         "messages": sum(world.messages.values()),
         "misuse": dict(sum((Counter(home.trace.counts()) for home in homes), Counter())),

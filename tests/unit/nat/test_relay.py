@@ -119,7 +119,7 @@ def test_bytes_held_by_the_relay_are_bounded() -> None:
     opened(service)
     for number in range(100):
         service.handle(Received(A, CircuitData(circuit_id(1), number * 30_000, bytes(30_000))), NOW)
-    assert service.held_bytes <= 100_000
+    assert service.queue.held_bytes <= 100_000
 
 
 def test_circuit_over_its_hourly_bytes_ends_for_take_over() -> None:
@@ -181,7 +181,7 @@ def test_a_person_may_allow_none() -> None:
 def test_stop_tells_all() -> None:
     service = relay()
     opened(service)
-    assert {out.to for out in service.stop()} == {A, B}
+    assert {out.to for out in service.limit(RelaySettings(circuits=0))} == {A, B}
     assert service.circuits == 0
 
 

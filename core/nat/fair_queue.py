@@ -1,0 +1,76 @@
+"""A queue that passes on the messages of several circuits in turn, within a rate."""
+
+from collections import Counter, OrderedDict, deque
+from typing import Final
+
+from core.base.ids import PeerId
+from core.base.machine import Send
+from core.base.token_bucket import TokenBucket
+from core.nat.messages import CircuitData
+
+BURST_S: Final = 0.25
+"""Unused rate is kept up to the worth of this time."""
+WAIT_S: Final = 0.001
+"""Time beyond the moment at which the rate allows bytes again, so that it does when the queue is asked."""
+
+
+class FairQueue:
+    """Holds messages until the rate allows them; circuits take turns.
+
+    Args:
+        rate_bytes_per_s: Bytes that leave in the long run.
+    """
+
+    def __init__(self, rate_bytes_per_s: float) -> None:
+        self._bucket = TokenBucket(rate_per_s=rate_bytes_per_s, burst=rate_bytes_per_s * BURST_S)
+        self._waiting: OrderedDict[bytes, deque[Send[CircuitData]]] = OrderedDict()
+        """By circuit; the one whose turn is next first."""
+        self._held: Counter[bytes] = Counter()
+        """Bytes that wait, by circuit."""
+        self.moved_bytes = 0
+        """Bytes passed on so far."""
+
+    @property
+    def deadline(self) -> float | None:
+        """Time at which `release` has something to pass on, Unix seconds; None: nothing waits."""
+        ready_at = self._bucket.ready_at
+        return ready_at + WAIT_S if self._waiting and ready_at is not None else None
+
+    @property
+    def held_bytes(self) -> int:
+        """Bytes of all circuits that wait."""
+        return self._held.total()
+
+    def held_bytes_of(self, circuit: bytes) -> int:
+        """Bytes of one circuit that wait."""
+        return self._held[circuit]
+
+    def add(self, to: PeerId, message: CircuitData) -> None:
+        """Let a message wait for the turn of its circuit.
+
+        Args:
+            to: The receiver.
+            message: The message.
+        """
+        self._waiting.setdefault(message.circuit, deque()).append(Send(to, message))
+        self._held[message.circuit] += len(message.payload)
+
+    def drop(self, circuit: bytes) -> None:
+        """Forget the messages of a circuit."""
+        self._waiting.pop(circuit, None)
+        del self._held[circuit]
+
+    def release(self, now: float) -> list[Send[CircuitData]]:
+        """Pass on what the rate allows."""
+        outputs: list[Send[CircuitData]] = []
+        while self._bucket.tokens(now) > 0 and self._waiting:
+            circuit, queue = next(iter(self._waiting.items()))
+            outputs.append(queue.popleft())
+            size = len(outputs[-1].message.payload)
+            self._bucket.spend(size)
+            self.moved_bytes += size
+            self._held[circuit] -= size
+            self._waiting.move_to_end(circuit)
+            if not queue:
+                self.drop(circuit)
+        return outputs
