@@ -43,6 +43,38 @@ class _RelayCandidate:
         """Delay with a penalty for load, seconds; the smaller, the better."""
         return self.rtt_s + LOAD_S * self.load / 100
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether there is neither a reservation nor a pending request."""
+        return self.until is None and self.asked_at is None
+
+    def next_at(self, *, missing: bool) -> float | None:
+        """Time at which something is due, Unix seconds; None: nothing is.
+
+        Args:
+            missing: Too few reservations are held or pending.
+        """
+        if self.asked_at is not None:
+            return self.asked_at + ASK_S
+        if self.until is not None:
+            return min(self.renew_at, self.until)
+        return self.excluded_until if missing else None
+
+    def grant(self, message: Reserved, now: float) -> None:
+        """Note that the relay has granted a reservation, if it was asked.
+
+        Args:
+            message: Its answer.
+            now: Unix seconds.
+        """
+        if self.asked_at is None:
+            return
+        self.rtt_s = min(self.rtt_s, max(now - self.asked_at, 0.001))
+        self.load = message.load
+        self.asked_at, self.failures = None, 0
+        self.until = now + message.lifetime_s
+        self.renew_at = now + RENEW * message.lifetime_s
+
 
 class Reservations:
     """Keeps up to `RELAYS_MAX` reservations while they are wanted.
@@ -68,11 +100,6 @@ class Reservations:
         """Delay of a message to that relay, seconds."""
         candidate = self.candidates.get(relay)
         return (RTT_UNKNOWN_S if candidate is None else candidate.rtt_s) / 2
-
-    @property
-    def unmeasured(self) -> list[tuple[PeerId, Address]]:
-        """Up to four candidates whose delay is not known."""
-        return [(p, c.address) for p, c in self.candidates.items() if c.rtt_s == RTT_UNKNOWN_S][:4]
 
     def candidate(self, peer: PeerId, address: Address) -> None:
         """Remember a peer that is willing to relay.
@@ -103,20 +130,12 @@ class Reservations:
         """Time at which a `Tick` is due, Unix seconds; None: nothing is pending."""
         if not self.wanted:
             return None
-        times = [self._next_of(candidate) for candidate in self.candidates.values()]
-        return earliest(*times)
-
-    def _next_of(self, candidate: _RelayCandidate) -> float | None:
-        if candidate.asked_at is not None:
-            return candidate.asked_at + ASK_S
-        if candidate.until is not None:
-            return min(candidate.renew_at, candidate.until)
-        return candidate.excluded_until if self._missing else None
+        missing = self._missing > 0
+        return earliest(*(candidate.next_at(missing=missing) for candidate in self.candidates.values()))
 
     @property
     def _missing(self) -> int:
-        held = sum(c.until is not None or c.asked_at is not None for c in self.candidates.values())
-        return RELAYS_MAX - held
+        return RELAYS_MAX - sum(not candidate.is_idle for candidate in self.candidates.values())
 
     def handle(self, event: Received[Any] | Tick | Lost, now: float) -> list[Output]:
         """Advance by one event.
@@ -126,16 +145,15 @@ class Reservations:
             now: Unix seconds.
         """
         match event:
-            case Received(sender=sender, message=Reserved() as message):
-                return self._reserved(sender, message, now)
+            case Received(sender=sender, message=Reserved() as message) if sender in self.candidates:
+                self.candidates[sender].grant(message, now)
             case Received(sender=sender, message=Unreserved(reason=reason)):
                 return self._fail(sender, reason, now, refused=True)
             case Lost(peer=peer, reason=reason):
                 return self._fail(peer, reason, now, refused=False)
             case Tick():
                 return self.settle(now)
-            case _:
-                return []
+        return []
 
     def settle(self, now: float) -> list[Output]:
         """Ask for, renew and give up reservations that are due."""
@@ -153,11 +171,11 @@ class Reservations:
         return outputs
 
     def _best(self, now: float) -> PeerId | None:
-        taken = {network_prefix(c.address.host) for c in self.candidates.values() if c.until or c.asked_at is not None}
+        taken = {network_prefix(c.address.host) for c in self.candidates.values() if not c.is_idle}
         free = [
             (network_prefix(c.address.host) in taken, c.cost_s, self._random.random(), peer)
             for peer, c in self.candidates.items()
-            if c.until is None and c.asked_at is None and c.excluded_until <= now
+            if c.is_idle and c.excluded_until <= now
         ]
         return min(free)[3] if free else None
 
@@ -165,21 +183,9 @@ class Reservations:
         candidate.asked_at = now
         return [AddAddress(peer, candidate.address), Send(peer, Reserve())]
 
-    def _reserved(self, sender: PeerId, message: Reserved, now: float) -> list[Output]:
-        candidate = self.candidates.get(sender)
-        if candidate is None or candidate.asked_at is None:
-            return []
-        rtt_s = max(now - candidate.asked_at, 0.001)
-        candidate.rtt_s = min(candidate.rtt_s, rtt_s)
-        candidate.load = message.load
-        candidate.asked_at, candidate.failures = None, 0
-        candidate.until = now + message.lifetime_s
-        candidate.renew_at = now + RENEW * message.lifetime_s
-        return []
-
     def _fail(self, peer: PeerId, reason: str, now: float, *, refused: bool) -> list[Output]:
         candidate = self.candidates.get(peer)
-        if candidate is None or (candidate.until is None and candidate.asked_at is None):
+        if candidate is None or candidate.is_idle:
             return []
         return [*self._give_up(peer, candidate, reason, now, refused=refused), *self.settle(now)]
 
@@ -195,7 +201,7 @@ class Reservations:
 
     def _make_room(self) -> bool:
         """Forget the worst candidate without a reservation or a pending request."""
-        idle = [(c.cost_s, peer) for peer, c in self.candidates.items() if c.until is None and c.asked_at is None]
+        idle = [(c.cost_s, peer) for peer, c in self.candidates.items() if c.is_idle]
         if not idle:
             return False
         del self.candidates[max(idle)[1]]
