@@ -7,7 +7,7 @@ at once if the peer is trusted, otherwise when it has said the same twice and no
 from collections import OrderedDict
 from dataclasses import dataclass
 from random import Random
-from typing import Any, Final
+from typing import Final
 
 from core.base.ids import PeerId
 from core.base.machine import Send, earliest
@@ -34,6 +34,8 @@ UNRESPONSIVE_S: Final = 3 * PER_PEER_S
 """A candidate that has not answered for this many seconds counts as gone."""
 PEERS_MAX: Final = 256
 
+DialBackOutput = Send[DialBack | DialBackResult] | AddAddress | SendDatagramTo | TryDialBack
+
 
 @dataclass(slots=True)
 class _Asked:
@@ -46,16 +48,12 @@ class _Asked:
 class DialBackProbe:
     """Finds out whether peers that were never called reach this one, over one address family.
 
-    No third party can be made a target: the address called is the source of the request, and only its port is the
-    requester's choice.
-
     Args:
         random: Draws nonces and chooses candidates.
-        trace: Counts requests of others that were refused.
         ipv6: Ask about IPv6, which only candidates asked over it can tell; otherwise about IPv4.
     """
 
-    def __init__(self, *, random: Random, trace: Trace, ipv6: bool = False) -> None:
+    def __init__(self, *, random: Random, ipv6: bool = False) -> None:
         self.tcp: bool | None = None
         """Whether other peers reach this peer's TCP port; None: not known."""
         self.udp: bool | None = None
@@ -72,19 +70,11 @@ class DialBackProbe:
         """Time of the last conclusion, Unix seconds."""
         self._asked_at = float("-inf")
         self._random = random
-        self._trace = trace
         self._ipv6 = ipv6
         self._candidates: OrderedDict[PeerId, Address] = OrderedDict()
         self._asked: dict[bytes, _Asked] = {}
         self._ask_at: float | None = None
         self._ports = (0, 0)
-        self._trying: dict[bytes, tuple[PeerId, float]] = {}
-        self._tried: OrderedDict[tuple[PeerId, bool], float] = OrderedDict()
-        """Time of the last attempt by requester and family (True: IPv6)."""
-        self._minute_at = 0.0
-        self._minute_count = 0
-
-    # --- about this peer ---------------------------------------------------------------------------------------------
 
     def located(self, own: tuple[str, ...], ports: tuple[int, int], now: float) -> None:
         """Begin anew after a change of network.
@@ -145,14 +135,10 @@ class DialBackProbe:
     @property
     def deadline(self) -> float | None:
         """Time at which `tick` is due, Unix seconds; None: nothing is pending."""
-        ends = (asked.at + ANSWER_S for asked in self._asked.values())
-        tries = (at + ANSWER_S for _, at in self._trying.values())
-        return earliest(self._ask_at, *ends, *tries)
+        return earliest(self._ask_at, *(asked.at + ANSWER_S for asked in self._asked.values()))
 
-    def tick(self, now: float) -> list[Send[DialBack] | AddAddress | SendDatagramTo]:
+    def tick(self, now: float) -> list[DialBackOutput]:
         """Ask when it is time, or conclude when the answers are overdue."""
-        for nonce in [nonce for nonce, (_, at) in self._trying.items() if at + ANSWER_S <= now]:
-            del self._trying[nonce]
         if self._asked and all(asked.at + ANSWER_S <= now for asked in self._asked.values()):
             self._conclude(now)
         if self._ask_at is None or now < self._ask_at or not self._ports[0]:
@@ -162,7 +148,7 @@ class DialBackProbe:
         chosen = self._random.sample(there, min(ASKED_AT_ONCE, len(there)))
         chosen += self._random.sample(gone, min(ASKED_AT_ONCE - len(chosen), len(gone)))
         self._asked_at = now if chosen else self._asked_at
-        outputs: list[Send[DialBack] | AddAddress | SendDatagramTo] = []
+        outputs: list[DialBackOutput] = []
         for peer, address in chosen:
             nonce = self._random.randbytes(NONCE_BYTES)
             self._asked[nonce] = _Asked(peer, now)
@@ -241,9 +227,26 @@ class DialBackProbe:
             self.single_verdict, self.single_verdict_udp, self.concluded_at = word[1], asked.udp, now
         self._said = word
 
-    # --- for others --------------------------------------------------------------------------------------------------
 
-    def requested(self, sender: PeerId, message: DialBack, address: Address | None, now: float) -> list[Any]:
+class DialBackService:
+    """Tries for other peers whether they can be reached, over the family of the address from which each request came.
+
+    No third party can be made a target: the address called is the source of the request, and only its port is the
+    requester's choice.
+
+    Args:
+        trace: Counts requests of others that were refused.
+    """
+
+    def __init__(self, *, trace: Trace) -> None:
+        self._trace = trace
+        self._trying: dict[bytes, tuple[PeerId, float]] = {}
+        self._tried: OrderedDict[tuple[PeerId, bool], float] = OrderedDict()
+        """Time of the last attempt by requester and family (True: IPv6)."""
+        self._minute_at = 0.0
+        self._minute_count = 0
+
+    def requested(self, sender: PeerId, message: DialBack, address: Address | None, now: float) -> list[DialBackOutput]:
         """Call another peer back at the address from which its request came.
 
         Args:
@@ -258,6 +261,7 @@ class DialBackProbe:
         if message.ipv6 is not ipv6:
             self._trace.mark("nat.dial_back.family")
             return []
+        self._trying = {nonce: one for nonce, one in self._trying.items() if now < one[1] + ANSWER_S}
         if now >= self._minute_at + 60:
             self._minute_at, self._minute_count = now, 0
         recent = now < self._tried.get((sender, ipv6), -PER_PEER_S) + PER_PEER_S
@@ -269,7 +273,7 @@ class DialBackProbe:
         self._tried[sender, ipv6] = now
         if len(self._tried) > PEERS_MAX:
             self._tried.popitem(last=False)
-        outputs: list[Any] = []
+        outputs: list[DialBackOutput] = []
         if message.udp_port:
             datagram = DialBackDatagram(message.nonce)
             outputs.append(SendDatagramTo(sender, Address(address.host, message.udp_port), datagram, fresh=True))
@@ -278,7 +282,7 @@ class DialBackProbe:
             outputs.append(TryDialBack(message.nonce, Address(address.host, message.tcp_port)))
         return outputs
 
-    def tried(self, nonce: bytes, *, tcp: bool) -> list[Send[DialBackResult]]:
+    def tried(self, nonce: bytes, *, tcp: bool) -> list[DialBackOutput]:
         """Answer a requester once the host has tried its TCP port.
 
         Args:

@@ -4,10 +4,11 @@ import math
 from collections import Counter, OrderedDict
 from collections.abc import Collection, Iterable
 from random import Random
-from typing import Any, Final
+from typing import Final
 
 from core.base.ids import PeerId
 from core.base.machine import Send, earliest
+from core.base.token_bucket import TokenBucket
 from core.nat.events import AddAddress, SendDatagramTo
 from core.nat.messages import NONCE_BYTES, Address, Mapping, Mirror, Mirrored
 from core.nat.peer_record import prefer_ipv4, reveals_mapping, same_subnet
@@ -51,7 +52,7 @@ def mapping_of(seen: Collection[Address], own: Iterable[str], port: int) -> Mapp
 
 
 class Mirroring:
-    """Asks up to four peers, again every two minutes (which keeps the mapping alive too), and answers others.
+    """Asks up to four peers where they see this one, again every two minutes, which keeps the mapping alive too.
 
     Args:
         random: Draws nonces and chooses mirrors.
@@ -63,16 +64,10 @@ class Mirroring:
         self._asked: dict[bytes, tuple[PeerId, float, bool]] = {}
         """By nonce: the mirror, the time, and whether its second port was asked."""
         self._seen: OrderedDict[tuple[PeerId, bool], Address] = OrderedDict()
-        self._addresses: OrderedDict[PeerId, Address] = OrderedDict()
         self._own: tuple[str, ...] = ()
         self._port = 0
         self._ask_at: float | None = None
         self._keep_at: float | None = None
-        self._tokens = ANSWERS_PER_S
-        self._tokens_at = 0.0
-        self.second_port = 0
-
-    # --- about this peer ---------------------------------------------------------------------------------------------
 
     @property
     def observations(self) -> list[Address]:
@@ -167,7 +162,7 @@ class Mirroring:
         """
         return [AddAddress(peer, address), Send(peer, self._mirror(peer, now, second=False))]
 
-    def answered(self, sender: PeerId, message: Mirrored, now: float) -> tuple[float | None, list[Any]]:
+    def answered(self, sender: PeerId, message: Mirrored, now: float) -> tuple[float | None, list[SendDatagramTo]]:
         """Take a mirror's answer.
 
         Args:
@@ -204,7 +199,15 @@ class Mirroring:
         self._asked[nonce] = (peer, now, second)
         return Mirror(nonce)
 
-    # --- about others ------------------------------------------------------------------------------------------------
+
+class MirrorService:
+    """Tells other peers where this one sees them, within `ANSWERS_PER_S`."""
+
+    def __init__(self) -> None:
+        self.second_port = 0
+        """UDP port at which this peer mirrors too; 0: none."""
+        self._addresses: OrderedDict[PeerId, Address] = OrderedDict()
+        self._bucket = TokenBucket(rate_per_s=ANSWERS_PER_S, burst=ANSWERS_PER_S)
 
     def seen(self, peer: PeerId, address: Address) -> None:
         """Note the source address of a peer's datagrams.
@@ -223,7 +226,7 @@ class Mirroring:
         return self._addresses.get(peer)
 
     def asked(self, sender: PeerId, message: Mirror, load: int, now: float) -> list[Send[Mirrored]]:
-        """Answer a peer that asks where it is seen, within `ANSWERS_PER_S`.
+        """Answer a peer that asks where it is seen.
 
         Args:
             sender: The peer that asks.
@@ -231,10 +234,7 @@ class Mirroring:
             load: This peer's load as a relay, percent.
             now: Unix seconds.
         """
-        self._tokens = min(ANSWERS_PER_S, self._tokens + ANSWERS_PER_S * max(0.0, now - self._tokens_at))
-        self._tokens_at = now
         address = self._addresses.get(sender)
-        if address is None or self._tokens < 1 or not message.pad:
+        if address is None or not message.pad or not self._bucket.admits(now):
             return []
-        self._tokens -= 1
         return [Send(sender, Mirrored(message.nonce, address, self.second_port, load))]

@@ -2,22 +2,20 @@
 
 import ipaddress
 from random import Random
-from typing import Any
 
 from core.base.ids import PeerId
-from core.base.machine import Send, earliest
-from core.base.trace import Trace
-from core.nat.dial_back import DialBackProbe
-from core.nat.messages import Address, DialBack, DialBackDatagram, DialBackResult
+from core.base.machine import earliest
+from core.nat.dial_back import DialBackOutput, DialBackProbe
+from core.nat.messages import Address, DialBackDatagram, DialBackResult
 from core.nat.peer_record import is_public
 
 
 class ReachabilityProbes:
-    """One dial-back probe for each address family; the first also tries for other peers, over both."""
+    """One dial-back probe for each address family."""
 
-    def __init__(self, *, random: Random, trace: Trace) -> None:
-        self.ipv4 = DialBackProbe(random=random, trace=trace)
-        self.ipv6 = DialBackProbe(random=random, trace=trace, ipv6=True)
+    def __init__(self, *, random: Random) -> None:
+        self.ipv4 = DialBackProbe(random=random)
+        self.ipv6 = DialBackProbe(random=random, ipv6=True)
         self._only_ipv6 = False
         self._networks: frozenset[str] = frozenset()
         """Networks of this computer's public IPv6 addresses: the firewall before them is what is probed."""
@@ -89,40 +87,23 @@ class ReachabilityProbes:
         self.ipv4.again(now)
         self.ipv6.again(now)
 
-    def tick(self, now: float) -> list[Any]:
+    def tick(self, now: float) -> list[DialBackOutput]:
         """Ask when it is time, or conclude when the answers are overdue."""
         return [*self.ipv4.tick(now), *self.ipv6.tick(now)]
 
-    def received(
-        self, sender: PeerId, message: DialBack | DialBackDatagram | DialBackResult, address: Address | None, now: float
-    ) -> list[Any]:
-        """Handle a question or an answer.
+    def received(self, sender: PeerId, message: DialBackDatagram | DialBackResult, now: float) -> None:
+        """Handle what follows from a question of this peer.
 
         Args:
             sender: The other peer.
-            message: The question or answer.
-            address: Source address of the sender's datagrams; None: not known.
+            message: Its answer, or the datagram beside it.
             now: Unix seconds.
         """
-        match message:
-            case DialBack():
-                return self.ipv4.requested(sender, message, address, now)
-            case DialBackDatagram():
-                self.ipv4.datagram_arrived(sender, message)
-                self.ipv6.datagram_arrived(sender, message)
-            case DialBackResult():
-                self.ipv4.answered(sender, message, now)
-                self.ipv6.answered(sender, message, now)
-        return []
-
-    def tried(self, nonce: bytes, *, tcp: bool) -> list[Send[DialBackResult]]:
-        """Answer a requester once the host has tried its TCP port.
-
-        Args:
-            nonce: The nonce of the request.
-            tcp: Whether the connection was made.
-        """
-        return self.ipv4.tried(nonce, tcp=tcp)
+        for probe in (self.ipv4, self.ipv6):
+            if isinstance(message, DialBackDatagram):
+                probe.datagram_arrived(sender, message)
+            else:
+                probe.answered(sender, message, now)
 
 
 def _networks(own: tuple[str, ...]) -> frozenset[str]:

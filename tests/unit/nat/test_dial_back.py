@@ -8,7 +8,15 @@ import pytest
 from core.base.ids import PeerId
 from core.base.machine import Send
 from core.base.trace import Trace
-from core.nat.dial_back import ANSWER_S, IPV6_FIRST_S, PER_PEER_S, SINGLE_REFRESH_S, UNRESPONSIVE_S, DialBackProbe
+from core.nat.dial_back import (
+    ANSWER_S,
+    IPV6_FIRST_S,
+    PER_PEER_S,
+    SINGLE_REFRESH_S,
+    UNRESPONSIVE_S,
+    DialBackProbe,
+    DialBackService,
+)
 from core.nat.events import SendDatagramTo, TryDialBack
 from core.nat.messages import Address, DialBack, DialBackDatagram, DialBackResult
 from core.nat.reachability_probes import ReachabilityProbes
@@ -19,7 +27,7 @@ SEEN = Address("20.0.0.7", 40000)
 
 
 def asking() -> tuple[DialBackProbe, list[Send[DialBack]]]:
-    machine = DialBackProbe(random=Random(1), trace=Trace())
+    machine = DialBackProbe(random=Random(1))
     for peer, address in PEERS.items():
         machine.candidate(peer, address)
     machine.located(("192.168.1.10",), (5000, 5000), 0.0)
@@ -64,31 +72,31 @@ def test_a_wrong_sender_and_an_unknown_nonce_change_nothing() -> None:
 
 
 def test_only_the_askers_own_address_is_called() -> None:
-    machine, _ = asking()
-    outputs = machine.requested(ASKER, DialBack(bytes(16), 22, 53), SEEN, 1.0)
+    service = DialBackService(trace=Trace())
+    outputs = service.requested(ASKER, DialBack(bytes(16), 22, 53), SEEN, 1.0)
     assert outputs == [
         SendDatagramTo(ASKER, Address(SEEN.host, 53), DialBackDatagram(bytes(16)), fresh=True),
         TryDialBack(bytes(16), Address(SEEN.host, 22)),
     ]
-    assert machine.tried(bytes(16), tcp=True) == [Send(ASKER, DialBackResult(bytes(16), tcp=True, refused=False))]
-    assert machine.tried(bytes(16), tcp=True) == []
+    assert service.tried(bytes(16), tcp=True) == [Send(ASKER, DialBackResult(bytes(16), tcp=True, refused=False))]
+    assert service.tried(bytes(16), tcp=True) == []
 
 
 def test_dial_back_cannot_scan_ports_or_flood() -> None:
-    machine, _ = asking()
+    service = DialBackService(trace=Trace())
     tries: list[Any] = []
     for port in range(1, 200):
-        tries += machine.requested(ASKER, DialBack(port.to_bytes(16, "big"), port, 0), SEEN, 1.0 + port / 100)
+        tries += service.requested(ASKER, DialBack(port.to_bytes(16, "big"), port, 0), SEEN, 1.0 + port / 100)
     assert len(tries) == 1
     for number in range(200):
         peer = PeerId(number.to_bytes(32, "big"))
-        tries += machine.requested(peer, DialBack(number.to_bytes(16, "little"), 80, 0), SEEN, 2.0)
+        tries += service.requested(peer, DialBack(number.to_bytes(16, "little"), 80, 0), SEEN, 2.0)
     assert sum(isinstance(out, TryDialBack) for out in tries) <= 8
-    assert machine.requested(PeerId(bytes([7]) * 32), DialBack(bytes(16), 80, 0, b""), SEEN, 90.0) == []
+    assert service.requested(PeerId(bytes([7]) * 32), DialBack(bytes(16), 80, 0, b""), SEEN, 90.0) == []
 
 
 def test_ipv6_peers_say_nothing_about_the_ipv4_port() -> None:
-    machine = DialBackProbe(random=Random(1), trace=Trace())
+    machine = DialBackProbe(random=Random(1))
     machine.candidate(ASKER, Address("2a00::1", 5000))
     machine.located(("192.168.1.10", "2a00::2"), (5000, 5000), 0.0)
     assert machine.tick(0.5) == []
@@ -98,7 +106,7 @@ class Round:
     """A machine that asks, and peers of which each says the same every time, or nothing."""
 
     def __init__(self, *trusted: PeerId) -> None:
-        self.machine = DialBackProbe(random=Random(1), trace=Trace())
+        self.machine = DialBackProbe(random=Random(1))
         self.machine.located(("20.0.0.7",), (5000, 5000), 0.0)
         self.words: dict[PeerId, bool | None] = {}
         self.trusted = trusted
@@ -213,7 +221,7 @@ SIX = Address("2a00::7", 40000)
 
 
 def asking_ipv6(*own: str) -> tuple[ReachabilityProbes, list[SendDatagramTo]]:
-    machine = ReachabilityProbes(random=Random(1), trace=Trace())
+    machine = ReachabilityProbes(random=Random(1))
     for number, peer in enumerate(PEERS):
         machine.candidate(peer, Address(f"2b00:{number}::1", 5000))
     machine.located(own, (5000, 5000), 0.0)
@@ -223,8 +231,8 @@ def asking_ipv6(*own: str) -> tuple[ReachabilityProbes, list[SendDatagramTo]]:
 def told(machine: ReachabilityProbes, asks: list[SendDatagramTo], *, tcp: bool) -> None:
     for ask in asks:
         assert isinstance(ask.message, DialBack)
-        machine.received(ask.to, DialBackDatagram(ask.message.nonce), None, 1.0)
-        machine.received(ask.to, DialBackResult(ask.message.nonce, tcp=tcp, refused=False), None, 1.0)
+        machine.received(ask.to, DialBackDatagram(ask.message.nonce), 1.0)
+        machine.received(ask.to, DialBackResult(ask.message.nonce, tcp=tcp, refused=False), 1.0)
 
 
 def test_ipv6_dial_back_is_asked_over_ipv6_only() -> None:
@@ -251,21 +259,21 @@ def test_nobody_is_asked_about_ipv6_that_is_not_there() -> None:
     machine, asks = asking_ipv6("192.168.1.10", "fd00::2")
     assert asks == []
     assert not machine.ipv6.needs_candidates
-    empty = ReachabilityProbes(random=Random(1), trace=Trace())
+    empty = ReachabilityProbes(random=Random(1))
     empty.located(("2a00::2",), (5000, 5000), 0.0)
     assert empty.ipv6.needs_candidates
 
 
 def test_dial_back_of_the_other_family_is_dropped() -> None:
     trace = Trace()
-    machine = ReachabilityProbes(random=Random(1), trace=trace)
-    assert machine.received(ASKER, DialBack(bytes(16), 22, 53, ipv6=True), SEEN, 1.0) == []
-    assert machine.received(ASKER, DialBack(bytes(16), 22, 53), SIX, 1.0) == []
+    service = DialBackService(trace=trace)
+    assert service.requested(ASKER, DialBack(bytes(16), 22, 53, ipv6=True), SEEN, 1.0) == []
+    assert service.requested(ASKER, DialBack(bytes(16), 22, 53), SIX, 1.0) == []
     assert trace["nat.dial_back.family"] == 2
-    datagram, dial = machine.received(ASKER, DialBack(bytes(16), 22, 53, ipv6=True), SIX, 1.0)
+    datagram, dial = service.requested(ASKER, DialBack(bytes(16), 22, 53, ipv6=True), SIX, 1.0)
     assert (datagram.address, dial.address) == (Address(SIX.host, 53), Address(SIX.host, 22))
-    assert len(machine.received(ASKER, DialBack(bytes([1]) * 16, 22, 53), SEEN, 1.0)) == 2
-    assert machine.received(ASKER, DialBack(bytes([2]) * 16, 22, 53, ipv6=True), SIX, 2.0) == []
+    assert len(service.requested(ASKER, DialBack(bytes([1]) * 16, 22, 53), SEEN, 1.0)) == 2
+    assert service.requested(ASKER, DialBack(bytes([2]) * 16, 22, 53, ipv6=True), SIX, 2.0) == []
     assert trace["nat.dial_back.refused"] == 1
 
 
