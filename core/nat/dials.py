@@ -7,11 +7,11 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any, Final
+from typing import Final
 
 from core.base.ids import PeerId
 from core.base.machine import earliest
-from core.nat.circuits import CircuitFailed, Circuits, PunchAgreed
+from core.nat.circuits import CircuitFailed, Circuits, CircuitsOutput, PunchAgreed
 from core.nat.events import CancelAttempt, Dial, DialEnded, FindPeerRecord, LinkUp, Punch, Way
 from core.nat.messages import NONCE_BYTES, Relay
 from core.nat.peer_record import NO_PEER_RECORD, PeerRecord
@@ -43,6 +43,17 @@ class _Dialling:
     upgrade: bool = False
     reason: str = "no peer record"
 
+    @property
+    def deadline(self) -> float | None:
+        """Time at which something is due, Unix seconds; None: it awaits other peers' messages only."""
+        if self.peer_record is None:
+            return self.began + PEER_RECORD_S
+        return earliest(
+            self.began + self.planned[0].after_s if self.planned else None,
+            self.relay_at,
+            *(until for _, until in self.running.values()),
+        )
+
 
 class Dials:
     """Decides which ways to each wanted peer are tried and when.
@@ -73,18 +84,9 @@ class Dials:
         """Time at which `tick` is due, Unix seconds; None: nothing is pending."""
         punches = (until for _, until in self._punches.values())
         upgrades = (at for at, _ in self._relayed.values())
-        return earliest(*punches, *upgrades, *(self._next_of(dialling) for dialling in self._dials.values()))
+        return earliest(*punches, *upgrades, *(dialling.deadline for dialling in self._dials.values()))
 
-    def _next_of(self, dialling: _Dialling) -> float | None:
-        if dialling.peer_record is None:
-            return dialling.began + PEER_RECORD_S
-        return earliest(
-            dialling.began + dialling.planned[0].after_s if dialling.planned else None,
-            dialling.relay_at,
-            *(until for _, until in dialling.running.values()),
-        )
-
-    def dial(self, peer: PeerId, now: float, *, upgrade: bool = False) -> list[Any]:
+    def dial(self, peer: PeerId, now: float, *, upgrade: bool = False) -> list[CircuitsOutput]:
         """Find a way to a peer; `DialEnded` follows.
 
         Args:
@@ -100,7 +102,7 @@ class Dials:
         self._dials[peer] = _Dialling(peer, now, upgrade=upgrade, way=way)
         return [FindPeerRecord(peer)]
 
-    def peer_record_found(self, peer: PeerId, peer_record: PeerRecord | None, now: float) -> list[Any]:
+    def peer_record_found(self, peer: PeerId, peer_record: PeerRecord | None, now: float) -> list[CircuitsOutput]:
         """Begin to call, now that the peer's record is known.
 
         Args:
@@ -123,7 +125,7 @@ class Dials:
         dialling.reason = "nobody answered" if peer_record is not None else "no peer record"
         return self._advance(dialling, now)
 
-    def link_up(self, event: LinkUp, now: float) -> list[Any]:
+    def link_up(self, event: LinkUp, now: float) -> list[CircuitsOutput]:
         """Stop the attempts that a new link makes superfluous.
 
         Args:
@@ -145,7 +147,7 @@ class Dials:
         dialling.way = event.way
         return [*stopped, *self._end(dialling, now)]
 
-    def failed(self, attempt: int, reason: str, now: float) -> list[Any]:
+    def failed(self, attempt: int, reason: str, now: float) -> list[CircuitsOutput]:
         """Go on after a failed attempt.
 
         Args:
@@ -161,7 +163,7 @@ class Dials:
         dialling.reason = reason
         return self._advance(dialling, now)
 
-    def agreed(self, agreed: PunchAgreed, now: float) -> list[Any]:
+    def agreed(self, agreed: PunchAgreed, now: float) -> list[CircuitsOutput]:
         """Punch, if the two routers give any hope, now that both sides know each other's addresses.
 
         Args:
@@ -182,7 +184,7 @@ class Dials:
         others = self._punches.values()
         again = any(peer == agreed.peer for peer, _ in others)
         crowded = not agreed.attempt and (again or len(others) >= PUNCHES_FOR_OTHERS_MAX)
-        outputs: list[Any] = []
+        outputs: list[CircuitsOutput] = []
         if not plan.hopeless and not crowded:
             until = agreed.at + (PUNCH_S if plan.birthday is None else BIRTHDAY_S)
             number = self._number(agreed.peer)
@@ -198,7 +200,7 @@ class Dials:
             )  # fmt: skip
         return outputs if dialling is None else [*outputs, *self._advance(dialling, now)]
 
-    def open_failed(self, event: CircuitFailed, now: float) -> list[Any]:
+    def open_failed(self, event: CircuitFailed, now: float) -> list[CircuitsOutput]:
         """Try the next relay after one that did not connect the two peers.
 
         Args:
@@ -222,15 +224,15 @@ class Dials:
         """Try direct ways again soon: routers may differ in the new network."""
         self._relayed = dict.fromkeys(self._relayed, (now + UPGRADE_S[0] / 2, 0))
 
-    def tick(self, now: float) -> list[Any]:
+    def tick(self, now: float) -> list[CircuitsOutput]:
         """Begin, give up and repeat what is due."""
-        outputs: list[Any] = []
+        outputs: list[CircuitsOutput] = []
         for number in [number for number, (_, until) in self._punches.items() if until <= now]:
             self._finish(number)
         for dialling in list(self._dials.values()):
             if dialling.peer_record is None and now >= dialling.began + PEER_RECORD_S:
                 outputs += self.peer_record_found(dialling.peer, None, now)
-            elif (due := self._next_of(dialling)) is not None and due <= now:
+            elif (due := dialling.deadline) is not None and due <= now:
                 outputs += self._advance(dialling, now)
         for peer in [peer for peer, (at, _) in self._relayed.items() if at <= now]:
             step = min(self._relayed[peer][1] + 1, len(UPGRADE_S) - 1)
@@ -243,8 +245,8 @@ class Dials:
 
     # --- inside ------------------------------------------------------------------------------------------------------
 
-    def _advance(self, dialling: _Dialling, now: float) -> list[Any]:
-        outputs: list[Any] = []
+    def _advance(self, dialling: _Dialling, now: float) -> list[CircuitsOutput]:
+        outputs: list[CircuitsOutput] = []
         for number in [number for number, (_, until) in dialling.running.items() if until <= now]:
             outputs.append(CancelAttempt(number))
             self._finish(number)
@@ -268,7 +270,7 @@ class Dials:
             outputs += self._end(dialling, now)
         return outputs
 
-    def _end(self, dialling: _Dialling, now: float) -> list[Any]:
+    def _end(self, dialling: _Dialling, now: float) -> list[CircuitsOutput]:
         del self._dials[dialling.peer]
         stopped = [CancelAttempt(number) for number, (way, _) in dialling.running.items() if way is not Way.RELAY]
         for number in list(dialling.running):

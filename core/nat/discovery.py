@@ -1,11 +1,11 @@
 """NAT discovery: how routers map this peer's ports, who reaches it, and the record that it publishes."""
 
 from collections import Counter, OrderedDict
-from typing import Any, Final
+from typing import Final
 
 from core.base.ids import PeerId
 from core.base.machine import Send, earliest
-from core.nat.events import AddressesChanged, LinkUp, PublishPeerRecord, ReachChanged
+from core.nat.events import AddressesChanged, LinkUp, NatOutput, PublishPeerRecord, ReachChanged
 from core.nat.messages import IPV6_OFFERED_MAX, OFFERED_MAX, Address, AskObservedAddress, Mapping, PunchOffer
 from core.nat.mirror import Mirroring, mapping_of
 from core.nat.peer_record import (
@@ -149,15 +149,14 @@ class NatDiscovery:
             self._probes.readdressed(self._own_hosts, (event.tcp_port, event.udp_port), now)
             return False
         self._located_at, self._offline_at, self._unsure_since = now, now + OFFLINE_S, None
-        self._mirroring.second_port = event.second_udp_port
         self._tcp_seen.clear()
         self._mirroring.located(self._own_hosts, event.udp_port, now)
         self._probes.located(self._own_hosts, (event.tcp_port, event.udp_port), now)
         return True
 
-    def linked(self, event: LinkUp) -> list[Any]:
+    def linked(self, event: LinkUp) -> list[NatOutput]:
         """Note a link; the other end may be asked where it sees this peer."""
-        outputs: list[Any] = []
+        outputs: list[NatOutput] = []
         if event.way.direct:
             if len(self._links) >= LINKS_MAX:
                 self._relay.seen.pop(self._links.popitem(last=False)[0], None)
@@ -194,7 +193,7 @@ class NatDiscovery:
 
     # --- conclusions -------------------------------------------------------------------------------------------------
 
-    def assess(self, now: float) -> list[Any]:
+    def assess(self, now: float) -> list[NatOutput]:
         """Draw the conclusions, and report and publish what has changed."""
         if self._located_at is None:
             return []
@@ -205,7 +204,7 @@ class NatDiscovery:
         tcp, udp = self.tcp_mapping, self._mirroring.mapping
         standing = self._standing(tcp, udp, now)
         self._reservations.wanted = standing in {Reachability.PUNCHABLE, Reachability.RELAYED}
-        outputs: list[Any] = list(self._reservations.settle(now))
+        outputs: list[NatOutput] = list(self._reservations.settle(now))
         if host and self._reach.external and host != self._reach.external:
             # Another network with the same inside address, or a router with a new external one.
             self._probes.ipv4.located(self._own_hosts, (self._located.tcp_port, self._located.udp_port), now)

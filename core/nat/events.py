@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 
 from core.base.ids import PeerId
+from core.base.machine import Send
 from core.base.wire import Message
 from core.nat.messages import Address
 from core.nat.peer_record import AddressCandidate, PeerRecord
@@ -156,6 +157,13 @@ class RelayAllowed:
     """Our person allows other limits than before to those who want to be carried."""
 
     limits: RelaySettings
+
+
+NatEvent = (
+    AddressesChanged | AddressSeen | LinkUp | AttemptFailed | PeerRecordFound | DialBackTried | CheckReachability
+    | PeerWanted | PublicPeerFound | RelayAllowed
+)  # fmt: skip
+"""Events of the owner that the traversal machine handles."""
 
 
 # --- what the machine asks --------------------------------------------------------------------------------------------
@@ -313,3 +321,10 @@ class RelayLost:
 
     relay: PeerId
     reason: str = field(default="")
+
+
+NatOutput = (
+    Send[Message] | FindPeerRecord | PublishPeerRecord | AddAddress | SendDatagramTo | TryDialBack | Dial | Punch
+    | CancelAttempt | CircuitOpened | CircuitBytes | CircuitRoom | CircuitEnded | DialEnded | ReachChanged | RelayLost
+)  # fmt: skip
+"""Messages and events that the traversal machine returns."""

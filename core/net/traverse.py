@@ -6,6 +6,7 @@ from ipaddress import ip_address
 from typing import Any, Protocol
 
 from core.base.ids import PeerId
+from core.nat.circuit_endpoint import CircuitEndpoint, EndpointOutput
 from core.nat.events import (
     AddAddress,
     AttemptFailed,
@@ -64,20 +65,21 @@ class _Circuit:
         self._host, self._machine, self._circuit, self._now = host, machine, circuit, now
 
     def carry(self, data: bytes) -> None:
-        self._host.perform(self._machine.write(self._circuit, data, self._now()))
+        self._use(lambda endpoint, now: endpoint.write(data, now))
 
     def room(self) -> bool:
-        return self._machine.room(self._circuit) > 0
+        opened = self._machine.circuits.opened.get(self._circuit)
+        return opened is not None and opened.endpoint.sending.room > 0
 
     def consumed(self, count: int) -> None:
-        self._host.perform(self._machine.consumed(self._circuit, count, self._now()))
+        self._use(lambda endpoint, now: endpoint.consumed(count, now))
 
     def end(self, *, at_once: bool) -> None:
+        self._use(lambda endpoint, now: endpoint.end("given up") if at_once else endpoint.close(now))
+
+    def _use(self, act: Callable[[CircuitEndpoint, float], list[EndpointOutput]]) -> None:
         now = self._now()
-        if at_once:
-            self._host.perform(self._machine.abort(self._circuit, "given up", now))
-        else:
-            self._host.perform(self._machine.close(self._circuit, now))
+        self._host.perform(self._machine.circuits.use(self._circuit, lambda endpoint: act(endpoint, now), now))
 
 
 class Traverser:

@@ -81,8 +81,8 @@ class _Direction:
 
     def relay(self) -> PeerId | None:
         """By which relay bytes come to the reader now."""
-        end = self._other.machine.circuits.endpoint(self._circuit)
-        return None if end is None else end.relay
+        opened = self._other.machine.circuits.opened.get(self._circuit)
+        return None if opened is None else opened.endpoint.relay
 
     def due_at(self, offset: int, died_at: float) -> float | None:
         """From when on the byte at `offset` was to arrive; None: it has not been written."""
@@ -94,12 +94,13 @@ class _Direction:
         """Write, and plan to write again."""
         if not self.running or traffic == "none":
             return
-        room = self._home.machine.room(self._circuit)
+        opened = self._home.machine.circuits.opened.get(self._circuit)
+        room = 0 if opened is None else opened.endpoint.sending.room
         data = self._random.randbytes(min(room, CHUNK_BYTES if traffic == "bulk" else WORD_BYTES))
         if data:
             self._marks.append((len(self.written), self._world.now))
             self.written += data
-            self._world.write(self._home, self._circuit, data)
+            self._world.use(self._home, self._circuit, lambda endpoint: endpoint.write(data, self._world.now))
         every_s = CHUNK_EVERY_S if traffic == "bulk" else self._random.expovariate(1 / WORD_EVERY_S)
         self._world.agenda.after(every_s, self.write, traffic)
 

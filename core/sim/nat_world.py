@@ -1,11 +1,12 @@
 """A simulated Internet of peers behind routers: runs `core.nat.traversal` for each, and does what it asks."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick
+from core.nat.circuit_endpoint import CircuitEndpoint, EndpointOutput
 from core.nat.events import (
     AddAddress,
     AddressesChanged,
@@ -21,6 +22,8 @@ from core.nat.events import (
     FindPeerRecord,
     LinkUp,
     PeerRecordFound,
+    PeerWanted,
+    PublicPeerFound,
     PublishPeerRecord,
     Punch,
     SendDatagramTo,
@@ -79,25 +82,25 @@ class NatWorld(Homes):
         for box in (other.box, other.ipv6):
             if box is not None:
                 address = Address(box.host, PORT)
-                self.perform(home, home.machine.volunteer(other.peer, address, self.now, relay=relay))
+                self.tell(home, PublicPeerFound(other.peer, address, relay=relay))
 
     def dial(self, home: SimulatedHome, other: SimulatedHome) -> None:
         """`home` wants a link to `other`."""
         self.began[home.peer, other.peer] = self.now
         home.ended.pop(other.peer, None)
-        self.perform(home, home.machine.dial(other.peer, self.now))
+        self.tell(home, PeerWanted(other.peer))
 
     def part(self, home: SimulatedHome, other: SimulatedHome) -> None:
         """The two no longer need their link."""
         for one, two in ((home, other), (other, home)):
             for circuit in [c for c, (peer, _, _) in one.circuits.items() if peer == two.peer]:
-                self.perform(one, one.machine.close(circuit, self.now))
+                self.use(one, circuit, lambda endpoint: endpoint.close(self.now))
             if one.links.pop(two.peer, None) is not None:
                 self.tell(one, Lost(two.peer, "no longer needed"))
 
-    def write(self, home: SimulatedHome, circuit: bytes, data: bytes) -> None:
-        """`home` sends bytes on a circuit."""
-        self.perform(home, home.machine.write(circuit, data, self.now))
+    def use(self, home: SimulatedHome, circuit: bytes, act: Callable[[CircuitEndpoint], list[EndpointOutput]]) -> None:
+        """`home` acts on its endpoint of a circuit."""
+        self.perform(home, home.machine.circuits.use(circuit, act, self.now))
 
     def kill(self, home: SimulatedHome, *, loud: bool = True) -> None:
         """The peer is gone at once; its links are noticed to have ended, if it goes loudly."""
@@ -285,9 +288,9 @@ class NatWorld(Homes):
                 home.circuits[circuit] = (peer, called, attempt)
                 home.got[circuit] = bytearray()
                 if called:
-                    self.perform(home, home.machine.write(circuit, HELLO, self.now))
+                    self.use(home, circuit, lambda endpoint: endpoint.write(HELLO, self.now))
             case CircuitBytes(circuit=circuit, data=data):
-                self.perform(home, home.machine.consumed(circuit, len(data), self.now))
+                self.use(home, circuit, lambda endpoint: endpoint.consumed(len(data), self.now))
                 self._heard(home, circuit, data)
             case CircuitEnded(circuit=circuit):
                 home.circuits.pop(circuit, None)
@@ -298,7 +301,7 @@ class NatWorld(Homes):
         home.got[circuit] += data
         if before < len(HELLO) <= len(home.got[circuit]):
             if not called:
-                self.perform(home, home.machine.write(circuit, HELLO, self.now))
+                self.use(home, circuit, lambda endpoint: endpoint.write(HELLO, self.now))
             else:
                 self._first_byte(home, self.homes[peer], Way.RELAY)
             self.tell(home, LinkUp(peer, Way.RELAY, None, called=called, attempt=attempt))

@@ -124,8 +124,6 @@ class Connectivity:
                 outputs = self._map(address, now)
             case PublicPeerFound():
                 outputs = self._volunteer(event, now)
-            case RelayAllowed(limits=limits):
-                outputs = self.traversal.carry(limits, now)
             case PeerWanted(peer=peer):
                 self._want(peer)
                 outputs = self.traversal.handle(event, now)
@@ -183,7 +181,7 @@ class Connectivity:
             outputs += self.traversal.handle(Tick(), now)
         for peer in [peer for peer, at in self._wanted.items() if at is not None and at <= now]:
             self._wanted[peer] = None
-            outputs += self.traversal.dial(peer, now)
+            outputs += self.traversal.handle(PeerWanted(peer), now)
         if self._scout_at is not None and self._scout_at <= now:
             self._scout_at = now + self._rest_s
             self._rest_s = min(2 * self._rest_s, SCOUT_S)
@@ -227,7 +225,7 @@ class Connectivity:
     def _volunteer(self, found: PublicPeerFound, now: float) -> list[Any]:
         if found.peer == self._me or ipaddress.ip_address(found.address.host).is_loopback:
             return []
-        return self.traversal.volunteer(found.peer, found.address, now, relay=found.relay, trusted=found.trusted)
+        return self.traversal.handle(found, now)
 
     def _scout(self, now: float) -> list[Any]:
         """Look for public peers among those who answer in the DHT, and see that this peer's record stands there."""
@@ -235,8 +233,8 @@ class Connectivity:
         probes = [contact for contact in self._directory.contacts if is_public(contact.host)]
         chosen = self._random.sample(probes, min(SCOUT_RECORDS, len(probes)))
         for contact in chosen:
-            address = Address(contact.host, contact.port)
-            outputs += self.traversal.volunteer(contact.peer_id, address, now, relay=False)
+            found = PublicPeerFound(contact.peer_id, Address(contact.host, contact.port), relay=False)
+            outputs += self.traversal.handle(found, now)
         reach = self.traversal.reach
         lonely = reach.standing is not Reachability.REACHABLE and reach.relays < RELAYS_MAX
         if lonely or self.traversal.probes.ipv6.needs_candidates:

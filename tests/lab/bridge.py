@@ -68,7 +68,9 @@ class Bridge:
     def volunteer(self, peer: PeerId, host: str, port: int) -> None:
         """That peer is public."""
         assert self._host is not None
-        self._host.perform(self.traversal.volunteer(peer, Address(host, port), self._now(), relay=True))
+        self._host.perform(
+            self.traversal.handle(nat.PublicPeerFound(peer, Address(host, port), relay=True), self._now())
+        )
 
     # --- for the host ------------------------------------------------------------------------------------------------
 

@@ -52,7 +52,7 @@ class Pair:
         self.attach(RELAYS[0])
 
     def attach(self, relay: PeerId) -> None:
-        arrived = [end.received_bytes for end in self.ends]
+        arrived = [end.receiving.arrived for end in self.ends]
         self.perform(0, self.ends[0].attach(relay, arrived[1], self.now))
         self.perform(1, self.ends[1].attach(relay, arrived[0], self.now))
 
@@ -169,7 +169,7 @@ def test_no_byte_is_lost_whatever_happens(
             if end.relay is None:
                 relay += 1
                 pair.attach(RELAYS[relay % 3])
-        if not any(end.unsettled_bytes for end in pair.ends):
+        if not any(end.sending.unsettled_bytes for end in pair.ends):
             break
     assert pair.got[1] == b"".join(parts[0::2])
     assert pair.got[0] == b"".join(parts[1::2])
@@ -237,7 +237,7 @@ def test_reader_paused_for_a_minute_stops_the_sender() -> None:
     data = Random(4).randbytes(3_000_000)
     position = 0
     for _ in range(3000):
-        count = min(pair.ends[0].room, 65536, len(data) - position)
+        count = min(pair.ends[0].sending.room, 65536, len(data) - position)
         pair.write(0, data[position : position + count])
         position += count
         pair.step()
@@ -246,7 +246,7 @@ def test_reader_paused_for_a_minute_stops_the_sender() -> None:
     pair.reading[1] = True
     pair.perform(1, pair.ends[1].consumed(len(pair.got[1]), pair.now))
     while len(pair.got[1]) < len(data) and pair.now < 1200:
-        count = min(pair.ends[0].room, 65536, len(data) - position)
+        count = min(pair.ends[0].sending.room, 65536, len(data) - position)
         pair.write(0, data[position : position + count])
         position += count
         pair.step()
@@ -280,7 +280,7 @@ def test_an_idle_circuit_says_nothing() -> None:
 
 def test_abort_tells_the_other_end() -> None:
     pair = Pair(1)
-    pair.perform(0, pair.ends[0].abort("broken"))
+    pair.perform(0, pair.ends[0].end("broken"))
     pair.run(0.1)
     assert pair.ended[1] == CircuitEnded(CIRCUIT, "broken", False)
     assert pair.ends[0].write(b"late", pair.now) == []

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from core.nat import circuits as circuits_module
+from core.nat import opened_circuit as circuits_module
 from core.sim.nat_takeover import TARGET_S, Takeover, case, distribution, main
 
 MARGIN_S = 0.25

@@ -20,8 +20,11 @@ from core.nat.events import (
     DialBackTried,
     LinkUp,
     PeerRecordFound,
+    PeerWanted,
+    PublicPeerFound,
     PublishPeerRecord,
     ReachChanged,
+    RelayAllowed,
     Way,
 )
 from core.nat.messages import (
@@ -177,16 +180,16 @@ def test_a_relay_dies_and_the_other_takes_over_without_loss(seed: int) -> None:
     world.dial(a, b)
     world.run(10)
     ((circuit, _),) = a.circuits.items()
-    end = a.machine.circuits.endpoint(circuit)
+    end = a.machine.circuits.opened[circuit].endpoint
     assert end is not None
     relay = world.homes[end.relay] if end.relay is not None else helpers[0]
     random = Random(seed)
     data = random.randbytes(400_000)
     before = len(b.got[circuit])
-    world.write(a, circuit, data[:200_000])
+    world.use(a, circuit, lambda end: end.write(data[:200_000], world.now))
     world.run(random.uniform(0, 0.4))
     world.kill(relay)
-    world.write(a, circuit, data[200_000:])
+    world.use(a, circuit, lambda end: end.write(data[200_000:], world.now))
     died_at = world.now
     while len(b.got[circuit]) < before + len(data) and world.now < died_at + 10:
         world.run(0.05)
@@ -200,11 +203,11 @@ def test_silent_relay_is_left_within_two_seconds() -> None:
     world.dial(a, b)
     world.run(10)
     ((circuit, _),) = a.circuits.items()
-    end = a.machine.circuits.endpoint(circuit)
+    end = a.machine.circuits.opened[circuit].endpoint
     assert end is not None
     relay = next(helper for helper in helpers if helper.peer == end.relay)
     relay.up = False
-    world.write(a, circuit, b"after")
+    world.use(a, circuit, lambda end: end.write(b"after", world.now))
     world.run(2.0)
     assert end.relay not in {None, relay.peer}
     assert b.got[circuit].endswith(b"after")
@@ -224,10 +227,10 @@ def test_circuit_with_a_vanished_end_asks_rarely() -> None:
     world.perform = watching  # type: ignore[method-assign]
     world.kill(b)
     ((circuit, _),) = a.circuits.items()
-    world.write(a, circuit, b"anybody?")
+    world.use(a, circuit, lambda end: end.write(b"anybody?", world.now))
     world.run(30)
     assert 3 <= len(asked) <= 25
-    assert len(a.machine.circuits) == 0
+    assert len(a.machine.circuits.opened) == 0
 
 
 def test_full_relays_still_introduce() -> None:
@@ -339,7 +342,7 @@ def test_public_peer_with_a_single_helper_is_reachable(*, trusted: bool, within_
     for one in (helper, home):
         world.start(one)
     address = Address(helper.box.host, 31337)
-    world.perform(home, home.machine.volunteer(helper.peer, address, world.now, relay=True, trusted=trusted))
+    world.tell(home, PublicPeerFound(helper.peer, address, relay=True, trusted=trusted))
     world.run(within_s)
     assert home.machine.reach.standing is Reachability.REACHABLE
     assert world.peer_records[home.peer].relay
@@ -352,7 +355,7 @@ def test_router_admitting_only_called_hosts_is_not_reachable() -> None:
     for one in (helper, home):
         world.start(one)
     address = Address(helper.box.host, 31337)
-    world.perform(home, home.machine.volunteer(helper.peer, address, world.now, relay=True, trusted=True))
+    world.tell(home, PublicPeerFound(helper.peer, address, relay=True, trusted=True))
     world.run(20)
     home.machine.probes.ipv4.single_verdict = True
     world.tell(home, Tick())
@@ -379,7 +382,7 @@ def test_a_stranger_cannot_open_a_circuit_past_our_relays() -> None:
     stranger = next(h for h in helpers if all(h.peer != relay.peer for relay in a.machine.reservations.held))
     opening = CircuitRequested(bytes(16), stranger.peer, None, resume=False, received=0, carried=True)
     world.tell(a, Received(stranger.peer, opening))
-    assert len(a.machine.circuits) == 0
+    assert len(a.machine.circuits.opened) == 0
     assert a.trace["nat.circuit.refused"] == 1
 
 
@@ -395,7 +398,7 @@ def test_a_stranger_cannot_take_a_circuit_over() -> None:
     world.dial(a, b)
     world.run(10)
     ((circuit, _),) = b.circuits.items()
-    end = b.machine.circuits.endpoint(circuit)
+    end = b.machine.circuits.opened[circuit].endpoint
     assert end is not None
     relay = end.relay
     known = {held.peer for home in (a, b) for held in home.machine.reservations.held}
@@ -415,7 +418,7 @@ def test_a_relay_cannot_make_us_punch_without_end() -> None:
             number.to_bytes(16, "big"), number.to_bytes(32, "big"), offer, resume=False, received=0, carried=True
         )
         world.tell(a, Received(relay, opening))
-    assert len(a.machine.circuits) <= ASKS_BURST
+    assert len(a.machine.circuits.opened) <= ASKS_BURST
     assert len(a.punches) <= PUNCHES_FOR_OTHERS_MAX
 
 
@@ -479,7 +482,7 @@ def test_nothing_from_outside_raises(events: list[tuple[Any, float]]) -> None:
     machine = Traversal(me, random=Random(1), trace=Trace())
     now = 1000.0
     for peer in PEERS[1:]:
-        machine.volunteer(peer, Address(f"30.{peer[0]}.0.1", 1), now, relay=True)
+        machine.handle(PublicPeerFound(peer, Address(f"30.{peer[0]}.0.1", 1), relay=True), now)
     waiting = list(machine.handle(AddressesChanged(addresses=(), tcp_port=1, udp_port=1), now))
     for output in waiting:
         match output:
@@ -492,7 +495,7 @@ def test_nothing_from_outside_raises(events: list[tuple[Any, float]]) -> None:
     for event, wait_s in events:
         now += wait_s
         if isinstance(event, bytes):
-            machine.dial(PeerId(event), now)
+            machine.handle(PeerWanted(PeerId(event)), now)
         else:
             machine.handle(event, now)
         for _ in range(20):
@@ -511,10 +514,10 @@ def test_all_messages_are_in_the_fuzz() -> None:
 def test_relay_setting_is_published_at_once() -> None:
     _, _, (home,) = world_of("public")
     for limits, carries in ((RelaySettings(circuits=0), False), (RelaySettings(), True)):
-        outputs = home.machine.carry(limits, 50.0)
+        outputs = home.machine.handle(RelayAllowed(limits), 50.0)
         (peer_record,) = (output.peer_record for output in outputs if isinstance(output, PublishPeerRecord))
         assert peer_record.relay is carries
-        assert home.machine.carry(limits, 51.0) == []
+        assert home.machine.handle(RelayAllowed(limits), 51.0) == []
 
 
 def test_a_person_may_have_it_examined_again() -> None:

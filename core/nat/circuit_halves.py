@@ -1,0 +1,168 @@
+"""The two directions of a circuit as one endpoint sees them (RFC 9293, section 3.3.1: send and receive sequence space).
+
+Bytes are counted from the beginning of the circuit, whatever relays they take.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from core.base.trace import Trace
+from core.nat.circuit_window import CircuitWindow
+from core.nat.messages import PAYLOAD_BYTES_MAX, WINDOW_BYTES_MAX, CircuitAck
+
+ACK_BYTES: Final = 64 * 1024
+BUFFER_BYTES_MAX: Final = 2 * WINDOW_BYTES_MAX
+
+
+class SendHalf:
+    """Bytes that were written here, kept until the other endpoint has acknowledged them.
+
+    Args:
+        window_bytes: Bytes that the other endpoint takes, as long as it has not said.
+        trace: Counts retransmissions.
+    """
+
+    def __init__(self, window_bytes: int, *, trace: Trace) -> None:
+        self.line = CircuitWindow()
+        """What the line holds."""
+        self.acked = 0
+        """Number of bytes that have arrived at the other endpoint."""
+        self.sent_max = 0
+        """Number of bytes that were ever sent."""
+        self._trace = trace
+        self._unacked = bytearray()
+        """Bytes from offset `acked` on: sent and unacknowledged, followed by unsent."""
+        self._next = 0
+        self._limit = min(window_bytes, PAYLOAD_BYTES_MAX * 8)
+        """The offset up to which the other endpoint lets this one send."""
+
+    @property
+    def room(self) -> int:
+        """Number of bytes that may be written now; after 0, `CircuitRoom` is reported when there is room again."""
+        return max(0, self.line.window + PAYLOAD_BYTES_MAX - len(self._unacked))
+
+    @property
+    def unsettled_bytes(self) -> int:
+        """Number of written bytes that have not been acknowledged."""
+        return len(self._unacked)
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        """Keep bytes that are to be sent.
+
+        Raises:
+            ValueError: more than `BUFFER_BYTES_MAX` bytes would wait.
+        """
+        if len(self._unacked) + len(data) > BUFFER_BYTES_MAX:
+            raise ValueError(f"a circuit keeps at most {BUFFER_BYTES_MAX} bytes")
+        self._unacked += data
+
+    def go_on(self, received: int) -> None:
+        """Begin on another relay, after the bytes that have arrived."""
+        self.line.restart()
+        self._drop(max(received, self.acked))
+        self._next = self.acked
+        self._limit = max(self._limit, self.acked)
+
+    def acknowledged(self, message: CircuitAck, now: float) -> int:
+        """Take an acknowledgement of at least `acked` and at most `sent_max` bytes.
+
+        Args:
+            message: The acknowledgement.
+            now: Unix seconds.
+
+        Returns:
+            Number of bytes acknowledged for the first time.
+        """
+        count = message.ack - self.acked
+        self._drop(message.ack)
+        self._limit = max(self._limit, message.ack + message.window)
+        self.line.acked(message.ack, count, now)
+        if message.again and self._next > message.ack and self.line.may_repeat(now):
+            self._trace.mark("nat.circuit.resent")
+            self._next = message.ack
+        self._next = max(self._next, message.ack)
+        return count
+
+    def begins_again(self, now: float) -> bool:
+        """Whether the last bytes in flight must have been dropped; then they are to be sent again."""
+        if self._next == self.acked or not self.line.tail_lost(now):
+            return False
+        self._trace.mark("nat.circuit.resent")
+        self.go_on(self.acked)
+        return True
+
+    def payloads(self, now: float) -> Iterator[tuple[int, bytes]]:
+        """Take what may be sent now, as offsets and bytes."""
+        end = min(self.acked + min(len(self._unacked), self.line.window), self._limit)
+        while self._next < end:
+            begin = self._next - self.acked
+            count = min(self.line.payload_bytes, end - self._next)
+            yield self._next, bytes(memoryview(self._unacked)[begin : begin + count])
+            self._next += count
+            self.sent_max = max(self.sent_max, self._next)
+            self.line.sent(self._next, now)
+
+    def end(self) -> None:
+        """Forget what was not acknowledged."""
+        self._unacked.clear()
+
+    def _drop(self, ack: int) -> None:
+        del self._unacked[: ack - self.acked]
+        self.acked = ack
+
+
+class ReceiveHalf:
+    """Bytes that arrive here, in order.
+
+    Args:
+        window_bytes: Upper bound on bytes received and not yet read by the stream above.
+    """
+
+    def __init__(self, window_bytes: int) -> None:
+        self.arrived = 0
+        """Number of bytes that have arrived in order."""
+        self._window_bytes = window_bytes
+        self._unread = 0
+        self._told = 0
+        """The acknowledgement that was sent last."""
+
+    @property
+    def window(self) -> int:
+        """Number of further bytes that may be sent to this endpoint."""
+        return self._window_bytes - self._unread
+
+    @property
+    def owes_ack(self) -> bool:
+        """Whether so much has arrived that it is to be acknowledged at once."""
+        return self.arrived - self._told >= ACK_BYTES
+
+    def take(self, data: bytes) -> None:
+        """Count bytes that have arrived."""
+        self.arrived += len(data)
+        self._unread += len(data)
+
+    def consumed(self, count: int) -> bool:
+        """Count bytes that the stream above has read.
+
+        Returns:
+            Whether the other endpoint has to be told, since it had no room to send.
+
+        Raises:
+            ValueError: more than had arrived.
+        """
+        if not 0 <= count <= self._unread:
+            raise ValueError(f"{count} bytes read of {self._unread}")
+        stuck = self.window < ACK_BYTES
+        self._unread -= count
+        return stuck and self.window >= ACK_BYTES
+
+    def ack(self, circuit: bytes, *, again: bool, answer: bool) -> CircuitAck:
+        """Make an acknowledgement, which counts as sent.
+
+        Args:
+            circuit: Id of the circuit.
+            again: Ask for what comes after it once more.
+            answer: Ask for an answer at once.
+        """
+        self._told = self.arrived
+        return CircuitAck(circuit, self.arrived, self.window, again, answer)
