@@ -40,7 +40,7 @@ class TableChange:
     """Ping this contact: if it does not answer, the new one replaces it."""
 
 
-class Bucket:
+class KBucket:
     """Contacts whose distance from this peer has its highest one-bit at `index`.
 
     Args:

@@ -8,7 +8,7 @@ from heapq import nsmallest
 from random import Random
 
 from core.base.ids import KEY_BYTES, Key, PeerId
-from core.dht.bucket import Bucket, Entry, TableChange
+from core.dht.bucket import Entry, KBucket, TableChange
 from core.dht.messages import Contact
 from core.dht.prefixes import PrefixCounts
 from core.dht.settings import DhtSettings
@@ -29,7 +29,7 @@ class RoutingTable:
     def __init__(self, me: PeerId, settings: DhtSettings) -> None:
         self._me = position(me)
         self._settings = settings
-        self._buckets: dict[int, Bucket] = {}
+        self._buckets: dict[int, KBucket] = {}
         """In the order of their indices, nearest to this peer first."""
         self.networks = PrefixCounts(local_is_free=settings.local_is_free)
         """Networks of all contacts."""
@@ -39,10 +39,10 @@ class RoutingTable:
     def __len__(self) -> int:
         return sum(len(bucket.entries) for bucket in self._buckets.values())
 
-    def bucket(self, place: int) -> Bucket:
+    def bucket(self, place: int) -> KBucket:
         """The bucket to which a point of the key space belongs; an empty one of its own where nobody is known."""
         index = (place ^ self._me).bit_length() - 1
-        return self._buckets.get(index) or Bucket(index, self._settings, self.networks)
+        return self._buckets.get(index) or KBucket(index, self._settings, self.networks)
 
     def get(self, peer: PeerId) -> Contact | None:
         """The contact of a peer in the table."""
@@ -117,12 +117,12 @@ class RoutingTable:
                 break
         return int(count * (1 << bits)) // (known + 1)
 
-    def stalest(self) -> Bucket | None:
+    def stalest(self) -> KBucket | None:
         """The bucket whose last lookup is longest ago; None: all buckets are empty."""
         used = [bucket for bucket in self._buckets.values() if bucket.entries]
         return min(used, key=lambda bucket: bucket.refreshed, default=None)
 
-    def random_key(self, bucket: Bucket, random: Random) -> Key:
+    def random_key(self, bucket: KBucket, random: Random) -> Key:
         """A random key that belongs to the bucket.
 
         Args:
@@ -132,7 +132,7 @@ class RoutingTable:
         distance = 1 << bucket.index | random.getrandbits(bucket.index)
         return Key((self._me ^ distance).to_bytes(KEY_BYTES, "big"))
 
-    def _nearest_buckets(self, target: int) -> Iterator[Bucket]:
+    def _nearest_buckets(self, target: int) -> Iterator[KBucket]:
         """The buckets, nearest to the point at distance `target` from this peer first.
 
         All of bucket i agrees with this peer above bit i and differs at bit i.  Seen from the target, a bucket whose

@@ -104,8 +104,17 @@ class Upkeep:
             return []
         self._last = now
         outputs = [*self._seeds(now), *self._stale(now), *self._ask_time(now), *self._rejoin(now)]
-        outputs += self._refresh(now)
-        self._sweep(now)
+        table = self._neighbours.table
+        bucket = table.stalest()
+        if bucket is not None and bucket.refreshed < now - self._settings.refresh_s:
+            bucket.refreshed = now
+            lookup = self._neighbours.refresh_lookup(table.random_key(bucket, self._random), now)
+            outputs += self._query_runner.begin(FindNode(lookup), now)
+        if self._sweep_at is not None and self._sweep_at <= now:
+            self._sweep_at = None
+            until = earliest(self._records.expire(now), self._memory.expire(now), self._cache.expire(now))
+            if until is not None:
+                self.kept(until, now)
         self._plan(now)
         return outputs
 
@@ -155,16 +164,6 @@ class Upkeep:
         soon = before + STALE_TOGETHER * self._settings.stale_after_s
         return [output for contact, seen in near if seen <= soon for output in self._query_runner.probe(contact, now)]
 
-    def _refresh(self, now: float) -> list[Output]:
-        """Look up a random key of the bucket that had no lookup for longest, if that is too long."""
-        table = self._neighbours.table
-        bucket = table.stalest()
-        if bucket is None or bucket.refreshed >= now - self._settings.refresh_s:
-            return []
-        bucket.refreshed = now
-        lookup = self._neighbours.refresh_lookup(table.random_key(bucket, self._random), now)
-        return self._query_runner.begin(FindNode(lookup), now)
-
     def _ask_time(self, now: float) -> list[Output]:
         """Ping a few peers for their clocks, and report the result of the last pings."""
         outputs: list[Output] = []
@@ -192,11 +191,3 @@ class Upkeep:
         self._join_at = now + self._join_pause_s
         self._join_pause_s = min(2 * self._join_pause_s, self._settings.seeds_few_s)
         return outputs
-
-    def _sweep(self, now: float) -> None:
-        if self._sweep_at is None or self._sweep_at > now:
-            return
-        until = earliest(self._records.expire(now), self._memory.expire(now), self._cache.expire(now))
-        self._sweep_at = None
-        if until is not None:
-            self.kept(until, now)

@@ -414,9 +414,8 @@ def test_a_relay_cannot_make_us_punch_without_end() -> None:
     relay = PeerId(a.machine.reservations.held[0].peer)
     offer = PunchOffer(bytes(16), (Address("66.6.6.6", 80),), (), "kept", "kept", quic=True, one_way_ms=0, relays=())
     for number in range(500):
-        opening = CircuitRequested(
-            number.to_bytes(16, "big"), number.to_bytes(32, "big"), offer, resume=False, received=0, carried=True
-        )
+        circuit, opener = number.to_bytes(16, "big"), number.to_bytes(32, "big")
+        opening = CircuitRequested(circuit, opener, offer, resume=False, received=0, carried=True)
         world.tell(a, Received(relay, opening))
     assert len(a.machine.circuits.opened) <= ASKS_BURST
     assert len(a.punches) <= PUNCHES_FOR_OTHERS_MAX
@@ -459,7 +458,7 @@ EVENTS: Any = st.one_of(
     st.just(Tick()), st.builds(Lost, PEER, TEXT), st.builds(AddressSeen, PEER, ADDRESS),
     st.builds(LinkUp, PEER, st.sampled_from(Way), st.none() | ADDRESS, FLAG, st.integers(0, 5)),
     st.builds(AttemptFailed, st.integers(0, 5), TEXT), st.builds(PeerRecordFound, PEER, st.none()),
-    st.builds(DialBackTried, NONCE, FLAG), st.sampled_from(PEERS),
+    st.builds(DialBackTried, NONCE, FLAG), st.builds(PeerWanted, PEER),
 )  # fmt: skip
 
 
@@ -468,9 +467,8 @@ def test_one_peer_has_one_punch_of_ours_at_a_time() -> None:
     relay = PeerId(a.machine.reservations.held[0].peer)
     offer = PunchOffer(bytes(16), (Address("66.6.6.6", 80),), (), "kept", "kept", quic=True, one_way_ms=0, relays=())
     for number in range(20):
-        opening = CircuitRequested(
-            number.to_bytes(16, "big"), PEERS[1], offer, resume=False, received=0, carried=number == 0
-        )
+        circuit = number.to_bytes(16, "big")
+        opening = CircuitRequested(circuit, PEERS[1], offer, resume=False, received=0, carried=number == 0)
         world.tell(a, Received(relay, opening))
     assert len(a.punches) == 1
 
@@ -494,10 +492,7 @@ def test_nothing_from_outside_raises(events: list[tuple[Any, float]]) -> None:
     assert machine.reach.relays == 2
     for event, wait_s in events:
         now += wait_s
-        if isinstance(event, bytes):
-            machine.handle(PeerWanted(PeerId(event)), now)
-        else:
-            machine.handle(event, now)
+        machine.handle(event, now)
         for _ in range(20):
             deadline = machine.deadline
             if deadline is None or deadline > now:
