@@ -1,25 +1,27 @@
 """Several machines behind one deadline.  Written once, used by everyone who owns more than one."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from core.base.machine import Lost, Machine, Received, Tick, earliest
+from core.base.machine import Lost, Machine, Received, Send, Tick, earliest
+
+E = TypeVar("E")
 
 
-class Composite:
+class Composite(Generic[E]):
     """Routes each message, and each other event, to the machine of its class; ticks and losses to all concerned.
 
     Machines may be exchanged while it runs (`put`, `remove`): an averaging round lives only as long as its round.
     Outputs of the machines are passed on unchanged; the owner picks its events out and sends the rest.
     """
 
-    def __init__(self, parts: Mapping[str, tuple[Machine[Any, Any], tuple[type, ...]]] | None = None) -> None:
-        self._machines: dict[str, Machine[Any, Any]] = {}
+    def __init__(self, parts: Mapping[str, tuple[Machine[Any, E], tuple[type, ...]]] | None = None) -> None:
+        self._machines: dict[str, Machine[Any, E]] = {}
         self._routes: dict[type, str] = {}
         for name, (machine, types) in (parts or {}).items():
             self.put(name, machine, types)
 
-    def put(self, name: str, machine: Machine[Any, Any], types: tuple[type, ...]) -> None:
+    def put(self, name: str, machine: Machine[Any, E], types: tuple[type, ...]) -> None:
         """Add or replace a part.
 
         Args:
@@ -47,7 +49,7 @@ class Composite:
         """The earliest deadline of any part."""
         return earliest(*(machine.deadline for machine in self._machines.values()))
 
-    def handle(self, event: Any, now: float) -> Sequence[Any]:
+    def handle(self, event: Any, now: float) -> Sequence[Send[Any] | E]:
         """Give the event to the parts that it concerns, and collect their outputs in the order of the parts."""
         match event:
             case Tick():

@@ -71,14 +71,14 @@ class _Source:
         self._left, self._open, self._done = chunks, 0, done
         self._chunk = Chunk(memoryview(bytes(CHUNK_BYTES)))
 
-    def fill(self) -> list[Any]:
+    def fill(self) -> list[Send[Chunk]]:
         """Chunks until the window is full."""
         count = min(self._left, WINDOW - self._open)
         self._left -= count
         self._open += count
         return [Send(peer_id(0), self._chunk)] * count
 
-    def handle(self, event: Any, now: float) -> Sequence[Any]:
+    def handle(self, event: Any, now: float) -> Sequence[Send[Chunk]]:
         """A thank-you makes room for one more chunk."""
         del now
         if not isinstance(event, Received):
@@ -99,7 +99,7 @@ class _Sink:
         self.began_at = self.began_cpu_s = 0.0
         self.done: asyncio.Future[tuple[float, float]] = asyncio.get_running_loop().create_future()
 
-    def handle(self, event: Any, now: float) -> Sequence[Any]:
+    def handle(self, event: Any, now: float) -> Sequence[Send[Thanks]]:
         """Note the first and the last chunk."""
         if not isinstance(event, Received):
             return []

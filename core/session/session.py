@@ -56,10 +56,10 @@ class SessionPeer(Protocol):
     def deadline(self) -> float | None:
         """When the machine wants its next Tick, unix seconds; None: not before another event."""
 
-    def start(self, contacts: Sequence[Contact], *, host: str, port: int, now: float) -> Sequence[Any]:
+    def start(self, contacts: Sequence[Contact], *, host: str, port: int, now: float) -> Sequence[object]:
         """Join the swarm through `contacts`; others reach it at host and port (empty: they observe it)."""
 
-    def handle(self, event: Any, now: float) -> Sequence[Any]:
+    def handle(self, event: Any, now: float) -> Sequence[object]:
         """An event moves the machine on; the host carries out what it returns."""
 
 

@@ -15,6 +15,7 @@ from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Tick, earliest
 from core.base.trace import Trace
 from core.dht.events import Found, RecordStored
+from core.dht.events import Output as DhtOutput
 from core.dht.messages import Observed
 from core.nat.events import (
     AddressesChanged,
@@ -26,6 +27,7 @@ from core.nat.events import (
     FindPeerRecord,
     LinkUp,
     LocalAddressesChanged,
+    NatOutput,
     PeerWanted,
     PortMapped,
     PublicPeerFound,
@@ -68,6 +70,7 @@ NetworkEvent = (
     | CheckReachability
 )
 """What the owner, which has the sockets, tells."""
+ConnectivityOutput = NatOutput | DhtOutput
 
 
 class Connectivity:
@@ -110,9 +113,9 @@ class Connectivity:
         """When traversal, scouting or a wanted peer first needs a Tick, unix seconds."""
         return earliest(self.traversal.deadline, self._scout_at, *self._wanted.values())
 
-    def handle(self, event: Received[Any] | Tick | Lost | NetworkEvent, now: float) -> list[Any]:
+    def handle(self, event: Received[Any] | Tick | Lost | NetworkEvent, now: float) -> list[ConnectivityOutput]:
         """Messages, lost links, time and news of the network move traversal on."""
-        outputs: Sequence[Any]
+        outputs: Sequence[ConnectivityOutput]
         match event:
             case Tick():
                 outputs = self._tick(now)
@@ -138,21 +141,21 @@ class Connectivity:
         """Take in where a record is; False: it is not this peer's record."""
         return self._peer_records.stored(event)
 
-    def found(self, found: Found, now: float) -> list[Any] | None:
+    def found(self, found: Found, now: float) -> list[ConnectivityOutput] | None:
         """What follows from a record that was read; None: nobody asked for this key here."""
         event = self._peer_records.found(found)
         if event is None:
             return None
-        outputs = list(self.traversal.handle(event, now))
+        outputs: list[ConnectivityOutput] = [*self.traversal.handle(event, now)]
         if event.peer_record is not None and (event.peer_record.reachable or event.peer_record.reachable_ipv6):
             outputs += self._met(event.peer, event.peer_record, now)
         return self._settle(outputs, now)
 
     # --- inside ------------------------------------------------------------------------------------------------------
 
-    def _settle(self, outputs: Sequence[Any], now: float) -> list[Any]:
+    def _settle(self, outputs: Sequence[ConnectivityOutput], now: float) -> list[ConnectivityOutput]:
         """Look up and publish peer records as traversal asks; the rest is the owner's."""
-        said: list[Any] = []
+        said: list[ConnectivityOutput] = []
         for output in outputs:
             match output:
                 case FindPeerRecord(peer=peer):
@@ -174,9 +177,9 @@ class Connectivity:
                     said.append(output)
         return said
 
-    def _tick(self, now: float) -> list[Any]:
+    def _tick(self, now: float) -> Sequence[ConnectivityOutput]:
         """Do what is due: a peer that carries for others is woken often."""
-        outputs: list[Any] = []
+        outputs: list[ConnectivityOutput] = []
         if self.traversal.deadline is not None and self.traversal.deadline <= now:
             outputs += self.traversal.handle(Tick(), now)
         for peer in [peer for peer, at in self._wanted.items() if at is not None and at <= now]:
@@ -193,7 +196,7 @@ class Connectivity:
         if len(self._wanted) > WANTED_MAX:
             self._wanted.popitem(last=False)
 
-    def _moved(self, place: LocalAddressesChanged, now: float) -> list[Any]:
+    def _moved(self, place: LocalAddressesChanged, now: float) -> Sequence[ConnectivityOutput]:
         self._place = place
         self._directory.ipv6 = any(":" in host for host in place.hosts)
         if place.moved:
@@ -201,13 +204,13 @@ class Connectivity:
             self._scout_at = now + self._rest_s
         return self._locate(place, now, moved=place.moved)
 
-    def _map(self, address: Address | None, now: float) -> list[Any]:
+    def _map(self, address: Address | None, now: float) -> Sequence[ConnectivityOutput]:
         if address == self._mapped:
             return []
         self._mapped = address
         return [] if self._place is None else self._locate(self._place, now, moved=False)
 
-    def _locate(self, place: LocalAddressesChanged, now: float, *, moved: bool) -> list[Any]:
+    def _locate(self, place: LocalAddressesChanged, now: float, *, moved: bool) -> Sequence[ConnectivityOutput]:
         """Tell traversal where this computer is, the most useful addresses first."""
         listed = [AddressCandidate(kind, Address(host, place.port)) for host in place.hosts if (kind := kind_of(host))]
         if self._mapped is not None:
@@ -220,16 +223,16 @@ class Connectivity:
             second_udp_port=place.second_port,
             moved=moved,
         )
-        return list(self.traversal.handle(located, now))
+        return self.traversal.handle(located, now)
 
-    def _volunteer(self, found: PublicPeerFound, now: float) -> list[Any]:
+    def _volunteer(self, found: PublicPeerFound, now: float) -> Sequence[ConnectivityOutput]:
         if found.peer == self._me or ipaddress.ip_address(found.address.host).is_loopback:
             return []
         return self.traversal.handle(found, now)
 
-    def _scout(self, now: float) -> list[Any]:
+    def _scout(self, now: float) -> Sequence[ConnectivityOutput]:
         """Look for public peers among those who answer in the DHT, and see that this peer's record stands there."""
-        outputs = list(self._peer_records.publish_again(now))
+        outputs: list[ConnectivityOutput] = [*self._peer_records.publish_again(now)]
         probes = [contact for contact in self._directory.contacts if is_public(contact.host)]
         chosen = self._random.sample(probes, min(SCOUT_RECORDS, len(probes)))
         for contact in chosen:
@@ -242,9 +245,9 @@ class Connectivity:
                 outputs += self._peer_records.read(contact.peer_id, now)
         return outputs
 
-    def _met(self, peer: PeerId, peer_record: PeerRecord, now: float) -> list[Any]:
+    def _met(self, peer: PeerId, peer_record: PeerRecord, now: float) -> Sequence[ConnectivityOutput]:
         """Strangers reach that peer: it may carry, and say whether strangers reach this one, also over IPv6."""
-        outputs: list[Any] = []
+        outputs: list[ConnectivityOutput] = []
         places = sorted(
             (listed for listed in peer_record.addresses if listed.kind in LIKELY),
             key=lambda one: LIKELY.index(one.kind),

@@ -144,7 +144,7 @@ class Participant:
             membership=self._membership,
             catch_up=self._catch_up,
         )
-        self._machines = Composite(
+        self._machines = Composite[Any](
             {
                 "dht": (self._dht, DHT_MESSAGES),
                 "rounds": (self.rounds, Rounds.MESSAGES),

@@ -2,10 +2,10 @@
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from core.base.ids import Key, PeerId
-from core.dht.events import Found, RecordStored
+from core.dht.events import Found, Output, RecordStored
 from core.dht.messages import Contact
 from core.nat.events import PeerRecordFound
 from core.nat.peer_record import PEER_RECORD_LIFETIME_S, PeerRecord, decode, encode, peer_record_key
@@ -28,12 +28,12 @@ class Directory(Protocol):
     def contacts(self) -> list[Contact]:
         """Contacts of the routing table, the most useful first."""
 
-    def get(self, key: Key, now: float, *, quorum: int | None = None, owner: PeerId | None = None) -> Sequence[Any]:
+    def get(self, key: Key, now: float, *, quorum: int | None = None, owner: PeerId | None = None) -> Sequence[Output]:
         """The DHT looks a key up; a `Found` event follows with what it has found."""
 
     def store(
         self, key: Key, value: bytes, *, lifetime_s: float, now: float, subkey: bytes | None = None
-    ) -> Sequence[Any]:
+    ) -> Sequence[Output]:
         """The DHT stores a value; a `RecordStored` event follows and counts its replicas."""
 
 
@@ -54,12 +54,12 @@ class PeerRecords:
         self._unplaced: PeerRecord | None = None
         """This peer's record, as long as nobody else holds it."""
 
-    def publish(self, peer_record: PeerRecord, now: float) -> Sequence[Any]:
+    def publish(self, peer_record: PeerRecord, now: float) -> Sequence[Output]:
         """Stores a new record of this peer, and keeps it at hand until another peer holds it."""
         self._unplaced = peer_record
         return self.publish_again(now)
 
-    def publish_again(self, now: float) -> Sequence[Any]:
+    def publish_again(self, now: float) -> Sequence[Output]:
         """Store this peer's record once more, if nobody else holds it."""
         if self._unplaced is None:
             return []
@@ -74,7 +74,7 @@ class PeerRecords:
             self._unplaced = None
         return True
 
-    def read(self, peer: PeerId, now: float) -> Sequence[Any]:
+    def read(self, peer: PeerId, now: float) -> Sequence[Output]:
         """Look up a peer's record.
 
         One holder's answer is enough, and quick; all are asked for a peer that was not where its record said.

@@ -55,7 +55,7 @@ def test_a_loss_concerns_everybody() -> None:
 
 
 def test_parts_come_and_go() -> None:
-    whole = Composite()
+    whole: Composite[Any] = Composite()
     assert whole.deadline is None
     whole.put("one", Echo(), (int,))
     with pytest.raises(ValueError, match="already goes to"):
