@@ -59,7 +59,6 @@ class KBucket:
         self._networks = networks
         self._waiting: dict[PeerId, Entry] = {}
         """Replacements, in the order in which they were heard of."""
-        self._pinged: PeerId | None = None
 
     @property
     def is_full(self) -> bool:
@@ -86,8 +85,6 @@ class KBucket:
             self.touched(peer, now)
             if rtt_s is not None:
                 known.rtt_s = rtt_s if known.rtt_s is None else min(rtt_s, known.rtt_s)
-            if self._pinged == peer:
-                self._pinged = None
             return TableChange()
         self._waiting.pop(peer, None)
         if self._is_crowded(contact.host):
@@ -96,7 +93,9 @@ class KBucket:
         slow = self._much_slower(rtt_s) if self.is_full else None
         if self.is_full and slow is None:
             self._wait(entry)
-            return TableChange(to_ping=self._choose_to_ping(now))
+            oldest = next(iter(self.entries.values()))
+            is_silent = oldest.seen <= now - self._settings.ping_after_s
+            return TableChange(to_ping=oldest.contact if is_silent else None)
         if slow is not None:
             self._remove(slow)
             self._wait(slow)
@@ -129,8 +128,6 @@ class KBucket:
         entry = self.entries.get(peer)
         if entry is None:
             return
-        if self._pinged == peer:
-            self._pinged = None
         entry.failures += 1
         if self._waiting or entry.failures >= FAILURES_MAX:
             self.withdrew(peer)
@@ -187,11 +184,3 @@ class KBucket:
         here = networks.prefix_of(host)
         beside = sum(networks.prefix_of(entry.contact.host) == here for entry in self.entries.values())
         return 0 < limits.prefix_per_bucket <= beside
-
-    def _choose_to_ping(self, now: float) -> Contact | None:
-        """The longest silent contact, unless it was heard of recently or another one is being pinged."""
-        oldest = next(iter(self.entries.values()))
-        if self._pinged is not None or oldest.seen > now - self._settings.ping_after_s:
-            return None
-        self._pinged = oldest.contact.peer_id
-        return oldest.contact

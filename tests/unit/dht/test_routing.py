@@ -68,7 +68,7 @@ def test_oldest_contact_is_pinged_and_stays_if_it_answers():
     assert table.heard(contact(d), now=6.0).to_ping is None  # everybody was heard of just now
     heard = table.heard(contact(d), now=20.0)
     assert (heard.added, heard.to_ping) == (False, contact(b))
-    assert table.heard(contact(d), now=20.1).to_ping is None  # one question at a time
+    assert table.heard(contact(d), now=20.1).to_ping == contact(b)  # whoever pings does so once at a time
     table.heard(contact(b), now=20.2)
     assert table.get(peer_id(b)) is not None
     assert table.get(peer_id(d)) is None
