@@ -6,7 +6,7 @@ groups of m that succeed with q = (1 - p)^m and else repeat their iteration, the
     independent   E = R / q                                   a group repeats on its own, and nobody waits for others
     barrier       E = R E[max of ceil(n / m) Geometric(q)]    an iteration ends when its last group has succeeded
 
-They agree for m = n.  Plans go by the barrier (`core.averaging.grid.stages`).
+They agree for m = n.  Plans go by the barrier (`core.averaging.grid.layout`).
 """
 
 import argparse
@@ -18,7 +18,7 @@ from typing import Final
 
 import msgspec
 
-from core.averaging.grid.stages import slowest
+from core.averaging.grid.layout import slowest
 
 PEERS: Final = (16, 64, 128, 256, 512, 1024)
 RATES: Final = (1e-4, 1e-3, 5e-3, 1e-2, 5e-2, 0.1, 0.2)

@@ -17,7 +17,7 @@ from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.codecs.registry import codec_of
 from core.averaging.commit.messages import ROUND_MESSAGES
 from core.averaging.grid.grid import Grid
-from core.averaging.grid.messages import GRID_MESSAGES
+from core.averaging.grid.plans import GRID_MESSAGES
 from core.averaging.matchmaking.attempts import PlanRequest, by_distance
 from core.averaging.matchmaking.make_plan import make_plan
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished

@@ -14,8 +14,8 @@ from core.averaging.bandwidth.book import LineBook
 from core.averaging.codecs.registry import FEEDBACK, codec_of
 from core.averaging.commit.messages import ROUND_MESSAGES, Leaving
 from core.averaging.feedback import Carry, MemoryStore, ResidualStore
-from core.averaging.grid.messages import GRID_MESSAGES
-from core.averaging.grid.stages import FailureRate
+from core.averaging.grid.layout import FailureRate
+from core.averaging.grid.plans import GRID_MESSAGES
 from core.averaging.matchmaking import ContributionWanted, GroupFailed, GroupFormed, MemberRefused, PlanRefused
 from core.averaging.matchmaking.attempts import RoundConfig
 from core.averaging.matchmaking.matchmaker import Matchmaker

@@ -2,8 +2,7 @@
 
 import pytest
 
-from core.averaging.grid.placement import layout_of
-from core.averaging.grid.stages import FailureRate
+from core.averaging.grid.layout import FailureRate, layout_of
 from core.averaging.topologies import Grid
 from core.sim.churn import ChurnSettings
 from core.sim.grid_rounds import NUMBERS, Deaths, GridRound, a_plan, measure

@@ -5,9 +5,18 @@ from typing import Final
 
 from core.averaging.commit.coordinator import HEARTBEATS
 from core.averaging.failure_detector import FailureDetector, Stage, Timetable
-from core.averaging.grid.messages import ATTEMPTS_MAX, Arrived, Holding, StageBusy, StageMember, StagePlan, StandIn
-from core.averaging.grid.placement import Group
-from core.averaging.grid.plans import check_holding, divided
+from core.averaging.grid.layout import Group
+from core.averaging.grid.plans import (
+    ATTEMPTS_MAX,
+    Arrived,
+    Holding,
+    StageBusy,
+    StageMember,
+    StagePlan,
+    StandIn,
+    check_holding,
+    divided,
+)
 from core.averaging.plan import Plan
 from core.base.machine import earliest
 

@@ -14,7 +14,7 @@ What can still differ: a block all of whose members are out of reach for one gro
 differ then, and the swarm moves to the greater one (`core.swarm.states`).
 
 Where it pays.  One butterfly is the rule: a grid of R stages sends the vector R times.  By the expected stages of a
-protocol that begins anew at each failure (`grid.stages`), a grid is shorter from a failure rate, a member and round, of
+protocol that begins anew at each failure (`grid.layout`), a grid is shorter from a failure rate, a member and round, of
 0.091 with 16 members, 0.021 with 64 and 0.005 with 256 (decision 0009), and plans go by that.  A butterfly of ours
 survives most failures, so that is early: with 16 and 36 members of which a tenth dies in each round, the grid took 2.1
 to 2.3 times as long, and its means lacked 22 to 38 % fewer contributions (`docs/protocols/groups.md`).  Lines that
@@ -30,9 +30,21 @@ from core.averaging.allreduce.vectors import RoundInput, Vector
 from core.averaging.butterfly import Outputs
 from core.averaging.commit.messages import Leaving, RoundMessage
 from core.averaging.grid.gathering import Gathering, Told, busy
-from core.averaging.grid.messages import GRID_MESSAGES, Arrived, GridMessage, Holding, StageBusy, StagePlan, StandIn
-from core.averaging.grid.placement import Group, layout_of
-from core.averaging.grid.plans import check_stage_plan, first_plan, joined, later_plan, outcome_of
+from core.averaging.grid.layout import Group, layout_of
+from core.averaging.grid.plans import (
+    GRID_MESSAGES,
+    Arrived,
+    GridMessage,
+    Holding,
+    StageBusy,
+    StagePlan,
+    StandIn,
+    check_stage_plan,
+    first_plan,
+    joined,
+    later_plan,
+    outcome_of,
+)
 from core.averaging.grid.stage_rounds import StageRounds
 from core.averaging.matchmaking.check_plan import check_shares
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from core.averaging.bandwidth.known import KnownLines
 from core.averaging.codecs.registry import FEEDBACK
-from core.averaging.grid.stages import FailureRate
+from core.averaging.grid.layout import FailureRate
 from core.averaging.matchmaking import (
     CALL_PATIENCE,
     EXCLUDED_MAX_S,

@@ -10,7 +10,7 @@ import msgspec
 from core.averaging.balance.fleet import Line
 from core.averaging.bandwidth.demand import whole_gifts
 from core.averaging.codecs.registry import FEEDBACK
-from core.averaging.grid.placement import layout_of
+from core.averaging.grid.layout import layout_of
 from core.averaging.grid.plans import butterflies
 from core.averaging.matchmaking import OTHERS_FACTOR, OWN_FACTOR, SLOWER_TOLERANCE, SPARED_PART
 from core.averaging.matchmaking.attempts import LineKnowledge, PlanRequest

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from enum import Enum
 
 from core.averaging.bandwidth.known import UNKNOWN
-from core.averaging.grid.stages import best_stages
+from core.averaging.grid.layout import best_stages
 from core.averaging.matchmaking import HELPERS_MAX, HELPERS_S, GroupFailed, GroupFormed, Silent
 from core.averaging.matchmaking.attempts import RoundConfig, by_distance
 from core.averaging.matchmaking.make_plan import make_plan

@@ -6,7 +6,7 @@ from dataclasses import replace
 from core.averaging.balance.fleet import Work
 from core.averaging.bandwidth.known import UNKNOWN, KnownLines
 from core.averaging.codecs.registry import FEEDBACK
-from core.averaging.grid.placement import grid_of
+from core.averaging.grid.layout import grid_of
 from core.averaging.matchmaking.attempts import PlanRequest
 from core.averaging.matchmaking.division import divide, work_of
 from core.averaging.plan import BUTTERFLY, GRID, LIMITS_MAX, WHOLE_GIFT, Member, PairLimit, Plan, Rates, chunk_count

@@ -16,7 +16,7 @@ from typing import Final
 from core.averaging.balance.fleet import Line, Work
 from core.averaging.balance.solver import balance, round_seconds, share_chunks
 from core.averaging.codecs.registry import CODECS
-from core.averaging.grid.placement import lay_out
+from core.averaging.grid.layout import lay_out
 from core.sim.rounds.fleet_plan import RoundTask, shares
 from core.sim.rounds.fleets import with_time
 from core.sim.rounds.network import NetworkSettings

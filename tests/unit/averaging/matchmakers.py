@@ -6,7 +6,7 @@ from typing import Any
 
 from core.averaging.bandwidth.book import LineBook
 from core.averaging.bandwidth.known import KnownLines
-from core.averaging.grid.stages import FailureRate
+from core.averaging.grid.layout import FailureRate
 from core.averaging.matchmaking import ContributionWanted, GroupFailed, GroupFormed
 from core.averaging.matchmaking.attempts import LineKnowledge, RoundConfig, attempt_key, by_distance, round_id
 from core.averaging.matchmaking.leader import LedCall

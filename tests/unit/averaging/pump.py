@@ -11,7 +11,7 @@ import numpy as np
 from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.codecs.registry import codec_of
 from core.averaging.commit.messages import ROUND_MESSAGES
-from core.averaging.grid.messages import GRID_MESSAGES
+from core.averaging.grid.plans import GRID_MESSAGES
 from core.averaging.matchmaking.attempts import PlanRequest, by_distance
 from core.averaging.matchmaking.make_plan import make_plan as publish
 from core.averaging.matchmaking.messages import GROUP_MESSAGES

@@ -12,9 +12,8 @@ from core.averaging.bandwidth.book import LineBook
 from core.averaging.codecs.registry import CODECS
 from core.averaging.commit.fingerprints import plan_name
 from core.averaging.commit.messages import ROUND_MESSAGES
-from core.averaging.grid.messages import GRID_MESSAGES, Holding, StageMember
-from core.averaging.grid.placement import Group, layout_of
-from core.averaging.grid.stages import FailureRate
+from core.averaging.grid.layout import FailureRate, Group, layout_of
+from core.averaging.grid.plans import GRID_MESSAGES, Holding, StageMember
 from core.averaging.matchmaking import ContributionWanted
 from core.averaging.matchmaking.attempts import RoundConfig
 from core.averaging.matchmaking.matchmaker import Matchmaker

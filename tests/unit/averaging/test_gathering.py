@@ -7,8 +7,8 @@ import pytest
 
 from core.averaging.commit.coordinator import HEARTBEATS
 from core.averaging.grid.gathering import ATTEMPT_STALLS, UNFIT_PATIENCE, Gathering
-from core.averaging.grid.messages import Arrived, Holding, StageBusy, StageMember, StagePlan, StandIn
-from core.averaging.grid.placement import Group
+from core.averaging.grid.layout import Group
+from core.averaging.grid.plans import Arrived, Holding, StageBusy, StageMember, StagePlan, StandIn
 from core.base.problems import RemoteProblem
 from tests.unit.averaging.pump import make_plan
 

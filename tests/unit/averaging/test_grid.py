@@ -12,9 +12,8 @@ from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.butterfly import Butterfly, Outputs
 from core.averaging.codecs.registry import codec_of
 from core.averaging.grid.grid import Grid
-from core.averaging.grid.messages import Arrived, Holding, StageMember, StagePlan, StandIn
-from core.averaging.grid.placement import layout_of
-from core.averaging.grid.plans import divided
+from core.averaging.grid.layout import layout_of
+from core.averaging.grid.plans import Arrived, Holding, StageMember, StagePlan, StandIn, divided
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
 from core.averaging.penalties.observed import Remembered
 from core.base.ids import PeerId

@@ -7,10 +7,19 @@ import msgspec
 import pytest
 
 from core.averaging.bandwidth.known import UNKNOWN, KnownLines
-from core.averaging.grid.messages import Holding, StageMember, StagePlan, stage_round
-from core.averaging.grid.placement import layout_of
-from core.averaging.grid.plans import butterflies, check_stage_plan, divided, joined, later_plan, outcome_of
-from core.averaging.grid.stages import FailureRate
+from core.averaging.grid.layout import FailureRate, layout_of
+from core.averaging.grid.plans import (
+    Holding,
+    StageMember,
+    StagePlan,
+    butterflies,
+    check_stage_plan,
+    divided,
+    joined,
+    later_plan,
+    outcome_of,
+    stage_round,
+)
 from core.averaging.matchmaking.attempts import PlanRequest
 from core.averaging.matchmaking.check_plan import check_plan
 from core.averaging.matchmaking.make_plan import make_plan as published

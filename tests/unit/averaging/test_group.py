@@ -8,7 +8,7 @@ import pytest
 from core.averaging.allreduce.share_map import ShareMap
 from core.averaging.commit.coordinator import quorum
 from core.averaging.commit.messages import Leaving
-from core.averaging.grid.stages import FailureRate
+from core.averaging.grid.layout import FailureRate
 from core.averaging.matchmaking import ContributionWanted, Elsewhere, GroupFailed, GroupFormed, Silent
 from core.averaging.matchmaking.messages import Call, Cancelled, Declined, Ready, Wanted
 from core.averaging.plan import Member

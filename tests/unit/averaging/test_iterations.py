@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from core.averaging.grid.stages import FailureRate, best_stages, slowest
+from core.averaging.grid.layout import FailureRate, best_stages, slowest
 from core.bench.groups import barrier, best_group, independent, stages_for
 
 RATES = (1e-4, 1e-3, 5e-3, 1e-2, 5e-2, 0.1, 0.2)

@@ -12,8 +12,8 @@ from core.averaging.commit.coordinator import HEARTBEATS
 from core.averaging.commit.succession import QUIET_PART
 from core.averaging.failure_detector import ASKED_AT, LAG_PART, PROBATION, SLACK_PART, STAGES, Stage, Timetable
 from core.averaging.grid.gathering import ATTEMPT_STALLS, UNFIT_PATIENCE
-from core.averaging.grid.messages import ATTEMPTS_MAX
-from core.averaging.grid.stages import KEPT, PRIOR_FAILURES, PRIOR_TRIALS, best_stages
+from core.averaging.grid.layout import KEPT, PRIOR_FAILURES, PRIOR_TRIALS, best_stages
+from core.averaging.grid.plans import ATTEMPTS_MAX
 from core.averaging.matchmaking import (
     CALL_PATIENCE,
     EVEN_TOLERANCE,

@@ -5,7 +5,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from core.averaging.grid.placement import GridLayout, largest_group, lay_out
+from core.averaging.grid.layout import GridLayout, largest_group, lay_out
 from core.bench.groups import stages_for
 
 CASES = [(peers, stages) for stages in (1, 2, 3, 4) for peers in range(max(2, 1 << stages), 71)]
