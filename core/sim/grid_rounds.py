@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.codecs.registry import codec_of
 from core.averaging.commit.messages import ROUND_MESSAGES
-from core.averaging.grid.grid import Grid
 from core.averaging.grid.plans import GRID_MESSAGES
 from core.averaging.matchmaking.attempts import PlanRequest, by_distance
 from core.averaging.matchmaking.make_plan import make_plan
@@ -81,16 +80,14 @@ class GridRound:
         self.ended_s: dict[int, float] = {}
         self.dead: set[int] = set()
         self.machines: list[Topology] = []
+        self.traces: list[Trace] = []
         for index, peer in enumerate(plan.peers):
             self._add(index, peer)
 
     def _add(self, index: int, peer: PeerId) -> None:
-        machine = TOPOLOGIES[self.plan.topology](
-            peer,
-            self.plan,
-            RoundInput(self.given[index], self.means[index], codec_of(self.plan.codec)),
-            trace=Trace(),
-        )
+        work = RoundInput(self.given[index], self.means[index], codec_of(self.plan.codec))
+        self.traces.append(Trace())
+        machine = TOPOLOGIES[self.plan.topology](peer, self.plan, work, trace=self.traces[index])
 
         def on_event(event: Any, now: float) -> tuple[()]:
             del now
@@ -126,7 +123,7 @@ class GridRound:
     @property
     def repeats(self) -> int:
         """How many members repeated a stage, each time counted."""
-        return sum(machine.repeated for machine in self.machines if isinstance(machine, Grid))
+        return sum(trace["averaging.stage_repeated"] for trace in self.traces)
 
     def problem(self) -> str:
         """The first violated rule; empty when all is well."""

@@ -10,10 +10,9 @@ group a stage, and the result is the exact weighted mean for every number of mem
 
 A member that a group lost can be replaced by any other member of the same block, since it holds the same mean.
 
-In how many stages a round is averaged follows from how often peers fail (S000 appendix C, figure 8).
-
-n peers in groups of m need R = ceil(log_m n) stages.  A peer fails in a stage with probability p, so a group succeeds
-with q = (1 - p)^m, and one that fails repeats its stage.  A stage is over when its last group has succeeded, so
+How many stages there are follows from how often peers fail (S000 appendix C, figure 8).  n peers in groups of m need
+R = ceil(log_m n) stages.  A peer fails in a stage with probability p, so a group succeeds with q = (1 - p)^m, and one
+that fails repeats its stage.  A stage is over when its last group has succeeded, so
 
     E = R E[max of ceil(n / m) Geometric(q)]
 
@@ -24,40 +23,35 @@ this reading with the other one.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Final
 
 from core.averaging.outcome import Outcome
 from core.averaging.plan import STAGES_MAX, WHOLE_GIFT, Plan
 from core.base.ids import PeerId, hashed_key
 
-PRIOR_FAILURES: Final = 0.1
-"""Number of failures in the prior: one in a thousand trials, as of a desktop computer that is on all day."""
-PRIOR_TRIALS: Final = 100.0
-"""Number of members seen that outweigh the prior: a few rounds."""
 KEPT: Final = 0.97
 """Part of the earlier evidence that a round leaves: it halves every 23 rounds, as a swarm's habits change."""
-SUMMED_ABOVE: Final = 0.02
-"""Least rate of success at which the series of `slowest` is summed; below, its integral is exact to 1e-9."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
     """Members that average together in one stage, named by their places in the plan."""
 
-    places: tuple[tuple[int, ...], ...]
-    """For each block that is joined here, its members in this group: the first one gives the block's mean."""
+    members: tuple[int, ...]
+    """One of each block, in the order of the blocks, then those of longer blocks that are left over."""
     blocks: tuple[tuple[int, ...], ...]
-    """For each of them, all members of that block: each of them can give its mean."""
+    """For each block that is joined here, all of its members: each of them can give its mean."""
     stage: int = 0
     number: int = 0
     """Its place among the groups of the stage."""
 
-    @property
-    def members(self) -> tuple[int, ...]:
-        """All members of the group: the givers in the order of their blocks, then the others."""
-        spare = [member for place in self.places for member in place[1:]]
-        return (*(place[0] for place in self.places), *spare)
+    def coordinator(self, attempt: int) -> int:
+        """The member that coordinates an attempt at the stage: all take turns."""
+        return self.members[attempt % len(self.members)]
+
+    def block_of(self, member: int) -> tuple[int, ...]:
+        """A member's block; empty: it is none of those that are joined here."""
+        return next((block for block in self.blocks if member in block), ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +64,10 @@ class GridLayout:
         """The group in which `member` averages in `stage`."""
         return next(group for group in self.stages[stage] if member in group.members)
 
-    def groups_of(self, member: int) -> list[Group]:
-        """The group of `member` in each stage."""
-        return [self.group_of(stage, member) for stage in range(len(self.stages))]
+    @property
+    def largest_group(self) -> int:
+        """Number of members of the largest group: at most one more than would do."""
+        return max(len(group.members) for groups in self.stages for group in groups)
 
 
 def lay_out(members: Sequence[int], stages: int) -> GridLayout:
@@ -83,10 +78,10 @@ def lay_out(members: Sequence[int], stages: int) -> GridLayout:
     """
     if stages < 1 or (stages > 1 and len(members) < 1 << stages):
         raise ValueError(f"{len(members)} peers in {stages} stages")
-    built = enumerate(_build(tuple(members), stages))
     return GridLayout(
         tuple(
-            tuple(replace(g, stage=stage, number=number) for number, g in enumerate(groups)) for stage, groups in built
+            tuple(replace(group, stage=stage, number=number) for number, group in enumerate(groups))
+            for stage, groups in enumerate(_build(tuple(members), stages))
         )
     )
 
@@ -102,79 +97,37 @@ def layout_of(plan: Plan) -> GridLayout:
     return grid_of(plan.round, plan.peers, plan.stages)
 
 
-def largest_group(peers: int, stages: int) -> int:
-    """Members of the largest group of such a grid."""
-    return peers if stages == 1 else _largest(peers, _blocks(peers, stages), stages)
-
-
 def _build(members: tuple[int, ...], stages: int) -> list[list[Group]]:
+    """The groups of a block's members in each stage, in as many as are left."""
     if stages == 1:
-        alone = tuple((member,) for member in members)
-        return [[Group(alone, alone)]]
-    blocks = _cut(members, _blocks(len(members), stages))
+        return [[Group(members, tuple((member,) for member in members))]]
+    count = round(len(members) ** (1 / stages))
+    blocks = tuple(members[turn::count] for turn in range(count))
     below = [_build(block, stages - 1) for block in blocks]
-    joined = [[group for part in below for group in part[stage]] for stage in range(stages - 1)]
-    return [*joined, _join(blocks)]
+    return [*([group for part in below for group in part[stage]] for stage in range(stages - 1)), _join(blocks)]
 
 
-def _join(blocks: Sequence[tuple[int, ...]]) -> list[Group]:
+def _join(blocks: tuple[tuple[int, ...], ...]) -> list[Group]:
     """Groups with one member of each block; members that are left over are spread among them."""
-    count = min(len(block) for block in blocks)
-    places = [[[block[column]] for block in blocks] for column in range(count)]
-    left = [(index, member) for index, block in enumerate(blocks) for member in block[count:]]
-    for turn, (index, member) in enumerate(left):
-        places[turn % count][index].append(member)
-    return [Group(tuple(tuple(place) for place in group), tuple(blocks)) for group in places]
-
-
-def _cut(members: tuple[int, ...], count: int) -> list[tuple[int, ...]]:
-    each, longer = divmod(len(members), count)
-    ends = [index * each + min(index, longer) for index in range(count + 1)]
-    return [members[start:end] for start, end in pairwise(ends)]
-
-
-def _blocks(peers: int, stages: int) -> int:
-    """Number of blocks to cut into, so that the largest group of any stage is small."""
-    even = round(peers ** (1 / stages))
-    choices = [count for count in range(even - 1, even + 2) if 2 <= count <= peers >> (stages - 1)] or [2]
-    return min(choices, key=lambda count: (_largest(peers, count, stages), abs(count - even), count))
-
-
-def _largest(peers: int, count: int, stages: int) -> int:
-    """Members of the largest group when `peers` are cut into `count` blocks."""
-    shortest, longest = peers // count, -(-peers // count)
-    below = max(largest_group(size, stages - 1) for size in {shortest, longest})
-    return max(-(-peers // shortest), below)
+    count = len(blocks[-1])
+    left = [member for block in blocks for member in block[count:]]
+    columns = zip(*(block[:count] for block in blocks), strict=True)
+    return [Group((*column, *left[number::count]), blocks) for number, column in enumerate(columns)]
 
 
 class FailureRate:
-    """The probability that a peer fails in a round: a Beta distribution whose evidence fades back to the prior."""
+    """The part of the members that fail in a round: an exponential average over rounds, from 0 on."""
 
     def __init__(self) -> None:
-        self._failures = 0.0
-        self._trials = 0.0
-
-    def saw(self, *, members: int, failed: int) -> None:
-        """A round of `members` has ended, in which so many of them failed.
-
-        Raises:
-            ValueError: more failed than there were.
-        """
-        if not 0 <= failed <= members:
-            raise ValueError(f"{failed} of {members} members failed")
-        self._failures = self._failures * KEPT + failed
-        self._trials = self._trials * KEPT + members
+        self.value = 0.0
 
     def finished(self, plan: Plan, outcome: Outcome) -> None:
         """Take in a committed round: a member whose contribution lacks anything that it was to give has failed."""
         lacking = {peer for peer, _ in outcome.missing}
         whole = [m.peer for i, m in enumerate(plan.members) if m.samples and plan.gift(i) == WHOLE_GIFT]
-        self.saw(members=len(whole), failed=sum(peer in lacking for peer in whole))
-
-    @property
-    def value(self) -> float:
-        """The mean of the distribution, within 0 and 1."""
-        return (PRIOR_FAILURES + self._failures) / (PRIOR_TRIALS + self._trials)
+        if whole:
+            failed = len(lacking.intersection(whole)) / len(whole)
+            self.value = KEPT * self.value + (1 - KEPT) * failed
 
 
 def best_stages(peers: int, failure_rate: float) -> int:
@@ -184,7 +137,7 @@ def best_stages(peers: int, failure_rate: float) -> int:
     """
 
     def expected(stages: int) -> float:
-        group = largest_group(peers, stages)
+        group = lay_out(range(peers), stages).largest_group
         return stages * slowest(-(-peers // group), (1 - failure_rate) ** group)
 
     most = min(STAGES_MAX, max(1, peers.bit_length() - 1))
@@ -194,16 +147,11 @@ def best_stages(peers: int, failure_rate: float) -> int:
 def slowest(groups: int, q: float) -> float:
     """Expected maximum of `groups` independent geometric variables (tries until the first success, each with q).
 
-    With L = -ln(1 - q) it is the sum over t >= 0 of 1 - (1 - exp(-L t))^k.  Where q is small that is close to its
-    integral H_k / L, H_k the k-th harmonic number, plus half of the first term (Euler and Maclaurin).
+    With L = -ln(1 - q) it is the sum over t >= 0 of 1 - (1 - exp(-L t))^k, which is close to its integral H_k / L, H_k
+    the k-th harmonic number, plus half of the first term (Euler and Maclaurin), and at least 1 / q, as of one variable.
+    The error is below 2 % up to q = 0.8, and at most 18 % where hardly any of 512 groups fails.
     """
-    if groups == 1 or q <= 0 or q >= 1:
+    if q <= 0 or q >= 1:
         return 1 / q if q > 0 else math.inf
-    rate = -math.log1p(-q)
-    if q < SUMMED_ABOVE:
-        return math.fsum(1 / number for number in range(1, groups + 1)) / rate + 0.5
-    total, tries, term = 1.0, 1, 1.0
-    while term > 1e-18:
-        term = -math.expm1(groups * math.log1p(-math.exp(-rate * tries)))
-        total, tries = total + term, tries + 1
-    return total
+    harmonic = math.fsum(1 / number for number in range(1, groups + 1))
+    return max(1 / q, 0.5 - harmonic / math.log1p(-q))

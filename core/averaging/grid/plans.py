@@ -1,52 +1,43 @@
 """What members of a grid say to come together for a later stage, and the plans of the butterflies that follow.
 
-The messages (`GRID_MESSAGES`) carry the id of the whole round.  Each butterfly within it has an id of its own
-(`first_round`, `stage_round`).  All members make the same plans of the same messages.
+The messages (`GRID_MESSAGES`) carry the id of the whole round.  Each butterfly within it has an id of its own, which
+follows from the group or from its `StagePlan`.  All members make the same plans of the same messages.
 """
 
-import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import reduce
 from typing import Annotated, Final
 
 import msgspec
 from msgspec import Meta
 
+from core.averaging.allreduce.share_map import ShareMap
 from core.averaging.grid.layout import Group, layout_of
 from core.averaging.matchmaking.division import divide, work_of
-from core.averaging.messages import GROUP_MAX, SAMPLES_MAX, SHARE_CHUNKS_MAX, Index, RoundId
-from core.averaging.outcome import Outcome
-from core.averaging.plan import STAGES_MAX, PairLimit, Plan
+from core.averaging.messages import GROUP_MAX, SHARE_CHUNKS_MAX, Attempt, Index, RoundId
+from core.averaging.outcome import Outcome, outcome_of
+from core.averaging.penalties.observed import Observations
+from core.averaging.plan import STAGES_MAX, Count, PairLimit, Plan
 from core.base.ids import KEY_BYTES, hashed_key
 from core.base.problems import RemoteProblem
 from core.base.wire import Message
-
-ATTEMPTS_MAX: Final = 1024
-"""Upper bound on the attempts of one group at one stage: four turns of the largest group, so time ends them first."""
 
 Chunks = Annotated[int, Meta(ge=1, le=SHARE_CHUNKS_MAX)]
 
 
 class Holding(msgspec.Struct, frozen=True, array_like=True):
-    """The mean of a block, as all of its members hold it."""
+    """The mean of a block, as all of its members hold it; its weight is that of the samples in it."""
 
     fingerprint: Annotated[bytes, Meta(min_length=KEY_BYTES, max_length=KEY_BYTES)]
     """Names the mean: equal ones are equal bit for bit."""
-    samples: Annotated[int, Meta(ge=0, le=SAMPLES_MAX * GROUP_MAX)]
-    """Its weight: all samples that are in it, at least in part."""
-    loss: Annotated[float, Meta(ge=-1e30, le=1e30)]
-    """Mean training loss over these samples."""
     missing: Annotated[tuple[tuple[Index, Chunks], ...], Meta(max_length=GROUP_MAX)] = ()
     """Members of the block, by their places in the plan, and the number of chunks that their contributions lack."""
 
-
-class StageMember(msgspec.Struct, frozen=True, array_like=True):
-    """A member of a group in one attempt."""
-
-    member: Index
-    place: Index
-    """Which of the group's blocks it comes from."""
-    holding: Holding | None = None
-    """What it gives on behalf of its block; None: another gives for the block, so it brings no weight."""
+    def samples(self, plan: Plan, block: Iterable[int]) -> int:
+        """The samples of those members of the block that are in the mean, at least in part."""
+        absent = {member for member, chunks in self.missing if chunks == plan.chunk_total}
+        return sum(plan.members[member].samples for member in block if member not in absent)
 
 
 class StageMessage(Message, frozen=True):
@@ -55,47 +46,34 @@ class StageMessage(Message, frozen=True):
     round: RoundId
     stage: Annotated[int, Meta(ge=1, lt=STAGES_MAX)]
     group: Index
-    attempt: Annotated[int, Meta(ge=0, lt=ATTEMPTS_MAX)]
+    attempt: Attempt
 
 
 class Arrived(StageMessage, frozen=True, tag="averaging.stage.arrived"):
-    """A member holds its block's mean and waits for its group, or stands in; repeated as a heartbeat."""
+    """The sender waits for its group, or stands in there; to a member of another group: stand in here."""
 
-    holding: Holding
-
-
-class StageBusy(StageMessage, frozen=True, tag="averaging.stage.busy"):
-    """Answer to Arrived and StandIn: the member does not come now."""
-
-    passed: bool
-    """It is beyond this stage, and comes no more.  False: something goes before; it is worth waiting."""
-
-
-class StandIn(StageMessage, frozen=True, tag="averaging.stage.stand_in"):
-    """To a member of another group: give your block's mean here too, since this group has lost its member of it."""
+    holding: Holding | None = None
+    """What it holds; None: it does not come yet, and is worth waiting for."""
 
 
 class StagePlan(StageMessage, frozen=True, tag="averaging.stage.plan"):
     """From the coordinator of an attempt: the attempt begins."""
 
-    entries: Annotated[tuple[StageMember, ...], Meta(min_length=1, max_length=GROUP_MAX)]
-    """Members that give, in the order of their blocks, then the others."""
-    chunks: Annotated[tuple[Annotated[int, Meta(ge=0, le=SHARE_CHUNKS_MAX)], ...], Meta(max_length=GROUP_MAX)]
-    """Number of chunks that the member of each entry reduces."""
+    givers: Annotated[tuple[tuple[Index, Holding], ...], Meta(min_length=1, max_length=GROUP_MAX)]
+    """For each block that is joined, in order, the member that gives its mean."""
+    others: Annotated[tuple[Index, ...], Meta(max_length=GROUP_MAX)]
+    """The rest of the group, which brings no weight."""
+    chunks: Annotated[tuple[Count, ...], Meta(max_length=GROUP_MAX)]
+    """Number of chunks that each of all these members reduces."""
+
+    @property
+    def members(self) -> tuple[int, ...]:
+        """Members that take part, by their places in the round's plan."""
+        return (*(member for member, _ in self.givers), *self.others)
 
 
-GRID_MESSAGES: Final = (Arrived, StageBusy, StandIn, StagePlan)
-GridMessage = Arrived | StageBusy | StandIn | StagePlan
-
-
-def first_round(round_: bytes, group: int) -> bytes:
-    """Id of the butterfly with which a group of the first stage averages."""
-    return hashed_key(b"first stage", round_, group.to_bytes(2, "big"))
-
-
-def stage_round(plan: StagePlan) -> bytes:
-    """Id of the butterfly that follows from `plan`: another plan for the same attempt is another round."""
-    return hashed_key(b"stage", msgspec.msgpack.encode(plan))
+GRID_MESSAGES: Final = (Arrived, StagePlan)
+GridMessage = Arrived | StagePlan
 
 
 def butterflies(plan: Plan) -> list[Plan]:
@@ -109,7 +87,7 @@ def first_plan(plan: Plan, group: Group) -> Plan:
     return _narrowed(
         plan,
         members,
-        round=first_round(plan.round, group.number),
+        round=hashed_key(b"first stage", plan.round, group.number.to_bytes(2, "big")),
         members=tuple(plan.members[member] for member in members),
         chunks=tuple(plan.chunks[member] for member in members),
         leaders=tuple(members.index(member) for member in plan.leaders if member in members),
@@ -119,19 +97,22 @@ def first_plan(plan: Plan, group: Group) -> Plan:
 
 def later_plan(plan: Plan, word: StagePlan, group: Group) -> Plan:
     """The plan of an attempt at a later stage: a giver weighs what its block does, and a stand-in reduces nothing."""
-    members = []
-    for entry in word.entries:
-        member = plan.members[entry.member]
-        samples, loss = (0, 0.0) if entry.holding is None else (entry.holding.samples, entry.holding.loss)
-        reduces = member.reduces and entry.member in group.members
-        members.append(msgspec.structs.replace(member, samples=samples, loss=loss, reduces=reduces))
+    weights = {member: holding.samples(plan, group.block_of(member)) for member, holding in word.givers}
+    rows = [
+        msgspec.structs.replace(
+            plan.members[member],
+            samples=weights.get(member, 0),
+            reduces=plan.members[member].reduces and member in group.members,
+        )
+        for member in word.members
+    ]
     return _narrowed(
         plan,
-        [entry.member for entry in word.entries],
-        round=stage_round(word),
-        members=tuple(members),
+        word.members,
+        round=hashed_key(b"stage", msgspec.msgpack.encode(word)),
+        members=tuple(rows),
         chunks=word.chunks,
-        leaders=tuple(range(len(word.entries))),
+        leaders=tuple(range(len(rows))),
         gifts=(),
     )
 
@@ -141,7 +122,7 @@ def divided(plan: Plan, word: StagePlan, group: Group) -> StagePlan:
     later = later_plan(plan, word, group)
     work = work_of(plan.numel, plan.codec)
     chunks, _ = divide(later.members, later.lines, limits=later.limits, chunks=plan.chunk_total, work=work)
-    return msgspec.structs.replace(word, chunks=chunks)
+    return msgspec.structs.replace(word, chunks=tuple(chunks))
 
 
 def check_stage_plan(plan: Plan, word: StagePlan, group: Group) -> None:
@@ -150,35 +131,28 @@ def check_stage_plan(plan: Plan, word: StagePlan, group: Group) -> None:
     Raises:
         RemoteProblem: says what is wrong.
     """
-    members = [entry.member for entry in word.entries]
-    places = [entry.place for entry in word.entries if entry.holding is not None]
-    if len(set(members)) != len(members) or not places or places != sorted(set(places)):
-        raise RemoteProblem("a stage's plan with a member or a block twice, or without any")
-    for index, (member, place, holding) in enumerate((e.member, e.place, e.holding) for e in word.entries):
-        gives = index < len(places)
-        among = group.blocks if gives else group.places
-        if gives != (holding is not None) or place >= len(among) or member not in among[place]:
-            raise RemoteProblem("a stage's plan with a stranger, or a member that gives for another block")
-        if holding is not None:
-            check_holding(plan, holding, group.blocks[place])
-    if len(word.chunks) != len(members) or sum(word.chunks) != plan.chunk_total:
+    for member, holding in word.givers:
+        check_holding(plan, holding, group.block_of(member))
+    given = [group.block_of(member) for member, _ in word.givers]
+    if not given or given != [block for block in group.blocks if block in given]:
+        raise RemoteProblem("a stage's plan with a block twice, or without any")
+    if len(set(word.members)) != len(word.members) or not {*word.others} <= {*group.members}:
+        raise RemoteProblem("a stage's plan with a member twice, or one of another group")
+    if len(word.chunks) != len(word.members) or sum(word.chunks) != plan.chunk_total:
         raise RemoteProblem("a stage's plan whose shares do not make up the vector")
 
 
 def check_holding(plan: Plan, holding: Holding, block: Sequence[int]) -> None:
-    """Refuse a mean that a block cannot have.
+    """Refuse a mean that a block cannot have; an empty one is none that the group joins.
 
     Raises:
         RemoteProblem: says what is wrong.
     """
-    most = sum(plan.members[member].samples for member in block)
     lacking = dict(holding.missing)
-    if holding.samples > most or not math.isfinite(holding.loss):
-        raise RemoteProblem("a block with more samples than its members brought")
-    if len(lacking) < len(holding.missing) or not lacking.keys() <= set(block):
-        raise RemoteProblem("a block that lacks the same member twice, or another's")
-    if any(chunks > plan.chunk_total for chunks in lacking.values()):
-        raise RemoteProblem("a block that lacks more chunks than there are")
+    if not block or len(lacking) < len(holding.missing) or not lacking.keys() <= {*block}:
+        raise RemoteProblem("a mean that lacks the same member twice, or one of another block")
+    if max(lacking.values(), default=0) > plan.chunk_total:
+        raise RemoteProblem("a mean that lacks more chunks than there are")
 
 
 def joined(plan: Plan, word: StagePlan, group: Group) -> Holding:
@@ -187,36 +161,32 @@ def joined(plan: Plan, word: StagePlan, group: Group) -> Holding:
     It depends neither on the givers nor on the reducers: groups that join the same means get the same fingerprint, and,
     since sums are made in the order of the blocks, the same bits.
     """
-    given = {entry.place: entry.holding for entry in word.entries if entry.holding is not None}
-    samples = sum(held.samples for held in given.values())
-    parts = [held.fingerprint + held.samples.to_bytes(8, "big") for held in given.values() if held.samples]
-    absent = [member for place, block in enumerate(group.blocks) if place not in given for member in block]
+    given = {group.block_of(member): holding for member, holding in word.givers}
+    names = [msgspec.msgpack.encode(holding) for block, holding in given.items() if holding.samples(plan, block)]
+    absent = [member for block in group.blocks if block not in given for member in block]
     lacking = [(member, plan.chunk_total) for member in absent if plan.members[member].samples]
     return Holding(
-        fingerprint=hashed_key(b"joined", plan.round, word.stage.to_bytes(1, "big"), *parts),
-        samples=samples,
-        loss=sum(held.loss * held.samples for held in given.values()) / samples if samples else 0.0,
-        missing=tuple(sorted([*lacking, *(item for held in given.values() for item in held.missing)])),
+        fingerprint=hashed_key(b"joined", plan.round, word.stage.to_bytes(1, "big"), *names),
+        missing=tuple(sorted([*lacking, *(item for holding in given.values() for item in holding.missing)])),
     )
 
 
-def outcome_of(plan: Plan, holding: Holding) -> Outcome:
-    """The outcome of a round on a grid for members that hold this mean of all, as far as it is the same on them."""
-    lacking = dict(holding.missing)
-    present = {i: plan.chunk_total - lacking.get(i, 0) for i, member in enumerate(plan.members) if member.samples}
-    present = {i: chunks for i, chunks in present.items() if chunks}
-    peers, members = plan.peers, plan.members
-    return Outcome(
-        round=plan.round,
-        versions=(),
-        makers=(),
-        contributors=tuple((peers[i], members[i].samples) for i in present),
-        present=tuple(present.values()),
-        missing=tuple((peers[i], lacking[i]) for i, m in enumerate(members) if m.samples and i in lacking),
-        chunk_total=plan.chunk_total,
-        samples=holding.samples,
-        loss=holding.loss,
+def round_outcome(plan: Plan, holding: Holding, stages: Sequence[Outcome] = ()) -> Outcome:
+    """The outcome of a round on a grid for a member that holds this mean of all.
+
+    Args:
+        plan: Of the round.
+        holding: The mean: what follows from it is the same on all members.
+        stages: The outcomes of the butterflies that this member took part in.
+    """
+    shares, lacking = ShareMap(plan), dict(holding.missing)
+    present = [max(0, shares.planned(member) - lacking.get(member, 0)) for member in range(len(plan.members))]
+    return replace(
+        outcome_of(shares, present=present, versions=(), makers=(), bits=b""),
         content=holding.fingerprint,
+        left_out=stages[0].left_out if stages else (),
+        payload_bytes=sum(outcome.payload_bytes for outcome in stages),
+        seen=reduce(Observations.with_, (outcome.seen for outcome in stages), Observations()),
     )
 
 

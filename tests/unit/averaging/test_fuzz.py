@@ -13,7 +13,7 @@ from core.averaging.codecs.registry import CODECS
 from core.averaging.commit.fingerprints import plan_name
 from core.averaging.commit.messages import ROUND_MESSAGES
 from core.averaging.grid.layout import FailureRate, Group, layout_of
-from core.averaging.grid.plans import GRID_MESSAGES, Holding, StageMember
+from core.averaging.grid.plans import GRID_MESSAGES, Holding
 from core.averaging.matchmaking import ContributionWanted
 from core.averaging.matchmaking.attempts import RoundConfig
 from core.averaging.matchmaking.matchmaker import Matchmaker
@@ -41,21 +41,14 @@ members = st.sampled_from([PLAN.members, PLAN.members[:1], PLAN.members[::-1]])
 holdings = st.builds(
     Holding,
     st.sampled_from([bytes(32), b"h" * 32]),
-    st.sampled_from([0, 1, 2, 3, 4, 6, 1 << 48]),
-    st.floats(allow_nan=True),
     st.lists(st.tuples(st.integers(0, 4), st.integers(1, 9)), max_size=2).map(tuple),
 )
-entries = st.lists(
-    st.builds(StageMember, st.integers(0, 4), st.integers(0, 2), st.one_of(st.none(), holdings)), min_size=1, max_size=4
-).map(tuple)
+givers = st.lists(st.tuples(st.integers(0, 4), holdings), min_size=1, max_size=4).map(tuple)
 
 
-def giving(group: Group) -> tuple[StageMember, ...]:
+def giving(group: Group) -> tuple[tuple[int, Holding], ...]:
     """As a group's first member would have it."""
-    held = [
-        Holding(bytes(32), sum(GRID_PLAN.members[member].samples for member in block), 1.0) for block in group.blocks
-    ]
-    return tuple(StageMember(place[0], number, held[number]) for number, place in enumerate(group.places))
+    return tuple((member, Holding(bytes(32))) for member in group.members[: len(group.blocks)])
 
 
 FIELDS: dict[str, st.SearchStrategy[object]] = {
@@ -101,9 +94,9 @@ FIELDS: dict[str, st.SearchStrategy[object]] = {
     "member": st.one_of(st.integers(0, 4), st.integers(0, 255)),
     "stage": st.sampled_from([1, 1, 1, 2, 3]),
     "group": st.one_of(st.integers(0, 1), st.integers(0, 255)),
-    "holding": holdings,
-    "passed": st.booleans(),
-    "entries": st.one_of(entries, st.sampled_from(GROUPS).map(giving)),
+    "holding": st.one_of(st.none(), holdings),
+    "givers": st.one_of(givers, st.sampled_from(GROUPS).map(giving)),
+    "others": st.one_of(st.just(()), numbers),
     "numel": st.just(PLAN.numel),
     "chunk_numel": st.just(PLAN.chunk_numel),
     "codec": st.just("raw"),

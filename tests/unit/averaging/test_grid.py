@@ -12,12 +12,12 @@ from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.butterfly import Butterfly, Outputs
 from core.averaging.codecs.registry import codec_of
 from core.averaging.grid.grid import Grid
-from core.averaging.grid.layout import layout_of
-from core.averaging.grid.plans import Arrived, Holding, StageMember, StagePlan, StandIn, divided
+from core.averaging.grid.layout import Group, layout_of
+from core.averaging.grid.plans import Arrived, Holding, StagePlan, divided
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
 from core.averaging.penalties.observed import Remembered
 from core.base.ids import PeerId
-from core.base.machine import Received
+from core.base.machine import Received, Send
 from tests.unit.averaging.pump import Pump, Round, make_plan
 
 GRID_ROUNDS = int(os.environ.get("POTLUCK_GRID_ROUNDS", "6"))
@@ -82,7 +82,7 @@ def test_everybody_gets_the_mean_of_all(peers: int, stages: int) -> None:
     weights = [member.samples for member in round_.plan.members]
     assert outcome.loss == pytest.approx(np.average([m.loss for m in round_.plan.members], weights=weights))
     check_survivors_mean(round_, outcome, round_.plan.peers[0])
-    assert sum(machine.repeated for machine in round_.machines.values()) == 0
+    assert not any(trace["averaging.stage_repeated"] for trace in round_.traces)
 
 
 def test_some_have_no_samples_and_vectors_travel_as_halves() -> None:
@@ -140,9 +140,8 @@ def test_one_dies_at_any_moment_and_only_its_group_notices(seed: int, notice_s: 
     assert len(alive) >= 15
     peer = next(p for p in alive if round_.plan.peers.index(p) != victim)
     check_survivors_mean(round_, alive[peer], peer)
-    repeated = {m for p, m in round_.machines.items() if m.repeated and p in alive}
-    last = layout_of(round_.plan).group_of(1, victim)
-    assert {round_.plan.peers.index(p) for p, m in round_.machines.items() if m in repeated} <= set(last.members)
+    repeated = {m for m in range(16) if m != victim and round_.traces[m]["averaging.stage_repeated"]}
+    assert repeated <= set(layout_of(round_.plan).group_of(1, victim).members)
 
 
 @pytest.mark.parametrize("peers", [4, 7, 9, 12, 16, 20, 27, 32, 64])
@@ -170,36 +169,54 @@ def test_round_names_the_suspects_of_its_first_stage(monkeypatch: pytest.MonkeyP
         def start(self, now: float) -> Outputs:
             return [RoundFailed(self.plan.round, "no mean came", (other,))]
 
-    monkeypatch.setattr("core.averaging.grid.stage_rounds.Butterfly", Failing)
+    monkeypatch.setattr("core.averaging.grid.grid.Butterfly", Failing)
     assert round_.machines[me].start(1000.0)[-1] == RoundFailed(round_.plan.round, "no mean came", (other,))
 
 
-def test_member_stands_in_once_and_for_its_inviter_only() -> None:
+def arrived(round_: Round, group: Group, holding: Holding | None) -> Arrived:
+    return Arrived(round_.plan.round, group.stage, group.number, 0, holding)
+
+
+def test_member_stands_in_once_and_for_the_coordinator_only() -> None:
     round_ = a_round(9, 2).run()
     plan, grid = round_.plan, layout_of(round_.plan)
     group = next(group for group in grid.stages[1] if 0 not in group.members)
-    place, machine = next(i for i, block in enumerate(group.blocks) if 0 in block), round_.machines[plan.peers[0]]
-    inviter, other = (plan.peers[m] for m in group.members if m not in group.blocks[place])
-    [answer] = machine.handle(Received(inviter, StandIn(plan.round, 1, group.number, 0)), round_.pump.now)
-    assert (answer.to, type(answer.message)) == (inviter, Arrived)
-    empty = Holding(bytes(32), 0, 0.0)
-    entries = [StageMember(members[0], number, empty) for number, members in enumerate(group.places)]
-    entries[place] = StageMember(0, place, answer.message.holding)
-    word = divided(plan, StagePlan(plan.round, 1, group.number, 0, tuple(entries), ()), group)
-    assert machine.handle(Received(other, word), round_.pump.now) == []
-    begun = machine.handle(Received(inviter, word), round_.pump.now)
-    assert {output.to for output in begun} == {inviter, other}
-    assert machine.handle(Received(inviter, word), round_.pump.now) == []
+    machine, empty = round_.machines[plan.peers[0]], Holding(bytes(32))
+    first, *others = (plan.peers[m] for m in group.members)
+    [answer] = machine.handle(Received(first, arrived(round_, group, empty)), round_.pump.now)
+    assert (answer.to, type(answer.message)) == (first, Arrived)
+    mine = (0, answer.message.holding)
+    givers = tuple(mine if 0 in block else (m, empty) for m, block in zip(group.members, group.blocks, strict=True))
+    word = divided(plan, StagePlan(plan.round, 1, group.number, 0, givers, (), ()), group)
+    for other in others:
+        assert machine.handle(Received(other, word), round_.pump.now) == []
+    begun = machine.handle(Received(first, word), round_.pump.now)
+    assert {output.to for output in begun} == {plan.peers[m] for m in word.members if m}
+    assert machine.handle(Received(first, word), round_.pump.now) == []
+    again = machine.handle(Received(first, arrived(round_, group, empty)), round_.pump.now)
+    assert [output.message.holding for output in again] == [None], "it stands in already"
 
 
-@pytest.mark.parametrize("how", ["stranger", "own group", "no such group", "no such stage"])
-def test_stand_in_is_refused_for_groups_that_do_not_fit(how: str) -> None:
-    round_ = a_round(9, 2).run()
+def test_member_beyond_a_stage_is_silent_before_it_busy() -> None:
+    round_ = a_round(9, 2)
+    me, group = round_.plan.peers[0], layout_of(round_.plan).group_of(1, 0)
+    other = next(round_.plan.peers[member] for member in group.members if member)
+    machine, word = round_.machines[me], arrived(round_, group, Holding(bytes(32)))
+    machine.start(round_.pump.now)
+    assert machine.handle(Received(other, word), round_.pump.now) == [Send(other, arrived(round_, group, None))]
+    beyond = a_round(9, 2).run()
+    assert beyond.machines[me].handle(Received(other, word), beyond.pump.now) == []
+
+
+@pytest.mark.parametrize("how", ["stranger", "another block", "no such group", "no such stage"])
+def test_words_that_do_not_fit_the_grid_are_dropped(how: str) -> None:
+    round_ = a_round(27, 3).run()
     plan, grid = round_.plan, layout_of(round_.plan)
-    mine = grid.group_of(1, 0)
-    number = {"own group": mine.number, "no such group": 200}.get(how, (mine.number + 1) % len(grid.stages[1]))
-    sender = next(m for m in mine.members if m) if how in {"stranger", "own group"} else 1
-    word = StandIn(plan.round, 3 if how == "no such stage" else 1, number, 0)
+    joins = [group for group in grid.stages[1] if group.block_of(0) and 0 not in group.members]
+    group = joins[0] if how != "another block" else next(g for g in grid.stages[1] if not g.block_of(0))
+    sender = group.members[0] if how != "stranger" else joins[1].members[0]
+    number = 200 if how == "no such group" else group.number
+    word = Arrived(plan.round, 3 if how == "no such stage" else 1, number, 0, Holding(bytes(32)))
     assert round_.machines[plan.peers[0]].handle(Received(plan.peers[sender], word), round_.pump.now) == []
     assert round_.traces[0]["averaging.drop.stage"] == 1
 

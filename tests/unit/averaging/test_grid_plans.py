@@ -7,18 +7,16 @@ import msgspec
 import pytest
 
 from core.averaging.bandwidth.known import UNKNOWN, KnownLines
-from core.averaging.grid.layout import FailureRate, layout_of
+from core.averaging.grid.layout import KEPT, FailureRate, layout_of
 from core.averaging.grid.plans import (
     Holding,
-    StageMember,
     StagePlan,
     butterflies,
     check_stage_plan,
     divided,
     joined,
     later_plan,
-    outcome_of,
-    stage_round,
+    round_outcome,
 )
 from core.averaging.matchmaking.attempts import PlanRequest
 from core.averaging.matchmaking.check_plan import check_plan
@@ -33,64 +31,65 @@ PLAN = make_plan([3, 1, 4, 1, 5, 9, 2, 6, 5], 640, stages=2)
 GROUP = layout_of(PLAN).stages[1][0]
 
 
-def holding(place: int, **fields: Any) -> Holding:
-    samples = sum(PLAN.members[member].samples for member in GROUP.blocks[place])
-    return msgspec.structs.replace(Holding(bytes([place]) * 32, samples, 2.0), **fields)
+def holding(place: int, *missing: tuple[int, int]) -> Holding:
+    return Holding(bytes([place]) * 32, missing)
 
 
 def word(**fields: Any) -> StagePlan:
-    entries = tuple(StageMember(place[0], number, holding(number)) for number, place in enumerate(GROUP.places))
-    plain = StagePlan(PLAN.round, 1, 0, 0, entries, ())
-    return msgspec.structs.replace(divided(PLAN, plain, GROUP), **fields)
+    givers = tuple((GROUP.members[place], holding(place)) for place in range(3))
+    return msgspec.structs.replace(divided(PLAN, StagePlan(PLAN.round, 1, 0, 0, givers, (), ()), GROUP), **fields)
+
+
+def samples(place: int) -> list[int]:
+    return [PLAN.members[member].samples for member in GROUP.blocks[place]]
 
 
 def test_good_stage_plan_is_a_butterfly_of_block_means() -> None:
     check_stage_plan(PLAN, word(), GROUP)
     later = later_plan(PLAN, word(), GROUP)
-    assert later.round == stage_round(word())
     assert later.topology == "butterfly"
     assert later.stages == 1
-    assert [member.samples for member in later.members] == [
-        entry.holding.samples for entry in word().entries if entry.holding
-    ]
+    assert [member.samples for member in later.members] == [sum(samples(place)) for place in range(3)]
     assert sum(later.chunks) == PLAN.chunk_total
     assert sorted(later.leaders) == [0, 1, 2]
+    assert later_plan(PLAN, word(attempt=1), GROUP).round != later.round
+
+
+def test_block_weighs_what_is_in_its_mean() -> None:
+    first, second, _ = GROUP.blocks[0]
+    word_ = with_first(word(), (first, PLAN.chunk_total), (second, PLAN.chunk_total - 1))
+    assert later_plan(PLAN, word_, GROUP).members[0].samples == sum(samples(0)[1:])
 
 
 STRANGER = next(member for member in range(9) if member not in GROUP.members)
+"""A member of another group, which is to stand in for nobody."""
 
 
-def with_entries(plan: StagePlan, *entries: StageMember) -> StagePlan:
-    return msgspec.structs.replace(plan, entries=entries)
+def with_givers(plan: StagePlan, *givers: tuple[int, Holding]) -> StagePlan:
+    return msgspec.structs.replace(plan, givers=givers)
 
 
-def with_first(plan: StagePlan, **fields: Any) -> StagePlan:
-    return with_entries(plan, msgspec.structs.replace(plan.entries[0], holding=holding(0, **fields)), *plan.entries[1:])
+def with_first(plan: StagePlan, *missing: tuple[int, int]) -> StagePlan:
+    return with_givers(plan, (plan.givers[0][0], holding(0, *missing)), *plan.givers[1:])
+
+
+def with_others(plan: StagePlan, *others: int) -> StagePlan:
+    return msgspec.structs.replace(plan, others=others, chunks=(*plan.chunks, *(0 for _ in others)))
 
 
 BAD: dict[str, Callable[[StagePlan], StagePlan]] = {
     "too few chunks": lambda w: msgspec.structs.replace(w, chunks=(1, 1, 1)),
     "a share too few": lambda w: msgspec.structs.replace(w, chunks=w.chunks[:2]),
-    "a member twice": lambda w: with_entries(w, w.entries[0], *w.entries[:2]),
-    "not in order": lambda w: with_entries(w, *w.entries[::-1]),
-    "givers after others": lambda w: with_entries(
-        w, msgspec.structs.replace(w.entries[0], holding=None), *w.entries[1:]
-    ),
-    "no giver": lambda w: with_entries(w, *(msgspec.structs.replace(entry, holding=None) for entry in w.entries)),
-    "gives for another block": lambda w: with_entries(
-        w, *w.entries[:2], StageMember(w.entries[0].member, 2, holding(2))
-    ),
-    "a block too many": lambda w: with_entries(w, *w.entries[:2], StageMember(w.entries[2].member, 7, holding(2))),
-    "a stranger as a spare": lambda w: msgspec.structs.replace(
-        w, entries=(*w.entries, StageMember(STRANGER, 0)), chunks=(*w.chunks, 0)
-    ),
-    "more samples than there are": lambda w: with_first(w, samples=1 << 20),
-    "others' missing chunks": lambda w: with_first(w, missing=((GROUP.blocks[1][0], 3),)),
-    "the same missing twice": lambda w: with_first(w, missing=((GROUP.blocks[0][0], 3), (GROUP.blocks[0][0], 4))),
-    "more missing chunks than there are": lambda w: with_first(
-        w, missing=((GROUP.blocks[0][0], PLAN.chunk_total + 1),)
-    ),
-    "a loss that is no number": lambda w: with_first(w, loss=float("nan")),
+    "a member twice": lambda w: with_others(w, w.givers[0][0]),
+    "another twice": lambda w: with_others(with_givers(w, *w.givers[:2]), w.givers[2][0], w.givers[2][0]),
+    "a block twice": lambda w: with_givers(w, *w.givers[:2], (GROUP.blocks[1][1], holding(1))),
+    "not in order": lambda w: with_givers(w, *w.givers[::-1]),
+    "no giver": with_givers,
+    "another's mean": lambda w: with_givers(w, w.givers[0], (w.givers[1][0], holding(1, (GROUP.blocks[2][0], 1)))),
+    "a stranger as a spare": lambda w: with_others(w, STRANGER),
+    "others' missing chunks": lambda w: with_first(w, (GROUP.blocks[1][0], 3)),
+    "the same missing twice": lambda w: with_first(w, (GROUP.blocks[0][0], 3), (GROUP.blocks[0][0], 4)),
+    "more missing chunks than there are": lambda w: with_first(w, (GROUP.blocks[0][0], PLAN.chunk_total + 1)),
 }
 
 
@@ -100,22 +99,33 @@ def test_a_bad_stage_plan_is_refused(how: str) -> None:
         check_stage_plan(PLAN, BAD[how](word()), GROUP)
 
 
+def test_giver_of_no_block_is_refused() -> None:
+    plan = make_plan([1] * 8, 640, stages=3)
+    one, other = (group for group in layout_of(plan).stages[1] if group.number in {0, 2})
+    givers = tuple((member, Holding(bytes(32))) for member in other.members)
+    bad = StagePlan(plan.round, 1, 0, 0, givers, (), (plan.chunk_total, 0))
+    with pytest.raises(RemoteProblem):
+        check_stage_plan(plan, bad, one)
+
+
 def test_stage_name_depends_on_what_was_given_not_by_whom() -> None:
     name = joined(PLAN, word(), GROUP).fingerprint
-    others = [StageMember(block[1], number, holding(number)) for number, block in enumerate(GROUP.blocks)]
-    assert joined(PLAN, with_entries(word(group=1), *others), GROUP).fingerprint == name
-    changed = (with_first(word(), samples=1), with_first(word(), fingerprint=b"x" * 32))
-    assert len({name, *(joined(PLAN, other, GROUP).fingerprint for other in changed)}) == 3
+    others = [(block[1], holding(number)) for number, block in enumerate(GROUP.blocks)]
+    assert joined(PLAN, with_givers(word(group=1), *others), GROUP).fingerprint == name
+    lacking = with_first(word(), (GROUP.blocks[0][0], 1))
+    other_mean = with_givers(word(), (GROUP.members[0], Holding(b"x" * 32)), *word().givers[1:])
+    assert len({name, *(joined(PLAN, other, GROUP).fingerprint for other in (lacking, other_mean))}) == 3
 
 
 def test_block_that_was_left_out_is_missing_in_outcome() -> None:
-    first = GROUP.blocks[0]
-    partly = msgspec.structs.replace(word().entries[1], holding=holding(1, missing=((GROUP.blocks[1][0], 5),)))
-    outcome = outcome_of(PLAN, joined(PLAN, with_entries(word(), partly, word().entries[2]), GROUP))
+    first, partly = GROUP.blocks[0], GROUP.blocks[1][0]
+    givers = (GROUP.members[1], holding(1, (partly, 5))), word().givers[2]
+    outcome = round_outcome(PLAN, joined(PLAN, with_givers(word(), *givers), GROUP))
     lacking = {PLAN.peers.index(peer): chunks for peer, chunks in outcome.missing}
-    assert lacking == {**dict.fromkeys(first, PLAN.chunk_total), GROUP.blocks[1][0]: 5}
+    assert lacking == {**dict.fromkeys(first, PLAN.chunk_total), partly: 5}
     assert {PLAN.peers.index(peer) for peer, _ in outcome.contributors} == set(range(9)) - set(first)
-    assert outcome.samples == sum(m.samples for i, m in enumerate(PLAN.members) if i not in first)
+    whole = sum(m.samples for i, m in enumerate(PLAN.members) if i not in first)
+    assert outcome.samples == whole - PLAN.members[partly].samples * 5 // PLAN.chunk_total
 
 
 def test_a_plan_of_a_grid_is_checked_group_by_group() -> None:
@@ -174,13 +184,13 @@ def test_no_grid_where_the_codec_needs_feedback() -> None:
 
 
 def test_the_failure_rate_counts_those_whose_contribution_lacks_something() -> None:
-    outcome = outcome_of(PLAN, Holding(bytes(32), 30, 1.0, missing=((2, 1), (5, PLAN.chunk_total))))
-    counted, expected = FailureRate(), FailureRate()
+    outcome = round_outcome(PLAN, Holding(bytes(32), missing=((2, 1), (5, PLAN.chunk_total))))
+    counted = FailureRate()
     counted.finished(PLAN, outcome)
-    expected.saw(members=9, failed=2)
-    assert counted.value == expected.value
+    assert counted.value == pytest.approx((1 - KEPT) * 2 / 9)
     given = msgspec.structs.replace(PLAN, gifts=(256, 256, 128, *[256] * 6))
-    counted, expected = FailureRate(), FailureRate()
+    counted = FailureRate()
     counted.finished(given, outcome)
-    expected.saw(members=8, failed=1)
-    assert counted.value == expected.value
+    assert counted.value == pytest.approx((1 - KEPT) * 1 / 8)
+    counted.finished(msgspec.structs.replace(PLAN, gifts=(0,) * 9), outcome)
+    assert counted.value == pytest.approx((1 - KEPT) * 1 / 8), "nobody was to give all"

@@ -346,10 +346,10 @@ def test_candidate_that_was_busy_may_come_after_all() -> None:
     assert recipients(group.tell(leader, busy, Wanted(1, LINEAGE, 0)), Call) == {busy}
 
 
-@pytest.mark.parametrize(("failing", "stages"), [(0, 1), (40, 2)])
-def test_leader_makes_a_grid_when_peers_fail_often(failing: int, stages: int) -> None:
+@pytest.mark.parametrize(("rate", "stages"), [(0.0, 1), (0.2, 2)])
+def test_leader_makes_a_grid_when_peers_fail_often(rate: float, stages: int) -> None:
     failures = FailureRate()
-    failures.saw(members=200, failed=failing)
+    failures.value = rate
     group = Group(12, failures=failures)
     group.place()
     group.look()

@@ -5,7 +5,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from core.averaging.grid.layout import GridLayout, largest_group, lay_out
+from core.averaging.grid.layout import GridLayout, lay_out
 from core.bench.groups import stages_for
 
 CASES = [(peers, stages) for stages in (1, 2, 3, 4) for peers in range(max(2, 1 << stages), 71)]
@@ -17,7 +17,7 @@ def averaged(grid: GridLayout, values: np.ndarray, weights: np.ndarray) -> tuple
     for stage in grid.stages:
         after, heavier = np.full_like(held, np.nan), np.full_like(weight, np.nan)
         for group in stage:
-            givers = [place[0] for place in group.places]
+            givers = list(group.members[: len(group.blocks)])
             total = weight[givers].sum()
             mean = (held[givers] * weight[givers, None]).sum(axis=0) / total
             for member in group.members:
@@ -48,11 +48,10 @@ def test_everybody_is_in_one_group_a_stage(peers: int, stages: int) -> None:
         members = [member for group in stage for member in group.members]
         assert sorted(members) == list(range(peers))
         assert min(len(group.members) for group in stage) >= 2
-        assert max(len(group.members) for group in stage) <= largest_group(peers, stages)
         assert all(group.members == grid.group_of(number, m).members for group in stage for m in group.members)
         for group in stage:
-            for place, block in zip(group.places, group.blocks, strict=True):
-                assert set(place) <= set(block)
+            assert [group.block_of(member) for member in group.members][: len(group.blocks)] == list(group.blocks)
+            assert all(group.block_of(member) for member in group.members)
 
 
 @pytest.mark.parametrize("peers", range(4, 257))
@@ -60,7 +59,7 @@ def test_groups_are_about_as_small_as_can_be(peers: int) -> None:
     for stages in (2, 3, 4):
         if peers >= 1 << stages:
             least = next(size for size in range(2, peers + 1) if stages_for(peers, size) <= stages)
-            assert largest_group(peers, stages) <= least + 2 + (stages > 2)
+            assert lay_out(range(peers), stages).largest_group <= least + 1
 
 
 @pytest.mark.parametrize(
@@ -69,7 +68,7 @@ def test_groups_are_about_as_small_as_can_be(peers: int) -> None:
 def test_a_full_grid_has_groups_of_one_size(group: int, stages: int) -> None:
     grid = lay_out(range(group**stages), stages)
     assert {len(g.members) for stage in grid.stages for g in stage} == {group}
-    assert {len(place) for stage in grid.stages for g in stage for place in g.places} == {1}
+    assert all(len(g.members) == len(g.blocks) for stage in grid.stages for g in stage)
 
 
 def test_no_two_peers_meet_twice_in_a_full_grid() -> None:
