@@ -22,8 +22,8 @@ from typing import Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from core.averaging.codecs.bf16 import Bf16
-from core.averaging.codecs.registry import Codec
+from core.averaging.codecs.codec import Codec
+from core.averaging.codecs.halves import Bf16
 
 Vector = NDArray[np.float32]
 

@@ -1,6 +1,6 @@
 """Whether this version of Potluck can average as a manifest wants."""
 
-from core.averaging.aggregators.registry import AGGREGATORS, aggregator_of
+from core.averaging.aggregators import AGGREGATORS, aggregator_of
 from core.averaging.codecs.registry import check_codec
 from core.base.manifest import AveragingNumbers
 from core.base.problems import BadInput

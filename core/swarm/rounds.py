@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.averaging.aggregators.registry import aggregator_of
+from core.averaging.aggregators import aggregator_of
 from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.bandwidth.book import LineBook
 from core.averaging.codecs.registry import FEEDBACK, codec_of

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
-from core.averaging.aggregators.registry import AGGREGATORS, TrimmedMean, all_finite
+from core.averaging.aggregators import AGGREGATORS
+from core.averaging.aggregators.aggregator import all_finite
+from core.averaging.aggregators.trimmed_mean import TrimmedMean
 
 NUMEL = 33
 names = pytest.mark.parametrize("name", sorted(AGGREGATORS))

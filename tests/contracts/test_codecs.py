@@ -11,7 +11,8 @@ from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
 from core.averaging.codecs.adaptive import SMALL_NUMEL_MAX
-from core.averaging.codecs.registry import CODEC_NAMES, Codec, check_codec, codec_of, number_bytes
+from core.averaging.codecs.codec import Codec
+from core.averaging.codecs.registry import CODEC_NAMES, check_codec, codec_of, number_bytes
 from core.averaging.codecs.topk import KEPT_PART
 from core.base.problems import BadInput, RemoteProblem
 

@@ -1,4 +1,4 @@
-"""The port behind which ways of averaging are exchanged: one vector is made of several members' parts."""
+"""The port of all aggregators, which make one vector of several members' parts, and the weighted mean."""
 
 from collections.abc import Iterator
 from typing import Protocol
@@ -32,6 +32,24 @@ class Aggregator(Protocol):
             parts: At least one.  A number of them may be infinite or none; then so may be the result.
             out: Shape (numel,), float32.
         """
+
+
+class WeightedMean:
+    """Sum of weight times part, in float32, each product and each sum rounded once.
+
+    It trusts every part, so a single wild one moves the result.
+    """
+
+    def aggregate(self, parts: Parts, out: Vector) -> None:
+        """Write the weighted mean of the parts to `out`."""
+        first = True
+        with np.errstate(over="ignore", invalid="ignore"):
+            for weight, values in parts:
+                if first:
+                    np.multiply(values, np.float32(weight), out=out)
+                    first = False
+                else:
+                    out += np.multiply(values, np.float32(weight), out=values)
 
 
 def all_finite(values: Vector) -> bool:

@@ -1,12 +1,8 @@
 """The coordinate-wise trimmed mean (Yin, Chen, Ramchandran, Bartlett 2018, definition 2)."""
 
-from typing import Final
-
 import numpy as np
 
 from core.averaging.aggregators.aggregator import Parts, Vector
-
-TRIM_MAX: Final = 0.5
 
 
 class TrimmedMean:
@@ -22,7 +18,7 @@ class TrimmedMean:
     """
 
     def __init__(self, trim: float = 0.2) -> None:
-        if not 0 <= trim < TRIM_MAX:
+        if not 0 <= trim < 0.5:
             raise ValueError(f"a trimmed mean that leaves out {trim} at each end")
         self._trim = trim
 

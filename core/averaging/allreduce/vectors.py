@@ -7,8 +7,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from core.averaging.aggregators.aggregator import Aggregator
-from core.averaging.aggregators.mean import WeightedMean
+from core.averaging.aggregators.aggregator import Aggregator, WeightedMean
 from core.averaging.allreduce.share_map import ShareMap
 from core.averaging.codecs.codec import Codec
 from core.averaging.messages import Members

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.averaging.codecs.codec import Codec, check_length
-from core.averaging.codecs.fp16 import Fp16
-from core.averaging.codecs.u8 import Uniform8
+from core.averaging.codecs.halves import Fp16
+from core.averaging.codecs.uniform import Uniform8
 
 SMALL_NUMEL_MAX: Final = 1 << 16
 

@@ -9,22 +9,20 @@ it is the one nearest to the middle of those that share these bits.
 """
 
 from functools import cached_property
-from typing import ClassVar, Final
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.averaging.codecs.blocks import SCALE_LEAST, Blockwise, Bytes, Matrix, Scales
-
-DECADES: Final = 7
+from core.averaging.codecs.blocks import Blockwise, Bytes, Matrix, Scales
 
 
 def dynamic_map() -> NDArray[np.float32]:
     """The 256 codes' numbers in ascending order, shape (256,)."""
     positive = []
-    for decade in range(DECADES):
+    for decade in range(7):
         edges = np.linspace(0.1, 1.0, 2**decade + 1)
-        positive.append((edges[:-1] + edges[1:]) / 2 * 10.0 ** (decade - DECADES + 1))
+        positive.append((edges[:-1] + edges[1:]) / 2 * 10.0 ** (decade - 6))
     above = np.concatenate(positive)
     return np.sort(np.concatenate([-above, above, [0.0, 1.0]])).astype(np.float32)
 
@@ -57,7 +55,7 @@ class Dynamic8(Blockwise):
     def _pack(self, blocks: Matrix, scales: Scales, codes: Bytes) -> None:
         most, least = blocks.max(axis=1), blocks.min(axis=1)
         scales[:] = np.where(-least > most, least, most)
-        scales[np.abs(scales) < SCALE_LEAST] = 0.0
+        scales[np.abs(scales) < np.finfo(np.float32).tiny] = 0.0  # the inverse of others is finite
         inverse = np.where(scales == 0.0, np.float32(0.0), 1 / scales)
         ratios = np.multiply(blocks, inverse[:, None]).reshape(-1)
         index = np.right_shift(ratios.view(np.uint32), 16, dtype=np.intp)

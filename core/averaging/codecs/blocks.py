@@ -16,10 +16,6 @@ from core.averaging.codecs.codec import check_length
 
 STRIP: Final = 65_536
 """Numbers worked on at a time, so that what is in between stays in the processor's cache."""
-SCALE_LEAST: Final = np.float32(2.0**-126)
-"""Its inverse is finite."""
-ROUND: Final = np.float32(1.5 * 2.0**23)
-"""A number added to it is rounded to the nearest whole one, ties to even, which stands in the sum's lower bits."""
 
 Matrix = NDArray[np.float32]
 """Blocks as rows."""
@@ -97,27 +93,3 @@ class Blockwise(ABC):
             yield begin // self.BLOCK, begin, min(begin + STRIP, full)
         if full < numel:
             yield full // self.BLOCK, full, numel
-
-
-def even_steps(peaks: NDArray[np.float32], *, levels: int, dropped_bits: int) -> Scales:
-    """The distance of neighbouring levels, for each block, that makes `levels` of them reach its largest magnitude.
-
-    Its last `dropped_bits` bits are 0, so that a level times it is exact, and a peak that is off by a little gives the
-    same one.  It may be too small by 2^(dropped_bits - 24), which is less than half a level at the peak.  Blocks of
-    huge numbers get the largest such distance whose levels are all finite.  No number where the peak is not finite.
-
-    Args:
-        peaks: The largest magnitude of each block.
-        levels: Above 0; as many are below.
-        dropped_bits: At least the bits of `levels`, and less than 23 without them.
-    """
-    ones = np.uint32((1 << dropped_bits) - 1)
-    steps = peaks / np.float32(levels)
-    bits = steps.view(np.uint32)
-    bits += np.uint32(1 << dropped_bits - 1)
-    bits &= ~ones
-    largest = np.array([np.finfo(np.float32).max / levels], dtype=np.float32)
-    largest.view(np.uint32)[0] &= ~ones
-    np.clip(steps, SCALE_LEAST, largest[0], out=steps)
-    steps[~np.isfinite(peaks)] = np.nan
-    return steps

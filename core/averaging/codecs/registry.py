@@ -9,13 +9,10 @@ from typing import Final
 
 from core.averaging.codecs.adaptive import Adaptive
 from core.averaging.codecs.b8 import Dynamic8
-from core.averaging.codecs.bf16 import Bf16
-from core.averaging.codecs.codec import Codec
-from core.averaging.codecs.fp16 import Fp16
-from core.averaging.codecs.q4 import Uniform4
-from core.averaging.codecs.raw import Raw
+from core.averaging.codecs.codec import Codec, Raw
+from core.averaging.codecs.halves import Bf16, Fp16
 from core.averaging.codecs.topk import TopK
-from core.averaging.codecs.u8 import Uniform8
+from core.averaging.codecs.uniform import Uniform4, Uniform8
 from core.base.problems import BadInput
 
 CODECS: Final[Mapping[str, Codec]] = MappingProxyType(
@@ -26,20 +23,8 @@ ADAPTIVE: Final = "adaptive"
 """The one that must know the sizes of the tensors."""
 CODEC_NAMES: Final = (*CODECS, ADAPTIVE)
 """Every name that a manifest may give."""
-_MANY: Final = 1 << 20
 FEEDBACK: Final = frozenset({"q4", "topk"})
 """Codecs so coarse that what a round loses is carried on to the next (`core.averaging.feedback`)."""
-
-__all__ = [
-    "ADAPTIVE",
-    "CODECS",
-    "CODEC_NAMES",
-    "FEEDBACK",
-    "Codec",
-    "check_codec",
-    "codec_of",
-    "number_bytes",
-]
 
 
 def codec_of(name: str, layout: Sequence[int] = ()) -> Codec:
@@ -61,7 +46,8 @@ def number_bytes(name: str) -> float:
     Raises:
         ValueError: there is no such codec.
     """
-    return codec_of(name, (_MANY,)).max_bytes(_MANY) / _MANY
+    many = 1 << 20
+    return codec_of(name, (many,)).max_bytes(many) / many
 
 
 def check_codec(name: str) -> None:

@@ -5,14 +5,13 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.averaging.codecs.bf16 import Bf16
+from core.averaging.codecs.halves import Bf16
 from core.base.problems import RemoteProblem
 
 KEPT_PART: Final = 32
 """One number in so many is sent, rounded up."""
-_PLACE: Final = np.dtype("<u4")
-_NUMBER: Final = Bf16()
-_EACH_BYTES: Final = _PLACE.itemsize + 2
+EACH_BYTES: Final = 6
+"""Length of a place and a bfloat16."""
 
 
 class TopK:
@@ -23,7 +22,7 @@ class TopK:
 
     def max_bytes(self, numel: int, start: int = 0) -> int:  # noqa: ARG002 - the same everywhere
         """Length of the longest payload of `numel` numbers."""
-        return -(-numel // KEPT_PART) * _EACH_BYTES
+        return -(-numel // KEPT_PART) * EACH_BYTES
 
     def encode(self, values: NDArray[np.float32], start: int = 0) -> memoryview:  # noqa: ARG002 - the same everywhere
         """The largest of `values`; one that is no number counts as the largest of all."""
@@ -33,8 +32,8 @@ class TopK:
         largest = (
             np.argpartition(magnitudes, values.size - kept)[values.size - kept :] if kept else np.empty(0, np.int64)
         )
-        places = np.sort(largest).astype(_PLACE)
-        sent = np.frombuffer(_NUMBER.encode(values[places]), dtype="<u2")
+        places = np.sort(largest).astype("<u4")
+        sent = np.frombuffer(Bf16().encode(values[places]), dtype="<u2")
         there = (sent & 0x7FFF) != 0
         return np.frombuffer(places[there].tobytes() + sent[there].tobytes(), dtype=np.uint8).data
 
@@ -44,13 +43,13 @@ class TopK:
         Raises:
             RemoteProblem: the payload is too long, or its places are not in order or not in `out`.
         """
-        count, rest = divmod(payload.nbytes, _EACH_BYTES)
+        count, rest = divmod(payload.nbytes, EACH_BYTES)
         if rest or payload.nbytes > self.max_bytes(out.size):
             raise RemoteProblem(f"a payload of {payload.nbytes} bytes for the largest of {out.size} numbers")
-        places = np.frombuffer(payload[: count * _PLACE.itemsize], dtype=_PLACE)
+        places = np.frombuffer(payload[: 4 * count], dtype="<u4")
         if count and (int(places[-1]) >= out.size or not np.all(places[1:] > places[:-1])):
             raise RemoteProblem("places that are not in order, or beyond the end")
         numbers = np.empty(count, dtype=np.float32)
-        _NUMBER.decode_into(payload[count * _PLACE.itemsize :], numbers)
+        Bf16().decode_into(payload[4 * count :], numbers)
         out.fill(0)
         out[places] = numbers

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from core.averaging.aggregators.registry import WeightedMean
+from core.averaging.aggregators.aggregator import WeightedMean
 from core.averaging.allreduce.lane import Lane
 from core.averaging.allreduce.reducer import Reducer
 from core.averaging.allreduce.reducers import REPEATED_MAX, Reducers

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.averaging.aggregators.aggregator import Parts, Vector
-from core.averaging.aggregators.mean import WeightedMean
+from core.averaging.aggregators.aggregator import Parts, Vector, WeightedMean
 from core.averaging.balance.fleet import Work
 from core.averaging.balance.solver import balance
 from core.base.problems import BadInput
