@@ -157,7 +157,7 @@ class Grid:
     def start(self, now: float) -> Outputs:
         """The owner begins the first stage, in this member's smallest block; to be called once."""
         self._began_at, self._ends_at = now, now + self.plan.stages * self.plan.round_timeout_s
-        return self._average(first_plan(self.plan, self._layout.group_of(0, self._me)), now)
+        return self._follow(self._average(first_plan(self.plan, self._layout.group_of(0, self._me)), now), now)
 
     def leave(self, now: float) -> Outputs:  # noqa: ARG002 - as every topology does
         """End the round for this member, and tell the others at once."""
@@ -205,7 +205,8 @@ class Grid:
         if message.round in self.rounds.running:
             return self.rounds.running[message.round].handle(Received(sender, message), now)
         if isinstance(message, Leaving) and message.round == self.plan.round:
-            return self.handle(Lost(sender, "left"), now)
+            self._gone.add(self._others[sender])
+            return self.rounds.handle(Lost(sender, "left"), now)
         self._trace.mark("averaging.drop.foreign")
         return []
 
@@ -258,7 +259,7 @@ class Grid:
         """This member's group runs its butterfly; the last stage writes to the round's result."""
         mean = self._result if len(self._brought) == self.plan.stages else np.empty_like(self._result)
         self._running = plan.round, mean
-        return self._follow(self.rounds.begin(plan, (self._brought[-1][0], mean), now), now)
+        return self.rounds.begin(plan, (self._brought[-1][0], mean), now)
 
     def _follow(self, outputs: Outputs, now: float) -> Outputs:
         """Act on the end of this member's own butterfly, and go on as far as that is due."""
@@ -282,7 +283,8 @@ class Grid:
         followed += gathering.advance(now)
         if gathering.called is None:
             return followed
-        return followed + self._average(later_plan(self.plan, gathering.called, gathering.group), now)
+        plan = later_plan(self.plan, gathering.called, gathering.group)
+        return followed + self._follow(self._average(plan, now), now)
 
     def _conclude(self, outcome: Outcome, now: float) -> Outputs:
         """A stage is over: go on to the next one, or end; repeat it, if it lacks anything of a block's mean."""

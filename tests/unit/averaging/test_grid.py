@@ -11,6 +11,7 @@ from core.averaging.allreduce.reducers import Reducers
 from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.butterfly import Butterfly, Outputs
 from core.averaging.codecs.registry import codec_of
+from core.averaging.commit.messages import Leaving
 from core.averaging.grid.grid import Grid
 from core.averaging.grid.layout import Group, layout_of
 from core.averaging.grid.plans import Arrived, Holding, StagePlan, divided
@@ -171,6 +172,22 @@ def test_round_names_the_suspects_of_its_first_stage(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr("core.averaging.grid.grid.Butterfly", Failing)
     assert round_.machines[me].start(1000.0)[-1] == RoundFailed(round_.plan.round, "no mean came", (other,))
+
+
+def test_round_ends_when_a_leaver_fails_the_stage(monkeypatch: pytest.MonkeyPatch) -> None:
+    round_ = a_round(9, 2)
+    me, other, *_ = round_.plan.peers
+
+    class Failing(Butterfly):
+        def handle(self, event: Any, now: float) -> Outputs:
+            return [RoundFailed(self.plan.round, "too few are left")]
+
+    monkeypatch.setattr("core.averaging.grid.grid.Butterfly", Failing)
+    machine = round_.machines[me]
+    machine.start(1000.0)
+    ended = machine.handle(Received(other, Leaving(round_.plan.round)), 1000.0)
+    assert ended[-1] == RoundFailed(round_.plan.round, "too few are left")
+    assert machine.deadline is None
 
 
 def arrived(round_: Round, group: Group, holding: Holding | None) -> Arrived:
