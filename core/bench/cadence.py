@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from core.averaging.balance.fleet import Line, Work
-from core.averaging.balance.shares import level_shares
-from core.averaging.balance.traffic import fleet, rows
+from core.averaging.balance.gifts import divided
+from core.averaging.balance.traffic import fleet, pairs
 
 
 class Between(Enum):
@@ -88,5 +88,4 @@ def _step_s(samples: float, round_s: float, *, samples_per_s: float) -> float:
 
 def _seconds(lines: Sequence[Line], work: Work) -> float:
     members = fleet(lines, work)
-    lines_s = rows(members, members.gives)
-    return float(lines_s.seconds(level_shares(lines_s, members.cap)).max())
+    return divided(members, pairs(members, None), members.gives).seconds

@@ -11,8 +11,7 @@ import msgspec
 import numpy as np
 
 from core.averaging.balance.fleet import Line, Work
-from core.averaging.balance.gifts import best_gifts
-from core.averaging.balance.merit import merit
+from core.averaging.balance.gifts import best_gifts, divided
 from core.averaging.balance.solver import balance, check_balance, share_chunks
 from core.averaging.balance.traffic import fleet, pairs
 from core.bench import plan_exact, plan_fleets
@@ -145,12 +144,12 @@ def _solved(size: int, *, limited: bool, target: bool, trials: Sequence[Any]) ->
         limits = plan_fleets.limits(chance, size) if limited else {}
         work = plan_fleets.batch(lines, numel=NUMEL, compute_s=COMPUTE_S[trial % len(COMPUTE_S)] if target else None)
         with balancing:
-            divided = balance(lines, work, pair_limits=limits)
-        chunks = share_chunks(lines, work, divided, total=CHUNKS, pair_limits=limits)
+            found = balance(lines, work, pair_limits=limits)
+        chunks = share_chunks(lines, work, found, total=CHUNKS, pair_limits=limits)
         with checking:
-            check_balance(lines, work, chunks=chunks, gifts=divided.gifts, pair_limits=limits)
+            check_balance(lines, work, chunks=chunks, gifts=found.gifts, pair_limits=limits)
         if not target and (not limited or size <= EXACT_LIMITED_MAX):
-            gaps.append(divided.seconds / plan_exact.shares_seconds(lines, work, limits) - 1)
+            gaps.append(found.seconds / plan_exact.shares_seconds(lines, work, limits) - 1)
     return Solved(
         peers=size,
         pair_limits=limited,
@@ -191,7 +190,7 @@ def _gifts(size: int, *, compute_s: float, trials: Sequence[Any]) -> Gifts:
         work = plan_fleets.batch(lines, numel=NUMEL, compute_s=compute_s)
         members = fleet(lines, work)
         limits = pairs(members, None)
-        everybody.append(merit(members, limits, members.gives).steps_per_s)
+        everybody.append(divided(members, limits, members.gives).steps_per_s)
         whole.append(plan_exact.best_givers(members, limits).steps_per_s)
         partial.append(best_gifts(members, limits).steps_per_s)
         if size <= EXACT_GIVERS_MAX:

@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.averaging.balance.fleet import Line, Work
-from core.averaging.balance.gifts import better_of, computing_takes_longer
-from core.averaging.balance.merit import Merit, line_steps, merit
+from core.averaging.balance.gifts import Choice, all_give, divided, line_steps
 from core.averaging.balance.traffic import Fleet, Floats, Pairs, fleet
 
 PREFIXES: Final = 32
@@ -121,31 +120,41 @@ def _parts(lines: Sequence[Line], work: Work) -> Any:
     return samples_per_s
 
 
-def best_givers(members: Fleet, limits: Pairs) -> Merit:
+def best_givers(members: Fleet, limits: Pairs) -> Choice:
     """The choice with the most steps a second, of those tried, with gifts of 1 and 0 only.
 
     Exact for up to 8 givers without pair limits.
     """
     best, who = _good_givers(members, limits), np.flatnonzero(members.gives)
-    if computing_takes_longer(members, best) and best.gives.sum() == len(who):
+    if all_give(members, best):
         return best
     if len(who) <= EXACT:
-        return better_of(members, limits, _every_choice(members, who), best=best)
+        return _better_of(members, limits, _every_choice(members, who), best=best)
     for _ in range(CHANGES):
-        better = better_of(members, limits, _changes(best.gives, who), best=best)
+        better = _better_of(members, limits, _changes(best.gives, who), best=best)
         if better is best:
             break
         best = better
     return best
 
 
-def _good_givers(members: Fleet, limits: Pairs) -> Merit:
+def _good_givers(members: Fleet, limits: Pairs) -> Choice:
     """The best choice that keeps the first k of some order; all givers, where only the lines count."""
-    everybody = merit(members, limits, members.gives)
+    everybody = divided(members, limits, members.gives)
     who = np.flatnonzero(members.gives)
-    if not members.target_samples or len(who) < 2 or computing_takes_longer(members, everybody):
+    if len(who) < 2 or all_give(members, everybody):
         return everybody
-    return better_of(members, limits, _prefixes(members, who), best=everybody)
+    return _better_of(members, limits, _prefixes(members, who), best=everybody)
+
+
+def _better_of(members: Fleet, limits: Pairs, choices: Floats, *, best: Choice) -> Choice:
+    """The best of these choices (K x N) for the lines, or the one so far."""
+    choices = choices[choices.any(axis=1)]
+    if not len(choices):
+        return best
+    order = np.lexsort((-(choices @ members.samples), -line_steps(members, choices)))
+    found = divided(members, limits, choices[order[0]])
+    return found if found.beats(best) else best
 
 
 def _every_choice(members: Fleet, who: NDArray[np.int64]) -> Floats:

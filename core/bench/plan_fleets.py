@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from core.averaging.balance.fleet import Line, Work
+from core.averaging.plan import LIMITS_MAX
 
 MEGABIT: Final = 1e6 / 8
 HOMES: Final = ((100.0, 40.0), (50.0, 10.0), (20.0, 5.0), (16.0, 1.0))
@@ -58,9 +59,11 @@ def homes(chance: Any, size: int) -> list[Line]:
 
 
 def limits(chance: Any, size: int) -> dict[tuple[int, int], float]:
-    """A limit for each pair; many of them bind."""
+    """A limit for each pair, or for as many pairs as a plan can name; many of them bind."""
     rates = chance.lognormal(0, 1, (size, size)) * 40 * MEGABIT / size
-    return {(i, j): float(rates[i, j]) for i in range(size) for j in range(size) if i != j}
+    limited = [(i, j) for i in range(size) for j in range(size) if i != j]
+    named = chance.permutation(len(limited))[:LIMITS_MAX]
+    return {limited[place]: float(rates[limited[place]]) for place in named}
 
 
 def batch(lines: Sequence[Line], *, numel: int, compute_s: float | None) -> Work:

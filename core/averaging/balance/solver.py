@@ -6,26 +6,22 @@ members give less, or only assist (`gifts`).  `docs/decisions/0007-balance.md` s
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
 from core.averaging.balance.fleet import Balance, Line, Work, apportion
-from core.averaging.balance.gifts import FREE, best_gifts, filled, free_raises, good_gifts, refined, whole
-from core.averaging.balance.merit import Merit, covers, merit, rounded, settled, with_shares
-from core.averaging.balance.traffic import Fleet, Floats, Pairs, fleet, pairs, parts_of, seconds_of
-from core.averaging.balance.whole import whole_shares
+from core.averaging.balance.gifts import FREE, Choice, all_give, best_gifts, covers, divided, free_raises
+from core.averaging.balance.shares import level_shares, whole_shares
+from core.averaging.balance.traffic import Fleet, Floats, Pairs, fleet, pairs, parts_of, rows, seconds_of
 from core.averaging.plan import WHOLE_GIFT
 from core.base.problems import RemoteProblem
 
 WEIGHT_UNIT: Final = 1 << 30
 """A share of the whole vector as a weight; less than half of one of these is none."""
-TRIES: Final = 6
-"""Upper bound on how often a choice is improved before it is published."""
-SURE: Final = 0.003
-"""A plan is published when what members do to verify it gains a smaller part; well within what they tolerate."""
-CHECK_STEPS: Final = 2
-"""Number of linear programs by which a member verifies gifts: a fraction of a second for 64 members."""
+LONGER: Final = 0.001
+"""Part of the shortest round by which one may be longer that goes by what lines have shown."""
 
 PairLimits = Mapping[tuple[int, int], float]
 """Bytes a second from one member's place to another's, where less than their lines carry."""
@@ -43,23 +39,46 @@ def balance(lines: Sequence[Line], work: Work, *, pair_limits: PairLimits | None
         ValueError: there are no members.
     """
     members = fleet(lines, work)
-    limits = pairs(members, pair_limits)
-    best = best_gifts(members, limits)
-    best = settled(members, limits, best) if whole(members, best) else _sure(members, limits, best)
-    return Balance(weights=_weights(best.shares), gifts=_gifts(best), seconds=best.seconds)
+    best = best_gifts(members, pairs(members, pair_limits))
+    gifts = tuple(int(gift) for gift in np.rint(best.gives * WHOLE_GIFT))
+    return Balance(weights=_weights(best.shares), gifts=gifts, seconds=best.seconds)
 
 
 def share_chunks(
-    lines: Sequence[Line], work: Work, divided: Balance, *, total: int, pair_limits: PairLimits | None = None
+    lines: Sequence[Line],
+    work: Work,
+    balanced: Balance,
+    *,
+    total: int,
+    pair_limits: PairLimits | None = None,
+    shown: Sequence[Line] | None = None,
 ) -> tuple[int, ...]:
     """How many of `total` chunks each member reduces, for a round as short as whole chunks allow.
 
     Better than weights alone can tell where chunks are few: a slow peer's half chunk becomes none, not one.
+
+    Lines that have never been full offer more than they have shown, so that rounds find out what they carry.  Where the
+    round does not get shorter by it, nothing is to be found out: a member that is given work on a mere offer may turn
+    out to be as slow as the slowest, and all wait for it.
+
+    Args:
+        lines: The members, by what their lines offer.
+        work: What is averaged.
+        balanced: The balance for `lines`.
+        total: Chunks.
+        pair_limits: Bytes a second from one member to another.
+        shown: The members by what their lines have shown: of the rounds that are about as short by what the lines offer
+            it is the one that is shortest by this.  Not with pair limits.
     """
     members = fleet(lines, work)
-    return whole_shares(
-        members, pairs(members, pair_limits), gives=_given(members, divided.gifts), weights=divided.weights, total=total
-    )
+    limits, gives, weights = pairs(members, pair_limits), _given(members, balanced.gifts), balanced.weights
+    offered = proven = rows(members, gives)
+    if shown is not None:
+        proven = rows(fleet(shown, work), gives)
+        limit_s = float(offered.seconds(_parts(weights)).max()) * (1 + LONGER)
+        least, most = (np.clip(shares, 0.0, members.cap) for shares in offered.within(limit_s))
+        weights = _weights(level_shares(proven, least, most))
+    return whole_shares(members, limits, gives, weights=weights, total=total, shown=proven)
 
 
 def round_seconds(
@@ -118,37 +137,22 @@ def check_balance(
     if any(share for share, may in zip(chunks, members.cap, strict=True) if not may):
         raise RemoteProblem("the plan gives a share to a member that reduces none")
     limits = pairs(members, pair_limits)
-    if members.gives.any() and not covers([gift if has else 0 for gift, has in zip(gifts, members.gives, strict=True)]):
+    gives = _given(members, gifts)
+    if members.gives.any() and not covers([int(gift) for gift in gives * WHOLE_GIFT]):
         raise RemoteProblem("the plan leaves chunks that nobody gives")
-    theirs = merit(members, limits, _given(members, gifts))
+    theirs = divided(members, limits, gives)
     _check_shares(members, limits, chunks, theirs=theirs, tolerance=tolerance)
     _check_gifts(members, limits, chunks, theirs=theirs, tolerance=tolerance)
 
 
-def _sure(members: Fleet, limits: Pairs, best: Merit) -> Merit:
-    """The choice, filled, and improved for as long as members that verify it could: they will not find a better one."""
-    for _ in range(TRIES):
-        best = filled(members, limits, best)
-        better = _better(members, limits, best)
-        if better.steps_per_s <= best.steps_per_s * (1 + SURE):
-            return best
-        best = better
-    return filled(members, limits, best)
-
-
-def _better(members: Fleet, limits: Pairs, choice: Merit) -> Merit:
-    """What a few linear programs make of a choice."""
-    return rounded(members, limits, refined(members, limits, choice, steps=CHECK_STEPS))
-
-
-def _check_shares(members: Fleet, limits: Pairs, chunks: Sequence[int], *, theirs: Merit, tolerance: float) -> None:
-    """Whether the round is as short as it can be with the plan's gifts."""
+def _check_shares(members: Fleet, limits: Pairs, chunks: Sequence[int], *, theirs: Choice, tolerance: float) -> None:
+    """Refuse a round that is longer than the plan's gifts need."""
     seconds = _seconds(members, limits, chunks, gives=theirs.gives)
     if seconds <= theirs.seconds * (1 + tolerance):
         return
-    total, weights = sum(chunks), _weights(settled(members, limits, theirs).shares)
+    total, weights, lines = sum(chunks), _weights(theirs.shares), rows(members, theirs.gives)
     ours = (
-        whole_shares(members, limits, gives=theirs.gives, weights=weights, total=total),
+        whole_shares(members, limits, theirs.gives, weights=weights, total=total, shown=lines),
         apportion(total, weights),
     )
     enough_s = max(_seconds(members, limits, shares, gives=theirs.gives) for shares in ours)
@@ -156,24 +160,21 @@ def _check_shares(members: Fleet, limits: Pairs, chunks: Sequence[int], *, their
         raise RemoteProblem(f"the plan's round takes {seconds:.3g} s where {enough_s:.3g} s are enough")
 
 
-def _check_gifts(members: Fleet, limits: Pairs, chunks: Sequence[int], *, theirs: Merit, tolerance: float) -> None:
-    """Refuse gifts where better ones are at hand, or a member is left out that costs nothing."""
-    if whole(members, theirs):
+def _check_gifts(members: Fleet, limits: Pairs, chunks: Sequence[int], *, theirs: Choice, tolerance: float) -> None:
+    """Refuse gifts where better ones are found, or a member is left out that costs nothing."""
+    if all_give(members, theirs):
         return
     if not members.target_samples:
         raise RemoteProblem("the plan leaves out contributions though there is no target batch")
-    ours = good_gifts(members, limits)
-    if not whole(members, ours):
-        start = ours if ours.beats(theirs, by=tolerance / 2) else theirs
-        ours = _better(members, limits, start)
+    ours = best_gifts(members, limits)
     if theirs.steps_per_s < ours.steps_per_s * (1 - tolerance):
         raise RemoteProblem(
             f"the plan's gifts allow {theirs.steps_per_s:.3g} steps a second where ours allow {ours.steps_per_s:.3g}"
         )
-    starved = free_raises(members, limits, settled(members, limits, theirs), cost=FREE / 2)
+    starved = free_raises(members, limits, theirs, cost=FREE / 2)
     if len(starved) and len(limits.rate):
-        divided = with_shares(members, limits, theirs, _parts(chunks))
-        starved = np.intersect1d(starved, free_raises(members, limits, divided, cost=FREE / 2))
+        planned = replace(theirs, shares=_parts(chunks))
+        starved = np.intersect1d(starved, free_raises(members, limits, planned, cost=FREE / 2))
     if len(starved):
         raise RemoteProblem(f"the plan leaves out what member {starved[0]} could give at no cost")
 
@@ -194,7 +195,3 @@ def _given(members: Fleet, gifts: Sequence[int]) -> Floats:
 def _weights(shares: Floats) -> tuple[int, ...]:
     """Shares as whole numbers; equal shares stay equal."""
     return tuple(int(weight) for weight in np.rint(shares * WEIGHT_UNIT))
-
-
-def _gifts(choice: Merit) -> tuple[int, ...]:
-    return tuple(int(gift) for gift in np.rint(choice.gives * WHOLE_GIFT))

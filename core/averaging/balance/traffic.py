@@ -21,7 +21,6 @@ says "c_k = 1 corresponds to peer k not computing gradients" where its formulas 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,11 +29,6 @@ from core.averaging.balance.fleet import Line, Work
 from core.averaging.plan import WHOLE_GIFT
 
 Floats = NDArray[np.float64]
-
-EPSILON: Final = 1e-9
-"""Part by which times, shares and steps must differ to count as different: sums are rounded, solvers are tolerant."""
-_RATE_MIN, _RATE_MAX = 1.0, 1e15
-"""Bytes a second; beyond them a line counts as this slow or fast, so that no input leads to a division by zero."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,17 +90,22 @@ def fleet(lines: Sequence[Line], work: Work) -> Fleet:
 class Rows:
     """How long each line is busy: `base + slope * w`, in seconds, w the member's own share.
 
-    Arrays of the gifts' shape: N members, or K x N for K choices of gifts at once.
+    Both arrays have the shape 2 (up, down) x that of the gifts: N members, or K x N for K choices of gifts at once.
     """
 
-    up_base: Floats
-    up_slope: Floats
-    down_base: Floats
-    down_slope: Floats
+    base: Floats
+    slope: Floats
 
     def seconds(self, shares: Floats) -> Floats:
         """How long each member's line is busy, in the direction that takes longer; shape of `shares`."""
-        return np.asarray(np.maximum(self.up_base + self.up_slope * shares, self.down_base + self.down_slope * shares))
+        return np.asarray((self.base + self.slope * shares).max(axis=0))
+
+    def within(self, seconds: Floats | float) -> tuple[Floats, Floats]:
+        """The least and the most share of each member with which its line keeps the time; infinite where none binds."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shares = (seconds - self.base) / self.slope
+        least = np.where(self.slope < 0, shares, -np.inf).max(axis=0)
+        return least, np.where(self.slope > 0, shares, np.inf).min(axis=0)
 
 
 def rows(members: Fleet, gives: Floats) -> Rows:
@@ -116,14 +115,12 @@ def rows(members: Fleet, gives: Floats) -> Rows:
         members: The members of the round.
         gives: What part of its contribution each gives (c), 0 to 1; N or K x N.
     """
-    means = members.means
     givers = gives.sum(axis=-1, keepdims=True) - gives
-    own = members.mean_bytes * members.receives
+    sent, received = members.part_bytes * gives, members.part_bytes * givers
+    own = np.broadcast_to(members.mean_bytes * members.receives, gives.shape)
     return Rows(
-        up_base=members.part_bytes * gives / members.up,
-        up_slope=(members.mean_bytes * means - members.part_bytes * gives) / members.up,
-        down_base=np.broadcast_to(own / members.down, gives.shape),
-        down_slope=(members.part_bytes * givers - own) / members.down,
+        base=np.stack([sent / members.up, own / members.down]),
+        slope=np.stack([(members.mean_bytes * members.means - sent) / members.up, (received - own) / members.down]),
     )
 
 
@@ -136,11 +133,15 @@ class Pairs:
     rate: Floats
     """Bytes a second."""
 
+    def seconds_per_share(self, members: Fleet, gives: Floats) -> tuple[Floats, Floats]:
+        """How long each limited pair is busy for the target's share (with parts), and for the source's (with means)."""
+        parts = members.part_bytes * gives[self.source] / self.rate
+        return parts, members.mean_bytes * members.receives[self.target] / self.rate
+
     def seconds(self, members: Fleet, gives: Floats, shares: Floats) -> Floats:
         """How long each limited pair is busy with these shares; shape L."""
-        there = members.part_bytes * gives[self.source] * shares[self.target]
-        back = members.mean_bytes * members.receives[self.target] * shares[self.source]
-        return np.asarray((there + back) / self.rate)
+        parts, means = self.seconds_per_share(members, gives)
+        return np.asarray(parts * shares[self.target] + means * shares[self.source])
 
 
 def pairs(members: Fleet, limits: Mapping[tuple[int, int], float] | None) -> Pairs:
@@ -188,5 +189,5 @@ def _finite(value: float) -> float:
 
 
 def _rates(values: Sequence[float]) -> Floats:
-    rates = np.array([_RATE_MIN if math.isnan(value) else value for value in values], dtype=np.float64)
-    return np.asarray(np.clip(rates, _RATE_MIN, _RATE_MAX))
+    """Bytes a second from 1 to 10^15, so that no input leads to a division by zero."""
+    return np.asarray(np.clip(np.nan_to_num(np.array(values, dtype=np.float64), nan=1.0), 1.0, 1e15))

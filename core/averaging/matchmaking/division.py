@@ -107,17 +107,13 @@ def divide(
     lines = lines_of(members, rates)
     if lines is None:
         return equal_shares(members, chunks), ()
-    from core.averaging.balance.reserve import reserved_chunks  # noqa: PLC0415 - scipy is large
-    from core.averaging.balance.solver import balance, round_seconds, share_chunks  # noqa: PLC0415 - as above
+    from core.averaging.balance.solver import balance, round_seconds, share_chunks  # noqa: PLC0415 - scipy is large
 
     slow = pair_limits(limits) or None
     found = balance(lines, work, pair_limits=slow)
     whole = all(gift == WHOLE_GIFT for gift, line in zip(found.gifts, lines, strict=True) if line.gives)
     proven = lines_of(members, shown) if slow is None else None
-    if proven is None:
-        shares = share_chunks(lines, work, found, total=chunks, pair_limits=slow)
-    else:
-        shares = reserved_chunks(lines, proven, work, found, total=chunks)
+    shares = share_chunks(lines, work, found, total=chunks, pair_limits=slow, shown=proven)
     even = equal_shares(members, chunks)
     if slow is None and all(
         round_seconds(each, work, chunks=even, gifts=found.gifts)

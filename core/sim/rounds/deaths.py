@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.averaging.balance.fleet import Line, Work
-from core.averaging.balance.merit import covers
+from core.averaging.balance.gifts import covers
 from core.averaging.balance.solver import balance, share_chunks
 from core.averaging.codecs.registry import CODECS
 from core.averaging.outcome import Outcome

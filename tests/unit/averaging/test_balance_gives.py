@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.averaging.balance.fleet import Line, Work
-from core.averaging.balance.gifts import best_gifts
-from core.averaging.balance.merit import covering, line_steps, merit
+from core.averaging.balance.gifts import best_gifts, covers, divided, line_steps
 from core.averaging.balance.solver import balance, round_seconds
 from core.averaging.balance.traffic import fleet, pairs
 from core.bench.plan_exact import best_givers
@@ -55,10 +54,10 @@ def test_a_slow_peer_with_little_to_give_only_assists():
     lines = [*[line(100, samples_per_s=100)] * 3, line(100, 1, samples_per_s=1)]
     task = Work(numel=1_000_000, part_bytes=4, mean_bytes=4, target_samples=1000)
     assert best_givers(fleet(lines, task), pairs(fleet(lines, task), None)).gives.tolist() == [1, 1, 1, 0]
-    divided = balance(lines, task)
-    assert divided.gifts[:3] == (256,) * 3
-    assert 0 < divided.gifts[3] < 64
-    assert divided.seconds <= 1.01 * 1000 / 300
+    found = balance(lines, task)
+    assert found.gifts[:3] == (256,) * 3
+    assert 0 < found.gifts[3] < 64
+    assert found.seconds <= 1.01 * 1000 / 300
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -84,8 +83,8 @@ def test_partial_gifts_are_near_what_free_parts_allow():
     for seed, batch_s in itertools.product(range(6), (8.0, 30.0)):
         lines = homes(seed, 6)
         task = work(lines, batch_s)
-        divided = balance(lines, task)
-        ratios.append(steps(lines, task, divided.gifts, divided.weights) / free_parts_steps(lines, task))
+        found = balance(lines, task)
+        ratios.append(steps(lines, task, found.gifts, found.weights) / free_parts_steps(lines, task))
     assert max(ratios) <= 1 + 1e-4
     assert min(ratios) >= 0.85
     assert np.median(ratios) >= 0.99
@@ -105,7 +104,7 @@ def test_partial_gifts_are_never_worse_than_all_or_nothing(seed, size, batch_s):
     lines = homes(seed, size)
     members = fleet(lines, work(lines, batch_s))
     limits = pairs(members, None)
-    everybody = merit(members, limits, members.gives)
+    everybody = divided(members, limits, members.gives)
     found = best_gifts(members, limits)
     assert found.steps_per_s >= 0.99 * max(everybody.steps_per_s, best_givers(members, limits).steps_per_s)
 
@@ -115,10 +114,9 @@ def test_partial_gifts_are_never_worse_than_all_or_nothing(seed, size, batch_s):
 def test_every_chunk_has_a_giver_and_equal_members_give_alike(seed, size, batch_s):
     lines = homes(seed, size)
     both = [*lines, *lines]
-    divided = balance(both, work(both, batch_s))
-    members = fleet(both, work(both, batch_s))
-    assert len(covering(members, np.array(divided.gifts) / 256)) == 1
-    apart = np.abs(np.array(divided.gifts[:size]) - np.array(divided.gifts[size:]))
+    found = balance(both, work(both, batch_s))
+    assert covers(found.gifts)
+    apart = np.abs(np.array(found.gifts[:size]) - np.array(found.gifts[size:]))
     assert np.count_nonzero(apart > 33) <= max(1, size // 2)
 
 
@@ -131,7 +129,7 @@ def test_with_pair_limits_gifts_fit_them_too():
     lines = homes(3, 8)
     limits = {(0, j): 1.0 * MEGA for j in range(1, 8)} | {(j, 2): 2.0 * MEGA for j in range(8)}
     task = work(lines, 4.0)
-    divided = balance(lines, task, pair_limits=limits)
-    everybody = 1 / merit(fleet(lines, task), pairs(fleet(lines, task), limits), np.ones(8)).seconds
-    given = sum(one.samples_per_s * gift for one, gift in zip(lines, divided.gifts, strict=True)) / 256
-    assert min(given / task.target_samples, 1 / divided.seconds) > everybody
+    found = balance(lines, task, pair_limits=limits)
+    everybody = 1 / divided(fleet(lines, task), pairs(fleet(lines, task), limits), np.ones(8)).seconds
+    given = sum(one.samples_per_s * gift for one, gift in zip(lines, found.gifts, strict=True)) / 256
+    assert min(given / task.target_samples, 1 / found.seconds) > everybody

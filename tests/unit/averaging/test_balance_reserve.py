@@ -8,8 +8,7 @@ import pytest
 from scipy.optimize import linprog
 
 from core.averaging.balance.fleet import Line, Work
-from core.averaging.balance.reserve import LONGER, reserved_chunks
-from core.averaging.balance.solver import balance, round_seconds, share_chunks
+from core.averaging.balance.solver import LONGER, balance, round_seconds, share_chunks
 from core.averaging.balance.traffic import fleet, rows
 from core.averaging.plan import WHOLE_GIFT
 
@@ -37,7 +36,7 @@ def test_offer_that_does_not_shorten_the_round_is_not_taken() -> None:
     offered = [line(160)] * 2 + true[2:]
     best = balance(offered, WORK)
     greedy = share_chunks(offered, WORK, best, total=TOTAL)
-    chunks = reserved_chunks(offered, true, WORK, best, total=TOTAL)
+    chunks = share_chunks(offered, WORK, best, total=TOTAL, shown=true)
     assert seconds(offered, chunks, best.gifts) <= best.seconds * (1 + LONGER)
     slowest = max(busy(true, chunks)[:6])
     assert max(busy(true, greedy)[:6]) > 1.1 * slowest, "or there would be nothing to reserve"
@@ -48,7 +47,7 @@ def test_an_offer_that_shortens_the_round_is_taken() -> None:
     shown = [line(40)] * 8 + [line(40, gives=False)]
     offered = [line(40)] * 8 + [line(80, gives=False)]
     best = balance(offered, WORK)
-    chunks = reserved_chunks(offered, shown, WORK, best, total=TOTAL)
+    chunks = share_chunks(offered, WORK, best, total=TOTAL, shown=shown)
     assert seconds(offered, chunks, best.gifts) <= (1 + LONGER) * best.seconds * 1.01
     assert chunks[-1] >= 0.9 * share_chunks(offered, WORK, best, total=TOTAL)[-1]
 
@@ -56,7 +55,7 @@ def test_an_offer_that_shortens_the_round_is_taken() -> None:
 def test_where_all_is_shown_it_is_the_shortest_round() -> None:
     lines = [line(16), line(8), line(4, 40), line(4, reduces=False), line(2)]
     best = balance(lines, WORK)
-    chunks = reserved_chunks(lines, lines, WORK, best, total=TOTAL)
+    chunks = share_chunks(lines, WORK, best, total=TOTAL, shown=lines)
     assert chunks == share_chunks(lines, WORK, best, total=TOTAL)
 
 
@@ -77,7 +76,7 @@ def test_division_is_shortest_by_shown_rates_within_the_offers_time(seed: int) -
         for one in shown
     ]
     best = balance(offered, WORK)
-    chunks = reserved_chunks(offered, shown, WORK, best, total=100_000)
+    chunks = share_chunks(offered, WORK, best, total=100_000, shown=shown)
     limit = best.seconds * (1 + LONGER)
     assert best.gifts == (WHOLE_GIFT,) * len(shown)
     assert seconds(offered, chunks, best.gifts) <= limit * 1.001
@@ -85,7 +84,7 @@ def test_division_is_shortest_by_shown_rates_within_the_offers_time(seed: int) -
     greedy = share_chunks(offered, WORK, best, total=100_000)
     members = fleet(offered, WORK)
     found = rows(members, members.gives)
-    if min(found.up_slope.min(), found.down_slope.min()) >= 0:
+    if found.slope.min() >= 0:
         assert seconds(shown, chunks, best.gifts) <= 1.001 * least
     assert seconds(shown, chunks, best.gifts) <= 1.001 * seconds(shown, greedy, best.gifts)
 
@@ -97,7 +96,7 @@ def _least(offered: list[Line], shown: list[Line], limit_s: float) -> float:
     for lines, is_shown in ((offered, False), (shown, True)):
         members = fleet(lines, WORK)
         found = rows(members, members.gives)
-        for base, slope in ((found.up_base, found.up_slope), (found.down_base, found.down_slope)):
+        for base, slope in zip(found.base, found.slope, strict=True):
             for index in range(count):
                 row = np.zeros(count + 1)
                 row[index] = slope[index]

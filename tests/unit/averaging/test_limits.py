@@ -7,7 +7,7 @@ that is changed out of its range makes it fail.
 import pytest
 
 from core.averaging.allreduce.all_gather import REDUCER_PATIENCE
-from core.averaging.balance import gifts, reserve, solver
+from core.averaging.balance import gifts, solver
 from core.averaging.commit.coordinator import HEARTBEATS
 from core.averaging.commit.succession import QUIET_PART
 from core.averaging.failure_detector import ASKED_AT, LAG_PART, PROBATION, SLACK_PART, STAGES, Stage, Timetable
@@ -86,8 +86,8 @@ def test_exclusions_grow_and_end() -> None:
 
 
 def test_checks_tolerate_more_than_planning_leaves() -> None:
-    assert gifts.FREE < reserve.LONGER <= gifts.GAIN < gifts.EVEN_COST < solver.SURE
-    assert solver.SURE + reserve.LONGEST + EVEN_TOLERANCE < SLOWER_TOLERANCE
+    assert gifts.FREE < solver.LONGER
+    assert gifts.FREE + gifts.GAIN + solver.LONGER + EVEN_TOLERANCE < SLOWER_TOLERANCE
     assert 1 < OWN_FACTOR < OTHERS_FACTOR
 
 
