@@ -8,7 +8,7 @@ from statistics import median
 from typing import Final
 
 from core.averaging.codecs.codec import Codec
-from core.averaging.plan import WHOLE_GIFT, Plan
+from core.averaging.plan import WHOLE_GIFT, Plan, is_paced
 from core.base.machine import Transfer
 
 AHEAD_PART: Final = 8
@@ -93,7 +93,7 @@ def _member_s(plan: Plan, codec: Codec) -> list[float]:
 
 def even_s(plan: Plan, codec: Codec) -> float:
     """Over how many seconds bulk leaves evenly; 0: as soon as it can."""
-    if not plan.lines:
+    if not is_paced(plan.lines):
         return 0.0
     usual_s = OTHERS_PART * median(_member_s(plan, codec))
     seconds = min(planned_s(plan, codec), usual_s, plan.round_timeout_s / 2) / PACED_PART

@@ -15,7 +15,7 @@ from core.averaging.grid.plans import butterflies
 from core.averaging.matchmaking import OTHERS_FACTOR, OWN_FACTOR, SLOWER_TOLERANCE, SPARED_PART
 from core.averaging.matchmaking.attempts import LineKnowledge, PlanRequest
 from core.averaging.matchmaking.division import equal_shares, lines_of, pair_limits, work_of
-from core.averaging.plan import BUTTERFLY, GRID, Member, Plan, Rates
+from core.averaging.plan import BUTTERFLY, GRID, Member, Plan, Rates, is_paced
 from core.base.ids import PeerId
 from core.base.problems import RemoteProblem
 
@@ -36,7 +36,7 @@ def check_plan(plan: Plan, request: PlanRequest, mine: Member) -> None:
     Raises:
         RemoteProblem: says what is wrong.
     """
-    chunk_numel = request.chunk_numel(len(plan.members), paced=bool(plan.lines) and plan.stages == 1)
+    chunk_numel = request.chunk_numel(len(plan.members), paced=is_paced(plan.lines) and plan.stages == 1)
     terms = request.terms | {"chunk_numel": chunk_numel}
     if any(getattr(plan, name) != value for name, value in terms.items()):
         raise RemoteProblem("the plan is for another round, vector or manifest")

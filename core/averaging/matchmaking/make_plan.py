@@ -9,7 +9,18 @@ from core.averaging.codecs.registry import FEEDBACK
 from core.averaging.grid.layout import grid_of
 from core.averaging.matchmaking.attempts import PlanRequest
 from core.averaging.matchmaking.division import divide, work_of
-from core.averaging.plan import BUTTERFLY, GRID, LIMITS_MAX, WHOLE_GIFT, Member, PairLimit, Plan, Rates, chunk_count
+from core.averaging.plan import (
+    BUTTERFLY,
+    GRID,
+    LIMITS_MAX,
+    WHOLE_GIFT,
+    Member,
+    PairLimit,
+    Plan,
+    Rates,
+    chunk_count,
+    is_paced,
+)
 from core.base.ids import PeerId
 
 
@@ -41,7 +52,8 @@ def make_plan(
     known = _known_among(peers, known)
     target_samples = request.target_samples if stages == 1 else 0
     work = work_of(request.numel, request.numbers.codec, target_samples=target_samples)
-    chunk_numel = request.chunk_numel(len(peers), paced=bool(known.lines) and stages == 1)
+    lines = _rates(peers, known.lines)
+    chunk_numel = request.chunk_numel(len(peers), paced=is_paced(lines) and stages == 1)
     total = chunk_count(request.numel, chunk_numel)
     chunks, gifts = [0] * len(peers), [WHOLE_GIFT] * len(peers)
     for group in _first_groups(request.round, peers, stages):
@@ -55,7 +67,7 @@ def make_plan(
         members=tuple(ordered),
         chunks=tuple(chunks),
         leaders=tuple(peers.index(peer) for peer in leaders if peer in peers),
-        lines=_rates(peers, known.lines),
+        lines=lines,
         limits=_slow_pairs(peers, known),
         gifts=() if all(gift == WHOLE_GIFT for gift in gifts) else tuple(gifts),
         stages=stages,

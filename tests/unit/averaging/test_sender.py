@@ -13,7 +13,7 @@ from core.averaging.allreduce.windows import (
     windows_of,
 )
 from core.averaging.codecs.registry import CODECS
-from core.averaging.plan import Rates
+from core.averaging.plan import FAST_BYTES_S, Rates
 from tests.unit.averaging.pump import make_plan
 
 
@@ -46,3 +46,14 @@ def test_one_word_about_a_line_slows_no_other_link() -> None:
     slow = msgspec.structs.replace(plan, lines=(Rates(1, 1), *usual.lines[1:]))
     before, after = (even_s(each, CODECS["raw"]) for each in (usual, slow))
     assert 0 < after <= min(OTHERS_PART * before, plan.round_timeout_s / 2) / PACED_PART * (1 + 1e-9)
+
+
+def test_computers_faster_than_lines_are_not_paced() -> None:
+    plan = make_plan([1] * 4, 60_000_000, chunk_numel=100_000)
+    slower, fast = rates_of(FAST_BYTES_S - 1), rates_of(FAST_BYTES_S)
+    mostly_slow, mostly_fast = (
+        msgspec.structs.replace(plan, lines=lines)
+        for lines in ((fast, slower, slower, slower), (slower, fast, fast, fast))
+    )
+    assert even_s(mostly_slow, CODECS["raw"]) > 0
+    assert even_s(mostly_fast, CODECS["raw"]) == 0
