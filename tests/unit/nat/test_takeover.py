@@ -1,11 +1,19 @@
 """A relay dies under a transfer: the second one takes over soon enough, wherever everybody is."""
 
 import json
+from random import Random
+from typing import Any
 
 import pytest
 
+from core.base.machine import Send
 from core.nat import opened_circuit as circuits_module
+from core.nat.messages import (
+    OpenCircuit,
+)
+from core.sim.nat_homes import SimulatedHome
 from core.sim.nat_takeover import TARGET_S, Takeover, case, distribution, main
+from tests.unit.nat.worlds import world_of
 
 MARGIN_S = 0.25
 SEEDS = range(40)
@@ -48,3 +56,62 @@ def test_slow_or_lossy_take_over_is_named() -> None:
 def test_no_case_at_all_is_refused() -> None:
     with pytest.raises(SystemExit):
         main(["--cases", "0"])
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_relay_dies_and_the_other_takes_over_without_loss(seed: int) -> None:
+    world, helpers, (a, b) = world_of("symmetric", "symmetric")
+    world.dial(a, b)
+    world.run(10)
+    ((circuit, _),) = a.circuits.items()
+    end = a.machine.circuits.opened[circuit].endpoint
+    assert end is not None
+    relay = world.homes[end.relay] if end.relay is not None else helpers[0]
+    random = Random(seed)
+    data = random.randbytes(400_000)
+    before = len(b.got[circuit])
+    world.use(a, circuit, lambda end: end.write(data[:200_000], world.now))
+    world.run(random.uniform(0, 0.4))
+    world.kill(relay)
+    world.use(a, circuit, lambda end: end.write(data[200_000:], world.now))
+    died_at = world.now
+    while len(b.got[circuit]) < before + len(data) and world.now < died_at + 10:
+        world.run(0.05)
+    assert b.got[circuit][before:] == data
+    assert a.machine.circuits.takeovers + b.machine.circuits.takeovers >= 1
+    assert end.relay not in {None, relay.peer}
+
+
+def test_silent_relay_is_left_within_two_seconds() -> None:
+    world, helpers, (a, b) = world_of("symmetric", "symmetric")
+    world.dial(a, b)
+    world.run(10)
+    ((circuit, _),) = a.circuits.items()
+    end = a.machine.circuits.opened[circuit].endpoint
+    assert end is not None
+    relay = next(helper for helper in helpers if helper.peer == end.relay)
+    relay.up = False
+    world.use(a, circuit, lambda end: end.write(b"after", world.now))
+    world.run(2.0)
+    assert end.relay not in {None, relay.peer}
+    assert b.got[circuit].endswith(b"after")
+
+
+def test_circuit_with_a_vanished_end_asks_rarely() -> None:
+    world, _, (a, b) = world_of("symmetric", "symmetric", public=1)
+    world.dial(a, b)
+    world.run(10)
+    asked: list[OpenCircuit] = []
+    perform = world.perform
+
+    def watching(home: SimulatedHome, outputs: Any) -> None:
+        asked.extend(out.message for out in outputs if isinstance(out, Send) and isinstance(out.message, OpenCircuit))
+        perform(home, outputs)
+
+    world.perform = watching  # type: ignore[method-assign]
+    world.kill(b)
+    ((circuit, _),) = a.circuits.items()
+    world.use(a, circuit, lambda end: end.write(b"anybody?", world.now))
+    world.run(30)
+    assert 3 <= len(asked) <= 25
+    assert len(a.machine.circuits.opened) == 0
