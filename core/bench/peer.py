@@ -29,7 +29,8 @@ from core.dht.messages import Contact
 from core.nat.traversal import Traversal
 from core.net.clock import Clock
 from core.session.session import Session
-from core.swarm.rounds import Asked, Committed, Formed, Missed, Rounds
+from core.swarm.round_events import Asked, Committed, Formed, Missed
+from core.swarm.rounds import Rounds
 from core.swarm.settings import ParticipantSettings
 from core.swarm.states import StateName
 

@@ -10,7 +10,8 @@ from core.swarm.epoch import Cue, EpochMachine, Phase
 from core.swarm.grouping import Grouping
 from core.swarm.orders import Absorb, Changed, Collect, Go, Release, RoundLost
 from core.swarm.pending import Pending
-from core.swarm.rounds import Asked, Committed, Missed, Rounds
+from core.swarm.round_events import Asked, Committed, Missed
+from core.swarm.rounds import Rounds
 from core.swarm.watch import TrainerWatch
 
 

@@ -45,7 +45,8 @@ from core.swarm.messages import CATCH_UP_MESSAGES
 from core.swarm.orders import Changed, HeldoutLearned
 from core.swarm.presentation import Presentation, Tells
 from core.swarm.progress import ProgressReport
-from core.swarm.rounds import Asked, Committed, Formed, Missed, Rounds
+from core.swarm.round_events import Asked, Committed, Formed, Missed
+from core.swarm.rounds import Rounds
 from core.swarm.settings import ParticipantSettings
 from core.swarm.standby import Standby
 from core.swarm.states import StateName

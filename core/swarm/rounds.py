@@ -1,7 +1,6 @@
 """A peer's rounds, one after the other: finding the group, averaging, and what came of it."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from random import Random
 from typing import Any, Final
 
@@ -32,6 +31,7 @@ from core.base.signing import Signer, Verifier
 from core.base.trace import Trace
 from core.swarm.in_doubt import InDoubtRound, state_after
 from core.swarm.orders import RoundRecord
+from core.swarm.round_events import Asked, Committed, Formed, Missed
 from core.swarm.settings import ParticipantSettings
 from core.swarm.states import StateName
 
@@ -39,40 +39,6 @@ SECRET_BYTES: Final = 32
 _IN_ROUND: Final = (*ROUND_MESSAGES, *GRID_MESSAGES)
 EARLY_MAX = 256
 """Messages of a round that are kept until its plan is here.  Bulk is none of them: nobody sends it before our Open."""
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """Write the contribution down, then `offer` it."""
-
-    round: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Formed:
-    """The group stands, the round has begun."""
-
-    plan: Plan
-
-
-@dataclass(frozen=True, slots=True)
-class Missed:
-    """The round, or the search for its group, failed: the contribution is free again."""
-
-    round: bytes
-    reason: str
-    samples: int | None
-    """What the group would have brought together, when that was too little for a step."""
-
-
-@dataclass(frozen=True, slots=True)
-class Committed:
-    """The mean is in its vector and may be absorbed."""
-
-    round: bytes
-    record: RoundRecord
-    gives: bool = True
-    """Whether the plan took any of this peer's contribution."""
 
 
 class Rounds:

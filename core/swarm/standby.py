@@ -5,7 +5,8 @@ from typing import Any, Final
 from core.averaging.codecs.registry import ADAPTIVE, FEEDBACK
 from core.swarm.membership import Membership
 from core.swarm.orders import Changed
-from core.swarm.rounds import Committed, Formed, Missed, Rounds
+from core.swarm.round_events import Committed, Formed, Missed
+from core.swarm.rounds import Rounds
 from core.swarm.states import StateName
 
 OWN_VIEW_S: Final = 10.0

@@ -21,7 +21,8 @@ from core.swarm.contributing import Contributing
 from core.swarm.epoch import IN_STEP, Cue, EpochMachine, Phase
 from core.swarm.grouping import Grouping
 from core.swarm.orders import Changed, Evaluate, Go, HeldoutLearned, Hold, LedgerLearned, Load, Restart
-from core.swarm.rounds import Asked, Committed, Formed, Missed, Rounds
+from core.swarm.round_events import Asked, Committed, Formed, Missed
+from core.swarm.rounds import Rounds
 from core.swarm.settings import ParticipantSettings
 from core.swarm.states import State
 from core.swarm.watch import TrainerWatch

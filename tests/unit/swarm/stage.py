@@ -22,7 +22,7 @@ from core.swarm.beacon import REPORT_LIFETIME_S
 from core.swarm.epoch import Phase
 from core.swarm.participant import Participant
 from core.swarm.progress import ProgressReport, encode_report, progress_key
-from core.swarm.rounds import Formed
+from core.swarm.round_events import Formed
 from core.swarm.settings import ParticipantSettings
 from core.swarm.states import State, StateName, first_state
 from core.swarm.trainer_side import INFORMED_AFTER_S

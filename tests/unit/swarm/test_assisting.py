@@ -6,7 +6,7 @@ from core.averaging.matchmaking.messages import Call, Wanted
 from core.swarm.answers import ContributionWritten, StepTaken
 from core.swarm.assisting import ALONE_S, REFUSED_MAX, TRY_AGAIN, Assisting
 from core.swarm.orders import Go, Hold, RoundRecord
-from core.swarm.rounds import Asked, Committed
+from core.swarm.round_events import Asked, Committed
 from core.swarm.states import State, StateName
 from tests.unit.swarm.stage import Stage, peer, report_of
 

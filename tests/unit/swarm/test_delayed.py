@@ -8,7 +8,7 @@ from core.averaging.matchmaking.messages import Call, Cancelled, Ready, Wanted
 from core.swarm.answers import ContributionWritten, StepTaken
 from core.swarm.membership import Membership
 from core.swarm.orders import Absorb, Collect, RoundRecord
-from core.swarm.rounds import Committed
+from core.swarm.round_events import Committed
 from core.swarm.states import State, StateName
 from core.swarm.stragglers import Stragglers
 from tests.unit.swarm.stage import FIRST, Stage, peer, report_of

@@ -16,7 +16,7 @@ from core.swarm.facts import Help
 from core.swarm.membership import SILENT_S, Membership
 from core.swarm.orders import RoundLost, RoundRecord
 from core.swarm.presentation import HELPING
-from core.swarm.rounds import Committed
+from core.swarm.round_events import Committed
 from core.swarm.standby import HELP_BYTES, OWN_VIEW_S, Standby
 from core.swarm.states import StateName
 from tests.unit.swarm.stage import FIRST, NUMEL, Stage, peer, plan_of, report_of
