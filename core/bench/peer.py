@@ -30,7 +30,7 @@ from core.nat.traversal import Traversal
 from core.net.clock import Clock
 from core.session.session import Session
 from core.swarm.round_events import Asked, Committed, Formed, Missed
-from core.swarm.rounds import Rounds
+from core.swarm.rounds import Rounds, RoundVectors
 from core.swarm.settings import ParticipantSettings
 from core.swarm.states import StateName
 
@@ -64,9 +64,9 @@ class Averaging:
         self.traversal: Traversal | None = None
         self.rounds.reduces = not setup.client
         if setup.helps:
-            self.rounds.help(setup.numel)
+            self.rounds.serve(RoundVectors(), helped_numel=setup.numel)
         else:
-            self.rounds.vectors(contribution, result, layout=layout_of(setup.numel))
+            self.rounds.serve(RoundVectors(contribution, result, layout_of(setup.numel)))
         self._peers = [peer_id(index) for index in range(setup.peers)]
         self.helpers: Sequence[int] = ()
         self.formed_at = 0.0

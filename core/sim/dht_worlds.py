@@ -318,7 +318,7 @@ class SmallWorld:
             if peer in self.swarm.liars:
                 continue
             node = self.swarm.world.nodes[peer]
-            for record in self.swarm.machine(peer).records.get(key, self.swarm.world.local(node)).values():
+            for record in self.swarm.machine(peer).records.get(key, node.local(self.swarm.world.now)).values():
                 held[PeerId(record.subkey), record.value] += 1
         return dict(held)
 

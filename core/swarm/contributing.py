@@ -84,7 +84,7 @@ class Contributing:
     def asked(self, asked: Asked, now: float) -> list[Any]:
         """A leader calls for the contribution."""
         if not self._epochs.may(Cue.WANTED):
-            return list(self._rounds.away(now))
+            return list(self._rounds.position(None, now=now))
         self._epochs.advance(Cue.WANTED, now)
         self._watch.collecting(now)
         self._round = asked.round

@@ -4,6 +4,7 @@ from core.averaging.butterfly import Butterfly
 from core.averaging.outcome import Outcome
 from core.averaging.plan import Plan
 from core.averaging.topologies import Topology
+from core.base.trace import Trace
 from core.swarm.states import StateName
 
 
@@ -21,7 +22,8 @@ class InDoubtRound:
     get it twice.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
         self._round: Butterfly | None = None
         self._name: StateName | None = None
 
@@ -35,10 +37,9 @@ class InDoubtRound:
         """The next round begins: what the last one has lost is a draft no longer."""
         self._round = self._name = None
 
-    def heard(self, name: StateName) -> bool:
-        """Somebody stands at this state; whether that settles something."""
-        if self._round is None or name != self._name:
-            return False
-        self._round.settle()
-        self.begun()
-        return True
+    def heard(self, name: StateName) -> None:
+        """Note that somebody stands at this state, which may settle the round."""
+        if self._round is not None and name == self._name:
+            self._round.settle()
+            self._trace.mark("rounds.settled_late")
+            self.begun()

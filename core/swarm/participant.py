@@ -256,7 +256,7 @@ class Participant:
                     self._membership.lost(peer, now)
                 return []
             case Elsewhere(epoch=epoch, lineage=lineage):
-                self.rounds.heard(StateName(epoch, lineage))
+                self.rounds.in_doubt.heard(StateName(epoch, lineage))
                 self._beacon.look(now)
                 return []
             case Formed() | Missed() | Committed():
@@ -278,7 +278,7 @@ class Participant:
             return None if self._connectivity is None else self._connectivity.found(found, now)
         outputs: list[Any] = [Changed()]
         for peer, report in news.items():
-            self.rounds.heard(report.state)
+            self.rounds.in_doubt.heard(report.state)
             if report.host and report.port:
                 outputs.append(Learned(Contact(peer, report.host, report.port)))
             if report.heldout_loss is not None and report.heldout_epoch <= report.epoch:

@@ -6,7 +6,7 @@ from core.averaging.codecs.registry import ADAPTIVE, FEEDBACK
 from core.swarm.membership import Membership
 from core.swarm.orders import Changed
 from core.swarm.round_events import Committed, Formed, Missed
-from core.swarm.rounds import Rounds
+from core.swarm.rounds import Rounds, RoundVectors
 from core.swarm.states import StateName
 
 OWN_VIEW_S: Final = 10.0
@@ -50,10 +50,10 @@ class Standby:
 
     def help(self, room_bytes: int, now: float) -> list[Any]:
         """Leave what this peer is in, and help with so much memory; 0: no longer."""
-        leaving = [*self._rounds.away(now), *self._rounds.leave(now)]
+        leaving = [*self._rounds.position(None, now=now), *self._rounds.leave(now)]
         self._room_bytes = self._for_numbers(room_bytes)
         self.name = None
-        self._rounds.help(self.numel_max)
+        self._rounds.serve(RoundVectors(), helped_numel=self.numel_max)
         return [*leaving, Changed()]
 
     def look(self, now: float) -> StateName | None:
@@ -71,7 +71,7 @@ class Standby:
             return []
         name = self.look(now)
         if name is None or not self._rounds.reduces:
-            return list(self._rounds.away(now))
+            return list(self._rounds.position(None, now=now))
         return list(self._rounds.position(name, self._membership.in_step(name), full=False, now=now))
 
     def followed(self, event: Formed | Missed | Committed, now: float) -> list[Any]:

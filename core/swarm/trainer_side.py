@@ -22,7 +22,7 @@ from core.swarm.epoch import IN_STEP, Cue, EpochMachine, Phase
 from core.swarm.grouping import Grouping
 from core.swarm.orders import Changed, Evaluate, Go, HeldoutLearned, Hold, LedgerLearned, Load, Restart
 from core.swarm.round_events import Asked, Committed, Formed, Missed
-from core.swarm.rounds import Rounds
+from core.swarm.rounds import Rounds, RoundVectors
 from core.swarm.settings import ParticipantSettings
 from core.swarm.states import State
 from core.swarm.watch import TrainerWatch
@@ -104,7 +104,7 @@ class TrainerSide:
             if self._catch_up.rests(mine, now):
                 return []
         if self.epochs.phase not in IN_STEP:
-            return list(self._rounds.away(now))
+            return list(self._rounds.position(None, now=now))
         return self.contributing.consider(now)
 
     def answered(
@@ -165,7 +165,7 @@ class TrainerSide:
     def _ready(self, ready: TrainerReady, now: float) -> list[Any]:
         self.epochs.begin(ready.state, now)
         self.contributing.reset()
-        self._rounds.vectors(ready.contribution, ready.mean, layout=ready.layout, residuals=ready.residuals)
+        self._rounds.serve(RoundVectors(ready.contribution, ready.mean, ready.layout, ready.residuals))
         self._beacon.hurry(now)
         return [Evaluate()] if self._settings.evaluate_first else []
 
@@ -174,7 +174,7 @@ class TrainerSide:
         self.epochs.advance(Cue.GONE, now)
         self.contributing.reset()
         self._beacon.hurry(now)
-        return [*goodbyes, *self._rounds.away(now), Changed()]
+        return [*goodbyes, *self._rounds.position(None, now=now), Changed()]
 
     def _stepped(self, step: StepTaken, now: float) -> list[Any]:
         self.epochs.hold(step.state)
@@ -210,7 +210,7 @@ class TrainerSide:
     def _fall_behind(self, offer: NewerState, now: float) -> list[Any]:
         asks = self._catch_up.begin(offer, now)
         self.epochs.advance(Cue.BEHIND, now)
-        return [*self._rounds.away(now), Hold(), Changed(), *asks]
+        return [*self._rounds.position(None, now=now), Hold(), Changed(), *asks]
 
     def _settled(self, now: float, *, samples: int = 0) -> list[Any]:
         """A new state is in place: begin the next epoch, with what counts for it already, or end."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from core.averaging.feedback import MemoryStore
 from core.averaging.matchmaking.attempts import PlanRequest
 from core.averaging.matchmaking.make_plan import make_plan
 from core.averaging.plan import Member, Plan
@@ -101,6 +102,8 @@ class Stage:
             random=Random(seed),
             sink=self.sink,
         )
+        self.contribution = np.ones(NUMEL, dtype=np.float32)
+        self.residuals = MemoryStore()
         self.hear(self.actor.start([], now=self.now))
 
     @property
@@ -121,8 +124,8 @@ class Stage:
         """The trainer is there and the participant trains."""
         self.answer(StateOffered(self.file, b""))
         state = State(name, self.file.digest, "here")
-        contribution, mean = np.ones(NUMEL, dtype=np.float32), np.zeros(NUMEL, dtype=np.float32)
-        self.answer(TrainerReady(state=state, contribution=contribution, mean=mean))
+        mean = np.zeros(NUMEL, dtype=np.float32)
+        self.answer(TrainerReady(state=state, contribution=self.contribution, mean=mean, residuals=self.residuals))
         self.wait(INFORMED_AFTER_S + 0.1)
 
     def answer(self, answer: TrainerAnswer) -> list[Any]:

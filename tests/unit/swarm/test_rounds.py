@@ -23,11 +23,11 @@ from core.base.ids import PeerId
 from core.base.manifest import AveragingNumbers
 from core.dht.events import RecordStored
 from core.swarm.answers import ContributionWritten, TrainerGone
+from core.swarm.early_messages import EARLY_MAX
 from core.swarm.epoch import Phase
 from core.swarm.line_news import lines_key
 from core.swarm.messages import StateAsk, StateDenied, StateOffer
 from core.swarm.orders import Absorb, Collect, Release, RoundRecord
-from core.swarm.rounds import EARLY_MAX
 from tests.unit.swarm.stage import FIRST, RUN, Stage, peer, plan_of, signer
 
 ROUND_S = AveragingNumbers().round_timeout_s

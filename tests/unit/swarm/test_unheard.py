@@ -2,7 +2,6 @@
 
 import pytest
 
-from core.averaging.feedback import MemoryStore
 from core.averaging.matchmaking.messages import Call, Declined, Wanted
 from core.base.manifest import AveragingNumbers
 from core.swarm.orders import RoundRecord
@@ -16,15 +15,12 @@ class Uneven(Stage):
 
     def ready(self, name: StateName = FIRST) -> None:
         super().ready(name)
-        contribution, _ = self.actor.rounds._vectors
-        assert contribution is not None
-        contribution[:] = [index % 7 / 10 for index in range(len(contribution))]
+        self.contribution[:] = [index % 7 / 10 for index in range(len(self.contribution))]
 
 
 def owed(stage: Stage) -> list[bytes | None]:
-    store = stage.actor.rounds._residuals
-    assert isinstance(store, MemoryStore)
-    return [None if (payload := store.read(chunk)) is None else bytes(payload) for chunk in range(4)]
+    read = stage.residuals.read
+    return [None if (payload := read(chunk)) is None else bytes(payload) for chunk in range(4)]
 
 
 def played(*, commits: bool) -> Stage:
@@ -55,7 +51,7 @@ def test_state_of_another_member_tells_that_the_round_committed(hears: str) -> N
             attempt = max(message.attempt for message in asked)
             unhappy.tell(2, Declined(state.epoch, state.lineage, attempt, "elsewhere"))
     assert owed(unhappy) == owed(happy)
-    unhappy.actor.rounds.heard(name)
+    unhappy.actor.rounds.in_doubt.heard(name)
     assert unhappy.actor.trace["rounds.settled_late"] == 1, "once"
 
 
@@ -65,6 +61,6 @@ def test_after_the_next_round_has_begun_it_is_too_late() -> None:
     fail(unhappy)
     unhappy.wait(60.0)
     join(unhappy, 2, nonce=9)
-    unhappy.actor.rounds.heard(record.name)
+    unhappy.actor.rounds.in_doubt.heard(record.name)
     assert owed(unhappy) == [None] * 4
     assert unhappy.actor.trace["rounds.settled_late"] == 0, "what failed before is forgotten"
