@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from core import VERSION
 from core.api.numbers import amount, gathered
 from core.api.snapshot import (
     BACKBONE,
@@ -17,6 +16,7 @@ from core.api.snapshot import (
     ReachView,
     Snapshot,
 )
+from core.api.version import VERSION
 from core.averaging.plan import Rates
 from core.base.ids import PeerId, short
 from core.base.manifest import Manifest

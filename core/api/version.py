@@ -1,0 +1,3 @@
+"""The version of this program, as people see it."""
+
+VERSION = "0.1.0"
