@@ -3,16 +3,16 @@
 import argparse
 from collections.abc import Iterable
 from datetime import datetime
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from core.api.numbers import amount, volume
-from core.averaging.receipts.receipt import Receipt, check_receipt
 from core.base.ids import PeerId, short
-from core.base.problems import BadInput, NotTrusted, ProofProblem
-from core.base.signing import Ed25519Verifier
+from core.base.problems import BadInput, NotTrusted
 from core.cli.say import say_json
-from core.ledger.credits import Credit, credits_of
+from core.ledger.checked_receipt import CheckedReceipt, check
+from core.ledger.credits import Credit
 from core.ledger.receipts import read_receipts
 from core.storage.paths import Home
 
@@ -27,17 +27,16 @@ def run(args: argparse.Namespace) -> int:
     if args.folder is not None and not args.folder.is_dir():
         raise BadInput(f"There is no folder {args.folder}.", hint="Name the folder of receipts of one collaboration.")
     folders = [args.folder] if args.folder is not None else _folders(Home.find(args.home))
-    receipts = [receipt for folder in folders for receipt in read_receipts(folder, args.number)]
-    receipts = sorted(receipts, key=_moment, reverse=True)[: args.number]
+    receipts = [check(receipt) for folder in folders for receipt in read_receipts(folder, args.number)]
+    receipts = sorted(receipts, key=attrgetter("moment"), reverse=True)[: args.number]
     if not receipts and not args.json:
         print("There are no receipts yet: each round of averaging leaves one.")
-    problems = [_problem(receipt) for receipt in receipts]
-    for receipt, problem in zip(receipts, problems, strict=True):
+    for checked in receipts:
         if args.json:
-            say_json(_facts(receipt, problem))
+            say_json(_facts(checked))
         else:
-            print("\n".join(_lines(receipt, problem)))
-    bad = sum(bool(problem) for problem in problems)
+            print("\n".join(_lines(checked)))
+    bad = sum(bool(checked.problem) for checked in receipts)
     if bad:
         raise NotTrusted(
             f"{amount(bad)} of {amount(len(receipts))} receipts are not what was signed.",
@@ -51,28 +50,15 @@ def _folders(home: Home) -> list[Path]:
     return sorted(path / "receipts" for path in state.iterdir() if path.is_dir()) if state.is_dir() else []
 
 
-def _moment(receipt: Receipt) -> int:
-    """When it was signed: what half of the signers say at most, so that no single clock counts; 0 if nobody signed."""
-    times = sorted(one.time for one in receipt.attestations)
-    return times[len(times) // 2] if times else 0
-
-
-def _problem(receipt: Receipt) -> str:
-    try:
-        check_receipt(receipt, Ed25519Verifier())
-    except ProofProblem as problem:
-        return problem.message
-    return ""
-
-
-def _lines(receipt: Receipt, problem: str) -> Iterable[str]:
+def _lines(checked: CheckedReceipt) -> Iterable[str]:
+    receipt, problem = checked.receipt, checked.problem
     statement = receipt.statement
-    moment = datetime.fromtimestamp(_moment(receipt)).astimezone()
+    moment = datetime.fromtimestamp(checked.moment).astimezone()
     members, signed = len(statement.deeds), len(receipt.attestations)
     samples = sum(deed.samples for deed in statement.deeds)
     verdict = f"NOT VALID: {problem}" if problem else f"signed by {amount(signed)} of {amount(members)}, all valid"
     yield f"{moment:%Y-%m-%d %H:%M:%S}  epoch {amount(statement.epoch)}, {amount(samples)} samples, {verdict}"
-    for peer, credit in sorted(credits_of(receipt).items(), key=lambda item: (-item[1].samples, item[0])):
+    for peer, credit in sorted(checked.credits.items(), key=lambda item: (-item[1].samples, item[0])):
         yield f"    {short(peer)}  {_deeds(credit)}"
     for contradiction in receipt.contradictions:
         yield f"    {short(contradiction.member)} signed something else about this round"
@@ -89,10 +75,10 @@ def _deeds(credit: Credit) -> str:
     return ", ".join(said) or "took part"
 
 
-def _facts(receipt: Receipt, problem: str) -> dict[str, Any]:
+def _facts(checked: CheckedReceipt) -> dict[str, Any]:
+    receipt, credited = checked.receipt, checked.credits
     statement = receipt.statement
     signers = {PeerId(one.member) for one in receipt.attestations}
-    credited = credits_of(receipt)
     peers = sorted({PeerId(deed.peer) for deed in statement.deeds} | credited.keys())
     return {
         "event": "receipt",
@@ -102,9 +88,9 @@ def _facts(receipt: Receipt, problem: str) -> dict[str, Any]:
         "lineage": statement.lineage.hex(),
         "fingerprint": statement.fingerprint.hex(),
         "numbers": statement.numel,
-        "time": _moment(receipt),
-        "valid": not problem,
-        "problem": problem,
+        "time": checked.moment,
+        "valid": not checked.problem,
+        "problem": checked.problem,
         "contradicted_by": [PeerId(one.member).hex() for one in receipt.contradictions],
         "peers": [
             {
