@@ -28,10 +28,8 @@ def read_demo_options(words: list[str]) -> argparse.Namespace:
     """
     if str(ROOT) not in sys.path:
         sys.path.insert(0, str(ROOT))
-    from core.base.problems import Problem  # noqa: PLC0415 - of this checkout, wherever the person stands
-    from core.cli.collaborate import add_demo_options  # noqa: PLC0415
-    from core.cli.options import text_folder  # noqa: PLC0415
-    from core.system.atomic_files import make_directory  # noqa: PLC0415
+    # Of this checkout, wherever the person stands.
+    from core.cli.collaborate import add_demo_options, refusal_of_demo  # noqa: PLC0415
 
     parser = _Parser(
         prog=PROGRAM,
@@ -40,10 +38,6 @@ def read_demo_options(words: list[str]) -> argparse.Namespace:
     )
     add_demo_options(parser)
     options = parser.parse_args(words, argparse.Namespace(home=None))
-    try:
-        text_folder(options.text)
-        if options.home is not None:
-            make_directory(options.home.expanduser().absolute())
-    except (Problem, RuntimeError) as problem:  # a RuntimeError: there is no such person as in ~name
-        raise SetupProblem(f"{problem} Nothing was installed or started.") from problem
+    if refusal := refusal_of_demo(options):
+        raise SetupProblem(f"{refusal} Nothing was installed or started.")
     return options

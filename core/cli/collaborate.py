@@ -7,8 +7,10 @@ imports, is of the standard library.
 import argparse
 from pathlib import Path
 
+from core.base.problems import Problem
 from core.base.tasks import DEFAULT_TASK, TASKS
-from core.cli.options import Commands, add_home, add_json, calling, whole
+from core.cli.options import Commands, add_home, add_json, calling, text_folder, whole
+from core.system.atomic_files import make_directory
 
 
 def add(commands: Commands) -> None:
@@ -42,6 +44,17 @@ def add_demo_options(demo: argparse.ArgumentParser) -> None:
     _add_task(demo, words="what is learned")
     _add_delayed(demo)
     demo.add_argument("--headless", action="store_true", help="show progress in the terminal, without a window")
+
+
+def refusal_of_demo(options: argparse.Namespace) -> str:
+    """Return why the demo cannot use the folders of these options, in words; empty if it can."""
+    try:
+        text_folder(options.text)
+        if options.home is not None:
+            make_directory(options.home.expanduser().absolute())
+    except (Problem, RuntimeError) as problem:  # a RuntimeError: there is no such person as in ~name
+        return str(problem)
+    return ""
 
 
 def _add_engine(commands: Commands) -> None:
