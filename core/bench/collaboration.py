@@ -14,10 +14,11 @@ from core.api.snapshot import Activity, Snapshot
 from core.backbone.charter import Charter
 from core.base.problems import Problem
 from core.control.client import ControlClient, NotRunning
-from core.engine.embedded import LOOPBACK, own_command
+from core.engine.embedded import LOOPBACK
 from core.storage.paths import Home
 from core.storage.settings import Settings, save_settings
 from core.system.atomic_files import make_directory
+from core.system.child_process import own_command
 
 START_S = 180.0
 STEP_S = 600.0
@@ -153,7 +154,7 @@ async def _process(words: list[str], log: Path) -> AsyncIterator[asyncio.subproc
     """Start one of this program's commands, which ends with this process."""
     with log.open("wb") as file:
         process = await asyncio.create_subprocess_exec(
-            *own_command("", "core"),
+            *own_command(),
             *words,
             "--with-parent",
             stdin=asyncio.subprocess.PIPE,

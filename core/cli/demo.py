@@ -17,11 +17,11 @@ from core.cli.options import text_folder
 from core.cli.outcome import DemoDone, DemoRun, conclude, progress_of, say_done, say_line, together
 from core.cli.progress import LiveLine
 from core.control.client import ControlClient, NotRunning, read_engine_file
-from core.engine.embedded import EmbeddedOptions, own_command
+from core.engine.embedded import EmbeddedOptions
 from core.storage.paths import Home
 from core.system.atomic_files import make_directory
+from core.system.child_process import open_log, own_command
 from core.system.parent_watch import stop_on_signals
-from core.workers.worker import open_log
 
 EXIT_APART = 1
 START_TIMEOUT_S = 60.0
@@ -65,7 +65,7 @@ def _open_window(home: Home, options: EmbeddedOptions) -> int:
         make_directory(home.logs)
         with open_log(home.logs / "engine.log") as log:
             engine = subprocess.Popen(
-                [*own_command("", "core"), *engine_arguments(home, options), "--stay", "--json"],
+                [*own_command(), *engine_arguments(home, options), "--stay", "--json"],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -134,7 +134,7 @@ async def _start(run: DemoRun) -> asyncio.subprocess.Process:
     """Start the engine, which ends with this process, in a session of its own so that Ctrl-C reaches only this one."""
     with open_log(run.home.logs / "engine.log") as log:
         return await asyncio.create_subprocess_exec(
-            *own_command("", "core"),
+            *own_command(),
             *engine_arguments(run.home, run.options),
             "--with-parent",
             "--json",

@@ -75,7 +75,7 @@ def _swarm_options(sim: argparse.ArgumentParser) -> None:
     sim.add_argument("--jobs", type=whole(1, 256), default=2, metavar="N", help="worlds at the same time (default: 2)")
     sim.add_argument("--delayed", action="store_true", help="workers compute on while a round is averaged")
     _picture(sim)
-    sim.set_defaults(run=calling("core.sim.__main__:run"))
+    sim.set_defaults(run=calling("core.sim.seeds_program:run"))
 
 
 def _dht_options(dht: argparse.ArgumentParser) -> None:

@@ -13,7 +13,6 @@ import platform
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +29,7 @@ from core.base.problems import BadInput, NoSpace, Problem, UserProblem, WorkerPr
 from core.base.tasks import DEFAULT_TASK
 from core.storage.paths import Home
 from core.system.atomic_files import make_directory, set_aside
-from core.workers.worker import open_log
+from core.system.child_process import open_log, own_command
 
 FORMAT = 2
 """Counted up when the embedded task's numbers change, so that a new collaboration is founded."""
@@ -240,7 +239,7 @@ class Embedded:
     async def _spawn(self, arguments: list[str], *, stdout: int) -> asyncio.subprocess.Process:
         with self._open_log() as log:
             return await asyncio.create_subprocess_exec(
-                *own_command("", "core"),
+                *own_command(),
                 *arguments,
                 "--with-parent",
                 stdin=asyncio.subprocess.PIPE,
@@ -254,13 +253,6 @@ class Embedded:
     def _open_log(self) -> BinaryIO:
         make_directory(self._home.logs)
         return open_log(self._home.logs / "embedded.log")
-
-
-def own_command(frozen: str, module: str) -> list[str]:
-    """How this program starts another part of itself, from a checkout or frozen into one executable."""
-    if getattr(sys, "frozen", False):
-        return [sys.executable, *([frozen] if frozen else [])]
-    return [sys.executable, "-m", module]
 
 
 def volunteer_homes(home: Home, options: EmbeddedOptions) -> list[Home]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from core.api.numbers import amount
 from core.sim.dht_worlds import SmallWorld
+from core.system.child_process import own_command
 from core.system.progress_bar import ProgressBar
 
 SEEDS_PER_PROCESS = 50
@@ -72,11 +73,10 @@ def _verdicts(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
 
 def _elsewhere(first: int, end: int) -> list[dict[str, Any]]:
     """Some of the worlds, in a process of their own."""
-    program = [sys.executable, "sim"] if getattr(sys, "frozen", False) else [sys.executable, "-m", "core.sim"]
     count = min(SEEDS_PER_PROCESS, end - first)
     options = ["--seed", str(first), "--worlds", str(count), "--jobs", "1", "--each"]
     done = subprocess.run(
-        [*program, "dht-worlds", *options], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, check=False
+        [*own_command(), "sim", "dht-worlds", *options], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, check=False
     )
     worlds: list[dict[str, Any]] = [json.loads(line) for line in done.stdout.splitlines()]
     if len(worlds) != count:

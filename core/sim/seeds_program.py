@@ -6,16 +6,16 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any
 
 from core.api.numbers import amount
 from core.base.problems import BadInput
-from core.cli import program
 from core.sim.moments import epoch_charts
 from core.sim.picture import check_name, draw, save
 from core.sim.trial import Trial
+from core.system.child_process import own_command
 from core.system.progress_bar import ProgressBar
 
 SEEDS_PER_PROCESS = 4
@@ -88,13 +88,12 @@ def _verdicts(args: argparse.Namespace, pictures: list[str]) -> Iterator[dict[st
 
 def _elsewhere(args: argparse.Namespace, first: int) -> list[dict[str, Any]]:
     """Some of the worlds, in a process of their own."""
-    program = [sys.executable, "sim"] if getattr(sys, "frozen", False) else [sys.executable, "-m", "core.sim"]
     count = min(SEEDS_PER_PROCESS, args.seed + args.seeds - first)
     numbers = {"seed": first, "seeds": count, "peers": args.peers, "epochs": args.epochs, "jobs": 1}
     options = [text for name, number in numbers.items() for text in (f"--{name}", str(number))]
     options += ["--delayed"] if args.delayed else []
     done = subprocess.run(
-        [*program, *options, "--json"],
+        [*own_command(), "sim", *options, "--json"],
         stdout=subprocess.PIPE,
         stdin=subprocess.DEVNULL,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
@@ -163,15 +162,3 @@ def _sentence(verdict: dict[str, Any], args: argparse.Namespace) -> str:
 def _say(text: str) -> None:
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
-
-
-def main(argv: Iterable[str]) -> int:
-    """`python -m core.sim`: the same as `potluck sim`; 130 when interrupted."""
-    return program.run(["sim", *argv])
-
-
-if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except KeyboardInterrupt:
-        sys.exit(program.EXIT_INTERRUPTED)

@@ -4,15 +4,13 @@ import asyncio
 import contextlib
 import os
 import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import BinaryIO
 
 import msgspec
 
 from core.base.problems import WireProblem
-from core.system.atomic_files import problem_of
+from core.system.child_process import open_log, own_command
 from core.workers.frames import (
     LENGTH_BYTES,
     Failed,
@@ -27,36 +25,12 @@ from core.workers.frames import (
     frame_length,
 )
 
-LOG_BYTES_MAX = 4 * 1024 * 1024
 EXIT_TIMEOUT_S = 2.0
 """How long a worker that has closed its pipe may take to end."""
 PING_S = 3.0
 UNANSWERED_MAX = 5
 """Number of unanswered pings in a row after which the worker counts as frozen.  Pings are counted, not seconds, so that
 a computer that slept does not blame its worker."""
-
-
-def worker_command() -> list[str]:
-    """How this program starts its own worker, from a checkout or frozen into one executable."""
-    if getattr(sys, "frozen", False):
-        return [sys.executable, "worker"]
-    return [sys.executable, "-m", "core.training"]
-
-
-def open_log(path: Path) -> BinaryIO:
-    """A log to append to; begun anew when it has grown beyond 4 MiB.
-
-    Raises:
-        NoSpace: the disk is full.
-        UserProblem: the system does not allow it.
-    """
-    try:
-        with contextlib.suppress(FileNotFoundError):
-            if path.stat().st_size > LOG_BYTES_MAX:
-                path.replace(path.with_suffix(".old.log"))
-        return path.open("ab")
-    except OSError as error:
-        raise problem_of(error, path) from error
 
 
 class Worker:
@@ -81,7 +55,7 @@ class Worker:
     ) -> None:
         self._log = log
         self._on_frame = on_frame
-        self._command = list(command or worker_command())
+        self._command = list(command or own_command("worker", "core.training"))
         self._process: asyncio.subprocess.Process | None = None
         self._killed = False
         self._ping_s = ping_s

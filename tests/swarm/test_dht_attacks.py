@@ -1,6 +1,6 @@
 """Attacks on the DHT with a fifth of the peers hostile: each defence holds, and its absence is noticed.
 
-`python -m core.sim.attacks` prints the same for larger swarms.
+`potluck sim attacks` prints the same for larger swarms.
 """
 
 import json

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from core.cli.program import run as potluck
-from core.sim import __main__ as program
 from core.sim.swarm_checkers import EpochsEnd
 
 SMALL = ["--peers", "2", "--epochs", "1"]
@@ -19,7 +18,7 @@ def lines(text: str) -> list[dict[str, Any]]:
 
 
 def test_worlds_are_reported_line_by_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert program.main([*SMALL, "--seeds", "2", "--seed", "5", "--jobs", "1", "--json"]) == 0
+    assert potluck(["sim", *SMALL, "--seeds", "2", "--seed", "5", "--jobs", "1", "--json"]) == 0
     *worlds, summary = lines(capsys.readouterr().out)
     assert [world["seed"] for world in worlds] == [5, 6]
     assert summary["event"] == "done"
@@ -35,7 +34,7 @@ def test_failing_seed_is_named_with_its_command(
             raise ValueError("made to fail")
 
     monkeypatch.setattr(EpochsEnd, "looked", fail)
-    assert program.main([*SMALL, "--seeds", "2", "--seed", "5", "--jobs", "1"]) == 1
+    assert potluck(["sim", *SMALL, "--seeds", "2", "--seed", "5", "--jobs", "1"]) == 1
     said = capsys.readouterr().out
     assert "Seed 6 failed" in said
     assert "made to fail" in said
@@ -45,11 +44,11 @@ def test_failing_seed_is_named_with_its_command(
 
 def test_several_processes_find_what_one_finds(capsys: pytest.CaptureFixture[str]) -> None:
     root = str(Path(__file__).parents[3])
-    command = [sys.executable, "-m", "core.sim", *SMALL, "--seeds", "5", "--jobs", "2", "--json"]
+    command = [sys.executable, "-m", "core", "sim", *SMALL, "--seeds", "5", "--jobs", "2", "--json"]
     environment = {**os.environ, "PYTHONHASHSEED": "7"}
     done = subprocess.run(command, cwd=root, env=environment, capture_output=True, check=True, text=True)
     *elsewhere, _ = lines(done.stdout)
-    program.main([*SMALL, "--seeds", "5", "--jobs", "1", "--json"])
+    potluck(["sim", *SMALL, "--seeds", "5", "--jobs", "1", "--json"])
     *here, _ = lines(capsys.readouterr().out)
     for world in (*elsewhere, *here):
         del world["node_bytes"]  # the size of an object's dictionary depends on what else the process has made
@@ -66,9 +65,8 @@ def test_kinds_with_options_of_their_own_are_given_their_words(monkeypatch: pyte
 
     monkeypatch.setattr(f"core.sim.{name}.main", main)
     words = ["--peers", "40", "--json", "-h"]
-    assert program.main([name, *words]) == 7
     assert potluck(["sim", name, *words]) == 7
-    assert heard == [words, words]
+    assert heard == [words]
 
 
 def test_several_processes_run_small_worlds_also_through_potluck(capsys: pytest.CaptureFixture[str]) -> None:
@@ -87,8 +85,8 @@ def test_options_before_the_kind_are_refused_not_forgotten(capsys: pytest.Captur
     assert f"write {option} after {kind}" in capsys.readouterr().err
 
 
-def test_the_module_refuses_what_the_program_refuses() -> None:
+def test_words_that_mean_nothing_are_refused() -> None:
     for words in (["--seeds", "0"], ["dht", "--peers", "3"], ["dht-worlds", "--worlds", "0"], ["foo"]):
         with pytest.raises(SystemExit) as ended:
-            program.main(words)
+            potluck(["sim", *words])
         assert ended.value.code == 2

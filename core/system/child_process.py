@@ -1,0 +1,39 @@
+"""What every process that this program starts of itself needs: its command, and a log that stays small."""
+
+import contextlib
+import sys
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from core.system.atomic_files import problem_of
+
+LOG_BYTES_MAX: Final = 4 * 1024 * 1024
+"""Upper bound on a log before it is begun anew, bytes; the one before it is kept."""
+
+
+def own_command(frozen: str = "", module: str = "core") -> list[str]:
+    """Return the command that starts another part of this program, from a checkout or frozen into one executable.
+
+    Args:
+        frozen: First word for the executable; empty: `potluck` itself.
+        module: What Python runs in a checkout.
+    """
+    if getattr(sys, "frozen", False):
+        return [sys.executable, *([frozen] if frozen else [])]
+    return [sys.executable, "-m", module]
+
+
+def open_log(path: Path) -> BinaryIO:
+    """Open a log to append to, begun anew when it has grown beyond `LOG_BYTES_MAX`.
+
+    Raises:
+        NoSpace: the disk is full.
+        UserProblem: the system does not allow it.
+    """
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            if path.stat().st_size > LOG_BYTES_MAX:
+                path.replace(path.with_suffix(".old.log"))
+        return path.open("ab")
+    except OSError as error:
+        raise problem_of(error, path) from error
