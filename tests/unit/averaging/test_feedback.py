@@ -158,15 +158,15 @@ def test_whoever_misses_only_the_commit_sends_nothing_twice(miss: int, *, meets:
     swarm = Swarm(5, seed=miss)
     for _ in range(3):
         assert swarm.round()
-    unheard = InDoubtRound()
+    unheard = InDoubtRound(trace := Trace())
     assert swarm.round(miss=miss, meets=meets)
     if not meets:
         assert swarm.imbalance() > 1e-2
         unheard.failed(swarm.missed)
         other = msgspec.structs.replace(swarm.missed.plan, lineage=b"x" * 32)
-        assert not unheard.heard(state_after(other, swarm.committed))
-        assert unheard.heard(state_after(swarm.missed.plan, swarm.committed))
-        assert not unheard.heard(state_after(swarm.missed.plan, swarm.committed)), "once"
+        for name in (other, swarm.missed.plan, swarm.missed.plan):
+            unheard.heard(state_after(name, swarm.committed))
+        assert trace["rounds.settled_late"] == 1, "once, at its own name"
     assert swarm.imbalance() < 1e-3
     for _ in range(3):
         assert swarm.round()
@@ -177,11 +177,12 @@ def test_in_doubt_round_is_not_settled_once_the_next_began() -> None:
     swarm = Swarm(5, seed=1)
     assert swarm.round()
     assert swarm.round(miss=1)
-    unheard = InDoubtRound()
+    unheard = InDoubtRound(trace := Trace())
     unheard.failed(swarm.missed)
     before = residual(swarm.stores[1])
     unheard.begun()
-    assert not unheard.heard(state_after(swarm.missed.plan, swarm.committed)), "the next round has begun"
+    unheard.heard(state_after(swarm.missed.plan, swarm.committed))
+    assert trace["rounds.settled_late"] == 0, "the next round has begun"
     assert np.array_equal(residual(swarm.stores[1]), before)
 
 
