@@ -107,7 +107,7 @@ class DhtRun:
         )
         result["wall_s"] = {**self._walls, "all": round(time.perf_counter() - began, 1)}
         result["cpu_s"] = round(time.process_time(), 1)
-        result["digest"] = swarm.world.digest
+        result["digest"] = swarm.world.digest.hex()
         return result
 
     # --- parts -------------------------------------------------------------------------------------------------------

@@ -14,11 +14,12 @@ from core.dht.messages import DHT_MESSAGES, Bundled, Contact, Record
 from core.dht.node import DhtNode
 from core.dht.settings import DhtSettings
 from core.sim.checkers import Checker
+from core.sim.datagrams import PORT
 from core.sim.latency import Latency
 from core.sim.links import LinkSettings, Router
 from core.sim.node import End, Node
 from core.sim.signing import SimSigner, SimVerifier
-from core.sim.world import PORT, World
+from core.sim.world import World
 
 SEEDS_PER_PEER = 3
 WAVE_SHARE = 4
@@ -196,8 +197,8 @@ class DhtSwarm:
         self.up[peer] = None
         contacts = [Contact(seed, world.nodes[seed].host, PORT) for seed in seeds if seed != peer]
         for contact in contacts:
-            world.learn(node, contact.peer_id)
-        world.perform(node, machine.bootstrap(contacts, world.local(node)))
+            node.known.add(contact.peer_id)
+        world.driver.perform(node, machine.bootstrap(contacts, node.local(world.now)))
 
     def end(self, peer: PeerId, how: End = End.POWER_CUT) -> None:
         """End the life of a peer."""
@@ -229,15 +230,17 @@ class DhtSwarm:
         """Let a peer store a value."""
         operation = self._note(peer, key, RecordStored)
         node = self.world.nodes[peer]
-        outputs = self.machine(peer).store(key, value, lifetime_s=lifetime_s, now=self.world.local(node), subkey=subkey)
-        self.world.perform(node, outputs)
+        outputs = self.machine(peer).store(
+            key, value, lifetime_s=lifetime_s, now=node.local(self.world.now), subkey=subkey
+        )
+        self.world.driver.perform(node, outputs)
         return operation
 
     def get(self, peer: PeerId, key: Key, *, quorum: int | None = None) -> TimedOperation:
         """Let a peer read a key."""
         operation = self._note(peer, key, Found)
         node = self.world.nodes[peer]
-        self.world.perform(node, self.machine(peer).get(key, self.world.local(node), quorum=quorum))
+        self.world.driver.perform(node, self.machine(peer).get(key, node.local(self.world.now), quorum=quorum))
         return operation
 
     def _note(self, peer: PeerId, key: Key, kind: type) -> TimedOperation:

@@ -147,7 +147,7 @@ class SmallWorld:
             lost=self._lost,
             messages=world.messages,
             marks={name: count for name, count in sorted(marks.items()) if name.startswith("dht.drop")},
-            digest=world.digest,
+            digest=world.digest.hex(),
         )
 
     # --- what happens ------------------------------------------------------------------------------------------------

@@ -100,7 +100,7 @@ class GridRound:
 
         self.machines.append(machine)
         node = self.world.add(peer, machine, on_event=on_event)
-        self.world.perform(node, machine.start(self.world.now))
+        self.world.driver.perform(node, machine.start(self.world.now))
 
     def run(self, deaths: Deaths | None = None) -> None:
         """Until everybody who lives has ended, or for a very long time."""

@@ -13,9 +13,9 @@ from core.base.ids import PEER_ID_BYTES, PeerId
 from core.dht.messages import Answer, Contact, Fetch, Get, Nodes, Record, Records, Request, Store, Values
 from core.dht.node import DhtNode
 from core.sim.attacks.liars import Liar, Lie
+from core.sim.datagrams import PORT
 from core.sim.dht_swarm import SEEDS_PER_PEER, DhtSwarm
 from core.sim.links import chance
-from core.sim.world import PORT
 
 DROPPED: Final = 0.5
 """Share of its answers that a silent liar drops."""

@@ -102,6 +102,10 @@ class Node:
         self.redials: dict[PeerId, tuple[float, float]] = {}
         """After a failed call: when the next may begin, and the last rest in seconds."""
 
+    def local(self, now: float) -> float:
+        """Return the time on the node's own clock when it is `now` in the world."""
+        return now + self.skew_s
+
     def lets_in(self, sender: "Node", now: float) -> bool:
         """Whether a datagram of `sender` comes through to this node."""
         if self.router is Router.OPEN:

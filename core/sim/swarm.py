@@ -14,12 +14,13 @@ from core.base.wire import MessageCodec
 from core.dht.messages import Contact
 from core.sim.checkers import Checker
 from core.sim.churn import Churn, ChurnSettings
+from core.sim.datagrams import PORT
 from core.sim.disk import Disk
 from core.sim.links import LOCAL, LinkSettings, chance, log_uniform
 from core.sim.node import End, Node
 from core.sim.signing import SimSigner, SimVerifier
 from core.sim.worker import FakeWorker, WorkerSettings
-from core.sim.world import PORT, World
+from core.sim.world import World
 from core.swarm import orders
 from core.swarm.participant import Participant
 from core.swarm.presentation import Tells
@@ -145,7 +146,7 @@ class Volunteer:
     def view(self) -> ParticipantView | None:
         """What people may see of its participant; None before it was switched on."""
         node, participant = self.node, self.participant
-        return None if node is None or participant is None else participant.view(self._swarm.world.local(node))
+        return None if node is None or participant is None else participant.view(node.local(self._swarm.world.now))
 
     def begin(self) -> None:
         """Switch the computer of the volunteer on."""
@@ -176,12 +177,12 @@ class Volunteer:
         )
         node = self.node = world.add(self.peer, self.participant, on_event=self._on_event, skew_s=self._skew_s)
         if settings.measured:
-            world.measure(node, self.participant.meter)
+            world.driver.measure(node, self.participant.meter)
         contacts = [contact for contact in swarm.contacts if contact.peer != self.peer]
         for contact in contacts:
-            world.learn(node, contact.peer_id)
+            node.known.add(contact.peer_id)
         host = node.host if settings.told_hosts else ""
-        world.perform(node, self.participant.start(contacts, host=host, port=PORT, now=world.local(node)))
+        world.driver.perform(node, self.participant.start(contacts, host=host, port=PORT, now=node.local(world.now)))
         if self._role == "volunteer":
             self._begin_worker(node)
             if settings.freeze_s is not None and not swarm.calm:
@@ -205,12 +206,14 @@ class Volunteer:
             speed=self.speed,
             settings=self._swarm.worker_settings,
             random=Random(self._random.getrandbits(64)),  # noqa: S311 - to be repeated
-            later=lambda delay_s, action: world.when(node, delay_s, action),
-            tell=lambda news: world.tell(node, news),
+            later=lambda delay_s, action: world.driver.when(node, delay_s, action),
+            tell=lambda news: world.checkers.said(node, news, world.now),
         )
         worker.start(self._random.uniform(0.5, 4.0))
         if settings.pause_s is not None and not self._swarm.calm:
-            world.when(node, self._random.expovariate(1 / settings.pause_s), lambda now: self._pause(worker, now))
+            world.driver.when(
+                node, self._random.expovariate(1 / settings.pause_s), lambda now: self._pause(worker, now)
+            )
 
     def _pause(self, worker: FakeWorker, now: float) -> Sequence[Any]:
         """The person pauses, or the worker's process ends; a while later there is a new one."""
@@ -223,7 +226,7 @@ class Volunteer:
             self._begin_worker(node)
             return ()
 
-        self._swarm.world.when(node, self._random.expovariate(1 / 10.0), again)
+        self._swarm.world.driver.when(node, self._random.expovariate(1 / 10.0), again)
         return worker.kill(now)
 
     def _freeze(self, node: Node) -> None:

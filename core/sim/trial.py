@@ -127,7 +127,7 @@ class Trial:
             messages=world.messages,
             events=world.agenda.happened,
             node_bytes=self._memory.largest_bytes,
-            digest=world.digest,
+            digest=world.digest.hex(),
         )
 
     def _run(self) -> None:

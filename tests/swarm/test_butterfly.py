@@ -56,7 +56,7 @@ class Round:
                 return ()
 
             node = self.world.add(peer, machine, on_event=on_event)
-            self.world.perform(node, machine.start(self.world.now))
+            self.world.driver.perform(node, machine.start(self.world.now))
 
     def weighted(self, members: list[int]) -> np.ndarray[Any, Any]:
         weights = np.array([self.plan.members[m].samples for m in members], dtype=np.float64)

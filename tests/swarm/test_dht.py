@@ -11,10 +11,11 @@ from core.dht.events import Found, RecordStored
 from core.dht.messages import DHT_MESSAGES, Contact
 from core.dht.node import DhtNode
 from core.dht.settings import DhtSettings
+from core.sim.datagrams import PORT
 from core.sim.links import LinkSettings
 from core.sim.node import End
 from core.sim.signing import SimSigner, SimVerifier
-from core.sim.world import PORT, World
+from core.sim.world import World
 
 COUNT = 40
 KEYS = 30
@@ -53,8 +54,8 @@ class Network:
         node = world.add(signer.peer_id, machine, on_event=on_event)
         seeds = [Contact(other.peer_id, "sim-1", PORT) for other in self.signers[:2] if other != signer]
         for seed in seeds:
-            world.learn(node, seed.peer_id)
-        world.perform(node, machine.bootstrap(seeds, world.now))
+            node.known.add(seed.peer_id)
+        world.driver.perform(node, machine.bootstrap(seeds, world.now))
 
     def machine(self, signer: SimSigner) -> Any:
         return self.world.nodes[signer.peer_id].machine
@@ -65,7 +66,7 @@ class Network:
     def store(self, signer: SimSigner, number: int) -> None:
         key = hashed_key(b"key", bytes([number]))
         outputs = self.machine(signer).store(key, b"value %d" % number, lifetime_s=600, now=self.world.now)
-        self.world.perform(self.world.nodes[signer.peer_id], outputs)
+        self.world.driver.perform(self.world.nodes[signer.peer_id], outputs)
 
     def share_of_keys_found(self) -> float:
         readers = {}
@@ -74,7 +75,7 @@ class Network:
             reader = readers[number] = self.random.choice(self.living())
             self.found.pop((reader.peer_id, key), None)
             outputs = self.machine(reader).get(key, self.world.now)
-            self.world.perform(self.world.nodes[reader.peer_id], outputs)
+            self.world.driver.perform(self.world.nodes[reader.peer_id], outputs)
         self.world.run(15)
         hits = 0
         for number, reader in readers.items():

@@ -67,7 +67,7 @@ def flood(scale: Scale, *, on: bool) -> AttackOutcome:
     victim = swarm.random.choice(list(swarm.up))
     (contact,) = contacts_of([PeerId(swarm.world.chance("flooder").randbytes(32))], one_network)
     machine = Flooder(victim, keys[0], swarm.world.now)
-    swarm.world.learn(swarm.world.add(contact.peer_id, machine, host=contact.host), victim)
+    swarm.world.add(contact.peer_id, machine, host=contact.host).known.add(victim)
     swarm.world.run(BEFORE_S)
     reads = []
     for key in keys:

@@ -11,10 +11,10 @@ from core.dht.messages import Contact
 from core.dht.node import DhtNode
 from core.dht.settings import DhtSettings
 from core.sim.attacks.liars import Gang, Liar, Lie
+from core.sim.datagrams import PORT
 from core.sim.dht_swarm import DhtSwarm, TimedOperation
 from core.sim.links import LinkSettings
 from core.sim.signing import SimSigner, SimVerifier
-from core.sim.world import PORT
 
 SETTLE_S = 20.0
 PATIENCE_S = 12.0
@@ -154,8 +154,8 @@ class HostileDht(DhtSwarm):
         place = self.world.add(peer, machine, **options)
         contacts = [Contact(seed, self.world.nodes[seed].host, PORT) for seed in seeds if seed != peer]
         for contact in contacts:
-            self.world.learn(place, contact.peer_id)
-        self.world.perform(place, node.bootstrap(contacts, self.world.local(place)))
+            place.known.add(contact.peer_id)
+        self.world.driver.perform(place, node.bootstrap(contacts, place.local(self.world.now)))
 
 
 def some_keys(count: int) -> list[Key]:

@@ -14,8 +14,8 @@ from core.dht.messages import NODES_MAX, Answer, Contact, Find, Get, Nodes, Requ
 from core.dht.settings import DhtSettings
 from core.sim.attacks.hostile_dht import AttackOutcome, HostileDht, Scale, quick, share_true, slowest_s, some_keys
 from core.sim.attacks.liars import Gang, Lie, contacts_of, many_networks, says_nothing_of_values
+from core.sim.datagrams import PORT
 from core.sim.dht_swarm import TimedOperation
-from core.sim.world import PORT
 
 GHOSTS = 20_000
 """Number of invented ids: many more than peers, so that those near to a key are nearer than any peer."""

@@ -115,7 +115,7 @@ def stuffing(scale: Scale, *, on: bool) -> AttackOutcome:
             Put(key, bytes(VALUE_BYTES_MAX), LIFETIME_S, stuffer.peer + number.to_bytes(2, "big"))
             for number in range(ROOM + 1)
         ]
-        swarm.world.perform(node, swarm.machine(stuffer.peer_id).store_many(puts, swarm.world.local(node)))
+        swarm.world.driver.perform(node, swarm.machine(stuffer.peer_id).store_many(puts, node.local(swarm.world.now)))
         swarm.world.run(PATIENCE_S)
     owners = {key: swarm.random.choice(list(swarm.up)) for key in keys}
     written = _store(swarm, owners, b"true")

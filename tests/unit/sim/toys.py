@@ -85,7 +85,7 @@ def listeners(count: int, *, seed: int = 1, links: LinkSettings = QUIET) -> tupl
 
 
 def say(world: World, number: int, to: int, message: Message) -> None:
-    world.perform(world.nodes[peer(number)], [Send(peer(to), message)])
+    world.driver.perform(world.nodes[peer(number)], [Send(peer(to), message)])
 
 
 def gossip_world(seed: int, count: int = 30, *, links: LinkSettings | None = None) -> tuple[World, list[Gossip]]:
