@@ -63,6 +63,117 @@ class ResidualShape:
         return begin, end
 
 
+class ResidualVersions:
+    """Two versions of all residuals in an open file, each with a table of sums and a record.
+
+    Args:
+        file: Open for reading and writing.
+        shape: The vector that it belongs to.
+    """
+
+    def __init__(self, file: FileIO, shape: ResidualShape) -> None:
+        self._file = file
+        self._shape = shape
+
+    def fill(self) -> None:
+        """Write zeros everywhere: a disk without room says so now.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        for version in (0, 1):
+            sums = []
+            for chunk in range(self._shape.chunks):
+                begin, end = self._shape.span(chunk)
+                zeros = bytes(end - begin)
+                sums.append(zlib.crc32(zeros))
+                self.write(version, chunk, memoryview(zeros))
+            self.write_record(version, 0, sums)
+
+    def newest(self) -> tuple[int, int, list[int]]:
+        """Return the version that counts, its number and the sums of its chunks, all of which were checked.
+
+        Raises:
+            Damaged: the file is of another shape, or not what was written last.
+            OSError: it cannot be read.
+        """
+        if os.fstat(self._file.fileno()).st_size != self._table(2):
+            raise Damaged("The residuals have another length than they should.")
+        found = [record for version in (0, 1) if (record := self._read_record(version)) is not None]
+        if not found:
+            raise Damaged("The residuals are of another vector, or their records are torn.")
+        number, version, table_sum = max(found)
+        table = self._get(self._table(version), self._shape.chunks * _SUM_BYTES)
+        sums = list(struct.unpack(f"<{self._shape.chunks}I", table))
+        whole = all(zlib.crc32(self.read(version, chunk)) == expected for chunk, expected in enumerate(sums))
+        if not whole or zlib.crc32(table) != table_sum:
+            raise Damaged("The residuals are not those that were written last.")
+        return version, number, sums
+
+    def read(self, version: int, chunk: int) -> bytes:
+        """Return a chunk's payload.
+
+        Raises:
+            OSError: it cannot be read.
+        """
+        begin, end = self._shape.span(chunk)
+        return self._get(self._place(version) + begin, end - begin)
+
+    def write(self, version: int, chunk: int, payload: memoryview) -> None:
+        """Write a chunk's payload.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        self._put(self._place(version) + self._shape.span(chunk)[0], payload)
+
+    def write_record(self, version: int, number: int, sums: list[int]) -> None:
+        """Make a version count, if its number is the greater one.
+
+        Args:
+            version: 0 or 1.
+            number: Rounds that have been committed in this file.
+            sums: Of its chunks.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        table = struct.pack(f"<{len(sums)}I", *sums)
+        self._put(self._table(version), memoryview(table))
+        head = _RECORD.pack(_MAGIC, self._shape.digest, number, zlib.crc32(table), 0)[:-_SUM_BYTES]
+        record = head + struct.pack("<I", zlib.crc32(head))
+        self._put(version * _RECORD_ROOM, memoryview(record + bytes(_RECORD_ROOM - len(record))))
+
+    def _read_record(self, version: int) -> tuple[int, int, int] | None:
+        """Number, version and sum of its table; None: there is no whole record of this shape."""
+        data = self._get(version * _RECORD_ROOM, _RECORD.size)
+        magic, digest, number, table_sum, own_sum = _RECORD.unpack(data)
+        sound = magic == _MAGIC and digest == self._shape.digest and zlib.crc32(data[:-_SUM_BYTES]) == own_sum
+        return (number, version, table_sum) if sound else None
+
+    def _table(self, version: int) -> int:
+        version_bytes = self._shape.chunks * _SUM_BYTES + RESIDUAL_CODEC.max_bytes(self._shape.numel)
+        return 2 * _RECORD_ROOM + version * version_bytes
+
+    def _place(self, version: int) -> int:
+        return self._table(version) + self._shape.chunks * _SUM_BYTES
+
+    def _get(self, place: int, length: int) -> bytes:
+        self._file.seek(place)
+        data = bytearray()
+        while len(data) < length:
+            more = self._file.read(length - len(data))
+            if not more:
+                raise OSError("the file of residuals ends too early")
+            data += more
+        return bytes(data)
+
+    def _put(self, place: int, data: memoryview) -> None:
+        self._file.seek(place)
+        while data:
+            data = data[self._file.write(data) :]
+
+
 class ResidualFile:
     """A `core.averaging.feedback.ResidualStore` on disk.
 
@@ -109,7 +220,7 @@ class ResidualFile:
     def read(self, chunk: int) -> memoryview | None:
         """The committed residuals of a chunk; None: zeros."""
         try:
-            return None if self._broken else memoryview(self._read(self._active, chunk))
+            return None if self._broken else memoryview(self._versions.read(self._active, chunk))
         except OSError as error:
             self._fail(error)
             return None
@@ -120,7 +231,7 @@ class ResidualFile:
             return
         try:
             self._draft_sums[chunk] = zlib.crc32(payload)
-            self._put(self._place(1 - self._active) + self._shape.span(chunk)[0], payload)
+            self._versions.write(1 - self._active, chunk, payload)
         except OSError as error:
             self._fail(error)
 
@@ -137,7 +248,7 @@ class ResidualFile:
             return
         other = 1 - self._active
         try:
-            self._write_record(other, self._number + 1, self._draft_sums)
+            self._versions.write_record(other, self._number + 1, self._draft_sums)
         except OSError as error:
             self._fail(error)
             return
@@ -149,18 +260,6 @@ class ResidualFile:
         self._broken = True
         self._file.close()
 
-    # --- the file ----------------------------------------------------------------------------------------------------
-
-    @property
-    def _version_bytes(self) -> int:
-        return self._shape.chunks * _SUM_BYTES + RESIDUAL_CODEC.max_bytes(self._shape.numel)
-
-    def _table(self, version: int) -> int:
-        return 2 * _RECORD_ROOM + version * self._version_bytes
-
-    def _place(self, version: int) -> int:
-        return self._table(version) + self._shape.chunks * _SUM_BYTES
-
     def _create(self) -> None:
         """A file of zeros, all of which are written: a disk without room says so now."""
         make_directory(self._path.parent)
@@ -168,24 +267,14 @@ class ResidualFile:
         try:
             temporary.unlink(missing_ok=True)
             descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
-            with FileIO(descriptor, "r+b") as self._file:
-                self._fill()
+            with FileIO(descriptor, "r+b") as file:
+                ResidualVersions(file, self._shape).fill()
             temporary.replace(self._path)
             self._active, self._number, self._sums = self._open()
         except OSError as error:
             with contextlib.suppress(OSError):
                 temporary.unlink()
             raise problem_of(error, self._path) from error
-
-    def _fill(self) -> None:
-        for version in (0, 1):
-            sums = []
-            for chunk in range(self._shape.chunks):
-                begin, end = self._shape.span(chunk)
-                zeros = bytes(end - begin)
-                sums.append(zlib.crc32(zeros))
-                self._put(self._place(version) + begin, memoryview(zeros))
-            self._write_record(version, 0, sums)
 
     def _open(self) -> tuple[int, int, list[int]]:
         """Open the file; which version counts, its number and the sums of its chunks.
@@ -195,58 +284,12 @@ class ResidualFile:
             OSError: it cannot be read.
         """
         self._file = FileIO(self._path, "r+b")
+        self._versions = ResidualVersions(self._file, self._shape)
         try:
-            return self._checked()
+            return self._versions.newest()
         except BaseException:
             self._file.close()
             raise
-
-    def _checked(self) -> tuple[int, int, list[int]]:
-        if os.fstat(self._file.fileno()).st_size != self._table(2):
-            raise Damaged("The residuals have another length than they should.")
-        found = [record for version in (0, 1) if (record := self._read_record(version)) is not None]
-        if not found:
-            raise Damaged("The residuals are of another vector, or their records are torn.")
-        number, version, table_sum = max(found)
-        table = self._get(self._table(version), self._shape.chunks * _SUM_BYTES)
-        sums = list(struct.unpack(f"<{self._shape.chunks}I", table))
-        whole = all(zlib.crc32(self._read(version, chunk)) == expected for chunk, expected in enumerate(sums))
-        if not whole or zlib.crc32(table) != table_sum:
-            raise Damaged("The residuals are not those that were written last.")
-        return version, number, sums
-
-    def _read_record(self, version: int) -> tuple[int, int, int] | None:
-        """Number, version and sum of its table; None: there is no whole record of this shape."""
-        data = self._get(version * _RECORD_ROOM, _RECORD.size)
-        magic, digest, number, table_sum, own_sum = _RECORD.unpack(data)
-        sound = magic == _MAGIC and digest == self._shape.digest and zlib.crc32(data[:-_SUM_BYTES]) == own_sum
-        return (number, version, table_sum) if sound else None
-
-    def _write_record(self, version: int, number: int, sums: list[int]) -> None:
-        table = struct.pack(f"<{len(sums)}I", *sums)
-        self._put(self._table(version), memoryview(table))
-        head = _RECORD.pack(_MAGIC, self._shape.digest, number, zlib.crc32(table), 0)[:-_SUM_BYTES]
-        record = head + struct.pack("<I", zlib.crc32(head))
-        self._put(version * _RECORD_ROOM, memoryview(record + bytes(_RECORD_ROOM - len(record))))
-
-    def _read(self, version: int, chunk: int) -> bytes:
-        begin, end = self._shape.span(chunk)
-        return self._get(self._place(version) + begin, end - begin)
-
-    def _get(self, place: int, length: int) -> bytes:
-        self._file.seek(place)
-        data = bytearray()
-        while len(data) < length:
-            more = self._file.read(length - len(data))
-            if not more:
-                raise OSError("the file of residuals ends too early")
-            data += more
-        return bytes(data)
-
-    def _put(self, place: int, data: memoryview) -> None:
-        self._file.seek(place)
-        while data:
-            data = data[self._file.write(data) :]
 
     def _fail(self, error: OSError) -> None:
         _LOG.error("What averaging loses is not kept any more: %s", error)
