@@ -102,7 +102,7 @@ class Application(QObject):
         client.link_changed.connect(self._follow_link)
         client.answered.connect(self._answered)
         client.failed.connect(self._failed)
-        self.starter.changed.connect(self._show_start)
+        self.starter.changed.connect(window.show_start)
         window.start_asked.connect(self.starter.start)
         window.start_asked.connect(client.hurry)
         window.close_asked.connect(self._close_asked)
@@ -119,9 +119,6 @@ class Application(QObject):
                 self.finish()
             return
         self.starter.follow(link)
-
-    def _show_start(self) -> None:
-        self.window.show_start(self.starter.step, self.starter.problem)
 
     def _answered(self, method: str, result: object) -> None:
         if method == "quit" and self._leaving:

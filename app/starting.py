@@ -16,7 +16,8 @@ class Starter(QObject):
         may_start: False where the window only attaches to an engine.
     """
 
-    changed = Signal()
+    changed = Signal(int, object)
+    """The step of `StartPage.show_step`, and what is in the way of the start, a `ProblemView` or None."""
 
     def __init__(self, process: EngineProcess, *, may_start: bool, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -28,16 +29,6 @@ class Starter(QObject):
         self._step = 0
         self._problem: ProblemView | None = None
         process.died.connect(self._died)
-
-    @property
-    def step(self) -> int:
-        """Emitted with each step of StartPage.show_step."""
-        return self._step
-
-    @property
-    def problem(self) -> ProblemView | None:
-        """Emitted when an obstacle prevents the start."""
-        return self._problem
 
     def follow(self, link: Link) -> None:
         """The way to the engine changed."""
@@ -51,7 +42,7 @@ class Starter(QObject):
                 self._problem = link.problem
             case LinkState.ABSENT:
                 self._absent()
-        self.changed.emit()
+        self.changed.emit(self._step, self._problem)
 
     def start(self) -> None:
         """Start an engine, or say what prevents it."""
@@ -59,7 +50,7 @@ class Starter(QObject):
         self._met = False
         self._step = 0
         self._problem = self._process.start()
-        self.changed.emit()
+        self.changed.emit(self._step, self._problem)
 
     def _absent(self) -> None:
         if self._process.running or self._problem is not None:
@@ -74,4 +65,4 @@ class Starter(QObject):
     def _died(self, problem: ProblemView) -> None:
         if not self._connected:  # else another engine was first, and is as good
             self._problem = problem
-            self.changed.emit()
+            self.changed.emit(self._step, self._problem)
