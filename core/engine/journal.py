@@ -9,6 +9,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from core.api.snapshot import CurvePoint
 from core.averaging.receipts.exchange import Receipted
 from core.averaging.receipts.receipt import Receipt
 from core.base.ids import PeerId
@@ -111,7 +112,7 @@ class Journal:
         """A committed round enters the ledger: its credited samples, and the training loss."""
         members = [Contribution(peer, names.get(peer, ""), samples) for peer, samples in record.credited]
         self.ledger.record_round(members, epoch=record.name.epoch, lineage=record.name.lineage)
-        self.ledger.record_loss(record.name.epoch - 1, training=record.loss)
+        self.ledger.curve.record(CurvePoint(record.name.epoch - 1, record.loss))
         self._dirty.set()
 
     def receipt(self, receipt: Receipt, names: Mapping[PeerId, str]) -> None:
@@ -129,7 +130,7 @@ class Journal:
 
     def heldout(self, epoch: int, loss: float) -> None:
         """Somebody looked at the held-out text."""
-        self.ledger.record_loss(epoch, heldout=loss)
+        self.ledger.curve.record(CurvePoint(epoch, None, loss))
         self._dirty.set()
 
     def merge(self, data: bytes, *, epoch_max: int, trace: Trace) -> None:

@@ -94,7 +94,7 @@ def take_snapshot(at: Standpoint) -> Snapshot:
         samples_per_s=speed,
         peers=_peers(at, activity),
         leaderboard=at.ledger.standings(at.me) if at.ledger is not None and at.me is not None else [],
-        curve=at.ledger.points() if at.ledger is not None else [],
+        curve=at.ledger.curve.thinned() if at.ledger is not None else [],
         problem=ProblemView(at.problem.code, at.problem.message, at.problem.hint) if at.problem is not None else None,
         reach=_reach(at),
         notice_last=at.notice_last,

@@ -105,7 +105,8 @@ class Ledger:
         self._floor = floor
         self._rounds: frozenset[RoundKey] = frozenset()
         self._remember(rounds)
-        self._curve = Curve(points)
+        self.curve = Curve(points)
+        """The losses at each epoch."""
 
     def record_round(self, members: Iterable[Contribution], *, epoch: int, lineage: bytes) -> bool:
         """Count a round that was averaged; the same round again changes nothing.
@@ -157,10 +158,6 @@ class Ledger:
             )
         self._trim()
 
-    def record_loss(self, epoch: int, *, training: float | None = None, heldout: float | None = None) -> None:
-        """Note the loss at an epoch; what is None leaves what was known."""
-        self._curve.record(CurvePoint(epoch, training, heldout))
-
     def merge(self, other: "Ledger") -> None:
         """Take over what `other` knows better.  Commutative, associative and idempotent below the limits."""
         for peer, row in other.rows().items():
@@ -168,7 +165,7 @@ class Ledger:
         rounds, floor = other.rounds()
         self._floor = max(self._floor, floor)
         self._remember(rounds)
-        self._curve.merge(other.all_points())
+        self.curve.merge(other.curve.points())
         self._trim()
 
     def row(self, peer: PeerId) -> LedgerRow:
@@ -182,10 +179,6 @@ class Ledger:
     def rounds(self) -> tuple[frozenset[RoundKey], int]:
         """The rounds that are counted, as far as remembered, and the epoch up to which all count as known."""
         return self._rounds, self._floor
-
-    def all_points(self) -> list[CurvePoint]:
-        """The whole loss curve, oldest first."""
-        return self._curve.points()
 
     def standings(self, me: PeerId, *, limit: int = STANDINGS_MAX) -> list[LeaderboardRow]:
         """The leaderboard: the first `limit` rows, and mine if it is further down.  Equal samples share a rank."""
@@ -214,10 +207,6 @@ class Ledger:
                     )
                 )
         return standings
-
-    def points(self) -> list[CurvePoint]:
-        """The loss curve for a snapshot: at most 500 points, oldest first."""
-        return self._curve.thinned()
 
     def save(self, path: Path) -> None:
         """Write all of it, whole or not at all.
@@ -274,7 +263,7 @@ class Ledger:
             rows={base64.b64encode(peer).decode(): row for peer, row in rows},
             rounds=[(epoch, lineage.hex()) for epoch, lineage in sorted(self._rounds)],
             floor=self._floor,
-            curve=self.all_points(),
+            curve=self.curve.points(),
         )
 
     def _remember(self, rounds: Iterable[RoundKey]) -> None:

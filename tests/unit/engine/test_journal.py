@@ -64,7 +64,7 @@ def test_journal_remembers_rounds_and_evaluations_and_tells_of_lost_work(tmp_pat
     for event in (record, HeldoutLearned(3, 2.0), RoundLost("the leader was lost"), Changed(), object()):
         kept.take(event, lambda: {PEERS[1]: "Ada"}, trace=trace)
     assert (kept.ledger.row(PEERS[1]).name, kept.ledger.row(PEERS[1]).samples) == ("Ada", 30)
-    assert {point.epoch: (point.loss_training, point.loss_heldout) for point in kept.ledger.points()} == {
+    assert {point.epoch: (point.loss_training, point.loss_heldout) for point in kept.ledger.curve.points()} == {
         2: (2.5, None),
         3: (None, 2.0),
     }

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.api.snapshot import CurvePoint
 from core.base.ids import PeerId
 from core.ledger import contributions
 from core.ledger.contributions import Contribution, Ledger, LedgerRow, load_ledger
@@ -30,7 +31,7 @@ def ledger_of(rounds) -> Ledger:
     ledger = Ledger()
     for epoch, lineage, members in rounds:
         ledger.record_round(members, epoch=epoch, lineage=lineage)
-        ledger.record_loss(epoch, training=float(lineage[0]))
+        ledger.curve.record(CurvePoint(epoch, float(lineage[0])))
     return ledger
 
 
@@ -42,7 +43,7 @@ def merged(*ledgers: Ledger) -> Ledger:
 
 
 def state(ledger: Ledger) -> tuple:
-    return ledger.rows(), ledger.rounds(), ledger.all_points()
+    return ledger.rows(), ledger.rounds(), ledger.curve.points()
 
 
 LEDGERS = ROUNDS.map(ledger_of)
@@ -93,7 +94,7 @@ def test_an_offer_fits(monkeypatch):
     for epoch in range(1000):
         members = [Contribution(PeerId(bytes([epoch % 256, number]) * 16), "n" * 40, number) for number in range(10)]
         ledger.record_round(members, epoch=epoch, lineage=bytes([epoch % 256]) * 32)
-        ledger.record_loss(epoch, training=1.5, heldout=2.5)
+        ledger.curve.record(CurvePoint(epoch, 1.5, 2.5))
     data = ledger.to_bytes(60 * 1024)
     assert 30 * 1024 < len(data) <= 60 * 1024
     latecomer = Ledger.from_bytes(data)
@@ -211,7 +212,7 @@ def test_a_damaged_file_is_kept_aside(tmp_path, content):
 def test_no_file_is_an_empty_ledger(tmp_path):
     read = load_ledger(tmp_path / "ledger.json")
     assert read.notice is None
-    assert read.ledger.points() == []
+    assert read.ledger.curve.points() == []
 
 
 def test_credits_are_shown_and_merge_by_the_larger():
