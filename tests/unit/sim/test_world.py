@@ -40,7 +40,9 @@ def test_one_seed_one_history() -> None:
 def test_one_seed_one_history_in_another_process() -> None:
     world, _ = gossip_world(7, links=ROUGH)
     world.run(2)
-    program = "from tests.unit.sim.test_world import *; w, _ = gossip_world(7, links=ROUGH); w.run(2); print(w.digest.hex())"
+    program = (
+        "from tests.unit.sim.test_world import *; w, _ = gossip_world(7, links=ROUGH); w.run(2); print(w.digest.hex())"
+    )
     root = str(Path(__file__).parents[3])
     for hash_seed in ("1", "2"):
         environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": root}
