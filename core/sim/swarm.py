@@ -19,7 +19,7 @@ from core.sim.disk import Disk
 from core.sim.links import LOCAL, LinkSettings, chance, log_uniform
 from core.sim.node import End, Node
 from core.sim.signing import SimSigner, SimVerifier
-from core.sim.worker import FakeWorker, WorkerSettings
+from core.sim.worker import FakeWorker, WorkerSeat, WorkerSettings
 from core.sim.world import World
 from core.swarm import orders
 from core.swarm.participant import Participant
@@ -199,15 +199,18 @@ class Volunteer:
     def _begin_worker(self, node: Node) -> None:
         assert self.participant is not None
         world, settings = self._swarm.world, self._swarm.settings
-        worker = self.worker = FakeWorker(
+        seat = WorkerSeat(
             peer=self.peer,
             answer=self.participant.handle,
+            later=lambda delay_s, action: world.driver.when(node, delay_s, action),
+            tell=lambda news: world.checkers.said(node, news, world.now),
+        )
+        worker = self.worker = FakeWorker(
+            seat,
             disk=self.disk,
             speed=self.speed,
             settings=self._swarm.worker_settings,
             random=Random(self._random.getrandbits(64)),  # noqa: S311 - to be repeated
-            later=lambda delay_s, action: world.driver.when(node, delay_s, action),
-            tell=lambda news: world.checkers.said(node, news, world.now),
         )
         worker.start(self._random.uniform(0.5, 4.0))
         if settings.pause_s is not None and not self._swarm.calm:

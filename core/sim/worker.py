@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.base.ids import PeerId
+from core.sim.accumulation import BATCH, Accumulation
 from core.sim.disk import Disk, ModelState
-from core.sim.samples import Contributed, Stretch, mean_gradient
+from core.sim.samples import Contributed, mean_gradient
 from core.swarm import orders
 from core.swarm.answers import (
     ContributionWritten,
@@ -31,8 +32,6 @@ from core.swarm.states import State, StateName
 
 PIPE_S = 0.001
 PROGRESS_S = 0.5
-BATCH = 4
-"""Samples that a worker computes at a time."""
 LEARNING_RATE = np.float32(0.05)
 INERTIA = np.float32(0.9)
 
@@ -76,62 +75,49 @@ class Absorbed:
     mean: NDArray[np.float32]
 
 
-class FakeWorker:
-    """One run of a worker; it ends with `kill`, and then nothing more comes from it.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerSeat:
+    """Where a worker runs.
 
-    Args:
+    Attributes:
         peer: Its peer.
         answer: Gives its participant an event, with the time; returns what is to be performed.
-        disk: Holds its checkpoints.
-        speed: Samples a second.
-        settings: Parameters that all workers share.
-        random: Draws times.
         later: Performs a function's outputs after some seconds.
         tell: Tells the checkers.
     """
 
-    def __init__(  # noqa: PLR0913 - the seam between worker, engine and world
-        self,
-        *,
-        peer: PeerId,
-        answer: Callable[[TrainerAnswer, float], Sequence[Any]],
-        disk: Disk,
-        speed: float,
-        settings: WorkerSettings,
-        random: Random,
-        later: Callable[[float, Callable[[float], Sequence[Any]]], None],
-        tell: Callable[[Any], None],
-    ) -> None:
-        self._peer = peer
-        self._answer = answer
+    peer: PeerId
+    answer: Callable[[TrainerAnswer, float], Sequence[Any]]
+    later: Callable[[float, Callable[[float], Sequence[Any]]], None]
+    tell: Callable[[Any], None]
+
+
+class FakeWorker:
+    """One run of a worker; it ends with `kill`, and then nothing more comes from it.
+
+    Args:
+        seat: Where it runs.
+        disk: Holds its checkpoints.
+        speed: Samples a second.
+        settings: Parameters that all workers share.
+        random: Draws times.
+    """
+
+    def __init__(self, seat: WorkerSeat, *, disk: Disk, speed: float, settings: WorkerSettings, random: Random) -> None:
+        self._seat = seat
         self._disk = disk
         self.speed = speed
         self._settings = settings
         self._random = random
-        self._later = later
-        self._tell = tell
         self._alive = True
         self._free_at = 0.0
-        self._life = random.getrandbits(32) if settings.delayed else 0
-        self._samples = 0
-        """Computed at the state that is held, and not absorbed; the stint that goes on is not counted yet."""
-        self._first = 0
-        """Computed at this state before those, and absorbed or under way."""
-        self._kept: tuple[Stretch, ...] = ()
-        """Computed at the state before, and to be contributed with the next ones."""
-        self._out: tuple[Stretch, ...] | None = None
-        """The contribution that is being averaged, if computing goes on."""
-        self._training_since: float | None = None
-        self._stint = 0
+        life = random.getrandbits(32) if settings.delayed else 0
         self._contribution = np.zeros(settings.parameters, dtype=np.float32)
         self._mean = np.zeros(settings.parameters, dtype=np.float32)
         self.model = settings.first_state()
+        self.computed = Accumulation(life, speed=speed, at=self.model.name)
+        self._stint = 0
         self.ready = False
-
-    @property
-    def held(self) -> StateName:
-        """The state that it trains on."""
-        return self.model.name
 
     def start(self, boot_s: float) -> None:
         """Build the model, load the newest checkpoint, report ready."""
@@ -140,7 +126,7 @@ class FakeWorker:
     def kill(self, now: float) -> Sequence[Any]:
         """End the worker at once; its memory is lost."""
         self._alive = False
-        return self._answer(TrainerGone(), now) if self.ready else ()
+        return self._seat.answer(TrainerGone(), now) if self.ready else ()
 
     def order(self, order: orders.TrainerOrder) -> None:
         """Put an order into the pipe."""
@@ -158,14 +144,14 @@ class FakeWorker:
         step_s = BATCH / self.speed
         match order:
             case orders.Collect() | orders.Hold():
-                work_s = step_s * self._random.random() if self._training_since is not None else 0.0
+                work_s = step_s * self._random.random() if self.computed.training else 0.0
             case orders.Absorb() | orders.Load() | orders.Evaluate():
                 work_s = self._random.uniform(*self._settings.step_s)
             case _:
                 work_s = 0.0
         begin = max(now, self._free_at)
-        if isinstance(order, orders.Absorb) and self._out is not None:
-            self._after(begin - now, self._stop_to_step)
+        if isinstance(order, orders.Absorb) and self.computed.out:
+            self._after(begin - now, self.computed.pause)
         self._free_at = begin + work_s
         self._after(self._free_at - now, lambda then: self._carry_out(order, then))
         return ()
@@ -173,12 +159,12 @@ class FakeWorker:
     def _carry_out(self, order: orders.TrainerOrder, now: float) -> Sequence[Any]:
         match order:
             case orders.Release():
-                self._take_back(now)
+                self.computed.take_back(now)
                 self._train(now)
             case orders.Go():
                 self._train(now)
             case orders.Hold():
-                self._pause(now)
+                self.computed.pause(now)
             case orders.Collect(round=round_id):
                 self._collect(round_id, now)
             case orders.Absorb(name=name):
@@ -188,40 +174,30 @@ class FakeWorker:
             case orders.Evaluate():
                 epoch = self.model.name.epoch
                 evaluated = HeldoutEvaluated(epoch, 4.0 / (1 + epoch))
-                self._after(PIPE_S, lambda then: self._answer(evaluated, then))
+                self._after(PIPE_S, lambda then: self._seat.answer(evaluated, then))
         return ()
 
     def _train(self, now: float) -> None:
-        if self._training_since is None:
-            self._training_since = now
+        if not self.computed.training:
+            self.computed.train(now)
             self._stint += 1
             self._progress_later(self._stint)
 
-    def _pause(self, now: float) -> None:
-        self._samples = self.counted(now)
-        self._training_since = None
-
-    def counted(self, now: float) -> int:
-        """Number of samples accumulated since the last absorbed mean."""
-        since = self._training_since
-        return self._samples + (0 if since is None else int((now - since) * self.speed / BATCH) * BATCH)
-
     def _collect(self, round_id: bytes, now: float) -> None:
-        trained = self._training_since is not None
-        self._pause(now)
-        self._take_back(now)
-        stretches = self._stretches()
+        trained = self.computed.training
+        self.computed.pause(now)
+        self.computed.take_back(now)
+        stretches = self.computed.stretches()
         samples = sum(stretch.samples for stretch in stretches)
         if samples:
-            self._contribution[:] = mean_gradient(self._peer, stretches, len(self._contribution))
-        self._tell(Contributed(self.model.name, stretches))
+            self._contribution[:] = mean_gradient(self._seat.peer, stretches, len(self._contribution))
+        self._seat.tell(Contributed(self.model.name, stretches))
         if self._settings.delayed:
-            self._out, self._kept = stretches, ()
-            self._first, self._samples = self._first + self._samples, 0
+            self.computed.give_out()
             if trained:
                 self._train(now)
         written = ContributionWritten(round_id, samples, 4.0 / (1 + self.model.name.epoch))
-        self._after(PIPE_S, lambda then: self._answer(written, then))
+        self._after(PIPE_S, lambda then: self._seat.answer(written, then))
 
     def absorb(self, name: StateName, now: float) -> None:
         """Take an optimiser step with the mean.
@@ -231,64 +207,45 @@ class FakeWorker:
             now: Unix seconds.
         """
         before = self.model
-        self._pause(now)
-        kept = () if self._out is None else self._stretches()
-        self._tell(Absorbed(before.name, name, self._mean.copy()))
+        self.computed.pause(now)
+        kept = self.computed.stretches() if self.computed.out else ()
+        self._seat.tell(Absorbed(before.name, name, self._mean.copy()))
         momentum = INERTIA * before.momentum + self._mean
-        self._hold(ModelState(name, before.parameters - LEARNING_RATE * momentum, momentum), now)
-        self._kept = kept
+        self.model = ModelState(name, before.parameters - LEARNING_RATE * momentum, momentum)
+        self.computed.hold(name, kept=kept)
         samples = sum(stretch.samples for stretch in kept)
         state = self._keep("stepped")
         self._train(now)
 
         step = StepTaken(state, samples, 4.0 / (1 + before.name.epoch) if samples else 0.0)
-        self._after(PIPE_S, lambda then: [*self._offer(state, then), *self._answer(step, then)])
+        self._after(PIPE_S, lambda then: [*self._offer(state, then), *self._seat.answer(step, then)])
 
     def _load(self, location: str, now: float) -> None:
-        self._hold(ModelState.from_bytes(self._disk.fetched(location), self._settings.parameters), now)
+        del now
+        self.model = ModelState.from_bytes(self._disk.fetched(location), self._settings.parameters)
+        self.computed.hold(self.model.name)
         state = self._keep("loaded")
 
-        self._after(PIPE_S, lambda then: [*self._offer(state, then), *self._answer(StateLoaded(state), then)])
-
-    def _hold(self, model: ModelState, now: float) -> None:
-        self._pause(now)
-        self._samples, self._first, self._kept, self._out = 0, 0, (), None
-        self.model = model
-
-    def _stop_to_step(self, now: float) -> Sequence[Any]:
-        self._pause(now)
-        return ()
-
-    def _take_back(self, now: float) -> None:
-        """A contribution that is out counts again, with all that came meanwhile."""
-        if self._out is not None:
-            self._pause(now)
-            self._kept = tuple(stretch for stretch in self._out if stretch.at != self.model.name)
-            again = sum(stretch.samples for stretch in self._out if stretch.at == self.model.name)
-            self._first, self._samples, self._out = self._first - again, self._samples + again, None
-
-    def _stretches(self) -> tuple[Stretch, ...]:
-        """Stretches of the next contribution, as long as nothing is trained."""
-        new = (Stretch(self._life, self.model.name, self._first, self._samples),) if self._samples else ()
-        return (*self._kept, *new)
+        self._after(PIPE_S, lambda then: [*self._offer(state, then), *self._seat.answer(StateLoaded(state), then)])
 
     def _keep(self, how: str) -> State:
         state = self._disk.keep(self.model.name, self.model.to_bytes(self._settings.padding_bytes))
-        self._tell(Holds(state, how))
+        self._seat.tell(Holds(state, how))
         return state
 
     def _offer(self, state: State, now: float) -> Sequence[Any]:
         """The engine opens the checkpoint and offers it to others."""
         files = [file for kept, file in self._disk.checkpoints if kept == state]
-        return [output for file in files for output in self._answer(StateOffered(file, b""), now)]
+        return [output for file in files for output in self._seat.answer(StateOffered(file, b""), now)]
 
     def _become_ready(self, now: float) -> Sequence[Any]:
         if self._disk.checkpoints:
             state, file = self._disk.checkpoints[-1]
             self.model = ModelState.from_bytes(file.data, self._settings.parameters)
+            self.computed.hold(self.model.name)
         else:
             state = self._disk.keep(self.model.name, self.model.to_bytes(self._settings.padding_bytes))
-        self._tell(Holds(state, "ready"))
+        self._seat.tell(Holds(state, "ready"))
         offered = self._offer(state, now)
         self.ready = True
         numel = len(self._contribution)
@@ -299,24 +256,24 @@ class FakeWorker:
             layout=(numel // 3, numel - numel // 3),
             residuals=self._disk.residuals,
         )
-        return [*offered, *self._answer(ready, now)]
+        return [*offered, *self._seat.answer(ready, now)]
 
     # --- the pipe ----------------------------------------------------------------------------------------------------
 
     def _progress_later(self, stint: int) -> None:
         def report(now: float) -> Sequence[Any]:
-            if self._stint != stint or self._training_since is None:
+            if self._stint != stint or not self.computed.training:
                 return ()
             self._progress_later(stint)
-            epoch, samples, ahead = self.model.name.epoch, self.counted(now), 0
+            epoch, samples, ahead = self.model.name.epoch, self.computed.count(now), 0
             if self._settings.delayed:
-                ahead = 0 if self._out is None else samples
-                samples += sum(stretch.samples for stretch in (self._kept if self._out is None else self._out))
+                ahead = samples if self.computed.out else 0
+                samples += self.computed.aside()
             loss = 4.0 / (1 + epoch)
             counted = SamplesCounted(epoch=epoch, samples=samples, ahead=ahead, samples_per_s=self.speed, loss=loss)
-            return self._answer(counted, now)
+            return self._seat.answer(counted, now)
 
         self._after(max(PROGRESS_S, BATCH / self.speed), report)
 
-    def _after(self, delay_s: float, action: Callable[[float], Sequence[Any]]) -> None:
-        self._later(delay_s, lambda now: action(now) if self._alive else ())
+    def _after(self, delay_s: float, action: Callable[[float], Sequence[Any] | None]) -> None:
+        self._seat.later(delay_s, lambda now: (action(now) if self._alive else None) or ())

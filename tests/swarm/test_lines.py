@@ -60,8 +60,8 @@ class Watched:
 
     def _note_full(self) -> None:
         workers = [v.worker for v in self.swarm.volunteers.values() if v.worker is not None and v.worker.ready]
-        epoch = max((worker.held.epoch for worker in workers), default=0)
-        samples = sum(w.counted(self.swarm.world.now) for w in workers if w.held.epoch == epoch)
+        epoch = max((worker.model.name.epoch for worker in workers), default=0)
+        samples = sum(w.computed.count(self.swarm.world.now) for w in workers if w.model.name.epoch == epoch)
         if samples >= self.swarm.target_samples:
             self.full.setdefault(epoch, self.swarm.world.elapsed_s)
 

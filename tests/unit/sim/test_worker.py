@@ -11,7 +11,7 @@ from core.base.ids import PeerId
 from core.sim.agenda import Agenda
 from core.sim.disk import Disk, ModelState
 from core.sim.samples import Contributed, gradient
-from core.sim.worker import Absorbed, FakeWorker, Holds, WorkerSettings
+from core.sim.worker import Absorbed, FakeWorker, Holds, WorkerSeat, WorkerSettings
 from core.swarm import orders
 from core.swarm.answers import (
     ContributionWritten,
@@ -76,14 +76,11 @@ class Bench:
         self.told: list[Any] = []
         self.disk = disk or Disk()
         self.worker = FakeWorker(
-            peer=ME,
-            answer=self.recorder.handle,
+            WorkerSeat(peer=ME, answer=self.recorder.handle, later=self._later, tell=self.told.append),
             disk=self.disk,
             speed=10.0,
             settings=replace(SETTINGS, delayed=delayed),
             random=Random(1),
-            later=self._later,
-            tell=self.told.append,
         )
         self.worker.start(1.0)
         self.agenda.run(1.0)
