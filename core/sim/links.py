@@ -136,6 +136,13 @@ class SimulatedLinks:
         jitter_s = self.settings.jitter_s
         return self.distance_s(a, b) + (self._random.expovariate(1 / jitter_s) if jitter_s else 0.0)
 
+    def stream_delay_s(self, a: Place, b: Place) -> float:
+        """Draw the delay of one message on a stream, whose lost packets are sent again, seconds."""
+        delay_s = self.delay_s(a, b)
+        while self.lost():
+            delay_s += self.settings.retransmit_s + 2 * self.distance_s(a, b)
+        return delay_s
+
     def queued_s(self, sender: Place, size: int, now: float) -> float:
         """How long a datagram of `size` bytes needs to leave, behind those that are queued."""
         sender.datagrams_free_at = max(sender.datagrams_free_at, now) + size / sender.uplink_bytes_per_s

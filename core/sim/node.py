@@ -48,7 +48,6 @@ class Node:
     Args:
         number: Counts the nodes of a world.
         host: The address that others observe.
-        skew_s: How far the node's clock is ahead of the world's.
     """
 
     __slots__ = (
@@ -56,16 +55,8 @@ class Node:
         "place", "powered", "redials", "router", "sent_to", "skew_s", "spins", "streams", "up", "wake_at", "went_at",
     )  # fmt: skip
 
-    def __init__(  # noqa: PLR0913 - a node of the world, as it begins
-        self,
-        number: int,
-        peer: PeerId,
-        machine: Machinery,
-        *,
-        on_event: OnEvent,
-        place: Place,
-        host: str,
-        skew_s: float,
+    def __init__(
+        self, number: int, peer: PeerId, machine: Machinery, *, on_event: OnEvent, place: Place, host: str
     ) -> None:
         self.number = number
         self.peer = peer
@@ -73,7 +64,8 @@ class Node:
         self.on_event = on_event
         self.place = place
         self.host = host
-        self.skew_s = skew_s
+        self.skew_s = 0.0
+        """How far the node's clock is ahead of the world's."""
         self.router = Router.OPEN
         """Router between it and the Internet."""
         self.sent_to: dict[PeerId, float] = {}

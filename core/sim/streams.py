@@ -11,6 +11,7 @@ from typing import Any
 from core.base.ids import PeerId
 from core.base.machine import Lost
 from core.sim.agenda import Agenda
+from core.sim.calls import Calls
 from core.sim.links import SimulatedLinks
 from core.sim.node import End, Node, Stream
 
@@ -41,12 +42,13 @@ class Streams:
         self._current = current
         self._arrived = arrived
         self._lost = lost
+        self._calls = Calls(agenda, links, current=current, opened=self._opened, lost=lost)
 
     def send(self, node: Node, to: PeerId, data: bytes, *, bulk: bool) -> None:
         """Send on the stream to a peer; call it first if there is none."""
         stream = node.streams.get(to)
         if stream is None:
-            stream = self._dial(node, to)
+            stream = self._calls.dial(node, to)
         if stream.opened:
             self._carry(stream, node, data, bulk=bulk)
         else:
@@ -87,7 +89,8 @@ class Streams:
                 stream.stalled_at = None
                 held, stream.held = stream.held, []
                 for sender, receiver, data, bulk, left_at in held:
-                    arrives = self._in_order(stream, sender, bulk, self._delay_s(sender, receiver))
+                    delay_s = self._links.stream_delay_s(sender.place, receiver.place)
+                    arrives = self._in_order(stream, sender, bulk, delay_s)
                     self._agenda.at(arrives, self._arrive, stream, sender, receiver, data, bulk, left_at)
 
     def frozen(self, node: Node) -> None:
@@ -97,65 +100,18 @@ class Streams:
                 other = stream.other(node)
                 self._agenda.after(self._silence_s(other), self._give_up_frozen, other, node, stream)
 
-    # --- calling -----------------------------------------------------------------------------------------------------
+    # --- carrying ----------------------------------------------------------------------------------------------------
 
-    def _dial(self, node: Node, to: PeerId) -> Stream:
-        stream = node.streams[to] = Stream(node, None)
-        ready_at, _ = node.redials.get(to, (0.0, 0.0))
-        self._agenda.at(ready_at, self._call, stream, node, to)
-        return stream
-
-    def _call(self, stream: Stream, node: Node, to: PeerId) -> None:
-        """The rest is over, the call begins; it ends two round trips later: TCP's and TLS's."""
-        if not self._calling(stream, node, to):
-            return
-        callee = self._current(to)
-        if to not in node.known:
-            self._refuse(stream, node, to, "no address is known")
-        elif callee is None or not self._answers(callee) or self._links.cut(node.peer, to):
-            self._agenda.after(self._links.settings.dial_timeout_s, self._refuse, stream, node, to, "no answer")
-        elif not callee.up:
-            self._agenda.after(2 * self._delay_s(node, callee), self._refuse, stream, node, to, "refused")
-        else:
-            self._agenda.after(4 * self._delay_s(node, callee), self._open, stream, node, callee)
-
-    def _answers(self, node: Node) -> bool:
-        return node.powered and node.frozen_until <= self._agenda.now
-
-    def _calling(self, stream: Stream, node: Node, to: PeerId) -> bool:
-        return node.up and not stream.opened and node.streams.get(to) is stream
-
-    def _refuse(self, stream: Stream, node: Node, to: PeerId, reason: str) -> None:
-        if not self._calling(stream, node, to):
-            return
-        first_s, longest_s = self._links.settings.redial_s
-        _, last_s = node.redials.get(to, (0.0, 0.0))
-        rest_s = min(2 * last_s or first_s, longest_s)
-        node.redials[to] = (self._agenda.now + rest_s, rest_s)
-        del node.streams[to]
-        self._lost(node, Lost(to, reason))
-
-    def _open(self, stream: Stream, node: Node, callee: Node) -> None:
-        if not self._calling(stream, node, callee.peer):
-            return
-        if not callee.up or self._links.cut(node.peer, callee.peer):
-            self._refuse(stream, node, callee.peer, "handshake took too long")
-            return
-        stream.ends = (node, callee)
-        stream.opened = True
-        older = callee.streams.get(node.peer)
-        callee.streams[node.peer] = stream
-        callee.known.add(node.peer)
-        for end, other in ((node, callee), (callee, node)):
-            end.redials.pop(other.peer, None)
+    def _opened(self, stream: Stream, caller: Node, callee: Node) -> None:
+        """A call was answered: what both sides have said before is carried, and an older stream is forgotten."""
+        older = callee.streams.get(caller.peer)
+        callee.streams[caller.peer] = stream
         for data, bulk in stream.waiting:
-            self._carry(stream, node, data, bulk=bulk)
+            self._carry(stream, caller, data, bulk=bulk)
         stream.waiting = []
         if older is not None and not older.opened:
             for data, bulk in older.waiting:
                 self._carry(stream, callee, data, bulk=bulk)
-
-    # --- carrying ----------------------------------------------------------------------------------------------------
 
     def _carry(self, stream: Stream, node: Node, data: bytes, *, bulk: bool) -> None:
         other = stream.other(node)
@@ -167,7 +123,8 @@ class Streams:
             place.uplink_free_at = left_at
             if node.gauge is not None:
                 node.gauge.leaves(other.peer, len(data), left_at)
-        arrives = self._in_order(stream, node, bulk, left_at - now + self._delay_s(node, other))
+        delay_s = self._links.stream_delay_s(node.place, other.place)
+        arrives = self._in_order(stream, node, bulk, left_at - now + delay_s)
         self._agenda.at(arrives, self._arrive, stream, node, other, data, bulk, left_at)
 
     def _in_order(self, stream: Stream, sender: Node, bulk: bool, delay_s: float) -> float:  # noqa: FBT001 - a channel
@@ -175,12 +132,6 @@ class Streams:
         arrives = max(self._agenda.now + delay_s, stream.last.get(channel, 0.0))
         stream.last[channel] = arrives
         return arrives
-
-    def _delay_s(self, a: Node, b: Node) -> float:
-        delay_s = self._links.delay_s(a.place, b.place)
-        while self._links.lost():
-            delay_s += self._links.settings.retransmit_s + 2 * self._links.distance_s(a.place, b.place)
-        return delay_s
 
     def _arrive(self, stream: Stream, sender: Node, to: Node, data: bytes, bulk: bool, left_at: float) -> None:  # noqa: FBT001 - the agenda calls it
         """The last byte is at the receiver's line; bulk then queues for the downlink."""

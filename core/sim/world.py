@@ -130,8 +130,8 @@ class World:
             on_event=on_event,
             place=self.links.place(peer),
             host=host or (f"sim-{self._born}" if before is None else before.host),
-            skew_s=skew_s,
         )
+        node.skew_s = skew_s
         node.router = router
         node.known = _Everybody() if self._addresses_known else set()
         node.place.uplink_free_at = node.place.downlink_free_at = 0.0

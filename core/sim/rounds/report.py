@@ -12,7 +12,7 @@ from core.averaging.balance.fleet import Line
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
 from core.sim.rounds.fleet_plan import RoundTask, fleet_plan, shares, vectors
 from core.sim.rounds.network import NetworkSettings
-from core.sim.rounds.run import Death, Round
+from core.sim.rounds.run import Round
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,33 +98,26 @@ def relative_error(found: NDArray[Any], exact: NDArray[np.float64]) -> float:
     return float((np.square(found - exact).sum() / scale) ** 0.5) if scale else 0.0
 
 
-def simulate_round(  # noqa: PLR0913 - a round is what it is
+def simulate_round(
     lines: Sequence[Line],
     task: RoundTask,
     *,
     seed: int,
-    weights: Sequence[int] | None = None,
     chunks: Sequence[int] | None = None,
     gifts: Sequence[int] | None = None,
-    samples: Sequence[int] | None = None,
-    deaths: Sequence[Death] = (),
     settings: NetworkSettings | None = None,
 ) -> RoundReport:
-    """One round among members with these lines.
+    """Run one round among members with these lines.
 
     Args:
         lines: The members'.
         task: What is averaged.
         seed: Decides the vectors, the leaders and everybody's name.
-        weights: Shares of the reducing (`Balance.weights`); None: equal ones for those who reduce.
-        chunks: How many chunks each member reduces, instead of `weights`.
+        chunks: How many chunks each member reduces; None: equally many for those who reduce.
         gifts: How many 256ths of its chunks each member gives (`Balance.gifts`); None: all.
-        samples: Each member's weight; None: 1 where its line gives, else 0.
-        deaths: Who dies when.
         settings: The network's; None: its defaults.
     """
-    given = chunks or shares(lines, task, weights)
-    plan = fleet_plan(lines, task, seed=seed, chunks=given, gifts=gifts, samples=samples)
+    plan = fleet_plan(lines, task, seed=seed, chunks=chunks or shares(lines, task, None), gifts=gifts)
     going = Round(plan, lines, task, contributions=vectors(plan, seed), settings=settings)
-    going.run(deaths)
+    going.run()
     return report_of(going)

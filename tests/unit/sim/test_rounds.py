@@ -7,7 +7,7 @@ from core.averaging.balance.fleet import Line
 from core.sim.agenda import Agenda
 from core.sim.rounds.fleet_plan import RoundTask, fleet_plan, shares, vectors
 from core.sim.rounds.network import NetworkSettings, SimulatedLines
-from core.sim.rounds.report import exact_mean, simulate_round
+from core.sim.rounds.report import exact_mean, report_of, simulate_round
 from core.sim.rounds.run import Death, DeathWay, Round
 
 MB = 1e6
@@ -102,13 +102,14 @@ def test_equal_peers_take_what_the_formula_says(members: int) -> None:
 def test_a_round_is_exact_and_repeatable() -> None:
     lines = [line(MB), line(2 * MB, 5 * MB), line(0.5 * MB, gives=False), line(MB, reduces=False)]
     task = RoundTask(numel=100_000, chunk_numel=1000, scale=10)
-    first, again = (simulate_round(lines, task, seed=3, weights=[3, 4, 1, 0]) for _ in range(2))
+    chunks = shares(lines, task, [3, 4, 1, 0])
+    first, again = (simulate_round(lines, task, seed=3, chunks=chunks) for _ in range(2))
     assert first == again
     assert first.same
     assert first.finished == 4
     assert first.relative_error < 1e-6
     assert [peer_samples for _, peer_samples in first.outcomes[0].contributors] == [1, 1, 1]
-    assert simulate_round(lines, task, seed=4, weights=[3, 4, 1, 0]) != first
+    assert simulate_round(lines, task, seed=4, chunks=chunks) != first
 
 
 def test_fewer_real_numbers_do_not_change_the_time() -> None:
@@ -125,17 +126,18 @@ def test_fewer_real_numbers_do_not_change_the_time() -> None:
 def test_the_survivors_of_a_death_agree_on_an_exact_mean(way: DeathWay) -> None:
     task = RoundTask(numel=60_000, chunk_numel=1000, stall_timeout_s=2.0, round_timeout_s=60.0)
     death = Death(member=2, at_s=0.2, way=way, noticed_s=5.0)
-    report = simulate_round([line(MB)] * 5, task, seed=6, deaths=[death])
+    lines = [line(MB)] * 5
+    plan = fleet_plan(lines, task, seed=6, chunks=shares(lines, task, None))
+    deadly = Round(plan, lines, task, contributions=vectors(plan, 6))
+    deadly.run([death])
+    report = report_of(deadly)
     assert report.dead == (2,)
     assert report.finished == 4
     assert report.same
     assert report.relative_error < 1e-6
-    undisturbed = simulate_round([line(MB)] * 5, task, seed=6)
+    undisturbed = simulate_round(lines, task, seed=6)
     assert undisturbed.seconds < report.seconds < undisturbed.seconds + 12.0
-    assert any(
-        peer == fleet_plan([line(MB)] * 5, task, seed=6, chunks=[12] * 5).peers[2]
-        for peer, _ in report.outcomes[0].missing
-    )
+    assert plan.peers[2] in {peer for peer, _ in report.outcomes[0].missing}
 
 
 def test_the_exact_mean_is_that_of_the_contributors() -> None:
