@@ -34,7 +34,6 @@ EPOCH_S = 8.0
 """How long an epoch takes with everybody here."""
 AIM_REST_S = 15.0
 """Between two peers that go just when a round begins: each takes its samples with it."""
-ORDERS = (orders.Go, orders.Hold, orders.Collect, orders.Absorb, orders.Release, orders.Load, orders.Evaluate)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,7 +239,7 @@ class Volunteer:
         del now
         if isinstance(event, orders.Collect):
             self._swarm.aim(self.peer)
-        if self.worker is not None and isinstance(event, ORDERS):
+        if self.worker is not None and isinstance(event, orders.TrainerOrder):
             self.worker.order(event)
         return ()
 

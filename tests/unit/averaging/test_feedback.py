@@ -177,9 +177,8 @@ def test_in_doubt_round_is_not_settled_once_the_next_began() -> None:
     swarm = Swarm(5, seed=1)
     assert swarm.round()
     assert swarm.round(miss=1)
-    unheard = InDoubtRound(trace := Trace())
+    unheard, before = InDoubtRound(trace := Trace()), residual(swarm.stores[1])
     unheard.failed(swarm.missed)
-    before = residual(swarm.stores[1])
     unheard.begun()
     unheard.heard(state_after(swarm.missed.plan, swarm.committed))
     assert trace["rounds.settled_late"] == 0, "the next round has begun"
