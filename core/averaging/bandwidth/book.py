@@ -1,17 +1,15 @@
 """One peer's book of lines: its own estimate, what rounds have proven of others, and what others tell."""
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Collection, Mapping, Sequence
 from statistics import median
 from typing import Any, Final
 
-from core.averaging.bandwidth.demand import Demand, demand_of, link_bytes
+from core.averaging.bandwidth.demand import Demand, demand_of
 from core.averaging.bandwidth.estimate import LACKING, Estimate
-from core.averaging.bandwidth.known import KnownLines, Sources, known_of
-from core.averaging.bandwidth.overrun import Overrun
+from core.averaging.bandwidth.known import SLOW, USUAL_MOST, KnownLines, known_of
 from core.averaging.bandwidth.proven import ProvenLine, sound_peers, unremarkable
 from core.averaging.bandwidth.records import LineFacts, facts_of
-from core.averaging.bandwidth.trust import SLOW
 from core.averaging.bandwidth.waits import Waits
 from core.averaging.outcome import Outcome
 from core.averaging.plan import Plan, Rates
@@ -22,6 +20,12 @@ HALF_LIFE_S: Final = 3600.0
 """What was seen counts half as much after so long."""
 PEERS_MAX: Final = 2000
 CLAIMS_KEPT: Final = 4
+LATE: Final = 1.25
+"""Times what rounds like it take from which a round was late: a line carries less than the plan took it for."""
+ROUNDS: Final = 8
+"""Number of last rounds that say what is usual."""
+ROUNDS_LEAST: Final = 3
+"""Number of rounds below which nothing is usual yet: one late round may be one bad line's."""
 
 
 class LineBook:
@@ -39,11 +43,13 @@ class LineBook:
         self._down = Estimate()
         self._peers: OrderedDict[PeerId, ProvenLine] = OrderedDict()
         self._facts: dict[PeerId, LineFacts] = {}
-        self._held: dict[PeerId, float] = {}
-        self._claims: list[Rates] = []
+        self.held: Mapping[PeerId, float] = {}
+        """To whom bytes had to wait although the line had room: how fast they left."""
+        self._claims: deque[Rates] = deque(maxlen=CLAIMS_KEPT)
         self._waits: Waits | None = None
         self._began_at = 0.0
-        self._overrun = Overrun()
+        self._ratios: deque[float] = deque(maxlen=ROUNDS)
+        """Seconds of the last rounds over those of their plans."""
         self._aged_at: float | None = None
 
     # --- own line ----------------------------------------------------------------------------------------------------
@@ -57,11 +63,6 @@ class LineBook:
     def measured(self) -> Rates:
         """What this peer's line has been seen to carry."""
         return Rates(int(self._up.level), int(self._down.level))
-
-    @property
-    def _shown(self) -> Rates:
-        own, measured = self.own, self.measured
-        return Rates(min(own.up, measured.up), min(own.down, measured.down))
 
     @property
     def trip_s(self) -> float:
@@ -80,24 +81,19 @@ class LineBook:
         return Rates(max(*(claim.up for claim in claims), int(up)), max(*(claim.down for claim in claims), int(down)))
 
     @property
-    def held(self) -> Mapping[PeerId, float]:
-        """To whom bytes had to wait although the line had room: how fast they left."""
-        return self._held
-
-    @property
     def usual(self) -> float:
-        """How many times what its plan says a round takes of late, at the least."""
-        return self._overrun.usual
+        """How many times what its plan says a round takes of late, at the least: 1 to `USUAL_MOST`.
+
+        A plan counts bytes and lines.  Starts, processors and other people's traffic make every round take longer, by
+        about the same factor, for which nobody's line is to blame.
+        """
+        return 1.0 if len(self._ratios) < ROUNDS_LEAST else min(max(1.0, min(self._ratios)), USUAL_MOST)
 
     # --- rounds ------------------------------------------------------------------------------------------------------
 
-    def moved(self) -> None:
-        """Bytes moved that belong to no round (a state was fetched or given): what was seen raises the estimate."""
-        self._raise(self.meter.harvest())
-
     def begun(self, plan: Plan, now: float) -> None:
-        """A round begins: what moved before is not its."""
-        self.moved()
+        """A round begins: what moved before (a state was fetched or given) is not its, and raises the estimate."""
+        self._raise(self.meter.harvest())
         self._waits = Waits(plan, now)
         self._began_at = now
 
@@ -110,7 +106,11 @@ class LineBook:
         """A committed round teaches the book: rates of this peer's line, and what it proves of the others'."""
         waits, self._waits = self._waits, None
         demand = demand_of(plan)
-        late = self._overrun.late(outcome.seconds / demand.seconds) if demand.seconds else False
+        late = False
+        if demand.seconds:
+            ratio = outcome.seconds / demand.seconds
+            late = ratio > LATE * self.usual
+            self._ratios.append(ratio)
         self._learn_own(plan, demand, late=late)
         if plan.stages > 1 or outcome.seconds <= 0:
             return
@@ -120,6 +120,8 @@ class LineBook:
             self._learn_all(plan, demand, outcome.seconds, late=late, blamed=blamed)
         else:
             self._learn_some(plan, sound, outcome.seconds)
+        while len(self._peers) > PEERS_MAX:
+            self._peers.popitem(last=False)
 
     def failed(self, plan: Plan, now: float) -> None:
         """A round came to nothing: nobody has shown anything, and nothing that its members once showed is sure.
@@ -173,10 +175,10 @@ class LineBook:
         )
         self._down.learn(sighting.down, asked=down, late=late)
         held = {peer: rate for peer, rate in sighting.held.items() if not _as_planned(plan, demand, me, peer, rate)}
-        self._held = {peer: rate for peer, rate in self._held.items() if peer not in plan.peers} | held
+        self.held = {peer: rate for peer, rate in self.held.items() if peer not in plan.peers} | held
 
     def _learn_all(self, plan: Plan, demand: Demand, seconds: float, *, late: bool, blamed: set[PeerId]) -> None:
-        usual = self._overrun.usual if demand.seconds else 1.0
+        usual = self.usual if demand.seconds else 1.0
         lines = plan.lines or (Rates(),) * len(plan.peers)
         everybody = [self._peers.get(peer) or ProvenLine() for peer in plan.peers]
         up_most = unremarkable(
@@ -195,7 +197,6 @@ class LineBook:
                 asked = count / demand.seconds if demand.seconds else 0.0
                 trusted = peer in blamed and rate > most * proven.best > 0
                 proven.learn(count / seconds, usual=usual, line=rate, asked=asked, late=late, trusted=trusted)
-        self._drop_oldest()
 
     def _learn_some(self, plan: Plan, sound: Collection[PeerId], seconds: float) -> None:
         """Something went wrong: those of whom all has come carried at least what went between them."""
@@ -207,20 +208,21 @@ class LineBook:
                 continue
             for proven, count in ((known.up, demand.up_bytes[index]), (known.down, demand.down_bytes[index])):
                 proven.best = max(proven.best, count / seconds)
-        self._drop_oldest()
-
-    def _drop_oldest(self) -> None:
-        while len(self._peers) > PEERS_MAX:
-            self._peers.popitem(last=False)
 
     # --- what is told ------------------------------------------------------------------------------------------------
 
     def facts(self) -> LineFacts:
-        """What to tell others; first of those with whom the last rounds were."""
+        """What to tell others."""
+        self._claims.append(self.own)
+        return self._record()
+
+    def _record(self) -> LineFacts:
+        """What this peer knows; first of those with whom the last rounds were."""
+        own, measured = self.own, self.measured
+        shown = Rates(min(own.up, measured.up), min(own.down, measured.down))
         others = [(peer, known) for peer, known in reversed(self._peers.items()) if peer != self._me]
         seen = {peer: (known.up.best, known.down.best) for peer, known in others}
-        self._claims = [*self._claims, self.own][-CLAIMS_KEPT:]
-        return facts_of(self.own, self._shown, seen, self._held.items(), reversed(self.meter.trips.items()))
+        return facts_of(own, shown, seen, self.held.items())
 
     def heard(self, peer: PeerId, facts: LineFacts) -> None:
         """The book keeps the record that another peer published; beyond `PEERS_MAX` peers it takes no new ones."""
@@ -235,17 +237,14 @@ class LineBook:
 
     def known(self, peers: Sequence[PeerId]) -> KnownLines:
         """What a plan for these is to go by."""
-        sources = Sources(
-            me=self._me, own=self.own, shown=self._shown, facts=self._facts, proven=self._peers, held=self._held
-        )
-        return known_of(peers, sources)
+        return known_of(peers, {**self._facts, self._me: self._record()}, self._peers)
 
 
 def _as_planned(plan: Plan, demand: Demand, sender: int, peer: PeerId, rate: float) -> bool:
     """Whether bytes for a peer left about as fast as the plan had them leave: that says nothing of the pair."""
     if not demand.seconds or peer not in plan.peers:
         return False
-    return rate >= SLOW * link_bytes(plan, sender, plan.peers.index(peer)) / demand.seconds
+    return rate >= SLOW * float(demand.link_bytes[sender, plan.peers.index(peer)]) / demand.seconds
 
 
 def _within(rate: float, cap: float | None) -> int:

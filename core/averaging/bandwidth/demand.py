@@ -3,9 +3,12 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from core.averaging.balance.fleet import Line
+from core.averaging.balance.traffic import Floats
 from core.averaging.codecs.registry import number_bytes
-from core.averaging.matchmaking.division import lines_of, pair_limits, work_of
+from core.averaging.matchmaking.division import lines_of
 from core.averaging.plan import WHOLE_GIFT, Plan
 from core.base.ids import PeerId
 
@@ -14,10 +17,20 @@ from core.base.ids import PeerId
 class Demand:
     """By member, in the plan's order."""
 
-    up_bytes: tuple[float, ...]
-    down_bytes: tuple[float, ...]
+    link_bytes: Floats
+    """What each member (row) sends to each other (column): parts of the other's share, and means of its own."""
     seconds: float | None
     """How long the plan's own lines say it takes; None: the plan knows of none."""
+
+    @property
+    def up_bytes(self) -> Sequence[float]:
+        """What each member sends."""
+        return [float(count) for count in self.link_bytes.sum(axis=1)]
+
+    @property
+    def down_bytes(self) -> Sequence[float]:
+        """What each member receives."""
+        return [float(count) for count in self.link_bytes.sum(axis=0)]
 
 
 def whole_gifts(plan: Plan, lines: Sequence[Line]) -> tuple[int, ...]:
@@ -32,47 +45,26 @@ def demand_of(plan: Plan, *, among: Collection[PeerId] | None = None) -> Demand:
         plan: Of a round.
         among: Only what goes between these is counted, and the others have nothing to carry; None: all.
     """
+    members = len(plan.members)
     if plan.stages > 1:  # what the later stages ask is settled on the way
-        return Demand((0.0,) * len(plan.members), (0.0,) * len(plan.members), None)
-    each = number_bytes(plan.codec)
-    size = each * plan.numel
-    shares = [count / plan.chunk_total for count in plan.chunks]
-    gives = [plan.gift(index) / WHOLE_GIFT if member.samples else 0.0 for index, member in enumerate(plan.members)]
-    receives = [float(member.receives) for member in plan.members]
+        return Demand(np.zeros((members, members)), None)
+    gives = np.array([plan.gift(i) / WHOLE_GIFT * bool(member.samples) for i, member in enumerate(plan.members)])
+    receives = np.array([member.receives for member in plan.members], dtype=np.float64)
+    shares = np.array(plan.chunks) / plan.chunk_total
+    link_bytes = number_bytes(plan.codec) * plan.numel * (np.outer(gives, shares) + np.outer(shares, receives))
+    np.fill_diagonal(link_bytes, 0.0)
+    seconds = _seconds(plan, link_bytes)
     if among is not None:
-        counted = [float(peer in among) for peer in plan.peers]
-        shares, gives, receives = (
-            [value * one for value, one in zip(values, counted, strict=True)] for values in (shares, gives, receives)
-        )
-    givers, receivers, whole = sum(gives), sum(receives), sum(shares)
-    up = tuple(
-        size * (gift * (whole - share) + share * (receivers - taking))
-        for gift, share, taking in zip(gives, shares, receives, strict=True)
-    )
-    down = tuple(
-        size * (taking * (whole - share) + share * (givers - gift))
-        for gift, share, taking in zip(gives, shares, receives, strict=True)
-    )
-    return Demand(up, down, _seconds(plan))
+        counted = np.array([peer in among for peer in plan.peers])
+        link_bytes = link_bytes * np.outer(counted, counted)
+    return Demand(link_bytes, seconds)
 
 
-def link_bytes(plan: Plan, sender: int, receiver: int) -> float:
-    """What the plan has one member send to another: parts of the other's share, and means of its own."""
-    gift = plan.gift(sender) / WHOLE_GIFT if plan.members[sender].samples else 0.0
-    chunks = gift * plan.chunks[receiver] + plan.members[receiver].receives * plan.chunks[sender]
-    return chunks / plan.chunk_total * number_bytes(plan.codec) * plan.numel
-
-
-def _seconds(plan: Plan) -> float | None:
+def _seconds(plan: Plan, link_bytes: Floats) -> float | None:
     lines = lines_of(plan.members, plan.lines) if plan.lines else None
     if lines is None:
         return None
-    from core.averaging.balance.solver import round_seconds  # noqa: PLC0415 - as in `core.averaging.matchmaking.division`
-
-    return round_seconds(
-        lines,
-        work_of(plan.numel, plan.codec),
-        chunks=plan.chunks,
-        gifts=whole_gifts(plan, lines),
-        pair_limits=pair_limits(plan.limits) or None,
-    )
+    up_s = link_bytes.sum(axis=1) / [line.up_bytes_per_s for line in lines]
+    down_s = link_bytes.sum(axis=0) / [line.down_bytes_per_s for line in lines]
+    pairs_s = [link_bytes[limit.sender, limit.receiver] / limit.rate for limit in plan.limits]
+    return float(max(*up_s, *down_s, *pairs_s))

@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from core.averaging.allreduce.windows import PACED_PART
-from core.averaging.bandwidth.trust import TRUST
 from core.averaging.outcome import Outcome
 from core.averaging.plan import Plan
 from core.base.ids import PeerId
 
+TRUST: Final = 2.0
+"""A line is believed to carry so many times what it has been seen to carry, if its peer says so."""
 BINDING: Final = 0.8
 """The plan counted on a line that it asked for this part of its rate."""
 TRIAL: Final = 1.15

@@ -16,19 +16,14 @@ MARK_BYTES: Final = 4
 """So many bytes of an id tell a peer from the others of a collaboration."""
 SEEN_MAX: Final = 50
 HELD_MAX: Final = 12
-TRIPS_MAX: Final = 16
-TRIP_LEAST_S: Final = 1e-4
-"""Told as 1; each step is `STEP` more, as with rates."""
 RATE_LEAST: Final = 256.0
 """Bytes a second that are told as 1; each step is a factor of `STEP` more, so 255 stands for 2.9 GB a second."""
 STEP: Final = 1.066
 
 _SEEN: Final = Struct("4sBB")
 _HELD: Final = Struct("4sB")
-_TRIP: Final = Struct("4sB")
 SEEN_BYTES: Final = _SEEN.size
 HELD_BYTES: Final = _HELD.size
-TRIP_BYTES: Final = _TRIP.size
 
 
 class SeenLine(NamedTuple):
@@ -47,14 +42,6 @@ class Held(NamedTuple):
     rate: int
 
 
-class Trip(NamedTuple):
-    """How long a message there and its answer take while little is sent."""
-
-    peer: bytes
-    time: int
-    """As a level, see `to_trip_level`."""
-
-
 class LineFacts(msgspec.Struct, frozen=True, array_like=True):
     """A peer's record.  At most 512 bytes encoded."""
 
@@ -64,7 +51,6 @@ class LineFacts(msgspec.Struct, frozen=True, array_like=True):
     """What of that the line has carried; 0: nobody knows."""
     packed_seen: Annotated[bytes, Meta(max_length=SEEN_MAX * SEEN_BYTES)] = b""
     packed_held: Annotated[bytes, Meta(max_length=HELD_MAX * HELD_BYTES)] = b""
-    packed_trips: Annotated[bytes, Meta(max_length=TRIPS_MAX * TRIP_BYTES)] = b""
 
     @property
     def seen(self) -> list[SeenLine]:
@@ -75,11 +61,6 @@ class LineFacts(msgspec.Struct, frozen=True, array_like=True):
     def held(self) -> list[Held]:
         """To whom its bytes had to wait."""
         return [Held(*fields) for fields in _HELD.iter_unpack(self.packed_held)]
-
-    @property
-    def trips(self) -> list[Trip]:
-        """Round trips from this record's peer to others, decoded from `packed_trips`."""
-        return [Trip(*fields) for fields in _TRIP.iter_unpack(self.packed_trips)]
 
 
 _encoder = msgspec.msgpack.Encoder()
@@ -103,30 +84,16 @@ def from_level(level: int) -> float:
     return RATE_LEAST * STEP ** (level - 1) if level else 0.0
 
 
-def to_trip_level(seconds: float) -> int:
-    """A round trip as one byte: within 3.3 %; 0 for one that is not known."""
-    if not seconds > 0:
-        return 0
-    return min(255, 1 + max(0, round(math.log(min(seconds, 1e6) / TRIP_LEAST_S) / math.log(STEP))))
-
-
-def from_trip_level(level: int) -> float:
-    """The round trip in seconds that a level of `to_trip_level` stands for; 0 for one that is not known."""
-    return TRIP_LEAST_S * STEP ** (level - 1) if level else 0.0
-
-
 def facts_of(
     own: Rates,
     shown: Rates,
     seen: Mapping[PeerId, tuple[float, float]],
     held: Iterable[tuple[PeerId, float]] = (),
-    trips: Iterable[tuple[PeerId, float]] = (),
 ) -> LineFacts:
-    """The record of what is known: of the peers that were seen, and of round trips, those that are listed first."""
+    """The record of what is known: of the peers that were seen, those that are listed first."""
     told = [_SEEN.pack(mark_of(peer), to_level(up), to_level(down)) for peer, (up, down) in seen.items()]
     slow = [_HELD.pack(mark_of(peer), max(1, to_level(rate))) for rate, peer in sorted((r, p) for p, r in held)]
-    timed = [_TRIP.pack(mark_of(peer), to_trip_level(seconds)) for peer, seconds in trips]
-    return LineFacts(own, shown, b"".join(told[:SEEN_MAX]), b"".join(slow[:HELD_MAX]), b"".join(timed[:TRIPS_MAX]))
+    return LineFacts(own, shown, b"".join(told[:SEEN_MAX]), b"".join(slow[:HELD_MAX]))
 
 
 def encode_facts(facts: LineFacts) -> bytes:
@@ -144,11 +111,6 @@ def decode_facts(data: bytes) -> LineFacts:
         facts = _decoder.decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise WireProblem(f"no facts of lines: {error}") from error
-    halves = (
-        len(facts.packed_seen) % SEEN_BYTES,
-        len(facts.packed_held) % HELD_BYTES,
-        len(facts.packed_trips) % TRIP_BYTES,
-    )
-    if any(halves):
+    if len(facts.packed_seen) % SEEN_BYTES or len(facts.packed_held) % HELD_BYTES:
         raise WireProblem("no facts of lines: half a peer")
     return facts

@@ -5,8 +5,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.averaging.bandwidth.book import HALF_LIFE_S, PEERS_MAX, LineBook
+from core.averaging.bandwidth.book import HALF_LIFE_S, PEERS_MAX, ROUNDS, ROUNDS_LEAST, LineBook
 from core.averaging.bandwidth.demand import demand_of
+from core.averaging.bandwidth.known import USUAL_MOST
 from core.averaging.bandwidth.proven import DOUBT_FIRST, TRIAL
 from core.averaging.bandwidth.records import LineFacts, from_level, mark_of
 from core.averaging.bandwidth.waits import CHUNKS_LEAST, Waits
@@ -168,6 +169,22 @@ def test_rounds_always_longer_than_planned_cast_doubt_on_no_member() -> None:
         played(book, plan, 1.8 * seconds, last=plan.peers[1 + number % 3])
     up = [book.known(plan.peers).lines[peer].up for peer in plan.peers[1:]]
     assert up == [MEGA] * 3
+
+
+def test_usual_overrun_is_the_least_of_the_last_rounds() -> None:
+    plan = plan_of(MEGA, MEGA, MEGA, MEGA)
+    book = LineBook(plan.peers[0])
+    seconds = demand_of(plan).seconds
+    assert seconds is not None
+    for number in range(ROUNDS_LEAST):
+        assert book.usual == 1.0, "little is known yet"
+        played(book, plan, (1.6 + 0.1 * number) * seconds)
+    assert book.usual == pytest.approx(1.6)
+    played(book, plan, seconds)
+    assert book.usual == 1.0
+    for _ in range(ROUNDS):
+        played(book, plan, 100 * seconds)
+    assert book.usual == USUAL_MOST, "whatever rounds lose, no line is believed beyond this"
 
 
 def test_member_that_delayed_a_round_is_no_longer_believed() -> None:
