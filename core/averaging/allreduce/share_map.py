@@ -2,7 +2,6 @@
 
 from bisect import bisect_right
 from collections.abc import Iterable
-from functools import lru_cache
 from itertools import accumulate
 from typing import Final
 
@@ -11,10 +10,8 @@ from core.averaging.plan import WHOLE_GIFT, Plan
 from core.base.ids import PeerId
 
 STRIDE: Final = 159
-"""Odd, so that 256 chunks in a row meet every number once; near 256 / 1.618, so that few in a row are spread too."""
-MEMBER_STRIDE: Final = 99
-"""Odd likewise, and near 256 / 1.618 ** 2: members with equal gifts leave every chunk about equally many givers."""
-_PRIME: Final = 65_521
+"""Odd, so that 256 chunks in a row meet every number once; near 256 / 1.618, so that few in a row are spread too, and
+that members in a row, which are each one chunk later, leave every chunk about equally many givers."""
 
 
 class ShareMap:
@@ -109,11 +106,6 @@ class ShareMap:
         return gives_chunk(self.plan.round, member, number, self.plan.gift(member))
 
 
-@lru_cache(maxsize=8)
-def _start(round_id: bytes) -> int:
-    return int.from_bytes(round_id) % _PRIME
-
-
 def gives_chunk(round_id: bytes, member: int, number: int, gift: int) -> bool:
     """Whether a member that gives a part of its contribution gives its numbers of one chunk.
 
@@ -126,4 +118,4 @@ def gives_chunk(round_id: bytes, member: int, number: int, gift: int) -> bool:
         number: The chunk's number in the whole vector.
         gift: Number of 256ths that it gives: 0 never, 256 always.
     """
-    return (number * STRIDE + _start(round_id) + member * MEMBER_STRIDE) % WHOLE_GIFT < gift
+    return ((number - member) * STRIDE + int.from_bytes(round_id)) % WHOLE_GIFT < gift

@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.averaging.allreduce.share_map import MEMBER_STRIDE, STRIDE
+from core.averaging.allreduce.share_map import STRIDE
 from core.averaging.balance.shares import best_shares, level_shares
 from core.averaging.balance.traffic import Fleet, Floats, Pairs, rows, seconds_of
 from core.averaging.plan import WHOLE_GIFT
@@ -100,7 +100,7 @@ def covers(gifts: Sequence[int]) -> bool:
 
     That depends on the gifts alone: the round's id turns all members' chunks together.
     """
-    chunks = np.arange(WHOLE_GIFT)[:, None] * STRIDE + np.arange(len(gifts)) * MEMBER_STRIDE
+    chunks = (np.arange(WHOLE_GIFT)[:, None] - np.arange(len(gifts))) * STRIDE
     return bool((chunks % WHOLE_GIFT < np.array(gifts)).any(axis=1).all())
 
 
