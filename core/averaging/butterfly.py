@@ -125,12 +125,8 @@ class Butterfly:
     @property
     def open_chunks(self) -> int:
         """Number of chunks that wait for parts here; bounded by the windows."""
-        return 0 if self._running is None else self._running.data.reducers.open_chunks
-
-    @property
-    def held_bytes(self) -> int:
-        """Payloads kept here, besides the vectors."""
-        return 0 if self._running is None else self._running.data.reducers.held_bytes
+        reducers = {} if self._running is None else self._running.data.reducers
+        return sum(reducer.open_chunks for reducer in reducers.values())
 
 
 class RunningRound:
@@ -170,7 +166,7 @@ class RunningRound:
 
     def begin(self, now: float) -> Outputs:
         """Tell everybody, and send what can leave."""
-        return self._advance([*self.data.start(now)], now)
+        return self._advance([*self.data.start()], now)
 
     def leave(self) -> Outputs:
         """This member's owner ends the round."""
@@ -198,7 +194,7 @@ class RunningRound:
             case Open() if message.plan != self._name:
                 return self._meet_astray(member, now)
             case Open():
-                return [*self.data.on_open(member, message, now)]
+                return [*self.data.on_open(member, message)]
             case Leaving():
                 owed = self._ended and end.commit is not None and member not in end.succession.lost
                 told = self._context.send([member], end.commit) if owed and end.commit is not None else []
@@ -222,7 +218,7 @@ class RunningRound:
         if self._ended:
             return [*self.end.lose(member, now)]
         self._context.trace.mark("averaging.member_lost")
-        return self._advance([*self.data.lose(member, now), *self.end.lose(member, now)], now)
+        return self._advance([*self.data.lose(member), *self.end.lose(member, now)], now)
 
     def in_doubt(self) -> Outcome | None:
         """The outcome that the others may have committed; None: this member is not in doubt."""
@@ -288,7 +284,7 @@ class RunningRound:
         return found if len(found) <= max(1, others // 2) else frozenset()
 
     def _observations(self) -> Observations:
-        coordinator, slow = self.end.succession.mine, self.data.reducers.slow
+        coordinator, slow = self.end.succession.mine, self.data.slow
         differed = doubted = frozenset[int]()
         if coordinator is not None:
             slow, differed, doubted = slow | coordinator.slow, coordinator.differed, coordinator.doubted

@@ -1,16 +1,16 @@
 """The means come back (all-gather): from their reducers, or where these lag from other members that hold them."""
 
-from collections.abc import Sequence
 from typing import Final
 
 from core.averaging.aggregators.aggregator import all_finite
 from core.averaging.allreduce.lane import Lane, Lanes
-from core.averaging.allreduce.sender import NOTHING
 from core.averaging.allreduce.vectors import RoundContext
 from core.averaging.failure_detector import FailureDetector, Stage, Timetable, is_few
 from core.averaging.messages import Mean, Members, Part, from_bits
 from core.base.problems import RemoteProblem
 
+REPEATED_MAX: Final = 2
+"""A member gives again at most so many times the chunks of the whole vector in one round."""
 REDUCER_PATIENCE: Final = 2
 """A reducer has so many times the patience of a sender: it may itself have waited for one."""
 
@@ -31,6 +31,7 @@ class AllGather:
         self._receives = context.me in context.shares.receivers
         patience_s = REDUCER_PATIENCE * (timetable.stall_s + timetable.chunk_s(max(context.shares.counts)))
         self._detector = FailureDetector(timetable, Stage.MEANS, patience_s=patience_s)
+        self._repeated: set[tuple[int, int, int, int]] = set()
         self.holders: Members = frozenset()
         """Members that hold all means, as far as this one has been told."""
         self.late: Members = frozenset()
@@ -41,7 +42,7 @@ class AllGather:
     @property
     def stalled(self) -> Members:
         """Shares whose reducer is gone, or gives this member no means."""
-        return frozenset(share for share, lane in self._waiting() if lane.stalled)
+        return frozenset(lane.share for lane in self._waiting() if lane.stalled)
 
     def take(self, member: int, message: Mean, now: float) -> bool:
         """A mean, from the share's reducer or from the member that was asked for it.
@@ -58,9 +59,10 @@ class AllGather:
         if member not in {lane.reducer, lane.source} or lane.reducer == self._context.me:
             trace.mark("averaging.drop.sender")
             return False
-        mean = vectors.mean(share, chunk)
+        number = shares.numbers(share)[chunk]
+        mean = vectors.mean(number)
         try:
-            vectors.codec.decode_into(message.payload, mean, shares.span(share, chunk).start)
+            vectors.codec.decode_into(message.payload, mean, shares.plan.span(number).start)
         except RemoteProblem:
             trace.mark("averaging.drop.payload")
             return False
@@ -68,13 +70,14 @@ class AllGather:
             trace.mark("averaging.drop.not_finite")
             return False
         self._detector.moved(member, now)
-        givers = shares.givers_of(shares.number(share, chunk))
-        lane.arrive(chunk, from_bits(message.contributors) & givers, now, by=member)
+        givers = shares.givers_of(number)
+        lane.arrive(chunk, from_bits(message.contributors) & givers)
+        lane.moved(member, now)
         return True
 
     def without(self, members: Members) -> None:
         """Wait no longer for the means of members that are gone."""
-        for _, lane in self._waiting():
+        for lane in self._waiting():
             if lane.reducer in members:
                 lane.lose_reducer()
                 self.gone |= {lane.reducer}
@@ -90,17 +93,17 @@ class AllGather:
             waits_itself: This member waits for parts itself; so may its reducers, and the timetable is no measure.
         """
         waiting, me = self._waiting(), self._context.me
-        owing = frozenset(lane.reducer for _, lane in waiting)
+        owing = frozenset(lane.reducer for lane in waiting)
         reducing = len({lane.reducer for lane in self._lanes if lane.count} - {me})
         anew = any(self._lanes.versions)  # no plan knows how long that takes
         self._detector.owe(owing, now, few=not (waits_itself or anew) and is_few(owing, of=reducing))
         overdue = frozenset(self._detector.overdue(now))
         self.late |= overdue
-        lagging = frozenset(lane.reducer for _, lane in waiting if self._lags(lane, now))
+        lagging = frozenset(lane.reducer for lane in waiting if self._lags(lane, now))
         if not is_few(lagging - self.gone, of=reducing):  # else this member's own line is slow
             lagging &= self.gone
         others = sorted((self.holders or live) - {me})
-        for share, lane in waiting:
+        for lane in waiting:
             if lane.reducer in overdue and not lane.stalled:
                 self._context.trace.mark("averaging.reducer_late")
                 lane.stalled = True
@@ -108,35 +111,44 @@ class AllGather:
                 lane.source = None
             elif lane.source is None or now >= lane.asked_at + self._timetable.lag_s:
                 candidates = [member for member in others if member != lane.reducer] or [lane.reducer]
-                lane.ask(_next(candidates, lane.source, first=me + share), now)
+                turn = candidates.index(lane.source) + 1 if lane.source in candidates else me + lane.share
+                lane.ask(candidates[turn % len(candidates)], now)
 
     def requests(self) -> list[tuple[int, Part]]:
-        """The requests that leave now for means that their reducers do not give."""
+        """The requests that leave now for means that their reducers do not give, with the members to ask."""
         plan = self._context.shares.plan
         return [
-            (lane.source, Part(plan.round, share, lane.version, chunk, NOTHING))
-            for share, lane in enumerate(self._lanes)
+            (lane.source, Part(plan.round, lane.share, lane.version, chunk, memoryview(b"")))
+            for lane in self._lanes
             if lane.source is not None
             for chunk in lane.requests()
         ]
 
+    def repeat(self, member: int, request: Part) -> list[tuple[int, Mean]]:
+        """Give a mean of another's share again, each chunk once to each member that asks, and not without end.
+
+        Args:
+            member: The member that asks.
+            request: Of a version that is known here.
+        """
+        lane, shares = self._lanes[request.share], self._context.shares
+        key = (member, request.share, request.version, request.chunk)
+        most = REPEATED_MAX * shares.chunk_total
+        if not lane.has(request.chunk) or key in self._repeated or len(self._repeated) >= most:
+            self._context.trace.mark("averaging.drop.request")
+            return []
+        self._repeated.add(key)
+        payload = self._context.vectors.encoded(shares.numbers(request.share)[request.chunk])
+        return [(member, lane.mean(request.chunk, payload, request.round))]
+
     # --- inside ---
 
-    def _waiting(self) -> list[tuple[int, Lane]]:
+    def _waiting(self) -> list[Lane]:
         """The lanes in which this member waits for another's means."""
-        if not self._receives:
-            return []
-        return [
-            (share, lane) for share, lane in enumerate(self._lanes) if lane.left and lane.reducer != self._context.me
-        ]
+        return [lane for lane in self._lanes if self._receives and lane.left and lane.reducer != self._context.me]
 
     def _lags(self, lane: Lane, now: float) -> bool:
         """Whether a reducer is gone, or gives no mean for parts that have left, or has not given all in time."""
         silent = now >= lane.moved_at + self._timetable.lag_s + self._timetable.chunk_s(lane.count)
         late = now >= self._timetable.lags_at
         return lane.gone or (lane.unanswered > 0 and (silent or late))
-
-
-def _next(members: Sequence[int], last: int | None, *, first: int) -> int:
-    """The member after the last one that was asked, in turn."""
-    return members[(members.index(last) + 1 if last in members else first) % len(members)]

@@ -2,37 +2,35 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Final
 
-from core.averaging.messages import Members
-
-AHEAD_FIRST: Final = 2
-"""Number of parts of a share that leave before its first mean has come, until all reducers are ready."""
+from core.averaging.allreduce.windows import AHEAD_MIN
+from core.averaging.messages import Mean, Members, to_bits
 
 
 class Lane:
-    """One version of one share at one member.
+    """One version of one share at one member, first reduced by the member whose place in the plan is the share's.
 
     Args:
-        count: Number of chunks in the share.
-        reducer: Place in the plan of the member that reduces it.
+        share: The share.
+        count: Number of chunks in it.
         window: Number of parts that may be ahead of the first missing mean, once the lane has warmed up.
         now: When the round begins, unix seconds.
     """
 
-    def __init__(self, count: int, *, reducer: int, window: int, now: float) -> None:
+    def __init__(self, share: int, count: int, *, window: int, now: float) -> None:
+        self.share = share
         self.count = count
         self.window = window
-        self.open_window = min(window, AHEAD_FIRST)
-        """Number of parts that may be ahead now."""
-        self.restart(0, reducer, now)
+        self.open_window = min(window, AHEAD_MIN)
+        """Number of parts that may be ahead now: few until all reducers are ready, so that none waits behind many."""
+        self.opened: dict[int, int] = {}
+        """The version whose parts a member waits for, by member."""
+        self.restart(0, share, now)
 
     def restart(self, version: int, reducer: int, now: float) -> None:
         """Begin another version: what came of the last one is void."""
         self.version = version
         self.reducer = reducer
-        self.ready = False
-        """Whether parts may leave: the reducer waits for them."""
         self.gone = False
         """Whether the reducer can be reached no more."""
         self.stalled = False
@@ -47,13 +45,15 @@ class Lane:
         """Number of parts that have left, and whose means have not come."""
         self.left = self.count
         """Number of means that are missing."""
-        self._next = self._asked = self._first_missing = 0
+        self.first_missing = 0
+        """The first chunk without a mean; `count` where none is missing."""
+        self._next = self._asked = 0
         self._contributors: list[Members | None] = [None] * self.count
 
     def lose_reducer(self) -> None:
         """The reducer can be reached no more: parts for it are lost."""
         self.gone = self.stalled = True
-        self.ready, self.unanswered = False, 0
+        self.unanswered = 0
 
     # --- means ---
 
@@ -65,28 +65,35 @@ class Lane:
         """Members whose parts are in the mean of `chunk`; empty while it is missing."""
         return self._contributors[chunk] or frozenset()
 
-    def arrive(self, chunk: int, contributors: Members, now: float, *, by: int) -> None:
-        """Take in the mean of `chunk`, which was missing, from a member."""
+    def mean(self, chunk: int, payload: memoryview, round_id: bytes) -> Mean:
+        """The message that gives the mean of `chunk`, which is here as a payload."""
+        return Mean(round_id, self.share, self.version, chunk, to_bits(self.contributors(chunk)), payload)
+
+    def arrive(self, chunk: int, contributors: Members) -> None:
+        """Take in the mean of `chunk`, which was missing."""
         self._contributors[chunk] = contributors
         self.left -= 1
-        if by == self.reducer:
-            self.moved_at = now
-        if by == self.source:
-            self.asked_at = now
-        while self._first_missing < self.count and self.has(self._first_missing):
-            self._first_missing += 1
+        while self.first_missing < self.count and self.has(self.first_missing):
+            self.first_missing += 1
         self.open_window = min(self.open_window + 1, self.window)
         if chunk < self._next and self.unanswered:
             self.unanswered -= 1
+
+    def moved(self, member: int, now: float) -> None:
+        """A member gave a mean: the reducer, or the source."""
+        if member == self.reducer:
+            self.moved_at = now
+        if member == self.source:
+            self.asked_at = now
 
     # --- parts, and requests for means ---
 
     @property
     def due(self) -> bool:
-        """Whether a part may leave: the reducer is ready, and the window is open."""
-        if not self.ready or not self.left:
+        """Whether a part may leave: the reducer waits for it, and the window is open."""
+        if self.gone or not self.left or self.opened.get(self.reducer) != self.version:
             return False
-        end = min(self.count, self._first_missing + self.open_window)
+        end = min(self.count, self.first_missing + self.open_window)
         while self._next < end and self.has(self._next):
             self._next += 1
         return self._next < end
@@ -108,14 +115,14 @@ class Lane:
 
     def ask(self, source: int, now: float) -> None:
         """Ask another member for the means that are missing, from the first one on."""
-        self.source, self.asked_at, self._asked = source, now, self._first_missing
+        self.source, self.asked_at, self._asked = source, now, self.first_missing
 
     def requests(self) -> list[int]:
         """The chunks to ask the source for now: as many as the window, of those whose parts have left."""
         if self.source is None or not self.left:
             return []
-        end = min(self.count if self.gone else self._next, self._first_missing + self.window)
-        chunks = [chunk for chunk in range(max(self._asked, self._first_missing), end) if not self.has(chunk)]
+        end = min(self.count if self.gone else self._next, self.first_missing + self.window)
+        chunks = [chunk for chunk in range(max(self._asked, self.first_missing), end) if not self.has(chunk)]
         self._asked = max(self._asked, end)
         return chunks
 
@@ -135,10 +142,16 @@ class Lanes(tuple[Lane, ...]):
         """The member that reduces each share."""
         return tuple(lane.reducer for lane in self)
 
-    @property
-    def left(self) -> int:
-        """Number of means that are missing."""
-        return sum(lane.left for lane in self)
+    def next_due(self, me: int) -> Lane | None:
+        """The least advanced lane of which a part may leave: so all reducers are busy to the end.
+
+        Members begin at different shares, so that no reducer gets everybody's first part at once.
+
+        Args:
+            me: This member's place in the plan.
+        """
+        due = [lane for lane in self if lane.due]
+        return min(due, key=lambda lane: (lane.progress, (lane.share - me) % len(self))) if due else None
 
     def contributors(self) -> Iterator[Members]:
         """Of each chunk of the vector, the members whose parts are in its mean; empty while it is missing."""

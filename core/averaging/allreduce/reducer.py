@@ -1,37 +1,20 @@
 """One version of one share at the member that reduces it: parts come in, means go out."""
 
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.averaging.aggregators.aggregator import all_finite
+from core.averaging.allreduce.lane import Lane
 from core.averaging.allreduce.vectors import RoundContext
-from core.averaging.messages import Members
+from core.averaging.failure_detector import FailureDetector, Stage, Timetable, is_few
+from core.averaging.messages import Mean, Members
 from core.base.problems import RemoteProblem
 
-
-@dataclass(frozen=True, slots=True)
-class MeanReply:
-    """The encoded mean of a chunk, and the members that are to get it."""
-
-    chunk: int
-    contributors: Members
-    payload: memoryview
-    to: Members
-
-
-@dataclass(slots=True)
-class _Pending:
-    """A chunk that still lacks parts."""
-
-    missing: set[int]
-    """Members whose parts are waited for."""
-    heard: set[int] = field(default_factory=set)
-    """Members that have asked for the mean, with a part or without."""
-    parts: dict[int, memoryview] = field(default_factory=dict)
+Replies = list[tuple[int, Mean]]
+"""Means, each with the member that is to get it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +34,7 @@ class _Payloads:
 
 
 class Reducer:
-    """Collects parts, makes means, answers each member that asks.
+    """Collects the parts of one version of one share, makes means, answers each member that asks.
 
     A chunk is reduced as soon as all expected parts are in, in the order of the plan's members and with this member's
     own part encoded like the others': so the mean depends on who is in it, and on nothing else.  Members that are
@@ -59,29 +42,34 @@ class Reducer:
 
     Args:
         context: What the round works on.
-        share: The share.
+        lane: Of the share; it says which means are made, and how far a sender may be ahead of the first missing one.
         live: Members that are in.
-        window: Number of chunks that a sender may be ahead of the first one that is not reduced.
+        timetable: When senders are late.
+        anew: The share is made anew, and no plan knows how long that takes.
     """
 
-    def __init__(self, context: RoundContext, share: int, *, live: Members, window: int) -> None:
+    def __init__(
+        self, context: RoundContext, lane: Lane, *, live: Members, timetable: Timetable, anew: bool = False
+    ) -> None:
         shares, me = context.shares, context.me
         self.shares = shares
-        self._share = share
+        self._lane = lane
         self._me = me
         self._vectors = context.vectors
         self._aggregator = context.aggregator
-        self._window = window
         self._trace = context.trace
-        self._audience = set((live & shares.receivers) - {me})
+        self._audience = (live & shares.receivers) - {me}
+        self._planned = not anew
+        patience_s = timetable.stall_s + timetable.chunk_s(lane.count)
+        self._detector = FailureDetector(timetable, Stage.PARTS, patience_s=patience_s)
         self.senders = set((live & shares.givers) - {me})
         """Members whose parts are waited for."""
-        self._first = 0
-        self._pending: dict[int, _Pending] = {}
-        self._contributors: list[Members | None] = [None] * shares.counts[share]
-        self._unanswered: dict[int, set[int]] = {}
-        self._recent: OrderedDict[int, memoryview] = OrderedDict()
-        """Payloads for those that ask late: the newest ones, of chunks for which some member has not asked."""
+        self.slow: Members = frozenset()
+        """Senders that were left behind."""
+        self._pending: dict[int, dict[int, memoryview | None]] = {}
+        """Of chunks that lack parts: members that have asked for the mean, each with its part or without one."""
+        self._unanswered: dict[int, Members] = {}
+        """Of chunks whose mean is made: members that have not asked for it."""
         self._scratch = np.empty(min(shares.plan.chunk_numel, shares.plan.numel), dtype=np.float32)
 
     @property
@@ -90,113 +78,103 @@ class Reducer:
         return len(self._pending)
 
     @property
-    def held_bytes(self) -> int:
-        """Payloads kept here: parts of open chunks, and means for which some member has not asked."""
-        parts = sum(part.nbytes for pending in self._pending.values() for part in pending.parts.values())
-        return parts + sum(payload.nbytes for payload in self._recent.values())
-
-    @property
     def complete(self) -> bool:
         """Whether every chunk of the share has its mean here, so that the reducer needs no more parts."""
-        return self._first >= len(self._contributors)
+        return not self._lane.left
 
     @property
     def awaited(self) -> Members:
         """Members whose part of the first open chunk is missing."""
-        if self.complete:
-            return frozenset()
-        pending = self._pending.get(self._first)
-        givers = self.shares.givers_of(self.shares.number(self._share, self._first))
-        return frozenset(pending.missing if pending is not None else givers & self.senders)
+        return frozenset() if self.complete else self._missing(self._lane.first_missing)
 
-    def take(self, member: int, chunk: int, payload: memoryview) -> list[MeanReply]:
-        """Take in a part.
+    def take(self, member: int, chunk: int, payload: memoryview, now: float) -> Replies:
+        """Take in a part; where it is longer than any of its chunk, nothing of its sender counts any more.
 
         Args:
             member: Its sender.
             chunk: Within the share.
             payload: Empty where the member gives nothing to this chunk.
+            now: Unix seconds.
 
         Returns:
             Means that can be sent now.
-
-        Raises:
-            RemoteProblem: the payload is longer than any of the chunk; nothing of this member counts any more.
         """
-        if self._contributors[chunk] is not None:
+        self._detector.moved(member, now)
+        if self._lane.has(chunk):
             return self._answer_late(member, chunk)
-        if chunk >= self._first + self._window:
+        if chunk >= self._lane.first_missing + self._lane.window:
             self._trace.mark("averaging.drop.window")
             return []
-        pending = self._pending.get(chunk) or self._open(chunk)
-        if member in pending.heard:
+        pending = self._pending.setdefault(chunk, {})
+        if member in pending:
             self._trace.mark("averaging.drop.duplicate")
             return []
-        pending.heard.add(member)
-        if member in pending.missing:
-            if payload.nbytes > self._vectors.max_bytes(self._share, chunk):
-                raise RemoteProblem("a part that is longer than any of its chunk")
-            pending.missing.discard(member)
-            pending.parts[member] = payload
+        counts = member in self._missing(chunk)
+        pending[member] = None
+        if counts and payload.nbytes > self._vectors.max_bytes(self._number(chunk)):
+            self._trace.mark("averaging.drop.payload")
+            return self.drop(frozenset({member}))
+        if counts:
+            pending[member] = payload
         elif payload.nbytes:
             self._trace.mark("averaging.drop.late")
-        return [] if pending.missing else self.advance()
+        return [] if self._missing(chunk) else self.advance()
 
-    def drop(self, member: int) -> list[MeanReply]:
-        """Wait no longer for the parts of a member; it gets means when it asks for them."""
-        if member not in self.senders:
+    def drop(self, members: Members) -> Replies:
+        """Wait no longer for the parts of members; they get means when they ask for them."""
+        if not self.senders & members:
             return []
-        self.senders.discard(member)
-        for pending in self._pending.values():
-            pending.missing.discard(member)
+        self.senders -= members
         return self.advance()
 
-    def forget(self, member: int) -> list[MeanReply]:
-        """Wait no longer for a member that is out of the round, and answer it no more."""
-        self._audience.discard(member)
-        for chunk in [*self._unanswered]:
-            self._answered(chunk, member)
-        return self.drop(member)
+    def look(self, now: float) -> Replies:
+        """Leave senders behind that are overdue."""
+        awaited, replies = self.awaited, Replies()
+        self._detector.owe(awaited, now, few=self._planned and is_few(awaited, of=len(self.senders)))
+        for member in self._detector.overdue(now):
+            self._trace.mark("averaging.sender_late")
+            self.slow |= {member}
+            self._detector.grant(now)
+            replies += self.drop(frozenset({member}))
+        return replies
 
     def read(self, member: int, chunk: int, payload: memoryview) -> NDArray[np.float32]:
         """The numbers of a member's part, in memory that the next call overwrites; NaN where none can be read."""
-        span = self.shares.span(self._share, chunk)
-        out = self._scratch[: span.stop - span.start]
+        number = self._number(chunk)
+        out = self._scratch[: self._vectors.mean(number).size]
         try:
-            self._vectors.read(member, self._share, chunk, payload, out)
+            self._vectors.read(member, number, payload, out)
         except RemoteProblem:
             out.fill(np.nan)
         return out
 
-    def advance(self) -> list[MeanReply]:
+    def advance(self) -> Replies:
         """Reduce every open chunk that lacks nothing, and those after them that wait for no member."""
-        ready = [chunk for chunk, pending in self._pending.items() if not pending.missing]
-        replies = [self._reduce(chunk) for chunk in sorted(ready)]
-        while not self.complete and self._first not in self._pending and not self.awaited:
-            self._open(self._first)
-            replies.append(self._reduce(self._first))
+        ready = [chunk for chunk in sorted(self._pending) if not self._missing(chunk)]
+        replies = [reply for chunk in ready for reply in self._reduce(chunk)]
+        while not self.complete and self._lane.first_missing not in self._pending and not self.awaited:
+            replies += self._reduce(self._lane.first_missing)
         return replies
 
     # --- inside ---
 
-    def _open(self, chunk: int) -> _Pending:
-        givers = self.shares.givers_of(self.shares.number(self._share, chunk))
-        pending = self._pending[chunk] = _Pending(set(givers & self.senders))
-        return pending
+    def _number(self, chunk: int) -> int:
+        return self.shares.numbers(self._lane.share)[chunk]
 
-    def _reduce(self, chunk: int) -> MeanReply:
-        pending = self._pending.pop(chunk)
-        contributors = self._aggregate(chunk, pending.parts)
-        payload = self._vectors.seal(self._share, chunk, contributors)
-        self._contributors[chunk] = contributors
-        while not self.complete and self._contributors[self._first] is not None:
-            self._first += 1
-        if unanswered := self._audience - pending.heard:
+    def _missing(self, chunk: int) -> Members:
+        """Members whose part of a chunk is waited for."""
+        givers = self.shares.givers_of(self._number(chunk)) & self.senders
+        return givers.difference(self._pending.get(chunk, ()))
+
+    def _reduce(self, chunk: int) -> Replies:
+        pending = self._pending.pop(chunk, {})
+        contributors = self._aggregate(chunk, {member: part for member, part in pending.items() if part is not None})
+        payload = self._vectors.seal(self._number(chunk), contributors)
+        self._lane.arrive(chunk, contributors)
+        if unanswered := self._audience - pending.keys():
             self._unanswered[chunk] = unanswered
-            self._recent[chunk] = payload
-            if len(self._recent) > self._window:
-                self._recent.popitem(last=False)
-        return MeanReply(chunk, contributors, payload, frozenset(pending.heard & self._audience))
+        mean = self._lane.mean(chunk, payload, self.shares.plan.round)
+        return [(member, mean) for member in sorted(self._audience & pending.keys())]
 
     def _aggregate(self, chunk: int, parts: dict[int, memoryview]) -> Members:
         """Write what becomes of all parts, this member's among them, that are finite.
@@ -204,9 +182,9 @@ class Reducer:
         Returns:
             The members whose parts they are.
         """
-        if self.shares.gives(self._me, self.shares.number(self._share, chunk)):
+        if self.shares.gives(self._me, self._number(chunk)):
             parts = {**parts, self._me: memoryview(b"")}
-        mean = self._vectors.mean(self._share, chunk)
+        mean = self._vectors.mean(self._number(chunk))
         while True:
             if not parts:
                 mean.fill(0)
@@ -226,18 +204,11 @@ class Reducer:
             self._trace.mark("averaging.own_not_finite" if member == self._me else "averaging.drop.not_finite")
         return finite
 
-    def _answer_late(self, member: int, chunk: int) -> list[MeanReply]:
-        unanswered = self._unanswered.get(chunk)
-        if unanswered is None or member not in unanswered:
+    def _answer_late(self, member: int, chunk: int) -> Replies:
+        """Give a mean that is made to a member that has not asked for it before."""
+        if member not in self._unanswered.get(chunk, ()):
             self._trace.mark("averaging.drop.duplicate")
             return []
-        payload = self._recent.get(chunk) or self._vectors.encoded(self._share, chunk)
-        self._answered(chunk, member)
-        return [MeanReply(chunk, self._contributors[chunk] or frozenset(), payload, frozenset({member}))]
-
-    def _answered(self, chunk: int, member: int) -> None:
-        """Once all have asked, or are out, the payload of a mean is kept no longer."""
-        self._unanswered[chunk].discard(member)
-        if not self._unanswered[chunk]:
-            del self._unanswered[chunk]
-            self._recent.pop(chunk, None)
+        self._unanswered[chunk] -= {member}
+        payload = self._vectors.encoded(self._number(chunk))
+        return [(member, self._lane.mean(chunk, payload, self.shares.plan.round))]

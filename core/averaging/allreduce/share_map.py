@@ -40,7 +40,6 @@ class ShareMap:
         self._always: Members = frozenset(m for m in members if self.samples[m] and plan.gift(m) == WHOLE_GIFT)
         self.givers: Members = self._always | frozenset(self._partial)
         """Members that contribute to any chunk."""
-        self._sets: dict[tuple[bool, ...], Members] = {}
 
     def place(self, peer: PeerId) -> int:
         """A member's place in the plan.
@@ -56,17 +55,13 @@ class ShareMap:
         """The places of those peers that are members."""
         return frozenset(self._place[peer] for peer in peers if peer in self._place)
 
-    def number(self, share: int, chunk: int) -> int:
-        """Number, in the whole vector, of a share's chunk."""
-        return self.first[share] + chunk
-
     def share_of(self, number: int) -> int:
         """The share to which a chunk of the whole vector belongs."""
         return bisect_right(self.first, number) - 1  # the last of those that begin there: others are empty
 
-    def span(self, share: int, chunk: int) -> slice:
-        """Where a share's chunk lies in the vector."""
-        return self.plan.span(self.first[share] + chunk)
+    def numbers(self, share: int) -> range:
+        """Numbers, in the whole vector, of all chunks of a share."""
+        return range(self.first[share], self.first[share] + self.counts[share])
 
     def gives(self, member: int, number: int) -> bool:
         """Whether a member contributes to chunk `number` of the whole vector."""
@@ -74,23 +69,13 @@ class ShareMap:
 
     def givers_of(self, number: int) -> Members:
         """Members that contribute to chunk `number` of the whole vector."""
-        if not self._partial:
-            return self._always
-        turns = tuple(self._in_turn(member, number) for member in self._partial)
-        found = self._sets.get(turns)
-        if found is None:
-            found = self._always.union(m for m, turn in zip(self._partial, turns, strict=True) if turn)
-            self._sets[turns] = found
-        return found
+        return self._always.union(member for member in self._partial if self._in_turn(member, number))
 
     def planned(self, member: int) -> int:
         """Number of chunks to which a member is to contribute."""
         if member in self._always:
             return self.chunk_total
-        if member not in self.givers:
-            return 0
-        whole, rest = divmod(self.chunk_total, WHOLE_GIFT)
-        return whole * self.plan.gift(member) + sum(self._in_turn(member, number) for number in range(rest))
+        return sum(self.gives(member, number) for number in range(self.chunk_total))
 
     def weights(self, contributors: Iterable[int]) -> list[tuple[int, float]]:
         """Each contributor to a chunk, in the plan's order, with its part of all their samples."""

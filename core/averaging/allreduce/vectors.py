@@ -78,79 +78,73 @@ class Vectors:
         self.codec = work.codec
         self.carry = work.carry
         self._shares = shares
+        self._plan = shares.plan
         self._me = me
         self._contribution = contribution
         self._result = result
         self._held: dict[int, Vector] = {}
+        """Means that a helper has made, by the chunk's number."""
 
-    def part(self, share: int, chunk: int) -> memoryview:
-        """The payload of this member's part, for the share's reducer."""
-        number, span = self._shares.number(share, chunk), self._shares.span(share, chunk)
-        values = self._own(span)
-        return (
-            self.codec.encode(values, span.start) if self.carry is None else self.carry.part(number, values, span.start)
-        )
+    def part(self, number: int) -> memoryview:
+        """The payload of this member's part of a chunk, for its reducer."""
+        values, start = self._own(number)
+        return self.codec.encode(values, start) if self.carry is None else self.carry.part(number, values, start)
 
-    def read(self, member: int, share: int, chunk: int, payload: memoryview, out: Vector) -> None:
+    def read(self, member: int, number: int, payload: memoryview, out: Vector) -> None:
         """Write the numbers of a member's part to `out`, this member's own as the others would read it.
 
         Raises:
             RemoteProblem: the payload is none of the chunk.
         """
-        span = self._shares.span(share, chunk)
         if member != self._me:
-            self.codec.decode_into(payload, out, span.start)
-        elif self.carry is None:
-            self.codec.decode_into(self.codec.encode(self._own(span), span.start), out, span.start)
+            self.codec.decode_into(payload, out, self._plan.span(number).start)
+            return
+        values, start = self._own(number)
+        if self.carry is None:
+            self.codec.decode_into(self.codec.encode(values, start), out, start)
         else:
-            out[:] = self.carry.own(self._shares.number(share, chunk), self._own(span))
+            out[:] = self.carry.own(number, values)
 
-    def mean(self, share: int, chunk: int) -> Vector:
-        """Where the mean of a chunk lies; of a share that is held."""
-        span = self._shares.span(share, chunk)
+    def mean(self, number: int) -> Vector:
+        """Where the mean of a chunk lies; a helper has memory for those that it makes only."""
+        span = self._plan.span(number)
         if self._result is not None:
             return self._result[span]
-        start = self._shares.span(share, 0).start
-        return self._held[share][span.start - start : span.stop - start]
+        if number not in self._held:
+            self._held[number] = np.empty(span.stop - span.start, dtype=np.float32)
+        return self._held[number]
 
-    def seal(self, share: int, chunk: int, contributors: frozenset[int]) -> memoryview:
+    def seal(self, number: int, contributors: Members) -> memoryview:
         """Encode the mean that lies there now, which becomes what all members read.
 
         Returns:
             Its payload.
         """
-        mean, start = self.mean(share, chunk), self._shares.span(share, chunk).start
+        mean, start = self.mean(number), self._plan.span(number).start
         if self.carry is None:
             payload = self.codec.encode(mean, start)
         else:
             samples = self._shares.samples_of(contributors)
-            number = self._shares.number(share, chunk)
             payload = self.carry.mean(number, mean, start, samples=samples, own=self._me in contributors)
         if not np.may_share_memory(np.frombuffer(payload, np.uint8), mean):
             self.codec.decode_into(payload, mean, start)
         return payload
 
-    def encoded(self, share: int, chunk: int) -> memoryview:
+    def encoded(self, number: int) -> memoryview:
         """The payload of a mean again: encoding what was decoded gives the same bytes."""
-        return self.codec.encode(self.mean(share, chunk), self._shares.span(share, chunk).start)
+        return self.codec.encode(self.mean(number), self._plan.span(number).start)
 
-    def max_bytes(self, share: int, chunk: int) -> int:
+    def max_bytes(self, number: int) -> int:
         """Length of the longest payload of a chunk."""
-        span = self._shares.span(share, chunk)
+        span = self._plan.span(number)
         return self.codec.max_bytes(span.stop - span.start, span.start)
-
-    def hold(self, share: int) -> None:
-        """Make room for the means of a share; all together take no more than the vector."""
-        if self._result is None and share not in self._held and self._shares.counts[share]:
-            last = self._shares.span(share, self._shares.counts[share] - 1)
-            self._held[share] = np.empty(last.stop - self._shares.span(share, 0).start, dtype=np.float32)
 
     def drop(self, share: int) -> None:
         """Another member makes the means of a share: what is held of it, and what the codec lost of it, is void."""
-        self._held.pop(share, None)
+        chunks = self._shares.numbers(share)
+        self._held = {number: mean for number, mean in self._held.items() if number not in chunks}
         if self.carry is not None:
-            first = self._shares.first[share]
-            self.carry.forget(range(first, first + self._shares.counts[share]))
+            self.carry.forget(chunks)
 
     def commit(self, contributors: Iterable[Members]) -> None:
         """The round is committed, with these contributors of each chunk: what its codec has lost is carried on."""
@@ -158,12 +152,16 @@ class Vectors:
             self.carry.commit([self._me in members for members in contributors])
 
     def holds(self, share: int) -> bool:
-        """Whether there is room for the means of a share."""
-        return bool(self._shares.counts[share]) and (self._result is not None or share in self._held)
+        """Whether this member holds the means of a share, once they are made."""
+        return bool(self._shares.counts[share]) and (
+            self._result is not None or self._shares.first[share] in self._held
+        )
 
-    def _own(self, span: slice) -> Vector:
+    def _own(self, number: int) -> tuple[Vector, int]:
+        """This member's numbers of a chunk, and where they begin in the vector."""
         assert self._contribution is not None
-        return self._contribution[span]
+        span = self._plan.span(number)
+        return self._contribution[span], span.start
 
 
 @dataclass(frozen=True, slots=True)

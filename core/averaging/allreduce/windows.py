@@ -3,7 +3,6 @@
 Both sides of a share work them out from the plan, so that a reducer can refuse what was not to be sent yet.
 """
 
-from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
@@ -14,58 +13,30 @@ from core.base.machine import Transfer
 AHEAD_PART: Final = 8
 """Of the vector's bytes, one of so many parts may be on its way from a member."""
 HELD_PART: Final = 2
-"""Of the vector's bytes, one of so many parts may wait at a reducer at most..."""
-HELPERS_MORE: Final = 3
-"""... and so many times that where it has neither a contribution nor a result to keep."""
+"""Of the vector's bytes, one of so many parts may wait at a reducer at most."""
 AHEAD_NUMEL_MAX: Final = 4 << 20
 """As many float32 on their way from one member at most, in bytes: enough for 1 Gbit/s over 0.1 s."""
-FLOAT_BYTES: Final = 4
 AHEAD_MIN: Final = 2
-"""Chunks of a share: while one is on its way, the next is made."""
-TURNS_PART: Final = 1 / 10
-"""Members take turns within no more than this part of the round, however long a part's length is."""
-EVEN_FROM_S: Final = 0.25
-"""Rounds that take no longer are not paced: there the lines' delays count more than how they are shared."""
+"""Chunks of a share, also before all reducers are ready: while one is on its way, the next is made."""
 OTHERS_PART: Final = 1.5
 """Bulk leaves over no more than so many times what the middle member's line needs: one slow line, or one word about a
 line, holds up its own links and no others."""
-EVEN_CHUNKS: Final = 8
-"""Nor are rounds with fewer chunks in an average share: the last one takes its link's part of a line twice."""
 PACED_PART: Final = 0.97
 """Links send at so much of the rate that the plan gives them, which was measured without headers: acknowledgements and
 the household's packets take the rest."""
 
 
-@dataclass(frozen=True, slots=True)
-class Windows:
-    """What the flow of a round goes by."""
+def windows_of(plan: Plan, codec: Codec) -> tuple[int, ...]:
+    """For each share the number of chunks that a sender may be ahead of the first mean that is missing.
 
-    shares: tuple[int, ...]
-    """For each share how many chunks a sender may be ahead of the first mean that is missing."""
-    parts: int
-    """Parts of one member that may be unanswered, over all shares."""
-    seconds: float
-    """Over which a member's parts leave evenly; 0: as soon as they can."""
-
-
-def windows_of(plan: Plan, codec: Codec) -> Windows:
-    """In proportion to the shares, so that all of them end at the same time; within what there is memory for.
-
-    What waits is encoded, so that of a codec's smaller parts more may wait.
+    They are in proportion to the shares, so that all of them end at the same time, within what there is memory for, and
+    together twice what a member may have on its way.  What waits is encoded: of smaller parts more may wait.
     """
     total, others = plan.chunk_total, max(1, len(plan.members) - 1)
-    small = max(1.0, FLOAT_BYTES * plan.numel / max(1, codec.max_bytes(plan.numel)))
+    small = max(1.0, 4 * plan.numel / max(1, codec.max_bytes(plan.numel)))  # float32, over what is sent of it
     ahead = int(small * min(total // AHEAD_PART, AHEAD_NUMEL_MAX // plan.chunk_numel))
-    bare = [HELPERS_MORE * (not member.samples and not member.receives) or 1 for member in plan.members]
-    held = [int(small * more * total / (HELD_PART * others)) for more in bare]
-    return Windows(
-        shares=tuple(
-            max(AHEAD_MIN, min(-(-2 * ahead * count // total), most))
-            for count, most in zip(plan.chunks, held, strict=True)
-        ),
-        parts=max(AHEAD_MIN * others, ahead),
-        seconds=even_s(plan, codec),
-    )
+    held = int(small * total / (HELD_PART * others))
+    return tuple(max(AHEAD_MIN, min(-(-2 * ahead * count // total), held)) for count in plan.chunks)
 
 
 def planned_s(plan: Plan, codec: Codec) -> float:
@@ -95,10 +66,8 @@ def even_s(plan: Plan, codec: Codec) -> float:
     """Over how many seconds bulk leaves evenly; 0: as soon as it can."""
     if not is_paced(plan.lines):
         return 0.0
-    usual_s = OTHERS_PART * median(_member_s(plan, codec))
-    seconds = min(planned_s(plan, codec), usual_s, plan.round_timeout_s / 2) / PACED_PART
-    few = plan.chunk_total < EVEN_CHUNKS * len(plan.members)
-    return 0.0 if few or seconds < EVEN_FROM_S else seconds
+    members_s = _member_s(plan, codec)
+    return min(max(members_s), OTHERS_PART * median(members_s), plan.round_timeout_s / 2) / PACED_PART
 
 
 def transfers_of(plan: Plan, codec: Codec, me: int) -> dict[int, Transfer]:

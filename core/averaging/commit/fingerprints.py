@@ -132,8 +132,8 @@ class Fingerprints:
         if not vectors.holds(share):
             return b""
         tag = Poly1305(hashed_key(b"share", key, share.to_bytes(2, "big")))
-        for chunk in range(lane.count):
-            tag.update(np.ascontiguousarray(vectors.mean(share, chunk), dtype="<f4").view(np.uint8).data)
+        for number in self._context.shares.numbers(share):
+            tag.update(np.ascontiguousarray(vectors.mean(number), dtype="<f4").view(np.uint8).data)
         width = (len(self._context.shares.samples) + 7) // 8
         contributors = b"".join(
             to_bits(members).ljust(width, b"\0") for members in map(lane.contributors, range(lane.count))

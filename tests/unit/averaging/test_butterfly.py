@@ -57,7 +57,7 @@ def check_any(round_: Round) -> dict[PeerId, Outcome]:
         check_mean(round_, outcome, np.frombuffer(rows[0], dtype=np.float32))
     windows = windows_of(round_.plan, codec_of(round_.plan.codec, [round_.plan.numel]))
     for machine in round_.machines.values():
-        assert machine.open_chunks <= 3 * max(windows.shares)
+        assert machine.open_chunks <= 3 * max(windows)
     return alive
 
 
@@ -325,7 +325,7 @@ def test_leaving_frees_the_others_at_once() -> None:
 
 def test_in_flight_is_bounded() -> None:
     plan = make_plan([1, 2, 3], 16 * 400)
-    window = max(windows_of(plan, CODECS[plan.codec]).shares)
+    window = max(windows_of(plan, CODECS[plan.codec]))
     round_ = Round(plan, through_bytes=False)
     most = 0
 

@@ -351,7 +351,7 @@ def test_member_makes_a_bounded_number_of_votes_for_each() -> None:
     shares, ones = ShareMap(plan), np.ones(48, dtype=np.float32)
     vectors = Vectors(shares, 0, RoundInput(ones, ones.copy(), CODECS["raw"]))
     context = RoundContext(shares, 0, vectors, WeightedMean(), Trace())
-    lanes = Lanes(Lane(count, reducer=share, window=1, now=0.0) for share, count in enumerate(shares.counts))
+    lanes = Lanes(Lane(share, count, window=1, now=0.0) for share, count in enumerate(shares.counts))
     votes = Fingerprints(context, plan_name(plan), lanes, secret=b"secret")
     keys = [(votes.nonce, bytes([number]) * 8, b"s" * 8) for number in range(VOTES_MAX + 1)]
     assert all(votes.make(key, by=1) for key in keys[:-1])

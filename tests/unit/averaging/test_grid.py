@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.averaging.allreduce.reducers import Reducers
+from core.averaging.allreduce.all_reduce import AllReduce
 from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.butterfly import Butterfly, Outputs
 from core.averaging.codecs.registry import codec_of
@@ -238,10 +238,10 @@ def test_words_that_do_not_fit_the_grid_are_dropped(how: str) -> None:
     assert round_.traces[0]["averaging.drop.stage"] == 1
 
 
-class SlowSenders(Reducers):
+class SlowSenders(AllReduce):
     """Says of every member of a stage that it was left behind."""
 
-    slow = property(lambda reducers: reducers._context.shares.everybody, lambda _, members: None)  # type: ignore[assignment]
+    slow = property(lambda data: data._context.shares.everybody, lambda _, members: None)  # type: ignore[assignment]
 
 
 def test_memory_applies_in_all_stages_and_their_observations_are_merged(
@@ -249,7 +249,7 @@ def test_memory_applies_in_all_stages_and_their_observations_are_merged(
 ) -> None:
     round_ = a_round(8, 3)
     me, *others = round_.plan.peers
-    monkeypatch.setattr("core.averaging.allreduce.all_reduce.Reducers", SlowSenders)
+    monkeypatch.setattr("core.averaging.butterfly.AllReduce", SlowSenders)
     index = round_.plan.peers.index(me)
     round_.machines[me] = Grid(
         me,

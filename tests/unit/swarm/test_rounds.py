@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from core.averaging import topologies
-from core.averaging.allreduce.reducers import Reducers
+from core.averaging.allreduce.all_reduce import AllReduce
 from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.bandwidth.proven import Proven, ProvenLine
 from core.averaging.codecs.registry import codec_of
@@ -75,7 +75,7 @@ def finish(stage: Stage, leader: int, plan: Plan, *, commits: bool = True) -> No
         stage.tell(leader, Commit(plan.round, 0, (0, 0), nonces, vote, (plan.chunk_total,) * 2))
 
 
-class SlowSenders(Reducers):
+class SlowSenders(AllReduce):
     """Says of every sender that it was left behind."""
 
     slow = property(lambda _: frozenset(range(2)), lambda _, members: None)  # type: ignore[assignment]
@@ -197,7 +197,7 @@ def test_observation_of_a_member_counts_in_the_next_rounds(monkeypatch: pytest.M
         return topologies.Butterfly(*args, remembered=remembered, **kwargs)
 
     monkeypatch.setattr("core.swarm.rounds.TOPOLOGIES", {**topologies.TOPOLOGIES, "butterfly": butterfly})
-    monkeypatch.setattr("core.averaging.allreduce.all_reduce.Reducers", SlowSenders)
+    monkeypatch.setattr("core.averaging.butterfly.AllReduce", SlowSenders)
     stage = Stage()
     for nonce in range(3):  # with the same state again and again
         stage.ready()
