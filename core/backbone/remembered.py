@@ -7,8 +7,8 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from core.base.contact import Contact
 from core.base.problems import Problem
-from core.dht.messages import Contact
 from core.system.atomic_files import read_bounded, set_aside, write_atomic
 
 CONTACTS_MAX = 64

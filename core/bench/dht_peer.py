@@ -13,13 +13,14 @@ from typing import Any
 
 import msgspec
 
+from core.base.contact import Contact
 from core.base.ids import Key, hashed_key
 from core.base.signing import Ed25519Verifier
 from core.base.trace import Trace
 from core.bench.children import say, told
 from core.bench.stage import keys, make_host, peer_id
 from core.dht.events import Found, Joined, Learned, RecordStored
-from core.dht.messages import DHT_MESSAGES, Contact
+from core.dht.messages import DHT_MESSAGES
 from core.dht.node import DhtNode, Put
 from core.dht.settings import DhtSettings
 from core.net.clock import Clock

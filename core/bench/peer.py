@@ -14,6 +14,7 @@ from core.api.snapshot import HELPER, VOLUNTEER
 from core.averaging.bandwidth.demand import demand_of
 from core.averaging.bandwidth.records import decode_facts, encode_facts
 from core.averaging.plan import Plan
+from core.base.contact import Contact
 from core.base.content import digest
 from core.base.ids import hashed_key
 from core.base.machine import Lost, Received, Tick
@@ -25,7 +26,6 @@ from core.bench.children import say, told
 from core.bench.messages import Ended, Meet, Met, PeerListening, RoundDone, Setup, Show, StartRound
 from core.bench.stage import MANIFEST_ID, admission_of, keys, peer_id
 from core.bench.vectors import contribution, error_of, exact_mean, layout_of, samples_of
-from core.dht.messages import Contact
 from core.nat.traversal import Traversal
 from core.net.clock import Clock
 from core.session.session import Session

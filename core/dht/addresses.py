@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from core.base.contact import HOST_CHARACTERS_MAX, Contact
 from core.base.ids import PeerId
-from core.dht.messages import HOST_CHARACTERS_MAX, Contact
 
 
 @dataclass(slots=True)

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from core.base.contact import Contact
 from core.base.ids import KEY_BYTES, PeerId
-from core.dht.messages import Contact
 from core.dht.prefixes import PrefixCounts
 from core.dht.settings import DhtSettings
 from core.dht.space import position

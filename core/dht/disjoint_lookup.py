@@ -7,9 +7,9 @@ address.  A hostile peer misleads at most the path that meets it, and the result
 from collections.abc import Iterable
 from dataclasses import replace
 
+from core.base.contact import Contact
 from core.base.ids import Key, PeerId
 from core.dht.lookup import Lookup, LookupOptions
-from core.dht.messages import Contact
 from core.dht.space import point, position
 
 

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
+from core.base.contact import Contact
 from core.base.ids import Key
 from core.base.machine import Send
-from core.dht.messages import Contact, Record
+from core.dht.messages import Record
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
 
+from core.base.contact import Contact
 from core.base.ids import Key, PeerId
-from core.dht.messages import Contact
 from core.dht.prefixes import PrefixCounts
 from core.dht.space import point, position
 

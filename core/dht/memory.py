@@ -3,8 +3,9 @@
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 
+from core.base.contact import Contact
 from core.base.ids import Key
-from core.dht.messages import Contact, Record
+from core.dht.messages import Record
 from core.dht.records import Tag, supersedes, tag_of
 
 READ_KEYS_MAX = 64

@@ -7,12 +7,12 @@ No amplification: the answer to a request of n bytes is at most `AMPLIFICATION *
 be long carry padding.  A request with less padding gets a shorter answer.
 """
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import msgspec
 from msgspec import Meta
 
+from core.base.contact import Contact
 from core.base.ids import KEY_BYTES, PEER_ID_BYTES, PeerId
 from core.base.signing import SIGNATURE_BYTES
 from core.base.wire import Message, Plane
@@ -26,43 +26,16 @@ VALUE_BYTES_MAX = 512
 SUBKEY_BYTES_MAX = PEER_ID_BYTES + 16
 TAG_BYTES = 8
 INDEX_ENTRY_BYTES = TAG_BYTES + 6 + 2
-HOST_CHARACTERS_MAX = 60
 NODES_MAX = 12
 QUERY_BITS = 63
 BUNDLE_MAX = 12
 BUNDLE_HEADER_BYTES = 26
 """Size of a bundle, or of its answer, without its contents."""
 
-Peer32 = Annotated[bytes, Meta(min_length=PEER_ID_BYTES, max_length=PEER_ID_BYTES)]
 Key32 = Annotated[bytes, Meta(min_length=KEY_BYTES, max_length=KEY_BYTES)]
 QueryId = Annotated[int, Meta(ge=0, le=2**QUERY_BITS - 1)]
 Padding = Annotated[bytes, Meta(max_length=MESSAGE_BYTES_MAX)]
 Milliseconds = Annotated[int, Meta(ge=0, lt=2**48)]
-
-
-class Contact(msgspec.Struct, frozen=True, array_like=True):
-    """A peer and its address.  `host` is an IP address as text."""
-
-    peer: Peer32
-    host: Annotated[str, Meta(min_length=1, max_length=HOST_CHARACTERS_MAX)]
-    port: Annotated[int, Meta(ge=1, le=65535)]
-
-    @property
-    def peer_id(self) -> PeerId:
-        """The peer's id as the type that names peers."""
-        return PeerId(self.peer)
-
-
-@dataclass(frozen=True, slots=True)
-class Observed:
-    """The host saw a verified datagram of `peer` come from this address.
-
-    The host hands it to the machine just before the first message of each sender, and again when the address changes.
-    """
-
-    peer: PeerId
-    host: str
-    port: int
 
 
 class Record(msgspec.Struct, frozen=True, array_like=True):

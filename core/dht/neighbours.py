@@ -4,13 +4,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from core.base.back_off import BackOff
+from core.base.contact import Contact
 from core.base.ids import Key, PeerId
 from core.base.trace import Trace
 from core.dht.addresses import PeerAddresses
 from core.dht.bucket import TableChange
 from core.dht.disjoint_lookup import DisjointLookup
 from core.dht.lookup import Lookup, LookupOptions
-from core.dht.messages import Contact
 from core.dht.prefixes import may_name, reach
 from core.dht.routing import RoutingTable
 from core.dht.settings import DhtSettings

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from random import Random
 from typing import Any
 
+from core.base.contact import Contact, Observed
 from core.base.ids import Key, PeerId
 from core.base.machine import Lost, Received, Send, Tick, earliest
 from core.base.signing import Signer, Verifier
@@ -16,7 +17,7 @@ from core.dht.context import DhtContext
 from core.dht.events import Output
 from core.dht.key_classes import KeyClasses, Validator
 from core.dht.memory import Memory
-from core.dht.messages import Answer, Bundled, Contact, Observed, Ping, Request, RequestBundle
+from core.dht.messages import Answer, Bundled, Ping, Request, RequestBundle
 from core.dht.neighbours import Neighbours
 from core.dht.operations import Operation
 from core.dht.queries import Queries

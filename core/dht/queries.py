@@ -14,10 +14,11 @@ from random import Random
 
 from msgspec.structs import replace
 
+from core.base.contact import Contact
 from core.base.ids import PeerId
 from core.base.trace import Trace
 from core.dht.client_mode import ClientMode
-from core.dht.messages import ANSWER_TO, QUERY_BITS, Answer, Contact, Request
+from core.dht.messages import ANSWER_TO, QUERY_BITS, Answer, Request
 from core.dht.operations import Operation
 
 LATE_MAX = 256

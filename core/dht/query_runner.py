@@ -4,12 +4,13 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
+from core.base.contact import Contact
 from core.base.ids import Key, PeerId
 from core.base.machine import Send, earliest
 from core.dht.bucket import TableChange
 from core.dht.clock_skew import ClockSkew
 from core.dht.events import Learned, Output
-from core.dht.messages import Answer, Contact, Find, Get, Nodes, Ping, Pong, Request, Values
+from core.dht.messages import Answer, Find, Get, Nodes, Ping, Pong, Request, Values
 from core.dht.neighbours import Neighbours
 from core.dht.operations import Operation
 from core.dht.queries import Queries, Query

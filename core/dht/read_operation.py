@@ -2,10 +2,11 @@
 
 from collections import Counter, deque
 
+from core.base.contact import Contact
 from core.base.ids import PeerId
 from core.dht.disjoint_lookup import DisjointLookup
 from core.dht.lookup import Lookup
-from core.dht.messages import PAD, Answer, Contact, Fetch, Get, Records, Request, Values
+from core.dht.messages import PAD, Answer, Fetch, Get, Records, Request, Values
 from core.dht.operations import Ask, Operation
 from core.dht.pages import split_index, split_tags
 from core.dht.record_merge import RecordMerge

@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from core.base.contact import Contact
 from core.base.ids import Key, PeerId
 from core.dht.context import DhtContext
 from core.dht.disjoint_lookup import DisjointLookup
 from core.dht.events import Found, Output, RecordStored
 from core.dht.lookup import Lookup
-from core.dht.messages import Cache, Contact, Record, Store
+from core.dht.messages import Cache, Record, Store
 from core.dht.operations import FindNode, Operation
 from core.dht.read_operation import ReadOperation
 from core.dht.record_merge import RecordMerge

@@ -3,24 +3,11 @@
 from collections.abc import Mapping
 from itertools import islice
 
+from core.base.contact import Contact
 from core.base.ids import Key, PeerId
 from core.base.trace import Trace
 from core.dht.cache import RecordCache
-from core.dht.messages import (
-    NODES_MAX,
-    Answer,
-    Cache,
-    Contact,
-    Fetch,
-    Find,
-    Get,
-    Ping,
-    Pong,
-    Record,
-    Request,
-    Store,
-    Stored,
-)
+from core.dht.messages import NODES_MAX, Answer, Cache, Fetch, Find, Get, Ping, Pong, Record, Request, Store, Stored
 from core.dht.pages import nodes_answer, records_answer, values_answer
 from core.dht.records import RecordStore, Tag
 from core.dht.routing import RoutingTable

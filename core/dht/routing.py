@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from heapq import nsmallest
 from random import Random
 
+from core.base.contact import Contact
 from core.base.ids import KEY_BYTES, Key, PeerId
 from core.dht.bucket import Entry, KBucket, TableChange
-from core.dht.messages import Contact
 from core.dht.prefixes import PrefixCounts
 from core.dht.settings import DhtSettings
 from core.dht.space import point, position

@@ -12,11 +12,11 @@ from msgspec import Meta
 from core.api.snapshot import CurvePoint
 from core.averaging.receipts.exchange import Receipted
 from core.averaging.receipts.receipt import Receipt
+from core.base.contact import Contact
 from core.base.ids import PeerId
 from core.base.problems import Problem
 from core.base.trace import Trace
 from core.control.notices import NoticeRing
-from core.dht.messages import Contact
 from core.ledger.contributions import Contribution, Ledger, LedgerRow, load_ledger
 from core.ledger.credits import credits_of
 from core.ledger.receipts import OTHERS, ReceiptLog

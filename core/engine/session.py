@@ -16,10 +16,10 @@ from core.api.commands import ModelEvaluation
 from core.api.settings import PortTest
 from core.api.snapshot import HELPER, VOLUNTEER
 from core.backbone.join import JoinedCollaboration, Joining
+from core.base.contact import Contact
 from core.base.ids import PeerId
 from core.base.problems import Busy, Problem
 from core.dht.events import ClockOff
-from core.dht.messages import Contact
 from core.engine.installation import Installation
 from core.engine.journal import Journal
 from core.engine.network_monitor import network_monitor_of

@@ -9,10 +9,9 @@ from typing import Annotated, ClassVar, Final, Literal
 import msgspec
 from msgspec import Meta
 
-from core.base.ids import PEER_ID_BYTES
+from core.base.contact import HOST_CHARACTERS_MAX, Peer32
 from core.base.wire import Message, Plane
 
-HOST_CHARACTERS_MAX: Final = 60
 CIRCUIT_BYTES: Final = 16
 NONCE_BYTES: Final = 16
 OFFERED_MAX: Final = 4
@@ -23,7 +22,6 @@ WINDOW_BYTES_MAX: Final = 4 * 1024 * 1024
 REASON_CHARACTERS_MAX: Final = 60
 PAD: Final = bytes(40)
 
-Peer32 = Annotated[bytes, Meta(min_length=PEER_ID_BYTES, max_length=PEER_ID_BYTES)]
 Circuit16 = Annotated[bytes, Meta(min_length=CIRCUIT_BYTES, max_length=CIRCUIT_BYTES)]
 Nonce16 = Annotated[bytes, Meta(min_length=NONCE_BYTES, max_length=NONCE_BYTES)]
 Port = Annotated[int, Meta(ge=1, le=65535)]

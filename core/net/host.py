@@ -8,10 +8,10 @@ from random import SystemRandom
 from secrets import token_bytes
 from typing import Any
 
+from core.base.contact import Observed
 from core.base.ids import PeerId
 from core.base.machine import Lost, Machine
 from core.base.wire import MessageCodec
-from core.dht.messages import Observed
 from core.nat.events import SendDatagramTo
 from core.net.address_book import Address, AddressBook
 from core.net.admission import ANY_LINE, Admission, HostOwner, LineUse

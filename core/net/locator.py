@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import Any, Protocol
 
+from core.base.contact import Contact
 from core.base.ids import PeerId
-from core.dht.messages import Contact
 from core.nat.events import LocalAddressesChanged, PortMapped, PublicPeerFound
 from core.nat.messages import Address
 from core.net.interfaces import own_hosts

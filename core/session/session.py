@@ -10,12 +10,12 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from random import SystemRandom
 from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
 
+from core.base.contact import Contact
 from core.base.ids import PeerId, short
 from core.base.meter import Meter
 from core.base.trace import Trace
 from core.base.wire import Message, MessageCodec
 from core.dht.events import Learned
-from core.dht.messages import Contact
 from core.nat.events import DialEnded, PeerWanted, Way
 from core.nat.reachability import OwnReach
 from core.nat.traversal import Traversal

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
+from core.base.contact import Observed
 from core.base.machine import Lost, Received, Tick
-from core.dht.messages import Observed
 from core.sim.node import End, Node
 
 _LOG_ENTRY = struct.Struct("<dIB")

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Final
 
+from core.base.contact import Observed
 from core.base.ids import PeerId
-from core.dht.messages import Observed
 from core.sim.agenda import Agenda
 from core.sim.links import Router, SimulatedLinks
 from core.sim.node import Node

@@ -4,13 +4,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from core.base.contact import Contact
 from core.base.ids import Key, PeerId
 from core.base.machine import Received
 from core.base.trace import Trace
 from core.base.wire import MessageCodec
 from core.dht.events import Found, Joined, RecordStored
 from core.dht.key_classes import Validator
-from core.dht.messages import DHT_MESSAGES, Bundled, Contact, Record
+from core.dht.messages import DHT_MESSAGES, Bundled, Record
 from core.dht.node import DhtNode
 from core.dht.settings import DhtSettings
 from core.sim.checkers import Checker

@@ -9,8 +9,9 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
+from core.base.contact import Contact
 from core.base.ids import PEER_ID_BYTES, PeerId
-from core.dht.messages import Answer, Contact, Fetch, Get, Nodes, Record, Records, Request, Store, Values
+from core.dht.messages import Answer, Fetch, Get, Nodes, Record, Records, Request, Store, Values
 from core.dht.node import DhtNode
 from core.sim.attacks.liars import Liar, Lie
 from core.sim.datagrams import PORT

@@ -7,11 +7,11 @@ from typing import Any
 
 from msgspec import UNSET
 
+from core.base.contact import Contact
 from core.base.content import digest
 from core.base.ids import PeerId
 from core.base.manifest import AveragingNumbers
 from core.base.wire import MessageCodec
-from core.dht.messages import Contact
 from core.sim.checkers import Checker
 from core.sim.churn import Churn, ChurnSettings
 from core.sim.datagrams import PORT

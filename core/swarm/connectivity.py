@@ -11,12 +11,12 @@ from random import Random
 from typing import Any, Final, get_args
 
 from core.api.snapshot import BACKBONE
+from core.base.contact import Observed
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Tick, earliest
 from core.base.trace import Trace
 from core.dht.events import Found, RecordStored
 from core.dht.events import Output as DhtOutput
-from core.dht.messages import Observed
 from core.nat.events import (
     AddressesChanged,
     AddressSeen,

@@ -11,13 +11,14 @@ from typing import Any, ClassVar
 
 from core.averaging.matchmaking import Elsewhere, Silent
 from core.base.compose import Composite
+from core.base.contact import Contact, Observed
 from core.base.machine import Lost, Received, Tick, earliest
 from core.base.meter import Meter
 from core.base.signing import Signer, Verifier
 from core.base.trace import Trace
 from core.base.wire import Message
 from core.dht.events import Found, Learned, RecordStored
-from core.dht.messages import DHT_MESSAGES, Contact, Observed
+from core.dht.messages import DHT_MESSAGES
 from core.dht.node import DhtNode
 from core.dht.settings import DhtSettings
 from core.nat.events import ReachChanged

@@ -4,9 +4,9 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Final, Protocol
 
+from core.base.contact import Contact
 from core.base.ids import Key, PeerId
 from core.dht.events import Found, Output, RecordStored
-from core.dht.messages import Contact
 from core.nat.events import PeerRecordFound
 from core.nat.peer_record import PEER_RECORD_LIFETIME_S, PeerRecord, decode, encode, peer_record_key
 

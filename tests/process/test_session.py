@@ -10,9 +10,9 @@ import pytest
 
 from core.api.snapshot import BACKBONE, VOLUNTEER
 from core.backbone.authority import Authority
+from core.base.contact import Contact
 from core.base.machine import Send
 from core.base.manifest import Manifest
-from core.dht.messages import Contact
 from core.nat.events import RelayAllowed
 from core.nat.relay import RelaySettings
 from core.net.admission import Admission

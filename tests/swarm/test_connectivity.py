@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from core.base.contact import Contact
 from core.base.ids import Key, PeerId
 from core.base.trace import Trace
 from core.dht.events import Found, RecordStored
-from core.dht.messages import Contact, Record
+from core.dht.messages import Record
 from core.nat.events import AddressesChanged, LocalAddressesChanged, PeerWanted, PublicPeerFound, Way
 from core.nat.messages import Address
 from core.nat.reachability import Reachability

@@ -4,11 +4,12 @@ from typing import Any
 
 import pytest
 
+from core.base.contact import Contact
 from core.base.ids import PeerId, hashed_key
 from core.base.trace import Trace
 from core.base.wire import MessageCodec
 from core.dht.events import Found, RecordStored
-from core.dht.messages import DHT_MESSAGES, Contact
+from core.dht.messages import DHT_MESSAGES
 from core.dht.node import DhtNode
 from core.dht.settings import DhtSettings
 from core.sim.datagrams import PORT

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from core.base.contact import Contact
 from core.base.ids import Key, PeerId, hashed_key
 from core.base.signing import Verifier
 from core.base.trace import Trace
-from core.dht.messages import Contact
 from core.dht.node import DhtNode
 from core.dht.settings import DhtSettings
 from core.sim.attacks.liars import Gang, Liar, Lie

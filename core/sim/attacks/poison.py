@@ -9,8 +9,9 @@ from bisect import bisect
 from collections.abc import Sequence
 from random import Random
 
+from core.base.contact import Contact
 from core.base.ids import Key, PeerId, node_key
-from core.dht.messages import NODES_MAX, Answer, Contact, Find, Get, Nodes, Request, Values
+from core.dht.messages import NODES_MAX, Answer, Find, Get, Nodes, Request, Values
 from core.dht.settings import DhtSettings
 from core.sim.attacks.hostile_dht import AttackOutcome, HostileDht, Scale, quick, share_true, slowest_s, some_keys
 from core.sim.attacks.liars import Gang, Lie, contacts_of, many_networks, says_nothing_of_values

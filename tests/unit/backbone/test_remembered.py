@@ -1,5 +1,5 @@
 from core.backbone.remembered import CONTACTS_MAX, RememberedContacts
-from core.dht.messages import Contact
+from core.base.contact import Contact
 
 
 def contacts(count):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+from core.base.contact import Contact, Observed
 from core.base.ids import Key, PeerId, distance, node_key
 from core.base.machine import Received, Send, Tick
 from core.base.trace import Trace
@@ -18,8 +19,6 @@ from core.dht.messages import (
     MESSAGE_BYTES_MAX,
     Answer,
     Bundled,
-    Contact,
-    Observed,
     Ping,
     Request,
     RequestBundle,

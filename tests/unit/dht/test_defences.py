@@ -5,6 +5,7 @@ from random import Random
 
 import pytest
 
+from core.base.contact import Contact
 from core.base.ids import hashed_key
 from core.base.machine import Received, Send, Tick
 from core.base.problems import WireProblem
@@ -12,7 +13,7 @@ from core.base.trace import Trace
 from core.base.wire import MessageCodec
 from core.dht.events import ClockOff, Found, RecordStored
 from core.dht.key_classes import classed_key
-from core.dht.messages import DHT_MESSAGES, PAD, Contact, Find, Get, Nodes, Ping, Pong, Record, Store, Values
+from core.dht.messages import DHT_MESSAGES, PAD, Find, Get, Nodes, Ping, Pong, Record, Store, Values
 from core.dht.node import DhtNode, Put
 from core.dht.routing import RoutingTable
 from core.dht.settings import DhtSettings

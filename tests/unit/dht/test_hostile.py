@@ -1,11 +1,12 @@
 """Findings of a hostile reader of the DHT, each as a test."""
 
+from core.base.contact import Contact
 from core.base.ids import hashed_key
 from core.base.machine import Received, Tick
 from core.dht.disjoint_lookup import DisjointLookup
 from core.dht.events import Found
 from core.dht.lookup import Lookup, LookupOptions
-from core.dht.messages import Cache, Contact, Find, Get, Record, RequestBundle, Store, Values
+from core.dht.messages import Cache, Find, Get, Record, RequestBundle, Store, Values
 from core.dht.records import Proofs, RecordStore, sign_record
 from core.dht.routing import RoutingTable
 from core.dht.settings import DhtSettings

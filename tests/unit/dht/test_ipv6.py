@@ -2,10 +2,10 @@
 
 import pytest
 
+from core.base.contact import Contact
 from core.base.ids import Key, PeerId
 from core.base.trace import Trace
 from core.dht.addresses import PeerAddresses
-from core.dht.messages import Contact
 from core.dht.neighbours import Neighbours
 from core.dht.settings import DhtSettings
 from core.dht.space import point, position

@@ -1,6 +1,7 @@
 import msgspec
 import pytest
 
+from core.base.contact import Contact
 from core.base.ids import hashed_key
 from core.base.problems import WireProblem
 from core.base.wire import MessageCodec
@@ -12,7 +13,6 @@ from core.dht.messages import (
     PAD,
     TAG_BYTES,
     Bundled,
-    Contact,
     Fetch,
     Find,
     Get,

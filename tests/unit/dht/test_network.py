@@ -2,10 +2,10 @@
 
 import pytest
 
+from core.base.contact import Contact
 from core.base.ids import hashed_key
 from core.base.signing import Ed25519Verifier, KeyPair
 from core.dht.events import Found, Joined
-from core.dht.messages import Contact
 from core.dht.settings import DhtSettings
 from tests.unit.dht.network import Network, contact, peer_id
 

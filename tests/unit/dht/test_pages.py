@@ -2,17 +2,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.base.ids import hashed_key
-from core.dht.messages import (
-    AMPLIFICATION,
-    MESSAGE_BYTES_MAX,
-    NODES_MAX,
-    PAD,
-    Fetch,
-    Find,
-    Get,
-    Record,
-    encoded_bytes,
-)
+from core.dht.messages import AMPLIFICATION, MESSAGE_BYTES_MAX, NODES_MAX, PAD, Fetch, Find, Get, Record, encoded_bytes
 from core.dht.pages import nodes_answer, records_answer, split_index, split_tags, values_answer
 from core.dht.records import tag_of
 from tests.unit.dht.network import contact, peer_id

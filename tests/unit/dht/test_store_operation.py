@@ -2,9 +2,10 @@
 
 import pytest
 
+from core.base.contact import Contact
 from core.base.ids import hashed_key
 from core.dht.lookup import Lookup, LookupOptions
-from core.dht.messages import Contact, Store, Stored
+from core.dht.messages import Store, Stored
 from core.dht.operations import FindNode
 from core.dht.records import sign_record
 from core.dht.store_operation import StoreOperation

@@ -4,21 +4,11 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.base.contact import Contact, Observed
 from core.base.ids import PeerId
 from core.base.machine import Received, Send, Tick
 from core.dht.events import Found, Joined, Learned, RecordStored
-from core.dht.messages import (
-    DHT_MESSAGES,
-    Answer,
-    AnyAnswer,
-    AnyRequest,
-    Bundled,
-    Contact,
-    Observed,
-    Record,
-    Request,
-    RequestBundle,
-)
+from core.dht.messages import DHT_MESSAGES, Answer, AnyAnswer, AnyRequest, Bundled, Record, Request, RequestBundle
 from tests.unit.dht.network import contact, peer_id
 from tests.unit.dht.test_node import KEY, NOW, make, record, sends
 

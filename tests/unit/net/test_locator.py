@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from core.base.contact import Contact
 from core.base.ids import PeerId, hashed_key
-from core.dht.messages import Contact
 from core.nat.events import LocalAddressesChanged, PortMapped, PublicPeerFound
 from core.nat.messages import Address
 from core.net.locator import Locator

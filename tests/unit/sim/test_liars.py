@@ -1,7 +1,8 @@
 from random import Random
 
+from core.base.contact import Contact
 from core.base.ids import PeerId, hashed_key
-from core.dht.messages import Contact, Find, Get, Nodes, Record, Store, Stored, Values
+from core.dht.messages import Find, Get, Nodes, Record, Store, Stored, Values
 from core.sim.dht_worlds import SmallSettings, SmallWorld
 from core.sim.liars import LyingDht, dropped_answers, stale_records, wrong_contacts
 

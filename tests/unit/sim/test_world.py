@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from core.base.contact import Contact, Observed
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick
 from core.dht.events import Learned
-from core.dht.messages import Contact, Observed
 from core.sim.checkers import Checker, CheckFailed, Violation
 from core.sim.computing import INBOX_MAX
 from core.sim.links import LinkSettings

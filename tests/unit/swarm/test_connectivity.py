@@ -5,12 +5,13 @@ from typing import Any
 
 import pytest
 
+from core.base.contact import Contact, Observed
 from core.base.ids import PeerId, hashed_key
 from core.base.machine import Lost, Received, Send, Tick
 from core.base.manifest import AveragingNumbers
 from core.base.trace import Trace
 from core.dht.events import Found
-from core.dht.messages import Contact, Observed, Record
+from core.dht.messages import Record
 from core.nat.events import (
     AddAddress,
     DialEnded,
