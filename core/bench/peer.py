@@ -26,7 +26,6 @@ from core.bench.children import say, told
 from core.bench.messages import Ended, Meet, Met, PeerListening, RoundDone, Setup, Show, StartRound
 from core.bench.stage import MANIFEST_ID, admission_of, keys, peer_id
 from core.bench.vectors import contribution, error_of, exact_mean, layout_of, samples_of
-from core.nat.traversal import Traversal
 from core.net.clock import Clock
 from core.session.session import Session
 from core.swarm.round_events import Asked, Committed, Formed, Missed
@@ -61,7 +60,7 @@ class Averaging:
             trace=self.trace,
         )
         self.meter = self.rounds.lines.meter
-        self.traversal: Traversal | None = None
+        self.traversal = None
         self.rounds.reduces = not setup.client
         if setup.helps:
             self.rounds.serve(RoundVectors(), helped_numel=setup.numel)
