@@ -17,8 +17,8 @@ from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.codecs.registry import codec_of
 from core.averaging.commit.messages import ROUND_MESSAGES
 from core.averaging.grid.plans import GRID_MESSAGES
-from core.averaging.matchmaking.attempts import PlanRequest, by_distance
-from core.averaging.matchmaking.make_plan import make_plan
+from core.averaging.matchmaking.attempts import by_distance
+from core.averaging.matchmaking.plans import PlanRequest, make_plan
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
 from core.averaging.plan import Member, Plan
 from core.averaging.topologies import TOPOLOGIES, Topology

@@ -8,8 +8,7 @@ import pytest
 from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.codecs.registry import codec_of
 from core.averaging.commit.messages import ROUND_MESSAGES
-from core.averaging.matchmaking.attempts import PlanRequest
-from core.averaging.matchmaking.make_plan import make_plan
+from core.averaging.matchmaking.plans import PlanRequest, make_plan
 from core.averaging.outcome import Outcome, RoundFinished
 from core.averaging.plan import Member, Plan
 from core.averaging.topologies import Butterfly

@@ -44,7 +44,7 @@ from core.averaging.grid.plans import (
     later_plan,
     round_outcome,
 )
-from core.averaging.matchmaking.check_plan import check_shares
+from core.averaging.matchmaking.plans import check_shares
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
 from core.averaging.penalties.observed import NOTHING, Remembered
 from core.averaging.plan import Plan

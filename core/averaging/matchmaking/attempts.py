@@ -1,12 +1,10 @@
 """Attempts to form a group: what the rounds of a collaboration have in common, and which peer leads an attempt."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Any, Protocol
+from typing import Protocol
 
-from core.averaging.bandwidth.known import KnownLines
-from core.averaging.codecs.registry import FEEDBACK
 from core.averaging.grid.layout import FailureRate
 from core.averaging.matchmaking import (
     CALL_PATIENCE,
@@ -14,34 +12,18 @@ from core.averaging.matchmaking import (
     EXCLUDED_S,
     FORGIVEN_S,
     JITTER,
-    PACED_CHUNK_MIN,
     PLAIN_AFTER,
-    SHARE_CHUNKS,
 )
 from core.averaging.matchmaking.messages import Call
+from core.averaging.matchmaking.plans import LineKnowledge, PlanRequest
 from core.averaging.messages import ATTEMPT_MAX
-from core.averaging.plan import Member, Rates, chunk_count
+from core.averaging.plan import Member
 from core.base.back_off import BackOff
 from core.base.ids import Key, PeerId, distance, hashed_key, node_key
 from core.base.manifest import AveragingNumbers
 
 State = tuple[int, bytes]
 """Epoch and lineage of the parameters that all members of a group hold."""
-
-
-class LineKnowledge(Protocol):
-    """What one peer knows of bandwidth."""
-
-    def known(self, peers: Sequence[PeerId]) -> KnownLines:
-        """What a plan for these members is to count on."""
-
-    @property
-    def claimed(self) -> Rates:
-        """The most that this peer has lately told of its own line."""
-
-    @property
-    def held(self) -> Mapping[PeerId, float]:
-        """The receivers for which this peer's bytes had to wait, and how fast they left, bytes a second."""
 
 
 class PeerPenalties(Protocol):
@@ -52,50 +34,6 @@ class PeerPenalties(Protocol):
 
     def without_excluded(self, members: Sequence[Member], now: float) -> list[Member]:
         """The same members, where bad reducers are spared, as many as a plan may spare."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanRequest:
-    """What a leader and the members that follow its call agree on before there is a plan."""
-
-    round: bytes
-    epoch: int
-    lineage: bytes
-    attempt: int
-    numel: int
-    """Numbers in the vector."""
-    numbers: AveragingNumbers
-    """The manifest's numbers for averaging."""
-    target_samples: int = 0
-    """The target batch, where members compute while they average; 0: everybody gives all that it has."""
-
-    def chunk_numel(self, members: int, *, paced: bool) -> int:
-        """Numbers in a chunk: the manifest's; where links send at the plan's rates, a part of it.
-
-        A chunk takes a while on such a link, and the round's last one counts twice, as a part and as a mean.
-        """
-        chunk = self.numbers.chunk_numel
-        if paced and self.numbers.codec not in FEEDBACK:  # what feedback carries on goes by the manifest's chunks
-            while (
-                chunk % 2 == 0 and chunk > PACED_CHUNK_MIN and chunk_count(self.numel, chunk) < SHARE_CHUNKS * members
-            ):
-                chunk //= 2
-        return chunk
-
-    @property
-    def terms(self) -> dict[str, Any]:
-        """Each field of the plan that follows from the request, by its name."""
-        numbers = self.numbers
-        return {
-            "round": self.round,
-            "epoch": self.epoch,
-            "lineage": self.lineage,
-            "attempt": self.attempt,
-            "numel": self.numel,
-            "codec": numbers.codec,
-            "stall_timeout_s": numbers.stall_timeout_s,
-            "round_timeout_s": numbers.round_timeout_s,
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

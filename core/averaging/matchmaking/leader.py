@@ -8,8 +8,8 @@ from core.averaging.bandwidth.known import UNKNOWN
 from core.averaging.grid.layout import best_stages
 from core.averaging.matchmaking import HELPERS_MAX, HELPERS_S, GroupFailed, GroupFormed, Silent
 from core.averaging.matchmaking.attempts import RoundConfig, by_distance
-from core.averaging.matchmaking.make_plan import make_plan
 from core.averaging.matchmaking.messages import Call, Cancelled, Ready
+from core.averaging.matchmaking.plans import make_plan
 from core.averaging.messages import GROUP_MAX
 from core.averaging.plan import Member, Plan
 from core.base.ids import PeerId

@@ -15,8 +15,8 @@ from core.averaging.matchmaking import (
     Silent,
 )
 from core.averaging.matchmaking.attempts import LeaderElection, RoundConfig, peer_back_off
-from core.averaging.matchmaking.check_plan import check_division, check_plan
 from core.averaging.matchmaking.messages import Call, Cancelled, Declined, Ready, Refused
+from core.averaging.matchmaking.plans import check_division, check_plan
 from core.averaging.plan import Member, Plan
 from core.base.ids import PeerId
 from core.base.machine import Send

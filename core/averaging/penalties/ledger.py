@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from core.averaging.matchmaking.check_plan import spared_most
+from core.averaging.matchmaking.plans import spared_most
 from core.averaging.penalties.observed import Observations, Remembered
 from core.averaging.plan import Member, Plan
 from core.base.back_off import BackOff

@@ -10,10 +10,9 @@ from core.averaging.balance.solver import balance
 from core.averaging.bandwidth.book import LineBook
 from core.averaging.bandwidth.demand import demand_of
 from core.averaging.bandwidth.records import LineFacts, decode_facts, encode_facts
-from core.averaging.matchmaking.attempts import PlanRequest, by_distance
-from core.averaging.matchmaking.check_plan import check_division
+from core.averaging.matchmaking.attempts import by_distance
 from core.averaging.matchmaking.division import work_of
-from core.averaging.matchmaking.make_plan import make_plan
+from core.averaging.matchmaking.plans import PlanRequest, check_division, make_plan
 from core.averaging.plan import Member, Plan
 from core.base.ids import Key, PeerId, hashed_key
 from core.base.manifest import AveragingNumbers

@@ -12,9 +12,10 @@ from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.codecs.registry import codec_of
 from core.averaging.commit.messages import ROUND_MESSAGES
 from core.averaging.grid.plans import GRID_MESSAGES
-from core.averaging.matchmaking.attempts import PlanRequest, by_distance
-from core.averaging.matchmaking.make_plan import make_plan as publish
+from core.averaging.matchmaking.attempts import by_distance
 from core.averaging.matchmaking.messages import GROUP_MESSAGES
+from core.averaging.matchmaking.plans import PlanRequest
+from core.averaging.matchmaking.plans import make_plan as publish
 from core.averaging.plan import Member, Plan
 from core.averaging.topologies import TOPOLOGIES
 from core.base.ids import Key, PeerId, hashed_key

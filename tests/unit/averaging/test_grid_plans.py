@@ -18,9 +18,8 @@ from core.averaging.grid.plans import (
     later_plan,
     round_outcome,
 )
-from core.averaging.matchmaking.attempts import PlanRequest
-from core.averaging.matchmaking.check_plan import check_plan
-from core.averaging.matchmaking.make_plan import make_plan as published
+from core.averaging.matchmaking.plans import PlanRequest, check_plan
+from core.averaging.matchmaking.plans import make_plan as published
 from core.averaging.plan import Member, Plan, Rates
 from core.base.manifest import AveragingNumbers
 from core.base.problems import RemoteProblem

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.averaging.balance.fleet import apportion
-from core.averaging.matchmaking.check_plan import check_plan
+from core.averaging.matchmaking.plans import check_plan
 from core.averaging.messages import from_bits, to_bits
 from core.averaging.plan import Member, Plan, chunk_count
 from core.base.problems import RemoteProblem

@@ -17,9 +17,9 @@ from core.averaging.matchmaking import (
     MemberRefused,
     PlanRefused,
 )
-from core.averaging.matchmaking.check_plan import check_division
 from core.averaging.matchmaking.division import divide, lines_of, work_of
 from core.averaging.matchmaking.messages import Call, Declined, Refused
+from core.averaging.matchmaking.plans import check_division
 from core.averaging.plan import Member, PairLimit, Plan, Rates
 from core.base.ids import PeerId
 from core.base.machine import Received, Send

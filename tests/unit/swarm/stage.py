@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from core.averaging.feedback import MemoryStore
-from core.averaging.matchmaking.attempts import PlanRequest
-from core.averaging.matchmaking.make_plan import make_plan
+from core.averaging.matchmaking.plans import PlanRequest, make_plan
 from core.averaging.plan import Member, Plan
 from core.base.ids import PeerId
 from core.base.machine import Received, Send, Tick

@@ -1,0 +1,310 @@
+"""The plan of a round: what it must satisfy, how its leader makes it, and how each member checks it.
+
+Bit-equal solvers on different processors are not assumed: no member works the plan out again.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import msgspec
+
+from core.averaging.balance.fleet import Line, Work
+from core.averaging.bandwidth.demand import whole_gifts
+from core.averaging.bandwidth.known import UNKNOWN, KnownLines
+from core.averaging.codecs.registry import FEEDBACK
+from core.averaging.grid.layout import grid_of, layout_of
+from core.averaging.grid.plans import butterflies
+from core.averaging.matchmaking import (
+    OTHERS_FACTOR,
+    OWN_FACTOR,
+    PACED_CHUNK_MIN,
+    SHARE_CHUNKS,
+    SLOWER_TOLERANCE,
+    SPARED_PART,
+)
+from core.averaging.matchmaking.division import divide, equal_shares, lines_of, pair_limits, work_of
+from core.averaging.plan import (
+    BUTTERFLY,
+    GRID,
+    LIMITS_MAX,
+    WHOLE_GIFT,
+    Member,
+    PairLimit,
+    Plan,
+    Rates,
+    chunk_count,
+    is_paced,
+)
+from core.base.ids import PeerId
+from core.base.manifest import AveragingNumbers
+from core.base.problems import RemoteProblem
+
+
+class LineKnowledge(Protocol):
+    """What one peer knows of bandwidth."""
+
+    def known(self, peers: Sequence[PeerId]) -> KnownLines:
+        """What a plan for these members is to count on."""
+
+    @property
+    def claimed(self) -> Rates:
+        """The most that this peer has lately told of its own line."""
+
+    @property
+    def held(self) -> Mapping[PeerId, float]:
+        """The receivers for which this peer's bytes had to wait, and how fast they left, bytes a second."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanRequest:
+    """What a leader and the members that follow its call agree on before there is a plan."""
+
+    round: bytes
+    epoch: int
+    lineage: bytes
+    attempt: int
+    numel: int
+    """Numbers in the vector."""
+    numbers: AveragingNumbers
+    """The manifest's numbers for averaging."""
+    target_samples: int = 0
+    """The target batch, where members compute while they average; 0: everybody gives all that it has."""
+
+    def chunk_numel(self, members: int, *, paced: bool) -> int:
+        """Numbers in a chunk: the manifest's; where links send at the plan's rates, a part of it.
+
+        A chunk takes a while on such a link, and the round's last one counts twice, as a part and as a mean.
+        """
+        chunk = self.numbers.chunk_numel
+        if paced and self.numbers.codec not in FEEDBACK:  # what feedback carries on goes by the manifest's chunks
+            while (
+                chunk % 2 == 0 and chunk > PACED_CHUNK_MIN and chunk_count(self.numel, chunk) < SHARE_CHUNKS * members
+            ):
+                chunk //= 2
+        return chunk
+
+    @property
+    def terms(self) -> dict[str, Any]:
+        """Each field of the plan that follows from the request, by its name."""
+        numbers = self.numbers
+        return {
+            "round": self.round,
+            "epoch": self.epoch,
+            "lineage": self.lineage,
+            "attempt": self.attempt,
+            "numel": self.numel,
+            "codec": numbers.codec,
+            "stall_timeout_s": numbers.stall_timeout_s,
+            "round_timeout_s": numbers.round_timeout_s,
+        }
+
+
+def make_plan(
+    request: PlanRequest,
+    members: Iterable[Member],
+    leaders: Sequence[PeerId],
+    *,
+    known: KnownLines = UNKNOWN,
+    stages: int = 1,
+) -> Plan:
+    """The plan of a round.
+
+    Args:
+        request: What its members have agreed on.
+        members: All that are ready, the leader among them; at most `GROUP_MAX`.
+        leaders: The order in which they lead, the one that publishes the plan first; may name other peers as well.
+        known: What is known of the members' lines.
+        stages: Above 1: a grid of the members that need the mean, in which everybody gives all.  It is one group all
+            the same where the codec needs feedback, or they are too few.
+    """
+    ordered = sorted(members, key=lambda member: member.peer)
+    needing = [member for member in ordered if member.receives]
+    leads = any(member.peer == leaders[0] for member in needing)
+    if request.numbers.codec in FEEDBACK or not request.numbers.is_mean or len(needing) < 1 << stages or not leads:
+        stages = 1
+    ordered = ordered if stages == 1 else needing
+    peers = [PeerId(member.peer) for member in ordered]
+    known = _known_among(peers, known)
+    target_samples = request.target_samples if stages == 1 else 0
+    work = work_of(request.numel, request.numbers.codec, target_samples=target_samples)
+    lines = _rates(peers, known.lines)
+    chunk_numel = request.chunk_numel(len(peers), paced=is_paced(lines) and stages == 1)
+    total = chunk_count(request.numel, chunk_numel)
+    chunks, gifts = [0] * len(peers), [WHOLE_GIFT] * len(peers)
+    for group in _first_groups(request.round, peers, stages):
+        among = [ordered[place] for place in group]
+        for place, share, gift in zip(group, *_divide_group(among, known, work, chunks=total), strict=True):
+            chunks[place], gifts[place] = share, gift
+    return Plan(
+        **request.terms,
+        chunk_numel=chunk_numel,
+        topology=BUTTERFLY if stages == 1 else GRID,
+        members=tuple(ordered),
+        chunks=tuple(chunks),
+        leaders=tuple(peers.index(peer) for peer in leaders if peer in peers),
+        lines=lines,
+        limits=_slow_pairs(peers, known),
+        gifts=() if all(gift == WHOLE_GIFT for gift in gifts) else tuple(gifts),
+        stages=stages,
+    )
+
+
+def _known_among(peers: Sequence[PeerId], known: KnownLines) -> KnownLines:
+    """What is known, with at most `LIMITS_MAX` slow pairs, all among these peers and in the order of a plan."""
+    here = set(peers)
+    pairs = sorted(pair for pair, rate in known.limits.items() if rate > 0 and here.issuperset(pair))
+    return replace(known, limits={pair: known.limits[pair] for pair in pairs[:LIMITS_MAX]})
+
+
+def _first_groups(round_: bytes, peers: Sequence[PeerId], stages: int) -> Sequence[Sequence[int]]:
+    if stages == 1:
+        return [range(len(peers))]
+    return [group.members for group in grid_of(round_, peers, stages).stages[0]]
+
+
+def _divide_group(
+    members: Sequence[Member], known: KnownLines, work: Work, *, chunks: int
+) -> tuple[Sequence[int], Sequence[int]]:
+    """Shares and gifts of members that average all of the vector among themselves."""
+    peers = [PeerId(member.peer) for member in members]
+    rates, shown = _rates(peers, known.lines), _rates(peers, known.shown)
+    shares, gifts = divide(members, rates, limits=_slow_pairs(peers, known), shown=shown, chunks=chunks, work=work)
+    return shares, gifts or [WHOLE_GIFT] * len(members)
+
+
+def _rates(peers: Sequence[PeerId], known: Mapping[PeerId, Rates]) -> tuple[Rates, ...]:
+    return tuple(known.get(peer, Rates()) for peer in peers) if known else ()
+
+
+def _slow_pairs(peers: Sequence[PeerId], known: KnownLines) -> tuple[PairLimit, ...]:
+    places = {peer: place for place, peer in enumerate(peers)}
+    return tuple(
+        PairLimit(places[a], places[b], rate) for (a, b), rate in known.limits.items() if a in places and b in places
+    )
+
+
+def spared_most(able: int) -> int:
+    """Number of members that a plan may give no share, of so many that would reduce."""
+    return 0 if able < 2 else max(1, able // SPARED_PART)
+
+
+def check_plan(plan: Plan, request: PlanRequest, mine: Member) -> None:
+    """Refuse a plan that contradicts itself or what was agreed on.
+
+    Args:
+        plan: As its leader has published it.
+        request: What was agreed on.
+        mine: This member's row, as it was offered; a plan may spare it.
+
+    Raises:
+        RemoteProblem: says what is wrong.
+    """
+    chunk_numel = request.chunk_numel(len(plan.members), paced=is_paced(plan.lines) and plan.stages == 1)
+    terms = request.terms | {"chunk_numel": chunk_numel}
+    if any(getattr(plan, name) != value for name, value in terms.items()):
+        raise RemoteProblem("the plan is for another round, vector or manifest")
+    rows = [row for row in plan.members if row.peer == mine.peer]
+    if [msgspec.structs.replace(row, reduces=row.reduces or row.spared, spared=False) for row in rows] != [mine]:
+        raise RemoteProblem("the plan does not have this member as it has offered itself")
+    spared = sum(m.spared for m in plan.members)
+    able = sum(m.reduces or m.spared for m in plan.members)
+    if any(m.reduces and m.spared for m in plan.members) or spared > spared_most(able):
+        raise RemoteProblem("the plan spares too many, or one that is to reduce")
+    peers = plan.peers
+    if list(peers) != sorted(set(peers)):
+        raise RemoteProblem("the plan's members are not in order, or not distinct")
+    _check_topology(plan, is_mean=request.numbers.is_mean)
+    groups = (range(len(peers)),) if plan.stages == 1 else tuple(group.members for group in layout_of(plan).stages[0])
+    if len(plan.chunks) != len(peers) or any(sum(plan.chunks[m] for m in g) != plan.chunk_total for g in groups):
+        raise RemoteProblem("the plan's shares do not make up the vector")
+    if any(len(column) not in {0, len(peers)} for column in (plan.lines, plan.gifts)):
+        raise RemoteProblem("the plan's lines or gifts are not one for each member")
+    pairs = [(limit.sender, limit.receiver) for limit in plan.limits]
+    if pairs != sorted(set(pairs)) or any(a == b or max(a, b) >= len(peers) for a, b in pairs):
+        raise RemoteProblem("the plan's slow pairs are not its members, or not in order")
+    if sorted(plan.leaders) != list(range(len(peers))):
+        raise RemoteProblem("the plan's leaders are not its members")
+    if not all(math.isfinite(member.loss) and math.isfinite(member.samples_per_s) for member in plan.members):
+        raise RemoteProblem("a loss or a speed in the plan is not a number")
+
+
+def _check_topology(plan: Plan, *, is_mean: bool) -> None:
+    topology = BUTTERFLY if plan.stages == 1 else GRID
+    if plan.topology != topology or (plan.stages > 1 and len(plan.members) < 1 << plan.stages):
+        raise RemoteProblem("the plan's topology does not fit its stages or its members")
+    fits = is_mean and plan.codec not in FEEDBACK and all(member.receives for member in plan.members)
+    if plan.stages > 1 and not fits:
+        raise RemoteProblem("the plan is a grid, for which its codec, its aggregator or its helpers are not made")
+
+
+def check_division(plan: Plan, me: PeerId, lines: LineKnowledge, *, target_samples: int = 0) -> None:
+    """Refuse a plan that counts on other lines than are known, or whose shares do not fit its lines.
+
+    Args:
+        plan: It has passed `check_plan`.
+        me: This member.
+        lines: What it knows of them.
+        target_samples: See `work_of`.
+
+    Raises:
+        RemoteProblem: says what is wrong.
+    """
+    known = lines.known(plan.peers)
+    if not plan.lines and plan.limits:
+        raise RemoteProblem("the plan has slow pairs, and no lines")
+    index = plan.peers.index(me)
+    taken = lines_of(plan.members, plan.lines)
+    if taken is not None:
+        _check_own(plan.lines[index], lines.claimed, taken=taken[index])
+    for peer, line in zip(plan.peers, plan.lines, strict=bool(plan.lines)):
+        if peer != me:
+            _check_other(line, known.lines.get(peer, Rates()))
+    if any(limit.sender == index and plan.peers[limit.receiver] not in lines.held for limit in plan.limits):
+        raise RemoteProblem("the plan says that this member is slow to another, and it is not")
+    for averaged in butterflies(plan):
+        check_shares(averaged, target_samples=target_samples if plan.stages == 1 else 0)
+
+
+def _check_own(line: Rates, claimed: Rates, *, taken: Line) -> None:
+    """What counts is what the line is taken for, also where the plan says that it is unknown."""
+    for planned, told, rate in (
+        (line.up, claimed.up, taken.up_bytes_per_s),
+        (line.down, claimed.down, taken.down_bytes_per_s),
+    ):
+        if told and rate > (OWN_FACTOR if planned else OTHERS_FACTOR) * told:
+            raise RemoteProblem(f"the plan takes this member's line for {rate:.0f} bytes a second, which told {told}")
+
+
+def _check_other(line: Rates, known: Rates) -> None:
+    for planned, believed in ((line.up, known.up), (line.down, known.down)):
+        if planned and believed and not believed / OTHERS_FACTOR <= planned <= believed * OTHERS_FACTOR:
+            raise RemoteProblem(f"the plan takes a line for {planned} bytes a second that carries about {believed}")
+
+
+def check_shares(plan: Plan, *, target_samples: int = 0) -> None:
+    """Refuse shares that do not fit the lines of their plan.
+
+    Args:
+        plan: Of a butterfly.
+        target_samples: See `work_of`.
+
+    Raises:
+        RemoteProblem: says what is wrong.
+    """
+    lines = lines_of(plan.members, plan.lines)
+    if lines is None:
+        if plan.gifts or plan.chunks != equal_shares(plan.members, plan.chunk_total):
+            raise RemoteProblem("the plan has no lines, and other than equal shares")
+        return
+    from core.averaging.balance.solver import check_balance  # noqa: PLC0415 - scipy is large
+
+    check_balance(
+        lines,
+        work_of(plan.numel, plan.codec, target_samples=target_samples),
+        chunks=plan.chunks,
+        gifts=whole_gifts(plan, lines),
+        pair_limits=pair_limits(plan.limits) or None,
+        tolerance=SLOWER_TOLERANCE,
+    )
