@@ -5,16 +5,15 @@ Bit-equal solvers on different processors are not assumed: no member works the p
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import msgspec
 
-from core.averaging.balance.fleet import Line, Work
+from core.averaging.balance.fleet import Line
 from core.averaging.bandwidth.demand import whole_gifts
 from core.averaging.bandwidth.known import UNKNOWN, KnownLines
 from core.averaging.codecs.registry import FEEDBACK
-from core.averaging.grid.layout import grid_of, layout_of
 from core.averaging.grid.plans import butterflies
 from core.averaging.matchmaking import (
     OTHERS_FACTOR,
@@ -72,29 +71,34 @@ class PlanRequest:
     target_samples: int = 0
     """The target batch, where members compute while they average; 0: everybody gives all that it has."""
 
-    def chunk_numel(self, members: int, *, paced: bool) -> int:
-        """Numbers in a chunk: the manifest's; where links send at the plan's rates, a part of it.
+    def allows(self, stages: int, members: Sequence[Member]) -> bool:
+        """Whether these members may average in so many stages.
 
-        A chunk takes a while on such a link, and the round's last one counts twice, as a part and as a mean.
+        On a grid all need the mean, it is the plain mean, and no codec's error is fed back.
         """
-        chunk = self.numbers.chunk_numel
-        if paced and self.numbers.codec not in FEEDBACK:  # what feedback carries on goes by the manifest's chunks
-            while (
-                chunk % 2 == 0 and chunk > PACED_CHUNK_MIN and chunk_count(self.numel, chunk) < SHARE_CHUNKS * members
-            ):
-                chunk //= 2
-        return chunk
+        fits = self.numbers.is_mean and self.numbers.codec not in FEEDBACK and all(m.receives for m in members)
+        return stages == 1 or (fits and len(members) >= 1 << stages)
 
-    @property
-    def terms(self) -> dict[str, Any]:
-        """Each field of the plan that follows from the request, by its name."""
-        numbers = self.numbers
+    def terms(self, members: int, *, paced: bool) -> dict[str, Any]:
+        """Each field of the plan that follows from the request, by its name.
+
+        Args:
+            members: Number of members.
+            paced: Whether links send at the plan's rates.  A chunk takes a while then, and the round's last one counts
+                twice, as a part and as a mean: so chunks are cut smaller, unless feedback is kept by chunk.
+        """
+        numbers, chunk = self.numbers, self.numbers.chunk_numel
+        while paced and numbers.codec not in FEEDBACK and chunk % 2 == 0 and chunk > PACED_CHUNK_MIN:
+            if chunk_count(self.numel, chunk) >= SHARE_CHUNKS * members:
+                break
+            chunk //= 2
         return {
             "round": self.round,
             "epoch": self.epoch,
             "lineage": self.lineage,
             "attempt": self.attempt,
             "numel": self.numel,
+            "chunk_numel": chunk,
             "codec": numbers.codec,
             "stall_timeout_s": numbers.stall_timeout_s,
             "round_timeout_s": numbers.round_timeout_s,
@@ -117,72 +121,49 @@ def make_plan(
         leaders: The order in which they lead, the one that publishes the plan first; may name other peers as well.
         known: What is known of the members' lines.
         stages: Above 1: a grid of the members that need the mean, in which everybody gives all.  It is one group all
-            the same where the codec needs feedback, or they are too few.
+            the same where the request allows no grid.
     """
     ordered = sorted(members, key=lambda member: member.peer)
     needing = [member for member in ordered if member.receives]
-    leads = any(member.peer == leaders[0] for member in needing)
-    if request.numbers.codec in FEEDBACK or not request.numbers.is_mean or len(needing) < 1 << stages or not leads:
+    if stages > 1 and request.allows(stages, needing) and any(member.peer == leaders[0] for member in needing):
+        ordered = needing
+    else:
         stages = 1
-    ordered = ordered if stages == 1 else needing
-    peers = [PeerId(member.peer) for member in ordered]
-    known = _known_among(peers, known)
-    target_samples = request.target_samples if stages == 1 else 0
-    work = work_of(request.numel, request.numbers.codec, target_samples=target_samples)
-    lines = _rates(peers, known.lines)
-    chunk_numel = request.chunk_numel(len(peers), paced=is_paced(lines) and stages == 1)
-    total = chunk_count(request.numel, chunk_numel)
-    chunks, gifts = [0] * len(peers), [WHOLE_GIFT] * len(peers)
-    for group in _first_groups(request.round, peers, stages):
-        among = [ordered[place] for place in group]
-        for place, share, gift in zip(group, *_divide_group(among, known, work, chunks=total), strict=True):
-            chunks[place], gifts[place] = share, gift
-    return Plan(
-        **request.terms,
-        chunk_numel=chunk_numel,
+    places = {PeerId(member.peer): place for place, member in enumerate(ordered)}
+    pairs = sorted(
+        (places[a], places[b], rate) for (a, b), rate in known.limits.items() if rate and a in places and b in places
+    )
+    lines = _rates(places, known.lines)
+    draft = Plan(
+        **request.terms(len(places), paced=is_paced(lines) and stages == 1),
         topology=BUTTERFLY if stages == 1 else GRID,
         members=tuple(ordered),
-        chunks=tuple(chunks),
-        leaders=tuple(peers.index(peer) for peer in leaders if peer in peers),
+        chunks=(0,) * len(places),
+        leaders=tuple(places[peer] for peer in leaders if peer in places),
         lines=lines,
-        limits=_slow_pairs(peers, known),
-        gifts=() if all(gift == WHOLE_GIFT for gift in gifts) else tuple(gifts),
+        limits=tuple(PairLimit(*pair) for pair in pairs[:LIMITS_MAX]),
         stages=stages,
     )
-
-
-def _known_among(peers: Sequence[PeerId], known: KnownLines) -> KnownLines:
-    """What is known, with at most `LIMITS_MAX` slow pairs, all among these peers and in the order of a plan."""
-    here = set(peers)
-    pairs = sorted(pair for pair, rate in known.limits.items() if rate > 0 and here.issuperset(pair))
-    return replace(known, limits={pair: known.limits[pair] for pair in pairs[:LIMITS_MAX]})
-
-
-def _first_groups(round_: bytes, peers: Sequence[PeerId], stages: int) -> Sequence[Sequence[int]]:
-    if stages == 1:
-        return [range(len(peers))]
-    return [group.members for group in grid_of(round_, peers, stages).stages[0]]
-
-
-def _divide_group(
-    members: Sequence[Member], known: KnownLines, work: Work, *, chunks: int
-) -> tuple[Sequence[int], Sequence[int]]:
-    """Shares and gifts of members that average all of the vector among themselves."""
-    peers = [PeerId(member.peer) for member in members]
-    rates, shown = _rates(peers, known.lines), _rates(peers, known.shown)
-    shares, gifts = divide(members, rates, limits=_slow_pairs(peers, known), shown=shown, chunks=chunks, work=work)
-    return shares, gifts or [WHOLE_GIFT] * len(members)
-
-
-def _rates(peers: Sequence[PeerId], known: Mapping[PeerId, Rates]) -> tuple[Rates, ...]:
-    return tuple(known.get(peer, Rates()) for peer in peers) if known else ()
-
-
-def _slow_pairs(peers: Sequence[PeerId], known: KnownLines) -> tuple[PairLimit, ...]:
-    places = {peer: place for place, peer in enumerate(peers)}
-    return tuple(
-        PairLimit(places[a], places[b], rate) for (a, b), rate in known.limits.items() if a in places and b in places
+    target_samples = request.target_samples if stages == 1 else 0
+    work = work_of(request.numel, draft.codec, target_samples=target_samples)
+    chunks: dict[PeerId, int] = {}
+    gifts: dict[PeerId, int] = {}
+    for group in butterflies(draft):
+        shown = _rates(group.peers, known.shown)
+        shares, given = divide(
+            group.members, group.lines, limits=group.limits, shown=shown, chunks=draft.chunk_total, work=work
+        )
+        chunks |= zip(group.peers, shares, strict=True)
+        gifts |= zip(group.peers, given, strict=False)
+    return msgspec.structs.replace(
+        draft,
+        chunks=tuple(chunks[peer] for peer in places),
+        gifts=tuple(gifts.get(peer, WHOLE_GIFT) for peer in places) if gifts else (),
     )
+
+
+def _rates(peers: Iterable[PeerId], known: Mapping[PeerId, Rates]) -> tuple[Rates, ...]:
+    return tuple(known.get(peer, Rates()) for peer in peers) if known else ()
 
 
 def spared_most(able: int) -> int:
@@ -201,42 +182,31 @@ def check_plan(plan: Plan, request: PlanRequest, mine: Member) -> None:
     Raises:
         RemoteProblem: says what is wrong.
     """
-    chunk_numel = request.chunk_numel(len(plan.members), paced=is_paced(plan.lines) and plan.stages == 1)
-    terms = request.terms | {"chunk_numel": chunk_numel}
+    peers = plan.peers
+    if list(peers) != sorted(set(peers)) or sorted(plan.leaders) != list(range(len(peers))):
+        raise RemoteProblem("the plan's members or leaders are not in order, or not distinct")
+    terms = request.terms(len(peers), paced=is_paced(plan.lines) and plan.stages == 1)
     if any(getattr(plan, name) != value for name, value in terms.items()):
         raise RemoteProblem("the plan is for another round, vector or manifest")
+    topology = BUTTERFLY if plan.stages == 1 else GRID
+    if plan.topology != topology or not request.allows(plan.stages, plan.members):
+        raise RemoteProblem("the plan's stages do not fit its topology, its members, or the manifest")
     rows = [row for row in plan.members if row.peer == mine.peer]
     if [msgspec.structs.replace(row, reduces=row.reduces or row.spared, spared=False) for row in rows] != [mine]:
         raise RemoteProblem("the plan does not have this member as it has offered itself")
+    if not all(math.isfinite(member.loss) and math.isfinite(member.samples_per_s) for member in plan.members):
+        raise RemoteProblem("a loss or a speed in the plan is not a number")
     spared = sum(m.spared for m in plan.members)
     able = sum(m.reduces or m.spared for m in plan.members)
     if any(m.reduces and m.spared for m in plan.members) or spared > spared_most(able):
         raise RemoteProblem("the plan spares too many, or one that is to reduce")
-    peers = plan.peers
-    if list(peers) != sorted(set(peers)):
-        raise RemoteProblem("the plan's members are not in order, or not distinct")
-    _check_topology(plan, is_mean=request.numbers.is_mean)
-    groups = (range(len(peers)),) if plan.stages == 1 else tuple(group.members for group in layout_of(plan).stages[0])
-    if len(plan.chunks) != len(peers) or any(sum(plan.chunks[m] for m in g) != plan.chunk_total for g in groups):
+    if len(plan.chunks) != len(peers) or any(len(column) not in {0, len(peers)} for column in (plan.lines, plan.gifts)):
+        raise RemoteProblem("the plan's shares, lines or gifts are not one for each member")
+    if any(sum(group.chunks) != plan.chunk_total for group in butterflies(plan)):
         raise RemoteProblem("the plan's shares do not make up the vector")
-    if any(len(column) not in {0, len(peers)} for column in (plan.lines, plan.gifts)):
-        raise RemoteProblem("the plan's lines or gifts are not one for each member")
     pairs = [(limit.sender, limit.receiver) for limit in plan.limits]
     if pairs != sorted(set(pairs)) or any(a == b or max(a, b) >= len(peers) for a, b in pairs):
         raise RemoteProblem("the plan's slow pairs are not its members, or not in order")
-    if sorted(plan.leaders) != list(range(len(peers))):
-        raise RemoteProblem("the plan's leaders are not its members")
-    if not all(math.isfinite(member.loss) and math.isfinite(member.samples_per_s) for member in plan.members):
-        raise RemoteProblem("a loss or a speed in the plan is not a number")
-
-
-def _check_topology(plan: Plan, *, is_mean: bool) -> None:
-    topology = BUTTERFLY if plan.stages == 1 else GRID
-    if plan.topology != topology or (plan.stages > 1 and len(plan.members) < 1 << plan.stages):
-        raise RemoteProblem("the plan's topology does not fit its stages or its members")
-    fits = is_mean and plan.codec not in FEEDBACK and all(member.receives for member in plan.members)
-    if plan.stages > 1 and not fits:
-        raise RemoteProblem("the plan is a grid, for which its codec, its aggregator or its helpers are not made")
 
 
 def check_division(plan: Plan, me: PeerId, lines: LineKnowledge, *, target_samples: int = 0) -> None:
