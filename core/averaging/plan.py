@@ -34,11 +34,6 @@ LIMITS_MAX: Final = 1024
 FAST_BYTES_S: Final = 25e6
 """Where the middle member sends faster than this, links are not paced: there the computers are the limit, and a pace
 would hold each round to the speed of the last one.  Four peers on two cores carry 40 to 90 MB/s each at loopback."""
-BUTTERFLY: Final = "butterfly"
-"""Topology of plans with one stage: all members are one group."""
-GRID: Final = "grid"
-"""Topology of plans with more than one stage."""
-Name = Annotated[str, Meta(max_length=80)]
 Seconds = Annotated[float, Meta(gt=0, le=3600)]
 
 
@@ -89,8 +84,7 @@ class Plan(Message, frozen=True, kw_only=True, tag="averaging.plan"):
     numel: Annotated[int, Meta(gt=0, lt=1 << 40)]
     """Numbers in the vector."""
     chunk_numel: Annotated[int, Meta(ge=1, le=262_144)]
-    codec: Name
-    topology: Name
+    codec: Annotated[str, Meta(max_length=80)]
     stall_timeout_s: Seconds
     round_timeout_s: Seconds
     members: Annotated[tuple[Member, ...], Meta(min_length=1, max_length=GROUP_MAX)]
@@ -107,6 +101,11 @@ class Plan(Message, frozen=True, kw_only=True, tag="averaging.plan"):
     """How many 256ths of its chunks each member gives (`balance.gifts`); empty: all give everything."""
     stages: Annotated[int, Meta(ge=1, le=STAGES_MAX)] = 1
     """Of a grid: in how many stages it averages; `chunks` and `gifts` are those of the first stage's groups."""
+
+    @property
+    def topology(self) -> str:
+        """Name of the topology that averages: with one stage, all members are one group."""
+        return "butterfly" if self.stages == 1 else "grid"
 
     @property
     def chunk_total(self) -> int:

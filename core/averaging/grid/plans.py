@@ -196,7 +196,6 @@ def _narrowed(plan: Plan, among: Sequence[int], **changes: object) -> Plan:
     kept = [limit for limit in plan.limits if limit.sender in index and limit.receiver in index]
     return msgspec.structs.replace(
         plan,
-        topology="butterfly",
         stages=1,
         lines=tuple(plan.lines[member] for member in among) if plan.lines else (),
         limits=tuple(PairLimit(index[limit.sender], index[limit.receiver], limit.rate) for limit in kept),

@@ -24,18 +24,7 @@ from core.averaging.matchmaking import (
     SPARED_PART,
 )
 from core.averaging.matchmaking.division import divide, equal_shares, lines_of, pair_limits, work_of
-from core.averaging.plan import (
-    BUTTERFLY,
-    GRID,
-    LIMITS_MAX,
-    WHOLE_GIFT,
-    Member,
-    PairLimit,
-    Plan,
-    Rates,
-    chunk_count,
-    is_paced,
-)
+from core.averaging.plan import LIMITS_MAX, WHOLE_GIFT, Member, PairLimit, Plan, Rates, chunk_count, is_paced
 from core.base.ids import PeerId
 from core.base.manifest import AveragingNumbers
 from core.base.problems import RemoteProblem
@@ -136,7 +125,6 @@ def make_plan(
     lines = _rates(places, known.lines)
     draft = Plan(
         **request.terms(len(places), paced=is_paced(lines) and stages == 1),
-        topology=BUTTERFLY if stages == 1 else GRID,
         members=tuple(ordered),
         chunks=(0,) * len(places),
         leaders=tuple(places[peer] for peer in leaders if peer in places),
@@ -188,9 +176,8 @@ def check_plan(plan: Plan, request: PlanRequest, mine: Member) -> None:
     terms = request.terms(len(peers), paced=is_paced(plan.lines) and plan.stages == 1)
     if any(getattr(plan, name) != value for name, value in terms.items()):
         raise RemoteProblem("the plan is for another round, vector or manifest")
-    topology = BUTTERFLY if plan.stages == 1 else GRID
-    if plan.topology != topology or not request.allows(plan.stages, plan.members):
-        raise RemoteProblem("the plan's stages do not fit its topology, its members, or the manifest")
+    if not request.allows(plan.stages, plan.members):
+        raise RemoteProblem("the plan's stages do not fit its members or the manifest")
     rows = [row for row in plan.members if row.peer == mine.peer]
     if [msgspec.structs.replace(row, reduces=row.reduces or row.spared, spared=False) for row in rows] != [mine]:
         raise RemoteProblem("the plan does not have this member as it has offered itself")

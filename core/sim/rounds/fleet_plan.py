@@ -88,7 +88,6 @@ def fleet_plan(
         numel=task.real_numel,
         chunk_numel=task.real_chunk_numel,
         codec=task.codec,
-        topology="butterfly",
         stall_timeout_s=task.stall_timeout_s,
         round_timeout_s=task.round_timeout_s,
         members=tuple(

@@ -100,7 +100,6 @@ FIELDS: dict[str, st.SearchStrategy[object]] = {
     "numel": st.just(PLAN.numel),
     "chunk_numel": st.just(PLAN.chunk_numel),
     "codec": st.just("raw"),
-    "topology": st.just("butterfly"),
     "stall_timeout_s": st.just(2.0),
     "round_timeout_s": st.just(20.0),
     "members": members,

@@ -136,7 +136,6 @@ def test_a_plan_of_a_grid_is_checked_group_by_group() -> None:
     moved[other] += 1
     for bad in (
         {"chunks": tuple(moved)},
-        {"topology": "butterfly"},
         {"stages": 1},
         {"stages": 4},
     ):

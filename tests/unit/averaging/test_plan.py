@@ -115,7 +115,6 @@ def test_spared_member_reduces_nothing() -> None:
         {"numel": 999},
         {"chunk_numel": 17},
         {"codec": "other"},
-        {"topology": "other"},
         {"stall_timeout_s": 100.0},
         {"round_timeout_s": 3600.0},
         {"members": PLAN.members[::-1]},
