@@ -1,5 +1,6 @@
 """The plan of a round: its members, the chunks that each of them reduces, their size, and the time there is."""
 
+import math
 from collections.abc import Sequence
 from statistics import median
 from typing import Annotated, Final
@@ -52,6 +53,11 @@ class Member(msgspec.Struct, frozen=True, array_like=True):
     """What it computes, as it says itself; 0: unknown."""
     spared: bool = False
     """It would reduce, and is given no share: the leader has seen rounds wait for it in vain."""
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether its loss and its speed are numbers; the wire lets NaN pass."""
+        return math.isfinite(self.loss) and math.isfinite(self.samples_per_s)
 
 
 class Rates(msgspec.Struct, frozen=True, array_like=True):

@@ -12,12 +12,10 @@ from core.base.ids import PeerId
 
 # --- waiting
 
-CALL_PATIENCE: Final = 0.5
-"""Part of T after which a silent leader is passed over.  Its call is due after one round trip, at most 0.5 s."""
-JITTER: Final = 0.5
-"""Upper bound on the part by which that patience is longer, drawn anew each time: members do not all ask at once."""
-PLAN_PATIENCE: Final = 2.0
-"""Times T after which a member gives up waiting for a plan.  The leader waits T; the rest is for its way."""
+CALL_PATIENCE: Final = (0.5, 0.75)
+"""Parts of T between which is drawn when a silent leader is passed over: members do not all ask at once.  Its call is
+due after one round trip, at most 0.5 s.  For its plan a member waits the lesser part longer than the leader does for
+answers, which is T."""
 HELPERS_S: Final = 0.25
 """Seconds for which a leader waits for helpers alone: they have nothing to write down, so one round trip is enough."""
 HELPERS_MAX: Final = 16
@@ -28,19 +26,15 @@ HELPERS_MAX: Final = 16
 EXCLUDED_S: Final = 2.0
 """Seconds for which a first failure excludes a peer.  Each further one doubles them."""
 EXCLUDED_MAX_S: Final = 32.0
-"""Upper bound on an exclusion, seconds.  Without exclusions a leader that never plans costs 0.92 of all time."""
-FORGIVEN_S: Final = 30.0
-"""Seconds without a failure after which one is forgotten: longer than it takes to try two excluded peers again."""
-NO_PLAN_FAILURES: Final = 2
-"""Number of cancelled calls that one without any plan counts for: others stand still for 2 T, not T."""
-LONE_REFUSALS: Final = 2
-"""Number of plans that a member may refuse alone before the next one excludes it: two members that refuse each
-other's come to `PLAIN_AFTER` before one of them stays out."""
-REFUSERS_PART: Final = 3
-"""One in so many members that refuse a plan are believed; fewer, or one alone, may be the ones that are wrong."""
+"""Upper bound on an exclusion, and time without a failure after which one is forgotten, seconds.  Without exclusions a
+leader that never plans costs 0.92 of all time."""
 PLAIN_AFTER: Final = 4
 """Number of refused plans and failed rounds in one state after which a leader makes plain plans: equal shares, which
 no member refuses.  It counts only those that it was in itself."""
+
+FAULTY_PART: Final = 3
+"""Fewer than one in so many members may be the ones that are wrong: more that refuse a plan are believed, and of those
+that would reduce a plan may spare as many, or one where they are few."""
 
 # --- dividing a round, and checking how it was divided
 
@@ -60,8 +54,6 @@ OTHERS_FACTOR: Final = 6.0
 """Times more or less than a member believes that a plan may count on another's line: not all have heard the same."""
 SLOWER_TOLERANCE: Final = 0.05
 """Part by which a plan's round may be longer than the checking member's own for the same lines: solvers differ."""
-SPARED_PART: Final = 3
-"""One in so many of the members that would reduce, or one where they are few, may be given no share by a plan."""
 
 # --- what a matchmaker reports to its owner
 

@@ -3,37 +3,25 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Protocol
 
+from core.averaging.bandwidth.book import LineBook
 from core.averaging.grid.layout import FailureRate
 from core.averaging.matchmaking import (
     CALL_PATIENCE,
     EXCLUDED_MAX_S,
     EXCLUDED_S,
-    FORGIVEN_S,
-    JITTER,
     PLAIN_AFTER,
 )
-from core.averaging.matchmaking.messages import Call
-from core.averaging.matchmaking.plans import LineKnowledge, PlanRequest
+from core.averaging.matchmaking.messages import Call, Declined
+from core.averaging.matchmaking.plans import PlanRequest
 from core.averaging.messages import ATTEMPT_MAX
-from core.averaging.plan import Member
+from core.averaging.penalties.ledger import Reputation
 from core.base.back_off import BackOff
 from core.base.ids import Key, PeerId, distance, hashed_key, node_key
 from core.base.manifest import AveragingNumbers
 
 State = tuple[int, bytes]
 """Epoch and lineage of the parameters that all members of a group hold."""
-
-
-class PeerPenalties(Protocol):
-    """What past rounds have shown of peers."""
-
-    def may_lead(self, peer: PeerId, now: float) -> bool:
-        """Whether `peer` is to be asked for a call, and followed."""
-
-    def without_excluded(self, members: Sequence[Member], now: float) -> list[Member]:
-        """The same members, where bad reducers are spared, as many as a plan may spare."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,8 +32,8 @@ class RoundConfig:
     run_id: bytes
     """Names the collaboration: the manifest's id."""
     numbers: AveragingNumbers
-    lines: LineKnowledge
-    penalties: PeerPenalties
+    lines: LineBook
+    penalties: Reputation
     failures: FailureRate
     """How often peers fail in rounds; many peers that fail often average on a grid."""
     numel: int | None
@@ -104,7 +92,7 @@ def round_id(key: Key, leader: PeerId, nonce: int) -> bytes:
 
 def peer_back_off(*, free: int = 0) -> BackOff[PeerId]:
     """A back-off of peers; the first `free` failures of one exclude it not yet."""
-    return BackOff(first=EXCLUDED_S, longest=EXCLUDED_MAX_S, free=free, decay=FORGIVEN_S)
+    return BackOff(first=EXCLUDED_S, longest=EXCLUDED_MAX_S, free=free, decay=EXCLUDED_MAX_S)
 
 
 class LeaderElection:
@@ -122,10 +110,12 @@ class LeaderElection:
         self._random = random
         self._state: State = (0, b"")
         self.attempt = 0
-        self.setbacks = 0
+        self._setbacks = 0
         """Number of refused plans and failed rounds that this peer was in, in this state."""
         self.looking = False
         """Whether a group is to be found."""
+        self.wanted = False
+        """Whether another peer wants this one to call."""
         self.asked: PeerId | None = None
         """The leader that was asked to call and has not answered."""
         self.deadline: float | None = None
@@ -133,18 +123,15 @@ class LeaderElection:
         self.unavailable: set[PeerId] = set()
         """Peers that were lost or did not answer a call, and have not been heard since: not asked, not waited for."""
         self._passed_over: set[PeerId] = set()
-        self.failed_calls = peer_back_off()
-        """Leaders, this peer among them, whose calls made others stand still in vain."""
-        self.bad_plans = peer_back_off()
-        """Leaders whose plans had to be refused in this state."""
+        self.failures = peer_back_off()
+        """Leaders, this peer among them, whose calls made others stand still in vain, or whose plans were bad."""
 
     def begin(self, state: State | None) -> None:
         """Forget what holds for one state only."""
         self._state = state or self._state
-        self.attempt = self.setbacks = 0
+        self.attempt = self._setbacks = 0
         self._passed_over = set()
-        self.failed_calls.clear(self._config.me)
-        self.bad_plans = peer_back_off()
+        self.failures.clear(self._config.me)
         self.stop()
 
     def stop(self) -> None:
@@ -159,75 +146,96 @@ class LeaderElection:
     def next_attempt(self) -> None:
         """Count the present attempt as failed: mostly another peer leads the next one."""
         self.attempt = min(self.attempt + 1, ATTEMPT_MAX)
-
-    def set_back(self, leader: PeerId) -> None:
-        """A plan of `leader` was refused: the contribution stands still, and another is to lead at once."""
-        self.pass_over(leader)
-        self.setbacks += 1
-        self.looking = True
-
-    def retry_later(self, now: float) -> None:
-        """Begin the next attempt after a while, and no sooner than this peer may call again."""
         self.settle()
-        self.next_attempt()
-        if self.looking:
-            self.deadline = now + max(self._patience_s, self.failed_calls.wait(self._config.me, now))
 
-    def call_failed(self, leader: PeerId, now: float, *, samples: int | None) -> None:
-        """A call, perhaps this peer's own, was cancelled.
+    def pass_over(self, leader: PeerId) -> None:
+        """`leader` was asked in vain, or its plan refused: begin the next attempt, and ask it no more in this state."""
+        self._passed_over.add(leader)
+        self.next_attempt()
+
+    def call_failed(self, leader: PeerId, now: float, *, samples: int | None = None) -> None:
+        """A call, perhaps this peer's own, brought no plan: exclude its leader, and begin the next attempt.
 
         Args:
             leader: The peer that called.
             now: Unix seconds.
             samples: What the group brought together, when that was too little: the target is not reached.
         """
-        self.failed_calls.fail(leader, now)
-        self.retry_later(now)
+        self.failures.fail(leader, now)
+        self.next_attempt()
         if samples is not None:
             self.stop()
 
-    def excludes(self, leader: PeerId, now: float) -> bool:
-        """Whether `leader` is neither asked nor followed at the moment.
+    def plan_refused(self, leader: PeerId) -> None:
+        """A plan of `leader` was refused: the contribution stands still, and another is to lead at once."""
+        self.pass_over(leader)
+        self.looking = True
+        self.set_back()
 
-        Bad plans do not count once this peer's own are plain: those of others are plain too, or soon will be.
+    def set_back(self) -> None:
+        """A round failed, or its plan was refused.
+
+        Once this peer's own plans are plain, those of others are too, or soon will be: earlier ones count no more.
         """
-        bad = self.bad_plans.is_excluded(leader, now) and not self.is_plain
-        return bad or self.failed_calls.is_excluded(leader, now) or not self._config.penalties.may_lead(leader, now)
+        self._setbacks += 1
+        if self._setbacks == PLAIN_AFTER:
+            self.failures = peer_back_off()
 
     @property
     def is_plain(self) -> bool:
         """Whether this peer's plans are to give equal shares."""
-        return self.setbacks >= PLAIN_AFTER
+        return self._setbacks >= PLAIN_AFTER
+
+    def excludes(self, leader: PeerId, now: float) -> bool:
+        """Whether `leader` is neither asked nor followed at the moment."""
+        return self.failures.is_excluded(leader, now) or not self._config.penalties.may_lead(leader, now)
 
     def choose(self, candidates: Sequence[PeerId], now: float) -> PeerId | None:
         """The peer to ask for a call now, perhaps this one; None: there is no need, or another was asked.
 
-        It is the nearest to the attempt's key among those that are available and not excluded.
+        A leader that was asked and is silent is passed over when it is time.  The next one is the nearest to the
+        attempt's key among those that are available and not excluded; where there is none, this peer, once it may call
+        again.
         """
-        if not self.looking or (self.deadline is not None and self.asked is None):
-            return None
-        absent = self.unavailable | self._passed_over
-        able = [peer for peer in candidates if peer not in absent and not self.excludes(peer, now)]
-        leader = by_distance(able or [self._config.me], self._config.key(self._state, self.attempt))[0]
-        if leader == self.asked:
-            return None
-        if leader != self._config.me:
-            self.asked, self.deadline = leader, now + self._patience_s
-        return leader
-
-    def pass_over(self, leader: PeerId) -> None:
-        """`leader` was asked in vain, or its plan refused: begin the next attempt, and ask it no more in this state."""
-        self._passed_over.add(leader)
-        self.next_attempt()
-        self.settle()
-
-    def expire(self, now: float) -> None:
-        """Pass over the leader that was asked, or end the wait for the next attempt, when it is time."""
+        me = self._config.me
         if self.deadline is not None and now >= self.deadline:
             self.deadline = None
             if self.asked is not None:
                 self.unavailable.add(self.asked)
                 self.pass_over(self.asked)
+        if self.wanted:
+            self.wanted = False
+            return me
+        if not self.looking or (self.deadline is not None and self.asked is None):
+            return None
+        absent = self.unavailable | self._passed_over
+        able = [peer for peer in candidates if peer not in absent and not self.excludes(peer, now)]
+        leader = by_distance(able or [me], self._config.key(self._state, self.attempt))[0]
+        if leader == self.asked:
+            return None
+        if leader != me:
+            self.asked, self.deadline = leader, now + self.patience_s()
+        elif self.excludes(me, now):
+            self.asked, self.deadline = None, now + self.failures.wait(me, now)
+            return None
+        return leader
+
+    def declined(self, leader: PeerId, declined: Declined, now: float) -> bool:
+        """Take in that `leader` declines to call; False: it was not asked.
+
+        Args:
+            leader: The peer that declines.
+            declined: What it says; if it is busy, the call may come from another leader, and is waited for.
+            now: Unix seconds.
+        """
+        if (leader, declined.attempt) != (self.asked, self.attempt):
+            return False
+        if declined.reason == "busy":
+            self.next_attempt()
+            self.deadline = now + self.patience_s()
+        else:
+            self.pass_over(leader)
+        return True
 
     def rank(self, attempt: int, leader: PeerId) -> tuple[int, int]:
         """Of two calls the one of the smaller rank is followed: the earlier attempt, then the nearer leader.
@@ -237,6 +245,6 @@ class LeaderElection:
         present = max(attempt, self.attempt)
         return present, distance(node_key(leader), self._config.key(self._state, present))
 
-    @property
-    def _patience_s(self) -> float:
-        return CALL_PATIENCE * self._config.numbers.gather_timeout_s * self._random.uniform(1.0, 1.0 + JITTER)
+    def patience_s(self) -> float:
+        """Seconds for which a leader's word is waited for, drawn anew: members do not all ask at once."""
+        return self._config.numbers.gather_timeout_s * self._random.uniform(*CALL_PATIENCE)

@@ -5,22 +5,28 @@ candidates, collects their contributions, and publishes the plan: two round trip
 
     IDLE --target reached--> ASKING --own turn--> LEADING --all ready--> IN A ROUND
     IDLE, ASKING --Wanted--> LEADING;   IDLE, ASKING, LEADING, FOLLOWING --a call that ranks first--> FOLLOWING
-    FOLLOWING --plan--> IN A ROUND;     FOLLOWING --no plan--> ASKING;   LEADING --too little--> IDLE, ASKING later
+    FOLLOWING --plan--> IN A ROUND;     FOLLOWING, LEADING --no plan--> ASKING, or IDLE where samples are too few
     FOLLOWING, IN A ROUND --the plan is refused--> ASKING, with the contribution;   IN A ROUND --over--> IDLE
 
 A new state ends everything.  Every wait has an end: there is no deadlock.
 """
 
-import math
 from collections.abc import Sequence
 from random import Random
 from typing import Literal
 
 from core.averaging.commit.messages import Leaving
-from core.averaging.matchmaking import ContributionWanted, Elsewhere, Event, GroupFailed, GroupFormed
+from core.averaging.matchmaking import (
+    CALL_PATIENCE,
+    ContributionWanted,
+    Elsewhere,
+    Event,
+    GroupFailed,
+    GroupFormed,
+    Silent,
+)
 from core.averaging.matchmaking.attempts import LeaderElection, RoundConfig, State
-from core.averaging.matchmaking.leader import LedCall
-from core.averaging.matchmaking.member import GroupMember
+from core.averaging.matchmaking.calls import FollowedCall, LedCall, PlannedRound
 from core.averaging.matchmaking.messages import Call, Cancelled, Declined, GroupMessage, Ready, Refused, Wanted
 from core.averaging.messages import NONCE_BITS
 from core.averaging.plan import Member, Plan
@@ -34,7 +40,8 @@ Outputs = list[Send[GroupMessage | Leaving] | Event]
 class Matchmaker:
     """Finds the group of this peer's next round.
 
-    Its owner tells where the peer stands (`stand`), what it has (`offer`), and what became of the round (`over`).
+    Its owner tells where the peer stands (`stand`), what it has (`offer`), and what became of the round
+    (`round_over`).  It is in one thing at a time: it leads or follows a call, or is in the round of a plan.
 
     Args:
         config: What rounds are made of.
@@ -48,8 +55,9 @@ class Matchmaker:
         self._random = random
         self._trace = trace
         self._election = LeaderElection(config, random)
-        self._member = GroupMember(config, self._election, trace)
-        self._led: LedCall | None = None
+        self._round = PlannedRound(config, self._election, trace)
+        self._call: LedCall | FollowedCall | None = None
+        self._left: LedCall | FollowedCall | None = None
         self._state: State | None = None
         self._candidates: tuple[PeerId, ...] = ()
         self._helpers: tuple[PeerId, ...] = ()
@@ -75,8 +83,10 @@ class Matchmaker:
         """
         outputs: Outputs = []
         if state != self._state:
-            outputs += self._end("the state has changed")
-            self._state = state
+            if self._call is not None:
+                outputs += [*self._call.end(), GroupFailed(self._call.request.round, "the state has changed")]
+                self._left, self._call = self._call, None
+            self._round.is_on, self._state = False, state
             self._election.begin(state)
         if state is None:
             return outputs
@@ -84,8 +94,8 @@ class Matchmaker:
         self._helpers = tuple(helpers)
         self._here = {*self._candidates, *self._helpers}
         self._election.unavailable &= self._here
-        if self._led is not None:
-            outputs += self._led.invite([peer for peer in self._candidates if peer not in before], awaited=True)
+        if isinstance(self._call, LedCall):
+            outputs += self._call.invite([peer for peer in self._candidates if peer not in before], awaited=True)
         if full:
             self.round_over()
             self._election.looking = True
@@ -104,14 +114,10 @@ class Matchmaker:
         Raises:
             ValueError: a number is not finite, or samples are negative.
         """
-        if mine.samples < 0 or not math.isfinite(mine.loss) or not math.isfinite(mine.samples_per_s):
+        if mine.samples < 0 or not mine.is_finite:
             raise ValueError(f"a contribution of {mine.samples} samples with loss {mine.loss}")
-        followed = self._member.followed
-        if followed is not None and followed.request.round == round_:
-            return [*followed.offer(mine)]
-        if self._led is not None and self._led.request.round == round_:
-            self._led.offer(mine)
-        return self._proceed(now)
+        told = self._call.offer(mine) if self._call is not None and self._call.request.round == round_ else []
+        return [*told, *self._proceed(now)]
 
     def round_over(self, failed: Plan | None = None) -> None:
         """The round that was formed is over in the same state: calls are followed again.
@@ -119,28 +125,23 @@ class Matchmaker:
         Args:
             failed: Its plan, where it failed and not by this peer's doing.
         """
-        self._member.leave(failed)
+        self._round.over(failed)
 
     def refuse(self, plan: Plan, now: float) -> Outputs:
         """This computer cannot take part in the round that was formed: say so, and look for another."""
-        if not self._member.formed or not self._member.holds(plan.round, self._me):
+        if not self._round.is_on or not self._round.has(plan.round, self._me):
             return []
-        return [*self._member.refuse(plan, self._here, now), *self._proceed(now)]
+        return [*self._round.refuse(plan, self._here, now), *self._proceed(now)]
 
     @property
     def occupied(self) -> bool:
         """Whether this peer leads or follows a call, or is in a round."""
-        return self._led is not None or self._member.followed is not None or self._member.formed
+        return self._call is not None or self._round.is_on
 
     @property
     def deadline(self) -> float | None:
         """When to be woken with a Tick, unix seconds."""
-        led, followed = self._led, self._member.followed
-        return earliest(
-            None if led is None else led.deadline,
-            None if followed is None else followed.until,
-            self._election.deadline,
-        )
+        return earliest(None if self._call is None else self._call.deadline, self._election.deadline)
 
     def handle(self, event: Received[GroupMessage] | Tick | Lost, now: float) -> Outputs:
         """Advance by one event, and go on where that leaves nothing to wait for."""
@@ -151,17 +152,15 @@ class Matchmaker:
             case Received(sender=sender, message=message):
                 self._election.unavailable.discard(sender)
                 outputs += self._receive(sender, message, now)
-            case Tick():
-                outputs += self._member.expire(now)
-                self._election.expire(now)
             case Lost(peer=peer):
-                outputs += self._member.abandon(peer, "the leader was lost")
                 if peer in self._here:
                     self._election.unavailable.add(peer)
                 if peer == self._election.asked:
                     self._election.pass_over(peer)
-                if self._led is not None:
-                    self._led.lose(peer)
+                if isinstance(self._call, LedCall):
+                    self._call.lose(peer)
+                elif self._call is not None and self._call.leader == peer:
+                    outputs += self._fail(GroupFailed(self._call.request.round, "the leader was lost"), now)
         return [*outputs, *self._proceed(now)]
 
     def _receive(self, sender: PeerId, message: GroupMessage, now: float) -> Outputs:
@@ -169,117 +168,130 @@ class Matchmaker:
             case Wanted() | Call() if self._state != (message.epoch, message.lineage):
                 if self._state is None:
                     return [_decline(sender, message, "away")]
-                return [
-                    Send(sender, Declined(*self._state, message.attempt, "elsewhere")),
-                    Elsewhere(sender, message.epoch, message.lineage),
-                ]
+                declined = Declined(*self._state, message.attempt, "elsewhere")
+                return [Send(sender, declined), Elsewhere(sender, message.epoch, message.lineage)]
             case Wanted():
                 return self._on_wanted(sender, message, now)
             case Call():
                 return self._on_call(sender, message, now)
-            case Ready(round=round_):
-                if self._led is None or round_ != self._led.request.round:
-                    again = self._member.holds(round_, sender)  # a repetition: it has the plan
-                    return [] if again else [Send(sender, Cancelled(round_))]
-                if not self._led.answer(sender, message):
-                    self._trace.mark("group.drop.ready")
-                return []
-            case Declined():
-                return self._on_declined(sender, message, now)
+            case Ready() | Declined():
+                return self._on_answer(sender, message, now)
             case Plan() | Cancelled() | Refused():
-                return [*self._member.receive(sender, message, self._here, now)]
+                return self._on_followed(sender, message, now)
 
     def _on_wanted(self, sender: PeerId, wanted: Wanted, now: float) -> Outputs:
         """Call, or call the sender too if a call is open."""
         known = sender in self._candidates
         if self._config.numel is None:
             return [_decline(sender, wanted, "away")]
-        if self._led is not None:
-            return [*self._led.invite([sender], awaited=known)]
+        if isinstance(self._call, LedCall):
+            return [*self._call.invite([sender], awaited=known)]
         if self.occupied or self._election.excludes(self._me, now):
             return [_decline(sender, wanted, "busy")]
         if not known:  # perhaps its report is still on its way: a look will tell
             self._trace.mark("group.drop.wanted")
             return [_decline(sender, wanted, "busy"), Elsewhere(sender, wanted.epoch, wanted.lineage)]
-        return self._lead(now)
+        self._election.wanted = True
+        return []
 
     def _on_call(self, sender: PeerId, call: Call, now: float) -> Outputs:
         """Follow a call, unless its leader is excluded, or what is on goes first."""
-        config, led, followed = self._config, self._led, self._member.followed
+        config, election, present = self._config, self._election, self._call
         request = config.request(sender, call)
-        if followed is not None and followed.is_from(sender, request.round):
+        if _is_from(present, sender, request.round):
             return []
         if config.numel is None and not 0 < call.numel <= config.numel_max:
             return [_decline(sender, call, "away")]
-        rival = None if led is None else (led.request.attempt, self._me)
-        if followed is not None and followed.leader != sender:
-            rival = followed.request.attempt, followed.leader
-        first = rival is None or self._election.rank(call.attempt, sender) < self._election.rank(*rival)
-        if self._member.formed or not first or self._election.excludes(sender, now):
+        goes_first = present is None or (
+            election.rank(call.attempt, sender) < election.rank(present.request.attempt, present.leader)
+        )
+        if self._round.is_on or not goes_first or election.excludes(sender, now):
             return [_decline(sender, call, "busy")]
-        self._led = None
-        return [
-            *([] if led is None else led.cancel()),
-            *self._member.follow(sender, call, now),
-            ContributionWanted(request.round),
-        ]
+        election.settle()
+        deadline = now + (1 + CALL_PATIENCE[0]) * config.numbers.gather_timeout_s
+        self._left, self._call = present, FollowedCall(sender, request, deadline)
+        return [*([] if present is None else present.end()), ContributionWanted(request.round)]
 
-    def _on_declined(self, sender: PeerId, message: Declined, now: float) -> Outputs:
-        """Count on the sender no longer, as a member of the call that is open or as the leader that was asked."""
-        if (sender, message.attempt) == (self._election.asked, self._election.attempt):
-            if message.reason == "busy":  # the call may come from another leader
-                self._election.retry_later(now)
-            else:
-                self._election.pass_over(sender)
-        elif self._led is None or not self._led.decline(sender, message.attempt, busy=message.reason == "busy"):
-            self._trace.mark("group.drop.declined")
-            return []
-        elsewhere = message.reason == "elsewhere" and self._state != (message.epoch, message.lineage)
-        return [Elsewhere(sender, message.epoch, message.lineage)] if elsewhere else []
+    def _on_answer(self, sender: PeerId, message: Ready | Declined, now: float) -> Outputs:
+        """Count on the sender, or no longer: as a member of the call that is open, or as the leader that was asked."""
+        led = self._call if isinstance(self._call, LedCall) else None
+        asked = isinstance(message, Declined) and self._election.declined(sender, message, now)
+        if not asked and (led is None or not led.answer(sender, message)):
+            self._trace.mark("group.drop.answer")
+        elif isinstance(message, Declined) and message.reason == "elsewhere":
+            return [Elsewhere(sender, message.epoch, message.lineage)]
+        return []
+
+    def _on_followed(self, sender: PeerId, message: Plan | Cancelled | Refused, now: float) -> Outputs:
+        """Take in what comes of the call that is followed.  Where it was left, its plan's members hear so, once."""
+        call = self._call if isinstance(self._call, FollowedCall) else None
+        match message:
+            case Refused(round=round_) if call and call.request.round == round_ and sender in self._here:
+                if self._round.count_refusal(sender, round_, members=len(self._here), now=now):
+                    self._left, self._call = call, None
+                    self._election.plan_refused(call.leader)
+            case Refused(round=round_):
+                return [*self._round.refused(sender, round_, now)]
+            case Plan(round=round_) if _is_from(self._left, sender, round_):
+                self._left = None
+                told = sorted({sender, *self._here.intersection(message.peers)} - {self._me})
+                return [Send(peer, Leaving(round_)) for peer in told]
+            case Plan(round=round_) if call and _is_from(call, sender, round_):
+                self._call = None
+                return [*self._round.take(message, call, self._here, now)]
+            case Cancelled(round=round_) if _is_from(call, sender, round_):
+                silent = tuple(PeerId(peer) for peer in message.silent if peer != self._me)
+                failed = GroupFailed(round_, "the leader cancelled it", message.samples)
+                return [*([Silent(silent)] if silent else []), *self._fail(failed, now)]
+            case _:
+                self._trace.mark("group.drop.stale")
+        return []
+
+    def _fail(self, failed: GroupFailed, now: float) -> Outputs:
+        """The call that is on brings no plan: on to the next attempt."""
+        assert self._call is not None
+        self._left, self._call = self._call, None
+        self._election.call_failed(self._left.leader, now, samples=failed.samples)
+        return [failed]
 
     def _proceed(self, now: float) -> Outputs:
         """Close the call that has all its answers; where nothing is on, and a group is wanted, ask a leader or lead."""
         outputs: Outputs = []
-        if self._led is not None and now >= self._led.deadline:
-            led, self._led = self._led, None
-            self._election.unavailable.update(led.unanswered)
-            for said in led.close(now, plain=self._election.is_plain):
-                outputs.append(said)
-                if isinstance(said, GroupFormed):
-                    self._member.join(said.plan)
-                elif isinstance(said, GroupFailed):
-                    self._election.call_failed(self._me, now, samples=said.samples)
+        call = self._call
+        if isinstance(call, FollowedCall) and now >= call.deadline:
+            self._election.failures.fail(call.leader, now)  # twice: a cancelled call has others stand still for less
+            outputs += self._fail(GroupFailed(call.request.round, "no plan came"), now)
+        elif isinstance(call, LedCall) and now >= call.deadline:
+            self._election.unavailable.update(call.silent)
+            said, formed = call.close(now, plain=self._election.is_plain)
+            outputs += said
+            if isinstance(formed, GroupFormed):
+                self._call = None
+                outputs += self._round.begin(formed.plan)
+            else:
+                outputs += self._fail(formed, now)
         if self.occupied or self._state is None or self._config.numel is None:
             return outputs
         leader = self._election.choose(self._candidates, now)
         if leader == self._me:
-            outputs += self._lead(now)
+            self._election.settle()
+            self._call = LedCall(
+                self._config,
+                Call(*self._state, self._election.attempt, self._random.getrandbits(NONCE_BITS), self._config.numel),
+                candidates=self._candidates,
+                helpers=self._helpers,
+                unavailable=self._election.unavailable,
+                now=now,
+            )
+            outputs += [*self._call.open(), ContributionWanted(self._call.request.round)]
         elif leader is not None:
             outputs.append(Send(leader, Wanted(*self._state, self._election.attempt)))
         return outputs
 
-    def _lead(self, now: float) -> Outputs:
-        assert self._state is not None
-        assert self._config.numel is not None
-        nonce = self._random.getrandbits(NONCE_BITS)
-        self._election.settle()
-        self._led = LedCall(
-            self._config,
-            Call(*self._state, self._election.attempt, nonce, self._config.numel),
-            candidates=self._candidates,
-            helpers=self._helpers,
-            unavailable=self._election.unavailable,
-            now=now,
-        )
-        return [*self._led.open(), ContributionWanted(self._led.request.round)]
 
-    def _end(self, reason: str) -> Outputs:
-        """End the call that is on, on either side, and count on no round any more."""
-        led, followed, self._led = self._led, self._member.followed, None
-        self._member.formed = False
-        if led is not None:
-            return [*led.cancel(), GroupFailed(led.request.round, reason)]
-        return [*self._member.withdraw(), GroupFailed(followed.request.round, reason)] if followed is not None else []
+def _is_from(call: LedCall | FollowedCall | None, sender: PeerId, round_: bytes) -> bool:
+    """Whether this peer is the one to publish the plan of this round, or to cancel it."""
+    return call is not None and (call.leader, call.request.round) == (sender, round_)
 
 
 def _decline(to: PeerId, message: Wanted | Call, reason: Literal["busy", "away"]) -> Send[Declined]:

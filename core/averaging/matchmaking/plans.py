@@ -3,46 +3,31 @@
 Bit-equal solvers on different processors are not assumed: no member works the plan out again.
 """
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
 from core.averaging.balance.fleet import Line
+from core.averaging.bandwidth.book import LineBook
 from core.averaging.bandwidth.demand import whole_gifts
 from core.averaging.bandwidth.known import UNKNOWN, KnownLines
 from core.averaging.codecs.registry import FEEDBACK
 from core.averaging.grid.plans import butterflies
 from core.averaging.matchmaking import (
+    FAULTY_PART,
     OTHERS_FACTOR,
     OWN_FACTOR,
     PACED_CHUNK_MIN,
     SHARE_CHUNKS,
     SLOWER_TOLERANCE,
-    SPARED_PART,
 )
 from core.averaging.matchmaking.division import divide, equal_shares, lines_of, pair_limits, work_of
 from core.averaging.plan import LIMITS_MAX, WHOLE_GIFT, Member, PairLimit, Plan, Rates, chunk_count, is_paced
 from core.base.ids import PeerId
 from core.base.manifest import AveragingNumbers
 from core.base.problems import RemoteProblem
-
-
-class LineKnowledge(Protocol):
-    """What one peer knows of bandwidth."""
-
-    def known(self, peers: Sequence[PeerId]) -> KnownLines:
-        """What a plan for these members is to count on."""
-
-    @property
-    def claimed(self) -> Rates:
-        """The most that this peer has lately told of its own line."""
-
-    @property
-    def held(self) -> Mapping[PeerId, float]:
-        """The receivers for which this peer's bytes had to wait, and how fast they left, bytes a second."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,16 +141,16 @@ def _rates(peers: Iterable[PeerId], known: Mapping[PeerId, Rates]) -> tuple[Rate
 
 def spared_most(able: int) -> int:
     """Number of members that a plan may give no share, of so many that would reduce."""
-    return 0 if able < 2 else max(1, able // SPARED_PART)
+    return 0 if able < 2 else max(1, able // FAULTY_PART)
 
 
-def check_plan(plan: Plan, request: PlanRequest, mine: Member) -> None:
+def check_plan(plan: Plan, request: PlanRequest, mine: Member | None) -> None:
     """Refuse a plan that contradicts itself or what was agreed on.
 
     Args:
         plan: As its leader has published it.
         request: What was agreed on.
-        mine: This member's row, as it was offered; a plan may spare it.
+        mine: This member's row, as it was offered; a plan may spare it.  None: it has offered nothing.
 
     Raises:
         RemoteProblem: says what is wrong.
@@ -178,10 +163,10 @@ def check_plan(plan: Plan, request: PlanRequest, mine: Member) -> None:
         raise RemoteProblem("the plan is for another round, vector or manifest")
     if not request.allows(plan.stages, plan.members):
         raise RemoteProblem("the plan's stages do not fit its members or the manifest")
-    rows = [row for row in plan.members if row.peer == mine.peer]
+    rows = [row for row in plan.members if mine is not None and row.peer == mine.peer]
     if [msgspec.structs.replace(row, reduces=row.reduces or row.spared, spared=False) for row in rows] != [mine]:
         raise RemoteProblem("the plan does not have this member as it has offered itself")
-    if not all(math.isfinite(member.loss) and math.isfinite(member.samples_per_s) for member in plan.members):
+    if not all(member.is_finite for member in plan.members):
         raise RemoteProblem("a loss or a speed in the plan is not a number")
     spared = sum(m.spared for m in plan.members)
     able = sum(m.reduces or m.spared for m in plan.members)
@@ -196,7 +181,7 @@ def check_plan(plan: Plan, request: PlanRequest, mine: Member) -> None:
         raise RemoteProblem("the plan's slow pairs are not its members, or not in order")
 
 
-def check_division(plan: Plan, me: PeerId, lines: LineKnowledge, *, target_samples: int = 0) -> None:
+def check_division(plan: Plan, me: PeerId, lines: LineBook, *, target_samples: int = 0) -> None:
     """Refuse a plan that counts on other lines than are known, or whose shares do not fit its lines.
 
     Args:

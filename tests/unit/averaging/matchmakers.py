@@ -4,15 +4,16 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
+import msgspec
+
 from core.averaging.bandwidth.book import LineBook
 from core.averaging.bandwidth.known import KnownLines
 from core.averaging.grid.layout import FailureRate
-from core.averaging.matchmaking import ContributionWanted, GroupFailed, GroupFormed
+from core.averaging.matchmaking import ContributionWanted, GroupFormed
 from core.averaging.matchmaking.attempts import RoundConfig, attempt_key, by_distance, round_id
-from core.averaging.matchmaking.leader import LedCall
+from core.averaging.matchmaking.calls import LedCall
 from core.averaging.matchmaking.matchmaker import Matchmaker
 from core.averaging.matchmaking.messages import GROUP_MESSAGES, Call, Declined, Ready
-from core.averaging.matchmaking.plans import LineKnowledge
 from core.averaging.penalties.ledger import Reputation
 from core.averaging.plan import Member, Plan, Rates
 from core.base.ids import PeerId
@@ -120,7 +121,7 @@ class Group:
         self.pump.twists = self.twists  # type: ignore[attr-defined]
 
     @staticmethod
-    def _knowledge(peer: PeerId, lines: dict[PeerId, Rates] | None, picky: Sequence[PeerId]) -> LineKnowledge:
+    def _knowledge(peer: PeerId, lines: dict[PeerId, Rates] | None, picky: Sequence[PeerId]) -> LineBook:
         if lines is None:
             return LineBook(peer)
         return Told(peer, lines, Rates(1, 1) if peer in picky else lines[peer])
@@ -238,14 +239,12 @@ class EagerLeader:
             case Received(sender=sender, message=Ready() as ready) if self._led is not None:
                 self._led.answer(sender, ready)
             case Received(sender=sender, message=Declined() as declined) if self._led is not None:
-                self._led.decline(sender, declined.attempt, busy=True)
+                self._led.answer(sender, msgspec.structs.replace(declined, reason="busy"))
         if self._led is not None and now >= self._led.deadline:
-            closed = self._led.close(now, plain=False)
+            said, formed = self._led.close(now, plain=False)
             self._led = None
-            for each in closed:
-                if isinstance(each, GroupFormed):
-                    self._plan = each.plan
-            outputs += [each for each in closed if not isinstance(each, GroupFailed)]
+            self._plan = formed.plan if isinstance(formed, GroupFormed) else None
+            outputs += [*said, formed] if self._plan is not None else said
         return [*outputs, *self._call(now)]
 
     def _call(self, now: float) -> list[Any]:

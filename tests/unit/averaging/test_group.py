@@ -9,7 +9,7 @@ from core.averaging.allreduce.share_map import ShareMap
 from core.averaging.commit.coordinator import quorum
 from core.averaging.commit.messages import Leaving
 from core.averaging.grid.layout import FailureRate
-from core.averaging.matchmaking import ContributionWanted, Elsewhere, GroupFailed, GroupFormed, Silent
+from core.averaging.matchmaking import EXCLUDED_S, ContributionWanted, Elsewhere, GroupFailed, GroupFormed, Silent
 from core.averaging.matchmaking.messages import Call, Cancelled, Declined, Ready, Wanted
 from core.averaging.plan import Member
 from core.base.ids import PeerId
@@ -255,17 +255,17 @@ def test_late_plan_of_a_left_round_is_answered_once() -> None:
     assert group.tell(a, b, plan) == []
 
 
-def test_leader_that_calls_anew_is_followed() -> None:
+def test_leader_that_calls_anew_is_followed_once_it_has_cancelled() -> None:
     group = Group(2)
     group.place()
-    [me] = group.others()
-    wanted = [
-        event.round
-        for nonce in (1, 1, 2)
-        for event in group.tell(me, group.leader(), Call(1, LINEAGE, 0, nonce))
-        if isinstance(event, ContributionWanted)
-    ]
-    assert len(set(wanted)) == len(wanted) == 2
+    [me], leader = group.others(), group.leader()
+    first, second = Call(1, LINEAGE, 0, 1), Call(1, LINEAGE, 1, 2)
+    assert ContributionWanted(round_of(leader, first)) in group.tell(me, leader, first)
+    assert group.tell(me, leader, first) == [], "the same one again"
+    assert recipients(group.tell(me, leader, second), Declined) == {leader}
+    group.tell(me, leader, Cancelled(round_of(leader, first)))
+    group.pump.now += 2 * EXCLUDED_S
+    assert ContributionWanted(round_of(leader, second)) in group.tell(me, leader, second)
 
 
 def test_misuse_is_marked_and_ours_raises() -> None:
@@ -275,9 +275,9 @@ def test_misuse_is_marked_and_ours_raises() -> None:
     machine = group.machines[me]
     group.tell(me, other, Declined(1, LINEAGE, 0, "busy"))
     group.tell(me, me, Cancelled(bytes(32)))
-    assert group.traces[me]["group.drop.declined"] == 1
     assert group.traces[me]["group.drop.self"] == 1
-    assert messages(group.tell(me, other, Ready(bytes(32), 1, 0.0)), Cancelled)
+    assert group.tell(me, other, Ready(bytes(32), 1, 0.0)) == []
+    assert group.traces[me]["group.drop.answer"] == 2
     assert machine.handle(Lost(other, "x"), 1000.0) == []
     assert machine.handle(Tick(), 1000.0) == []
     for samples, loss in ((1, float("nan")), (-1, 0.0)):

@@ -6,7 +6,7 @@ from core.averaging.matchmaking import HELPERS_MAX, HELPERS_S, ContributionWante
 from core.averaging.matchmaking.messages import Call, Declined, Ready, Wanted
 from core.averaging.plan import Plan
 from core.base.machine import Send
-from tests.unit.averaging.matchmakers import LINEAGE, NUMEL, Group, messages, round_of
+from tests.unit.averaging.matchmakers import LINEAGE, NUMEL, Group, round_of
 
 ONE_WAY_S = 0.02
 
@@ -99,18 +99,6 @@ def test_helper_refuses_a_plan_of_another_size() -> None:
     before = len(group.plans(helper))
     group.tell(helper, leader, plan)
     assert len(group.plans(helper)) == before
-
-
-def test_helper_that_brings_samples_is_dropped() -> None:
-    group = Group(2, helpers=1)
-    group.place()
-    leader, [helper] = group.leader(), group.helpers
-    group.pump.frozen.add(helper)
-    call = messages(group.look(leader), Call)[0]
-    group.tell(leader, helper, Ready(round_of(leader, call), 10, 0.5, True, True))
-    assert group.traces[leader]["group.drop.ready"] == 1
-    group.run(20)
-    group.one_plan(group.peers)
 
 
 def test_busy_helpers_do_not_make_a_leader_give_up() -> None:

@@ -1,0 +1,333 @@
+"""The two sides of a call, and the round that comes of it.
+
+The leader collects contributions and publishes a plan, a member offers its own, and all that are in the plan follow or
+refuse it.
+"""
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from core.averaging.bandwidth.known import UNKNOWN
+from core.averaging.grid.layout import best_stages
+from core.averaging.matchmaking import (
+    FAULTY_PART,
+    HELPERS_MAX,
+    HELPERS_S,
+    PLAIN_AFTER,
+    GroupFailed,
+    GroupFormed,
+    MemberRefused,
+    PlanRefused,
+    Silent,
+)
+from core.averaging.matchmaking.attempts import LeaderElection, RoundConfig, by_distance, peer_back_off
+from core.averaging.matchmaking.messages import Call, Cancelled, Declined, Ready, Refused
+from core.averaging.matchmaking.plans import PlanRequest, check_division, check_plan, make_plan
+from core.averaging.messages import GROUP_MAX
+from core.averaging.plan import Member, Plan
+from core.base.ids import PeerId
+from core.base.machine import Send
+from core.base.problems import RemoteProblem
+from core.base.trace import Trace
+
+
+@dataclass(slots=True)
+class FollowedCall:
+    """A call of another peer that this one follows, until its plan is here."""
+
+    leader: PeerId
+    request: PlanRequest
+    """What the members of the round agree on."""
+    deadline: float
+    """When the plan is given up, unix seconds."""
+    mine: Member | None = None
+    """This member's row of the plan, once it is offered."""
+
+    def offer(self, mine: Member) -> list[Send[Ready]]:
+        """This member's contribution is ready; it is offered once."""
+        if self.mine is not None:
+            return []
+        self.mine = mine
+        ready = Ready(self.request.round, mine.samples, mine.loss, mine.reduces, mine.receives, mine.samples_per_s)
+        return [Send(self.leader, ready)]
+
+    def end(self) -> list[Send[Declined]]:
+        """Tell the leader that this member does not come."""
+        request = self.request
+        return [Send(self.leader, Declined(request.epoch, request.lineage, request.attempt, "busy"))]
+
+
+class LedCall:
+    """A call of this peer, until its plan is out or it is cancelled.
+
+    Args:
+        config: Of the rounds.
+        call: What is sent to all.
+        candidates: Peers that train at this state; where they are more than a group may have, the nearest to the
+            attempt's key are called.
+        helpers: Peers that only reduce for others.
+        unavailable: Peers that are called and not waited for.
+        now: Unix seconds.
+    """
+
+    def __init__(
+        self,
+        config: RoundConfig,
+        call: Call,
+        *,
+        candidates: Collection[PeerId],
+        helpers: Sequence[PeerId],
+        unavailable: Collection[PeerId],
+        now: float,
+    ) -> None:
+        self._config = config
+        self._call = call
+        self.leader = config.me
+        self.request = config.request(config.me, call)
+        """What the members of the round agree on."""
+        self._key = config.key((call.epoch, call.lineage), call.attempt)
+        self._until = now + config.numbers.gather_timeout_s
+        others = by_distance({*candidates} - {config.me}, self._key)[: GROUP_MAX - 1]
+        aides = [peer for peer in helpers if peer != config.me and peer not in others][
+            : min(HELPERS_MAX, GROUP_MAX - 1 - len(others))
+        ]
+        self._awaited = dict.fromkeys(others, self._until) | dict.fromkeys(aides, now + HELPERS_S)
+        """Until when the answer of each called peer is waited for."""
+        self._awaited |= dict.fromkeys({*unavailable}.intersection(self._awaited), -math.inf)
+        self._ready: dict[PeerId, Member] = {}
+        self._declined: dict[PeerId, bool] = {}
+        """The peers that do not come, and whether each was waited for and is in another round."""
+
+    def open(self) -> list[Send[Call]]:
+        """The call, to every peer that is invited."""
+        return [Send(peer, self._call) for peer in self._awaited]
+
+    def invite(self, peers: Sequence[PeerId], *, awaited: bool) -> list[Send[Call]]:
+        """Call peers that have come since, as long as there is room.
+
+        Args:
+            peers: Any peers.
+            awaited: Whether they are candidates, which are waited for, and called again where they have declined.
+        """
+        known = self._awaited.keys() - (self._declined if awaited else ())
+        new = [peer for peer in peers if peer != self.leader and peer not in known]
+        new = new[: GROUP_MAX - 1 - len(self._awaited)]
+        self._awaited |= dict.fromkeys(new, self._until if awaited else -math.inf)
+        for peer in new:
+            self._declined.pop(peer, None)
+        return [Send(peer, self._call) for peer in new]
+
+    def offer(self, mine: Member) -> list[Send[Ready]]:
+        """The leader's own contribution is ready."""
+        self._ready[self.leader] = mine
+        return []
+
+    def answer(self, peer: PeerId, answer: Ready | Declined) -> bool:
+        """Take in an answer; False: it is not for this call, `peer` was not asked, or a number is not finite."""
+        match answer:
+            case Declined(attempt=self._call.attempt) if peer in self._awaited:
+                self._declined[peer] = answer.reason == "busy" and self._awaited[peer] == self._until
+                self._ready.pop(peer, None)
+                return True
+            case Ready(_, samples, loss, reduces, receives, speed) if peer in self._waiting:
+                member = Member(peer, samples, loss, reduces, receives, speed)
+                if answer.round == self.request.round and member.is_finite:
+                    self._ready[peer] = member
+                    return True
+        return False
+
+    @property
+    def silent(self) -> tuple[PeerId, ...]:
+        """The peers that have been waited for in vain so far."""
+        return tuple(sorted(peer for peer, until in self._waiting.items() if until > -math.inf))
+
+    def lose(self, peer: PeerId) -> None:
+        """`peer` is gone; it may be invited again."""
+        for of in (self._awaited, self._ready, self._declined):
+            of.pop(peer, None)
+
+    @property
+    def deadline(self) -> float:
+        """When the call is closed, unix seconds: at once when there is nobody left to wait for."""
+        return max(self._waiting.values(), default=-math.inf) if self.leader in self._ready else self._until
+
+    def close(
+        self, now: float, *, plain: bool
+    ) -> tuple[list[Send[Plan | Cancelled] | Silent], GroupFormed | GroupFailed]:
+        """Publish the plan, or cancel where none can be made.
+
+        Args:
+            now: Unix seconds.
+            plain: Whether the plan is to give equal shares, whatever is known of lines.
+
+        Returns:
+            What is said and reported, and whether the group has formed.
+        """
+        silent = self.silent
+        told = [Silent(silent)] if silent else []
+        samples = sum(member.samples for member in self._ready.values())
+        too_few = samples if samples < self._config.minimum_samples else None
+        if self.leader not in self._ready:
+            reason, too_few = "this computer's own contribution came too late", None
+        elif sum(self._declined.values()) >= sum(member.receives for member in self._ready.values()):
+            reason, too_few = "the others are in another round", None
+        elif too_few is not None:
+            reason = "the contributions together have too few samples"
+        else:
+            plan = self._plan(now, plain=plain)
+            others = [peer for peer in plan.peers if peer != self.leader]
+            left = [cancelled for cancelled in self.end() if cancelled.to not in others]
+            return [*told, *left, *(Send(peer, plan) for peer in others)], GroupFormed(plan)
+        return [*told, *self.end(silent, samples=too_few)], GroupFailed(self.request.round, reason, too_few)
+
+    def end(self, silent: tuple[PeerId, ...] = (), *, samples: int | None = None) -> list[Send[Cancelled]]:
+        """Tell all that may wait for the plan that there will be none.
+
+        Args:
+            silent: Peers that were waited for in vain.
+            samples: What the others brought together, when that was too little.
+        """
+        waiting = sorted(self._awaited.keys() - self._declined)
+        return [Send(peer, Cancelled(self.request.round, silent, samples)) for peer in waiting]
+
+    @property
+    def _waiting(self) -> dict[PeerId, float]:
+        """The called peers that have not answered, and until when their answers are waited for."""
+        answered = self._ready.keys() | self._declined.keys()
+        return {peer: until for peer, until in self._awaited.items() if peer not in answered}
+
+    def _plan(self, now: float, *, plain: bool) -> Plan:
+        config = self._config
+        members = config.penalties.without_excluded(list(self._ready.values()), now)
+        leaders = by_distance(self._ready, self._key)
+        leaders.sort(key=lambda peer: (peer != config.me, not config.penalties.may_lead(peer, now)))
+        stages = best_stages(sum(member.receives for member in members), config.failures.value)
+        known = UNKNOWN if plain else config.lines.known(sorted(self._ready))
+        return make_plan(self.request, members, leaders, known=known, stages=stages)
+
+
+class PlannedRound:
+    """The round of the plan that was here last, and the members that refuse it.
+
+    One refusal ends a round for all members, so that a bad plan costs no time.  A member that refuses alone, or nearly
+    so, again and again, is excluded for a while: it stays out, and the others go on.  Two members that refuse each
+    other's plans in turn come to plain ones before that.
+
+    Args:
+        config: Of the rounds.
+        election: Told how the leaders whose plans are followed turn out.
+        trace: Where incidents are marked.
+    """
+
+    def __init__(self, config: RoundConfig, election: LeaderElection, trace: Trace) -> None:
+        self._config = config
+        self._election = election
+        self._trace = trace
+        self._plan: Plan | None = None
+        self.is_on = False
+        """Whether the round runs, as far as its owner has told."""
+        self._refused = b""
+        self._refusers: set[PeerId] = set()
+        self._alone = peer_back_off(free=PLAIN_AFTER // 2)
+
+    def take(
+        self, plan: Plan, call: FollowedCall, here: Collection[PeerId], now: float
+    ) -> list[Send[Refused] | GroupFormed | PlanRefused]:
+        """Follow the plan of a call, unless it is bad, or refused by others.
+
+        Args:
+            plan: As the leader has published it.
+            call: The call; a plan that comes before this member's contribution is bad.
+            here: As in `refuse`.
+            now: Unix seconds.
+        """
+        request, config = call.request, self._config
+        try:
+            check_plan(plan, request, call.mine)
+            check_division(plan, config.me, config.lines, target_samples=request.target_samples)
+        except RemoteProblem:
+            return [*self.refuse(plan, here, now)]
+        return [*(self.drop(plan) if self.heeds_refusal(plan.round, now) else self.begin(plan))]
+
+    def begin(self, plan: Plan) -> list[GroupFormed]:
+        """The round of a plan begins: one that was followed, or this peer's own."""
+        self.is_on, self._plan = True, plan
+        self._election.settle()
+        self._election.failures.clear(plan.leader)
+        return [GroupFormed(plan)]
+
+    def over(self, failed: Plan | None = None) -> None:
+        """The round is over in the same state.
+
+        Args:
+            failed: Its plan, where it failed and not by this peer's doing.
+        """
+        if self.is_on and (failed is None or failed == self._plan):
+            self.is_on = False
+            self._election.next_attempt()
+            if failed is not None:
+                self._election.set_back()
+
+    def has(self, round_: bytes, peer: PeerId) -> bool:
+        """Whether this is its id, and `peer` is in its plan."""
+        return self._plan is not None and self._plan.round == round_ and peer in self._plan.peers
+
+    def refuse(self, plan: Plan, here: Collection[PeerId], now: float) -> list[Send[Refused] | PlanRefused]:
+        """Tell its members that a plan is bad, and look for another.
+
+        Args:
+            plan: Of the call that was followed, or of the round that is on.
+            here: The peers that this one knows of; of the others only the leader is told.
+            now: Unix seconds.
+        """
+        self._trace.mark("group.refused")
+        self._election.failures.fail(plan.leader, now)
+        told = sorted({plan.leader, *{*here}.intersection(plan.peers)} - {self._config.me})
+        return [*(Send(peer, Refused(plan.round)) for peer in told), *self.drop(plan)]
+
+    def drop(self, plan: Plan) -> list[PlanRefused]:
+        """Leave the round of a refused plan, with the contribution standing still for the next one."""
+        left = [PlanRefused(plan.round)] if self.is_on else []
+        self.is_on, self._plan = False, plan
+        self._election.plan_refused(plan.leader)
+        return left
+
+    def refused(self, refuser: PeerId, round_: bytes, now: float) -> list[PlanRefused | MemberRefused]:
+        """A member refuses the plan of the round `round_`: the others leave too, or go on without it."""
+        plan = self._plan
+        if plan is None or not self.has(round_, refuser):
+            self._trace.mark("group.drop.refused")
+            return []
+        if self.count_refusal(refuser, round_, members=len(plan.peers), now=now):
+            self._election.failures.fail(plan.leader, now)
+        if not self.is_on:
+            return []
+        return [*self.drop(plan)] if self.heeds_refusal(round_, now) else [MemberRefused(round_, refuser)]
+
+    def count_refusal(self, refuser: PeerId, round_: bytes, *, members: int, now: float) -> bool:
+        """Take in a refusal.  The first one of another round shows which members were alone with the one before.
+
+        Args:
+            refuser: The member that refuses.
+            round_: The round whose plan it refuses.
+            members: Number of members of the round.
+            now: Unix seconds.
+
+        Returns:
+            Whether so many refuse that they are right.
+        """
+        if round_ != self._refused:
+            if not self._are_right(members):
+                for alone in self._refusers:
+                    self._alone.fail(alone, now)
+            self._refused, self._refusers = round_, set()
+        self._refusers.add(refuser)
+        return self._are_right(members)
+
+    def heeds_refusal(self, round_: bytes, now: float) -> bool:
+        """Whether a member that is not excluded refuses the plan of this round."""
+        return round_ == self._refused and any(not self._alone.is_excluded(peer, now) for peer in self._refusers)
+
+    def _are_right(self, members: int) -> bool:
+        return len(self._refusers) > 1 and FAULTY_PART * len(self._refusers) >= members
