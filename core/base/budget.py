@@ -46,6 +46,9 @@ class Budget:
         self._left = transfer.bulk_bytes
         self._tokens = 0.0
         self._tokens_at = now
+        self._carried: dict[int, int] = {}
+        """All that each link to the peer had carried when it was last looked at."""
+        self._carried_bytes = 0
         self._looks: deque[tuple[float, int]] = deque()
 
     def spend(self, count: float) -> None:
@@ -85,18 +88,21 @@ class Budget:
         rate = self.rate(now)
         return BURST_BYTES_MAX if rate is None else max(BURST_BYTES_LEAST, min(int(rate * BURST_S), BURST_BYTES_MAX))
 
-    def follows(self, now: float, left_bytes: int) -> bool:
-        """Whether the link carries what its rate allows; to be asked every `LOOK_S` or so.
+    def follows(self, now: float, link: int, carried_bytes: int) -> bool:
+        """Whether the links to the peer carry what the rate allows; to be asked of each every `LOOK_S` or so.
 
         Args:
             now: Seconds.
-            left_bytes: All that the link has carried.
+            link: One of the links.
+            carried_bytes: All that it has carried.
         """
         rate = self.rate(now)
-        self._looks.append((now, left_bytes))
+        self._carried_bytes += carried_bytes - self._carried.get(link, carried_bytes)
+        self._carried[link] = carried_bytes
+        self._looks.append((now, self._carried_bytes))
         while len(self._looks) > 2 and self._looks[1][0] <= now - WINDOW_S:
             self._looks.popleft()
         since, before = self._looks[0]
         if rate is None:
             return False
-        return now - since < WINDOW_S or left_bytes - before >= FOLLOWS * rate * (now - since)
+        return now - since < WINDOW_S or self._carried_bytes - before >= FOLLOWS * rate * (now - since)

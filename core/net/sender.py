@@ -93,7 +93,7 @@ class Sender:
         now = asyncio.get_running_loop().time()
         if not self.outbox.bulk_bytes:
             return False
-        return self.budget is None or not self.budget.follows(now, self.bytes_left)
+        return self.budget is None or not self.budget.follows(now, id(self), self.bytes_left)
 
     def pump(self, now: float) -> bool:
         """Write until the connection is full or nothing is left; True if only others' turns interrupted it."""

@@ -76,7 +76,7 @@ class _Link:
 
     def waits(self, now: float) -> bool:
         """Whether bulk waits for the line, and not for its turn in the round."""
-        follows = self.budget is not None and self.budget.follows(now, int(self.sent))
+        follows = self.budget is not None and self.budget.follows(now, 0, int(self.sent))
         return bool(self.queue) and not follows
 
     def clear(self) -> None:

@@ -54,7 +54,7 @@ def test_link_follows_its_budget_when_it_carries_the_rate(part: float, *, follow
     seen = []
     for look in range(looks):
         now = look * LOOK_S
-        seen.append(budget.follows(now, round(part * PLANNED * now)))
+        seen.append(budget.follows(now, 1, round(part * PLANNED * now)))
         budget.spend(round(part * PLANNED * LOOK_S))
     assert seen[-1] is follows
 
@@ -63,3 +63,13 @@ def test_link_follows_its_budget_when_it_carries_the_rate(part: float, *, follow
 def test_budget_lets_little_wait_where_control_must_overtake(seconds: float) -> None:
     budget = Budget(Transfer(8e6, seconds), 0.0)
     assert budget.burst_bytes(0.0) == max(BURST_BYTES_LEAST, int(BURST_S * 8e6 / seconds))
+
+
+def test_links_of_one_peer_follow_the_budget_together() -> None:
+    budget, seen = Budget(TRANSFER, 0.0), []
+    for look in range(round(4 * WINDOW_S / LOOK_S)):
+        now = look * LOOK_S
+        for link, earlier in ((1, 10**9), (2, 0)):
+            seen.append(budget.follows(now, link, earlier + round(PLANNED * now / 2)))
+        budget.spend(round(PLANNED * LOOK_S))
+    assert all(seen)
