@@ -34,6 +34,7 @@ GROWTH: Final = 0.1
 FLOOR_BYTES_S: Final = 32 * 1024.0
 CEILING_BYTES_S: Final = 64e6
 """A link that is faster than this is not paced."""
+_NOTSENT_LOWAT: int | None = getattr(socket, "TCP_NOTSENT_LOWAT", None)
 _UNSENT: Final = 0x894B
 """SIOCOUTQNSD: bytes not sent yet."""
 _UNACKED: Final = 0x5411
@@ -132,32 +133,34 @@ class Pacing:
 
     def __init__(self, own_socket: Any, uplink: Uplink) -> None:
         supported = sys.platform == "linux" and own_socket is not None and own_socket.type == socket.SOCK_STREAM
+        self._own = own_socket
         self._socket = own_socket if supported else None
         self._uplink = uplink
         self._delay_pacing = DelayPacing()
         self._looked_at = 0.0
         self._own_least_s: float | None = None
         self._rate: float | None = None
-        self.least_s: float | None = None
-        """The shortest round trip that the kernel has seen on this link; None: it has not been asked."""
+        self._in_round = False
+        self._unsent_bytes_max = 0
+        self.least_s = 0.0
+        """Round trip of the idle link, seconds: the kernel's shortest, or else the handshake's; 0: unknown."""
 
-    def simultaneous(self, rtt_s: float) -> None:
-        """Correct the kernel's shortest round trip after a simultaneous open, in which it took a SYN for an answer.
+    def opened(self, rtt_s: float, *, simultaneous: bool = False) -> None:
+        """Take the round trip that the handshake took, seconds.
 
         Args:
-            rtt_s: A round trip that was measured otherwise.
+            rtt_s: The round trip.
+            simultaneous: Both sides called: the kernel took a SYN for an answer, and its shortest round trip is wrong.
         """
-        self._own_least_s = rtt_s
+        self.least_s = rtt_s
+        if simultaneous:
+            self._own_least_s = rtt_s
 
     def begin(self, now: float) -> None:
-        """Forget old figures; to be called before bulk is sent."""
-        if self._rate is not None and now - self._looked_at > MEMORY_S:
+        """Forget old figures, and a round's rate; to be called before anything is sent that is no part of a round."""
+        if self._rate is not None and (self._in_round or now - self._looked_at > MEMORY_S):
             self._delay_pacing.forget()
             self._apply(None)
-
-    def release(self) -> None:
-        """Let the system send as fast as the link takes it: a round is over."""
-        self._apply(None)
 
     @property
     def paces(self) -> bool:
@@ -182,6 +185,7 @@ class Pacing:
             self._socket = None
             return
         self._tell(now, info)
+        self._in_round = budget is not None
         if budget is not None:
             self._delay_pacing.forget()
             self._apply(budget.rate(now, unsent_bytes=self.unsent_bytes()))
@@ -198,6 +202,12 @@ class Pacing:
     def unacked_bytes(self) -> int:
         """Number of bytes that the other side has not acknowledged to the kernel; 0 where it does not tell."""
         return self._ask(_UNACKED)
+
+    def limit_unsent(self, most: int) -> None:
+        """Limit the bytes that the kernel holds unsent, which nothing can overtake any more."""
+        if _NOTSENT_LOWAT is not None and self._own is not None and most != self._unsent_bytes_max:
+            self._unsent_bytes_max = most
+            self._own.setsockopt(socket.IPPROTO_TCP, _NOTSENT_LOWAT, most)
 
     def _ask(self, what: int) -> int:
         if self._socket is None or _ioctl is None:

@@ -248,10 +248,18 @@ class Host:
         streams = self._links.streams() if self._links is not None else []
         past = (self._links.past_bytes_sent, self._links.past_bytes_received) if self._links is not None else (0, 0)
         return HostStats(
-            past[0] + self._port.bytes_sent + sum(stream.bytes_sent for stream in streams),
-            past[1] + self._port.bytes_received + sum(stream.bytes_received for stream in streams),
+            past[0] + self._port.bytes_sent + sum(stream.sender.bytes_sent for stream in streams),
+            past[1] + self._port.bytes_received + sum(stream.receiver.bytes_received for stream in streams),
             tuple(
-                LinkStats(s.peer, s.proven.username, s.initiated, s.opened_at, s.bytes_sent, s.bytes_received, s.way)
+                LinkStats(
+                    s.peer,
+                    s.proven.username,
+                    s.initiated,
+                    s.opened_at,
+                    s.sender.bytes_sent,
+                    s.receiver.bytes_received,
+                    s.route.way,
+                )
                 for s in streams
                 if s.proven is not None
             ),

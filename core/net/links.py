@@ -113,7 +113,7 @@ class Links:
         self._trace = trace
         self._random = random
         self._loop = asyncio.get_running_loop()
-        self._terms = StreamTerms(owner=self, credentials=credentials, verify=verify, now=now, trace=trace, pace=pace)
+        self._terms = StreamTerms(credentials=credentials, verify=verify, now=now, trace=trace, pace=pace)
         self._by_peer: dict[PeerId, _PeerLinks] = {}
         self._failed: BackOff[PeerId] = BackOff(
             first=CALL_AGAIN_S, longest=CALL_AGAIN_MAX_S, random=random, things_max=PEERS_MAX
@@ -155,18 +155,18 @@ class Links:
             return
         links.budget = None if transfer is None else Budget(transfer, self._loop.time())
         for stream in links.streams:
-            stream.spend(links.budget)
+            stream.sender.budget = links.budget
 
     def new(self, expected: PeerId) -> PeerStream:
         """Make the stream of a link that this peer calls."""
-        stream = PeerStream(self._terms, expected=expected)
+        stream = PeerStream(self._terms, self, expected=expected)
         self.connections.add(stream)
         return stream
 
     def best(self, peer: PeerId) -> Way | None:
         """The best way of the links with a peer; None: there is no link."""
         streams = self._by_peer[peer].streams if peer in self._by_peer else []
-        return max((stream.way for stream in streams), key=RANKS.__getitem__, default=None)
+        return max((stream.route.way for stream in streams), key=RANKS.__getitem__, default=None)
 
     def preferred(self, peer: PeerId) -> PeerStream | None:
         """The link on which messages to a peer are sent; None: there is no link."""
@@ -189,7 +189,7 @@ class Links:
         for peer, links in self._by_peer.items():
             self._failed.clear(peer)
             for stream in list(links.streams):
-                if stream.own_host is not None and not has_address(stream.own_host):
+                if stream.route.own_host is not None and not has_address(stream.route.own_host):
                     stream.abort("has another address now")
 
     def accept(self) -> asyncio.BaseProtocol:
@@ -203,7 +203,7 @@ class Links:
         ):
             self._trace.mark("net.drop.crowded")
             return _TurnedAway()
-        stream = PeerStream(self._terms, expected=None)
+        stream = PeerStream(self._terms, self, expected=None)
         self.handshaking[stream] = self._loop.time()
         self.connections.add(stream)
         return stream
@@ -226,7 +226,7 @@ class Links:
         links = self._links(stream.peer)
         links.streams.append(stream)
         if links.budget is not None:
-            stream.spend(links.budget)
+            stream.sender.budget = links.budget
         links.opened.set()
         if self._owner.opened is not None:
             self._loop.call_soon(self._tell_opened, stream)
@@ -256,8 +256,8 @@ class Links:
         """Forget a link that has ended or was never made."""
         self.connections.discard(stream)
         self.handshaking.pop(stream, None)
-        self.past_bytes_sent += stream.bytes_sent
-        self.past_bytes_received += stream.bytes_received
+        self.past_bytes_sent += stream.sender.bytes_sent
+        self.past_bytes_received += stream.receiver.bytes_received
         if stream.proven is None:
             return
         links = self._links(stream.peer)
@@ -269,7 +269,9 @@ class Links:
         if not links.streams:
             links.opened.clear()
             self._lose(stream.peer, reason)
-        elif stream.idle_s < (SUSPECT_S if stream.broken else STEADY_S / 2 if stream.left else 0.0):
+        elif self._loop.time() - stream.liveness.used_at < (
+            SUSPECT_S if stream.broken else STEADY_S / 2 if stream.receiver.goodbye else 0.0
+        ):
             self._lose(stream.peer, reason)  # messages in flight are gone, whatever other links there are
 
     # --- inside ------------------------------------------------------------------------------------------------------
@@ -295,11 +297,13 @@ class Links:
             return None
         if len(links.streams) == 1:
             return links.streams[0]
-        alive = [stream for stream in links.streams if stream.quiet_s < HEARTBEAT_S * 1.6] or links.streams
+        alive = [
+            stream for stream in links.streams if self._loop.time() - stream.liveness.heard_at < HEARTBEAT_S * 1.6
+        ] or links.streams
         return max(alive, key=self._worth)
 
     def _worth(self, stream: PeerStream) -> tuple[int, bool, float]:
-        return RANKS[stream.way], stream.initiated == (self._me < stream.peer), stream.opened_at
+        return RANKS[stream.route.way], stream.initiated == (self._me < stream.peer), stream.opened_at
 
     def _plan_closing(self, links: _PeerLinks) -> None:
         if not links.closing_planned:
@@ -314,7 +318,11 @@ class Links:
         if self._me < links.streams[0].peer:
             preferred = self._preferred(links)
             for stream in list(links.streams):
-                if stream is not preferred and stream.idle_s >= STEADY_S and not stream.queued_bytes:
+                if (
+                    stream is not preferred
+                    and self._loop.time() - stream.liveness.used_at >= STEADY_S
+                    and not stream.sender.outbox
+                ):
                     stream.close("one link is enough")
         self._plan_closing(links)
 

@@ -58,18 +58,21 @@ class DrainRate:
 
 
 class Liveness:
-    """Whether the other side is alive: any byte counts, and an idle side sends a heartbeat."""
+    """Whether the other side is alive, and the link in use.  Times in seconds of any steady clock.
+
+    Any byte is a sign of life, and an idle side sends a heartbeat, which is no use of the link.
+    """
 
     def __init__(self, now: float) -> None:
-        self.heard = now
+        self.heard_at = now
+        """Time of the last byte that arrived."""
+        self.sent_at = now
+        """Time of the last byte sent."""
+        self.used_at = now
+        """Time at which the last message, other than a heartbeat, was sent or received."""
 
-    def verdict(self, now: float, *, sent: float) -> Literal["fine", "beat", "dead"]:
-        """Decide what to do now.
-
-        Args:
-            now: Seconds.
-            sent: Time of the last byte sent.
-        """
-        if now - self.heard > SILENCE_S:
+    def verdict(self, now: float) -> Literal["fine", "beat", "dead"]:
+        """Decide what to do now."""
+        if now - self.heard_at > SILENCE_S:
             return "dead"
-        return "beat" if now - sent >= HEARTBEAT_S else "fine"
+        return "beat" if now - self.sent_at >= HEARTBEAT_S else "fine"

@@ -52,10 +52,10 @@ class Metering:
                 Glance(
                     id(stream),
                     stream.peer,
-                    stream.bytes_left,
-                    stream.bytes_received,
-                    stream.bulk_waits,
-                    stream.rtt_s,
+                    stream.sender.bytes_left,
+                    stream.receiver.bytes_received,
+                    stream.sender.bulk_waits,
+                    stream.sender.pacing.least_s,
                 )
                 for stream in self._streams()
             ],

@@ -48,7 +48,6 @@ class StreamOwner(Protocol):
 class StreamTerms:
     """Resources and rules that all links of a host share."""
 
-    owner: StreamOwner
     credentials: Credentials
     verify: Callable[[bytes], Pass]
     """Reads the pass in a certificate; raises ProofProblem."""

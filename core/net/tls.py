@@ -163,3 +163,8 @@ class SecureChannel:
         """Tell the other side that nothing more follows."""
         with contextlib.suppress(ssl.SSLError):
             self._tls.unwrap()
+
+
+def reason_of(error: Exception) -> str:
+    """A short reason for the end of a connection, without the details that differ from time to time."""
+    return (getattr(error, "reason", None) or str(error))[:80]

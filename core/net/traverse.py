@@ -102,10 +102,10 @@ class Traverser:
 
     def opened(self, stream: PeerStream) -> None:
         """Tell the machine of a new link."""
-        name = stream.other_address
-        address = None if name is None or stream.way == "relay" else Address(*name)
+        name = stream.route.other_address
+        address = None if name is None or stream.route.way == "relay" else Address(*name)
         way = Way(stream.attempt[1]) if stream.attempt is not None else _way_of(stream)
-        if stream.way == "quic" and way is not Way.BIRTHDAY:
+        if stream.route.way == "quic" and way is not Way.BIRTHDAY:
             way = Way.QUIC_PUNCH
         attempt = stream.attempt[0] if stream.attempt is not None else 0
         self._host.deliver(LinkUp(stream.peer, way, address, stream.initiated, attempt))
@@ -210,9 +210,9 @@ class Traverser:
 
 def _way_of(stream: PeerStream) -> Way:
     """The way of a link that the machine did not ask for."""
-    if stream.way != "tcp":
-        return Way.RELAY if stream.way == "relay" else Way.QUIC_PUNCH
-    name = stream.other_address
+    if stream.route.way != "tcp":
+        return Way.RELAY if stream.route.way == "relay" else Way.QUIC_PUNCH
+    name = stream.route.other_address
     if name is None or not is_literal(name[0]):
         return Way.PUBLIC
     host = ip_address(name[0])

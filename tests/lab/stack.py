@@ -99,11 +99,11 @@ class Stack:
     def way(self, peer: PeerId) -> str | None:
         """How what we say to a peer travels now: tcp, quic, relay; None: not at all."""
         preferred = self.host.links.preferred(peer)
-        return None if preferred is None else preferred.way
+        return None if preferred is None else preferred.route.way
 
     def place(self, peer: PeerId) -> str | None:
         """The address at which the link to a peer ends."""
-        addresses = [stream.other_address for stream in self.host.links.streams() if stream.peer == peer]
+        addresses = [stream.route.other_address for stream in self.host.links.streams() if stream.peer == peer]
         return next((address[0] for address in addresses if address is not None), None)
 
     async def lost(self, peer: PeerId) -> None:

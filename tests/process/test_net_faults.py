@@ -133,12 +133,12 @@ async def test_a_reader_that_pauses_longer_than_silence_loses_no_link(monkeypatc
         anna.say(ben, Say("hello?"))
         await anna.book.until(lambda book: book.heard)
         stream = ben.host.links.streams()[0]
-        stream.hold()
+        stream.receiver.hold()
         for number in range(30):
             anna.say(ben, Load(memoryview(bytes([number]) * 500_000)))
         await asyncio.sleep(1.5)
         assert anna.book.lost == ben.book.lost == []
-        stream.release()
+        stream.receiver.release()
         await ben.book.until(lambda book: len(book.heard) == 30)
 
 

@@ -355,13 +355,13 @@ async def test_messages_sent_while_a_duplicate_link_closes_are_reported():
         await ben.book.until(lambda book: book.heard)
         Relay(anna, ben)
         await eventually(lambda: len(anna.host.links.streams()) == len(ben.host.links.streams()) == 2)
-        here = next(stream for stream in anna.host.links.streams() if stream.way == "relay")
-        there = next(stream for stream in ben.host.links.streams() if stream.way == "relay")
+        here = next(stream for stream in anna.host.links.streams() if stream.route.way == "relay")
+        there = next(stream for stream in ben.host.links.streams() if stream.route.way == "relay")
         here.close("one link is enough")
         there.send(CODEC.encode(Say("on its way")), bulk=False)
         await ben.book.until(lambda book: book.lost)
         assert "on its way" not in anna.texts()
-        assert [stream.way for stream in ben.host.links.streams()] == ["tcp"]
+        assert [stream.route.way for stream in ben.host.links.streams()] == ["tcp"]
 
 
 @in_loop

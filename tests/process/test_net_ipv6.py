@@ -56,7 +56,7 @@ async def test_both_planes_work_over_both_families_on_one_port(at: str) -> None:
 @in_loop
 async def test_ipv6_call_leaves_from_the_listening_port() -> None:
     addresses: list[Any] = []
-    ben = Peer("ben", bind=ANY, opened=lambda stream: addresses.append(stream.other_address))
+    ben = Peer("ben", bind=ANY, opened=lambda stream: addresses.append(stream.route.other_address))
     async with Peer("anna", bind=ANY) as anna, ben:
         anna.knows(ben, at=LOOPBACK6)
         anna.say(ben, Say("hello?"))
@@ -215,7 +215,7 @@ async def test_quic_and_punches_take_the_socket_of_the_address() -> None:
         anna.say(ben, Say("through?"))
         await anna.book.until(lambda book: book.heard)
         (stream,) = anna.host.links.streams()
-        assert stream.other_address == (LOOPBACK6, ben.port)
+        assert stream.route.other_address == (LOOPBACK6, ben.port)
 
 
 @in_loop

@@ -31,9 +31,9 @@ async def standstill(stream: PeerStream) -> None:
     """Until the stream sends nothing more, though something waits."""
     turns, before = 0, -1
     async with asyncio.timeout(10):
-        while turns < 100 or not stream.queued_bytes:
-            turns = turns + 1 if stream.bytes_sent == before else 0
-            before = stream.bytes_sent
+        while turns < 100 or not stream.sender.outbox:
+            turns = turns + 1 if stream.sender.bytes_sent == before else 0
+            before = stream.sender.bytes_sent
             await asyncio.sleep(0)
 
 
@@ -233,12 +233,12 @@ async def test_paused_reader_on_relay_stops_the_writer_without_loss():
         relay = Relay(anna, ben)
         await eventually(lambda: ways(anna) == ways(ben) == ["relay"])
         stream = ben.host.links.streams()[0]
-        stream.hold()
+        stream.receiver.hold()
         for number in range(40):
             anna.say(ben, Load(memoryview(bytes([number]) * 200_000)))
         await eventually(lambda: not relay.ends[0].room())
         assert relay.ends[0].on_way <= 2 * _End.WINDOW
-        stream.release()
+        stream.receiver.release()
         await ben.book.until(lambda book: len(book.heard) == 40)
 
 
@@ -249,13 +249,13 @@ async def test_paused_reader_on_quic_stops_the_writer_without_loss():
         ben.host.links.punch(rendezvous(anna, udp=True))
         await eventually(lambda: ways(anna) == ways(ben) == ["quic"])
         stream, source = ben.host.links.streams()[0], anna.host.links.streams()[0]
-        stream.hold()
+        stream.receiver.hold()
         for number in range(60):
             anna.say(ben, Load(memoryview(bytes([number]) * 200_000)))
-        await eventually(lambda: source.bytes_sent > 4_000_000)
+        await eventually(lambda: source.sender.bytes_sent > 4_000_000)
         await standstill(source)
-        assert source.bytes_sent < 4_800_000
-        stream.release()
+        assert source.sender.bytes_sent < 4_800_000
+        stream.receiver.release()
         await ben.book.until(lambda book: len(book.heard) == 60)
 
 
@@ -282,7 +282,7 @@ async def test_links_on_addresses_that_still_exist_stay_and_others_end(monkeypat
         (stream,) = anna.host.links.streams()
         anna.host.moved()
         assert anna.host.links.streams() == [stream]
-        monkeypatch.setattr(links_module, "has_address", lambda host: host != stream.own_host)
+        monkeypatch.setattr(links_module, "has_address", lambda host: host != stream.route.own_host)
         anna.host.moved()
         await anna.book.until(lambda book: book.lost)
         assert anna.book.lost[0].reason == "has another address now"

@@ -160,7 +160,7 @@ def test_simultaneous_open_does_not_slow_a_link_down(rtt_s, paced):
     kernel = Kernel()
     pacing = Pacing(kernel, Uplink())
     if rtt_s is not None:
-        pacing.simultaneous(rtt_s)
+        pacing.opened(rtt_s, simultaneous=True)
     while kernel.now < 3.0:
         kernel.now += LOOK_S
         pacing.look(kernel.now)

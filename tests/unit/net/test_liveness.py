@@ -46,9 +46,10 @@ def test_a_link_that_became_slow_gets_small_fragments_again():
 
 def test_a_quiet_link_beats_and_a_silent_one_is_dead():
     liveness = Liveness(0.0)
-    assert liveness.verdict(HEARTBEAT_S - 1, sent=0.0) == "fine"
-    assert liveness.verdict(HEARTBEAT_S, sent=0.0) == "beat"
-    assert liveness.verdict(HEARTBEAT_S + 1, sent=HEARTBEAT_S) == "fine"
-    assert liveness.verdict(SILENCE_S + 0.1, sent=HEARTBEAT_S) == "dead"
-    liveness.heard = SILENCE_S
-    assert liveness.verdict(SILENCE_S + 0.1, sent=HEARTBEAT_S) != "dead"
+    assert liveness.verdict(HEARTBEAT_S - 1) == "fine"
+    assert liveness.verdict(HEARTBEAT_S) == "beat"
+    liveness.sent_at = HEARTBEAT_S
+    assert liveness.verdict(HEARTBEAT_S + 1) == "fine"
+    assert liveness.verdict(SILENCE_S + 0.1) == "dead"
+    liveness.heard_at = SILENCE_S
+    assert liveness.verdict(SILENCE_S + 0.1) != "dead"

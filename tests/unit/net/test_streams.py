@@ -127,18 +127,18 @@ async def test_a_slow_reader_slows_the_writer_and_breaks_nothing():
     anna, ben = await pair()
     for side in (anna, ben):
         side.wire.kernel_bytes = 100_000
-    ben.stream.hold()
+    ben.stream.receiver.hold()
     words = [bytes([n]) * 200_000 for n in range(40)]
     for word in words:
         anna.stream.send(word, bulk=True)
     await rest()
-    assert anna.stream.queued_bytes > 7_000_000
+    assert anna.stream.sender.outbox.bulk_bytes > 7_000_000
     assert anna.wire.buffer_most < 400_000
     assert ben.ear.received == []
-    ben.stream.release()
+    ben.stream.receiver.release()
     await ben.ear.until(lambda ear: len(ear.received) == len(words))
     assert ben.ear.received == words
-    assert anna.stream.queued_bytes == 0
+    assert not anna.stream.sender.outbox
 
 
 @pytest.mark.parametrize("bulk", [False, True])
@@ -149,14 +149,14 @@ def test_a_queue_that_overflows_ends_the_link(bulk, monkeypatch):
     @in_loop
     async def run():
         anna, ben = await pair()
-        anna.wire.kernel_bytes = 1000
-        ben.stream.hold()
+        outbox, anna.wire.kernel_bytes = anna.stream.sender.outbox, 1000
+        ben.stream.receiver.hold()
         for _ in range(10):
             anna.stream.send(bytes(50_000), bulk=bulk)
-            assert anna.stream.queued_bytes <= 200_000
+            assert max(outbox.control_bytes, outbox.bulk_bytes) <= 200_000
         assert anna.ear.closed == ["takes nothing"]
         assert anna.trace["net.drop.queue"] == 1
-        assert anna.stream.queued_bytes == 0
+        assert not outbox
         anna.stream.abort("done")
         ben.stream.abort("done")
 
@@ -286,7 +286,7 @@ async def test_a_link_ends_when_the_pass_does():
 async def test_a_quiet_link_beats_and_a_beat_is_no_message():
     anna, ben = await pair()
     await pass_time(2 * SILENCE_S)
-    assert ben.stream.quiet_s < 2 * HEARTBEAT_S
+    assert asyncio.get_running_loop().time() - ben.stream.liveness.heard_at < 2 * HEARTBEAT_S
     assert anna.ear.closed == ben.ear.closed == []
     assert ben.ear.received == []
     anna.stream.abort("done")
@@ -296,10 +296,10 @@ async def test_a_quiet_link_beats_and_a_beat_is_no_message():
 @in_loop
 async def test_a_silent_link_is_dead_unless_we_do_not_listen():
     anna, ben = await pair()
-    anna.stream.hold()
+    anna.stream.receiver.hold()
     await pass_time(2 * SILENCE_S)
     assert anna.ear.closed == []
-    anna.stream.release()
+    anna.stream.receiver.release()
     anna.wire.auto = ben.wire.auto = False
     await pass_time(2 * SILENCE_S)
     assert anna.ear.closed == ["silent"]
@@ -333,7 +333,7 @@ async def test_a_goodbye_delivers_what_was_said_before():
 
 @in_loop
 async def test_a_burst_does_not_keep_the_loop_from_timers(monkeypatch):
-    monkeypatch.setattr("core.net.streams.TURN_S", 0.0)
+    monkeypatch.setattr("core.net.receiver.TURN_S", 0.0)
     anna, ben = await pair()
     for _ in range(200):
         anna.stream.send(b"word", bulk=False)

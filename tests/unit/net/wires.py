@@ -200,14 +200,13 @@ class Side:
         self.ear, self.trace, self.now = Ear(), Trace(), now
         verify = verifier()
         terms = StreamTerms(
-            owner=self.ear,
             credentials=credentials,
             verify=lambda der: verify(der, self.now),
             now=lambda: self.now,
             trace=self.trace,
             pace=Pace(now=lambda: self.now),
         )
-        self.stream = PeerStream(terms, expected=expected)
+        self.stream = PeerStream(terms, self.ear, expected=expected)
         self.wire: Wire
 
 
