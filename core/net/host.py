@@ -10,7 +10,7 @@ from typing import Any
 
 from core.base.contact import Observed
 from core.base.ids import PeerId
-from core.base.machine import Lost, Machine
+from core.base.machine import Machine
 from core.base.wire import MessageCodec
 from core.nat.events import SendDatagramTo
 from core.net.address_book import Address, AddressBook
@@ -18,16 +18,18 @@ from core.net.admission import ANY_LINE, Admission, HostOwner, LineUse
 from core.net.clock import Clock
 from core.net.datagrams import DatagramPort
 from core.net.envelope import NONCE_BYTES, Envelopes
-from core.net.links import LinkOwner, Links
+from core.net.links import Links
 from core.net.listening import Listening, listen, listen_beside
 from core.net.metering import Metering
 from core.net.mirror_port import MirrorPort
 from core.net.name_resolver import NameResolver, is_literal, is_name
 from core.net.pace import Pace
 from core.net.passes import Pass, authority_id_of, verify_pass
+from core.net.peer_links import LinkOwner
 from core.net.planes import Planes
 from core.net.runner import Runner
 from core.net.stats import HostStats, LinkStats
+from core.net.stream_terms import StreamTerms
 from core.net.tls import Credentials
 
 PACKET_COST_BYTES = 40
@@ -118,21 +120,22 @@ class Host:
         self.spawn = spawn = self._spawner(group)
         self._names = NameResolver(spawn, self._trace)
         self._links = links = Links(
-            me=self._me,
+            StreamTerms(
+                credentials=self._credentials,
+                verify=lambda der: self._verify(der, self._clock.now()),
+                now=self._clock.now,
+                trace=self._trace,
+                pace=self._pace,
+            ),
             owner=LinkOwner(
                 received=self._planes.arrived,
-                lost=self._lost,
+                lost=self._runner.handle,
                 spawn=spawn,
                 wanted=self._owner.wanted,
                 opened=self._owner.opened,
             ),
-            credentials=self._credentials,
-            verify=lambda der: self._verify(der, self._clock.now()),
             book=self.address_book,
-            now=self._clock.now,
-            trace=self._trace,
             random=SystemRandom(),
-            pace=self._pace,
             own=lambda host: None if self._listening is None else self._listening.towards(host),
             put=self._packet,
         )
@@ -211,8 +214,7 @@ class Host:
 
     def improve(self, peer: PeerId) -> None:
         """Call a peer's addresses although there is a link, if there is one: a better one takes over without loss."""
-        if self.links.best(peer) is not None:
-            self.links.improve(peer)
+        self.links.to(peer).improve()
 
     def send_at(self, output: SendDatagramTo) -> None:
         """Send a datagram to an address that need not be in the address book, perhaps from a fresh socket."""
@@ -250,19 +252,7 @@ class Host:
         return HostStats(
             past[0] + self._port.bytes_sent + sum(stream.sender.bytes_sent for stream in streams),
             past[1] + self._port.bytes_received + sum(stream.receiver.bytes_received for stream in streams),
-            tuple(
-                LinkStats(
-                    s.peer,
-                    s.proven.username,
-                    s.initiated,
-                    s.opened_at,
-                    s.sender.bytes_sent,
-                    s.receiver.bytes_received,
-                    s.route.way,
-                )
-                for s in streams
-                if s.proven is not None
-            ),
+            tuple(LinkStats.of(stream) for stream in streams),
         )
 
     @property
@@ -343,6 +333,3 @@ class Host:
 
     def _observed(self, peer: PeerId, address: Address) -> None:
         self._runner.handle(Observed(peer, *address))
-
-    def _lost(self, peer: PeerId, reason: str) -> None:
-        self._runner.handle(Lost(peer, reason))

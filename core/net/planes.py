@@ -69,9 +69,10 @@ class Planes:
         data = self._encode(message)
         if message.plane == "stream":
             assert self._links is not None
+            links = self._links.to(to)
             if output.transfer is not None or message.bulk:
-                self._links.carry(to, output.transfer)
-            self._links.send(to, data, bulk=message.bulk)
+                links.carry(output.transfer)
+            links.send(data, bulk=message.bulk)
             if message.bulk and self._metering is not None:
                 self._metering.moved()
         else:

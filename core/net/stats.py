@@ -1,9 +1,10 @@
 """Statistics of a host: bytes moved, and its links."""
 
 from dataclasses import dataclass
+from typing import Self
 
 from core.base.ids import PeerId
-from core.net.streams import Way
+from core.net.streams import PeerStream, Way
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,20 @@ class LinkStats:
     bytes_sent: int
     bytes_received: int
     way: Way = "tcp"
+
+    @classmethod
+    def of(cls, stream: PeerStream) -> Self:
+        """Return the figures of an open link."""
+        assert stream.proven is not None
+        return cls(
+            stream.peer,
+            stream.proven.username,
+            stream.initiated,
+            stream.opened_at,
+            stream.sender.bytes_sent,
+            stream.receiver.bytes_received,
+            stream.route.way,
+        )
 
 
 @dataclass(frozen=True, slots=True)

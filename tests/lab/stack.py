@@ -98,7 +98,7 @@ class Stack:
 
     def way(self, peer: PeerId) -> str | None:
         """How what we say to a peer travels now: tcp, quic, relay; None: not at all."""
-        preferred = self.host.links.preferred(peer)
+        preferred = self.host.links.to(peer).preferred
         return None if preferred is None else preferred.route.way
 
     def place(self, peer: PeerId) -> str | None:

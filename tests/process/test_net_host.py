@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-import core.net.links as links_module
 from core.backbone.authority import Authority
 from core.base.ids import hashed_key
 from core.base.machine import Send, Transfer
@@ -17,6 +16,7 @@ from core.base.problems import BadInput, Busy
 from core.base.signing import KeyPair
 from core.nat.events import SendDatagramTo
 from core.nat.messages import Address
+from core.net.peer_links import LINKS_PER_PEER_MAX
 from core.net.streams import PeerStream
 from tests.process.net_people import RUN, Answer, Ask, Load, Peer, Say, id_of, keys
 
@@ -147,7 +147,7 @@ async def test_garbage_on_both_ports_is_dropped_and_counted():
 
 @in_loop
 async def test_strangers_cannot_crowd_the_port(monkeypatch):
-    monkeypatch.setattr(links_module, "HANDSHAKES_MAX", 3)
+    monkeypatch.setattr("core.net.links.HANDSHAKES_MAX", 3)
     async with Peer("anna") as anna, Peer("ben") as ben:
         writers = [(await asyncio.open_connection("127.0.0.1", ben.port))[1] for _ in range(5)]
         await eventually(lambda: ben.trace["net.drop.crowded"] == 2)
@@ -161,8 +161,8 @@ async def test_strangers_cannot_crowd_the_port(monkeypatch):
 
 @in_loop
 async def test_strangers_that_do_nothing_make_way_for_others(monkeypatch):
-    monkeypatch.setattr(links_module, "HANDSHAKES_MAX", 3)
-    monkeypatch.setattr(links_module, "HANDSHAKE_PLACE_S", 0.0)
+    monkeypatch.setattr("core.net.links.HANDSHAKES_MAX", 3)
+    monkeypatch.setattr("core.net.links.HANDSHAKE_PLACE_S", 0.0)
     async with Peer("anna") as anna, Peer("ben") as ben:
         writers = [(await asyncio.open_connection("127.0.0.1", ben.port))[1] for _ in range(3)]
         await eventually(lambda: len(ben.host.links.handshaking) == 3)
@@ -213,8 +213,8 @@ async def test_one_peer_cannot_have_many_links():
             await eve.host.start(bind="127.0.0.1")
             eve.knows(ben)
             eve.say(ben, Say("hello"))
-        await eventually(lambda: ben.trace["net.drop.crowded"] >= 8 - links_module.LINKS_PER_PEER_MAX)
-        assert len(ben.host.stats.links) <= links_module.LINKS_PER_PEER_MAX
+        await eventually(lambda: ben.trace["net.drop.crowded"] >= 8 - LINKS_PER_PEER_MAX)
+        assert len(ben.host.stats.links) <= LINKS_PER_PEER_MAX
         for eve in crowd:
             await eve.host.close()
 
@@ -318,7 +318,7 @@ async def test_a_killed_process_is_noticed_at_once():
 
 @in_loop
 async def test_both_sides_may_call_at_once(monkeypatch):
-    monkeypatch.setattr(links_module, "STEADY_S", 1.0)
+    monkeypatch.setattr("core.net.peer_links.STEADY_S", 1.0)
     async with Peer("anna") as anna, Peer("ben") as ben:
         anna.knows(ben)
         ben.knows(anna)
@@ -329,7 +329,7 @@ async def test_both_sides_may_call_at_once(monkeypatch):
             await peer.book.until(lambda book: len(book.heard) == 20)
             assert sorted(peer.texts(), key=int) == [str(n) for n in range(20)]
         await eventually(lambda: len(anna.host.stats.links) == len(ben.host.stats.links) == 2)
-        choices = [one.host.links.preferred(other.id) for one, other in ((anna, ben), (ben, anna))]
+        choices = [one.host.links.to(other.id).preferred for one, other in ((anna, ben), (ben, anna))]
         assert [stream and stream.initiated for stream in choices] == [anna.id < ben.id, ben.id < anna.id]
         await eventually(lambda: len(anna.host.stats.links) == len(ben.host.stats.links) == 1)
         anna.say(ben, Say("still?"))

@@ -14,7 +14,7 @@ from qh3.quic.connection import QuicConnection
 from qh3.tls import CipherSuite
 
 import core.net.link_maker as link_maker_module
-import core.net.links as links_module
+import core.net.peer_links as peer_links_module
 import core.net.punch as punch_module
 from core.base.ids import PeerId
 from core.net import quic
@@ -475,4 +475,4 @@ async def test_links_made_and_ended_leave_no_timers(monkeypatch):
             await eventually(lambda: len(ben.host.links.streams()) == 3)
             extra.cut()
             await eventually(lambda: len(ben.host.links.streams()) == 2)
-        assert looks.count(links_module.STEADY_S) == 0
+        assert looks.count(peer_links_module.STEADY_S) == 0

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import core.net.links as links_module
+import core.net.peer_links as peer_links_module
 from core.base.ids import hashed_key
 from core.net.circuit_transport import CircuitTransport
 from core.net.punch import Rendezvous
@@ -162,7 +163,7 @@ async def test_a_peer_without_an_address_is_reached_by_other_ways():
 
 @in_loop
 async def test_a_peer_that_no_way_leads_to_is_lost(monkeypatch):
-    monkeypatch.setattr(links_module, "OTHER_WAYS_S", 0.05)
+    monkeypatch.setattr(peer_links_module, "OTHER_WAYS_S", 0.05)
     async with Peer("anna", wanted=lambda _: None) as anna:
         anna.say(id_of("ben"), Say("hello"))
         await anna.book.until(lambda book: book.lost)
@@ -171,7 +172,7 @@ async def test_a_peer_that_no_way_leads_to_is_lost(monkeypatch):
 
 @in_loop
 async def test_traffic_moves_from_relay_to_direct_link_without_loss(monkeypatch):
-    monkeypatch.setattr(links_module, "STEADY_S", 0.2)
+    monkeypatch.setattr(peer_links_module, "STEADY_S", 0.2)
     async with Peer("anna") as anna, Peer("ben") as ben:
         relay = Relay(anna, ben)
         await eventually(lambda: ways(anna) == ways(ben) == ["relay"])
