@@ -1,27 +1,55 @@
-"""Common part of QUIC streams and relayed circuits: the interface of an asyncio transport over another carrier."""
+"""QUIC streams and relayed circuits as transports of asyncio, so that a link over them is a link like any other."""
 
 import asyncio
 from collections import deque
-from typing import Any
+from typing import Any, Protocol
+
+from core.net.address_book import Address
 
 SLICE_BYTES = 64 * 1024
 JOINED_BYTES_MAX = 4096
 """Pieces up to this joint size are kept as one: each costs 500 bytes besides its own."""
 
 
+class Carrier(Protocol):
+    """One end of a reliable byte stream, as its transport drives it.
+
+    The carrier tells the transport: `made` when the stream stands, `arrived` for bytes in order, `resume_if_room` when
+    it may have room again, `lost` when the stream is over.
+    """
+
+    def carry(self, data: bytes) -> None:
+        """Send bytes, after all earlier ones."""
+
+    def room(self) -> bool:
+        """Whether the carrier takes more bytes now."""
+
+    def unsent_bytes(self) -> int:
+        """Number of bytes taken that have not left yet, as far as the carrier can tell."""
+
+    def consumed(self, count: int) -> None:
+        """Grant the other end as many bytes as have been read at this one."""
+
+    def end(self, *, at_once: bool) -> None:
+        """Send nothing more; earlier bytes still arrive, unless `at_once`, which also ends the carrier."""
+
+
 class CarriedTransport(asyncio.Transport):
-    """Moves bytes between a `BufferedProtocol` and a carrier that a subclass knows.
+    """Moves bytes between a `BufferedProtocol` and a carrier.
 
     The owner keeps `set_write_buffer_limits(0, 0)`: it is paused as soon as the carrier has no room, and resumed when
     it has.  Bytes that arrive while reading is paused are kept; the carrier grants no more until they have been read.
 
     Args:
+        carrier: The stream's end.
         protocol: The owner.
-        extra: Answers of `get_extra_info`.
+        way: Kind of connection, as `core.net.streams.Way` has it.
+        other: Address of the other end; None: it has none of its own.
     """
 
-    def __init__(self, protocol: Any, *, extra: dict[str, Any]) -> None:
-        super().__init__(extra)
+    def __init__(self, carrier: Carrier, protocol: Any, *, way: str, other: Address | None = None) -> None:
+        super().__init__({"way": way, "peername": other})
+        self._carrier = carrier
         self._protocol = protocol
         self._loop = asyncio.get_running_loop()
         self._arrived: deque[memoryview] = deque()
@@ -33,23 +61,7 @@ class CarriedTransport(asyncio.Transport):
         self._delivering = False
         self.gone = False
 
-    # --- for a subclass: the carrier's side --------------------------------------------------------------------------
-
-    def carry(self, data: bytes) -> None:
-        """Send bytes over the carrier, in order."""
-        raise NotImplementedError
-
-    def room(self) -> bool:
-        """Whether the carrier takes more bytes now."""
-        raise NotImplementedError
-
-    def consumed(self, count: int) -> None:
-        """Grant the other side as many bytes as the owner has read."""
-        raise NotImplementedError
-
-    def end(self, *, at_once: bool) -> None:
-        """Send nothing more; earlier bytes still arrive, unless `at_once`."""
-        raise NotImplementedError
+    # --- for the carrier ---------------------------------------------------------------------------------------------
 
     def made(self) -> None:
         """Tell the owner that the carrier stands."""
@@ -73,7 +85,7 @@ class CarriedTransport(asyncio.Transport):
 
     def resume_if_room(self) -> None:
         """Resume the owner's writing if the carrier has room again."""
-        if self._paused and not self.gone and self.room():
+        if self._paused and not self.gone and self._carrier.room():
             self._paused = False
             self._protocol.resume_writing()
 
@@ -90,8 +102,8 @@ class CarriedTransport(asyncio.Transport):
         """Send bytes, and pause the owner if the carrier is full."""
         if self._closing or not data:
             return
-        self.carry(bytes(data))
-        if not self._paused and not self.room():
+        self._carrier.carry(bytes(data))
+        if not self._paused and not self._carrier.room():
             self._paused = True
             self._protocol.pause_writing()
 
@@ -100,7 +112,7 @@ class CarriedTransport(asyncio.Transport):
 
     def get_write_buffer_size(self) -> int:
         """Number of written bytes that have not left yet, as far as the carrier tells."""
-        return 0
+        return self._carrier.unsent_bytes()
 
     def pause_reading(self) -> None:
         """Deliver nothing until reading is resumed."""
@@ -113,10 +125,6 @@ class CarriedTransport(asyncio.Transport):
             if self._arrived or self._ended:
                 self._loop.call_soon(self._deliver)
 
-    def is_reading(self) -> bool:
-        """Whether bytes that arrive are delivered."""
-        return self._reading
-
     def is_closing(self) -> bool:
         """Whether the transport has ended, or is about to."""
         return self._closing
@@ -125,13 +133,13 @@ class CarriedTransport(asyncio.Transport):
         """End after all written bytes have left."""
         if not self._closing:
             self._closing = True
-            self.end(at_once=False)
+            self._carrier.end(at_once=False)
 
     def abort(self) -> None:
         """End at once, and drop what was written."""
         self._closing = True
         if not self.gone:
-            self.end(at_once=True)
+            self._carrier.end(at_once=True)
             self.lost()
 
     # --- inside ------------------------------------------------------------------------------------------------------
@@ -151,7 +159,7 @@ class CarriedTransport(asyncio.Transport):
                 else:
                     self._arrived[0] = piece[count:]
                 self._protocol.buffer_updated(count)
-                self.consumed(count)
+                self._carrier.consumed(count)
             if self._ended and not self._arrived and self._reading and not self.gone:
                 self._ended = False
                 self._protocol.eof_received()

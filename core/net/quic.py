@@ -10,6 +10,7 @@ its own, in eight bytes now and then, how much it has read, and nobody sends mor
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 from qh3.quic.configuration import QuicConfiguration
@@ -27,16 +28,10 @@ from qh3.quic.events import (
 from core.net.address_book import Address
 from core.net.carrier_transport import CarriedTransport
 from core.net.quic_terms import CID_BYTES, called_terms, caller_terms
-from core.net.quic_window import QuicWindow
+from core.net.quic_window import EXCESS_BYTES, WINDOW_BYTES, QuicWindow, ReadWindow
 
-WINDOW_BYTES: Final = 4 * 1024 * 1024
-"""Number of unread bytes that the other side may send."""
-EXCESS_BYTES: Final = 1024 * 1024
-"""A fragment begun within the window is finished beyond it; a sender of still more violates the protocol."""
 ROOM_BYTES: Final = 2 * (WINDOW_BYTES + EXCESS_BYTES)
 """Number of unread bytes that the library itself takes."""
-TELL_BYTES: Final = WINDOW_BYTES // 8
-COUNT_BYTES: Final = 8
 UNSENT_BYTES_MIN: Final = 32 * 1024
 UNSENT_BYTES_MAX: Final = 256 * 1024
 UNSENT_S: Final = 0.01
@@ -92,9 +87,9 @@ class QuicEndpoint:
         self._accept = accept
         self._welcome = welcome
         self._loop = asyncio.get_running_loop()
-        self.ids: dict[bytes, QuicTransport] = {}
+        self.ids: dict[bytes, QuicCarrier] = {}
         """Connections by each of their ids."""
-        self.connections: set[QuicTransport] = set()
+        self.connections: set[QuicCarrier] = set()
         self._server: QuicConfiguration | None = None
 
     def connect(self, protocol: Any, address: Address) -> None:
@@ -128,17 +123,9 @@ class QuicEndpoint:
     def close(self) -> None:
         """End all connections of this endpoint at once."""
         for link in list(self.connections):
-            link.abort()
+            link.transport.abort()
 
-    def name(self, cid: bytes, link: "QuicTransport") -> None:
-        """Register a further id of a connection."""
-        self.ids[cid] = link
-
-    def unname(self, cid: bytes) -> None:
-        """Forget an id that is no longer in use."""
-        self.ids.pop(cid, None)
-
-    def forget(self, link: "QuicTransport") -> None:
+    def forget(self, link: "QuicCarrier") -> None:
         """Forget a connection that is gone."""
         self.connections.discard(link)
         self.ids = {cid: other for cid, other in self.ids.items() if other is not link}
@@ -147,19 +134,19 @@ class QuicEndpoint:
 
     def _add(
         self, connection: QuicConnection, protocol: Any, address: Address, *, own_count_stream: int
-    ) -> "QuicTransport":
-        link = QuicTransport(connection, protocol, address, self, self._send, own_count_stream)
+    ) -> "QuicCarrier":
+        link = QuicCarrier(connection, protocol, address, self, self._send, own_count_stream)
         self.ids[connection.host_cid] = link
         self.connections.add(link)
         return link
 
 
-class QuicTransport(CarriedTransport):
-    """One connection's stream, as a transport of asyncio.
+class QuicCarrier:
+    """One connection's stream, as the carrier of a transport.
 
     Args:
         connection: The library's.
-        protocol: The owner.
+        protocol: The transport's owner.
         address: Of the other side.
         endpoint: Told of ids, and of the end.
         send: Sends a packet.
@@ -175,24 +162,22 @@ class QuicTransport(CarriedTransport):
         send: Callable[[bytes, Address], object],
         own_count_stream: int,
     ) -> None:
-        super().__init__(protocol, extra={"peername": address, "way": "quic"})
+        self.transport = CarriedTransport(self, protocol, way="quic", other=address)
+        self._loop = asyncio.get_running_loop()
         self._connection = connection
         self._endpoint = endpoint
         self._send = send
         self._own_count_stream = own_count_stream
         self._packets: list[bytes] = []
         self._source = address
+        self._planned = False
         self._timer: asyncio.TimerHandle | None = None
-        self._timer_at = 0.0
-        self._patience = self._loop.call_later(HANDSHAKE_S, self._give_up)
-        self._written = self._read_there = 0
-        self._taken = self._read_here = self._told = 0
-        self._count = bytearray()
+        self._patience = self._loop.call_later(HANDSHAKE_S, self.transport.abort)
+        self._reading = ReadWindow()
         self._flight = QuicWindow()
         self._unsent_bytes_max = UNSENT_BYTES_MIN
         self._measured_at = self._loop.time()
         self._left_then = 0
-        self._planned = False
 
     def packet(self, data: bytes, address: Address) -> None:
         """Take a packet of this connection; those of one turn of the loop are handled together."""
@@ -202,46 +187,46 @@ class QuicTransport(CarriedTransport):
         self._packets.append(data)
         self._plan()
 
-    # --- the carrier's side ------------------------------------------------------------------------------------------
+    # --- for the transport -------------------------------------------------------------------------------------------
 
     def carry(self, data: bytes) -> None:
         """Hand bytes to the connection's one stream."""
         self._ask(self._connection.send_stream_data, DATA_STREAM, data)
-        self._written += len(data)
+        self._reading.written += len(data)
         self._plan()
 
     def room(self) -> bool:
         """Whether the stream has sent nearly all of its bytes, and the other side has read what it got."""
-        if self._written - self._read_there >= WINDOW_BYTES:
+        if self._reading.unread >= WINDOW_BYTES:
             return False
-        unsent = self._ask(self._connection.get_send_buffer_size, DATA_STREAM) or 0
+        unsent = self.unsent_bytes()
         if unsent + self._in_flight() >= self._flight.window_bytes:
             return False
         now = self._loop.time()
         if now >= self._measured_at + MEASURE_S:
-            left = self._written - unsent
+            left = self._reading.written - unsent
             leaving = int((left - self._left_then) / (now - self._measured_at) * UNSENT_S)
             self._unsent_bytes_max = min(max(UNSENT_BYTES_MIN, leaving), UNSENT_BYTES_MAX)
             self._measured_at, self._left_then = now, left
         return unsent < self._unsent_bytes_max
 
-    def get_write_buffer_size(self) -> int:
+    def unsent_bytes(self) -> int:
         """Number of bytes that the library holds unsent."""
         return self._ask(self._connection.get_send_buffer_size, DATA_STREAM) or 0
 
     def consumed(self, count: int) -> None:
         """Tell the other side now and then how much the owner has read."""
-        self._read_here += count
-        if self._read_here - self._told >= TELL_BYTES:
-            self._told = self._read_here
-            self._ask(self._connection.send_stream_data, self._own_count_stream, self._told.to_bytes(COUNT_BYTES))
+        told = self._reading.consumed(count)
+        if told:
+            self._ask(self._connection.send_stream_data, self._own_count_stream, told)
             self._plan()
 
     def end(self, *, at_once: bool) -> None:
-        """Send nothing more; earlier bytes still arrive, unless `at_once`."""
+        """Send nothing more; earlier bytes still arrive, unless `at_once`, which also ends the connection."""
         if at_once:
             self._ask(self._connection.close)
             self._depart()
+            self._forget()
         else:
             self._ask(self._connection.send_stream_data, DATA_STREAM, b"", True)
             self._plan()
@@ -258,13 +243,8 @@ class QuicTransport(CarriedTransport):
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException:  # noqa: BLE001 - see above
-            self._loop.call_soon(self.abort)
+            self._loop.call_soon(self.transport.abort)
             return None
-
-    def _give_up(self) -> None:
-        """Abort a connection whose handshake took too long."""
-        if not self._made:
-            self.abort()
 
     def _plan(self) -> None:
         """Send soon: several packets that arrive in one turn of the loop are answered together."""
@@ -272,90 +252,69 @@ class QuicTransport(CarriedTransport):
             self._planned = True
             self._loop.call_soon(self.settle)
 
-    def settle(self) -> None:
-        """Handle packets and events, send what is due, and set the timer."""
+    def settle(self, *, rang: bool = False) -> None:
+        """Handle packets and events, send what is due, and set the library's timer; `rang`: it has run out."""
         self._planned = False
-        if self.gone:
+        if self.transport.gone:
             return
+        if rang:
+            self._ask(self._connection.handle_timer, self._loop.time())
         self._look()
         self._take_events()
         self._depart()
-        if self._in_flight() > 2 * (self._written - self._read_there) + EXCESS_BYTES:
-            self.abort()  # it makes the library answer and answer, and acknowledges nothing
-        if not self.gone:
-            self.resume_if_room()
-            self._arm(self._ask(self._connection.get_timer))
+        if self._in_flight() > 2 * self._reading.unread + EXCESS_BYTES:
+            self.transport.abort()  # it makes the library answer and answer, and acknowledges nothing
+        if self.transport.gone:
+            return
+        self.transport.resume_if_room()
+        if self._timer is not None:
+            self._timer.cancel()
+        due_at = self._ask(self._connection.get_timer)
+        self._timer = None if due_at is None else self._loop.call_at(due_at, partial(self.settle, rang=True))
 
     def _look(self) -> None:
         packets, self._packets = self._packets, []
         if packets:
             before, now = self._in_flight(), self._loop.time()
             self._ask(self._connection.receive_many_datagrams, packets, self._source, now)
-            if self._in_flight() < before and (rtt_s := self._round_trip_s()) is not None:
-                self._flight.seen(now, rtt_s=rtt_s, flight_bytes=before)
+            core = self._connection._core  # noqa: SLF001 - as in `_in_flight`
+            if core is not None and core.latest_rtt is not None and core.bytes_in_flight < before:
+                self._flight.seen(now, rtt_s=core.latest_rtt, flight_bytes=before)
 
     def _in_flight(self) -> int:
         core = self._connection._core  # noqa: SLF001 - pinned; the library tells it to nobody else
         return 0 if core is None else core.bytes_in_flight
 
-    def _round_trip_s(self) -> float | None:
-        core = self._connection._core  # noqa: SLF001 - as above
-        return None if core is None else core.latest_rtt
-
     def _take_events(self) -> None:
-        while not self.gone and (event := self._connection.next_event()) is not None:
+        while not self.transport.gone and (event := self._connection.next_event()) is not None:
             match event:
                 case HandshakeCompleted():
-                    self.made()
+                    self._patience.cancel()
+                    self.transport.made()
                 case StreamDataReceived(stream_id=stream, data=data, end_stream=ended) if stream == DATA_STREAM:
-                    self._taken += len(data)
-                    if self._taken - self._read_here > WINDOW_BYTES + EXCESS_BYTES:
-                        self.abort()
+                    if self._reading.arrived(len(data)):
+                        self.transport.arrived(data, ended=ended)
                     else:
-                        self.arrived(data, ended=ended)
+                        self.transport.abort()
                 case StreamDataReceived(stream_id=stream, data=data) if stream == 5 - self._own_count_stream:
-                    self._hear(data)
+                    self._reading.told(data)
                 case StreamDataReceived() | StreamReset() | StopSendingReceived():
-                    self.abort()  # a violation of this protocol
+                    self.transport.abort()  # a violation of this protocol
                 case ConnectionIdIssued(connection_id=cid):
-                    self._endpoint.name(cid, self)
+                    self._endpoint.ids[cid] = self
                 case ConnectionIdRetired(connection_id=cid):
-                    self._endpoint.unname(cid)
+                    self._endpoint.ids.pop(cid, None)
                 case ConnectionTerminated():
-                    self.lost()
-
-    def _hear(self, data: bytes) -> None:
-        """Read how much the other side has read; only the last count matters."""
-        self._count += data
-        whole = len(self._count) // COUNT_BYTES * COUNT_BYTES
-        if whole:
-            told = int.from_bytes(self._count[whole - COUNT_BYTES : whole])
-            self._read_there = max(self._read_there, min(told, self._written))
-            del self._count[:whole]
+                    self._forget()
+                    self.transport.lost()
 
     def _depart(self) -> None:
         for data, address in self._ask(self._connection.datagrams_to_send, self._loop.time()) or ():
             self._send(data, (str(address[0]), int(address[1])))
 
-    def _arm(self, at: float | None) -> None:
+    def _forget(self) -> None:
+        """Forget the connection, which is over."""
+        self._patience.cancel()
         if self._timer is not None:
-            if at == self._timer_at:
-                return
             self._timer.cancel()
-            self._timer = None
-        if at is not None:
-            self._timer_at = at
-            self._timer = self._loop.call_at(at, self._ring)
-
-    def _ring(self) -> None:
-        self._timer = None
-        self._ask(self._connection.handle_timer, self._loop.time())
-        self.settle()
-
-    def lost(self, error: Exception | None = None) -> None:
-        """Forget the connection, which is gone."""
-        if not self.gone:
-            self._arm(None)
-            self._patience.cancel()
-            self._endpoint.forget(self)
-        super().lost(error)
+        self._endpoint.forget(self)

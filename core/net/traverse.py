@@ -25,7 +25,7 @@ from core.nat.events import (
 )
 from core.nat.messages import Address
 from core.nat.traversal import Traversal
-from core.net.circuit_transport import CircuitTransport
+from core.net.carrier_transport import CarriedTransport
 from core.net.links import Links
 from core.net.name_resolver import is_literal
 from core.net.ports import call
@@ -71,6 +71,9 @@ class _Circuit:
         opened = self._machine.circuits.opened.get(self._circuit)
         return opened is not None and opened.endpoint.sending.room > 0
 
+    def unsent_bytes(self) -> int:
+        return 0
+
     def consumed(self, count: int) -> None:
         self._use(lambda endpoint, now: endpoint.consumed(count, now))
 
@@ -97,7 +100,7 @@ class Traverser:
         self._host = host
         self._machine = machine
         self._now = now
-        self._circuits: dict[bytes, CircuitTransport] = {}
+        self._circuits: dict[bytes, CarriedTransport] = {}
         self._attempts: dict[int, asyncio.Task[None]] = {}
 
     def opened(self, stream: PeerStream) -> None:
@@ -159,7 +162,7 @@ class Traverser:
         if isinstance(protocol, PeerStream):
             protocol.attempt = (attempt, Way.RELAY)
         carrier = _Circuit(self._host, self._machine, circuit, self._now)
-        transport = self._circuits[circuit] = CircuitTransport(carrier, protocol)
+        transport = self._circuits[circuit] = CarriedTransport(carrier, protocol, way="relay")
         transport.made()
 
     def _begin(self, attempt: int, work: Coroutine[Any, Any, str | None]) -> None:

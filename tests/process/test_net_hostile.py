@@ -18,7 +18,7 @@ import core.net.peer_links as peer_links_module
 import core.net.punch as punch_module
 from core.base.ids import PeerId
 from core.net import quic
-from core.net.circuit_transport import CircuitTransport
+from core.net.carrier_transport import CarriedTransport
 from core.net.punch import Rendezvous
 from core.net.quic import QuicEndpoint
 from tests.process.net_people import CODEC, Ask, Peer, Say, id_of
@@ -302,7 +302,7 @@ async def test_more_than_the_window_ends_the_connection():
 
 @in_loop
 async def test_many_small_pieces_that_nobody_reads_take_little_memory():
-    transport = CircuitTransport(_Carrier(), reader := Reader())
+    transport = CarriedTransport(_Carrier(), reader := Reader(), way="relay")
     transport.made()
     transport.pause_reading()
     tracemalloc.start()
@@ -322,6 +322,9 @@ class _Carrier:
 
     def room(self) -> bool:
         return True
+
+    def unsent_bytes(self) -> int:
+        return 0
 
     def consumed(self, count: int) -> None:
         """Nobody waits for it."""

@@ -9,7 +9,7 @@ import pytest
 import core.net.links as links_module
 import core.net.peer_links as peer_links_module
 from core.base.ids import hashed_key
-from core.net.circuit_transport import CircuitTransport
+from core.net.carrier_transport import CarriedTransport
 from core.net.punch import Rendezvous
 from core.net.streams import PeerStream
 from tests.process.net_people import Load, Peer, Say, id_of
@@ -44,8 +44,8 @@ class Relay:
     def __init__(self, caller: Peer, called: Peer) -> None:
         self.ends = (_End(), _End())
         self.transports = (
-            CircuitTransport(self.ends[0], caller.host.links.new(called.id)),
-            CircuitTransport(self.ends[1], called.host.links.accept()),
+            CarriedTransport(self.ends[0], caller.host.links.new(called.id), way="relay"),
+            CarriedTransport(self.ends[1], called.host.links.accept(), way="relay"),
         )
         for end, other, there in zip(self.ends, reversed(self.ends), reversed(self.transports), strict=True):
             end.other, end.there = other, there
@@ -61,7 +61,7 @@ class _End:
     WINDOW = 1024 * 1024
 
     def __init__(self) -> None:
-        self.there: CircuitTransport
+        self.there: CarriedTransport
         self.other: _End
         self.on_way = 0
         self.most = 0
@@ -76,6 +76,9 @@ class _End:
 
     def room(self) -> bool:
         return self.on_way < self.WINDOW
+
+    def unsent_bytes(self) -> int:
+        return 0
 
     def consumed(self, count: int) -> None:
         self.other.on_way -= count

@@ -4,7 +4,16 @@ import heapq
 
 import pytest
 
-from core.net.quic_window import QUEUE_S, WINDOW_BYTES_MAX, WINDOW_BYTES_MIN, QuicWindow
+from core.net.quic_window import (
+    EXCESS_BYTES,
+    QUEUE_S,
+    TELL_BYTES,
+    WINDOW_BYTES,
+    WINDOW_BYTES_MAX,
+    WINDOW_BYTES_MIN,
+    QuicWindow,
+    ReadWindow,
+)
 
 PACKET_BYTES = 1400
 
@@ -101,3 +110,30 @@ def test_a_clock_that_stands_still_harms_nothing():
         flight.seen(number * 0.016, rtt_s=0.0, flight_bytes=int(flight.window_bytes))
         flight.starting = number < 50
     assert WINDOW_BYTES_MIN <= flight.window_bytes <= WINDOW_BYTES_MAX
+
+
+def test_reading_is_told_now_and_then_and_frees_the_window():
+    here, there = ReadWindow(), ReadWindow()
+    there.written = WINDOW_BYTES
+    assert here.arrived(WINDOW_BYTES)
+    assert here.consumed(TELL_BYTES - 1) == b""
+    told = here.consumed(1)
+    for at in range(len(told)):
+        assert there.unread == WINDOW_BYTES
+        there.told(told[at : at + 1])
+    assert there.unread == WINDOW_BYTES - TELL_BYTES
+
+
+def test_reading_more_than_was_sent_frees_no_more():
+    window = ReadWindow()
+    window.written = 1000
+    window.told((5000).to_bytes(8) + (400).to_bytes(8))
+    assert window.unread == 600
+    window.told((5000).to_bytes(8))
+    assert window.unread == 0
+
+
+def test_sender_beyond_the_window_and_a_fragment_is_noticed():
+    window = ReadWindow()
+    assert window.arrived(WINDOW_BYTES + EXCESS_BYTES)
+    assert not window.arrived(1)
