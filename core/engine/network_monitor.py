@@ -16,6 +16,7 @@ from core.nat.messages import Address
 from core.nat.peer_record import is_private
 from core.net.interfaces import own_hosts
 from core.net.lan import LanDiscovery
+from core.net.links import Links
 from core.net.locator import Locator
 from core.net.portmap import Mapped, PortMap, known_searches
 from core.schedule.senses.changes import LOOK_S, Change, Changes, sight
@@ -65,8 +66,9 @@ class CalledHost(Protocol):
     def learn(self, peer: PeerId | bytes, host: str, port: int) -> None:
         """The host notes an address at which it may call a neighbour."""
 
-    def improve(self, peer: PeerId) -> None:
-        """Call a peer's addresses although there is a link, if there is one."""
+    @property
+    def links(self) -> Links:
+        """All links of the host."""
 
 
 class SensedNetwork:
@@ -139,7 +141,7 @@ class LanNeighbours:
             if self._near.get(peer) != found:
                 for host, port in found:
                     self._host.learn(peer, host, port)
-                self._host.improve(peer)
+                self._host.links.to(peer).improve()
         self._near = near
 
 

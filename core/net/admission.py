@@ -9,6 +9,7 @@ from core.base.meter import Meter
 from core.base.signing import KeyPair
 from core.base.trace import Trace
 from core.net.pace import Pace
+from core.net.passes import Pass, authority_id_of, verify_pass
 from core.net.streams import PeerStream
 
 
@@ -27,6 +28,11 @@ class Admission:
     pass_der: bytes
     authority_der: bytes
     manifest_id: bytes
+
+    def verifier(self) -> Callable[[bytes, float], Pass]:
+        """Return a function that reads the pass in a certificate at a time; it raises ProofProblem."""
+        authority_id = authority_id_of(self.authority_der)
+        return lambda der, now: verify_pass(der, authority_id, self.manifest_id, now)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,9 +1,11 @@
 """The UDP side of a host: envelopes in and out of one port."""
 
 import asyncio
+import contextlib
+import socket
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from core.base.ids import PeerId
 from core.base.problems import ProofProblem, WireProblem
@@ -11,11 +13,45 @@ from core.base.trace import Trace
 from core.net.address_book import Address, AddressBook
 from core.net.envelope import Envelopes, PassRequested, UnknownPass, VerifiedDatagram, remember
 from core.net.name_resolver import is_literal
+from core.net.pace import Pace
 from core.net.udp import UdpSockets, source_of
 
 SOURCES_MAX = 4096
 FIRST_OTHER = 0x20
 """Smallest first byte of packets that are not envelopes."""
+PACKET_COST_BYTES = 40
+"""Bytes counted for a packet of QUIC or a punch: links count their content."""
+
+
+class DatagramOwner(Protocol):
+    """Callbacks to the owner of a port, inside the loop's callbacks."""
+
+    def datagram(self, datagram: VerifiedDatagram, source: Address | None) -> None:
+        """Take a verified datagram.
+
+        Args:
+            datagram: The datagram.
+            source: The address for an answer; None: the address book's.
+        """
+
+    def observed(self, peer: PeerId, address: Address) -> None:
+        """Take the address of a sender, just before its first datagram and when it has changed.
+
+        Args:
+            peer: The sender.
+            address: Its address.
+        """
+
+    def is_stray(self, datagram: VerifiedDatagram) -> bool:
+        """Whether a datagram says nothing about its sender's address: it was sent from another port on purpose."""
+
+    def packet(self, data: bytes, source: Address) -> None:
+        """Take a packet that is not an envelope: of QUIC or a punch, told apart by the first byte.
+
+        Args:
+            data: The packet.
+            source: Where it came from.
+        """
 
 
 class DatagramPort(asyncio.DatagramProtocol):
@@ -26,42 +62,34 @@ class DatagramPort(asyncio.DatagramProtocol):
         book: Addresses of peers; a verified datagram updates its sender's.
         now: Unix seconds.
         trace: Counts what is dropped.
-        deliver: Takes each verified datagram, and the address for an answer (None: the book's); called inside the
-            loop's callback.
-        other: Takes packets that are not envelopes: QUIC and punches, told apart by the first byte.
-        counted: Told the bytes of envelopes sent and received.
-        observed: Told just before the first datagram of each sender, and again when its address has changed.
-        stray: Whether a datagram says nothing about its sender's address: it was sent from another port on purpose.
+        pace: Counts what is sent and received.
+        owner: Takes what arrives.
     """
 
-    def __init__(  # noqa: PLR0913 - a port's owner tells each thing once
+    def __init__(
         self,
         *,
         envelopes: Envelopes,
         book: AddressBook,
         now: Callable[[], float],
         trace: Trace,
-        deliver: Callable[[VerifiedDatagram, Address | None], None],
-        observed: Callable[[PeerId, Address], None],
-        other: Callable[[bytes, Address], None] | None = None,
-        counted: Callable[[int, int], None] | None = None,
-        stray: Callable[[VerifiedDatagram], bool] = lambda _: False,
+        pace: Pace,
+        owner: DatagramOwner,
     ) -> None:
         self._envelopes = envelopes
         self._book = book
         self._now = now
         self._trace = trace
-        self._deliver = deliver
-        self._observed = observed
-        self._other = other
-        self._counted = counted
-        self._stray = stray
+        self._pace = pace
+        self._owner = owner
         self._sources: OrderedDict[PeerId, Address] = OrderedDict()
         self._sockets = UdpSockets()
         self.bytes_sent = 0
         self.bytes_received = 0
 
-    def send(self, to: PeerId, body: bytes, *, reply_to: bytes = b"", at: Address | None = None) -> None:
+    def send(
+        self, to: PeerId, body: bytes, *, reply_to: bytes = b"", at: Address | None = None, fresh: bool = False
+    ) -> None:
         """Send a datagram.
 
         Args:
@@ -69,22 +97,22 @@ class DatagramPort(asyncio.DatagramProtocol):
             body: The encoded message.
             reply_to: Nonce of the request that it answers.
             at: The address; None: where `to` was last seen, if that is known.
+            fresh: From a port that is used for nothing else.
         """
         address = at or next(iter(self._book.addresses(to)), None)
         if address is None or not is_literal(address[0]):
             self._trace.mark("net.drop.no_address")
             return
-        for datagram in self._envelopes.seal(to, body, now=self._now(), reply_to=reply_to):
-            self._count_and_put(datagram, address)
-
-    def sealed(self, to: PeerId, body: bytes) -> list[bytes]:
-        """Seal a datagram into packets to be sent by another socket.
-
-        Args:
-            to: The recipient.
-            body: The encoded message.
-        """
-        return self._envelopes.seal(to, body, now=self._now())
+        packets = self._envelopes.seal(to, body, now=self._now(), reply_to=reply_to)
+        if not fresh:
+            for packet in packets:
+                self.put(packet, address, cost=len(packet))
+            return
+        family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+        with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as own:
+            own.setblocking(False)
+            for packet in packets:
+                own.sendto(packet, address)
 
     def close(self) -> None:
         """Close the sockets of both families."""
@@ -115,14 +143,13 @@ class DatagramPort(asyncio.DatagramProtocol):
         source = source_of(addr)
         if source is None:
             self._trace.mark("net.drop.scope")
-        elif self._other is not None and data and data[0] >= FIRST_OTHER:
-            self._other(data, source)
+        elif data and data[0] >= FIRST_OTHER:
+            self._owner.packet(data, source)
         else:
             self._envelope(data, source)
 
     def _envelope(self, data: bytes, source: Address) -> None:
-        if self._counted is not None:
-            self._counted(0, len(data))
+        self._pace.passed(received=len(data))
         try:
             found = self._envelopes.open(data, now=self._now())
         except WireProblem:
@@ -138,38 +165,35 @@ class DatagramPort(asyncio.DatagramProtocol):
             case VerifiedDatagram():
                 self._letter(found, source)
             case UnknownPass(answer=answer):
-                self._count_and_put(answer, source)
+                self.put(answer, source, cost=len(answer))
             case PassRequested(peer=peer, datagrams=datagrams):
                 for address in self._book.addresses(peer)[:1]:
                     if is_literal(address[0]):
                         for datagram in datagrams:
-                            self._count_and_put(datagram, address)
+                            self.put(datagram, address, cost=len(datagram))
             case None:
                 self._trace.mark("net.drop.unasked")
 
     def _letter(self, letter: VerifiedDatagram, source: Address) -> None:
         known = self._sources.get(letter.sender) == source
-        if not known and not self._stray(letter):
+        if not known and not self._owner.is_stray(letter):
             known = True
             remember(self._sources, letter.sender, source, SOURCES_MAX)
             self._book.saw(letter.sender, source)
-            self._observed(letter.sender, source)
+            self._owner.observed(letter.sender, source)
         if letter.body:
-            self._deliver(letter, source if known else None)
+            self._owner.datagram(letter, source if known else None)
 
-    def _count_and_put(self, datagram: bytes, address: Address) -> None:
-        if self._counted is not None:
-            self._counted(len(datagram), 0)
-        self.put(datagram, address)
-
-    def put(self, datagram: bytes, address: Address) -> None:
+    def put(self, packet: bytes, address: Address, *, cost: int = PACKET_COST_BYTES) -> None:
         """Send a packet as it is.
 
         Args:
-            datagram: The packet.
+            packet: The packet.
             address: Where to.
+            cost: Bytes counted as sent.
         """
-        if self._sockets.put(datagram, address):
-            self.bytes_sent += len(datagram)
+        self._pace.passed(sent=cost)
+        if self._sockets.put(packet, address):
+            self.bytes_sent += len(packet)
         else:
             self._trace.mark("net.datagram.undelivered")

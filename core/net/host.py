@@ -1,9 +1,8 @@
 """Runs one machine on the real network: TLS streams and signed datagrams on one port number."""
 
 import asyncio
-import contextlib
-import socket
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Iterable
+from contextlib import AsyncExitStack
 from random import SystemRandom
 from secrets import token_bytes
 from typing import Any
@@ -15,6 +14,7 @@ from core.base.wire import MessageCodec
 from core.nat.events import SendDatagramTo
 from core.net.address_book import Address, AddressBook
 from core.net.admission import ANY_LINE, Admission, HostOwner, LineUse
+from core.net.background_tasks import BackgroundTasks
 from core.net.clock import Clock
 from core.net.datagrams import DatagramPort
 from core.net.envelope import NONCE_BYTES, Envelopes
@@ -24,15 +24,12 @@ from core.net.metering import Metering
 from core.net.mirror_port import MirrorPort
 from core.net.name_resolver import NameResolver, is_literal, is_name
 from core.net.pace import Pace
-from core.net.passes import Pass, authority_id_of, verify_pass
 from core.net.peer_links import LinkOwner
 from core.net.planes import Planes
 from core.net.runner import Runner
 from core.net.stats import HostStats, LinkStats
 from core.net.stream_terms import StreamTerms
 from core.net.tls import Credentials
-
-PACKET_COST_BYTES = 40
 
 
 class Host:
@@ -64,12 +61,9 @@ class Host:
         self._clock = clock
         self._owner = owner
         self._trace = owner.trace
-        self._pace = line.pace or Pace(now=clock.now)
         self._meter = line.meter
-        self._metering: Metering | None = None
-        self.address_book = AddressBook()
-        self._manifest_id = admission.manifest_id
-        self._authority_id = authority_id_of(admission.authority_der)
+        self._pace = line.pace or Pace(now=clock.now)
+        self._verify = admission.verifier()
         self._credentials = Credentials(
             keys=admission.keys, pass_der=admission.pass_der, authority_der=admission.authority_der
         )
@@ -79,27 +73,24 @@ class Host:
             verify=self._verify,
             nonce=lambda: token_bytes(NONCE_BYTES),
         )
+        self.tasks = BackgroundTasks()
+        self.address_book = AddressBook()
+        self._names = NameResolver(self.tasks.spawn, self._trace)
         self._planes = Planes(self._me, codec=codec, trace=self._trace, deliver=self.deliver)
-        self._runner = Runner(machine, clock=clock, planes=self._planes, report=owner.event, failed=self._failed)
+        self._runner = Runner(machine, clock=clock, planes=self._planes, report=owner.event, failed=self.tasks.stop)
         self._port = DatagramPort(
             envelopes=self._envelopes,
             book=self.address_book,
             now=clock.now,
             trace=self._trace,
-            deliver=self._planes.datagram,
-            observed=self._observed,
-            other=self._other,
-            counted=self._count,
-            stray=self._planes.is_stray,
+            pace=self._pace,
+            owner=self._planes,
         )
-        self._second: MirrorPort | None = None
         self._links: Links | None = None
         self._listening: Listening | None = None
-        self._names: NameResolver | None = None
+        self._open = AsyncExitStack()
+        """What is closed at the end."""
         self._life: asyncio.Task[None] | None = None
-        self._stop: asyncio.Future[None] | None = None
-        self.calls: set[asyncio.Task[None]] = set()
-        """Calls and punches in progress."""
 
     # --- its life ----------------------------------------------------------------------------------------------------
 
@@ -114,39 +105,41 @@ class Host:
             Busy: the port is taken.
             BadInput: this computer has no such address.
         """
-        loop = asyncio.get_running_loop()
-        self._stop = loop.create_future()
-        group = asyncio.TaskGroup()
-        self.spawn = spawn = self._spawner(group)
-        self._names = NameResolver(spawn, self._trace)
         self._links = links = Links(
             StreamTerms(
                 credentials=self._credentials,
-                verify=lambda der: self._verify(der, self._clock.now()),
+                verify=self._verify,
                 now=self._clock.now,
                 trace=self._trace,
                 pace=self._pace,
             ),
             owner=LinkOwner(
                 received=self._planes.arrived,
-                lost=self._runner.handle,
-                spawn=spawn,
+                lost=self.deliver,
+                spawn=self.tasks.spawn,
                 wanted=self._owner.wanted,
                 opened=self._owner.opened,
             ),
             book=self.address_book,
             random=SystemRandom(),
             own=lambda host: None if self._listening is None else self._listening.towards(host),
-            put=self._packet,
+            put=self._port.put,
         )
+        metering = None
         if self._meter is not None:
-            self._metering = Metering(self._meter, streams=links.streams, pace=self._pace)
-        self._planes.open(self._port, links, self._metering)
+            metering = Metering(self._meter, streams=links.streams, pace=self._pace)
+            self._open.callback(metering.close)
+        self._planes.open(self._port, links, metering)
         self._runner.begin()
         self._listening = await listen(bind, port, stream=links.accept, datagrams=lambda: self._port)
-        entered = loop.create_future()
-        self._life = loop.create_task(self._live(group, self._listening, entered))
-        await entered
+        self._open.push_async_callback(self._listening.wait_closed)
+        self._open.push_async_callback(links.close)
+        self._open.callback(self._port.close)
+        self._open.callback(self._listening.close)
+        loop = asyncio.get_running_loop()
+        begun = loop.create_future()
+        self._life = loop.create_task(self._live(begun))
+        await begun
         self._runner.arm()
         return self._listening.port
 
@@ -156,11 +149,12 @@ class Host:
         Returns:
             That port; 0 if none is free.
         """
-        second = MirrorPort(envelopes=self._envelopes, now=self._clock.now, trace=self._trace, counted=self._count)
+        second = MirrorPort(envelopes=self._envelopes, now=self._clock.now, trace=self._trace, pace=self._pace)
         port = await listen_beside(bind, (self.port + 1, 0), datagrams=lambda: second)
-        if port is not None:
-            self._second = second
-        return port or 0
+        if port is None:
+            return 0
+        self._open.callback(second.close)
+        return port
 
     async def run(self) -> None:
         """Wait until the host is closed.
@@ -173,12 +167,10 @@ class Host:
 
     async def close(self) -> None:
         """Say goodbye on all links and release the ports.  Nothing of the host is left afterwards."""
-        if self._life is None or self._stop is None:
-            return
-        self._runner.close()
-        if not self._stop.done():
-            self._stop.set_result(None)
-        await asyncio.wait([self._life])
+        if self._life is not None:
+            self._runner.close()
+            self.tasks.stop()
+            await asyncio.wait([self._life])
 
     def renew(self, pass_der: bytes) -> None:
         """Show another pass from now on; open links stay."""
@@ -202,39 +194,20 @@ class Host:
         else:
             if not self.address_book.addresses(peer):
                 self.address_book.learn(peer, (host, port))
-            if self._names is not None:
-                self._names.find((host, port), lambda address: self.address_book.learn(peer, address))
+            self._names.find((host, port), lambda address: self.address_book.learn(peer, address))
 
     def resolve(self, address: Address, found: Callable[[Address], object]) -> None:
         """Call `found` with the address, its name replaced by an IP address; never, if the name has none."""
         if is_literal(address[0]):
             found(address)
-        elif self._names is not None and is_name(address[0]):
+        elif is_name(address[0]):
             self._names.find(address, found)
-
-    def improve(self, peer: PeerId) -> None:
-        """Call a peer's addresses although there is a link, if there is one: a better one takes over without loss."""
-        self.links.to(peer).improve()
 
     def send_at(self, output: SendDatagramTo) -> None:
         """Send a datagram to an address that need not be in the address book, perhaps from a fresh socket."""
-        address = (output.address.host, output.address.port)
-        if output.to == self._me or not is_literal(address[0]):
-            return
-        packets = self._port.sealed(output.to, self._planes.codec.encode(output.message))
-        if output.fresh:
-            family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
-            with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as fresh:
-                fresh.setblocking(False)
-                for packet in packets:
-                    fresh.sendto(packet, address)
-            return
-        for packet in packets:
-            self._port.put(packet, address)
-
-    def moved(self) -> None:
-        """After a change of network or a wake-up, end links that cannot live."""
-        self.links.moved()
+        if output.to != self._me:
+            address = (output.address.host, output.address.port)
+            self._port.send(output.to, self._planes.codec.encode(output.message), at=address, fresh=output.fresh)
 
     def deliver(self, event: Any) -> None:
         """Give the machine an event, and perform its outputs."""
@@ -271,65 +244,7 @@ class Host:
 
     # --- inside ------------------------------------------------------------------------------------------------------
 
-    async def _live(self, group: asyncio.TaskGroup, listening: Listening, entered: asyncio.Future[None]) -> None:
-        """The host's one root task, which owns the group of those that call peers."""
-        assert self._stop is not None
-        assert self._links is not None
-        try:
-            async with group:
-                entered.set_result(None)
-                try:
-                    await self._stop
-                finally:  # a mistake in a call ends the host too: the machine hears nothing while other calls end
-                    self._runner.close()
-                for call in self.calls:
-                    call.cancel()
-        finally:
-            self._runner.close()
-            if self._metering is not None:
-                self._metering.close()
-            listening.close()
-            self._port.close()
-            if self._second is not None:
-                self._second.close()
-            await self._links.close()
-            await listening.wait_closed()
-
-    def _spawner(self, group: asyncio.TaskGroup) -> Callable[[Coroutine[Any, Any, None]], asyncio.Task[None] | None]:
-        def spawn(coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None] | None:
-            if self._stop is None or self._stop.done():
-                coroutine.close()
-                return None
-            call = group.create_task(coroutine)
-            self.calls.add(call)
-            call.add_done_callback(self.calls.discard)
-            return call
-
-        return spawn
-
-    def _verify(self, der: bytes, now: float) -> Pass:
-        return verify_pass(der, self._authority_id, self._manifest_id, now)
-
-    def _failed(self, error: Exception) -> None:
-        if self._stop is not None and not self._stop.done():
-            self._stop.set_exception(error)
-
-    def _other(self, data: bytes, source: Address) -> None:
-        if self._links is not None and self._stop is not None and not self._stop.done():
-            self._links.maker.datagram(data, source)
-
-    def _count(self, sent: int, received: int) -> None:
-        """Count enveloped datagrams, which are few and small: they never wait."""
-        now = asyncio.get_running_loop().time()
-        if sent:
-            self._pace.upload.spent(sent, now)
-        if received:
-            self._pace.download.spent(received, now)
-
-    def _packet(self, data: bytes, address: Address) -> None:
-        """Send a packet of QUIC or a punch: links count its content, so only its overhead is counted here."""
-        self._pace.upload.spent(PACKET_COST_BYTES, asyncio.get_running_loop().time())
-        self._port.put(data, address)
-
-    def _observed(self, peer: PeerId, address: Address) -> None:
-        self._runner.handle(Observed(peer, *address))
+    async def _live(self, begun: asyncio.Future[None]) -> None:
+        """The host's one root task.  A mistake in a call ends it too: the machine hears nothing while others end."""
+        async with self._open:
+            await self.tasks.run(begun, self._runner.close)

@@ -10,14 +10,22 @@ from core.nat.messages import Address
 from core.net.interfaces import own_hosts
 
 
+class LocatedLinks(Protocol):
+    """What is needed of the host's links."""
+
+    def moved(self) -> None:
+        """End links that cannot live at the present addresses."""
+
+
 class LocatedHost(Protocol):
     """What is needed of the host."""
 
     def deliver(self, event: Any) -> None:
         """The host hands an event to the machine that it runs."""
 
-    def moved(self) -> None:
-        """Give up links that cannot live at the addresses of now."""
+    @property
+    def links(self) -> LocatedLinks:
+        """All links of the host."""
 
     def resolve(self, address: tuple[str, int], found: Any) -> None:
         """Call `found` with the address, its name replaced by an IP address; never, if there is none."""
@@ -49,12 +57,12 @@ class Locator:
 
     def moved(self) -> None:
         """The computer has another network, or has woken up."""
-        self._host.moved()
+        self._host.links.moved()
         self._locate(moved=True)
 
     def readdressed(self) -> None:
         """It is the same network, but this computer has other addresses beside."""
-        self._host.moved()
+        self._host.links.moved()
         self._locate(moved=False)
 
     def mapped(self, address: Address | None) -> None:

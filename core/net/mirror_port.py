@@ -10,6 +10,7 @@ from core.base.wire import MessageCodec
 from core.nat.messages import NAT_MESSAGES, Address, Mirror, Mirrored
 from core.net.address_book import Address as Place
 from core.net.envelope import Envelopes, UnknownPass, VerifiedDatagram
+from core.net.pace import Pace
 from core.net.udp import UdpSockets, source_of
 
 ANSWERS_PER_S: Final = 50
@@ -23,7 +24,7 @@ class MirrorPort(asyncio.DatagramProtocol):
         envelopes: The host's: a nonce that was seen at one port is not taken at the other.
         now: Unix seconds.
         trace: Counts what is dropped.
-        counted: Told the bytes sent and received.
+        pace: Counts the bytes sent and received.
     """
 
     def __init__(
@@ -32,12 +33,12 @@ class MirrorPort(asyncio.DatagramProtocol):
         envelopes: Envelopes,
         now: Callable[[], float],
         trace: Trace,
-        counted: Callable[[int, int], None] = lambda _sent, _received: None,
+        pace: Pace,
     ) -> None:
         self._envelopes = envelopes
         self._now = now
         self._trace = trace
-        self._counted = counted
+        self._pace = pace
         self._sockets = UdpSockets()
         self._second, self._answers = 0, 0
 
@@ -62,7 +63,7 @@ class MirrorPort(asyncio.DatagramProtocol):
     def datagram_received(self, data: bytes, addr: tuple[Any, ...]) -> None:
         """Answer a datagram at its source address."""
         now, source = self._now(), source_of(addr)
-        self._counted(0, len(data))
+        self._pace.passed(received=len(data))
         if source is None:
             self._trace.mark("net.drop.scope")
             return
@@ -96,5 +97,5 @@ class MirrorPort(asyncio.DatagramProtocol):
 
     def _put(self, datagrams: list[bytes], address: Place) -> None:
         for datagram in datagrams:
-            self._counted(len(datagram), 0)
+            self._pace.passed(sent=len(datagram))
             self._sockets.put(datagram, address)

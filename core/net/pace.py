@@ -286,6 +286,19 @@ class Pace:
         self._used = MonthUse(month, self._used_bytes)
         return self._used
 
+    def passed(self, *, sent: int = 0, received: int = 0) -> None:
+        """Count bytes that never wait: datagrams, which are few and small.
+
+        Args:
+            sent: Number of bytes sent.
+            received: Number of bytes received.
+        """
+        now = self._steady()
+        if sent:
+            self.upload.spent(sent, now)
+        if received:
+            self.download.spent(received, now)
+
     def _count(self, count: int) -> None:
         self._used_bytes += count
         if self._steady() - self._looked_at >= LOOK_S:

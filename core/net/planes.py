@@ -7,6 +7,7 @@ from core.base.machine import Received, Send
 from core.base.problems import WireProblem
 from core.base.trace import Trace
 from core.base.wire import Message, MessageCodec
+from core.dht.messages import Observed
 from core.nat.messages import DialBackDatagram, Mirrored
 from core.net.address_book import Address
 from core.net.datagrams import DatagramPort
@@ -23,7 +24,7 @@ class Planes:
         me: This peer's id, to which nothing is sent.
         codec: Every message that may arrive.
         trace: Counts what is dropped.
-        deliver: Takes a `Received`.
+        deliver: Takes a `Received` or `Observed`.
     """
 
     def __init__(
@@ -32,7 +33,7 @@ class Planes:
         *,
         codec: MessageCodec,
         trace: Trace,
-        deliver: Callable[[Received[Message]], None],
+        deliver: Callable[[Received[Message] | Observed], None],
     ) -> None:
         self.codec = codec
         self._me = me
@@ -121,6 +122,25 @@ class Planes:
         self._answering = (datagram.sender, datagram.nonce, source)
         self._deliver(Received(datagram.sender, message))
         self._answering = None
+
+    def observed(self, peer: PeerId, address: Address) -> None:
+        """Tell the machine at which address a peer is seen.
+
+        Args:
+            peer: The sender of a datagram.
+            address: Where it came from.
+        """
+        self._deliver(Observed(peer, *address))
+
+    def packet(self, data: bytes, source: Address) -> None:
+        """Pass a packet of QUIC or a punch on to the links.
+
+        Args:
+            data: The packet.
+            source: Where it came from.
+        """
+        if self._links is not None:
+            self._links.maker.datagram(data, source)
 
     def is_stray(self, datagram: VerifiedDatagram) -> bool:
         """Whether it may come from a port at which its sender does not listen.

@@ -49,8 +49,8 @@ class StreamTerms:
     """Resources and rules that all links of a host share."""
 
     credentials: Credentials
-    verify: Callable[[bytes], Pass]
-    """Reads the pass in a certificate; raises ProofProblem."""
+    verify: Callable[[bytes, float], Pass]
+    """Reads the pass in a certificate at a time; raises ProofProblem."""
     now: Callable[[], float]
     """Unix seconds, for the passes."""
     trace: Trace

@@ -25,6 +25,7 @@ from core.nat.events import (
 )
 from core.nat.messages import Address
 from core.nat.traversal import Traversal
+from core.net.background_tasks import BackgroundTasks
 from core.net.carrier_transport import CarriedTransport
 from core.net.links import Links
 from core.net.name_resolver import is_literal
@@ -42,6 +43,10 @@ class TraversalHost(Protocol):
     def links(self) -> Links:
         """All links, once the host is started."""
 
+    @property
+    def tasks(self) -> BackgroundTasks:
+        """Calls, punches and look-ups in progress."""
+
     def learn(self, peer: PeerId | bytes, host: str, port: int, *, hearsay: bool = False) -> None:
         """Note an address of a peer."""
 
@@ -53,9 +58,6 @@ class TraversalHost(Protocol):
 
     def send_at(self, output: SendDatagramTo) -> None:
         """Send a datagram to a given address."""
-
-    def spawn(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None] | None:
-        """Run a coroutine in the host's task group."""
 
 
 class _Circuit:
@@ -121,7 +123,7 @@ class Traverser:
             case SendDatagramTo():
                 self._host.send_at(event)
             case TryDialBack(nonce=nonce, address=address):
-                self._host.spawn(self._dial_back(nonce, address))
+                self._host.tasks.spawn(self._dial_back(nonce, address))
             case Dial(attempt=attempt):
                 self._begin(attempt, self._dial(event))
             case Punch(attempt=attempt):
@@ -166,7 +168,7 @@ class Traverser:
         transport.made()
 
     def _begin(self, attempt: int, work: Coroutine[Any, Any, str | None]) -> None:
-        task = self._host.spawn(self._attempt(attempt, work))
+        task = self._host.tasks.spawn(self._attempt(attempt, work))
         if task is None:
             work.close()
             return

@@ -157,7 +157,7 @@ async def test_an_hour_without_network_ends_by_itself(monkeypatch):
             ben.knows(anna)
             ben.say(anna, Ask("here I am"))
             await anna.book.until(lambda book: len(book.heard) == 2)
-            anna.host.moved()
+            anna.host.links.moved()
             anna.say(ben, Say("2?"))
             await anna.book.until(lambda book: len(book.heard) == 3)
 

@@ -451,9 +451,9 @@ async def test_the_machine_hears_nothing_while_a_mistake_ends_the_host():
 
     anna = Peer("anna")
     await anna.host.start(bind="127.0.0.1")
-    anna.host.spawn(slow(anna))
+    anna.host.tasks.spawn(slow(anna))
     await asyncio.sleep(0)
-    anna.host.spawn(mistaken())
+    anna.host.tasks.spawn(mistaken())
     with pytest.raises(ExceptionGroup):
         await anna.host.run()
     assert heard == []

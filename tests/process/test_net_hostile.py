@@ -343,7 +343,7 @@ async def test_birthday_punch_releases_its_socket_when_nobody_calls(monkeypatch)
             there.setblocking(False)
             where = there.getsockname()
             anna.host.links.punch(Rendezvous(peer=PeerId(bytes(32)), nonce=NONCE, udp=(where,), sockets=4))
-            await eventually(lambda: anna.host.calls)
+            await eventually(lambda: anna.host.tasks.running)
             data, source = await asyncio.get_running_loop().sock_recvfrom(there, 100)
             there.sendto(data, source)
             await eventually(lambda: maker.sockets)
@@ -452,7 +452,7 @@ def test_invalid_address_ends_neither_host_nor_port(host):
             anna.host.links.punch(
                 Rendezvous(peer=ben.id, nonce=NONCE, tcp=((host, 80),), udp=((host, 80),), lasts_s=0.1)
             )
-            await eventually(lambda: not anna.host.calls)
+            await eventually(lambda: not anna.host.tasks.running)
             anna.say(ben, Ask("still there?"))
             await ben.book.until(lambda book: book.heard)
 

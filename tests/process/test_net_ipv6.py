@@ -15,8 +15,10 @@ from core.nat.messages import Address, Mirror, Mirrored
 from core.net.address_book import AddressBook
 from core.net.datagrams import DatagramPort
 from core.net.listening import ANY, ANY6, refusal
+from core.net.pace import Pace
+from core.net.planes import Planes
 from core.net.punch import Rendezvous
-from tests.process.net_people import Answer, Ask, Peer, Say, id_of
+from tests.process.net_people import CODEC, Answer, Ask, Peer, Say, id_of
 from tests.process.test_net_attacks import envelopes
 from tests.process.test_net_host import eventually, in_loop
 from tests.process.test_net_traverse import peers
@@ -105,8 +107,8 @@ async def test_datagrams_from_a_scoped_address_are_dropped() -> None:
         book=AddressBook(),
         now=lambda: 0.0,
         trace=trace,
-        deliver=lambda *_: None,
-        observed=lambda *_: None,
+        pace=Pace(now=lambda: 0.0),
+        owner=Planes(id_of("anna"), codec=CODEC, trace=trace, deliver=lambda _: None),
     )
     port.datagram_received(b"\x01", ("fe80::1%eth0", 5, 0, 2))
     port.datagram_received(b"\x01", ("fe80::1", 5, 0, 2))

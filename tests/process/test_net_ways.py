@@ -184,7 +184,7 @@ async def test_traffic_moves_from_relay_to_direct_link_without_loss(monkeypatch)
             ben.say(anna, Load(memoryview(bytes([number]) * 200_000)))
             if number == 20:
                 anna.knows(ben)
-                anna.host.improve(ben.id)
+                anna.host.links.to(ben.id).improve()
             await asyncio.sleep(0)
         for peer in (anna, ben):
             await peer.book.until(lambda book: len(book.heard) == 60)
@@ -272,7 +272,7 @@ async def test_one_that_moved_and_comes_back_is_called_at_once():
         for stream in anna.host.links.streams():
             stream.abort("cable pulled")
         await anna.book.until(lambda book: book.lost)
-        anna.host.moved()
+        anna.host.links.moved()
         anna.say(ben, Say("2?"))
         await anna.book.until(lambda book: len(book.heard) == 2)
 
@@ -284,9 +284,9 @@ async def test_links_on_addresses_that_still_exist_stay_and_others_end(monkeypat
         anna.say(ben, Say("1?"))
         await anna.book.until(lambda book: book.heard)
         (stream,) = anna.host.links.streams()
-        anna.host.moved()
+        anna.host.links.moved()
         assert anna.host.links.streams() == [stream]
         monkeypatch.setattr(links_module, "has_address", lambda host: host != stream.route.own_host)
-        anna.host.moved()
+        anna.host.links.moved()
         await anna.book.until(lambda book: book.lost)
         assert anna.book.lost[0].reason == "has another address now"

@@ -1,6 +1,7 @@
 """The network around this computer: what is found is passed on, and what fails is no matter."""
 
 import asyncio
+from types import SimpleNamespace
 
 import pytest
 
@@ -19,12 +20,13 @@ ANNA, BEN = (PeerId(hashed_key(name)) for name in (b"anna", b"ben"))
 class PretendedHost:
     def __init__(self):
         self.known, self.improved = [], []
+        self.links = self
 
     def learn(self, peer, host, port):
         self.known.append((peer, host, port))
 
-    def improve(self, peer):
-        self.improved.append(peer)
+    def to(self, peer):
+        return SimpleNamespace(improve=lambda: self.improved.append(peer))
 
 
 class Place:

@@ -16,6 +16,7 @@ class PretendedHost:
     def __init__(self) -> None:
         self.told: list[Any] = []
         self.moves = 0
+        self.links = self
 
     def deliver(self, event: Any) -> None:
         self.told.append(event)

@@ -198,10 +198,9 @@ class Side:
 
     def __init__(self, credentials: Credentials, *, expected: Any, now: float = NOW) -> None:
         self.ear, self.trace, self.now = Ear(), Trace(), now
-        verify = verifier()
         terms = StreamTerms(
             credentials=credentials,
-            verify=lambda der: verify(der, self.now),
+            verify=verifier(),
             now=lambda: self.now,
             trace=self.trace,
             pace=Pace(now=lambda: self.now),
