@@ -5,7 +5,9 @@ python -m tests.process.net_people NAME     prints its port, then runs until std
 
 import asyncio
 import sys
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from functools import wraps
 from typing import Annotated, Any, ClassVar, Self
 
 from msgspec import Meta
@@ -151,8 +153,37 @@ class Peer:
     def knows(self, other: "Peer", *, at: str = "127.0.0.1") -> None:
         self.host.learn(other.id, at, other.port)
 
+    async def ask(self, other: "Peer", text: str) -> None:
+        """Say something that ends in "?", and wait for an answer."""
+        count = len(self.book.heard)
+        self.say(other, Say(text))
+        await self.book.until(lambda book: len(book.heard) > count)
+
     def texts(self) -> list[str]:
         return [message.text for _, message in self.book.heard if isinstance(message, Say | Ask | Answer)]
+
+
+@asynccontextmanager
+async def acquainted() -> AsyncIterator[tuple[Peer, Peer]]:
+    """Anna and ben, whose address she knows."""
+    async with Peer("anna") as anna, Peer("ben") as ben:
+        anna.knows(ben)
+        yield anna, ben
+
+
+def in_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    @wraps(test)
+    def run(*args: Any, **kwargs: Any) -> None:
+        asyncio.run(test(*args, **kwargs))
+
+    return run
+
+
+async def eventually(condition: Callable[[], Any]) -> None:
+    """For what no machine hears of."""
+    async with asyncio.timeout(10):
+        while not condition():  # noqa: ASYNC110 - a look in each turn of the loop; there is no event to wait for
+            await asyncio.sleep(0)
 
 
 async def _main(name: str) -> None:

@@ -16,8 +16,7 @@ from core.net.envelope import NONCE_BYTES, Envelopes, VerifiedDatagram
 from core.net.passes import pass_request, verify_pass
 from core.net.tls import Credentials
 from tests.process.between import Change, datagrams, records
-from tests.process.net_people import AUTHORITY, CODEC, RUN, Answer, Ask, Peer, Say, id_of, keys
-from tests.process.test_net_host import eventually, in_loop
+from tests.process.net_people import AUTHORITY, CODEC, RUN, Answer, Ask, Peer, Say, eventually, id_of, in_loop, keys
 
 pytestmark = pytest.mark.process
 HOUR_S = 3600.0
@@ -151,21 +150,18 @@ async def test_an_answer_to_somebody_elses_question_is_not_heard():
 
 @pytest.mark.parametrize("outward", [True, False])
 @pytest.mark.parametrize("place", [1, 40, 64, 66, 100, -30, -1])
-def test_a_datagram_changed_on_the_way_is_not_heard(place, outward):
-    @in_loop
-    async def run():
-        def change(data: bytes, is_outward: bool) -> list[bytes]:  # noqa: FBT001 - as a Change is called
-            return [flip(place)(data) if is_outward == outward else data]
+@in_loop
+async def test_a_datagram_changed_on_the_way_is_not_heard(place, outward):
+    def change(data: bytes, is_outward: bool) -> list[bytes]:  # noqa: FBT001 - as a Change is called
+        return [flip(place)(data) if is_outward == outward else data]
 
-        async with Peer("anna") as anna, Peer("ben") as ben, datagrams(ben.port, change) as tap:
-            at(anna, ben, tap.port)
-            anna.say(ben, Ask("hello"))
-            victim, other = (ben, anna) if outward else (anna, ben)
-            await eventually(lambda: victim.trace["net.drop.proof"] + victim.trace["net.drop.garbage"])
-            assert victim.book.heard == []
-            assert other.trace["net.drop.proof"] == 0
-
-    run()
+    async with Peer("anna") as anna, Peer("ben") as ben, datagrams(ben.port, change) as tap:
+        at(anna, ben, tap.port)
+        anna.say(ben, Ask("hello"))
+        victim, other = (ben, anna) if outward else (anna, ben)
+        await eventually(lambda: victim.trace["net.drop.proof"] + victim.trace["net.drop.garbage"])
+        assert victim.book.heard == []
+        assert other.trace["net.drop.proof"] == 0
 
 
 # --- streams ----------------------------------------------------------------------------------------------------------
@@ -190,8 +186,7 @@ async def _said(change: Change, *texts: str) -> tuple[Peer, Peer, list[tuple[byt
 
     async with Peer("anna") as anna, Peer("ben") as ben, records(ben.port, when_armed) as wire:
         at(anna, ben, wire.port)
-        anna.say(ben, Say("first?"))
-        await anna.book.until(lambda book: book.heard)
+        await anna.ask(ben, "first?")
         armed = True
         for text in texts:
             anna.say(ben, Say(text))
@@ -226,14 +221,11 @@ async def test_records_that_change_places_end_the_link():
 
 
 @pytest.mark.parametrize("place", [5, 20, -1])
-def test_a_record_changed_on_the_way_ends_the_link(place):
-    @in_loop
-    async def run():
-        _, ben, _ = await _said(lambda record, outward: [flip(place)(record)] if outward else [record], "second")
-        assert ben.texts() == []
-        assert ben.book.lost[0].reason.startswith("broke")
-
-    run()
+@in_loop
+async def test_a_record_changed_on_the_way_ends_the_link(place):
+    _, ben, _ = await _said(lambda record, outward: [flip(place)(record)] if outward else [record], "second")
+    assert ben.texts() == []
+    assert ben.book.lost[0].reason.startswith("broke")
 
 
 @in_loop
@@ -265,27 +257,23 @@ async def test_a_stream_that_is_led_to_somebody_else_says_nothing():
 
 @pytest.mark.parametrize("number", range(4))
 @pytest.mark.parametrize("outward", [True, False])
-def test_a_greeting_changed_on_the_way_makes_no_link(number, outward):
+@in_loop
+async def test_a_greeting_changed_on_the_way_makes_no_link(number, outward):
     """Hello, key, pass or proof of one side: an attacker in between cannot choose for them."""
+    passed = [0, 0]
 
-    @in_loop
-    async def run():
-        passed = [0, 0]
+    def change(record: bytes, is_outward: bool) -> list[bytes]:  # noqa: FBT001 - as a Change is called
+        passed[is_outward] += 1
+        changed = is_outward == outward and passed[is_outward] == number + 1
+        return [flip(-1)(record) if changed and record[0] != CHANGE_CIPHER else record]
 
-        def change(record: bytes, is_outward: bool) -> list[bytes]:  # noqa: FBT001 - as a Change is called
-            passed[is_outward] += 1
-            changed = is_outward == outward and passed[is_outward] == number + 1
-            return [flip(-1)(record) if changed and record[0] != CHANGE_CIPHER else record]
-
-        async with Peer("anna") as anna, Peer("ben") as ben, records(ben.port, change) as wire:
-            at(anna, ben, wire.port)
-            anna.say(ben, Say("hello"))
-            await eventually(lambda: anna.book.lost or ben.book.lost or ben.book.heard)
-            changed = [record for record, is_outward in wire.seen if is_outward == outward][number : number + 1]
-            if changed and changed[0][0] != CHANGE_CIPHER:
-                assert ben.book.heard == []
-
-    run()
+    async with Peer("anna") as anna, Peer("ben") as ben, records(ben.port, change) as wire:
+        at(anna, ben, wire.port)
+        anna.say(ben, Say("hello"))
+        await eventually(lambda: anna.book.lost or ben.book.lost or ben.book.heard)
+        changed = [record for record, is_outward in wire.seen if is_outward == outward][number : number + 1]
+        if changed and changed[0][0] != CHANGE_CIPHER:
+            assert ben.book.heard == []
 
 
 CHANGE_CIPHER = 20
@@ -305,20 +293,17 @@ class WrongClock(Clock):
 
 
 @pytest.mark.parametrize("ahead_s", [HOUR_S, -HOUR_S])
-def test_datagrams_with_a_clock_an_hour_off_are_dropped(ahead_s):
-    @in_loop
-    async def run():
-        clock = WrongClock()
-        async with Peer("anna", clock=clock) as anna, Peer("ben") as ben:
-            clock.wrong_s = ahead_s
-            anna.knows(ben)
-            ben.knows(anna)
-            anna.say(ben, Ask("what time is it?"))
-            ben.say(anna, Ask("and there?"))
-            await eventually(lambda: anna.trace["net.drop.proof"] and ben.trace["net.drop.proof"])
-            assert anna.book.heard == ben.book.heard == []
-
-    run()
+@in_loop
+async def test_datagrams_with_a_clock_an_hour_off_are_dropped(ahead_s):
+    clock = WrongClock()
+    async with Peer("anna", clock=clock) as anna, Peer("ben") as ben:
+        clock.wrong_s = ahead_s
+        anna.knows(ben)
+        ben.knows(anna)
+        anna.say(ben, Ask("what time is it?"))
+        ben.say(anna, Ask("and there?"))
+        await eventually(lambda: anna.trace["net.drop.proof"] and ben.trace["net.drop.proof"])
+        assert anna.book.heard == ben.book.heard == []
 
 
 def test_the_proofs_say_what_did_not_hold():

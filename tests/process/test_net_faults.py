@@ -6,6 +6,8 @@ import signal
 import socket
 import sys
 import tracemalloc
+from asyncio.subprocess import PIPE
+from typing import Any
 
 import pytest
 
@@ -13,8 +15,7 @@ import core.net.links as links_module
 import core.net.liveness as rhythm_module
 import core.net.streams as streams_module
 from tests.process.between import records
-from tests.process.net_people import Ask, Load, Peer, Say, id_of
-from tests.process.test_net_host import eventually, in_loop
+from tests.process.net_people import Ask, Load, Peer, Say, acquainted, eventually, id_of, in_loop
 
 pytestmark = pytest.mark.process
 
@@ -27,8 +28,7 @@ async def test_a_thousand_quick_connects_leave_nothing_behind():
                 quick.setblocking(False)
                 await asyncio.get_running_loop().sock_connect(quick, ("127.0.0.1", ben.port))
         anna.knows(ben)
-        anna.say(ben, Say("still here?"))
-        await anna.book.until(lambda book: book.heard)
+        await anna.ask(ben, "still here?")
         await eventually(lambda: not ben.host.links.handshaking)
         assert len(ben.host.links.connections) == 1
 
@@ -41,8 +41,7 @@ async def test_half_open_connections_make_way(monkeypatch):
         await eventually(lambda: ben.trace["net.drop.slow"] + ben.trace["net.drop.crowded"] >= 150 - 64)
         assert len(ben.host.links.handshaking) <= links_module.HANDSHAKES_MAX
         anna.knows(ben)
-        anna.say(ben, Say("still here?"))
-        await anna.book.until(lambda book: book.heard)
+        await anna.ask(ben, "still here?")
         for writer in writers:
             writer.close()
 
@@ -128,10 +127,8 @@ async def test_a_reader_that_pauses_longer_than_silence_loses_no_link(monkeypatc
     monkeypatch.setattr(rhythm_module, "HEARTBEAT_S", 0.1)
     monkeypatch.setattr(streams_module, "HEARTBEAT_S", 0.1)
     monkeypatch.setattr(rhythm_module, "SILENCE_S", 0.3)
-    async with Peer("anna") as anna, Peer("ben") as ben:
-        anna.knows(ben)
-        anna.say(ben, Say("hello?"))
-        await anna.book.until(lambda book: book.heard)
+    async with acquainted() as (anna, ben):
+        await anna.ask(ben, "hello?")
         stream = ben.host.links.streams()[0]
         stream.receiver.hold()
         for number in range(30):
@@ -148,8 +145,7 @@ async def test_an_hour_without_network_ends_by_itself(monkeypatch):
     async with Peer("anna") as anna:
         async with Peer("ben") as ben:
             anna.knows(ben)
-            anna.say(ben, Say("1?"))
-            await anna.book.until(lambda book: book.heard)
+            await anna.ask(ben, "1?")
         await anna.book.until(lambda book: book.lost)
         anna.say(id_of("ben"), Say("nobody there"))
         await anna.book.until(lambda book: len(book.lost) == 2)
@@ -171,8 +167,7 @@ async def test_unplugged_cable_is_noticed_and_half_a_chunk_dropped(monkeypatch):
     chunk = Load(memoryview(os.urandom(2_000_000)))
     async with Peer("anna") as anna, Peer("ben") as ben, records(ben.port) as wire:
         anna.host.learn(ben.id, "127.0.0.1", wire.port)
-        anna.say(ben, Say("hello?"))
-        await anna.book.until(lambda book: book.heard)
+        await anna.ask(ben, "hello?")
         wire.pull_after(30)
         anna.say(ben, chunk)
         for peer in (anna, ben):
@@ -186,3 +181,77 @@ async def test_unplugged_cable_is_noticed_and_half_a_chunk_dropped(monkeypatch):
         ((_, arrived),) = ben.book.heard
         assert isinstance(arrived, Load)
         assert bytes(arrived.data) == bytes(chunk.data)
+
+
+@in_loop
+async def test_a_peer_that_comes_back_is_reached_again():
+    async with Peer("anna") as anna:
+        async with Peer("ben") as ben:
+            anna.knows(ben)
+            await anna.ask(ben, "one?")
+        await anna.book.until(lambda book: book.lost)
+        assert anna.book.lost[0].peer == id_of("ben")
+        async with Peer("ben") as ben:
+            anna.knows(ben)
+            anna.say(ben, Say("two?"))
+            await anna.book.until(lambda book: len(book.heard) == 2)
+        assert anna.texts() == ["one!", "two!"]
+
+
+@in_loop
+async def test_a_killed_process_is_noticed_at_once():
+    async with Peer("anna") as anna:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "tests.process.net_people", "ben"), stdin=PIPE, stdout=PIPE
+        )
+        assert process.stdout is not None
+        port = int(await process.stdout.readline())
+        anna.host.learn(id_of("ben"), "127.0.0.1", port)
+        anna.say(id_of("ben"), Say("alive?"))
+        await anna.book.until(lambda book: book.heard)
+        process.kill()
+        await process.communicate()
+        killed_at = anna.clock.now()
+        await anna.book.until(lambda book: book.lost)
+        assert anna.clock.now() - killed_at < 2.0
+        assert anna.book.lost[0].peer == id_of("ben")
+
+
+@in_loop
+async def test_a_mistake_of_ours_is_loud():
+    loop = asyncio.get_running_loop()
+    complaints: list[Any] = []
+    loop.set_exception_handler(lambda _, context: complaints.append(context["exception"]))
+    async with acquainted() as (anna, ben):
+        anna.say(ben, Say("fail"))
+        with pytest.raises(ExceptionGroup) as caught:
+            await ben.host.run()
+        assert caught.group_contains(ZeroDivisionError)
+        assert isinstance(complaints[0], ZeroDivisionError)
+        with pytest.raises(ValueError, match="ourselves"):
+            anna.say(anna, Say("echo"))
+
+
+@in_loop
+async def test_the_machine_hears_nothing_while_a_mistake_ends_the_host():
+    heard: list[object] = []
+
+    async def mistaken() -> None:
+        raise ValueError("a mistake of ours")
+
+    async def slow(anna: Peer) -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            await asyncio.sleep(0.01)
+            anna.book.handle = lambda event, _: heard.append(event) or []  # type: ignore[func-returns-value]
+            anna.host.deliver("too late")
+
+    anna = Peer("anna")
+    await anna.host.start(bind="127.0.0.1")
+    anna.host.tasks.spawn(slow(anna))
+    await asyncio.sleep(0)
+    anna.host.tasks.spawn(mistaken())
+    with pytest.raises(ExceptionGroup):
+        await anna.host.run()
+    assert heard == []

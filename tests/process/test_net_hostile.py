@@ -8,10 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from qh3.quic.connection import QuicConnection
-from qh3.tls import CipherSuite
 
 import core.net.link_maker as link_maker_module
 import core.net.peer_links as peer_links_module
@@ -20,128 +16,11 @@ from core.base.ids import PeerId
 from core.net import quic
 from core.net.carrier_transport import CarriedTransport
 from core.net.punch import Rendezvous
-from core.net.quic import QuicEndpoint
-from tests.process.net_people import CODEC, Ask, Peer, Say, id_of
-from tests.process.test_net_host import eventually, in_loop
+from tests.process.net_people import CODEC, Ask, Peer, Say, acquainted, eventually, id_of, in_loop
+from tests.process.quic_attack import THERE, Attack, Reader, initials
 from tests.process.test_net_ways import NONCE, Relay
 
 pytestmark = pytest.mark.process
-THERE = ("192.0.2.9", 9)
-HERE = ("192.0.2.1", 1)
-EPOCH_ONE_RTT = 3
-
-
-class Reader(asyncio.BufferedProtocol):
-    """Reads all that comes."""
-
-    def __init__(self) -> None:
-        self.transport: Any = None
-        self.lost = 0
-        self.read = 0
-        self.last = b""
-        self._buffer = bytearray(65536)
-
-    def connection_made(self, transport: Any) -> None:
-        self.transport = transport
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self.lost += 1
-
-    def get_buffer(self, sizehint: int) -> memoryview:
-        return memoryview(self._buffer)
-
-    def buffer_updated(self, nbytes: int) -> None:
-        self.read += nbytes
-        self.last = bytes(self._buffer[nbytes - 1 : nbytes])
-
-    def eof_received(self) -> bool:
-        return True
-
-    def pause_writing(self) -> None:
-        """Nothing to pause."""
-
-    def resume_writing(self) -> None:
-        """Nothing to resume."""
-
-
-class Attack:
-    """An endpoint of this program, and a client of the library without its checks."""
-
-    def __init__(self, spoil: Callable[[bytes], bytes] = bytes) -> None:
-        self.loop = asyncio.get_running_loop()
-        self.escaped: list[Any] = []
-        self.loop.set_exception_handler(lambda _, context: self.escaped.append(context))
-        self.sent: list[bytes] = []
-        self.readers: list[Reader] = []
-        self.endpoint = QuicEndpoint(send=lambda data, _: self.sent.append(data), accept=self._accept)
-        configuration = quic.caller_terms(room_bytes=quic.ROOM_BYTES)
-        configuration.cipher_suites = [CipherSuite.AES_128_GCM_SHA256]
-        self.client = QuicConnection(configuration=configuration)
-        self.key: tuple[Any, ...] = ()
-        self._number = 5000
-        call = self.client._call_core
-
-        def noting(operation: Any, *arguments: Any) -> Any:
-            if operation.__name__ == "install_packet_key" and arguments[:2] == ("send", EPOCH_ONE_RTT):
-                self.key = arguments[3:6]
-            if operation.__name__ == "send_crypto":
-                arguments = (*arguments[:2], spoil(arguments[2]))
-            return call(operation, *arguments)
-
-        self.client._call_core = noting  # type: ignore[method-assign]
-        self.client.connect(HERE, now=self.loop.time())
-
-    def _accept(self) -> Reader:
-        self.readers.append(Reader())
-        return self.readers[-1]
-
-    @property
-    def connections(self) -> int:
-        return len(self.endpoint.connections)
-
-    @property
-    def transport(self) -> Any:
-        return self.readers[0].transport
-
-    def depart(self) -> None:
-        """The client's packets, to us."""
-        for data, _ in self.client.datagrams_to_send(self.loop.time()):
-            self.endpoint.received(data, THERE)
-
-    async def turns(self, count: int = 1, *, answered: bool = True) -> None:
-        """Packets travel both ways."""
-        for _ in range(count):
-            self.depart()
-            await asyncio.sleep(0)
-            await asyncio.sleep(0)
-            sent, self.sent = self.sent, []
-            for data in sent if answered else ():
-                self.client.receive_datagram(data, HERE, self.loop.time())
-
-    async def connected(self) -> "Attack":
-        self.client.send_stream_data(0, b"hi")
-        await self.turns(8)
-        assert self.transport is not None
-        return self
-
-    def forged(self, frames: bytes) -> bytes:
-        """A packet with these frames, as RFC 9001 section 5 protects it."""
-        key, iv, mask_key = self.key
-        self._number += 1
-        own_id = next(iter(self.endpoint.ids))
-        head = bytes((0x43,)) + own_id + self._number.to_bytes(4, "big")
-        nonce = bytes(a ^ b for a, b in zip(iv, self._number.to_bytes(12, "big"), strict=True))
-        body = AESGCM(key).encrypt(nonce, frames, head)
-        mask = Cipher(algorithms.AES(mask_key), modes.ECB()).encryptor().update(body[:16])
-        first = bytes((head[0] ^ mask[0] & 0x1F,))
-        return first + head[1:9] + bytes(a ^ b for a, b in zip(head[9:], mask[1:5], strict=True)) + body
-
-
-def initials() -> list[bytes]:
-    """The first packets of a sound connection."""
-    client = QuicConnection(configuration=quic.caller_terms(room_bytes=quic.ROOM_BYTES))
-    client.connect(HERE, now=0.0)
-    return [data for data, _ in client.datagrams_to_send(0.0)]
 
 
 # --- QUIC: before there is a connection -------------------------------------------------------------------------------
@@ -204,17 +83,13 @@ def at(place: int, changed: bytes) -> Callable[[bytes], bytes]:
         lambda data: data[: len(data) // 2] + bytes((255,)) * (len(data) - len(data) // 2),
     ],
 )
-def test_handshake_that_breaks_the_library_ends_only_its_connection(spoil, monkeypatch):
+@in_loop
+async def test_handshake_that_breaks_the_library_ends_only_its_connection(spoil, monkeypatch):
     monkeypatch.setattr(quic, "HANDSHAKE_S", 0.05)
-
-    @in_loop
-    async def play() -> None:
-        attack = Attack(spoil)
-        attack.depart()
-        await eventually(lambda: not attack.connections)
-        assert not attack.escaped
-
-    play()
+    attack = Attack(spoil)
+    attack.depart()
+    await eventually(lambda: not attack.connections)
+    assert not attack.escaped
 
 
 # --- QUIC: on a connection --------------------------------------------------------------------------------------------
@@ -243,19 +118,16 @@ async def test_transport_raises_nothing_after_the_other_side_left():
         lambda client: client.send_stream_data(6, b"", end_stream=True),
     ],
 )
-def test_streams_are_neither_refused_nor_added(misuse):
-    @in_loop
-    async def play() -> None:
-        attack = await Attack().connected()
-        misuse(attack.client)
-        await attack.turns(4)
-        attack.transport.write(b"x" * 1000)
-        attack.transport.close()
-        await eventually(lambda: attack.readers[0].lost)
-        assert not attack.connections
-        assert not attack.escaped
-
-    play()
+@in_loop
+async def test_streams_are_neither_refused_nor_added(misuse):
+    attack = await Attack().connected()
+    misuse(attack.client)
+    await attack.turns(4)
+    attack.transport.write(b"x" * 1000)
+    attack.transport.close()
+    await eventually(lambda: attack.readers[0].lost)
+    assert not attack.connections
+    assert not attack.escaped
 
 
 @in_loop
@@ -352,8 +224,7 @@ async def test_birthday_punch_releases_its_socket_when_nobody_calls(monkeypatch)
 
 @in_loop
 async def test_messages_sent_while_a_duplicate_link_closes_are_reported():
-    async with Peer("anna") as anna, Peer("ben") as ben:
-        anna.knows(ben)
+    async with acquainted() as (anna, ben):
         anna.say(ben, Say("first"))
         await ben.book.until(lambda book: book.heard)
         Relay(anna, ben)
@@ -444,26 +315,19 @@ async def test_met_peer_may_begin_only_a_few_connections():
 
 
 @pytest.mark.parametrize("host", ["8.8.8.8%..a", "8.8.8.8%\0", "8.8.8.8%é..b", "a.name", "", "2606::1%..a"])
-def test_invalid_address_ends_neither_host_nor_port(host):
-    @in_loop
-    async def play() -> None:
-        async with Peer("anna") as anna, Peer("ben") as ben:
-            anna.knows(ben)
-            anna.host.links.punch(
-                Rendezvous(peer=ben.id, nonce=NONCE, tcp=((host, 80),), udp=((host, 80),), lasts_s=0.1)
-            )
-            await eventually(lambda: not anna.host.tasks.running)
-            anna.say(ben, Ask("still there?"))
-            await ben.book.until(lambda book: book.heard)
-
-    play()
+@in_loop
+async def test_invalid_address_ends_neither_host_nor_port(host):
+    async with acquainted() as (anna, ben):
+        anna.host.links.punch(Rendezvous(peer=ben.id, nonce=NONCE, tcp=((host, 80),), udp=((host, 80),), lasts_s=0.1))
+        await eventually(lambda: not anna.host.tasks.running)
+        anna.say(ben, Ask("still there?"))
+        await ben.book.until(lambda book: book.heard)
 
 
 @in_loop
 async def test_links_made_and_ended_leave_no_timers(monkeypatch):
     looks: list[Any] = []
-    async with Peer("anna") as anna, Peer("ben") as ben:
-        anna.knows(ben)
+    async with acquainted() as (anna, ben):
         anna.say(ben, Say("first"))
         await ben.book.until(lambda book: book.heard)
         Relay(anna, ben)

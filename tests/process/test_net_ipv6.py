@@ -18,9 +18,8 @@ from core.net.listening import ANY, ANY6, refusal
 from core.net.pace import Pace
 from core.net.planes import Planes
 from core.net.punch import Rendezvous
-from tests.process.net_people import CODEC, Answer, Ask, Peer, Say, id_of
+from tests.process.net_people import CODEC, Answer, Ask, Peer, Say, eventually, id_of, in_loop
 from tests.process.test_net_attacks import envelopes
-from tests.process.test_net_host import eventually, in_loop
 from tests.process.test_net_traverse import peers
 
 LOOPBACK, LOOPBACK6 = "127.0.0.1", "::1"
@@ -95,8 +94,7 @@ async def test_garbage_on_the_ipv6_port_is_dropped_and_counted() -> None:
         dropped = {"garbage": 3, "quic": 1, "unasked": 1}
         await eventually(lambda: all(ben.trace[f"net.drop.{what}"] == count for what, count in dropped.items()))
         anna.knows(ben, at=LOOPBACK6)
-        anna.say(ben, Say("still here?"))
-        await anna.book.until(lambda book: book.heard)
+        await anna.ask(ben, "still here?")
 
 
 @in_loop
@@ -117,28 +115,26 @@ async def test_datagrams_from_a_scoped_address_are_dropped() -> None:
 
 
 @pytest.mark.parametrize("kind", [socket.SOCK_STREAM, socket.SOCK_DGRAM])
-def test_a_port_that_is_taken_on_ipv6_only_is_taken(kind: socket.SocketKind) -> None:
-    @in_loop
-    async def run() -> None:
-        with socket.socket(socket.AF_INET6, kind) as other:
-            other.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-            other.bind((ANY6, 0))
-            if kind == socket.SOCK_STREAM:
-                other.listen()
-            port = other.getsockname()[1]
-            assert refusal(ANY, port, kind) is not None
-            assert refusal(LOOPBACK, port, kind) is None
-            anna = Peer("anna")
-            with pytest.raises(Busy, match=str(port)):
-                await anna.host.start(bind=ANY, port=port)
-            assert await anna.host.start(bind=ANY) != port  # and nothing is left of the first attempt
-            await anna.host.close()
-        assert refusal(ANY, port, kind) is None
-
-    run()
+@in_loop
+async def test_a_port_that_is_taken_on_ipv6_only_is_taken(kind: socket.SocketKind) -> None:
+    with socket.socket(socket.AF_INET6, kind) as other:
+        other.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        other.bind((ANY6, 0))
+        if kind == socket.SOCK_STREAM:
+            other.listen()
+        port = other.getsockname()[1]
+        assert refusal(ANY, port, kind) is not None
+        assert refusal(LOOPBACK, port, kind) is None
+        anna = Peer("anna")
+        with pytest.raises(Busy, match=str(port)):
+            await anna.host.start(bind=ANY, port=port)
+        assert await anna.host.start(bind=ANY) != port  # and nothing is left of the first attempt
+        await anna.host.close()
+    assert refusal(ANY, port, kind) is None
 
 
-def test_a_number_is_drawn_that_is_free_on_all_sockets(monkeypatch: pytest.MonkeyPatch) -> None:
+@in_loop
+async def test_a_number_is_drawn_that_is_free_on_all_sockets(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first number drawn is taken, on IPv6 and for UDP only."""
     bound, refused = listening_module.bound_socket, list[int]()
 
@@ -149,20 +145,16 @@ def test_a_number_is_drawn_that_is_free_on_all_sockets(monkeypatch: pytest.Monke
         return bound(place, kind, port)
 
     monkeypatch.setattr(listening_module, "bound_socket", first_is_taken)
-
-    @in_loop
-    async def run() -> None:
-        async with Peer("anna", bind=ANY) as anna, Peer("ben", bind=ANY) as ben:
-            assert refused
-            anna.knows(ben, at=LOOPBACK6)
-            anna.say(ben, Ask("here?"))
-            await anna.book.until(lambda book: book.heard)
-
-    run()
+    async with Peer("anna", bind=ANY) as anna, Peer("ben", bind=ANY) as ben:
+        assert refused
+        anna.knows(ben, at=LOOPBACK6)
+        anna.say(ben, Ask("here?"))
+        await anna.book.until(lambda book: book.heard)
 
 
 @pytest.mark.parametrize("where", ["socket", "bind"])
-def test_a_computer_without_ipv6_has_ipv4(monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+@in_loop
+async def test_a_computer_without_ipv6_has_ipv4(monkeypatch: pytest.MonkeyPatch, where: str) -> None:
     bound = listening_module.bound_socket
 
     def absent(place: Any, kind: socket.SocketKind, port: int) -> socket.socket:
@@ -171,25 +163,20 @@ def test_a_computer_without_ipv6_has_ipv4(monkeypatch: pytest.MonkeyPatch, where
         return bound(place, kind, port)
 
     monkeypatch.setattr(listening_module, "bound_socket", absent)
-
-    @in_loop
-    async def run() -> None:
-        async with Peer("anna", bind=ANY) as anna, Peer("ben", bind=ANY) as ben:
-            eve = id_of("eve")
-            anna.host.learn(eve, LOOPBACK6, 9)
-            anna.say(eve, Ask("anybody?"))
-            assert anna.trace["net.datagram.undelivered"] == 1
-            anna.say(eve, Say("anybody?"))
-            await anna.book.until(lambda book: book.lost)
-            anna.host.send_at(SendDatagramTo(eve, Address("2a00::1", 9), Mirror(NONCE), fresh=True))
-            anna.knows(ben)
-            anna.say(ben, Ask("here?"))
-            await anna.book.until(lambda book: book.heard)
-            assert refusal(ANY, anna.port, socket.SOCK_DGRAM) is not None
-        with pytest.raises(BadInput, match="no such thing"):
-            await Peer("carl").host.start(bind=ANY6)
-
-    run()
+    async with Peer("anna", bind=ANY) as anna, Peer("ben", bind=ANY) as ben:
+        eve = id_of("eve")
+        anna.host.learn(eve, LOOPBACK6, 9)
+        anna.say(eve, Ask("anybody?"))
+        assert anna.trace["net.datagram.undelivered"] == 1
+        anna.say(eve, Say("anybody?"))
+        await anna.book.until(lambda book: book.lost)
+        anna.host.send_at(SendDatagramTo(eve, Address("2a00::1", 9), Mirror(NONCE), fresh=True))
+        anna.knows(ben)
+        anna.say(ben, Ask("here?"))
+        await anna.book.until(lambda book: book.heard)
+        assert refusal(ANY, anna.port, socket.SOCK_DGRAM) is not None
+    with pytest.raises(BadInput, match="no such thing"):
+        await Peer("carl").host.start(bind=ANY6)
 
 
 @in_loop
@@ -214,8 +201,7 @@ async def test_quic_and_punches_take_the_socket_of_the_address() -> None:
             peer.host.links.punch(Rendezvous(peer=other.id, nonce=NONCE, udp=((LOOPBACK6, other.port),)))
         await eventually(lambda: anna.host.links.best(ben.id) == "quic")
         await eventually(lambda: ben.host.links.best(anna.id) == "quic")
-        anna.say(ben, Say("through?"))
-        await anna.book.until(lambda book: book.heard)
+        await anna.ask(ben, "through?")
         (stream,) = anna.host.links.streams()
         assert stream.route.other_address == (LOOPBACK6, ben.port)
 

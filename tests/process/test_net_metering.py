@@ -7,8 +7,7 @@ import pytest
 
 from core.base.meter import Glance, Meter, Sighting
 from core.net.pace import Limits, Pace
-from tests.process.net_people import Load, Peer, Say
-from tests.process.test_net_host import in_loop
+from tests.process.net_people import Load, Peer, Say, in_loop
 
 pytestmark = pytest.mark.process
 RATE = 4_000_000.0

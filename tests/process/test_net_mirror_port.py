@@ -7,8 +7,7 @@ import pytest
 from core.nat.events import SendDatagramTo
 from core.nat.messages import Address, DialBackDatagram, Mirror, Mirrored
 from core.net.pace import Pace
-from tests.process.net_people import Ask, Peer
-from tests.process.test_net_host import eventually, in_loop
+from tests.process.net_people import Ask, Peer, eventually, in_loop
 
 pytestmark = pytest.mark.process
 NONCE = bytes(range(16))

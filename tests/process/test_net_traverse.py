@@ -19,8 +19,7 @@ from core.nat.events import (
 )
 from core.nat.messages import Address
 from core.net.traverse import Traverser
-from tests.process.net_people import Ask, Peer, id_of
-from tests.process.test_net_host import eventually, in_loop
+from tests.process.net_people import Ask, Peer, eventually, id_of, in_loop
 
 pytestmark = pytest.mark.process
 NONCE = bytes(range(16))
@@ -87,28 +86,25 @@ async def test_failed_dial_is_reported_and_a_cancelled_one_is_not():
 
 
 @pytest.mark.parametrize("birthday", [False, True])
-def test_a_punch_makes_a_link(birthday):
-    @in_loop
-    async def run():
-        (anna, ear), (ben, bens) = peers("anna", "ben")
-        async with anna, ben:
-            now = anna.clock.now()
-            for peer, ears, other, mine in (
-                (anna, ear, ben, BirthdaySide(4, ())),
-                (ben, bens, anna, BirthdaySide(0, tuple(range(40000, 40016)), 1000)),
-            ):
-                ears.traverser.perform(
-                    Punch(
-                        attempt=3, peer=other.id, nonce=NONCE, tcp=(), udp=(at(other),), at=now, until=now + 5,
-                        caller=peer.id < other.id, birthday=mine if birthday else None,
-                    )
-                )  # fmt: skip
-            await eventually(lambda: ear.of(LinkUp) and bens.of(LinkUp))
-            caller = ear if anna.id < ben.id else bens
-            assert caller.of(LinkUp)[0].way is (Way.BIRTHDAY if birthday else Way.QUIC_PUNCH)
-            assert caller.of(LinkUp)[0].attempt == 3
-
-    run()
+@in_loop
+async def test_a_punch_makes_a_link(birthday):
+    (anna, ear), (ben, bens) = peers("anna", "ben")
+    async with anna, ben:
+        now = anna.clock.now()
+        for peer, ears, other, mine in (
+            (anna, ear, ben, BirthdaySide(4, ())),
+            (ben, bens, anna, BirthdaySide(0, tuple(range(40000, 40016)), 1000)),
+        ):
+            ears.traverser.perform(
+                Punch(
+                    attempt=3, peer=other.id, nonce=NONCE, tcp=(), udp=(at(other),), at=now, until=now + 5,
+                    caller=peer.id < other.id, birthday=mine if birthday else None,
+                )
+            )  # fmt: skip
+        await eventually(lambda: ear.of(LinkUp) and bens.of(LinkUp))
+        caller = ear if anna.id < ben.id else bens
+        assert caller.of(LinkUp)[0].way is (Way.BIRTHDAY if birthday else Way.QUIC_PUNCH)
+        assert caller.of(LinkUp)[0].attempt == 3
 
 
 @in_loop

@@ -12,8 +12,7 @@ from core.base.ids import hashed_key
 from core.net.carrier_transport import CarriedTransport
 from core.net.punch import Rendezvous
 from core.net.streams import PeerStream
-from tests.process.net_people import Load, Peer, Say, id_of
-from tests.process.test_net_host import eventually, in_loop
+from tests.process.net_people import Load, Peer, Say, acquainted, eventually, id_of, in_loop
 
 pytestmark = pytest.mark.process
 NONCE = hashed_key(b"nonce")[:16]
@@ -100,8 +99,7 @@ async def test_a_hole_for_udp_carries_quic():
         loads = [bytes([n]) * 500_000 for n in range(10)]
         for load in loads:
             anna.say(ben, Load(memoryview(load)))
-        anna.say(ben, Say("all?"))
-        await anna.book.until(lambda book: book.heard)
+        await anna.ask(ben, "all?")
         await ben.book.until(lambda book: len(book.heard) == 10)
         assert [bytes(message.data) for _, message in ben.book.heard] == loads
         assert anna.trace["net.hole"] == ben.trace["net.hole"] == 1
@@ -114,8 +112,7 @@ async def test_peers_calling_each_other_at_once_have_a_link():
         ben.host.links.punch(rendezvous(anna, tcp=True))
         await eventually(lambda: ways(anna) and ways(ben))
         assert set(ways(anna)) == set(ways(ben)) == {"tcp"}
-        anna.say(ben, Say("hello?"))
-        await anna.book.until(lambda book: book.heard)
+        await anna.ask(ben, "hello?")
 
 
 @in_loop
@@ -124,23 +121,19 @@ async def test_tcp_is_taken_where_both_ways_are_open():
         anna.host.links.punch(rendezvous(ben, tcp=True, udp=True))
         ben.host.links.punch(rendezvous(anna, tcp=True, udp=True))
         await eventually(lambda: "tcp" in ways(anna) and anna.trace["net.hole"])
-        anna.say(ben, Say("hello?"))
-        await anna.book.until(lambda book: book.heard)
+        await anna.ask(ben, "hello?")
 
 
 @pytest.mark.parametrize("order", [("anna", "ben"), ("ben", "anna")])
-def test_a_birthday_punch_finds_one_of_many_sockets(order):
-    @in_loop
-    async def run():
-        async with Peer(order[0]) as many, Peer(order[1]) as guesser:
-            many.host.links.punch(rendezvous(guesser, udp=True, sockets=8))
-            guesser.host.links.punch(rendezvous(many, udp=True, ports=tuple(range(40_000, 40_064))))
-            await eventually(lambda: ways(many) == ways(guesser) == ["quic"])
-            assert len(many.host.links.maker.sockets) == 1
-            many.say(guesser, Say("found?"))
-            await many.book.until(lambda book: book.heard)
-
-    run()
+@in_loop
+async def test_a_birthday_punch_finds_one_of_many_sockets(order):
+    async with Peer(order[0]) as many, Peer(order[1]) as guesser:
+        many.host.links.punch(rendezvous(guesser, udp=True, sockets=8))
+        guesser.host.links.punch(rendezvous(many, udp=True, ports=tuple(range(40_000, 40_064))))
+        await eventually(lambda: ways(many) == ways(guesser) == ["quic"])
+        assert len(many.host.links.maker.sockets) == 1
+        many.say(guesser, Say("found?"))
+        await many.book.until(lambda book: book.heard)
 
 
 @in_loop
@@ -199,8 +192,7 @@ async def test_a_relay_that_dies_is_noticed_on_both_sides():
     async with Peer("anna") as anna, Peer("ben") as ben:
         relay = Relay(anna, ben)
         await eventually(lambda: ways(anna) == ways(ben) == ["relay"])
-        anna.say(ben, Say("hello?"))
-        await anna.book.until(lambda book: book.heard)
+        await anna.ask(ben, "hello?")
         relay.cut()
         for peer in (anna, ben):
             await peer.book.until(lambda book: book.lost)
@@ -216,19 +208,16 @@ async def test_a_relay_that_dies_is_noticed_on_both_sides():
         lambda data: data[1:],
     ],
 )
-def test_relay_that_corrupts_or_reorders_bytes_is_detected(spoil):
-    @in_loop
-    async def run():
-        async with Peer("anna") as anna, Peer("ben") as ben:
-            relay = Relay(anna, ben)
-            await eventually(lambda: ways(anna) == ways(ben) == ["relay"])
-            relay.ends[0].spoil = spoil
-            anna.say(ben, Say("x" * 500))
-            await ben.book.until(lambda book: book.lost)
-            assert ben.book.lost[0].reason.startswith("broke")
-            assert all(message == Say("x" * 500) for _, message in ben.book.heard)
-
-    run()
+@in_loop
+async def test_relay_that_corrupts_or_reorders_bytes_is_detected(spoil):
+    async with Peer("anna") as anna, Peer("ben") as ben:
+        relay = Relay(anna, ben)
+        await eventually(lambda: ways(anna) == ways(ben) == ["relay"])
+        relay.ends[0].spoil = spoil
+        anna.say(ben, Say("x" * 500))
+        await ben.book.until(lambda book: book.lost)
+        assert ben.book.lost[0].reason.startswith("broke")
+        assert all(message == Say("x" * 500) for _, message in ben.book.heard)
 
 
 @in_loop
@@ -265,10 +254,8 @@ async def test_paused_reader_on_quic_stops_the_writer_without_loss():
 
 @in_loop
 async def test_one_that_moved_and_comes_back_is_called_at_once():
-    async with Peer("anna") as anna, Peer("ben") as ben:
-        anna.knows(ben)
-        anna.say(ben, Say("1?"))
-        await anna.book.until(lambda book: book.heard)
+    async with acquainted() as (anna, ben):
+        await anna.ask(ben, "1?")
         for stream in anna.host.links.streams():
             stream.abort("cable pulled")
         await anna.book.until(lambda book: book.lost)
@@ -279,10 +266,8 @@ async def test_one_that_moved_and_comes_back_is_called_at_once():
 
 @in_loop
 async def test_links_on_addresses_that_still_exist_stay_and_others_end(monkeypatch):
-    async with Peer("anna") as anna, Peer("ben") as ben:
-        anna.knows(ben)
-        anna.say(ben, Say("1?"))
-        await anna.book.until(lambda book: book.heard)
+    async with acquainted() as (anna, ben):
+        await anna.ask(ben, "1?")
         (stream,) = anna.host.links.streams()
         anna.host.links.moved()
         assert anna.host.links.streams() == [stream]

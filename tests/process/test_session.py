@@ -26,8 +26,7 @@ from core.swarm.messages import StateAsk
 from core.swarm.orders import Changed
 from core.swarm.participant import Participant
 from core.swarm.progress import ProgressReport
-from tests.process.net_people import keys
-from tests.process.test_net_host import eventually, in_loop
+from tests.process.net_people import eventually, in_loop, keys
 
 pytestmark = pytest.mark.process
 LOOPBACK, EVERYWHERE = "127.0.0.1", "0.0.0.0"

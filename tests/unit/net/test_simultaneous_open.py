@@ -14,19 +14,16 @@ ANSWER = bytes((22, 3, 3, 0, 6, 2, 0, 0, 2, 9, 9))
 
 
 @pytest.mark.parametrize("auto_first", [0, 1])
-def test_two_callers_on_one_connection_agree_who_is_the_caller(auto_first):
-    @in_loop
-    async def run():
-        sides = [Side(credentials("anna"), expected=id_of("ben")), Side(credentials("ben"), expected=id_of("anna"))]
-        connect(sides[auto_first], sides[1 - auto_first])
-        for side, other in (sides, sides[::-1]):
-            side.stream.send(b"hello", bulk=False)
-            await other.ear.until(lambda ear: ear.received == [b"hello"])
-        assert [side.ear.opened[0].peer for side in sides] == [id_of("ben"), id_of("anna")]
-        smaller = id_of("anna") < id_of("ben")
-        assert [side.stream.initiated for side in sides] == [smaller, not smaller]
-
-    run()
+@in_loop
+async def test_two_callers_on_one_connection_agree_who_is_the_caller(auto_first):
+    sides = [Side(credentials("anna"), expected=id_of("ben")), Side(credentials("ben"), expected=id_of("anna"))]
+    connect(sides[auto_first], sides[1 - auto_first])
+    for side, other in (sides, sides[::-1]):
+        side.stream.send(b"hello", bulk=False)
+        await other.ear.until(lambda ear: ear.received == [b"hello"])
+    assert [side.ear.opened[0].peer for side in sides] == [id_of("ben"), id_of("anna")]
+    smaller = id_of("anna") < id_of("ben")
+    assert [side.stream.initiated for side in sides] == [smaller, not smaller]
 
 
 @in_loop

@@ -142,25 +142,21 @@ async def test_a_slow_reader_slows_the_writer_and_breaks_nothing():
 
 
 @pytest.mark.parametrize("bulk", [False, True])
-def test_a_queue_that_overflows_ends_the_link(bulk, monkeypatch):
+@in_loop
+async def test_a_queue_that_overflows_ends_the_link(bulk, monkeypatch):
     monkeypatch.setattr(outbox_module, "CONTROL_QUEUE_BYTES_MAX", 200_000)
     monkeypatch.setattr(outbox_module, "BULK_QUEUE_BYTES_MAX", 200_000)
-
-    @in_loop
-    async def run():
-        anna, ben = await pair()
-        outbox, anna.wire.kernel_bytes = anna.stream.sender.outbox, 1000
-        ben.stream.receiver.hold()
-        for _ in range(10):
-            anna.stream.send(bytes(50_000), bulk=bulk)
-            assert max(outbox.control_bytes, outbox.bulk_bytes) <= 200_000
-        assert anna.ear.closed == ["takes nothing"]
-        assert anna.trace["net.drop.queue"] == 1
-        assert not outbox
-        anna.stream.abort("done")
-        ben.stream.abort("done")
-
-    run()
+    anna, ben = await pair()
+    outbox, anna.wire.kernel_bytes = anna.stream.sender.outbox, 1000
+    ben.stream.receiver.hold()
+    for _ in range(10):
+        anna.stream.send(bytes(50_000), bulk=bulk)
+        assert max(outbox.control_bytes, outbox.bulk_bytes) <= 200_000
+    assert anna.ear.closed == ["takes nothing"]
+    assert anna.trace["net.drop.queue"] == 1
+    assert not outbox
+    anna.stream.abort("done")
+    ben.stream.abort("done")
 
 
 @in_loop
@@ -179,16 +175,13 @@ async def test_expired_pass_of_the_called_peer_is_refused():
 
 
 @pytest.mark.parametrize("authority", [SAME_KEY_OTHER_RUN, SAME_RUN_OTHER_KEY])
-def test_a_pass_of_another_collaboration_or_authority_is_refused(authority):
-    @in_loop
-    async def run():
-        # Eve trusts each peer that her authority admits, and shows its pass.
-        eve = Side(credentials("eve", authority=authority), expected=BEN)
-        ben = Side(credentials("ben"), expected=None)
-        await refused(eve, ben)
-        assert ben.trace["net.drop.handshake"] == 1
-
-    run()
+@in_loop
+async def test_a_pass_of_another_collaboration_or_authority_is_refused(authority):
+    # Eve trusts each peer that her authority admits, and shows its pass.
+    eve = Side(credentials("eve", authority=authority), expected=BEN)
+    ben = Side(credentials("ben"), expected=None)
+    await refused(eve, ben)
+    assert ben.trace["net.drop.handshake"] == 1
 
 
 @in_loop
