@@ -7,7 +7,6 @@ from random import SystemRandom
 from secrets import token_bytes
 from typing import Any
 
-from core.base.contact import Observed
 from core.base.ids import PeerId
 from core.base.machine import Machine
 from core.base.wire import MessageCodec
@@ -39,7 +38,7 @@ class Host:
     An exception of the machine or of its owner is a mistake of this program: the host stops, and `run` raises it.
 
     Args:
-        machine: Handles Received, Tick, Lost and `core.dht.messages.Observed`.
+        machine: Handles Received, Tick, Lost and `core.base.contact.Observed`.
         admission: Lets this peer in, and others to it.
         codec: Every message that may arrive.
         clock: The process's clock.

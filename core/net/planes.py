@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 
+from core.base.contact import Observed
 from core.base.ids import PeerId
 from core.base.machine import Received, Send
 from core.base.problems import WireProblem
 from core.base.trace import Trace
 from core.base.wire import Message, MessageCodec
-from core.dht.messages import Observed
 from core.nat.messages import DialBackDatagram, Mirrored
 from core.net.address_book import Address
 from core.net.datagrams import DatagramPort
