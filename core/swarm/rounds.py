@@ -25,7 +25,7 @@ from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
 from core.averaging.penalties.ledger import Reputation
 from core.averaging.plan import Member, Plan
 from core.averaging.receipts.exchange import Attesting, Receipted
-from core.averaging.receipts.receipt import RECEIPT_MESSAGES, Attested, Bundle, statement_of
+from core.averaging.receipts.receipt import Attested, statement_of
 from core.averaging.topologies import TOPOLOGIES, Topology
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Tick, earliest
@@ -83,7 +83,7 @@ class Rounds:
         carried: Asked once a round for the bytes that each relay has carried for this peer since it was asked last.
     """
 
-    MESSAGES: Final = (*GROUP_MESSAGES, *ROUND_MESSAGES, *GRID_MESSAGES, *RECEIPT_MESSAGES)
+    MESSAGES: Final = (*GROUP_MESSAGES, *ROUND_MESSAGES, *GRID_MESSAGES, Attested)
 
     def __init__(
         self,
@@ -111,8 +111,7 @@ class Rounds:
         """To be told where others stand: a round that failed here may have led there."""
         self.attesting = Attesting(signer=signer, verifier=verifier, trace=trace)
         """Its `Receipted` goes on to the owner."""
-        if carried is not None:
-            self.attesting.carried = carried
+        self.attesting.carried = carried or dict
         self.reduces = True
         """Whether this peer wants a share to reduce; one that others reach through relays only does not."""
         self.samples_per_s = 0.0
@@ -218,7 +217,7 @@ class Rounds:
                     self.lines.saw(event.sender, message, outputs, now)
                 elif not self._early.keep(event):
                     self._trace.mark("rounds.drop.foreign")
-            case Received(message=Attested() | Bundle()):
+            case Received(message=Attested()):
                 outputs += self.attesting.handle(event, now)
             case Received():
                 outputs += self._matchmaker.handle(event, now)
@@ -275,7 +274,8 @@ class Rounds:
         self._round = begun
         self.in_doubt.begun()
         self.lines.begun(plan, now)
-        outputs = [*self.attesting.expect(plan), *self._follow([Formed(plan), *begun.start(now)], now, ours=True)]
+        self.attesting.expect(plan)
+        outputs = self._follow([Formed(plan), *begun.start(now)], now, ours=True)
         for event in self._early.take():
             outputs += self._follow(begun.handle(event, now), now)
         return outputs

@@ -1,11 +1,10 @@
 """The members of a round exchange their signatures under what it came to: see `core.averaging.receipts.receipt`.
 
-In a group of up to `DIRECT_MAX` all members send their signatures to all; in a larger one to the leader, which
+In a group of up to `BUNDLE_MAX` all members send their signatures to all; in a larger one to the leader, which
 bundles them.  After some seconds the receipt is made of what has come: none waits for the dead, and no round waits
 for this.
 """
 
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -15,7 +14,6 @@ from core.averaging.receipts.receipt import (
     BUNDLE_MAX,
     Attestation,
     Attested,
-    Bundle,
     Receipt,
     Statement,
     attest,
@@ -27,19 +25,9 @@ from core.base.machine import Lost, Received, Send, Tick, earliest
 from core.base.signing import Signer, Verifier
 from core.base.trace import Trace
 
-DIRECT_MAX: Final = 32
-"""Number of members that send each other their signatures without the leader: 31 small messages each."""
 SIGNED_BY_S: Final = 5.0
 """Seconds after which the receipt is made of the signatures that are there: members end a round within about one.  The
 leader that bundles them waits half as long, so that its bundles arrive in time."""
-ROUNDS_MAX: Final = 4
-"""Number of rounds whose signatures are awaited at a time: rounds are seconds apart at least."""
-TRIES: Final = 2
-"""Number of signatures of one member that are looked at in a round: checking one costs more than sending it."""
-CLOCKS_DIFFER_S: Final = 90.0
-"""Seconds by which a member's clock may differ: a minute, as a pass may be off by, and the time of one round."""
-WITNESSES: Final = 2
-"""Number of members, and half of the others, that must sign something else before the leader has split the group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,64 +45,59 @@ class Receipted:
 
 
 @dataclass(slots=True)
-class _Round:
-    """A round that runs, or whose signatures are awaited."""
+class _Signing:
+    """A round that this peer has signed, and whose other signatures are awaited."""
 
-    peers: frozenset[PeerId]
+    statement: Statement
+    digest: bytes
+    others: frozenset[PeerId]
     witnesses: frozenset[PeerId]
     """Members whose signatures, if they say something else, say something of the leader: those that hold means.
 
     Helpers sign what they were told of them, by reducers that may lie; a grid's groups have a Commit each.
     """
-    first: PeerId
-    """The plan's leader.  Under a successor honest members may differ over the makers, by the first one's orders."""
-    early: dict[PeerId, Attestation] = field(default_factory=dict)
-    """From members that have finished before this one; they have not been looked at."""
-    statement: Statement | None = None
-    """None: we have not finished."""
-    digest: bytes = b""
-    led_by: PeerId | None = None
-    """The member that committed it, if that is the first leader, and not this peer."""
-    leader: PeerId | None = None
+    led_by: PeerId | None
+    """The member that committed it, if that is the first leader, and not this peer.
+
+    Under a successor honest members may differ over the makers, by the first one's orders.
+    """
+    leader: PeerId | None
     """The member that bundles; None: all send to all."""
-    until: float = 0.0
-    signatures: dict[PeerId, Attestation] = field(default_factory=dict)
+    until: float
+    signatures: dict[PeerId, Attestation]
     contradictions: dict[PeerId, Attestation] = field(default_factory=dict)
-    gone: set[PeerId] = field(default_factory=set)
-    tries: dict[PeerId, int] = field(default_factory=dict)
+    gone: frozenset[PeerId] = frozenset()
+    """Members of which nothing more is taken."""
 
     @property
-    def awaited(self) -> frozenset[PeerId]:
-        """Members whose signature may still come: they neither signed, nor contradicted, nor left."""
-        return self.peers - self.signatures.keys() - self.contradictions.keys() - self.gone
+    def complete(self) -> bool:
+        """Whether no signature may still come: each member has signed, contradicted, or left."""
+        return self.others <= self.signatures.keys() | self.contradictions.keys() | self.gone
 
-    @property
-    def split_by(self) -> PeerId | None:
-        """The leader, if it has committed something else to others than to us.
+    def lose(self, member: PeerId) -> None:
+        """Wait no longer for a member, nor, without the leader that bundles, for any other."""
+        self.gone |= self.others if member == self.leader else {member}
 
-        Nobody else can have done that: each finishes with the leader's Commit only.  One member that signs something
-        else may as well be the liar; the leader's own signature is proof.
+    def finish(self) -> Receipted:
+        """Make the receipt of what is there.
+
+        Only the leader can have committed something else to others than to this peer: each finishes with the leader's
+        Commit only.  One member that signs something else may as well be the liar; the leader's own signature is proof.
         """
+        receipt = Receipt(self.statement, _in_order(self.signatures), _in_order(self.contradictions))
         apart = self.contradictions.keys() & self.witnesses
-        half = len(apart) >= WITNESSES and 2 * len(apart) >= len(self.witnesses) - 1
-        return self.led_by if half or self.led_by in apart else None
-
-    @property
-    def sure(self) -> bool:
-        """Whether a split by the leader is certain: its own signature or most witnesses' contradict."""
-        apart = self.contradictions.keys() & self.witnesses
-        return self.led_by in apart or 2 * len(apart) > len(self.witnesses)
+        proven = self.led_by in apart
+        half = len(apart) > 1 and 2 * len(apart) >= len(self.witnesses) - 1
+        if self.led_by is None or not (proven or half):
+            return Receipted(receipt)
+        return Receipted(receipt, self.led_by, proven or 2 * len(apart) > len(self.witnesses))
 
 
-Outputs = list[Send[Attested | Bundle] | Receipted]
-
-
-def _no_relays() -> Mapping[PeerId, int]:
-    return {}
+Outputs = list[Send[Attested] | Receipted]
 
 
 class Attesting:
-    """One member's side; a machine of `RECEIPT_MESSAGES`.
+    """One member's side; a machine of `Attested`.
 
     Args:
         signer: This peer.
@@ -127,142 +110,112 @@ class Attesting:
         self._me = signer.peer_id
         self._verifier = verifier
         self._trace = trace
-        self._rounds: OrderedDict[bytes, _Round] = OrderedDict()
-        self.carried: Callable[[], Mapping[PeerId, int]] = _no_relays
-        """Asked once a round: bytes that each relay has carried for us since it was asked last."""
+        self._plan: Plan | None = None
+        self._early: dict[PeerId, Attested] = {}
+        self._signed: dict[bytes, _Signing] = {}
+        self.carried: Callable[[], Mapping[PeerId, int]] = dict
+        """Asked once a round: bytes that each relay has carried for this peer since it was asked last."""
 
-    def expect(self, plan: Plan) -> Outputs:
-        """A round begins: the words of members that finish before us are kept."""
-        first = plan.peers[plan.leaders[0]]
-        holders = frozenset(PeerId(member.peer) for member in plan.members if member.receives)
-        can_tell = plan.stages == 1 and self._me in holders
-        self._rounds[plan.round] = _Round(frozenset(plan.peers), holders if can_tell else frozenset(), first)
-        if len(self._rounds) <= ROUNDS_MAX:
-            return []
-        _, oldest = self._rounds.popitem(last=False)
-        return [] if oldest.statement is None else [self._receipt(oldest, oldest.statement)]
+    def expect(self, plan: Plan) -> None:
+        """A round begins: the words of members that finish before this one are kept, one of each."""
+        self._plan, self._early = plan, {}
 
     def sign(self, statement: Statement, *, leader: PeerId, now: float) -> Outputs:
-        """The round is over for us, and this is what we say about it.  `Receipted` follows within some seconds.
+        """The round is over for this peer, which signs a statement.  `Receipted` follows within some seconds.
 
         Args:
-            statement: Of a round that was expected and not signed yet; another is passed over.
+            statement: Of the round that was expected last, and not signed yet; another is passed over.
             leader: The member that led it to its end.
             now: Unix seconds.
         """
-        current = self._rounds.get(statement.round)
-        if current is None or current.statement is not None:
+        plan, early = self._plan, self._early
+        if plan is None or plan.round != statement.round:
             return []
+        self._plan, self._early = None, {}
         mine = attest(statement, self._signer, time=now, relayed=self.carried())
-        current.statement, current.digest = statement, statement.digest
-        current.signatures[self._me] = mine
-        current.led_by = leader if leader == current.first != self._me else None
-        current.leader = leader if len(current.peers) > DIRECT_MAX else None
-        leads = current.leader == self._me
-        current.until = now + (SIGNED_BY_S / 2 if leads else SIGNED_BY_S)
-        for sender, attestation in current.early.items():
-            self._take(current, statement, sender, attestation, now)
-        if leads:
-            return self._advance(statement.round, current, now)
-        to = sorted(current.peers - {self._me} - current.gone) if current.leader is None else [current.leader]
-        sends: Outputs = [Send(peer, Attested(statement.round, mine)) for peer in to]
-        return sends + self._advance(statement.round, current, now)
+        holders = frozenset(PeerId(member.peer) for member in plan.members if member.receives)
+        current = _Signing(
+            statement,
+            statement.digest,
+            others=frozenset(plan.peers) - {self._me},
+            witnesses=holders if plan.stages == 1 and self._me in holders else frozenset(),
+            led_by=leader if leader == plan.leader != self._me else None,
+            leader=leader if len(plan.peers) > BUNDLE_MAX else None,
+            until=now + (SIGNED_BY_S / 2 if len(plan.peers) > BUNDLE_MAX and leader == self._me else SIGNED_BY_S),
+            signatures={self._me: mine},
+        )
+        self._signed[statement.round] = current
+        for sender, message in early.items():
+            self._take(current, sender, message)
+        to = current.others if current.leader is None else {current.leader} - {self._me}
+        return [*(Send(peer, Attested(statement.round, (mine,))) for peer in sorted(to)), *self._advance(now)]
 
     @property
     def deadline(self) -> float | None:
         """When the next receipt is due, unix seconds."""
-        return earliest(*(current.until for current in self._rounds.values() if current.statement is not None))
+        return earliest(*(current.until for current in self._signed.values()))
 
-    def handle(self, event: Received[Attested | Bundle] | Tick | Lost, now: float) -> Outputs:
+    def handle(self, event: Received[Attested] | Tick | Lost, now: float) -> Outputs:
         """A signature, a Tick or a lost link may complete receipts, which are among what is returned."""
         match event:
             case Received(sender=sender, message=message):
-                return self._receive(sender, message, now)
+                current = self._signed.get(message.round)
+                if current is not None and sender in current.others:
+                    self._take(current, sender, message)
+                elif self._plan is not None and self._plan.round == message.round and sender in self._plan.peers:
+                    self._early.setdefault(sender, message)
+                else:
+                    self._trace.mark("receipts.drop.foreign")
             case Lost(peer=peer):
-                for current in self._rounds.values():
-                    current.gone |= current.peers if peer == current.leader else {peer}
+                for current in self._signed.values():
+                    current.lose(peer)
             case Tick():
                 pass
-        outputs: Outputs = []
-        for round_, current in list(self._rounds.items()):
-            outputs += self._advance(round_, current, now)
-        return outputs
+        return self._advance(now)
 
     # --- inside ------------------------------------------------------------------------------------------------------
 
-    def _receive(self, sender: PeerId, message: Attested | Bundle, now: float) -> Outputs:
-        current = self._rounds.get(message.round)
-        if current is None or sender not in current.peers or sender == self._me:
-            self._trace.mark("receipts.drop.foreign")
-            return []
-        statement = current.statement
-        match message:
-            case Attested(attestation=attestation) if attestation.member == sender:
-                if statement is None:
-                    current.early.setdefault(sender, attestation)
-                    return []
-                self._take(current, statement, sender, attestation, now)
-            case Bundle(attestations=attestations) if statement is not None and sender == current.leader:
-                for attestation in attestations:
-                    self._take(current, statement, sender, attestation, now)
-            case _:
+    def _take(self, current: _Signing, sender: PeerId, message: Attested) -> None:
+        """Look at signatures of their sender, or of members for which it bundles.
+
+        Of each member one is taken under this statement and one under another, and nothing more of a sender after a
+        wrong one: so few are checked, which costs more than sending them.
+        """
+        for attestation in message.attestations:
+            member = PeerId(attestation.member)
+            contradicts = attestation.digest != current.digest
+            known = current.contradictions if contradicts else current.signatures
+            if sender in current.gone:
+                self._trace.mark("receipts.drop.flood")
+            elif sender not in {member, current.leader} or member not in current.others:
                 self._trace.mark("receipts.drop.foreign")
-        return self._advance(message.round, current, now)
+            elif member in known:
+                self._trace.mark("receipts.drop.duplicate")
+            elif not is_modest(attestation, current.statement):
+                self._trace.mark("receipts.drop.relayed")
+            elif not is_signed(attestation, current.statement.round, self._verifier):
+                self._trace.mark("receipts.drop.signature")
+                current.lose(sender)
+            else:
+                known[member] = attestation
+                if contradicts:
+                    self._trace.mark("receipts.contradiction")
 
-    def _take(
-        self, current: _Round, statement: Statement, sender: PeerId, attestation: Attestation, now: float
-    ) -> None:
-        """Look at a signature.  `sender` is its member, or the leader that bundles."""
-        member = PeerId(attestation.member)
-        if member not in current.peers:
-            self._trace.mark("receipts.drop.foreign")
-            return
-        if attestation == current.signatures.get(member) or member in current.contradictions:
-            self._trace.mark("receipts.drop.duplicate")
-            return
-        # A member that sends wrong ones uses up its own tries, not those of the member in whose name it sends.
-        tries = current.tries.get(sender, 0)
-        if tries >= (len(current.peers) if sender == current.leader else TRIES):
-            self._trace.mark("receipts.drop.flood")
-            return
-        current.tries[sender] = tries + 1
-        if not is_signed(attestation, statement.round, self._verifier):
-            self._trace.mark("receipts.drop.signature")
-        elif abs(attestation.time - now) > CLOCKS_DIFFER_S:
-            self._trace.mark("receipts.drop.time")
-        elif attestation.digest != current.digest:
-            self._trace.mark("receipts.contradiction")
-            current.contradictions[member] = attestation
-        elif not is_modest(attestation, statement):
-            self._trace.mark("receipts.drop.relayed")
-        elif member in current.signatures:
-            self._trace.mark("receipts.drop.duplicate")
-        else:
-            current.signatures[member] = attestation
-
-    def _advance(self, round_: bytes, current: _Round, now: float) -> Outputs:
-        statement = current.statement
-        if statement is None or (current.awaited and now < current.until):
-            return []
-        del self._rounds[round_]
+    def _advance(self, now: float) -> Outputs:
+        """Make the receipts that are due, and as a leader send others the signatures under them first."""
         outputs: Outputs = []
-        if current.leader == self._me:
-            outputs += self._bundles(round_, current)
-        return [*outputs, self._receipt(current, statement)]
+        for round_, current in list(self._signed.items()):
+            if current.complete or now >= current.until:
+                del self._signed[round_]
+                done = current.finish()
+                if current.leader == self._me:
+                    signed = done.receipt.attestations
+                    bundles = [signed[start : start + BUNDLE_MAX] for start in range(0, len(signed), BUNDLE_MAX)]
+                    to = sorted(current.others - current.gone)
+                    outputs += [Send(peer, Attested(round_, bundle)) for peer in to for bundle in bundles]
+                outputs.append(done)
+        return outputs
 
-    def _bundles(self, round_: bytes, current: _Round) -> Outputs:
-        signatures = [current.signatures[member] for member in sorted(current.signatures)]
-        bundles = [
-            Bundle(round_, tuple(signatures[start : start + BUNDLE_MAX]))
-            for start in range(0, len(signatures), BUNDLE_MAX)
-        ]
-        others = sorted(current.peers - {self._me} - current.gone)
-        return [Send(peer, bundle) for peer in others for bundle in bundles]
 
-    def _receipt(self, current: _Round, statement: Statement) -> Receipted:
-        signatures = tuple(current.signatures[member] for member in sorted(current.signatures))
-        contradictions = tuple(current.contradictions[member] for member in sorted(current.contradictions))
-        split_by = current.split_by
-        return Receipted(
-            Receipt(statement, signatures, contradictions), split_by, split_by is not None and current.sure
-        )
+def _in_order(attestations: Mapping[PeerId, Attestation]) -> tuple[Attestation, ...]:
+    return tuple(attestations[member] for member in sorted(attestations))

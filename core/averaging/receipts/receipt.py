@@ -7,16 +7,16 @@ itself: `check_receipt` needs nothing but the receipt.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 import msgspec
 from msgspec import Meta
 
 from core.averaging.balance.fleet import apportion
-from core.averaging.messages import GROUP_MAX, Epoch, Lineage, Peer, RoundId, Samples
+from core.averaging.messages import GROUP_MAX, Digest, Epoch, Lineage, Numel, Peer, RoundId, Samples
 from core.averaging.outcome import Outcome
 from core.averaging.plan import Plan
-from core.base.content import DIGEST_BYTES, digest
+from core.base.content import digest
 from core.base.ids import PeerId
 from core.base.problems import ProofProblem, WireProblem
 from core.base.signing import SIGNATURE_BYTES, Signer, Verifier
@@ -27,17 +27,13 @@ RELAYS_MAX: Final = 4
 """Number of relays that one member may name in one round."""
 RELAYED_VECTORS: Final = 16
 """Number of vectors of float32 that one relay may have carried for a member: a round, and a download of the state."""
-RELAYED_SLACK_BYTES: Final = 1 << 20
-"""Bytes of talk that come on top of that."""
+BUNDLE_MAX: Final = 32
+"""Number of signatures in one message, which stays a control message.  Groups of up to so many need no leader to bundle
+them: each member sends 31 small messages."""
 RECEIPT_BYTES_MAX: Final = 256 * 1024
 """Upper bound on a receipt, bytes: about one KiB for each member of the largest group."""
-BUNDLE_MAX: Final = 64
-"""Number of signatures in one message of the leader, so that it stays within what control messages may have."""
 
-Digest = Annotated[bytes, Meta(min_length=DIGEST_BYTES, max_length=DIGEST_BYTES)]
 Signature = Annotated[bytes, Meta(min_length=SIGNATURE_BYTES, max_length=SIGNATURE_BYTES)]
-Chunks = Annotated[int, Meta(ge=0, lt=1 << 40)]
-Numbers = Annotated[int, Meta(ge=0, lt=1 << 40)]
 Bytes = Annotated[int, Meta(gt=0, le=1 << 50)]
 Moment = Annotated[int, Meta(ge=0, lt=1 << 40)]
 
@@ -48,16 +44,15 @@ class Deed(msgspec.Struct, frozen=True, array_like=True):
     peer: Peer
     samples: Samples
     """In the mean: of what it contributed the part that arrived, by chunks, rounded down."""
-    chunks: Chunks
+    chunks: Numel
     """Chunks of the mean that its contribution is in."""
-    reduced: Numbers
+    reduced: Numel
     """Numbers of the mean that it made out of all contributions."""
 
 
-class Statement(msgspec.Struct, frozen=True, array_like=True):
+class Statement(msgspec.Struct, frozen=True, array_like=True, tag=KIND):
     """What all members of a round agree on.  Whole numbers, bytes and text only, so that it has one encoding."""
 
-    kind: Literal["potluck receipt 1"]
     run: Lineage
     """The collaboration: the manifest's id."""
     round: RoundId
@@ -67,7 +62,7 @@ class Statement(msgspec.Struct, frozen=True, array_like=True):
     """Of the state that the round led to."""
     fingerprint: Digest
     """Names the mean (`Outcome.fingerprint`)."""
-    chunk_total: Chunks
+    chunk_total: Numel
     deeds: Annotated[tuple[Deed, ...], Meta(min_length=1, max_length=GROUP_MAX)]
     """Of every member of the plan, in ascending order of their keys."""
 
@@ -84,7 +79,7 @@ class Statement(msgspec.Struct, frozen=True, array_like=True):
     @property
     def digest(self) -> bytes:
         """The digest by which attestations name this statement; equal statements have equal ones."""
-        return digest(_encode(self))
+        return digest(_encoder.encode(self))
 
 
 class Relayed(msgspec.Struct, frozen=True, array_like=True):
@@ -118,20 +113,11 @@ class Receipt(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Attested(Message, frozen=True, tag="averaging.attested"):
-    """To the other members, or in a large group to the leader: my signature."""
-
-    round: RoundId
-    attestation: Attestation
-
-
-class Bundle(Message, frozen=True, tag="averaging.bundle"):
-    """From the leader of a large group: signatures of its members."""
+    """To the other members, or in a large group to the leader: the sender's signature; from that leader: all."""
 
     round: RoundId
     attestations: Annotated[tuple[Attestation, ...], Meta(max_length=BUNDLE_MAX)]
 
-
-RECEIPT_MESSAGES: Final = (Attested, Bundle)
 
 _encoder = msgspec.msgpack.Encoder()
 _receipts = msgspec.msgpack.Decoder(Receipt)
@@ -157,23 +143,18 @@ def statement_of(plan: Plan, outcome: Outcome, *, run: bytes, epoch: int, lineag
         end = first + plan.chunks[share]
         reduced[maker] += min(end * plan.chunk_numel, plan.numel) - min(first * plan.chunk_numel, plan.numel)
     deeds = tuple(
-        Deed(
-            peer,
-            samples.get(peer, 0),
-            present.get(peer, 0),
-            reduced[index],
-        )
-        for index, peer in enumerate(plan.peers)
+        Deed(peer, samples.get(peer, 0), present.get(peer, 0), numbers)
+        for peer, numbers in zip(plan.peers, reduced, strict=True)
     )
-    return Statement(KIND, run, outcome.round, epoch, lineage, outcome.fingerprint, outcome.chunk_total, deeds)
+    return Statement(run, outcome.round, epoch, lineage, outcome.fingerprint, outcome.chunk_total, deeds)
 
 
 def relayed_bytes_max(statement: Statement) -> int:
-    """What a member may say that one relay carried for it: a round, a state's download, and the talk between.
+    """What a member may say that one relay carried for it: the vectors, and 1 MiB of talk that comes on top.
 
     More is refused, lest two friends write each other any number.
     """
-    return RELAYED_VECTORS * 4 * statement.numel + RELAYED_SLACK_BYTES
+    return RELAYED_VECTORS * 4 * statement.numel + (1 << 20)
 
 
 def attest(statement: Statement, signer: Signer, *, time: float, relayed: Mapping[PeerId, int]) -> Attestation:
@@ -236,7 +217,7 @@ def check_receipt(receipt: Receipt, verifier: Verifier) -> None:
 
 def encode_receipt(receipt: Receipt) -> bytes:
     """The receipt as bytes that say everything."""
-    return _encode(receipt)
+    return _encoder.encode(receipt)
 
 
 def decode_receipt(data: bytes | memoryview) -> Receipt:
@@ -255,8 +236,4 @@ def decode_receipt(data: bytes | memoryview) -> Receipt:
 
 def _signed(round_: bytes, name: bytes, time: int, relayed: tuple[Relayed, ...]) -> bytes:
     """What is signed.  It begins with what it is, so that no signature under something else can be taken for it."""
-    return _encode((KIND, round_, name, time, relayed))
-
-
-def _encode(thing: object) -> bytes:
-    return _encoder.encode(thing)
+    return _encoder.encode((KIND, round_, name, time, relayed))

@@ -41,7 +41,7 @@ TIME = 1_700_000_000.9
 
 def statement(**change: Any) -> Statement:
     deeds = tuple(Deed(key.peer_id, 10 * number, 8, 100 + number) for number, key in enumerate(KEYS[:3], start=1))
-    plain = Statement("potluck receipt 1", RUN, hashed_key(b"round"), 7, AFTER, hashed_key(b"mean"), 8, deeds)
+    plain = Statement(RUN, hashed_key(b"round"), 7, AFTER, hashed_key(b"mean"), 8, deeds)
     return replace(plain, **change)
 
 

@@ -243,7 +243,7 @@ def test_leader_that_signed_another_outcome_is_excluded_for_a_while(
     [mine] = signed
     its = msgspec.structs.replace(mine, fingerprint=b"o" * 32) if splits else mine
     word = attest(its, signer(1), time=stage.now, relayed={})
-    stage.tell(1, Attested(mine.round, word))
+    stage.tell(1, Attested(mine.round, (word,)))
     [receipted] = [output for output in stage.said if isinstance(output, Receipted)]
     assert receipted.split_by == (peer(1) if splits else None)
     assert stage.actor.rounds.reputation.may_lead(peer(1), stage.now) is not splits
