@@ -8,7 +8,7 @@ The timetable follows from P, the time that the plan's lines say the round takes
 stall timeout.  Reducers may have waited for senders, so they have more time:
 
     parts      a reducer waits for senders            2 P + S / 2        at most 0.4 of the round's time
-    means      a member waits for reducers            3 P + 2 S / 2      at most 0.6
+    means      a member waits for reducers            3 P + S            at most 0.6
     complete   the coordinator waits for members      2 P + S / 2, and P since most members hold all means
 
 Where the plan knows no lines, P is a fifth of the round's time.  No stage ends before 1.5 P, except for members on
@@ -28,12 +28,9 @@ ASKED_AT: Final = 1.5
 """After so many times P means that few reducers have not given are asked for elsewhere."""
 STAGES: Final = 5
 """The round's time has so many parts: parts have two of them, means three, so that time is left to mend what fails."""
-SLACK_PART: Final = 2
-"""One part in so many of the stall timeout is added to each stage."""
 LAG_PART: Final = 4
-"""One part in so many of the stall timeout: means that a reducer does not give for so long are asked for elsewhere."""
-EXACT_S: Final = 1e-3
-"""Clocks count no finer, in seconds."""
+"""One part in so many of the stall timeout: means that a reducer does not give for so long are asked for elsewhere.
+Each stage has twice that on top of the planned time, members on probation have it once."""
 
 
 class Stage(IntEnum):
@@ -89,12 +86,12 @@ class Timetable:
             member: Its place in the plan.
             since: When it began to be one of few that are waited for, unix seconds.
         """
-        slack_s, fetch_s = self.stall_s / SLACK_PART, self.usual_s if stage is Stage.COMPLETE else 0.0
         if member in self.on_probation:
-            return max(self.began_at + PROBATION * self.usual_s + slack_s / 2, since + self.lag_s)
+            return max(self.began_at + PROBATION * self.usual_s, since) + self.lag_s
         stages = 2 if stage is Stage.MEANS else 1
-        usual_s = (1 + stages) * self.usual_s + stages * slack_s
+        usual_s = (1 + stages) * self.usual_s + stages * 2 * self.lag_s
         due_s = max(ASKED_AT * self.planned_s, min(usual_s, (1 + stages) * self.round_s / STAGES))
+        fetch_s = self.usual_s if stage is Stage.COMPLETE else 0.0
         return max(self.began_at + due_s, since + self.lag_s + fetch_s)
 
 
@@ -114,7 +111,6 @@ class FailureDetector:
         self._moved_at: dict[int, float] = {}
         self._few_since: dict[int, float] = {}
         self._owing: Members = frozenset()
-        self._granted_until = 0.0
 
     def moved(self, member: int, now: float) -> None:
         """The waiter notes that a member made progress, which renews its patience with it."""
@@ -133,13 +129,9 @@ class FailureDetector:
         self._owing = members
         self._few_since = {member: self._few_since.get(member, now) for member in members} if few else {}
 
-    def grant(self, now: float) -> None:
-        """A member was left behind: the others, which may have waited for it as well, have P from now on."""
-        self._granted_until = now + self._timetable.usual_s
-
     def overdue(self, now: float) -> list[int]:
         """Members that are waited for in vain."""
-        return [member for member in sorted(self._owing) if self._overdue_at(member) <= now + EXACT_S]
+        return [member for member in sorted(self._owing) if self._overdue_at(member) <= now]
 
     @property
     def deadline(self) -> float | None:
@@ -147,11 +139,8 @@ class FailureDetector:
         return earliest(*(self._overdue_at(member) for member in self._owing))
 
     def _overdue_at(self, member: int) -> float:
-        since = self._few_since.get(member)
-        if since is None:
-            return self._silent_at(member)
-        due_at = self._timetable.due_at(self._stage, member, max(since, self._granted_until))
-        return min(self._silent_at(member), due_at)
+        silent_at, since = self._silent_at(member), self._few_since.get(member)
+        return silent_at if since is None else min(silent_at, self._timetable.due_at(self._stage, member, since))
 
     def _silent_at(self, member: int) -> float:
         return self._moved_at[member] + self._patience_s

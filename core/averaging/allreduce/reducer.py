@@ -134,7 +134,6 @@ class Reducer:
         for member in self._detector.overdue(now):
             self._trace.mark("averaging.sender_late")
             self.slow |= {member}
-            self._detector.grant(now)
             replies += self.drop(frozenset({member}))
         return replies
 
