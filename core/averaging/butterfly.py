@@ -28,7 +28,7 @@ from core.averaging.commit.phases import Phase
 from core.averaging.failure_detector import Timetable
 from core.averaging.messages import Mean, Members, Open, Part
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished, outcome_of
-from core.averaging.penalties.observed import NOTHING, Observations, Remembered
+from core.averaging.penalties import NOTHING, Kind, Observations, Remembered
 from core.averaging.plan import Plan
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick, earliest
@@ -256,7 +256,7 @@ class RunningRound:
             self.settle()
             same = self._outcome(Vote.of(commit), commit.present)
             seconds = now - self._began_at
-            return [*outputs, RoundFinished(replace(same, seconds=seconds, seen=self._observations()))]
+            return [*outputs, RoundFinished(replace(same, seconds=seconds, seen=self._observations(commit)))]
         return outputs + self._abort(self.end.reason) if standing.over else outputs
 
     def _abort(self, reason: str, *, late: bool = False, named: bool = True) -> Outputs:
@@ -283,13 +283,15 @@ class RunningRound:
         found -= {self._context.me}
         return found if len(found) <= max(1, others // 2) else frozenset()
 
-    def _observations(self) -> Observations:
-        coordinator, slow = self.end.succession.mine, self.data.slow
-        differed = doubted = frozenset[int]()
+    def _observations(self, commit: Commit) -> Observations:
+        coordinator, gather = self.end.succession.mine, self.data.gather
+        # Any link may end; but a helper whose share was made anew has cost more than it gave.
+        gone = {member for member in gather.gone - self._context.shares.receivers if commit.versions[member]}
+        slow, differed, doubted = self.data.slow, frozenset[int](), frozenset[int]()
         if coordinator is not None:
             slow, differed, doubted = slow | coordinator.slow, coordinator.differed, coordinator.doubted
-        kinds = (self.data.gather.late, self.data.gather.gone, slow, differed, doubted)
-        return Observations(*(tuple(self._plan.peers[member] for member in sorted(kind)) for kind in kinds))
+        kinds = {Kind.LATE: gather.late | gone, Kind.SLOW: slow, Kind.DIFFERED: differed, Kind.DOUBTED: doubted}
+        return {kind: frozenset(self._plan.peers[member] for member in members) for kind, members in kinds.items()}
 
     def _outcome(self, vote: Vote, present: Sequence[int]) -> Outcome:
         shares, lanes, me = self._context.shares, self.data.lanes, self._context.me

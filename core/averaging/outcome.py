@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from core.averaging.allreduce.share_map import ShareMap
-from core.averaging.penalties.observed import Observations
+from core.averaging.penalties import Observations
 from core.base.ids import PeerId, hashed_key
 
 
@@ -36,7 +36,7 @@ class Outcome:
     """From this member's start to its end."""
     payload_bytes: int = 0
     """Payload this member sent and received."""
-    seen: Observations = field(default_factory=Observations)
+    seen: Observations = field(default_factory=dict)
     """What this member has seen of the others."""
     bits: bytes = b""
     """Binds the plan, the bits of all means and who is in which: what the members' votes came to."""

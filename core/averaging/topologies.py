@@ -8,7 +8,7 @@ from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.butterfly import Butterfly
 from core.averaging.grid.grid import Grid
 from core.averaging.outcome import RoundFailed, RoundFinished
-from core.averaging.penalties.observed import NOTHING, Remembered
+from core.averaging.penalties import NOTHING, Remembered
 from core.averaging.plan import Plan
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick

@@ -46,7 +46,7 @@ from core.averaging.grid.plans import (
 )
 from core.averaging.matchmaking.plans import check_shares
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
-from core.averaging.penalties.observed import NOTHING, Remembered
+from core.averaging.penalties import NOTHING, Remembered
 from core.averaging.plan import Plan
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick, earliest
@@ -88,8 +88,8 @@ class StageRounds:
             self.running.pop(self._visit, None)
             self._visit = plan.round
         work = replace(self._work, contribution=vectors[0], result=vectors[1])
-        remembered = self._remembered.among(plan.peers)
-        butterfly = Butterfly(self._me, plan, work, trace=self._trace, secret=self._secret, remembered=remembered)
+        secret, remembered = self._secret, self._remembered
+        butterfly = Butterfly(self._me, plan, work, trace=self._trace, secret=secret, remembered=remembered)
         self.running[plan.round] = butterfly
         return butterfly.start(now)
 

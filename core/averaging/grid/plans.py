@@ -6,7 +6,6 @@ follows from the group or from its `StagePlan`.  All members make the same plans
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import reduce
 from typing import Annotated, Final
 
 import msgspec
@@ -17,7 +16,7 @@ from core.averaging.grid.layout import Group, layout_of
 from core.averaging.matchmaking.division import divide, work_of
 from core.averaging.messages import GROUP_MAX, SHARE_CHUNKS_MAX, Attempt, Index, RoundId
 from core.averaging.outcome import Outcome, outcome_of
-from core.averaging.penalties.observed import Observations
+from core.averaging.penalties import Kind
 from core.averaging.plan import STAGES_MAX, Count, PairLimit, Plan
 from core.base.ids import KEY_BYTES, hashed_key
 from core.base.problems import RemoteProblem
@@ -186,7 +185,7 @@ def round_outcome(plan: Plan, holding: Holding, stages: Sequence[Outcome] = ()) 
         content=holding.fingerprint,
         left_out=stages[0].left_out if stages else (),
         payload_bytes=sum(outcome.payload_bytes for outcome in stages),
-        seen=reduce(Observations.with_, (outcome.seen for outcome in stages), Observations()),
+        seen={kind: frozenset().union(*(outcome.seen.get(kind, ()) for outcome in stages)) for kind in Kind},
     )
 
 

@@ -16,7 +16,7 @@ from core.averaging.grid.grid import Grid
 from core.averaging.grid.layout import Group, layout_of
 from core.averaging.grid.plans import Arrived, Holding, StagePlan, divided
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
-from core.averaging.penalties.observed import Remembered
+from core.averaging.penalties import Kind, Remembered
 from core.base.ids import PeerId
 from core.base.machine import Received, Send
 from tests.unit.averaging.pump import Pump, Round, make_plan
@@ -269,5 +269,5 @@ def test_memory_applies_in_all_stages_and_their_observations_are_merged(
         for peer in map(round_.plan.peers.__getitem__, group.members)
         if index in group.members
     }
-    assert set(finished[me].seen.slow) == met
+    assert finished[me].seen[Kind.SLOW] == met
     assert len(met) > 2

@@ -10,7 +10,7 @@ from core.averaging.allreduce.all_gather import REDUCER_PATIENCE
 from core.averaging.balance import gifts, solver
 from core.averaging.commit.coordinator import HEARTBEATS
 from core.averaging.commit.succession import QUIET_PART
-from core.averaging.failure_detector import ASKED_AT, LAG_PART, PROBATION, STAGES, Stage, Timetable
+from core.averaging.failure_detector import ASKED_AT, PROBATION, STAGES, Stage, Timetable
 from core.averaging.grid.gathering import ATTEMPT_STALLS
 from core.averaging.matchmaking import (
     CALL_PATIENCE,
@@ -22,16 +22,7 @@ from core.averaging.matchmaking import (
     OWN_FACTOR,
     SLOWER_TOLERANCE,
 )
-from core.averaging.penalties.ledger import (
-    FADE_ROUNDS,
-    FADE_S,
-    GUESS,
-    LATE_LONGEST,
-    LONGEST,
-    REST_ROUNDS,
-    SLOW_LONGEST,
-    SURE,
-)
+from core.averaging.penalties.ledger import LATE_LONGEST, LONGEST, SURE
 from core.averaging.receipts.exchange import SIGNED_BY_S
 from core.base.manifest import AveragingNumbers
 
@@ -70,10 +61,8 @@ def test_waits_for_a_group_follow_each_other() -> None:
 
 def test_exclusions_grow_and_end() -> None:
     assert EXCLUDED_S < T < EXCLUDED_MAX_S
-    assert GUESS < SURE
-    assert LONGEST * R / 2 < FADE_S
-    assert SLOW_LONGEST * REST_ROUNDS <= FADE_ROUNDS
-    assert LATE_LONGEST < SLOW_LONGEST < LONGEST
+    assert SURE > 1
+    assert LATE_LONGEST < LONGEST
 
 
 def test_checks_tolerate_more_than_planning_leaves() -> None:

@@ -1,15 +1,19 @@
 """Whom failed rounds are put down to, and for how long."""
 
 import msgspec
+import pytest
 
-from core.averaging.penalties.ledger import FADE_ROUNDS, FADE_S, REST_ROUNDS, Reputation
-from core.averaging.penalties.observed import NOTHING, Observations, Remembered
+from core.averaging.outcome import RoundFinished
+from core.averaging.penalties import NOTHING, Kind, Observations, Remembered
+from core.averaging.penalties.ledger import LONGEST, REST_ROUNDS, Reputation
 from core.averaging.plan import Member, Plan
 from core.base.back_off import THINGS_MAX as PEERS_MAX
 from core.base.ids import PeerId
-from tests.unit.averaging.pump import make_plan, peer_ids
+from tests.unit.averaging.liars import ends
+from tests.unit.averaging.pump import Round, make_plan, peer_ids
 
 ROUND_S = 20.0
+FADE_S = LONGEST * ROUND_S / 2
 PLAN = make_plan([1] * 4, 16 * 8, round_timeout_s=ROUND_S)
 LEADER = PLAN.leader
 ME, A, B = [peer for peer in PLAN.peers if peer != LEADER]
@@ -18,6 +22,10 @@ WHOLE = (0,) * 4
 
 def reputation() -> Reputation:
     return Reputation(ME, round_timeout_s=ROUND_S)
+
+
+def seen(**kinds: set[PeerId]) -> Observations:
+    return {Kind(name): frozenset(peers) for name, peers in kinds.items()}
 
 
 def members(plan: Plan = PLAN) -> list[Member]:
@@ -107,7 +115,7 @@ def test_share_recomputed_for_others_is_held_against_no_member() -> None:
 def test_member_is_penalised_for_a_round_without_its_work() -> None:
     held = reputation()
     versions = tuple(3 if peer == A else 0 for peer in PLAN.peers)
-    held.committed(PLAN, versions, B, 100.0, seen=Observations(late=(A,)))
+    held.committed(PLAN, versions, B, 100.0, seen=seen(late={A}))
     assert not held.may_lead(LEADER, 100.0)
     assert held.may_lead(B, 100.0)
     for _ in range(REST_ROUNDS):
@@ -116,45 +124,32 @@ def test_member_is_penalised_for_a_round_without_its_work() -> None:
     assert spared(held, 100.0) == set()
 
 
-def test_whose_link_ended_is_let_be_unless_it_only_helps() -> None:
+def test_late_reducer_gets_no_share_for_some_rounds() -> None:
     held = reputation()
-    versions = tuple(3 if peer == A else 0 for peer in PLAN.peers)
-    held.committed(PLAN, versions, LEADER, 100.0, seen=Observations(gone=(A,)))
-    assert held.may_reduce(A, 100.0)
-    rows = tuple(msgspec.structs.replace(m, receives=m.peer != A) for m in PLAN.members)
-    plan = msgspec.structs.replace(PLAN, members=rows)
-    held.committed(plan, WHOLE, LEADER, 100.0, seen=Observations(gone=(A,), late=(B,)))
-    assert held.may_reduce(A, 100.0), "its share was not made anew"
-    assert held.may_reduce(B, 100.0), "nor was this one's"
-    held.committed(plan, versions, LEADER, 100.0, seen=Observations(gone=(A,)))
-    assert not held.may_reduce(A, 100.0)
-    held.committed(plan, versions, LEADER, 100.0)
-    assert held.may_reduce(B, 100.0), "others' word counts for nothing"
+    for times in (1, 2, 4, 4):
+        held.committed(PLAN, WHOLE, LEADER, 100.0, seen=seen(late={B, ME}))
+        for _ in range(times * REST_ROUNDS):
+            assert spared(held, 100.0 + 10 * FADE_S) == {B}
+            held.committed(PLAN, WHOLE, LEADER, 100.0)
+        assert spared(held, 100.0) == set()
 
 
-def test_member_late_twice_is_remembered_for_a_number_of_rounds() -> None:
+def test_member_slow_twice_is_on_probation_for_some_rounds() -> None:
     held = reputation()
-    held.committed(PLAN, WHOLE, LEADER, 100.0, seen=Observations(slow=(A, ME), late=(B, ME)))
-    assert not held.remembered(PLAN.peers).on_probation
-    assert held.may_reduce(B, 100.0)
-    held.committed(PLAN, WHOLE, LEADER, 100.0, seen=Observations(slow=(A, ME), late=(B, ME)))
-    for _ in range(REST_ROUNDS):
-        assert held.remembered(PLAN.peers) == Remembered(on_probation=frozenset({A}))
-        assert held.remembered([B]) == NOTHING
-        assert spared(held, 100.0 + 10 * FADE_S) == {B}
-        held.committed(PLAN, WHOLE, LEADER, 100.0)
+    held.committed(PLAN, WHOLE, LEADER, 100.0, seen=seen(slow={A, ME}))
+    for times in (1, 2, 4):
+        assert held.remembered(PLAN.peers) == NOTHING
+        held.committed(PLAN, WHOLE, LEADER, 100.0, seen=seen(slow={A, ME}))
+        for _ in range(times * REST_ROUNDS):
+            assert held.remembered(PLAN.peers) == Remembered(on_probation=frozenset({A}))
+            assert held.remembered([B]) == NOTHING
+            held.committed(PLAN, WHOLE, LEADER, 100.0)
     assert held.remembered(PLAN.peers) == NOTHING
-    assert spared(held, 100.0) == set()
-    held.committed(PLAN, WHOLE, LEADER, 100.0, seen=Observations(slow=(A,)))
-    for _ in range(2 * REST_ROUNDS):
-        assert held.remembered(PLAN.peers).on_probation == {A}
-        held.committed(PLAN, WHOLE, LEADER, 100.0)
-    assert not held.remembered(PLAN.peers).on_probation
 
 
 def test_dissenting_member_is_remembered_for_rounds_that_this_peer_leads() -> None:
     held = reputation()
-    held.committed(PLAN, WHOLE, ME, 100.0, seen=Observations(differed=(A,), doubted=(B, ME)))
+    held.committed(PLAN, WHOLE, ME, 100.0, seen=seen(differed={A}, doubted={B, ME}))
     for _ in range(REST_ROUNDS):
         for _ in range(3):
             assert held.remembered(PLAN.peers).vote_ignored == {A}
@@ -168,18 +163,24 @@ def test_dissenting_member_is_remembered_for_rounds_that_this_peer_leads() -> No
 def test_who_is_seldom_late_is_forgiven() -> None:
     held = reputation()
     for _ in range(5):
-        held.committed(PLAN, WHOLE, LEADER, 100.0, seen=Observations(slow=(A,)))
-        for _ in range(FADE_ROUNDS):
+        held.committed(PLAN, WHOLE, LEADER, 100.0, seen=seen(slow={A}))
+        for _ in range(LONGEST * REST_ROUNDS):
             assert not held.remembered(PLAN.peers).on_probation
             held.committed(PLAN, WHOLE, LEADER, 100.0)
 
 
-def test_what_was_seen_in_several_groups_is_put_together() -> None:
-    one = Observations(late=(A,), slow=(B,))
-    assert one.with_(Observations(late=(B,), slow=(B,), doubted=(A,))) == Observations(
-        late=tuple(sorted((A, B))), slow=(B,), doubted=(A,)
-    )
-    assert Remembered(frozenset({A, B}), frozenset({A})).among([B]) == Remembered(frozenset({B}))
+@pytest.mark.parametrize("helps", [False, True])
+def test_member_that_hangs_up_is_late_only_if_it_helps(*, helps: bool) -> None:
+    plan = make_plan([3, 4, 5, 0], 16 * 40)
+    members = (*plan.members[:3], msgspec.structs.replace(plan.members[3], receives=not helps))
+    round_ = Round(msgspec.structs.replace(plan, members=members, leaders=(0, 1, 2, 3)))
+    for _ in range(40):
+        round_.pump.step()
+    round_.pump.kill(plan.peers[3])
+    outcomes = [end.outcome for end in ends(round_.run()).values() if isinstance(end, RoundFinished)]
+    assert all(outcome.versions[3] for outcome in outcomes)
+    late = frozenset[PeerId]().union(*(outcome.seen[Kind.LATE] for outcome in outcomes))
+    assert late == ({plan.peers[3]} if helps else set())
 
 
 def test_this_peer_and_strangers_are_never_blamed() -> None:
@@ -189,7 +190,7 @@ def test_this_peer_and_strangers_are_never_blamed() -> None:
     assert all(held.may_lead(peer, 100.0) for peer in [*PLAN.peers, PeerId(b"s" * 32)])
     own = Reputation(LEADER, round_timeout_s=ROUND_S)
     own.failed(PLAN, (), 100.0)
-    own.committed(PLAN, (1,) * 4, A, 100.0, seen=Observations(late=PLAN.peers))
+    own.committed(PLAN, (1,) * 4, A, 100.0, seen=seen(late=set(PLAN.peers)))
     assert own.may_lead(LEADER, 100.0)
     assert LEADER not in spared(own, 100.0)
 

@@ -15,7 +15,7 @@ from core.averaging.commit.fingerprints import plan_name
 from core.averaging.commit.messages import Commit, Order, Status
 from core.averaging.matchmaking.messages import Call, Cancelled, Declined, Ready, Refused
 from core.averaging.messages import Mean, Open, Part
-from core.averaging.penalties.observed import NOTHING, Remembered
+from core.averaging.penalties import NOTHING, Remembered
 from core.averaging.plan import Member, Plan
 from core.averaging.receipts.exchange import Attesting, Receipted
 from core.averaging.receipts.receipt import Attested, Statement, attest
