@@ -196,9 +196,7 @@ class RunningRound:
             case Open():
                 return [*self.data.on_open(member, message)]
             case Leaving():
-                owed = self._ended and end.commit is not None and member not in end.succession.lost
-                told = self._context.send([member], end.commit) if owed and end.commit is not None else []
-                return [*self.lose(sender, now), *told]
+                return [*end.take(member, message, now), *self.lose(sender, now)]
             case _:
                 return self._advance([*end.take(member, message, now)], now)
 
@@ -254,7 +252,7 @@ class RunningRound:
         if standing.phase is Phase.COMMITTED and commit is not None:
             self._ended = True
             self.settle()
-            same = self._outcome(Vote.of(commit), commit.present)
+            same = self._outcome(commit, commit.present)
             seconds = now - self._began_at
             return [*outputs, RoundFinished(replace(same, seconds=seconds, seen=self._observations(commit)))]
         return outputs + self._abort(self.end.reason) if standing.over else outputs
@@ -293,7 +291,7 @@ class RunningRound:
         kinds = {Kind.LATE: gather.late | gone, Kind.SLOW: slow, Kind.DIFFERED: differed, Kind.DOUBTED: doubted}
         return {kind: frozenset(self._plan.peers[member] for member in members) for kind, members in kinds.items()}
 
-    def _outcome(self, vote: Vote, present: Sequence[int]) -> Outcome:
+    def _outcome(self, vote: Vote | Commit, present: Sequence[int]) -> Outcome:
         shares, lanes, me = self._context.shares, self.data.lanes, self._context.me
         bits = self._votes.bits(vote)
         same = outcome_of(shares, present=present, versions=vote.versions, makers=lanes.reducers, bits=bits)

@@ -1,20 +1,24 @@
-"""What the coordinator of a round decides.  It sends nothing itself."""
+"""What the coordinator of a round knows and decides.  It sends nothing itself."""
 
+import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
 from core.averaging.allreduce.share_map import ShareMap
-from core.averaging.commit.assignment import Assignment, judge
 from core.averaging.commit.messages import Commit, Order, Status
 from core.averaging.commit.phases import COORDINATOR, Cue, Phase, Standing
-from core.averaging.commit.reports import Reports
 from core.averaging.failure_detector import FailureDetector, Stage, Timetable
-from core.averaging.messages import Members, from_bits, to_bits
+from core.averaging.messages import VERSION_MAX, Members, from_bits, to_bits
 from core.base.machine import earliest
 from core.base.trace import Trace
 
 HEARTBEATS: Final = 3
 """Number of orders in one stall timeout."""
+RANK_SHIFT: Final = 16
+"""A coordinator of rank r gives versions from r << 16 on, so that no two coordinators give the same one."""
+WITNESSES: Final = 2
+"""Number of members that must miss a reducer's means before these are made anew, which costs all what they have."""
 
 
 def coordinators(shares: ShareMap) -> list[int]:
@@ -31,40 +35,169 @@ def quorum(shares: ShareMap, live: Members) -> bool:
     return twice > members or (twice == members and coordinators(shares)[0] in live)
 
 
+class Reports:
+    """What a coordinator has been told: who makes which means, the newest Status of each member, and what follows.
+
+    Args:
+        shares: The plan's division.
+        start: The coordinator's own Status.
+        rank: The coordinator's.
+    """
+
+    def __init__(self, shares: ShareMap, start: Status, rank: int) -> None:
+        self._shares = shares
+        self._rank = rank
+        self._me = coordinators(shares)[rank]
+        self._of: dict[int, Status] = {}
+        self._tried: list[Members] = [frozenset()] * len(shares.counts)
+        self.versions, self.reducers = start.versions, start.reducers
+        """Of each share."""
+        self.live = from_bits(start.live)
+        """Members that are in."""
+        self.key: tuple[bytes, ...] = ()
+        """The nonces under which votes are asked for; empty before."""
+
+    def note(self, member: int, status: Status) -> bool:
+        """Keep a member's word.
+
+        Returns:
+            Whether it is in, and its word fits the plan; else nothing is kept.
+        """
+        members, most = len(self._shares.counts), min((self._rank + 1) << RANK_SHIFT, VERSION_MAX)
+        fits = len(status.versions) == len(status.reducers) == members and max(status.reducers) < members
+        if not fits or max(status.versions) >= most or member not in self.live:
+            return False
+        self._of[member] = status
+        return True
+
+    def adopt(self, member: int, status: Status) -> None:
+        """Take over what an earlier coordinator has ordered: newer versions, and the members that it has excluded."""
+        for share, version in enumerate(status.versions):
+            if version > self.versions[share] and self._shares.counts[share]:
+                self._set(share, version, status.reducers[share])
+        self.live &= from_bits(status.live) | {member}
+
+    @property
+    def complete(self) -> bool:
+        """Whether all members that are in have reported."""
+        return self.live <= self._of.keys()
+
+    @property
+    def needing(self) -> Members:
+        """Members that are in and need the means."""
+        return self.live & self._shares.receivers
+
+    @property
+    def current(self) -> Members:
+        """Those of them that have the versions that count."""
+        return frozenset(m for m in self.needing & self._of.keys() if self._of[m].versions == self.versions)
+
+    @property
+    def holders(self) -> Members:
+        """Those of them that hold all means."""
+        return frozenset(member for member in self.current if self._of[member].complete)
+
+    @property
+    def votes(self) -> dict[int, tuple[bytes, ...]]:
+        """The fingerprints of each holder that has voted; the coordinator's own first, for ties."""
+        counts = self._shares.counts
+        voted = [m for m in self.holders if self.key and self._of[m].nonces == self.key]
+        return {
+            m: tuple(one if count else b"" for one, count in zip(self._of[m].fingerprints, counts, strict=True))
+            for m in sorted(voted, key=lambda member: (member != self._me, member))
+            if len(self._of[m].fingerprints) == len(counts)
+        }
+
+    @property
+    def undone(self) -> Members:
+        """Members that are in, need the means, and have not done what is asked of them."""
+        return self.needing - (self.votes.keys() if self.key else self.holders)
+
+    def new_key(self) -> tuple[bytes, ...]:
+        """A nonce for each member of the plan, empty for those that need no means or are out."""
+        return tuple(self._of[m].nonce if m in self.needing else b"" for m in range(len(self._shares.counts)))
+
+    def earlier_votes(self) -> tuple[Members, tuple[bytes, ...]]:
+        """What may have been voted under an earlier coordinator.
+
+        Returns:
+            The members that may have voted for the newest versions, and the newest key with the nonces of all members
+            that need the means; empty where there is none.
+        """
+        voted = frozenset(member for member in self.current if self._of[member].nonces)
+        keys = [self._of[m].nonces for m in sorted(voted) if len(self._of[m].nonces) == len(self._shares.counts)]
+        fitting = [key for key in keys if all(key[m] == self._of[m].nonce for m in self.needing & self._of.keys())]
+        key = min(fitting, key=lambda key: sum(map(bool, key)), default=())  # it lacks those gone since
+        return self._shares.everybody - (self._shares.receivers & self._of.keys() - voted), key
+
+    def hopeless(self) -> list[int]:
+        """Shares that another member is to make: their means do not come, and there is no holder to ask for them.
+
+        Not a single member misses them, unless that is the coordinator; and a member is left that has not tried yet.
+        """
+        stalled = {member: from_bits(self._of[member].stalled) for member in self.current}
+        shares, holders, found = frozenset[int]().union(*stalled.values()), self.holders, []
+        for share in sorted(share for share in shares if share < len(self.reducers) and self._shares.counts[share]):
+            reducer, missed_by = self.reducers[share], {member for member in stalled if share in stalled[member]}
+            seen = self._me in missed_by or reducer not in self.live
+            enough = seen or len(missed_by) >= min(WITNESSES, len(self.needing - {reducer}))
+            may_try = reducer not in self.live or self.live - self._tried[share] - {reducer}
+            if enough and may_try and not holders - {reducer}:
+                found.append(share)
+        return found
+
+    def remake(self, share: int) -> None:
+        """Have the means of a share made anew by another member, best by one that has not tried before."""
+        old = self.reducers[share]
+        self._tried[share] |= {old}
+        reducer = min(self.live - {old} or {old}, key=lambda member: self._reluctance(member, share))
+        self._set(share, max(self.versions[share] + 1, self._rank << RANK_SHIFT), reducer)
+
+    def _set(self, share: int, version: int, reducer: int) -> None:
+        self.versions = (*self.versions[:share], version, *self.versions[share + 1 :])
+        self.reducers = (*self.reducers[:share], reducer, *self.reducers[share + 1 :])
+
+    def _reluctance(self, member: int, share: int) -> tuple[bool, bool, float, int]:
+        """The member for which this is the least is the best to take over a share."""
+        plan, counts = self._shares.plan, self._shares.counts
+        load = counts[share] + sum(counts[s] for s, reducer in enumerate(self.reducers) if reducer == member)
+        seconds = load / max(plan.lines[member].up if plan.lines else 0, 1)
+        return member in self._tried[share], not plan.members[member].reduces, seconds, member
+
+
 class Coordinator:
     """One coordinator's side of a round (`commit.phases`).
 
     Args:
         shares: The plan's division.
-        start: Its own Status: its rank, what it knows of the shares, and the members that are in.
+        start: Its own Status: what it knows of the shares, and the members that are in.
+        rank: Its place in the order of coordinators.
         timetable: When members are late.
         vote_ignored: Members for whose vote alone no share is made anew, because of rounds before.
         trace: Counts misuse.
-        now: When it begins, unix seconds.
     """
 
     def __init__(
-        self, shares: ShareMap, start: Status, *, timetable: Timetable, vote_ignored: Members, trace: Trace, now: float
+        self, shares: ShareMap, start: Status, rank: int, *, timetable: Timetable, vote_ignored: Members, trace: Trace
     ) -> None:
         self._shares = shares
-        self._rank = start.rank
-        self._me = coordinators(shares)[start.rank]
+        self._rank = rank
+        self._me = coordinators(shares)[rank]
         self._timetable = timetable
         self._ignored = vote_ignored
         self._trace = trace
-        self.assignment = Assignment(shares, start.rank, start.versions, start.reducers)
-        self.reports = Reports(shares, self.assignment, start, self._me)
-        self.standing = Standing(COORDINATOR, Phase.TAKING_OVER if start.rank else Phase.COLLECTING)
+        self.reports = Reports(shares, start, rank)
+        self.standing = Standing(COORDINATOR, Phase.TAKING_OVER if rank else Phase.COLLECTING)
         self.changes = 0
         """Counts what was decided."""
         self.slow = self.differed = self.doubted = frozenset[int]()
         """Members that all others waited for; that voted, with few others, for other means; that made these."""
         self._apart: Members = frozenset()
         self._pinned = False
-        self._order_at = now if start.rank else now + timetable.stall_s / HEARTBEATS
-        self._overslept_until = now
+        self._order_at = 0.0 if rank else timetable.began_at + timetable.stall_s / HEARTBEATS
+        self._overslept_until = 0.0
         self._silence = FailureDetector(timetable, Stage.COMPLETE, patience_s=timetable.stall_s)
-        self._late = FailureDetector(timetable, Stage.COMPLETE, patience_s=timetable.stall_s)
+        self._late = FailureDetector(timetable, Stage.COMPLETE, patience_s=math.inf)
 
     @property
     def deadline(self) -> float | None:
@@ -74,24 +207,19 @@ class Coordinator:
     def heard(self, member: int, now: float) -> None:
         """Some message came from a member."""
         self._silence.moved(member, now)
-        if now > self._order_at + self._timetable.stall_s / (2 * HEARTBEATS):
+        if self._order_at and now > self._order_at + self._timetable.stall_s / (2 * HEARTBEATS):
             self._overslept_until = now + self._timetable.stall_s
 
     def overslept(self, now: float) -> bool:
         """Whether the others had reason of late to take this coordinator for gone: it woke too late for its order."""
         return now < self._overslept_until
 
-    def note(self, member: int, status: Status, now: float) -> None:
+    def note(self, member: int, status: Status) -> None:
         """A member, maybe the coordinator itself, says where it stands."""
-        before = self.reports.lacking(member)
         if not self.reports.note(member, status):
             self._trace.mark("averaging.drop.status")
-            return
-        if status.lacking < before:
-            self._late.moved(member, now)
-        if self.standing.phase is Phase.TAKING_OVER:  # members that an earlier coordinator has excluded stay out
-            self.assignment.adopt(status.versions, status.reducers)
-            self.reports.live &= from_bits(status.live) | {member}
+        elif self.standing.phase is Phase.TAKING_OVER:
+            self.reports.adopt(member, status)
 
     def exclude(self, members: Members) -> None:
         """Members leave the round; if any of them was in, a new Order is due at once."""
@@ -123,17 +251,9 @@ class Coordinator:
         if now < self._order_at:
             return None
         self._order_at = now + self._timetable.stall_s / HEARTBEATS
-        return Order(
-            self._shares.plan.round,
-            self._rank,
-            self.changes,
-            self.standing.phase is not Phase.TAKING_OVER,
-            self.assignment.versions,
-            self.assignment.reducers,
-            to_bits(self.reports.live),
-            self.reports.key,
-            to_bits(self.reports.holders),
-        )
+        round_, reports, live = self._shares.plan.round, self.reports, to_bits(self.reports.live)
+        holders = to_bits(reports.holders)
+        return Order(round_, self._rank, reports.versions, reports.reducers, live, reports.key, holders)
 
     def commit(self, present: Sequence[int]) -> Commit:
         """What all members hold.
@@ -142,7 +262,7 @@ class Coordinator:
             present: For each member the number of chunks of the mean that hold its part.
         """
         round_, fingerprints = self._shares.plan.round, next(iter(self.reports.votes.values()))
-        return Commit(round_, self._rank, self.assignment.versions, self.reports.key, fingerprints, tuple(present))
+        return Commit(round_, self._rank, self.reports.versions, self.reports.key, fingerprints, tuple(present))
 
     # --- inside ---
 
@@ -174,8 +294,8 @@ class Coordinator:
         those that have not are enough to rule that out, the versions stay as they are, and so does the key.
         """
         self.standing.advance(Cue.REPORTED)
-        voted, key = self.reports.earlier_key()
-        self._pinned = quorum(self._shares, self._shares.everybody - self.reports.not_voted(voted))
+        voters, key = self.reports.earlier_votes()
+        self._pinned = quorum(self._shares, voters)
         if self._pinned and not self.reports.undone and key:
             self._prepare(key)
         self._changed()
@@ -184,20 +304,28 @@ class Coordinator:
         """Have the means of shares made anew by other members; never such as may be committed already."""
         if shares and not self._pinned:
             for share in shares:
-                self.assignment.remake(share, self.reports.live)
+                self.reports.remake(share)
             self.reports.key = ()
             self.standing.advance(Cue.REMADE)
             self._changed()
 
     def _judge(self, votes: dict[int, tuple[bytes, ...]]) -> None:
-        """All have voted, and not all the same."""
+        """All have voted, and not all the same; in a tie the coordinator is right.
+
+        The reducer of a share has lied to a member that votes otherwise than most, or that member lies about the
+        reducer: the share is made anew by another one.  A member is excluded that differs a second time, that would
+        have several reducers lie to it, whose vote is ignored, or that differs from what may be committed already.
+        """
         self._trace.mark("averaging.means_differ")
-        makers = self.assignment.reducers
-        verdict = judge(votes, makers, twice=self._apart, ignored=self._ignored, pinned=self._pinned)
-        apart = verdict.apart
+        common, _ = Counter(votes.values()).most_common(1)[0]
+        apart = frozenset(member for member, vote in votes.items() if vote != common)
+        shares = {m: [share for share, one in enumerate(votes[m]) if one != common[share]] for m in apart}
+        makers = {m: frozenset(self.reports.reducers[share] for share in shares[m]) for m in apart}
+        lying = frozenset(m for m in apart if self._pinned or m in self._apart or len(makers[m]) > 1)
+        excluded = lying | (self._ignored & apart)
         if 2 * len(apart) < len(votes) or (2 * len(apart) == len(votes) and self._me not in apart):
             self.differed |= apart - self._ignored
         self._apart |= apart
-        self.doubted |= verdict.doubted
-        self._remake(verdict.remade)
-        self.exclude(verdict.excluded)
+        self.doubted |= frozenset[int]().union(*(makers[member] for member in apart - lying))
+        self._remake(sorted({share for member in apart - excluded for share in shares[member]}))
+        self.exclude(excluded)

@@ -23,7 +23,6 @@ from core.averaging.messages import FINGERPRINT_BYTES, NONCE_BYTES, to_bits
 from core.averaging.plan import Plan
 from core.base.ids import hashed_key
 
-VERSION_BYTES: Final = 4
 VOTES_MAX: Final = 16
 """Number of votes that one other member can have made in a round: computing one takes time."""
 
@@ -37,11 +36,6 @@ class Vote:
     """One for each member, empty for those that have none."""
     fingerprints: tuple[bytes, ...]
     """One for each share, empty for shares of which the member holds no means."""
-
-    @staticmethod
-    def of(commit: Commit) -> "Vote":
-        """The one vote that a Commit stands for, since all its members voted alike."""
-        return Vote(commit.versions, commit.nonces, commit.fingerprints)
 
 
 def plan_name(plan: Plan) -> bytes:
@@ -94,8 +88,8 @@ class Fingerprints:
         self._vote = vote or self._vote
         return vote
 
-    def agrees(self, vote: Vote, *, by: int) -> bool:
-        """Whether a vote is one on the same means, as far as this member holds them; it casts none by that."""
+    def agrees(self, vote: Commit, *, by: int) -> bool:
+        """Whether all have voted for the same means, as far as this member holds them; it casts no vote by that."""
         if vote.versions != self._lanes.versions:
             return False
         mine = self._on_what_is_here(vote.nonces, by=by)
@@ -105,7 +99,7 @@ class Fingerprints:
         helps = self._context.me not in self._context.shares.receivers
         return all(one == other or (helps and not one and count) for one, other, count in pairs)
 
-    def bits(self, vote: Vote) -> bytes:
+    def bits(self, vote: Vote | Commit) -> bytes:
         """32 bytes that bind the plan, the bits of all means and who is in which."""
         return hashed_key(b"bits", self._name, *vote.nonces, *vote.fingerprints)
 
@@ -142,4 +136,4 @@ class Fingerprints:
 
 
 def _packed(versions: Sequence[int]) -> bytes:
-    return b"".join(version.to_bytes(VERSION_BYTES, "big") for version in versions)
+    return b"".join(version.to_bytes(4, "big") for version in versions)

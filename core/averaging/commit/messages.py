@@ -6,13 +6,13 @@ from msgspec import Meta
 
 from core.averaging.messages import (
     GROUP_MAX,
-    VERSION_MAX,
     Bits,
     Fingerprints,
     Index,
     Mean,
     Nonce,
     Nonces,
+    Numel,
     Open,
     Part,
     Reducers,
@@ -28,10 +28,6 @@ class Order(Message, frozen=True, tag="averaging.order"):
     round: RoundId
     rank: Index
     """The coordinator's place in the plan's order; a higher rank has taken over from a lower one."""
-    number: Annotated[int, Meta(ge=0, le=VERSION_MAX)]
-    """Counts this coordinator's orders, so that an old one cannot undo a new one."""
-    settled: bool
-    """False: the coordinator has just taken over, and asks where everybody stands."""
     versions: Versions
     reducers: Reducers
     live: Bits
@@ -46,18 +42,12 @@ class Status(Message, frozen=True, tag="averaging.status"):
     """To the coordinator: where a member stands.  Answer to each Order, and sent unasked when that changes."""
 
     round: RoundId
-    rank: Index
-    """Of the coordinator that the member follows."""
     versions: Versions
     reducers: Reducers
     live: Bits
     """Members that are in, by the orders that the sender has followed."""
     complete: bool
     """All means of these versions are here; of a helper: all that it makes are made."""
-    committed: bool
-    """The sender holds a Commit for these versions."""
-    lacking: Annotated[int, Meta(ge=0, lt=1 << 40)] = 0
-    """Number of means that have not come yet."""
     stalled: Bits = b""
     """Shares of these versions whose reducer is gone, or gives the sender no means."""
     nonce: Nonce = b""
@@ -77,7 +67,7 @@ class Commit(Message, frozen=True, tag="averaging.commit"):
     nonces: Nonces
     fingerprints: Fingerprints
     """The vote of all members."""
-    present: Annotated[tuple[Annotated[int, Meta(ge=0, lt=1 << 40)], ...], Meta(max_length=GROUP_MAX)]
+    present: Annotated[tuple[Numel, ...], Meta(max_length=GROUP_MAX)]
     """For each member the number of chunks of the mean that hold its part: helpers cannot count them."""
 
 

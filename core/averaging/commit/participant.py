@@ -4,17 +4,112 @@ import msgspec
 
 from core.averaging.allreduce.all_reduce import AllReduce
 from core.averaging.allreduce.vectors import RoundContext
-from core.averaging.commit.coordinator import Coordinator
-from core.averaging.commit.fingerprints import Fingerprints, Vote
+from core.averaging.commit.coordinator import Coordinator, coordinators
+from core.averaging.commit.fingerprints import Fingerprints
 from core.averaging.commit.messages import Commit, Leaving, Order, Status
 from core.averaging.commit.phases import MEMBER, Cue, Phase, Standing
-from core.averaging.commit.succession import Succession
 from core.averaging.failure_detector import Timetable
 from core.averaging.messages import Members, from_bits, to_bits
 from core.base.machine import Send, earliest
 from core.base.wire import Message
 
 Sends = list[Send[Message]]
+
+
+class Succession:
+    """The ranked coordinators of a round as one member sees them: followed, awaited, lost.
+
+    Args:
+        context: What the round works on.
+        timetable: Of the round.
+        vote_ignored: Members for whose vote alone no share is made anew.
+    """
+
+    def __init__(self, context: RoundContext, timetable: Timetable, vote_ignored: Members) -> None:
+        self._context = context
+        self._timetable = timetable
+        self._ignored = vote_ignored
+        self._order = coordinators(context.shares)
+        self.rank = 0
+        """Of the coordinator that is followed."""
+        self.lost: Members = frozenset()
+        """Members to which the link has ended."""
+        self.given_up: Members = frozenset()
+        """Coordinators that fell silent."""
+        self.mine: Coordinator | None = None
+        """While this member coordinates."""
+        self._heard_at = timetable.began_at
+        self._awaited = 0
+
+    @property
+    def leader(self) -> int:
+        """The coordinator whose orders this member obeys; `awaited` may already be a later one."""
+        return self._order[self.rank]
+
+    @property
+    def awaited(self) -> int:
+        """The member that should coordinate: the one that is followed, or after its failure a later one."""
+        return self._order[self._awaited]
+
+    @property
+    def deadline(self) -> float | None:
+        """When the awaited coordinator has been silent for too long, or this member's own is due; unix seconds."""
+        return self._heard_at + self._timetable.stall_s if self.mine is None else self.mine.deadline
+
+    def heard(self, member: int, now: float) -> None:
+        """Some message came from a member."""
+        if self.mine is not None:
+            self.mine.heard(member, now)
+        elif member == self.awaited:
+            self._heard_at = now
+
+    def is_ranked(self, member: int, rank: int) -> bool:
+        """Whether a coordinator of this rank is that member."""
+        return rank < len(self._order) and self._order[rank] == member
+
+    def is_quiet(self, now: float) -> bool:
+        """Whether the coordinator is lost, given up, or silent for longer than its orders are apart."""
+        if self.mine is not None:
+            return self.mine.overslept(now)
+        gone = self._awaited != self.rank or self.leader in self.lost
+        return gone or now >= self._heard_at + self._timetable.quiet_s
+
+    def is_silent(self, now: float) -> bool:
+        """Whether the awaited coordinator is to be given up."""
+        return self.mine is None and now >= self._heard_at + self._timetable.stall_s
+
+    def follow(self, rank: int, now: float) -> None:
+        """Follow the coordinator of an order, whatever was suspected of it."""
+        self.rank = self._awaited = rank
+        self._heard_at, self.mine = now, None
+
+    def give_up(self, now: float) -> bool:
+        """Give the awaited coordinator up, and await the next that can be reached, or become it.
+
+        Returns:
+            Whether there is one.
+        """
+        self.given_up |= {self.awaited}
+        left = [rank for rank in range(self._awaited + 1, len(self._order)) if self._order[rank] not in self.lost]
+        if left:
+            self._awaited, self._heard_at = left[0], now
+        if self.awaited == self._context.me:
+            self.rank = self._awaited
+        return bool(left)
+
+    def coordinate(self, status: Status) -> Coordinator | None:
+        """Begin to coordinate, if this member is followed by itself and does not yet.
+
+        Returns:
+            What decides, if it is this member that coordinates.
+        """
+        if self.mine is None and self.leader == self._context.me:
+            live = self._context.shares.everybody - self.lost - self.given_up
+            start = msgspec.structs.replace(status, live=to_bits(live))
+            times, trace = self._timetable, self._context.trace
+            shares, ignored = self._context.shares, self._ignored
+            self.mine = Coordinator(shares, start, self.rank, timetable=times, vote_ignored=ignored, trace=trace)
+        return self.mine
 
 
 class RoundParticipant:
@@ -61,24 +156,23 @@ class RoundParticipant:
     @property
     def deadline(self) -> float | None:
         """When an order is due, or the coordinator's is overdue; unix seconds."""
-        mine = self.succession.mine
         late_at = None if self.commit is None else self._commit_at + self._stall_s
-        return earliest(self.succession.silent_at if mine is None else mine.deadline, late_at)
+        return earliest(self.succession.deadline, late_at)
 
     # --- what happens ---
 
-    def take(self, member: int, message: Order | Status | Commit, now: float) -> Sends:
-        """A member's Order, Status or Commit moves the commit on; what it leads to is returned."""
+    def take(self, member: int, message: Order | Status | Commit | Leaving, now: float) -> Sends:
+        """A member's word moves the commit on; what it leads to is returned."""
         mine = self.succession.mine
         match message:
+            case Leaving() | Status() if self.standing.phase is Phase.COMMITTED and self.commit is not None:
+                return self._context.send({member} & self.others, self.commit)
             case Order():
                 return self._on_order(member, message, now)
             case Commit():
                 return self._on_commit(member, message, now)
-            case Status() if self.standing.phase is Phase.COMMITTED and self.commit is not None:
-                return [] if message.committed else self._context.send([member], self.commit)
             case Status() if mine is not None:
-                mine.note(member, message, now)
+                mine.note(member, message)
             case Status() if member not in self._data.live:  # it was excluded, and looks for a successor
                 return self._context.send([member], Leaving(message.round))
         return []
@@ -98,12 +192,10 @@ class RoundParticipant:
     def advance(self, now: float) -> Sends:
         """Say and do what follows from what this member holds and knows, and from the time."""
         succession, outputs = self.succession, Sends()
-        if succession.mine is None and now >= succession.silent_at:
+        if succession.is_silent(now):
             outputs += self._succeed(now)
         self._look()
-        if succession.mine is None and succession.leader == self._me:
-            succession.take_over(self._status(succession.rank), now)
-        mine = succession.mine
+        mine = succession.coordinate(self._status())
         outputs += self._report() if mine is None else self._coordinate(mine, now)
         if self.commit is not None and not self.standing.over:
             self._conclude(self.commit, now)
@@ -129,27 +221,25 @@ class RoundParticipant:
         context, succession, members = self._context, self.succession, len(self._context.shares.peers)
         fits = len(order.versions) == len(order.reducers) == members and max(order.reducers) < members
         usurps = order.rank > succession.rank and not succession.is_quiet(now)
-        if not succession.is_news(member, order) or not fits or (usurps and not self.standing.over):
+        known = succession.is_ranked(member, order.rank) and order.rank >= succession.rank
+        if not known or not fits or (usurps and not self.standing.over):
             context.trace.mark("averaging.drop.order")
             return []
         if self.standing.over:
             told = [] if self.commit is None else context.send([member], self.commit)
-            return [*context.send([member], self._status(order.rank)), *told]
+            return [*context.send([member], self._status()), *told]
         if member not in self._data.live:  # it was excluded, and does not know yet
             return context.send([member], Leaving(order.round))
-        succession.follow(order, now)
+        succession.follow(order.rank, now)
         live = from_bits(order.live)
         if self._me not in live:
             self.abort("the others went on without this computer")
             return []
-        outputs: Sends = []
-        if order.settled:
-            outputs += self._data.assign(order.versions, order.reducers, live, now)
-            self._data.gather.holders = from_bits(order.holders) & live
-            self._look()
-            if order.nonces and order.versions == self._data.lanes.versions and not self._data.lacking:
-                self._votes.make(order.nonces, by=member)
-                self._look()
+        outputs = self._data.assign(order.versions, order.reducers, live, now)
+        self._data.gather.holders = from_bits(order.holders) & live
+        if order.nonces and order.versions == self._data.lanes.versions and not self._data.lacking:
+            self._votes.make(order.nonces, by=member)
+        self._look()
         return [*outputs, *self._report(asked=True)]
 
     def _on_commit(self, member: int, commit: Commit, now: float) -> Sends:
@@ -160,7 +250,7 @@ class RoundParticipant:
         accepted = official and commit.rank == succession.rank
         if not accepted and (succession.is_quiet(now) or (leads and succession.rank)):
             expected = official and member == succession.awaited
-            accepted = expected or (not self._data.lacking and self._votes.agrees(Vote.of(commit), by=member))
+            accepted = expected or (not self._data.lacking and self._votes.agrees(commit, by=member))
         known = self.standing.phase is Phase.COMMITTED
         if known or len(commit.versions) != len(self._context.shares.peers) or not accepted:
             self._context.trace.mark("averaging.drop.commit")
@@ -175,7 +265,7 @@ class RoundParticipant:
     def _conclude(self, commit: Commit, now: float) -> None:
         """Commit what is held here, if it is what the coordinator has committed."""
         same = commit.versions == self._data.lanes.versions and not self._data.lacking
-        if same and self._votes.agrees(Vote.of(commit), by=self._commit_by):
+        if same and self._votes.agrees(commit, by=self._commit_by):
             self.standing.advance(Cue.COMMIT)
         elif same:
             self.suspects |= {self.succession.leader}
@@ -190,11 +280,8 @@ class RoundParticipant:
         if not succession.give_up(now):
             self.abort("no member is left to coordinate the round")
             return []
-        if succession.awaited == self._me:
-            succession.lead()
-            return []
         # It may have finished already, and then answers with the Commit.
-        return self._context.send([succession.awaited], self._status(succession.rank))
+        return self._context.send({succession.awaited} - {self._me}, self._status())
 
     def _report(self, *, asked: bool = False) -> Sends:
         """Tell the coordinator, unasked once for each state, that all means are here, or of which shares none come."""
@@ -204,7 +291,7 @@ class RoundParticipant:
         if not asked and (not news or succession.leader in succession.lost):
             return []
         self._told = told
-        return self._context.send([succession.leader], self._status(succession.rank))
+        return self._context.send([succession.leader], self._status())
 
     # --- coordinating ---
 
@@ -214,14 +301,14 @@ class RoundParticipant:
         changes = -1
         while mine.changes != changes:
             changes = mine.changes
-            mine.note(self._me, self._status(self.succession.rank), now)
+            mine.note(self._me, self._status())
             mine.step(now)
-            if mine.standing.phase is not Phase.TAKING_OVER and mine.changes != changes:
-                assignment = mine.assignment
-                outputs += self._data.assign(assignment.versions, assignment.reducers, mine.reports.live, now)
-            voted = mine.reports.votes.keys()
-            turn = voted or mine.reports.undone == {self._me}  # the others are busy with their votes, or have voted
-            if mine.reports.key and turn and self._me not in voted and self._votes.make(mine.reports.key, by=self._me):
+            reports = mine.reports
+            if mine.changes != changes:
+                outputs += self._data.assign(reports.versions, reports.reducers, reports.live, now)
+            voted = reports.votes.keys()
+            turn = voted or reports.undone == {self._me}  # the others are busy with their votes, or have voted
+            if reports.key and turn and self._me not in voted and self._votes.make(reports.key, by=self._me):
                 changes = -1
             self._look()
         if mine.standing.phase is Phase.ABORTED:
@@ -243,18 +330,15 @@ class RoundParticipant:
         if self._votes.vote is not None:
             self.standing.advance(Cue.PREPARE)
 
-    def _status(self, rank: int) -> Status:
+    def _status(self) -> Status:
         data, lanes, vote = self._data, self._data.lanes, self._votes.vote
         ready = not data.lacking and self._me in self._context.shares.receivers
         return Status(
             self._context.shares.plan.round,
-            rank,
             lanes.versions,
             lanes.reducers,
             to_bits(data.live),
             not data.lacking,
-            self.standing.phase is Phase.COMMITTED,
-            data.lacking,
             to_bits(data.gather.stalled),
             self._votes.nonce if ready else b"",
             vote.nonces if ready and vote else (),

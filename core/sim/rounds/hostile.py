@@ -131,27 +131,25 @@ def starves(victim: int, *, seconds: float, last: float) -> Kind:
     return kind
 
 
-def always_lacks(*, fewer: bool = False) -> Kind:
-    """Says that it lacks means of all, or ever fewer of them."""
+def always_lacks(machine: Butterfly, group: KnownGroup) -> Hostile:
+    """Says from the beginning to the end that no member gives it means."""
+    return _lacks(machine, frozenset(range(len(group.peers))))
 
-    def kind(machine: Butterfly, group: KnownGroup) -> Hostile:
-        lacking = 1000
-        all_stalled = to_bits(frozenset(range(len(group.peers))))
 
-        def alter(send: Send[Any], _: float) -> list[Send[Any]]:
-            nonlocal lacking
-            status = send.message
-            if not isinstance(status, Status):
-                return [send]
-            lacking -= fewer
-            told = msgspec.structs.replace(
-                status, complete=False, lacking=lacking, nonce=b"", nonces=(), fingerprints=(), stalled=all_stalled
-            )
-            return [Send(send.to, told)]
+def complains_of(victim: int) -> Kind:
+    """Says from the beginning to the end that one member gives it no means."""
+    return lambda machine, _: _lacks(machine, frozenset({victim}))
 
-        return Hostile(machine, alter)
 
-    return kind
+def _lacks(machine: Butterfly, stalled: Members) -> Hostile:
+    def alter(send: Send[Any], _: float) -> list[Send[Any]]:
+        status = send.message
+        if not isinstance(status, Status):
+            return [send]
+        silent = msgspec.structs.replace(status, complete=False, nonce=b"", nonces=(), fingerprints=())
+        return [Send(send.to, msgspec.structs.replace(silent, stalled=to_bits(stalled)))]
+
+    return Hostile(machine, alter)
 
 
 def complains(machine: Butterfly, group: KnownGroup) -> Hostile:
@@ -165,30 +163,6 @@ def complains(machine: Butterfly, group: KnownGroup) -> Hostile:
         return [send]
 
     return Hostile(machine, alter)
-
-
-def complains_of(victim: int) -> Kind:
-    """Says from the beginning to the end that one member gives it no means."""
-
-    def kind(machine: Butterfly, _: KnownGroup) -> Hostile:
-        def alter(send: Send[Any], _: float) -> list[Send[Any]]:
-            status = send.message
-            if not isinstance(status, Status):
-                return [send]
-            told = msgspec.structs.replace(
-                status,
-                complete=False,
-                lacking=1,
-                nonce=b"",
-                nonces=(),
-                fingerprints=(),
-                stalled=to_bits(frozenset({victim})),
-            )
-            return [Send(send.to, told)]
-
-        return Hostile(machine, alter)
-
-    return kind
 
 
 def slanders(random: Random) -> Kind:

@@ -20,7 +20,7 @@ from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.balance.fleet import Line
 from core.averaging.butterfly import Butterfly
 from core.averaging.codecs.registry import codec_of
-from core.averaging.commit import reports
+from core.averaging.commit import coordinator
 from core.averaging.matchmaking.division import divide, work_of
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
 from core.averaging.penalties.ledger import Reputation
@@ -117,8 +117,7 @@ SCENARIOS: Final = (
     Scenario(name="means in 100 s", kind=_always(hostile.slow_means(100.0))),
     Scenario(name="starves one, 40 s", kind=_always(hostile.starves(0, seconds=40.0, last=0.4))),
     Scenario(name="starves one for ever", kind=_always(hostile.starves(0, seconds=1e4, last=0.4))),
-    Scenario(name="always lacks means", kind=_always(hostile.always_lacks())),
-    Scenario(name="lacks ever fewer means", kind=_always(hostile.always_lacks(fewer=True))),
+    Scenario(name="always lacks means", kind=_always(hostile.always_lacks)),
     Scenario(name="complains of all", kind=_always(hostile.complains)),
     Scenario(name="slanders a reducer", kind=hostile.slanders),
     Scenario(name="gives one another mean", kind=hostile.cheats),
@@ -318,7 +317,7 @@ def switched_off(mechanisms: frozenset[Mechanism]) -> Iterator[None]:
         Mechanism.DEADLINES: (failure_detector.Timetable, "due_at", never),
         Mechanism.SILENCE: (failure_detector.FailureDetector, "_silent_at", never),
         Mechanism.REPAIR: (lane.Lane, "ask", lambda *_: None),
-        Mechanism.WITNESSES: (reports, "WITNESSES", 1),
+        Mechanism.WITNESSES: (coordinator, "WITNESSES", 1),
     }
     saved = []
     for owner, name, value in (changes[mechanism] for mechanism in mechanisms if mechanism in changes):

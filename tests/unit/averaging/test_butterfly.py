@@ -369,7 +369,7 @@ def test_latecomer_of_a_finished_round_hears_the_commit_again() -> None:
     plan = make_plan([1, 2, 3], 100)
     round_ = Round(plan).run()
     member, other = plan.peers[0], plan.peers[1]
-    status = Status(plan.round, 0, (0, 0, 0), (0, 1, 2), b"\x07", complete=True, committed=False)
+    status = Status(plan.round, (0, 0, 0), (0, 1, 2), b"\x07", complete=True)
     replies = round_.machines[member].handle(Received(other, status), round_.pump.now)
     assert [type(send.message).__name__ for send in replies] == ["Commit"]
     assert round_.machines[member].handle(Lost(other, "x"), round_.pump.now) == []
@@ -390,7 +390,7 @@ def test_strangers_are_dropped_and_marked() -> None:
     forged = Mean(plan.round, 2, 0, 0, b"", memoryview(bytes(64)))
     machine.handle(Received(plan.peers[1], forged), 0.0)
     assert trace["averaging.drop.sender"] == 1
-    order = Order(plan.round, plan.leaders[1], 0, True, (0,), (0,), b"\x07")
+    order = Order(plan.round, plan.leaders[1], (0,), (0,), b"\x07")
     machine.handle(Received(plan.peers[1], order), 0.0)
     assert trace["averaging.drop.order"] == 1
 

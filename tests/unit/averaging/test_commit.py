@@ -7,8 +7,7 @@ import msgspec
 import pytest
 
 from core.averaging.allreduce.share_map import ShareMap
-from core.averaging.commit.assignment import RANK_SHIFT
-from core.averaging.commit.coordinator import Coordinator, quorum
+from core.averaging.commit.coordinator import RANK_SHIFT, Coordinator, Reports, quorum
 from core.averaging.commit.messages import Commit, Status
 from core.averaging.commit.phases import Phase
 from core.averaging.failure_detector import Timetable
@@ -57,27 +56,25 @@ class Successor:
     def __init__(self) -> None:
         shares = shares_of(COUNT, helpers=frozenset({HELPER}))
         self.live = shares.everybody - {DEAD}
-        self.word = Status(
-            shares.plan.round, 1, (0,) * COUNT, tuple(range(COUNT)), to_bits(self.live), complete=True, committed=False
-        )
+        self.word = Status(shares.plan.round, (0,) * COUNT, tuple(range(COUNT)), to_bits(self.live), complete=True)
         self.machine = Coordinator(
             shares,
             self.word,
+            1,
             timetable=Timetable(0.0, 1.0, 2.0, 20.0),
             vote_ignored=frozenset(),
             trace=Trace(),
-            now=0.0,
         )
 
     def hear(self, member: int, **said: Any) -> None:
         nonce = b"" if member == HELPER else KEY[member]
-        self.machine.note(member, msgspec.structs.replace(self.word, **{"nonce": nonce, **said}), 0.0)
+        self.machine.note(member, msgspec.structs.replace(self.word, **{"nonce": nonce, **said}))
 
     def hear_voter(self, member: int) -> None:
         self.hear(member, nonces=KEY, fingerprints=VOTE)
 
     def hear_lacking(self, member: int) -> None:
-        self.hear(member, complete=False, lacking=1, nonce=b"", stalled=to_bits(frozenset({DEAD})))
+        self.hear(member, complete=False, nonce=b"", stalled=to_bits(frozenset({DEAD})))
 
 
 def test_successor_waits_until_all_members_have_reported() -> None:
@@ -130,8 +127,101 @@ def test_successor_remakes_no_share_that_may_be_committed(*, voted: bool) -> Non
     successor.machine.step(0.0)
     successor.machine.exclude(frozenset({3}))
     successor.machine.step(0.0)
-    version = successor.machine.assignment.versions[DEAD]
+    version = successor.machine.reports.versions[DEAD]
     assert version == (0 if voted else 1 << RANK_SHIFT), "a successor's versions are its own"
+
+
+def told(rank: int = 0) -> tuple[Reports, Status]:
+    """What a coordinator of three knows, of which the last is a helper, and a Status with a nonce."""
+    shares = shares_of(3, helpers=frozenset({2}))
+    start = Status(shares.plan.round, (0,) * 3, (0, 1, 2), b"\x07", complete=True, nonce=b"s" * 8)
+    return Reports(shares, start, rank), start
+
+
+def test_key_has_no_nonce_of_a_helper() -> None:
+    reports, start = told()
+    for member in range(3):
+        reports.note(member, start)
+    assert reports.new_key() == (b"s" * 8, b"s" * 8, b"")
+
+
+def test_successor_keeps_only_keys_with_every_nonce() -> None:
+    reports, start = told(rank=1)
+    foreign = (b"x" * 8, b"s" * 8, b"")
+    reports.note(0, msgspec.structs.replace(start, nonces=foreign))
+    reports.note(1, start)
+    assert reports.earlier_votes() == ({0, 2}, ())
+    key = (b"s" * 8, b"s" * 8, b"")
+    reports.note(1, msgspec.structs.replace(start, nonces=key))
+    assert reports.earlier_votes() == ({0, 1, 2}, key)
+
+
+def voted(*rounds: str, ignored: Members = frozenset(), rank: int = 0) -> Coordinator:
+    """A coordinator after rounds of votes, of all members: each letter is a share's fingerprint."""
+    members = range(len(rounds[0].split()))
+    shares = shares_of(len(members))
+    start = Status(shares.plan.round, (0,) * len(members), tuple(members), to_bits(frozenset(members)), complete=True)
+    timetable = Timetable(0.0, 1.0, 2.0, 20.0)
+    machine = Coordinator(shares, start, rank, timetable=timetable, vote_ignored=ignored, trace=Trace())
+    key = tuple(bytes([member]) * 8 for member in members)
+    for votes in rounds:
+        now = msgspec.structs.replace(start, versions=machine.reports.versions, reducers=machine.reports.reducers)
+        words = [msgspec.structs.replace(now, nonce=key[member]) for member in members]
+        if not rank:
+            for member in members:
+                machine.note(member, words[member])
+            machine.step(0.0)
+        for member, vote in enumerate(votes.split()):
+            fingerprints = tuple(letter.encode() for letter in vote)
+            machine.note(member, msgspec.structs.replace(words[member], nonces=key, fingerprints=fingerprints))
+        machine.step(0.0)
+    return machine
+
+
+def test_share_is_remade_where_one_vote_differs() -> None:
+    machine = voted("aaaa aaax aaaa aaaa")
+    assert machine.reports.live == {0, 1, 2, 3}
+    assert machine.reports.versions == (0, 0, 0, 1)
+    assert machine.reports.reducers[3] != 3
+    assert machine.doubted == {3}
+
+
+def test_member_that_differs_twice_is_excluded() -> None:
+    machine = voted("aaaa aaax aaaa aaaa", "aaaa aaax aaaa aaaa")
+    assert machine.reports.live == {0, 2, 3}
+    assert machine.reports.versions == (0, 0, 0, 1)
+    assert machine.doubted == {3}, "only of the maker of the first"
+
+
+def test_member_that_several_reducers_would_lie_to_is_excluded() -> None:
+    machine = voted("aaaa axax aaaa aaaa")
+    assert (machine.reports.live, machine.reports.versions) == ({0, 2, 3}, (0,) * 4)
+
+
+def test_member_that_differs_from_a_possible_commit_is_excluded() -> None:
+    machine = voted("aaaa aaaa aaax aaaa", rank=1)
+    assert (machine.reports.live, machine.reports.versions) == ({0, 1, 3}, (0,) * 4)
+
+
+def test_ignored_vote_excludes_its_member_and_doubts_the_maker() -> None:
+    machine = voted("aaaa aaax aaaa aaaa", ignored=frozenset({1}))
+    assert (machine.reports.live, machine.reports.versions) == ({0, 2, 3}, (0,) * 4)
+    assert machine.doubted == {3}
+
+
+@pytest.mark.parametrize(
+    ("votes", "differed"),
+    [
+        ("aaxaa", {2}),
+        ("aaxya", {2, 3}),
+        ("aaxyz", set()),  # three of five: the reducer has lied
+        ("aaxx", {2, 3}),  # two of four, the coordinator not among them
+        ("axxa", {1, 2}),  # in whatever order they vote
+        ("xaay", set()),  # two of four, and the coordinator is one of them
+    ],
+)
+def test_minority_of_votes_is_remembered_as_differing(votes: str, differed: set[int]) -> None:
+    assert voted(" ".join("s" * (len(votes) - 1) + vote for vote in votes)).differed == differed
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -1,5 +1,6 @@
 """A round is committed only where all hold the same bits of the same plan, and its name says which."""
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -12,13 +13,9 @@ from core.averaging.allreduce.share_map import ShareMap
 from core.averaging.allreduce.vectors import RoundContext, RoundInput, Vectors
 from core.averaging.butterfly import Butterfly
 from core.averaging.codecs.registry import CODECS
-from core.averaging.commit.assignment import Assignment, Verdict, judge
-from core.averaging.commit.coordinator import Coordinator
 from core.averaging.commit.fingerprints import VOTES_MAX, Fingerprints, plan_name
 from core.averaging.commit.messages import Commit, Order, Status
-from core.averaging.commit.reports import Reports
-from core.averaging.failure_detector import Timetable
-from core.averaging.messages import Mean, Members, Open, to_bits
+from core.averaging.messages import Mean, Open
 from core.averaging.outcome import RoundFailed, RoundFinished
 from core.base.ids import PeerId, hashed_key
 from core.base.machine import Received, Send, Tick
@@ -36,6 +33,19 @@ def poly1305(key: bytes, data: bytes) -> bytes:
     return ((total + int.from_bytes(key[16:], "little")) % (1 << 128)).to_bytes(16, "little")
 
 
+def listen(round_: Round, hear: Callable[[PeerId, Any], None]) -> None:
+    """Tell `hear` of each message, before its receiver gets it: its sender and the message."""
+    inner = round_.pump.before
+    assert inner is not None
+
+    def before(pump: Pump, peer: PeerId, event: Any) -> None:
+        if isinstance(event, Received):
+            hear(event.sender, event.message)
+        inner(pump, peer, event)
+
+    round_.pump.before = before
+
+
 def other_payload(mean: Mean) -> Mean:
     numbers = np.frombuffer(mean.payload, dtype="<f4").copy()
     numbers[0] += 1
@@ -50,16 +60,9 @@ def test_fingerprint_is_the_tag_under_the_key_of_nonces() -> None:
     plan = make_plan([3, 4, 5], 16 * 9 + 5)
     round_ = Round(plan)
     words: list[Any] = []
-    inner = round_.pump.before
-    assert inner is not None
-
-    def listen(pump: Pump, peer: PeerId, event: Any) -> None:
-        words.append(event)
-        inner(pump, peer, event)
-
-    round_.pump.before = listen
+    listen(round_, lambda _, word: words.append(word))
     round_.run()
-    [commit, *_] = [e.message for e in words if isinstance(e, Received) and isinstance(e.message, Commit)]
+    [commit, *_] = [word for word in words if isinstance(word, Commit)]
     key = hashed_key(b"key", plan_name(plan), bytes(12), *commit.nonces)
     for share in range(3):
         first = plan.first_chunk(share)
@@ -202,22 +205,16 @@ def test_votes_and_nonces_wait_until_all_are_complete() -> None:
     told: list[int] = []
     early: list[Status] = []
 
-    def watch(pump: Any, peer: Any, event: Any) -> None:
-        inner(pump, peer, event)
-        if isinstance(event, Received):
-            word = event.message
-            if isinstance(word, Status) and not word.complete:
-                early.append(word)
-            if isinstance(word, Status) and (word.nonce or word.nonces):
-                assert word.complete
-                told.append(round_.plan.peers.index(event.sender))
-            if isinstance(word, Order) and word.nonces:
-                leader = round_.plan.leaders[0]
-                assert set(told) | {leader} == {0, 1, 2, 3}
+    def hear(sender: PeerId, word: Any) -> None:
+        if isinstance(word, Status) and not word.complete:
+            early.append(word)
+        if isinstance(word, Status) and (word.nonce or word.nonces):
+            assert word.complete
+            told.append(round_.plan.peers.index(sender))
+        if isinstance(word, Order) and word.nonces:
+            assert set(told) | {round_.plan.leaders[0]} == {0, 1, 2, 3}
 
-    inner = round_.pump.before
-    assert inner is not None
-    round_.pump.before = watch
+    listen(round_, hear)
     round_.run()
     assert len(told) >= 3
     assert early
@@ -236,15 +233,12 @@ def test_coordinator_votes_while_others_vote(monkeypatch: pytest.MonkeyPatch) ->
             known.append(len(said))
         return make(votes, nonces, by=by)
 
-    def watch(pump: Any, peer: Any, event: Any) -> None:
-        inner(pump, peer, event)
-        if isinstance(event, Received) and isinstance(event.message, Status) and event.message.fingerprints:
-            said.add(round_.plan.peers.index(event.sender))
+    def hear(sender: PeerId, word: Any) -> None:
+        if isinstance(word, Status) and word.fingerprints:
+            said.add(round_.plan.peers.index(sender))
 
     monkeypatch.setattr(Fingerprints, "make", made)
-    inner = round_.pump.before
-    assert inner is not None
-    round_.pump.before = watch
+    listen(round_, hear)
     round_.run()
     assert known == [1]
 
@@ -272,6 +266,11 @@ def test_coordinator_without_my_nonce_gets_no_vote() -> None:
     assert not any(status.fingerprints for status in seen)
 
 
+def other_empty_share(word: Any) -> Any:
+    """The word with another fingerprint of share 1, which is empty."""
+    return msgspec.structs.replace(word, fingerprints=(word.fingerprints[0], b"x" * 16, *word.fingerprints[2:]))
+
+
 @pytest.mark.parametrize("member", [0, 2])
 def test_empty_share_lets_no_coordinator_choose_the_name(member: int) -> None:
     """One mean under two names: the leader commits to one member what says something of a share that is empty."""
@@ -282,9 +281,7 @@ def test_empty_share_lets_no_coordinator_choose_the_name(member: int) -> None:
 
     def says(send: Send[Any], now: float) -> list[Any]:
         word = send.message
-        if isinstance(word, Commit) and send.to == victim:
-            word = msgspec.structs.replace(word, fingerprints=(word.fingerprints[0], b"x" * 16, *word.fingerprints[2:]))
-        return [Send(send.to, word)]
+        return [Send(send.to, other_empty_share(word) if isinstance(word, Commit) and send.to == victim else word)]
 
     corrupt(round_, plan.leaders[0], says)
     round_.run()
@@ -300,9 +297,7 @@ def test_fingerprint_of_an_empty_share_changes_nothing() -> None:
 
     def says(send: Send[Any], now: float) -> list[Any]:
         word = send.message
-        if isinstance(word, Status) and word.fingerprints:
-            word = msgspec.structs.replace(word, fingerprints=(word.fingerprints[0], b"x" * 16, *word.fingerprints[2:]))
-        return [Send(send.to, word)]
+        return [Send(send.to, other_empty_share(word) if isinstance(word, Status) and word.fingerprints else word)]
 
     name = corrupt(round_, plan.leaders[1], says)
     round_.run()
@@ -322,15 +317,12 @@ def test_helper_with_a_nonce_gets_the_coordinator_no_vote() -> None:
     round_ = Round(plan)
     victim = plan.peers[next(m for m in range(4) if m not in {plan.leaders[0], helper})]
     seen: list[Status] = []
-    inner = round_.pump.before
-    assert inner is not None
 
-    def watch(pump: Pump, peer: PeerId, event: Any) -> None:
-        inner(pump, peer, event)
-        if isinstance(event, Received) and event.sender == victim and isinstance(event.message, Status):
-            seen.append(event.message)
+    def hear(sender: PeerId, word: Any) -> None:
+        if sender == victim and isinstance(word, Status):
+            seen.append(word)
 
-    round_.pump.before = watch
+    listen(round_, hear)
 
     def says(send: Send[Any], now: float) -> list[Any]:
         word = send.message
@@ -357,99 +349,6 @@ def test_member_makes_a_bounded_number_of_votes_for_each() -> None:
     assert all(votes.make(key, by=1) for key in keys[:-1])
     assert votes.make(keys[-1], by=1) is None
     assert votes.make(keys[-1], by=2) is not None, "each member has its own number"
-
-
-HELPER = 2
-
-
-def told(rank: int = 0) -> tuple[Reports, Status]:
-    """What a coordinator of three knows, of which the last is a helper, and a Status with a nonce."""
-    plan = make_plan([3, 4, 5], 48)
-    members = tuple(msgspec.structs.replace(m, receives=i != HELPER) for i, m in enumerate(plan.members))
-    shares = ShareMap(msgspec.structs.replace(plan, members=members))
-    start = Status(plan.round, rank, (0,) * 3, (0, 1, 2), b"\x07", complete=True, committed=False, nonce=b"s" * 8)
-    return Reports(shares, Assignment(shares, rank, start.versions, start.reducers), start, 0), start
-
-
-def test_key_has_no_nonce_of_a_helper() -> None:
-    reports, start = told()
-    for member in range(3):
-        reports.note(member, start)
-    assert reports.new_key() == (b"s" * 8, b"s" * 8, b"")
-
-
-def test_successor_keeps_only_keys_with_every_nonce() -> None:
-    reports, start = told(rank=1)
-    foreign = (b"x" * 8, b"s" * 8, b"")
-    reports.note(0, msgspec.structs.replace(start, nonces=foreign))
-    reports.note(1, start)
-    assert reports.earlier_key() == ({0}, ())
-    key = (b"s" * 8, b"s" * 8, b"")
-    reports.note(1, msgspec.structs.replace(start, nonces=key))
-    assert reports.earlier_key() == ({0, 1}, key)
-    assert reports.not_voted(frozenset({1})) == {0}
-
-
-def verdict(*votes: str, ignored: Members = frozenset(), pinned: bool = False, twice: Members = frozenset()) -> Verdict:
-    """Of votes of which each letter is a share's fingerprint; the coordinator's is the first."""
-    said = {member: tuple(letter.encode() for letter in vote) for member, vote in enumerate(votes)}
-    return judge(said, range(len(votes[0])), twice=twice, ignored=ignored, pinned=pinned)
-
-
-def test_share_is_remade_where_one_vote_differs() -> None:
-    found = verdict("aaaa", "aaax", "aaaa", "aaaa")
-    assert found == Verdict(excluded=frozenset(), remade=(3,), apart=frozenset({1}), doubted=frozenset({3}))
-
-
-def test_member_is_excluded_that_differs_twice() -> None:
-    found = verdict("aaaa", "aaax", "aaaa", "aaaa", twice=frozenset({1}))
-    assert found == Verdict(excluded=frozenset({1}), remade=(), apart=frozenset({1}), doubted=frozenset())
-
-
-def test_member_is_excluded_that_several_reducers_would_lie_to() -> None:
-    assert verdict("aaaa", "axax", "aaaa", "aaaa").excluded == {1}
-
-
-def test_member_is_excluded_that_differs_from_a_possible_commit() -> None:
-    found = verdict("aaaa", "aaax", "aaaa", "aaaa", pinned=True)
-    assert (found.excluded, found.remade) == ({1}, ())
-
-
-def test_ignored_vote_excludes_its_member_and_doubts_the_maker() -> None:
-    found = verdict("aaaa", "aaax", "aaaa", "aaaa", ignored=frozenset({1}))
-    assert found == Verdict(excluded=frozenset({1}), remade=(), apart=frozenset({1}), doubted=frozenset({3}))
-
-
-@pytest.mark.parametrize(
-    ("votes", "differed"),
-    [
-        ("aaxaa", {2}),
-        ("aaxya", {2, 3}),
-        ("aaxyz", set()),  # three of five: the reducer has lied
-        ("aaxx", {2, 3}),  # two of four, the coordinator not among them
-        ("axxa", {1, 2}),  # in whatever order they vote
-        ("xaay", set()),  # two of four, and the coordinator is one of them
-    ],
-)
-def test_minority_of_votes_is_remembered_as_differing(votes: str, differed: set[int]) -> None:
-    plan = make_plan([1] * len(votes), 16 * len(votes))
-    shares = ShareMap(plan)
-    order = tuple(range(len(votes)))
-    shares = ShareMap(msgspec.structs.replace(plan, leaders=order))
-    live = to_bits(frozenset(order))
-    start = Status(plan.round, 0, (0,) * len(votes), order, live, complete=True, committed=False)
-    timetable = Timetable(0.0, 1.0, 2.0, 20.0)
-    coordinator = Coordinator(shares, start, timetable=timetable, vote_ignored=frozenset(), trace=Trace(), now=0.0)
-    for member in order:
-        coordinator.note(member, msgspec.structs.replace(start, nonce=bytes([member]) * 8), 0.0)
-    coordinator.step(0.0)
-    key = coordinator.reports.key
-    for member, vote in enumerate(votes):
-        fingerprints = (*[b"same"] * (len(votes) - 1), vote.encode())
-        word = msgspec.structs.replace(start, nonce=bytes([member]) * 8, nonces=key, fingerprints=fingerprints)
-        coordinator.note(member, word, 0.0)
-    coordinator.step(0.0)
-    assert coordinator.differed == differed
 
 
 def test_coordinator_with_two_keys_gives_one_mean_two_names() -> None:

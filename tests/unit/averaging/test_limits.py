@@ -9,7 +9,6 @@ import pytest
 from core.averaging.allreduce.all_gather import REDUCER_PATIENCE
 from core.averaging.balance import gifts, solver
 from core.averaging.commit.coordinator import HEARTBEATS
-from core.averaging.commit.succession import QUIET_PART
 from core.averaging.failure_detector import ASKED_AT, PROBATION, STAGES, Stage, Timetable
 from core.averaging.grid.gathering import ATTEMPT_STALLS
 from core.averaging.matchmaking import (
@@ -46,7 +45,7 @@ def test_probation_is_shorter_than_asking_elsewhere() -> None:
 
 def test_silence_is_judged_after_several_heartbeats() -> None:
     assert HEARTBEATS >= 3, "two may be late or lost"
-    assert S / HEARTBEATS < S / QUIET_PART < S < REDUCER_PATIENCE * S < R / 2
+    assert S / HEARTBEATS < Timetable(0.0, 0.0, S, R).quiet_s < S < REDUCER_PATIENCE * S < R / 2
 
 
 def test_attempt_on_a_grid_finds_silent_members_and_stand_ins() -> None:
