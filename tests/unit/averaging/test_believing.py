@@ -10,14 +10,16 @@ import pytest
 from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.butterfly import Butterfly
 from core.averaging.codecs.registry import codec_of
+from core.averaging.commit.fingerprints import plan_name
 from core.averaging.commit.messages import Commit, Order, Status
+from core.averaging.messages import Mean, Open
 from core.averaging.outcome import RoundFinished
 from core.averaging.plan import Plan
 from core.base.ids import PeerId
-from core.base.machine import Lost, Received, Tick
+from core.base.machine import Lost, Received, Send, Tick
 from core.base.trace import Trace
 from core.base.wire import Message
-from tests.unit.averaging.liars import ends
+from tests.unit.averaging.liars import corrupt, ends
 from tests.unit.averaging.pump import Pump, Round, make_plan
 
 PLAN = make_plan([3, 4, 5, 6], 16 * 40)
@@ -187,3 +189,68 @@ def test_shares_without_chunks_are_nobodys_concern() -> None:
     said = machine.handle(Received(plan.peers[plan.leaders[0]], order), 0.0)
     assert [type(send.message).__name__ for send in said] == ["Status"], "nothing begins anew"
     assert machine.handle(Tick(), 0.0) == []
+
+
+def complete(machine: Butterfly, plan: Any) -> list[Any]:
+    """The first member of three gets all it needs of the other two, which bring ones; its words."""
+    said = machine.start(0.0)
+    payload = np.ones(16, dtype="<f4").view(np.uint8).data
+    for index in (1, 2):
+        peer = plan.peers[index]
+        said += machine.handle(Received(peer, Open(plan.round, plan_name(plan), ((index, 0),))), 0.0)
+        for share in range(3):
+            kind = Mean(plan.round, share, 0, 0, b"\x07", payload)
+            if share == index:
+                said += machine.handle(Received(peer, kind), 0.0)
+    return said
+
+
+def test_mean_holds_only_members_that_give() -> None:
+    plan = make_plan([3, 4, 0], 48)
+    result = np.zeros(48, dtype=np.float32)
+    machine = Butterfly(plan.peers[0], plan, RoundInput(np.ones_like(result), result, codec_of("raw")), trace=Trace())
+    complete(machine, plan)
+    assert machine.contributors(1) == {0, 1}
+
+
+def test_coordinator_with_two_keys_gives_one_mean_two_names() -> None:
+    """Nobody knows the others' nonces.  Every member holds the same bits, and its name is that of a half of them."""
+    round_ = Round(make_plan([3, 4, 5, 6, 7], 16 * 30))
+    plan = round_.plan
+    leader = plan.leaders[0]
+    apart = {peer for m, peer in enumerate(plan.peers) if m != leader and m % 2}
+    ordered: tuple[bytes, ...] = ()
+    true_vote: tuple[bytes, ...] = ()
+    other_vote: tuple[bytes, ...] = ()
+
+    def others(nonces: tuple[bytes, ...]) -> tuple[bytes, ...]:
+        return tuple(nonce if plan.peers[m] in apart else b"false" for m, nonce in enumerate(nonces))
+
+    def says(send: Send[Any], now: float) -> list[Any]:
+        nonlocal ordered
+        word = send.message
+        if isinstance(word, Order | Commit) and word.nonces:
+            ordered = word.nonces
+            if send.to in apart:
+                word = msgspec.structs.replace(word, nonces=others(word.nonces))
+            if send.to in apart and isinstance(word, Commit):
+                word = msgspec.structs.replace(word, fingerprints=other_vote)
+        return [Send(send.to, word)]
+
+    def hears(event: Received[Any]) -> Received[Any]:
+        nonlocal other_vote, true_vote
+        word = event.message
+        if isinstance(word, Status) and word.fingerprints and event.sender not in apart:
+            true_vote = word.fingerprints
+        if isinstance(word, Status) and word.fingerprints and event.sender in apart:
+            other_vote = word.fingerprints
+            word = msgspec.structs.replace(word, nonces=ordered, fingerprints=true_vote)
+        return Received(event.sender, word)
+
+    corrupt(round_, leader, says, hears=hears)
+    round_.run()
+    names = {peer: end.outcome.fingerprint for peer, end in ends(round_).items() if isinstance(end, RoundFinished)}
+    assert len(names) == 5
+    assert {names[peer] for peer in apart}.isdisjoint(name for peer, name in names.items() if peer not in apart)
+    assert len(set(names.values())) == 2
+    assert len({row.tobytes() for row in round_.results}) == 1

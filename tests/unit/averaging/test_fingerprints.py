@@ -15,7 +15,7 @@ from core.averaging.butterfly import Butterfly
 from core.averaging.codecs.registry import CODECS
 from core.averaging.commit.fingerprints import VOTES_MAX, Fingerprints, plan_name
 from core.averaging.commit.messages import Commit, Order, Status
-from core.averaging.messages import Mean, Open
+from core.averaging.messages import Mean
 from core.averaging.outcome import RoundFailed, RoundFinished
 from core.base.ids import PeerId, hashed_key
 from core.base.machine import Received, Send, Tick
@@ -177,28 +177,6 @@ def test_member_with_another_plan_is_out_at_once(member: int) -> None:
     assert round_.pump.now - round_.began < plan.stall_timeout_s
 
 
-def complete(machine: Butterfly, plan: Any) -> list[Any]:
-    """The first member of three gets all it needs of the other two, which bring ones; its words."""
-    said = machine.start(0.0)
-    payload = np.ones(16, dtype="<f4").view(np.uint8).data
-    for index in (1, 2):
-        peer = plan.peers[index]
-        said += machine.handle(Received(peer, Open(plan.round, plan_name(plan), ((index, 0),))), 0.0)
-        for share in range(3):
-            kind = Mean(plan.round, share, 0, 0, b"\x07", payload)
-            if share == index:
-                said += machine.handle(Received(peer, kind), 0.0)
-    return said
-
-
-def test_mean_holds_only_members_that_give() -> None:
-    plan = make_plan([3, 4, 0], 48)
-    result = np.zeros(48, dtype=np.float32)
-    machine = Butterfly(plan.peers[0], plan, RoundInput(np.ones_like(result), result, CODECS["raw"]), trace=Trace())
-    complete(machine, plan)
-    assert machine.contributors(1) == {0, 1}
-
-
 def test_votes_and_nonces_wait_until_all_are_complete() -> None:
     """A key that is known while means travel would let their reducer choose two of one name."""
     round_ = Round(make_plan([3, 4, 5, 6], 16 * 24), delay_s=(0.1, 0.4))
@@ -349,46 +327,3 @@ def test_member_makes_a_bounded_number_of_votes_for_each() -> None:
     assert all(votes.make(key, by=1) for key in keys[:-1])
     assert votes.make(keys[-1], by=1) is None
     assert votes.make(keys[-1], by=2) is not None, "each member has its own number"
-
-
-def test_coordinator_with_two_keys_gives_one_mean_two_names() -> None:
-    """Nobody knows the others' nonces.  Every member holds the same bits, and its name is that of a half of them."""
-    round_ = Round(make_plan([3, 4, 5, 6, 7], 16 * 30))
-    plan = round_.plan
-    leader = plan.leaders[0]
-    apart = {peer for m, peer in enumerate(plan.peers) if m != leader and m % 2}
-    ordered: tuple[bytes, ...] = ()
-    true_vote: tuple[bytes, ...] = ()
-    other_vote: tuple[bytes, ...] = ()
-
-    def others(nonces: tuple[bytes, ...]) -> tuple[bytes, ...]:
-        return tuple(nonce if plan.peers[m] in apart else b"false" for m, nonce in enumerate(nonces))
-
-    def says(send: Send[Any], now: float) -> list[Any]:
-        nonlocal ordered
-        word = send.message
-        if isinstance(word, Order | Commit) and word.nonces:
-            ordered = word.nonces
-            if send.to in apart:
-                word = msgspec.structs.replace(word, nonces=others(word.nonces))
-            if send.to in apart and isinstance(word, Commit):
-                word = msgspec.structs.replace(word, fingerprints=other_vote)
-        return [Send(send.to, word)]
-
-    def hears(event: Received[Any]) -> Received[Any]:
-        nonlocal other_vote, true_vote
-        word = event.message
-        if isinstance(word, Status) and word.fingerprints and event.sender not in apart:
-            true_vote = word.fingerprints
-        if isinstance(word, Status) and word.fingerprints and event.sender in apart:
-            other_vote = word.fingerprints
-            word = msgspec.structs.replace(word, nonces=ordered, fingerprints=true_vote)
-        return Received(event.sender, word)
-
-    corrupt(round_, leader, says, hears=hears)
-    round_.run()
-    names = {peer: end.outcome.fingerprint for peer, end in ends(round_).items() if isinstance(end, RoundFinished)}
-    assert len(names) == 5
-    assert {names[peer] for peer in apart}.isdisjoint(name for peer, name in names.items() if peer not in apart)
-    assert len(set(names.values())) == 2
-    assert len({row.tobytes() for row in round_.results}) == 1
