@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from core.base.ids import Key, PeerId, hashed_key
 from core.sim.dht_churn import coming
-from core.sim.dht_swarm import DhtSwarm, TimedOperation
+from core.sim.dht_swarm import DhtSwarm, Population, TimedOperation
 from core.sim.latency import Latency
 from core.sim.moments import Moment
 from core.sim.stays import TENTH_AN_HOUR, Pattern, Replaced
@@ -65,7 +65,7 @@ class DhtRun:
         devices = settings.churn.devices if settings.hours and isinstance(settings.churn, Pattern) else None
         if devices is not None:
             self._first = max(4, round(settings.peers * devices.first))
-        self.swarm = DhtSwarm(settings.seed, self._first, latency=latency)
+        self.swarm = DhtSwarm(settings.seed, Population(peers=self._first), latency=latency)
         self.moments: list[Moment] = []
         """How things stood from second to second, for a picture."""
         self._lookups = 0

@@ -1,6 +1,6 @@
 """Many DHT peers in one simulated world: lets them join, asks them to store and get, and times what comes of it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,7 +10,6 @@ from core.base.machine import Received
 from core.base.trace import Trace
 from core.base.wire import MessageCodec
 from core.dht.events import Found, Joined, RecordStored
-from core.dht.key_classes import Validator
 from core.dht.messages import DHT_MESSAGES, Bundled, Record
 from core.dht.node import DhtNode
 from core.dht.settings import DhtSettings
@@ -89,29 +88,37 @@ class HopCounter(Checker):
                 way.steps.setdefault(contact.peer, step + 1)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Population:
+    """The peers of a simulated DHT."""
+
+    peers: int
+    """How many there are; they join with `join_all` or `begin`."""
+    clients: float = 0.0
+    """Share of the peers that sit behind a router and run as clients."""
+    skew_s: float = 0.0
+    """Their clocks are off by up to this."""
+
+
 class DhtSwarm:
     """The peers of one world.
 
     Args:
         seed: Decides everything.
-        peers: How many there are; they join with `join_all` or `begin`.
+        population: The first peers, and what newcomers are like.
+        links: The network's numbers.
         latency: Distances; None: on a circle.
         settings: Of every peer.
-        clients: Share of the peers that sit behind a router and run as clients.
-        validators: Of every peer, by the name of the key class.
     """
 
-    def __init__(  # noqa: PLR0913 - the options of a swarm
+    def __init__(
         self,
         seed: int,
-        peers: int,
+        population: Population,
         *,
         links: LinkSettings | None = None,
         latency: Latency | None = None,
         settings: DhtSettings | None = None,
-        clients: float = 0.0,
-        skew_s: float = 0.0,
-        validators: Mapping[str, Validator] | None = None,
     ) -> None:
         self.ways = HopCounter()
         self.world = World(
@@ -132,14 +139,12 @@ class DhtSwarm:
         self.joined = 0
         """`Joined` events of distinct peers' first lives."""
         self.clients: set[PeerId] = set()
-        self._skew_s = skew_s
-        self._validators = validators
+        self._population = population
         self._skews: dict[PeerId, float] = {}
-        self._client_share = clients
         self._pending: dict[tuple[PeerId, Key, type], list[TimedOperation]] = {}
         self._born = 0
         self._arrived: set[PeerId] = set()
-        self.newcomers(peers)
+        self.newcomers(population.peers)
 
     def newcomers(self, count: int) -> list[PeerId]:
         """Peers that have never been there; `begin` lets them live."""
@@ -148,8 +153,8 @@ class DhtSwarm:
             signer = SimSigner.numbered(self.world.seed, self._born)
             self._born += 1
             self.signers[signer.peer_id] = signer
-            self._skews[signer.peer_id] = self.random.uniform(-self._skew_s, self._skew_s)
-            if self._born > SEEDS_PER_PEER and self.random.random() < self._client_share:
+            self._skews[signer.peer_id] = self.random.uniform(-self._population.skew_s, self._population.skew_s)
+            if self._born > SEEDS_PER_PEER and self.random.random() < self._population.clients:
                 self.clients.add(signer.peer_id)
             new.append(signer.peer_id)
         return new
@@ -184,7 +189,6 @@ class DhtSwarm:
             random=world.chance(f"node {peer.hex()} {world.elapsed_s} {before is not None}"),
             settings=settings,
             trace=trace,
-            validators=self._validators,
         )
         router = self.random.choice((Router.KEEPS_MAPPING, Router.SYMMETRIC)) if client else Router.OPEN
 

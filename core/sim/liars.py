@@ -15,7 +15,7 @@ from core.dht.messages import Answer, Fetch, Get, Nodes, Record, Records, Reques
 from core.dht.node import DhtNode
 from core.sim.attacks.liars import Liar, Lie
 from core.sim.datagrams import PORT
-from core.sim.dht_swarm import SEEDS_PER_PEER, DhtSwarm
+from core.sim.dht_swarm import SEEDS_PER_PEER, DhtSwarm, Population
 from core.sim.links import chance
 
 DROPPED: Final = 0.5
@@ -79,11 +79,11 @@ class LyingDht(DhtSwarm):
         options: Those of `DhtSwarm`.
     """
 
-    def __init__(self, seed: int, peers: int, *, liars: float, **options: Any) -> None:
+    def __init__(self, seed: int, population: Population, *, liars: float, **options: Any) -> None:
         self.liars: set[PeerId] = set()
         self._share = liars
         self._lying = chance(seed, "liars")
-        super().__init__(seed, peers, **options)
+        super().__init__(seed, population, **options)
 
     def newcomers(self, count: int) -> list[PeerId]:
         """Make newcomers, of which some are liars."""

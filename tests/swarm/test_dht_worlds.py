@@ -33,6 +33,6 @@ def test_the_command_counts_worlds_and_names_the_ones_that_failed(
 ) -> None:
     assert program.main(["dht-worlds", "--worlds", "2", "--seed", "7"]) == 0
     assert "No checker found anything wrong." in capsys.readouterr().out
-    monkeypatch.setattr("core.sim.dht_worlds.NODE_BYTES_MAX", 1)
+    monkeypatch.setattr("core.sim.dht_judge.NODE_BYTES_MAX", 1)
     assert program.main(["dht-worlds", "--worlds", "1", "--seed", "7"]) == 1
     assert "potluck sim dht-worlds --seed 7" in capsys.readouterr().out

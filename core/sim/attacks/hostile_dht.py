@@ -12,7 +12,7 @@ from core.dht.node import DhtNode
 from core.dht.settings import DhtSettings
 from core.sim.attacks.liars import Gang, Liar, Lie
 from core.sim.datagrams import PORT
-from core.sim.dht_swarm import DhtSwarm, TimedOperation
+from core.sim.dht_swarm import DhtSwarm, Population, TimedOperation
 from core.sim.links import LinkSettings
 from core.sim.signing import SimSigner, SimVerifier
 
@@ -80,7 +80,7 @@ class HostileDht(DhtSwarm):
         links: LinkSettings | None = None,
         verifier: Verifier | None = None,
     ) -> None:
-        super().__init__(scale.seed, scale.honest_peers, settings=settings, links=links)
+        super().__init__(scale.seed, Population(peers=scale.honest_peers), settings=settings, links=links)
         self.gang = Gang()
         self._verifier = verifier or SimVerifier()
 

@@ -3,6 +3,7 @@ from random import Random
 from core.base.contact import Contact
 from core.base.ids import PeerId, hashed_key
 from core.dht.messages import Find, Get, Nodes, Record, Store, Stored, Values
+from core.sim.dht_swarm import Population
 from core.sim.dht_worlds import SmallSettings, SmallWorld
 from core.sim.liars import LyingDht, dropped_answers, stale_records, wrong_contacts
 
@@ -44,7 +45,7 @@ def test_a_liar_drops_about_half_of_its_answers() -> None:
 
 
 def test_the_first_peers_and_one_of_the_seeds_are_honest() -> None:
-    swarm = LyingDht(1, 60, liars=0.6)
+    swarm = LyingDht(1, Population(peers=60), liars=0.6)
     assert 20 < len(swarm.liars) < 50
     for _ in swarm.join_all():
         assert not swarm.liars.issuperset(swarm.some_seeds())
