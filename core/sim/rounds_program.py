@@ -16,6 +16,7 @@ from core.sim.record import VerdictRecord
 from core.sim.rounds import deaths, fleets
 from core.sim.rounds.fleet_plan import RoundTask
 from core.sim.rounds.summaries import death_report, death_summary, fleet_report, fleet_summary
+from core.system.child_process import own_command
 from core.system.progress_bar import ProgressBar
 
 ROUNDS_PER_PROCESS = 50
@@ -142,7 +143,6 @@ def in_other_process(args: argparse.Namespace, first: int, count: int) -> list[d
         first: First seed.
         count: Number of seeds.
     """
-    program = [sys.executable, "sim"] if getattr(sys, "frozen", False) else [sys.executable, "-m", "core.sim"]
     if args.deaths is not None:
         options = ["--deaths", str(args.deaths), "--rounds", str(count)]
     else:
@@ -157,7 +157,7 @@ def in_other_process(args: argparse.Namespace, first: int, count: int) -> list[d
             args.codec,
         ]
     done = subprocess.run(
-        [*program, "rounds", *options, "--seed", str(first), "--jobs", "1", "--each"],
+        [*own_command(), "sim", "rounds", *options, "--seed", str(first), "--jobs", "1", "--each"],
         stdout=subprocess.PIPE,
         stdin=subprocess.DEVNULL,
         env={**os.environ, "OMP_NUM_THREADS": "1"},

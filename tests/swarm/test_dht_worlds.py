@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from core.sim import __main__ as program
+from core.cli.program import run as potluck
 from core.sim.dht_worlds import SmallWorld
 
 WORLDS = 2 * int(os.environ.get("POTLUCK_WORLDS", "8"))
@@ -31,8 +31,8 @@ def test_a_seed_repeats_its_world_to_the_byte() -> None:
 def test_the_command_counts_worlds_and_names_the_ones_that_failed(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert program.main(["dht-worlds", "--worlds", "2", "--seed", "7"]) == 0
+    assert potluck(["sim", "dht-worlds", "--worlds", "2", "--seed", "7"]) == 0
     assert "No checker found anything wrong." in capsys.readouterr().out
     monkeypatch.setattr("core.sim.dht_judge.NODE_BYTES_MAX", 1)
-    assert program.main(["dht-worlds", "--worlds", "1", "--seed", "7"]) == 1
+    assert potluck(["sim", "dht-worlds", "--worlds", "1", "--seed", "7"]) == 1
     assert "potluck sim dht-worlds --seed 7" in capsys.readouterr().out

@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from core.base.problems import BadInput
-from core.sim import __main__ as program
+from core.cli.program import run as potluck
 from core.sim.dht_run import DhtRun, DhtRunSettings
 from core.sim.stays import S000, S003, Pattern, Replaced, Stays, read_pattern
 
@@ -81,7 +81,7 @@ def test_unknown_pattern_is_refused_in_a_sentence(tmp_path: Path, text: str) -> 
 
 
 def test_the_command_ends_with_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert program.main(["dht", "--churn", str(tmp_path / "none")]) == 2
+    assert potluck(["sim", "dht", "--churn", str(tmp_path / "none")]) == 2
     assert "Give a share" in capsys.readouterr().err
 
 
@@ -101,7 +101,7 @@ def test_a_pattern_is_repeated_to_the_byte(capsys: pytest.CaptureFixture[str]) -
     digests = set()
     words = ["--peers", "20", "--stores", "3", "--gets", "3", "--hours", "2", "--seed", "1", "--json"]
     for _ in range(2):
-        program.main(["dht", "--churn", "s003", *words])
+        potluck(["sim", "dht", "--churn", "s003", *words])
         said = json.loads(capsys.readouterr().out)
         digests.add(said["digest"])
         assert said["latency"] == "circle"
