@@ -192,7 +192,9 @@ class RunningRound:
             case Mean():
                 return self._progress(self.data.on_mean(member, message, now), now)
             case Open() if message.plan != self._name:
-                return self._meet_astray(member, now)
+                self._context.trace.mark("averaging.drop.plan")
+                known, self._astray = member in self._astray, self._astray | {member}
+                return [] if known else self.lose(sender, now)  # the two have nothing to do with each other
             case Open():
                 return [*self.data.on_open(member, message)]
             case Leaving():
@@ -228,14 +230,6 @@ class RunningRound:
         self._context.vectors.commit(self.data.lanes.contributors())
 
     # --- what follows ---
-
-    def _meet_astray(self, member: int, now: float) -> Outputs:
-        """A member goes by another plan: the two have nothing to do with each other."""
-        self._context.trace.mark("averaging.drop.plan")
-        if member in self._astray:
-            return []
-        self._astray |= {member}
-        return self.lose(self._plan.peers[member], now)
 
     def _progress(self, outputs: Sequence[Send[Message]], now: float) -> Outputs:
         """Data moved: the commit is concerned only once everything is here."""

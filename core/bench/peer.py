@@ -59,7 +59,7 @@ class Averaging:
             random=Random(setup.index),  # noqa: S311 - jitter
             trace=self.trace,
         )
-        self.meter = self.rounds.lines.meter
+        self.meter = self.rounds.lines.own.meter
         self.traversal = None
         self.rounds.reduces = not setup.client
         if setup.helps:

@@ -112,7 +112,7 @@ class Participant:
             trace=self.trace,
             carried=None if self.traversal is None else self.traversal.circuits.take_carried,
         )
-        self.meter: Meter = self.rounds.lines.meter
+        self.meter: Meter = self.rounds.lines.own.meter
         """To be shown how fast bulk moves."""
         self._standby = Standby(self._membership, rounds=self.rounds, codec=settings.averaging.codec)
         self._line_news = LineNews(

@@ -95,6 +95,6 @@ class Presentation:
             peers=live,
             silent=frozenset(peer for peer in live if membership.silent(peer, now)),
             audible=membership.audible(now),
-            line=self._rounds.lines.measured,
-            trip_s=self._rounds.lines.trip_s,
+            line=self._rounds.lines.own.measured,
+            trip_s=self._rounds.lines.own.trip_s,
         )

@@ -1,20 +1,18 @@
 """One peer's book of lines: its own estimate, what rounds have proven of others, and what others tell."""
 
 from collections import OrderedDict, deque
-from collections.abc import Collection, Mapping, Sequence
-from statistics import median
+from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 from core.averaging.bandwidth.demand import Demand, demand_of
-from core.averaging.bandwidth.estimate import LACKING, Estimate
-from core.averaging.bandwidth.known import SLOW, USUAL_MOST, KnownLines, known_of
+from core.averaging.bandwidth.estimate import OwnLine
+from core.averaging.bandwidth.known import USUAL_MOST, KnownLines, known_of
 from core.averaging.bandwidth.proven import ProvenLine, sound_peers, unremarkable
 from core.averaging.bandwidth.records import LineFacts, facts_of
 from core.averaging.bandwidth.waits import Waits
 from core.averaging.outcome import Outcome
 from core.averaging.plan import Plan, Rates
 from core.base.ids import PeerId
-from core.base.meter import Meter, Sighting
 
 HALF_LIFE_S: Final = 3600.0
 """What was seen counts half as much after so long."""
@@ -37,14 +35,9 @@ class LineBook:
 
     def __init__(self, me: PeerId) -> None:
         self._me = me
-        self.meter = Meter()
-        """To be fed by whoever moves the bytes."""
-        self._up = Estimate()
-        self._down = Estimate()
+        self.own = OwnLine(me)
         self._peers: OrderedDict[PeerId, ProvenLine] = OrderedDict()
         self._facts: dict[PeerId, LineFacts] = {}
-        self.held: Mapping[PeerId, float] = {}
-        """To whom bytes had to wait although the line had room: how fast they left."""
         self._claims: deque[Rates] = deque(maxlen=CLAIMS_KEPT)
         self._waits: Waits | None = None
         self._began_at = 0.0
@@ -52,30 +45,13 @@ class LineBook:
         """Seconds of the last rounds over those of their plans."""
         self._aged_at: float | None = None
 
-    # --- own line ----------------------------------------------------------------------------------------------------
-
-    @property
-    def own(self) -> Rates:
-        """What a plan may count on of this peer's line."""
-        return Rates(_within(self._up.offer, self.meter.cap_up), _within(self._down.offer, self.meter.cap_down))
-
-    @property
-    def measured(self) -> Rates:
-        """What this peer's line has been seen to carry."""
-        return Rates(int(self._up.level), int(self._down.level))
-
-    @property
-    def trip_s(self) -> float:
-        """The middle one of this peer's round trips to others; 0: none is known."""
-        return median(self.meter.trips.values()) if self.meter.trips else 0.0
-
     @property
     def claimed(self) -> Rates:
         """The most that was told of this peer's line of late, or that a round has proven to all its members.
 
         A plan may come from one who has not heard the newest.
         """
-        claims = [*self._claims, self.own]
+        claims = [*self._claims, self.own.offered]
         proven = self._peers.get(self._me) or ProvenLine()
         up, down = (max(one.best, one.floor) for one in (proven.up, proven.down))
         return Rates(max(*(claim.up for claim in claims), int(up)), max(*(claim.down for claim in claims), int(down)))
@@ -93,7 +69,7 @@ class LineBook:
 
     def begun(self, plan: Plan, now: float) -> None:
         """A round begins: what moved before (a state was fetched or given) is not its, and raises the estimate."""
-        self._raise(self.meter.harvest())
+        self.own.rise()
         self._waits = Waits(plan, now)
         self._began_at = now
 
@@ -111,7 +87,7 @@ class LineBook:
             ratio = outcome.seconds / demand.seconds
             late = ratio > LATE * self.usual
             self._ratios.append(ratio)
-        self._learn_own(plan, demand, late=late)
+        self.own.learn(plan, demand, late=late)
         if plan.stages > 1 or outcome.seconds <= 0:
             return
         sound = sound_peers(plan, outcome)
@@ -130,15 +106,9 @@ class LineBook:
         the limit, or less came than was asked for.
         """
         self._waits = None
-        sighting = self.meter.harvest()
-        self._raise(sighting)
         demand = demand_of(plan)
-        if demand.seconds is not None and now >= self._began_at + demand.seconds:
-            asked = demand.down_bytes[plan.peers.index(self._me)] / demand.seconds
-            if sighting.pressed and sighting.up < LACKING * self._up.offer:
-                self._up.failed(sighting.up, pressed=not sighting.alone)
-            if 0 < sighting.down < LACKING * min(asked, self._down.offer):
-                self._down.failed(sighting.down, pressed=False)
+        overdue = demand.seconds is not None and now >= self._began_at + demand.seconds
+        self.own.fail(plan, demand, overdue=overdue)
         for peer in plan.peers:
             known = self._peers.get(peer)
             if known is not None:
@@ -154,28 +124,6 @@ class LineBook:
             for proven in (known.up, known.down):
                 proven.best *= faded
                 proven.floor *= faded
-
-    def _raise(self, sighting: Sighting) -> None:
-        for estimate, rate in ((self._up, sighting.up), (self._down, sighting.down)):
-            if rate > estimate.level:
-                estimate.learn(rate)
-
-    def _learn_own(self, plan: Plan, demand: Demand, *, late: bool) -> None:
-        sighting = self.meter.harvest()
-        me = plan.peers.index(self._me)
-        up = down = 0.0
-        if demand.seconds:
-            up, down = demand.up_bytes[me] / demand.seconds, demand.down_bytes[me] / demand.seconds
-        self._up.learn(
-            sighting.up,
-            pressed=sighting.pressed,
-            free=sighting.free,
-            alone=sighting.alone,
-            asked=0.0 if late else up,  # others may be why it was late, and bytes that had to wait are seen here
-        )
-        self._down.learn(sighting.down, asked=down, late=late)
-        held = {peer: rate for peer, rate in sighting.held.items() if not _as_planned(plan, demand, me, peer, rate)}
-        self.held = {peer: rate for peer, rate in self.held.items() if peer not in plan.peers} | held
 
     def _learn_all(self, plan: Plan, demand: Demand, seconds: float, *, late: bool, blamed: set[PeerId]) -> None:
         usual = self.usual if demand.seconds else 1.0
@@ -213,16 +161,16 @@ class LineBook:
 
     def facts(self) -> LineFacts:
         """What to tell others."""
-        self._claims.append(self.own)
+        self._claims.append(self.own.offered)
         return self._record()
 
     def _record(self) -> LineFacts:
         """What this peer knows; first of those with whom the last rounds were."""
-        own, measured = self.own, self.measured
+        own, measured = self.own.offered, self.own.measured
         shown = Rates(min(own.up, measured.up), min(own.down, measured.down))
         others = [(peer, known) for peer, known in reversed(self._peers.items()) if peer != self._me]
         seen = {peer: (known.up.best, known.down.best) for peer, known in others}
-        return facts_of(own, shown, seen, self.held.items())
+        return facts_of(own, shown, seen, self.own.held.items())
 
     def heard(self, peer: PeerId, facts: LineFacts) -> None:
         """The book keeps the record that another peer published; beyond `PEERS_MAX` peers it takes no new ones."""
@@ -238,14 +186,3 @@ class LineBook:
     def known(self, peers: Sequence[PeerId]) -> KnownLines:
         """What a plan for these is to go by."""
         return known_of(peers, {**self._facts, self._me: self._record()}, self._peers)
-
-
-def _as_planned(plan: Plan, demand: Demand, sender: int, peer: PeerId, rate: float) -> bool:
-    """Whether bytes for a peer left about as fast as the plan had them leave: that says nothing of the pair."""
-    if not demand.seconds or peer not in plan.peers:
-        return False
-    return rate >= SLOW * float(demand.link_bytes[sender, plan.peers.index(peer)]) / demand.seconds
-
-
-def _within(rate: float, cap: float | None) -> int:
-    return int(rate if cap is None else min(rate, cap))

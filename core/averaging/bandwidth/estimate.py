@@ -1,4 +1,4 @@
-"""What one direction of this peer's line carries, learned from round to round.
+"""What this peer's own line carries in each direction, learned from round to round.
 
 What was seen is what the line carries at least, for a round asks of a line what the plan thought of it.  So whoever was
 not at its limit offers more than it has shown, until a round shows where the limit is.  Every line that a round really
@@ -6,7 +6,15 @@ waits for is measured truly in the end: had it more to give, it would be asked f
 """
 
 import math
+from collections.abc import Mapping
+from statistics import median
 from typing import Final
+
+from core.averaging.bandwidth.demand import Demand
+from core.averaging.bandwidth.known import SLOW
+from core.averaging.plan import Plan, Rates
+from core.base.ids import PeerId
+from core.base.meter import Meter, Sighting
 
 GROWTH: Final = 2.0
 """Of a line whose limit has not been seen, so many times what it has shown is offered; less where bytes had to wait."""
@@ -177,3 +185,95 @@ class Estimate:
         self._idle += 1
         if self._idle >= IDLE_ROUNDS:
             self.level = max(seen, FADING * self.level)
+
+
+class OwnLine:
+    """This peer's line, as its own traffic shows it.
+
+    Args:
+        me: This peer.
+    """
+
+    def __init__(self, me: PeerId) -> None:
+        self._me = me
+        self.meter = Meter()
+        """To be shown how bulk moves."""
+        self.up = Estimate()
+        self.down = Estimate()
+        self.held: Mapping[PeerId, float] = {}
+        """Peers for which bytes had to wait although the line had room: how fast they left, bytes a second."""
+
+    @property
+    def offered(self) -> Rates:
+        """What a plan may count on."""
+        return Rates(_within(self.up.offer, self.meter.cap_up), _within(self.down.offer, self.meter.cap_down))
+
+    @property
+    def measured(self) -> Rates:
+        """What it has been seen to carry."""
+        return Rates(int(self.up.level), int(self.down.level))
+
+    @property
+    def trip_s(self) -> float:
+        """The median of this peer's round trips to others; 0: none is known."""
+        return median(self.meter.trips.values()) if self.meter.trips else 0.0
+
+    def rise(self) -> Sighting:
+        """Take in what has moved since the last round or look: it can only raise the estimate."""
+        sighting = self.meter.harvest()
+        for estimate, rate in ((self.up, sighting.up), (self.down, sighting.down)):
+            if rate > estimate.level:
+                estimate.learn(rate)
+        return sighting
+
+    def learn(self, plan: Plan, demand: Demand, *, late: bool) -> None:
+        """A committed round has shown what the line carries.
+
+        Args:
+            plan: The round's.
+            demand: What it asked of all lines.
+            late: Whether the round was.
+        """
+        sighting = self.meter.harvest()
+        me = plan.peers.index(self._me)
+        up = down = 0.0
+        if demand.seconds:
+            up, down = demand.up_bytes[me] / demand.seconds, demand.down_bytes[me] / demand.seconds
+        self.up.learn(
+            sighting.up,
+            pressed=sighting.pressed,
+            free=sighting.free,
+            alone=sighting.alone,
+            asked=0.0 if late else up,  # others may be why it was late, and bytes that had to wait are seen here
+        )
+        self.down.learn(sighting.down, asked=down, late=late)
+        held = {peer: rate for peer, rate in sighting.held.items() if not _as_planned(plan, demand, me, peer, rate)}
+        self.held = {peer: rate for peer, rate in self.held.items() if peer not in plan.peers} | held
+
+    def fail(self, plan: Plan, demand: Demand, *, overdue: bool) -> None:
+        """A round failed: less is offered for a while where the line was the limit, or less came than was asked for.
+
+        Args:
+            plan: The round's.
+            demand: What it asked of all lines.
+            overdue: Whether all should have been over by then.
+        """
+        sighting = self.rise()
+        if not overdue or not demand.seconds:
+            return
+        asked = demand.down_bytes[plan.peers.index(self._me)] / demand.seconds
+        if sighting.pressed and sighting.up < LACKING * self.up.offer:
+            self.up.failed(sighting.up, pressed=not sighting.alone)
+        if 0 < sighting.down < LACKING * min(asked, self.down.offer):
+            self.down.failed(sighting.down, pressed=False)
+
+
+def _as_planned(plan: Plan, demand: Demand, sender: int, peer: PeerId, rate: float) -> bool:
+    """Whether bytes for a peer left about as fast as the plan had them leave: that says nothing of the pair."""
+    if not demand.seconds or peer not in plan.peers:
+        return False
+    return rate >= SLOW * float(demand.link_bytes[sender, plan.peers.index(peer)]) / demand.seconds
+
+
+def _within(rate: float, cap: float | None) -> int:
+    return int(rate if cap is None else min(rate, cap))

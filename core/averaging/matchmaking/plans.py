@@ -203,7 +203,7 @@ def check_division(plan: Plan, me: PeerId, lines: LineBook, *, target_samples: i
     for peer, line in zip(plan.peers, plan.lines, strict=bool(plan.lines)):
         if peer != me:
             _check_other(line, known.lines.get(peer, Rates()))
-    if any(limit.sender == index and plan.peers[limit.receiver] not in lines.held for limit in plan.limits):
+    if any(limit.sender == index and plan.peers[limit.receiver] not in lines.own.held for limit in plan.limits):
         raise RemoteProblem("the plan says that this member is slow to another, and it is not")
     for averaged in butterflies(plan):
         check_shares(averaged, target_samples=target_samples if plan.stages == 1 else 0)

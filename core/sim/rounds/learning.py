@@ -147,7 +147,7 @@ class Learning:
     def _look(self, going: Round) -> None:
         for index, peer in enumerate(self.peers):
             now = self._now + going.agenda.now
-            self.books[peer].meter.look(now, going.network.glances(index, self.peers))
+            self.books[peer].own.meter.look(now, going.network.glances(index, self.peers))
         if any(end is None for end in going.ends):
             going.agenda.after(LOOK_S, self._look, going)
 

@@ -216,18 +216,18 @@ def test_own_claims_of_late_stand_for_a_while() -> None:
         for look in range(9):
             flows = [Glance(i, plan.peers[1], int(rate / 2 * look * LOOK_S), 0, waiting=True) for i in (1, 2)]
             flows.append(Glance(3, peer_ids(9)[8], int(rate / 2 * look * LOOK_S), 0, waiting=True))
-            book.meter.look(look * LOOK_S, flows)
+            book.own.meter.look(look * LOOK_S, flows)
         book.finished(plan, outcome(plan, 1.0), 1.0)
         book.facts()  # told
-    assert book.own.up == pytest.approx(1.5 * 2 * MEGA, rel=0.05)
+    assert book.own.offered.up == pytest.approx(1.5 * 2 * MEGA, rel=0.05)
     assert book.claimed.up == pytest.approx(1.5 * 8 * MEGA, rel=0.05)
 
 
 def test_the_person_s_limit_holds_at_once() -> None:
     book = LineBook(peer_ids(1)[0])
-    book._up.learn(8.0 * MEGA, pressed=True)
-    book.meter.cap_up = 1.0 * MEGA
-    assert book.own.up == MEGA
+    book.own.up.learn(8.0 * MEGA, pressed=True)
+    book.own.meter.cap_up = 1.0 * MEGA
+    assert book.own.offered.up == MEGA
 
 
 def test_strangers_cannot_make_a_book_grow() -> None:
@@ -268,14 +268,14 @@ def moving(book: LineBook, peers: tuple[PeerId, ...], *, up: float, down: float)
     """Half a second to each of these, to whom bytes wait all along."""
     for look in range(5):
         shares = [int(rate / len(peers) * look * LOOK_S) for rate in (up, down)]
-        book.meter.look(look * LOOK_S, [Glance(i, peer, *shares, waiting=True) for i, peer in enumerate(peers)])
+        book.own.meter.look(look * LOOK_S, [Glance(i, peer, *shares, waiting=True) for i, peer in enumerate(peers)])
 
 
 def known_book(plan: Plan) -> LineBook:
     book = LineBook(plan.peers[0])
-    book._up.learn(float(MEGA), pressed=True)
-    book._down.learn(float(MEGA), asked=2.0 * MEGA)
-    assert book.own == Rates(MEGA, MEGA)
+    book.own.up.learn(float(MEGA), pressed=True)
+    book.own.down.learn(float(MEGA), asked=2.0 * MEGA)
+    assert book.own.offered == Rates(MEGA, MEGA)
     return book
 
 
@@ -287,9 +287,9 @@ def test_failed_round_bounds_facts_told_of_the_own_line() -> None:
     book.begun(plan, 100.0)
     moving(book, plan.peers[1:], up=MEGA / 10, down=MEGA / 10)
     book.failed(plan, 100.0 + seconds)
-    assert book.own.up == pytest.approx(MEGA / 10, rel=0.01), "its own queue has shown the limit"
-    assert book.own.down == pytest.approx(MEGA / 2, rel=0.01), "others may have been to blame"
-    assert book.facts().own == book.own
+    assert book.own.offered.up == pytest.approx(MEGA / 10, rel=0.01), "its own queue has shown the limit"
+    assert book.own.offered.down == pytest.approx(MEGA / 2, rel=0.01), "others may have been to blame"
+    assert book.facts().own == book.own.offered
 
 
 @pytest.mark.parametrize("case", ["early", "plain", "one peer", "fast"])
@@ -302,6 +302,6 @@ def test_a_round_that_fails_by_others_fault_bounds_nothing(case: str) -> None:
     moving(book, plan.peers[1:2] if case == "one peer" else plan.peers[1:], up=MEGA * slow, down=MEGA * slow)
     book.failed(plan, 100.0 + seconds * (0.5 if case == "early" else 1.0))
     if case == "one peer":
-        assert book.own == Rates(MEGA // 2, MEGA // 2)
+        assert book.own.offered == Rates(MEGA // 2, MEGA // 2)
     else:
-        assert min(book.own.up, book.own.down) >= MEGA
+        assert min(book.own.offered.up, book.own.offered.down) >= MEGA

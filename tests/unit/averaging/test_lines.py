@@ -92,9 +92,9 @@ def test_round_trips_to_the_last_peers_are_kept() -> None:
     book = LineBook(peer(0))
     for number in range(1, TRIPS_KEPT + 20):
         flow = Glance(number, peer(number), 0, 0, waiting=False, trip_s=number / 1000)
-        book.meter.look(50.0 + number, [flow])
-    assert len(book.meter.trips) == TRIPS_KEPT
-    assert book.trip_s == pytest.approx((20 + TRIPS_KEPT + 19) / 2 / 1000)
+        book.own.meter.look(50.0 + number, [flow])
+    assert len(book.own.meter.trips) == TRIPS_KEPT
+    assert book.own.trip_s == pytest.approx((20 + TRIPS_KEPT + 19) / 2 / 1000)
 
 
 def test_levels_at_their_ends() -> None:

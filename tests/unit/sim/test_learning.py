@@ -57,7 +57,7 @@ def test_learned_bandwidths_are_true_where_they_bind(name: str, overrun: float) 
     assert settled(lessons).ratio <= 1.15, [round(lesson.ratio, 2) for lesson in lessons]
     demand = demand_of(lessons[-1].plan)
     for index, (peer, true) in enumerate(zip(learning.peers, lines, strict=True)):
-        own = learning.books[peer].own
+        own = learning.books[peer].own.offered
         needed = max(demand.up_bytes[index], demand.down_bytes[index]) / lessons[-1].bound_s
         carries = min(true.up_bytes_per_s, true.down_bytes_per_s)
         assert min(own.up, own.down) >= 0.9 * min(needed, carries)
@@ -139,12 +139,12 @@ def test_line_falling_to_a_tenth_fails_at_most_one_round(up: float, down: float)
     task = RoundTask(numel=400_000, chunk_numel=2048, stall_timeout_s=3.0, round_timeout_s=20.0)
     learning = Learning([line(16), *[line(8)] * 4], task, seed=4)
     assert not any(lesson.failed for lesson in learning.rounds(6))
-    before = [learning.books[peer].own for peer in learning.peers]
+    before = [learning.books[peer].own.offered for peer in learning.peers]
     learning.lines[1] = line(up, down)
     lessons = learning.rounds(6)
     assert sum(1 for lesson in lessons if lesson.failed) <= 2, [len(lesson.failed) for lesson in lessons]
     assert not any(lesson.failed for lesson in lessons[-3:])
-    after = [learning.books[peer].own for peer in learning.peers]
+    after = [learning.books[peer].own.offered for peer in learning.peers]
     assert min(after[1].up / up, after[1].down / down) <= 1.3 * MBIT, "the smaller of both is what a plan goes by"
     demand = demand_of(lessons[-1].plan)
     for index in (0, 2, 3, 4):
