@@ -11,6 +11,7 @@ import os
 import statistics
 import sys
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from core.bench.fleets import Computer, fleet_of, in_full
 from core.bench.limits import FleetLimits, flown
 from core.bench.lines import Lines
 from core.bench.messages import Ended, Meet, Met, PeerListening, RoundDone, Setup, Show, StartRound
+from core.bench.pings import PingReport, ping_report, pinging, pings_of
 from core.net.clock import Clock
 from core.system.progress_bar import ProgressBar
 
@@ -75,6 +77,8 @@ class AveragingReport(msgspec.Struct, frozen=True, kw_only=True):
     cpus: int
     limits: FleetLimits | None = None
     """On a fleet's lines: what the lines allow."""
+    pings: PingReport | None = None
+    """Asked for on a fleet's lines: what another program on them feels of the rounds."""
     hivemind: dict[str, Any] = {}
     gloo: dict[str, Any] = {}
     ratios: dict[str, float] = {}
@@ -89,6 +93,8 @@ class AveragingJob(msgspec.Struct, frozen=True, kw_only=True):
     rounds: int
     warm: int = 0
     """Rounds before those that count: the peers measure their lines meanwhile."""
+    ping: bool = False
+    """Whether another program pings through each line meanwhile."""
 
 
 def run(args: argparse.Namespace) -> int:
@@ -159,9 +165,14 @@ async def measure_fleet(
             )
             for index, computer in enumerate(fleet)
         ]
-        async with children("core.bench.peer", len(fleet), inside=lines.inside) as group:
-            results = await _rounds(group, setups, job, bar)
+        async with AsyncExitStack() as stack:
+            pingers = await stack.enter_async_context(pinging(lines, len(fleet))) if job.ping else ()
+            idle = await pings_of(pingers)
+            group = await stack.enter_async_context(children("core.bench.peer", len(fleet), inside=lines.inside))
+            results = await _rounds(group, setups, job, bar, pingers=pingers)
+            beside = await pings_of(pingers)
         report = _report(results, job)
+        report = msgspec.structs.replace(report, pings=ping_report(idle, beside) if job.ping else None)
         bar.show(1.0, "plain TCP with the bytes of the same plan", part="tcp")
         limits = await flown(
             lines, fleet, job.numel, codec=job.codec, last=results[-1][0], seconds=report.seconds.median
@@ -186,6 +197,8 @@ def check(args: argparse.Namespace) -> None:
             raise BadInput("A fleet says how many peers there are.", hint="Leave --peers or --fleet out.")
     elif args.warm is not None:
         raise BadInput("Rounds to warm up are for fleets.", hint="Add --fleet, or leave --warm out.")
+    elif args.ping:
+        raise BadInput("Pings go through the lines of a fleet.", hint="Add --fleet, or leave --ping out.")
     if (args.hivemind is None) != (args.peers_scripts is None):
         raise BadInput("hivemind is measured with --hivemind and --peers-scripts.", hint="Add the other one.")
     if args.hivemind is not None:
@@ -201,7 +214,7 @@ async def measure_as_asked(args: argparse.Namespace, bar: ProgressBar) -> Averag
     """
     if args.fleet is not None:
         warm = WARM if args.warm is None else args.warm
-        job = AveragingJob(numel=args.numel, codec=args.codec, rounds=args.rounds, warm=warm)
+        job = AveragingJob(numel=args.numel, codec=args.codec, rounds=args.rounds, warm=warm, ping=args.ping)
         return await measure_fleet(fleet_of(args.fleet), job, bar=bar)
     peers = PEERS if args.peers is None else args.peers
     return await measure(peers, numel=args.numel, codec=args.codec, rounds=args.rounds, bar=bar)
@@ -240,7 +253,12 @@ async def beside_hivemind(
 
 
 async def _rounds(
-    group: Sequence[Child], setups: Sequence[Setup], job: AveragingJob, bar: ProgressBar
+    group: Sequence[Child],
+    setups: Sequence[Setup],
+    job: AveragingJob,
+    bar: ProgressBar,
+    *,
+    pingers: Sequence[Child] = (),
 ) -> list[list[RoundDone]]:
     for child, setup in zip(group, setups, strict=True):
         child.tell(setup)
@@ -253,6 +271,8 @@ async def _rounds(
     results: list[list[RoundDone]] = []
     total = job.warm + job.rounds
     for number in range(total):
+        if number == job.warm:
+            await pings_of(pingers)  # what came back beside the rounds before is forgotten
         warm, counts = f"round {number + 1} of {job.warm} to warm up", f"round {number + 1 - job.warm} of {job.rounds}"
         bar.show(number / total, warm if number < job.warm else counts, part="rounds")
         facts = [peer.facts for peer in results[-1]] if results else []
@@ -315,6 +335,8 @@ def _sentences(report: AveragingReport) -> str:
     ]
     if report.limits is not None:
         lines.append("  " + report.limits.sentence)
+    if report.pings is not None:
+        lines.append("  " + report.pings.sentence)
     lines += [f"  {_ratio(name, value)}" for name, value in report.ratios.items()]
     return "\n".join(lines)
 

@@ -51,12 +51,12 @@ class Lines:
         _ip("netns", "del", self._hub, check=False)
 
     def address(self, index: int) -> str:
-        """The IP address of computer number `index`."""
+        """The IP address of computer number `index`; the number after the last one's is the hub's."""
         return f"11.77.{index // 200}.{index % 200 + 10}"
 
     def inside(self, index: int, order: Sequence[str]) -> list[str]:
-        """The command line that runs `order` on computer number `index`."""
-        return ["ip", "netns", "exec", self._name(index), *order]
+        """The command line that runs `order` on computer number `index`, or at the hub."""
+        return ["ip", "netns", "exec", self._hub if index == len(self._fleet) else self._name(index), *order]
 
     def _name(self, index: int) -> str:
         return f"{self._prefix}{index}"
@@ -65,6 +65,7 @@ class Lines:
         hub = self._hub
         _ip("netns", "add", hub)
         _ip("-n", hub, "link", "add", "br0", "type", "bridge")
+        _ip("-n", hub, "addr", "add", f"{self.address(len(self._fleet))}/16", "dev", "br0")
         _ip("-n", hub, "link", "set", "br0", "up")
         for index, computer in enumerate(self._fleet):
             name, port = self._name(index), f"v{index}"

@@ -54,6 +54,9 @@ def add(commands: Commands) -> None:
         help="rounds on a fleet before those that count (default: 8)",
     )
     averaging.add_argument(
+        "--ping", action="store_true", help="ping through each line of the fleet, before the rounds and beside them"
+    )
+    averaging.add_argument(
         "--hivemind", metavar="PYTHON", help="measure hivemind and gloo too, with this Python, where they are installed"
     )
     averaging.add_argument(
