@@ -93,14 +93,14 @@ class Reducer:
         Args:
             member: Its sender.
             chunk: Within the share.
-            payload: Empty where the member gives nothing to this chunk.
+            payload: Empty where the member gives nothing to this chunk, or asks for its mean before its part is here.
             now: Unix seconds.
 
         Returns:
             Means that can be sent now.
         """
-        self._detector.moved(member, now)
         if self._lane.has(chunk):
+            self._detector.moved(member, now)
             return self._answer_late(member, chunk)
         if chunk >= self._lane.first_missing + self._lane.window:
             self._trace.mark("averaging.drop.window")
@@ -110,6 +110,10 @@ class Reducer:
             self._trace.mark("averaging.drop.duplicate")
             return []
         counts = member in self._missing(chunk)
+        if counts and not payload.nbytes:  # it asks another holder, and its part is still on its way
+            self._trace.mark("averaging.drop.request")
+            return []
+        self._detector.moved(member, now)
         pending[member] = None
         if counts and payload.nbytes > self._vectors.max_bytes(self._number(chunk)):
             self._trace.mark("averaging.drop.payload")
