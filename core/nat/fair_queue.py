@@ -22,13 +22,17 @@ class FairQueue:
     """
 
     def __init__(self, rate_bytes_per_s: float) -> None:
-        self._bucket = TokenBucket(rate_per_s=rate_bytes_per_s, burst=rate_bytes_per_s * BURST_S)
+        self.limit(rate_bytes_per_s)
         self._waiting: OrderedDict[bytes, deque[Send[CircuitData]]] = OrderedDict()
         """By circuit; the one whose turn is next first."""
         self._held: Counter[bytes] = Counter()
         """Bytes that wait, by circuit."""
         self.moved_bytes = 0
         """Bytes passed on so far."""
+
+    def limit(self, rate_bytes_per_s: float) -> None:
+        """Let messages leave at another rate from now on."""
+        self._bucket = TokenBucket(rate_per_s=rate_bytes_per_s, burst=rate_bytes_per_s * BURST_S)
 
     @property
     def deadline(self) -> float | None:

@@ -170,6 +170,7 @@ class RelayService:
     def limit(self, settings: RelaySettings) -> list[Send[Message]]:
         """Apply other limits; with `circuits=0` all holders are told to look elsewhere, and all circuits end."""
         self.settings = settings
+        self.queue.limit(settings.rate_bytes_per_s)
         if settings.circuits:
             return []
         outputs: list[Send[Message]] = [Send(peer, Unreserved("this relay closes")) for peer in self._reservations]
