@@ -25,6 +25,8 @@ from core.base.machine import Lost, Received, Send, Tick, earliest
 from core.base.signing import Signer, Verifier
 from core.base.trace import Trace
 
+CLOCKS_DIFFER_S: Final = 90.0
+"""Seconds by which a signer's clock may differ: a minute, as a pass may be off by, and the time of one round."""
 SIGNED_BY_S: Final = 5.0
 """Seconds after which the receipt is made of the signatures that are there: members end a round within about one.  The
 leader that bundles them waits half as long, so that its bundles arrive in time."""
@@ -146,7 +148,7 @@ class Attesting:
         )
         self._signed[statement.round] = current
         for sender, message in early.items():
-            self._take(current, sender, message)
+            self._take(current, sender, message, now)
         to = current.others if current.leader is None else {current.leader} - {self._me}
         return [*(Send(peer, Attested(statement.round, (mine,))) for peer in sorted(to)), *self._advance(now)]
 
@@ -161,7 +163,7 @@ class Attesting:
             case Received(sender=sender, message=message):
                 current = self._signed.get(message.round)
                 if current is not None and sender in current.others:
-                    self._take(current, sender, message)
+                    self._take(current, sender, message, now)
                 elif self._plan is not None and self._plan.round == message.round and sender in self._plan.peers:
                     self._early.setdefault(sender, message)
                 else:
@@ -175,7 +177,7 @@ class Attesting:
 
     # --- inside ------------------------------------------------------------------------------------------------------
 
-    def _take(self, current: _Signing, sender: PeerId, message: Attested) -> None:
+    def _take(self, current: _Signing, sender: PeerId, message: Attested, now: float) -> None:
         """Look at signatures of their sender, or of members for which it bundles.
 
         Of each member one is taken under this statement and one under another, and nothing more of a sender after a
@@ -196,6 +198,8 @@ class Attesting:
             elif not is_signed(attestation, current.statement.round, self._verifier):
                 self._trace.mark("receipts.drop.signature")
                 current.lose(sender)
+            elif abs(attestation.time - now) > CLOCKS_DIFFER_S:
+                self._trace.mark("receipts.drop.time")
             else:
                 known[member] = attestation
                 if contradicts:
