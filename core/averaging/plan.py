@@ -125,7 +125,7 @@ class Plan(Message, frozen=True, kw_only=True, tag="averaging.plan"):
 
     @property
     def leader(self) -> PeerId:
-        """The peer that has published the plan."""
+        """The peer that has published the plan, once it was checked (`check_plan`)."""
         return self.peers[self.leaders[0]]
 
     def gift(self, member: int) -> int:

@@ -237,13 +237,18 @@ class LeaderElection:
             self.pass_over(leader)
         return True
 
-    def rank(self, attempt: int, leader: PeerId) -> tuple[int, int]:
-        """Of two calls the one of the smaller rank is followed: the earlier attempt, then the nearer leader.
+    def precedes(self, leader: PeerId, attempt: int, followed: PeerId, followed_attempt: int) -> bool:
+        """Whether a leader's call is followed in place of the one that is on: an earlier attempt or a nearer leader.
 
-        An attempt that is over counts like the present one: no leader wins by calling for the first one for ever.
+        An attempt that is over counts like the present one: no leader wins by calling for the first one for ever.  Nor
+        by calling again and again, while others stand still: it cancels its call first.
         """
-        present = max(attempt, self.attempt)
-        return present, distance(node_key(leader), self._config.key(self._state, present))
+
+        def rank(leader: PeerId, attempt: int) -> tuple[int, int]:
+            present = max(attempt, self.attempt)
+            return present, distance(node_key(leader), self._config.key(self._state, present))
+
+        return leader != followed and rank(leader, attempt) < rank(followed, followed_attempt)
 
     def patience_s(self) -> float:
         """Seconds for which a leader's word is waited for, drawn anew: members do not all ask at once."""

@@ -130,12 +130,11 @@ class LedCall:
                 self._declined[peer] = answer.reason == "busy" and self._awaited[peer] == self._until
                 self._ready.pop(peer, None)
                 return True
-            case Ready(_, samples, loss, reduces, receives, speed) if peer in self._waiting:
+            case Ready(self.request.round, samples, loss, reduces, receives, speed) if peer in self._waiting:
                 member = Member(peer, samples, loss, reduces, receives, speed)
-                if answer.round == self.request.round and member.is_finite:
+                if member.is_finite:
                     self._ready[peer] = member
-                    return True
-        return False
+        return peer in self._ready and isinstance(answer, Ready) and answer.round == self.request.round
 
     @property
     def silent(self) -> tuple[PeerId, ...]:
@@ -225,6 +224,8 @@ class PlannedRound:
         self._election = election
         self._trace = trace
         self._plan: Plan | None = None
+        self._leader = config.me
+        """The peer that has published it, whatever it says."""
         self.is_on = False
         """Whether the round runs, as far as its owner has told."""
         self._refused = b""
@@ -244,15 +245,15 @@ class PlannedRound:
         """
         request, config = call.request, self._config
         try:
-            check_plan(plan, request, call.mine)
+            check_plan(plan, request, call.mine, leader=call.leader)
             check_division(plan, config.me, config.lines, target_samples=request.target_samples)
         except RemoteProblem:
-            return [*self.refuse(plan, here, now)]
-        return [*(self.drop(plan) if self.heeds_refusal(plan.round, now) else self.begin(plan))]
+            return [*self.refuse(plan, call.leader, here, now)]
+        return [*(self.drop(plan, call.leader) if self.heeds_refusal(plan.round, now) else self.begin(plan))]
 
     def begin(self, plan: Plan) -> list[GroupFormed]:
         """The round of a plan begins: one that was followed, or this peer's own."""
-        self.is_on, self._plan = True, plan
+        self.is_on, self._plan, self._leader = True, plan, plan.leader
         self._election.settle()
         self._election.failures.clear(plan.leader)
         return [GroupFormed(plan)]
@@ -273,24 +274,27 @@ class PlannedRound:
         """Whether this is its id, and `peer` is in its plan."""
         return self._plan is not None and self._plan.round == round_ and peer in self._plan.peers
 
-    def refuse(self, plan: Plan, here: Collection[PeerId], now: float) -> list[Send[Refused] | PlanRefused]:
+    def refuse(
+        self, plan: Plan, leader: PeerId, here: Collection[PeerId], now: float
+    ) -> list[Send[Refused] | PlanRefused]:
         """Tell its members that a plan is bad, and look for another.
 
         Args:
             plan: Of the call that was followed, or of the round that is on.
+            leader: The peer that has published it.
             here: The peers that this one knows of; of the others only the leader is told.
             now: Unix seconds.
         """
         self._trace.mark("group.refused")
-        self._election.failures.fail(plan.leader, now)
-        told = sorted({plan.leader, *{*here}.intersection(plan.peers)} - {self._config.me})
-        return [*(Send(peer, Refused(plan.round)) for peer in told), *self.drop(plan)]
+        self._election.failures.fail(leader, now)
+        told = sorted({leader, *{*here}.intersection(plan.peers)} - {self._config.me})
+        return [*(Send(peer, Refused(plan.round)) for peer in told), *self.drop(plan, leader)]
 
-    def drop(self, plan: Plan) -> list[PlanRefused]:
+    def drop(self, plan: Plan, leader: PeerId) -> list[PlanRefused]:
         """Leave the round of a refused plan, with the contribution standing still for the next one."""
         left = [PlanRefused(plan.round)] if self.is_on else []
-        self.is_on, self._plan = False, plan
-        self._election.plan_refused(plan.leader)
+        self.is_on, self._plan, self._leader = False, plan, leader
+        self._election.plan_refused(leader)
         return left
 
     def refused(self, refuser: PeerId, round_: bytes, now: float) -> list[PlanRefused | MemberRefused]:
@@ -300,10 +304,10 @@ class PlannedRound:
             self._trace.mark("group.drop.refused")
             return []
         if self.count_refusal(refuser, round_, members=len(plan.peers), now=now):
-            self._election.failures.fail(plan.leader, now)
+            self._election.failures.fail(self._leader, now)
         if not self.is_on:
             return []
-        return [*self.drop(plan)] if self.heeds_refusal(round_, now) else [MemberRefused(round_, refuser)]
+        return [*self.drop(plan, self._leader)] if self.heeds_refusal(round_, now) else [MemberRefused(round_, refuser)]
 
     def count_refusal(self, refuser: PeerId, round_: bytes, *, members: int, now: float) -> bool:
         """Take in a refusal.  The first one of another round shows which members were alone with the one before.

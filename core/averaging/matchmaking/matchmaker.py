@@ -131,7 +131,7 @@ class Matchmaker:
         """This computer cannot take part in the round that was formed: say so, and look for another."""
         if not self._round.is_on or not self._round.has(plan.round, self._me):
             return []
-        return [*self._round.refuse(plan, self._here, now), *self._proceed(now)]
+        return [*self._round.refuse(plan, plan.leader, self._here, now), *self._proceed(now)]
 
     @property
     def occupied(self) -> bool:
@@ -202,9 +202,7 @@ class Matchmaker:
             return []
         if config.numel is None and not 0 < call.numel <= config.numel_max:
             return [_decline(sender, call, "away")]
-        goes_first = present is None or (
-            election.rank(call.attempt, sender) < election.rank(present.request.attempt, present.leader)
-        )
+        goes_first = present is None or election.precedes(sender, call.attempt, present.leader, present.request.attempt)
         if self._round.is_on or not goes_first or election.excludes(sender, now):
             return [_decline(sender, call, "busy")]
         election.settle()
@@ -216,10 +214,14 @@ class Matchmaker:
         """Count on the sender, or no longer: as a member of the call that is open, or as the leader that was asked."""
         led = self._call if isinstance(self._call, LedCall) else None
         asked = isinstance(message, Declined) and self._election.declined(sender, message, now)
-        if not asked and (led is None or not led.answer(sender, message)):
+        known = asked or (led is not None and led.answer(sender, message))
+        if not known:
             self._trace.mark("group.drop.answer")
-        elif isinstance(message, Declined) and message.reason == "elsewhere":
-            return [Elsewhere(sender, message.epoch, message.lineage)]
+        match message:
+            case Ready(round_) if not known and not self._round.has(round_, sender):
+                return [Send(sender, Cancelled(round_))]  # it stands still for a call that is over
+            case Declined(epoch, lineage, reason="elsewhere") if known and (epoch, lineage) != self._state:
+                return [Elsewhere(sender, epoch, lineage)]
         return []
 
     def _on_followed(self, sender: PeerId, message: Plan | Cancelled | Refused, now: float) -> Outputs:
@@ -275,13 +277,10 @@ class Matchmaker:
         leader = self._election.choose(self._candidates, now)
         if leader == self._me:
             self._election.settle()
+            nonce, away = self._random.getrandbits(NONCE_BITS), self._election.unavailable
+            request = Call(*self._state, self._election.attempt, nonce, self._config.numel)
             self._call = LedCall(
-                self._config,
-                Call(*self._state, self._election.attempt, self._random.getrandbits(NONCE_BITS), self._config.numel),
-                candidates=self._candidates,
-                helpers=self._helpers,
-                unavailable=self._election.unavailable,
-                now=now,
+                self._config, request, candidates=self._candidates, helpers=self._helpers, unavailable=away, now=now
             )
             outputs += [*self._call.open(), ContributionWanted(self._call.request.round)]
         elif leader is not None:

@@ -144,20 +144,22 @@ def spared_most(able: int) -> int:
     return 0 if able < 2 else max(1, able // FAULTY_PART)
 
 
-def check_plan(plan: Plan, request: PlanRequest, mine: Member | None) -> None:
+def check_plan(plan: Plan, request: PlanRequest, mine: Member | None, *, leader: PeerId) -> None:
     """Refuse a plan that contradicts itself or what was agreed on.
 
     Args:
-        plan: As its leader has published it.
+        plan: As `leader` has published it.
         request: What was agreed on.
         mine: This member's row, as it was offered; a plan may spare it.  None: it has offered nothing.
+        leader: The peer whose call was followed; the round's first coordinator is nobody else.
 
     Raises:
         RemoteProblem: says what is wrong.
     """
     peers = plan.peers
-    if list(peers) != sorted(set(peers)) or sorted(plan.leaders) != list(range(len(peers))):
-        raise RemoteProblem("the plan's members or leaders are not in order, or not distinct")
+    ordered = list(peers) == sorted(set(peers)) and sorted(plan.leaders) == list(range(len(peers)))
+    if not ordered or plan.leader != leader:
+        raise RemoteProblem("the plan's members or leaders are not in order, not distinct, or begin with another peer")
     terms = request.terms(len(peers), paced=is_paced(plan.lines) and plan.stages == 1)
     if any(getattr(plan, name) != value for name, value in terms.items()):
         raise RemoteProblem("the plan is for another round, vector or manifest")

@@ -128,7 +128,7 @@ def test_block_that_was_left_out_is_missing_in_outcome() -> None:
 
 
 def test_a_plan_of_a_grid_is_checked_group_by_group() -> None:
-    check_plan(PLAN, request_of(PLAN), PLAN.members[0])
+    check_plan(PLAN, request_of(PLAN), PLAN.members[0], leader=PLAN.leader)
     assert [sum(plan.chunks) for plan in butterflies(PLAN)] == [PLAN.chunk_total] * 3
     one, *_, other = sorted(range(9), key=lambda member: layout_of(PLAN).group_of(0, member).number)
     moved = list(PLAN.chunks)
@@ -140,7 +140,7 @@ def test_a_plan_of_a_grid_is_checked_group_by_group() -> None:
         {"stages": 4},
     ):
         with pytest.raises(RemoteProblem):
-            check_plan(msgspec.structs.replace(PLAN, **bad), request_of(PLAN), PLAN.members[0])
+            check_plan(msgspec.structs.replace(PLAN, **bad), request_of(PLAN), PLAN.members[0], leader=PLAN.leader)
 
 
 def members(count: int, **fields: Any) -> list[Member]:

@@ -276,7 +276,7 @@ def test_misuse_is_marked_and_ours_raises() -> None:
     group.tell(me, other, Declined(1, LINEAGE, 0, "busy"))
     group.tell(me, me, Cancelled(bytes(32)))
     assert group.traces[me]["group.drop.self"] == 1
-    assert group.tell(me, other, Ready(bytes(32), 1, 0.0)) == []
+    assert recipients(group.tell(me, other, Ready(bytes(32), 1, 0.0)), Cancelled) == {other}
     assert group.traces[me]["group.drop.answer"] == 2
     assert machine.handle(Lost(other, "x"), 1000.0) == []
     assert machine.handle(Tick(), 1000.0) == []

@@ -61,7 +61,7 @@ def test_a_good_plan_passes_and_survives_the_wire() -> None:
     codec = MessageCodec((Plan,))
     again = codec.decode(codec.encode(plan))
     assert again == plan
-    check_plan(plan, request_of(plan), plan.members[1])
+    check_plan(plan, request_of(plan), plan.members[1], leader=plan.leader)
     assert sum(plan.span(c).stop - plan.span(c).start for c in range(plan.chunk_total)) == plan.numel
 
 
@@ -81,7 +81,7 @@ def sparing(*spared: int, clients: tuple[int, ...] = (), members: int = 6) -> Pl
 def test_plan_may_spare_a_third_of_the_reducers(me: int) -> None:
     for plan, member in ((sparing(0, 1), me), (sparing(0, members=2), me % 2)):
         offered = make_plan([1] * len(plan.members), 1000).members[member]
-        check_plan(plan, request_of(plan), offered)
+        check_plan(plan, request_of(plan), offered, leader=plan.leader)
 
 
 @pytest.mark.parametrize(
@@ -96,14 +96,14 @@ def test_plan_may_spare_a_third_of_the_reducers(me: int) -> None:
 )
 def test_plan_that_spares_too_many_is_refused(plan: Plan, me: int) -> None:
     with pytest.raises(RemoteProblem):
-        check_plan(plan, request_of(plan), make_plan([1] * len(plan.members), 1000).members[me])
+        check_plan(plan, request_of(plan), make_plan([1] * len(plan.members), 1000).members[me], leader=plan.leader)
 
 
 def test_spared_member_reduces_nothing() -> None:
     plan = make_plan([1] * 3, 1000)
     rows = (msgspec.structs.replace(plan.members[0], spared=True), *plan.members[1:])
     with pytest.raises(RemoteProblem, match="spares"):
-        check_plan(msgspec.structs.replace(plan, members=rows), request_of(plan), plan.members[1])
+        check_plan(msgspec.structs.replace(plan, members=rows), request_of(plan), plan.members[1], leader=plan.leader)
 
 
 @pytest.mark.parametrize(
@@ -131,4 +131,4 @@ def test_spared_member_reduces_nothing() -> None:
 )
 def test_a_bad_plan_is_refused(change: dict[str, object]) -> None:
     with pytest.raises(RemoteProblem):
-        check_plan(msgspec.structs.replace(PLAN, **change), request_of(PLAN), PLAN.members[1])
+        check_plan(msgspec.structs.replace(PLAN, **change), request_of(PLAN), PLAN.members[1], leader=PLAN.leader)
