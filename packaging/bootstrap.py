@@ -113,13 +113,16 @@ def in_workers(words: list[str], cores: int) -> list[str]:
 
 
 def run_tests(python: Path, words: Words, steps: Steps) -> int:
-    """Run every check to its end; returns 0 when all passed."""
+    """Run every check to its end; returns 0 when all passed.
+
+    Hypothesis draws the same examples each time: a change is judged by what it changes. pytest alone draws others.
+    """
     environ = {**os.environ, "POTLUCK_KEYRING": "off"}
     if not has_screen(environ):
         environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     results: list[tuple[str, int, float]] = []
     tests = in_workers(words.rest, os.cpu_count() or 1)
-    for name, arguments in (*CHECKS, ("pytest", ("-m", "pytest", "-q", *tests))):
+    for name, arguments in (*CHECKS, ("pytest", ("-m", "pytest", "-q", "--hypothesis-profile=ci", *tests))):
         steps.say(f"{name} ...")
         begin = time.monotonic()
         done = subprocess.run([str(python), *arguments], cwd=ROOT, stdin=subprocess.DEVNULL, check=False, env=environ)
