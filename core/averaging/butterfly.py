@@ -17,7 +17,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from core.averaging.allreduce.all_reduce import AllReduce
-from core.averaging.allreduce.lane import Lanes
 from core.averaging.allreduce.share_map import ShareMap
 from core.averaging.allreduce.vectors import RoundContext, RoundInput, Vectors
 from core.averaging.allreduce.windows import planned_s
@@ -286,19 +285,5 @@ class RunningRound:
         return {kind: frozenset(self._plan.peers[member] for member in members) for kind, members in kinds.items()}
 
     def _outcome(self, vote: Vote | Commit, present: Sequence[int]) -> Outcome:
-        shares, lanes, me = self._context.shares, self.data.lanes, self._context.me
-        bits = self._votes.bits(vote)
-        same = outcome_of(shares, present=present, versions=vote.versions, makers=lanes.reducers, bits=bits)
-        left_out = _left_out(self._plan, lanes, me) if me in shares.givers else ()
-        return replace(same, left_out=left_out, payload_bytes=self.data.payload_bytes)
-
-
-def _left_out(plan: Plan, lanes: Lanes, member: int) -> tuple[tuple[int, int], ...]:
-    """Begin and end of each stretch of the vector whose mean lacks a member's contribution."""
-    stretches: list[tuple[int, int]] = []
-    for number, contributors in enumerate(lanes.contributors()):
-        if member not in contributors:
-            span = plan.span(number)
-            begin = stretches.pop()[0] if stretches and stretches[-1][1] == span.start else span.start
-            stretches.append((begin, span.stop))
-    return tuple(stretches)
+        shares, makers, bits = self._context.shares, self.data.lanes.reducers, self._votes.bits(vote)
+        return outcome_of(shares, present=present, versions=vote.versions, makers=makers, bits=bits)

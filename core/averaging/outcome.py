@@ -10,7 +10,7 @@ from core.base.ids import PeerId, hashed_key
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A committed round.  All but `left_out`, `seconds`, `payload_bytes` and `seen` is the same on all members."""
+    """A committed round.  All but `seconds` and `seen` is the same on all members."""
 
     round: bytes
     versions: tuple[int, ...]
@@ -29,13 +29,8 @@ class Outcome:
     """Sum over the contributors, each with the part of its contribution that is in the mean; rounded up."""
     loss: float
     """Mean training loss over these samples; 0 without any."""
-    left_out: tuple[tuple[int, int], ...] = ()
-    """Where this member's own contribution is not in the mean, as planned or not: begin and end of each stretch of the
-    vector."""
     seconds: float = 0.0
     """From this member's start to its end."""
-    payload_bytes: int = 0
-    """Payload this member sent and received."""
     seen: Observations = field(default_factory=dict)
     """What this member has seen of the others."""
     bits: bytes = b""

@@ -56,8 +56,6 @@ class AllReduce:
         """Senders that were left behind."""
         self.live = shares.everybody
         """Members that are in, as far as this one has been told."""
-        self.payload_bytes = 0
-        """Sent and received."""
         self._greeted: Members = frozenset()
         self._transfers = transfers_of(shares.plan, context.vectors.codec, context.me)
         self._unanswered_max = max(AHEAD_MIN * (len(windows) - 1), sum(windows) // 2)
@@ -103,7 +101,6 @@ class AllReduce:
         if lane is None or message.chunk >= lane.count or message.version != lane.version or member not in self.live:
             self._context.trace.mark("averaging.drop.part")
             return []
-        self.payload_bytes += message.payload.nbytes
         reducer = self.reducers.get(message.share)
         if reducer is None:
             return self._sends(self.gather.repeat(member, message))
@@ -113,7 +110,6 @@ class AllReduce:
         """A mean; the part that it makes room for may leave."""
         if not self.gather.take(member, message, now):
             return []
-        self.payload_bytes += message.payload.nbytes
         return self._sends(self._parts())
 
     def assign(self, versions: Sequence[int], reducers: Sequence[int], live: Members, now: float) -> Sends:
@@ -177,10 +173,5 @@ class AllReduce:
 
     def _sends(self, messages: Iterable[tuple[int, Open | Part | Mean]]) -> Sends:
         """Messages to members that are in, as part of what this one sends to each in the round."""
-        outputs: Sends = []
-        peers = self._context.shares.plan.peers
-        for member, message in messages:
-            if member in self.live:
-                outputs.append(Send(peers[member], message, self._transfers[member]))
-                self.payload_bytes += 0 if isinstance(message, Open) else message.payload.nbytes
-        return outputs
+        peers = self._context.shares.peers
+        return [Send(peers[m], message, self._transfers[m]) for m, message in messages if m in self.live]

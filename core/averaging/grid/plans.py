@@ -183,8 +183,6 @@ def round_outcome(plan: Plan, holding: Holding, stages: Sequence[Outcome] = ()) 
     return replace(
         outcome_of(shares, present=present, versions=(), makers=(), bits=b""),
         content=holding.fingerprint,
-        left_out=stages[0].left_out if stages else (),
-        payload_bytes=sum(outcome.payload_bytes for outcome in stages),
         seen={kind: frozenset().union(*(outcome.seen.get(kind, ()) for outcome in stages)) for kind in Kind},
     )
 
