@@ -75,7 +75,7 @@ class Butterfly:
         self._running = RunningRound(self._context, self._secret, self._remembered, now)
         return self._running.begin(now)
 
-    def leave(self, now: float) -> Outputs:  # noqa: ARG002 - as every topology does
+    def leave(self) -> Outputs:
         """End the round for this member, and tell the others at once."""
         return [] if self._running is None else self._running.leave()
 

@@ -106,12 +106,8 @@ class Plan(Message, frozen=True, kw_only=True, tag="averaging.plan"):
     gifts: Annotated[tuple[Gift, ...], Meta(max_length=GROUP_MAX)] = ()
     """How many 256ths of its chunks each member gives (`balance.gifts`); empty: all give everything."""
     stages: Annotated[int, Meta(ge=1, le=STAGES_MAX)] = 1
-    """Of a grid: in how many stages it averages; `chunks` and `gifts` are those of the first stage's groups."""
-
-    @property
-    def topology(self) -> str:
-        """Name of the topology that averages: with one stage, all members are one group."""
-        return "butterfly" if self.stages == 1 else "grid"
+    """In how many stages it averages.  With one, all members are one butterfly; with more they are a grid, and `chunks`
+    and `gifts` are those of the first stage's groups."""
 
     @property
     def chunk_total(self) -> int:

@@ -14,14 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.averaging.allreduce.vectors import RoundInput
+from core.averaging.butterfly import Butterfly
 from core.averaging.codecs.registry import codec_of
 from core.averaging.commit.messages import ROUND_MESSAGES
+from core.averaging.grid.grid import Grid
 from core.averaging.grid.plans import GRID_MESSAGES
 from core.averaging.matchmaking.attempts import by_distance
 from core.averaging.matchmaking.plans import PlanRequest, make_plan
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
 from core.averaging.plan import Member, Plan
-from core.averaging.topologies import TOPOLOGIES, Topology
 from core.base.ids import Key, PeerId
 from core.base.manifest import AveragingNumbers
 from core.base.trace import Trace
@@ -79,7 +80,7 @@ class GridRound:
         self.failed: dict[int, str] = {}
         self.ended_s: dict[int, float] = {}
         self.dead: set[int] = set()
-        self.machines: list[Topology] = []
+        self.machines: list[Butterfly | Grid] = []
         self.traces: list[Trace] = []
         for index, peer in enumerate(plan.peers):
             self._add(index, peer)
@@ -87,7 +88,8 @@ class GridRound:
     def _add(self, index: int, peer: PeerId) -> None:
         work = RoundInput(self.given[index], self.means[index], codec_of(self.plan.codec))
         self.traces.append(Trace())
-        machine = TOPOLOGIES[self.plan.topology](peer, self.plan, work, trace=self.traces[index])
+        kind = Butterfly if self.plan.stages == 1 else Grid
+        machine = kind(peer, self.plan, work, trace=self.traces[index])
 
         def on_event(event: Any, now: float) -> tuple[()]:
             del now

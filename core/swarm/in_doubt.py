@@ -1,9 +1,9 @@
 """A round that failed here, and that the others may have committed all the same."""
 
 from core.averaging.butterfly import Butterfly
+from core.averaging.grid.grid import Grid
 from core.averaging.outcome import Outcome
 from core.averaging.plan import Plan
-from core.averaging.topologies import Topology
 from core.base.trace import Trace
 from core.swarm.states import StateName
 
@@ -27,7 +27,7 @@ class InDoubtRound:
         self._round: Butterfly | None = None
         self._name: StateName | None = None
 
-    def failed(self, round_: Topology | None) -> None:
+    def failed(self, round_: Butterfly | Grid | None) -> None:
         """Note that a round failed for this peer."""
         outcome = round_.in_doubt() if isinstance(round_, Butterfly) else None
         if isinstance(round_, Butterfly) and outcome is not None:

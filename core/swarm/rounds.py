@@ -12,9 +12,11 @@ from core.averaging.aggregators import aggregator_of
 from core.averaging.aggregators.aggregator import Aggregator
 from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.bandwidth.book import LineBook
+from core.averaging.butterfly import Butterfly
 from core.averaging.codecs.registry import FEEDBACK, codec_of
 from core.averaging.commit.messages import ROUND_MESSAGES, Leaving
 from core.averaging.feedback import Carry, MemoryStore, ResidualStore
+from core.averaging.grid.grid import Grid
 from core.averaging.grid.layout import FailureRate
 from core.averaging.grid.plans import GRID_MESSAGES
 from core.averaging.matchmaking import ContributionWanted, GroupFailed, GroupFormed, MemberRefused, PlanRefused
@@ -26,7 +28,6 @@ from core.averaging.penalties.ledger import Reputation
 from core.averaging.plan import Member, Plan
 from core.averaging.receipts.exchange import Attesting, Receipted
 from core.averaging.receipts.receipt import Attested, statement_of
-from core.averaging.topologies import TOPOLOGIES, Topology
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Tick, earliest
 from core.base.signing import Signer, Verifier
@@ -104,7 +105,7 @@ class Rounds:
         self._secret = random.randbytes(SECRET_BYTES)
         self._trace = trace
         self._vectors = RoundVectors(residuals=MemoryStore())
-        self._round: Topology | None = None
+        self._round: Butterfly | Grid | None = None
         self._standing: tuple[int, float] | None = None
         self._early = EarlyMessages()
         self.in_doubt = InDoubtRound(trace)
@@ -190,7 +191,7 @@ class Rounds:
 
     def leave(self, now: float) -> Sequence[Any]:
         """Leave the round that runs, and tell its members."""
-        return self._follow(self._round.leave(now), now, ours=True) if self._round is not None else []
+        return self._follow(self._round.leave(), now, ours=True) if self._round is not None else []
 
     def offer(self, *, samples: int, loss: float, now: float) -> Sequence[Any]:
         """Offer the contribution that is written down: its samples, and their mean loss."""
@@ -260,7 +261,7 @@ class Rounds:
 
     def _begin(self, plan: Plan, now: float) -> Sequence[Any]:
         try:
-            begun = TOPOLOGIES[plan.topology](
+            begun = (Butterfly if plan.stages == 1 else Grid)(
                 self._me,
                 plan,
                 self._vectors.round_input(plan, self._me, self._aggregator),
@@ -286,7 +287,7 @@ class Rounds:
             return []
         if isinstance(refused, MemberRefused):
             return self._follow(self._round.handle(Received(refused.peer, Leaving(refused.round)), now), now)
-        return [output for output in self._round.leave(now) if not isinstance(output, RoundFailed)]
+        return [output for output in self._round.leave() if not isinstance(output, RoundFailed)]
 
     def _failed(self, failed: GroupFailed | RoundFailed, now: float, *, ours: bool) -> Sequence[Any]:
         if isinstance(failed, RoundFailed):

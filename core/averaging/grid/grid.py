@@ -114,7 +114,7 @@ class StageRounds:
 
 
 class Grid:
-    """One member's side of a round on a grid; see the module's docstring, and `Topology` for the arguments.
+    """One member's side of a round on a grid; see the module's docstring, and `Butterfly` for the arguments.
 
     It takes room for one more vector than a butterfly for each stage but the last: what a member brought to a stage it
     keeps, so that it can stand in for another of its block, in one other group at a time.
@@ -159,7 +159,7 @@ class Grid:
         self._began_at, self._ends_at = now, now + self.plan.stages * self.plan.round_timeout_s
         return self._follow(self._average(first_plan(self.plan, self._layout.group_of(0, self._me)), now), now)
 
-    def leave(self, now: float) -> Outputs:  # noqa: ARG002 - as every topology does
+    def leave(self) -> Outputs:
         """End the round for this member, and tell the others at once."""
         return [] if self._ends_at is None else self._fail("this computer left the round")
 

@@ -209,7 +209,7 @@ class Round:
         if member in self.dead:
             return
         if death.way is DeathWay.LEAVE and self.ends[member] is None:
-            self._apply(member, self.machines[member].leave(self.agenda.now))
+            self._apply(member, self.machines[member].leave())
         self.dead[member] = death
         self.network.stop(member)
         after_s = death.noticed_s if death.way is DeathWay.POWER_CUT else self.network.settings.delay_s

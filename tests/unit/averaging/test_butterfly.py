@@ -315,7 +315,7 @@ def test_leaving_frees_the_others_at_once() -> None:
     def before(pump: Pump, peer: PeerId, event: Any) -> None:
         if pump.delivered >= 30 and not left:
             left.append(True)
-            pump.say(leaver, pump.machines[leaver].leave(pump.now))
+            pump.say(leaver, pump.machines[leaver].leave())
 
     round_ = Round(plan, before=before).run()
     assert set(failures(round_)) == {leaver}

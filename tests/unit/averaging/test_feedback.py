@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.balance.fleet import apportion
+from core.averaging.butterfly import Butterfly
 from core.averaging.codecs.registry import codec_of
 from core.averaging.commit.messages import Commit
 from core.averaging.feedback import RESIDUAL_CODEC, Carry, MemoryStore
 from core.averaging.messages import Mean, Open, Part
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
 from core.averaging.plan import Plan
-from core.averaging.topologies import Butterfly
 from core.base.ids import PeerId, hashed_key
 from core.base.machine import Received
 from core.base.trace import Trace

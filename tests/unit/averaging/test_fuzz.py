@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 
 from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.bandwidth.book import LineBook
+from core.averaging.butterfly import Butterfly
 from core.averaging.codecs.registry import CODECS
 from core.averaging.commit.fingerprints import plan_name
 from core.averaging.commit.messages import ROUND_MESSAGES
+from core.averaging.grid.grid import Grid
 from core.averaging.grid.layout import FailureRate, Group, layout_of
 from core.averaging.grid.plans import GRID_MESSAGES, Holding
 from core.averaging.matchmaking import ContributionWanted
@@ -20,7 +22,6 @@ from core.averaging.matchmaking.matchmaker import Matchmaker
 from core.averaging.matchmaking.messages import GROUP_MESSAGES
 from core.averaging.penalties.ledger import Reputation
 from core.averaging.plan import Member, PairLimit, Rates
-from core.averaging.topologies import Butterfly, Grid
 from core.base.machine import Lost, Received, Tick
 from core.base.manifest import AveragingNumbers
 from core.base.trace import Trace

@@ -6,10 +6,10 @@ import msgspec
 import numpy as np
 import pytest
 
-from core.averaging import topologies
 from core.averaging.allreduce.all_reduce import AllReduce
 from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.bandwidth.proven import Proven, ProvenLine
+from core.averaging.butterfly import Butterfly
 from core.averaging.codecs.registry import codec_of
 from core.averaging.commit.fingerprints import plan_name
 from core.averaging.commit.messages import Commit, Order, Status
@@ -177,7 +177,7 @@ def test_a_plan_that_its_topology_cannot_take_is_refused(monkeypatch: pytest.Mon
 
     stage = Stage()
     stage.ready()
-    monkeypatch.setattr("core.swarm.rounds.TOPOLOGIES", {**topologies.TOPOLOGIES, "butterfly": cannot})
+    monkeypatch.setattr("core.swarm.rounds.Butterfly", cannot)
     with pytest.raises(AssertionError):
         join(stage, 1, nonce=1)
     assert stage.actor.trace["rounds.refused"] == 1
@@ -194,9 +194,9 @@ def test_observation_of_a_member_counts_in_the_next_rounds(monkeypatch: pytest.M
 
     def butterfly(*args: Any, remembered: Remembered, **kwargs: Any) -> Any:
         begun.append(remembered)
-        return topologies.Butterfly(*args, remembered=remembered, **kwargs)
+        return Butterfly(*args, remembered=remembered, **kwargs)
 
-    monkeypatch.setattr("core.swarm.rounds.TOPOLOGIES", {**topologies.TOPOLOGIES, "butterfly": butterfly})
+    monkeypatch.setattr("core.swarm.rounds.Butterfly", butterfly)
     monkeypatch.setattr("core.averaging.butterfly.AllReduce", SlowSenders)
     stage = Stage()
     for nonce in range(3):  # with the same state again and again
@@ -255,9 +255,9 @@ def test_a_round_combines_parts_as_the_manifest_says(monkeypatch: pytest.MonkeyP
 
     def butterfly(me: PeerId, plan: Plan, work: RoundInput, **kwargs: Any) -> Any:
         begun.append(work)
-        return topologies.Butterfly(me, plan, work, **kwargs)
+        return Butterfly(me, plan, work, **kwargs)
 
-    monkeypatch.setattr("core.swarm.rounds.TOPOLOGIES", {**topologies.TOPOLOGIES, "butterfly": butterfly})
+    monkeypatch.setattr("core.swarm.rounds.Butterfly", butterfly)
     parts = np.array([[1, 9], [2, 8], [3, 7], [1000, -1000]], dtype=np.float32)
     for numbers, expected in (
         (AveragingNumbers(chunk_numel=256), parts.mean(axis=0)),
