@@ -1,8 +1,7 @@
 """What one member brings to a round, and the means that it holds."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,31 +9,13 @@ from numpy.typing import NDArray
 from core.averaging.aggregators.aggregator import Aggregator, WeightedMean
 from core.averaging.allreduce.share_map import ShareMap
 from core.averaging.codecs.codec import Codec
+from core.averaging.feedback import Carry
 from core.averaging.messages import Members
 from core.base.machine import Send
 from core.base.trace import Trace
 from core.base.wire import Message
 
 Vector = NDArray[np.float32]
-
-
-class Feedback(Protocol):
-    """Carries what the codec loses to the next round (`core.averaging.feedback`)."""
-
-    def own(self, chunk: int, values: Vector) -> Vector:
-        """What this member contributes to a chunk, with what it still owes."""
-
-    def part(self, chunk: int, values: Vector, start: int) -> memoryview:
-        """The payload of a chunk of this member's, which lies at `start`."""
-
-    def mean(self, chunk: int, mean: Vector, start: int, *, samples: int, own: bool) -> memoryview:
-        """The payload of a mean that this member has made, maybe with its `own` part."""
-
-    def forget(self, chunks: range) -> None:
-        """What was lost of these chunks has not been lost."""
-
-    def commit(self, given: Sequence[bool]) -> None:
-        """The round is committed; `given`: of each chunk, whether this member's part is in its mean."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +29,8 @@ class RoundInput:
     only the shares that it reduces."""
     codec: Codec
     """Turns numbers into payloads; what the plan names, for the layout of these vectors."""
-    carry: Feedback | None = None
+    carry: Carry | None = None
+    """Carries what a coarse codec loses to the next round."""
     aggregator: Aggregator = field(default_factory=WeightedMean)
     """Makes one vector of several."""
 
