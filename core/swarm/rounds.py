@@ -24,7 +24,7 @@ from core.averaging.matchmaking.attempts import RoundConfig
 from core.averaging.matchmaking.matchmaker import Matchmaker
 from core.averaging.matchmaking.messages import GROUP_MESSAGES
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
-from core.averaging.penalties.ledger import Reputation
+from core.averaging.penalties import Reputation
 from core.averaging.plan import Member, Plan
 from core.averaging.receipts.exchange import Attesting, Receipted
 from core.averaging.receipts.receipt import Attested, statement_of

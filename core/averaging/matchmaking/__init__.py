@@ -55,6 +55,12 @@ OTHERS_FACTOR: Final = 6.0
 SLOWER_TOLERANCE: Final = 0.05
 """Part by which a plan's round may be longer than the checking member's own for the same lines: solvers differ."""
 
+
+def spared_most(able: int) -> int:
+    """Number of members that a plan may give no share, of so many that would reduce."""
+    return 0 if able < 2 else max(1, able // FAULTY_PART)
+
+
 # --- what a matchmaker reports to its owner
 
 

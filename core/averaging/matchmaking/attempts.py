@@ -15,7 +15,7 @@ from core.averaging.matchmaking import (
 from core.averaging.matchmaking.messages import Call, Declined
 from core.averaging.matchmaking.plans import PlanRequest
 from core.averaging.messages import ATTEMPT_MAX
-from core.averaging.penalties.ledger import Reputation
+from core.averaging.penalties import Reputation
 from core.base.back_off import BackOff
 from core.base.ids import Key, PeerId, distance, hashed_key, node_key
 from core.base.manifest import AveragingNumbers

@@ -16,12 +16,12 @@ from core.averaging.bandwidth.known import UNKNOWN, KnownLines
 from core.averaging.codecs.registry import FEEDBACK
 from core.averaging.grid.plans import butterflies
 from core.averaging.matchmaking import (
-    FAULTY_PART,
     OTHERS_FACTOR,
     OWN_FACTOR,
     PACED_CHUNK_MIN,
     SHARE_CHUNKS,
     SLOWER_TOLERANCE,
+    spared_most,
 )
 from core.averaging.matchmaking.division import divide, equal_shares, lines_of, pair_limits, work_of
 from core.averaging.plan import LIMITS_MAX, WHOLE_GIFT, Member, PairLimit, Plan, Rates, chunk_count, is_paced
@@ -137,11 +137,6 @@ def make_plan(
 
 def _rates(peers: Iterable[PeerId], known: Mapping[PeerId, Rates]) -> tuple[Rates, ...]:
     return tuple(known.get(peer, Rates()) for peer in peers) if known else ()
-
-
-def spared_most(able: int) -> int:
-    """Number of members that a plan may give no share, of so many that would reduce."""
-    return 0 if able < 2 else max(1, able // FAULTY_PART)
 
 
 def check_plan(plan: Plan, request: PlanRequest, mine: Member | None, *, leader: PeerId) -> None:

@@ -23,7 +23,7 @@ from core.averaging.codecs.registry import codec_of
 from core.averaging.commit import coordinator
 from core.averaging.matchmaking.division import divide, work_of
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
-from core.averaging.penalties.ledger import Reputation
+from core.averaging.penalties import Reputation
 from core.averaging.plan import Plan, Rates
 from core.sim.rounds import hostile
 from core.sim.rounds.fleet_plan import RoundTask, fleet_plan, vectors

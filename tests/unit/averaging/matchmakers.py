@@ -14,7 +14,7 @@ from core.averaging.matchmaking.attempts import RoundConfig, attempt_key, by_dis
 from core.averaging.matchmaking.calls import LedCall
 from core.averaging.matchmaking.matchmaker import Matchmaker
 from core.averaging.matchmaking.messages import GROUP_MESSAGES, Call, Declined, Ready
-from core.averaging.penalties.ledger import Reputation
+from core.averaging.penalties import Reputation
 from core.averaging.plan import Member, Plan, Rates
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick

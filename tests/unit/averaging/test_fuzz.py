@@ -20,7 +20,7 @@ from core.averaging.matchmaking import ContributionWanted
 from core.averaging.matchmaking.attempts import RoundConfig
 from core.averaging.matchmaking.matchmaker import Matchmaker
 from core.averaging.matchmaking.messages import GROUP_MESSAGES
-from core.averaging.penalties.ledger import Reputation
+from core.averaging.penalties import Reputation
 from core.averaging.plan import Member, PairLimit, Rates
 from core.base.machine import Lost, Received, Tick
 from core.base.manifest import AveragingNumbers

@@ -21,7 +21,7 @@ from core.averaging.matchmaking import (
     OWN_FACTOR,
     SLOWER_TOLERANCE,
 )
-from core.averaging.penalties.ledger import LATE_LONGEST, LONGEST, SURE
+from core.averaging.penalties import LATE_LONGEST, LONGEST, SURE
 from core.averaging.receipts.exchange import SIGNED_BY_S
 from core.base.manifest import AveragingNumbers
 

@@ -4,8 +4,7 @@ import msgspec
 import pytest
 
 from core.averaging.outcome import RoundFinished
-from core.averaging.penalties import NOTHING, Kind, Observations, Remembered
-from core.averaging.penalties.ledger import LONGEST, REST_ROUNDS, Reputation
+from core.averaging.penalties import LONGEST, NOTHING, REST_ROUNDS, Kind, Observations, Remembered, Reputation
 from core.averaging.plan import Member, Plan
 from core.base.back_off import THINGS_MAX as PEERS_MAX
 from core.base.ids import PeerId

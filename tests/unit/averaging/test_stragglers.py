@@ -6,7 +6,7 @@ from statistics import median
 import pytest
 
 from core.averaging.failure_detector import Stage, Timetable
-from core.averaging.penalties.ledger import REST_ROUNDS
+from core.averaging.penalties import REST_ROUNDS
 from core.averaging.plan import Rates
 from core.sim.rounds import hostile
 from core.sim.rounds.hostile import Kind

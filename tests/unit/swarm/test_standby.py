@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from core.averaging.matchmaking.messages import Call, Declined, Ready, Refused
-from core.averaging.penalties import Kind, Observations
-from core.averaging.penalties.ledger import REST_ROUNDS
+from core.averaging.penalties import REST_ROUNDS, Kind, Observations
 from core.averaging.plan import Member
 from core.base.ids import PeerId, hashed_key
 from core.nat.events import ReachChanged

@@ -1,13 +1,14 @@
-"""What one peer holds against others from round to round, and what follows from it."""
+"""What one peer holds against others from round to round: what rounds teach it, and what follows from it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
 from types import MappingProxyType
 from typing import Final
 
 import msgspec
 
-from core.averaging.matchmaking.plans import spared_most
-from core.averaging.penalties import Kind, Observations, Remembered
+from core.averaging.matchmaking import spared_most
 from core.averaging.plan import Member, Plan
 from core.base.back_off import BackOff
 from core.base.ids import PeerId
@@ -22,6 +23,43 @@ REST_ROUNDS: Final = 4
 """Number of rounds of the first exclusion of a peer that costs rounds time without making them fail."""
 LATE_LONGEST: Final = 4
 """The longest exclusion of late reducers, in first ones: maybe a sender made them late."""
+
+
+class Kind(Enum):
+    """Why something is held against a peer."""
+
+    LEADING = "leading"
+    """Rounds that it led have failed.  Counted in seconds, as `REDUCING` is."""
+    REDUCING = "reducing"
+    """Rounds have failed by a share of its."""
+    LATE = "late"
+    """Its means came late, or as a helper it hung up before they were there.  Counted in rounds, as `SLOW` is."""
+    SLOW = "slow"
+    """It was left behind: as a sender, or by the coordinator, if this peer was that."""
+    DIFFERED = "differed"
+    """It voted, with few others, for other means.  Counted in rounds that this peer led: only leaders hear votes."""
+    DOUBTED = "doubted"
+    """It made means that others differed from.  Counted likewise."""
+
+
+Observations = Mapping[Kind, frozenset[PeerId]]
+"""What one member has observed of the others in a round itself: no message is the source of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """With which members a member has less patience, because of rounds before."""
+
+    on_probation: frozenset[PeerId] = frozenset()
+    """Members that have less time."""
+    vote_ignored: frozenset[PeerId] = frozenset()
+    """Members for whose vote alone no share is made anew: they are excluded at once."""
+    usual: float = 1.0
+    """Number of times longer than planned that rounds take of late, at least: no member is the reason for it."""
+
+
+NOTHING = Remembered()
+"""There was no round before."""
 
 
 class Reputation:
