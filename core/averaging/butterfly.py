@@ -21,11 +21,10 @@ from core.averaging.allreduce.share_map import ShareMap
 from core.averaging.allreduce.vectors import RoundContext, RoundInput, Vectors
 from core.averaging.allreduce.windows import planned_s
 from core.averaging.commit.fingerprints import Fingerprints, Vote, plan_name
-from core.averaging.commit.messages import Commit, Leaving, RoundMessage
 from core.averaging.commit.participant import RoundParticipant
 from core.averaging.commit.phases import Phase
 from core.averaging.failure_detector import Timetable
-from core.averaging.messages import Mean, Members, Open, Part
+from core.averaging.messages import Commit, Leaving, Mean, Members, Open, Part, RoundMessage
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished, outcome_of
 from core.averaging.penalties import NOTHING, Kind, Observations, Remembered
 from core.averaging.plan import Plan

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.butterfly import Butterfly
 from core.averaging.codecs.registry import codec_of
-from core.averaging.commit.messages import ROUND_MESSAGES
 from core.averaging.grid.grid import Grid
 from core.averaging.grid.plans import GRID_MESSAGES
 from core.averaging.matchmaking.attempts import by_distance
 from core.averaging.matchmaking.plans import PlanRequest, make_plan
+from core.averaging.messages import ROUND_MESSAGES
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
 from core.averaging.plan import Member, Plan
 from core.base.ids import Key, PeerId

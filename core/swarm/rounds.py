@@ -14,7 +14,6 @@ from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.bandwidth.book import LineBook
 from core.averaging.butterfly import Butterfly
 from core.averaging.codecs.registry import FEEDBACK, codec_of
-from core.averaging.commit.messages import ROUND_MESSAGES, Leaving
 from core.averaging.feedback import Carry, MemoryStore, ResidualStore
 from core.averaging.grid.grid import Grid
 from core.averaging.grid.layout import FailureRate
@@ -23,6 +22,7 @@ from core.averaging.matchmaking import ContributionWanted, GroupFailed, GroupFor
 from core.averaging.matchmaking.attempts import RoundConfig
 from core.averaging.matchmaking.matchmaker import Matchmaker
 from core.averaging.matchmaking.messages import GROUP_MESSAGES
+from core.averaging.messages import ROUND_MESSAGES, Leaving
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
 from core.averaging.penalties import Reputation
 from core.averaging.plan import Member, Plan

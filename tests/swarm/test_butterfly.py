@@ -8,8 +8,8 @@ import pytest
 from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.butterfly import Butterfly
 from core.averaging.codecs.registry import codec_of
-from core.averaging.commit.messages import ROUND_MESSAGES
 from core.averaging.matchmaking.plans import PlanRequest, make_plan
+from core.averaging.messages import ROUND_MESSAGES
 from core.averaging.outcome import Outcome, RoundFinished
 from core.averaging.plan import Member, Plan
 from core.base.manifest import AveragingNumbers

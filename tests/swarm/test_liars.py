@@ -6,9 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.averaging.commit.messages import Commit, Leaving, Order
 from core.averaging.matchmaking.messages import Call, Wanted
-from core.averaging.messages import to_bits
+from core.averaging.messages import Commit, Leaving, Order, to_bits
 from core.base.machine import Received, Send
 from core.sim.churn import ChurnSettings
 from core.sim.links import LOCAL

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from core.averaging.allreduce.share_map import ShareMap
-from core.averaging.commit.messages import Commit, Order, Status
 from core.averaging.commit.phases import COORDINATOR, Cue, Phase, Standing
 from core.averaging.failure_detector import FailureDetector, Stage, Timetable
-from core.averaging.messages import VERSION_MAX, Members, from_bits, to_bits
+from core.averaging.messages import VERSION_MAX, Commit, Members, Order, Status, from_bits, to_bits
 from core.base.machine import earliest
 from core.base.trace import Trace
 

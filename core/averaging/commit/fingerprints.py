@@ -18,8 +18,7 @@ from cryptography.hazmat.primitives.poly1305 import Poly1305
 
 from core.averaging.allreduce.lane import Lanes
 from core.averaging.allreduce.vectors import RoundContext
-from core.averaging.commit.messages import Commit
-from core.averaging.messages import FINGERPRINT_BYTES, NONCE_BYTES, to_bits
+from core.averaging.messages import FINGERPRINT_BYTES, NONCE_BYTES, Commit, to_bits
 from core.averaging.plan import Plan
 from core.base.ids import hashed_key
 

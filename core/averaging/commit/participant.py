@@ -6,10 +6,9 @@ from core.averaging.allreduce.all_reduce import AllReduce
 from core.averaging.allreduce.vectors import RoundContext
 from core.averaging.commit.coordinator import Coordinator, coordinators
 from core.averaging.commit.fingerprints import Fingerprints
-from core.averaging.commit.messages import Commit, Leaving, Order, Status
 from core.averaging.commit.phases import MEMBER, Cue, Phase, Standing
 from core.averaging.failure_detector import Timetable
-from core.averaging.messages import Members, from_bits, to_bits
+from core.averaging.messages import Commit, Leaving, Members, Order, Status, from_bits, to_bits
 from core.base.machine import Send, earliest
 from core.base.wire import Message
 

@@ -30,7 +30,6 @@ import numpy as np
 
 from core.averaging.allreduce.vectors import RoundInput, Vector
 from core.averaging.butterfly import Butterfly, Outputs
-from core.averaging.commit.messages import Leaving, RoundMessage
 from core.averaging.grid.gathering import Gathering
 from core.averaging.grid.layout import Group, layout_of
 from core.averaging.grid.plans import (
@@ -45,6 +44,7 @@ from core.averaging.grid.plans import (
     round_outcome,
 )
 from core.averaging.matchmaking.plans import check_shares
+from core.averaging.messages import Leaving, RoundMessage
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
 from core.averaging.penalties import NOTHING, Remembered
 from core.averaging.plan import Plan

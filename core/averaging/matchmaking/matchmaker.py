@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from random import Random
 from typing import Literal
 
-from core.averaging.commit.messages import Leaving
 from core.averaging.matchmaking import (
     CALL_PATIENCE,
     ContributionWanted,
@@ -28,7 +27,7 @@ from core.averaging.matchmaking import (
 from core.averaging.matchmaking.attempts import LeaderElection, RoundConfig, State
 from core.averaging.matchmaking.calls import FollowedCall, LedCall, PlannedRound
 from core.averaging.matchmaking.messages import Call, Cancelled, Declined, GroupMessage, Ready, Refused, Wanted
-from core.averaging.messages import NONCE_BITS
+from core.averaging.messages import NONCE_BITS, Leaving
 from core.averaging.plan import Member, Plan
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick, earliest

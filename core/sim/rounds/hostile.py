@@ -7,8 +7,7 @@ from typing import Any, Protocol
 import msgspec
 
 from core.averaging.butterfly import Butterfly
-from core.averaging.commit.messages import Commit, Status
-from core.averaging.messages import Mean, Members, Part, to_bits
+from core.averaging.messages import Commit, Mean, Members, Part, Status, to_bits
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick, earliest
 

@@ -11,13 +11,13 @@ import numpy as np
 from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.butterfly import Butterfly
 from core.averaging.codecs.registry import codec_of
-from core.averaging.commit.messages import ROUND_MESSAGES
 from core.averaging.grid.grid import Grid
 from core.averaging.grid.plans import GRID_MESSAGES
 from core.averaging.matchmaking.attempts import by_distance
 from core.averaging.matchmaking.messages import GROUP_MESSAGES
 from core.averaging.matchmaking.plans import PlanRequest
 from core.averaging.matchmaking.plans import make_plan as publish
+from core.averaging.messages import ROUND_MESSAGES
 from core.averaging.plan import Member, Plan
 from core.base.ids import Key, PeerId, hashed_key
 from core.base.machine import Lost, Received, Send, Tick

@@ -11,8 +11,7 @@ from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.butterfly import Butterfly
 from core.averaging.codecs.registry import codec_of
 from core.averaging.commit.fingerprints import plan_name
-from core.averaging.commit.messages import Commit, Order, Status
-from core.averaging.messages import Mean, Open
+from core.averaging.messages import Commit, Mean, Open, Order, Status
 from core.averaging.outcome import RoundFinished
 from core.averaging.plan import Plan
 from core.base.ids import PeerId

@@ -13,8 +13,7 @@ from core.averaging.allreduce.windows import windows_of
 from core.averaging.butterfly import Butterfly
 from core.averaging.codecs.registry import CODEC_NAMES, CODECS, codec_of
 from core.averaging.commit.fingerprints import plan_name
-from core.averaging.commit.messages import Commit, Leaving, Order, Status
-from core.averaging.messages import Mean, Open, Part
+from core.averaging.messages import Commit, Leaving, Mean, Open, Order, Part, Status
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Tick

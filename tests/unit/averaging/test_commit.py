@@ -8,10 +8,9 @@ import pytest
 
 from core.averaging.allreduce.share_map import ShareMap
 from core.averaging.commit.coordinator import RANK_SHIFT, Coordinator, Reports, quorum
-from core.averaging.commit.messages import Commit, Status
 from core.averaging.commit.phases import Phase
 from core.averaging.failure_detector import Timetable
-from core.averaging.messages import Members, to_bits
+from core.averaging.messages import Commit, Members, Status, to_bits
 from core.averaging.outcome import RoundFinished
 from core.base.ids import PeerId
 from core.base.machine import Received

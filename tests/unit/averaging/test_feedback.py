@@ -12,9 +12,8 @@ from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.balance.fleet import apportion
 from core.averaging.butterfly import Butterfly
 from core.averaging.codecs.registry import codec_of
-from core.averaging.commit.messages import Commit
 from core.averaging.feedback import RESIDUAL_CODEC, Carry, MemoryStore
-from core.averaging.messages import Mean, Open, Part
+from core.averaging.messages import Commit, Mean, Open, Part
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
 from core.averaging.plan import Plan
 from core.base.ids import PeerId, hashed_key

@@ -14,8 +14,7 @@ from core.averaging.allreduce.vectors import RoundContext, RoundInput, Vectors
 from core.averaging.butterfly import Butterfly
 from core.averaging.codecs.registry import CODECS
 from core.averaging.commit.fingerprints import VOTES_MAX, Fingerprints, plan_name
-from core.averaging.commit.messages import Commit, Order, Status
-from core.averaging.messages import Mean
+from core.averaging.messages import Commit, Mean, Order, Status
 from core.averaging.outcome import RoundFailed, RoundFinished
 from core.base.ids import PeerId, hashed_key
 from core.base.machine import Received, Send, Tick

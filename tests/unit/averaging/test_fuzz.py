@@ -12,7 +12,6 @@ from core.averaging.bandwidth.book import LineBook
 from core.averaging.butterfly import Butterfly
 from core.averaging.codecs.registry import CODECS
 from core.averaging.commit.fingerprints import plan_name
-from core.averaging.commit.messages import ROUND_MESSAGES
 from core.averaging.grid.grid import Grid
 from core.averaging.grid.layout import FailureRate, Group, layout_of
 from core.averaging.grid.plans import GRID_MESSAGES, Holding
@@ -20,6 +19,7 @@ from core.averaging.matchmaking import ContributionWanted
 from core.averaging.matchmaking.attempts import RoundConfig
 from core.averaging.matchmaking.matchmaker import Matchmaker
 from core.averaging.matchmaking.messages import GROUP_MESSAGES
+from core.averaging.messages import ROUND_MESSAGES
 from core.averaging.penalties import Reputation
 from core.averaging.plan import Member, PairLimit, Rates
 from core.base.machine import Lost, Received, Tick

@@ -11,10 +11,10 @@ from core.averaging.allreduce.all_reduce import AllReduce
 from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.butterfly import Butterfly, Outputs
 from core.averaging.codecs.registry import codec_of
-from core.averaging.commit.messages import Leaving
 from core.averaging.grid.grid import Grid
 from core.averaging.grid.layout import Group, layout_of
 from core.averaging.grid.plans import Arrived, Holding, StagePlan, divided
+from core.averaging.messages import Leaving
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
 from core.averaging.penalties import Kind, Remembered
 from core.base.ids import PeerId

@@ -6,7 +6,6 @@ from random import Random
 import msgspec
 import pytest
 
-from core.averaging.commit.messages import Leaving
 from core.averaging.matchmaking import (
     CALL_PATIENCE,
     EXCLUDED_MAX_S,
@@ -18,7 +17,7 @@ from core.averaging.matchmaking import (
 )
 from core.averaging.matchmaking.attempts import LeaderElection, by_distance
 from core.averaging.matchmaking.messages import Call, Cancelled, Refused, Wanted
-from core.averaging.messages import ATTEMPT_MAX
+from core.averaging.messages import ATTEMPT_MAX, Leaving
 from core.averaging.plan import Plan
 from core.base.ids import PeerId
 from core.base.machine import Send, Tick
