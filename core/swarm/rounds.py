@@ -8,8 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.averaging.aggregators import aggregator_of
-from core.averaging.aggregators.aggregator import Aggregator
+from core.averaging.aggregators import Aggregator, aggregator_of
 from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.bandwidth.book import LineBook
 from core.averaging.butterfly import Butterfly

@@ -9,9 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
-from core.averaging.aggregators import AGGREGATORS
-from core.averaging.aggregators.aggregator import all_finite
-from core.averaging.aggregators.trimmed_mean import TrimmedMean
+from core.averaging.aggregators import AGGREGATORS, TrimmedMean, all_finite
 
 NUMEL = 33
 names = pytest.mark.parametrize("name", sorted(AGGREGATORS))
@@ -19,26 +17,18 @@ weight_lists = st.lists(st.integers(1, 100), min_size=1, max_size=12)
 seeds = st.integers(0, 2**32 - 1)
 
 
-class Rows:
+def decoded(rows: NDArray[np.float32]) -> Iterator[NDArray[np.float32]]:
     """Parts that are decoded into the same memory one after the other, as in a round."""
-
-    def __init__(self, rows: NDArray[np.float32], weights: list[float]) -> None:
-        self._rows = rows
-        self._weights = weights
-        self._scratch = np.empty(rows.shape[1], dtype=np.float32)
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def __iter__(self) -> Iterator[tuple[float, NDArray[np.float32]]]:
-        for row, weight in zip(self._rows, self._weights, strict=True):
-            self._scratch[:] = row
-            yield weight / sum(self._weights), self._scratch
+    scratch = np.empty(rows.shape[1], dtype=np.float32)
+    for row in rows:
+        scratch[:] = row
+        yield scratch
 
 
 def aggregated(name: str, rows: NDArray[np.float32], weights: list[float] | None = None) -> NDArray[np.float32]:
     out = np.full(rows.shape[1], np.nan, dtype=np.float32)
-    AGGREGATORS[name]().aggregate(Rows(rows, weights or [1.0] * len(rows)), out)
+    weights = weights or [1.0] * len(rows)
+    AGGREGATORS[name]().aggregate([weight / sum(weights) for weight in weights], decoded(rows), out)
     return out
 
 
@@ -89,7 +79,7 @@ def test_weighted_mean_matches_numpy_in_float64(weights: list[float], seed: int)
 def test_trimmed_mean_matches_scipy_with_equal_weights(count: int, trim: float, seed: int) -> None:
     rows = drawn(count, seed)
     out = np.empty(NUMEL, dtype=np.float32)
-    TrimmedMean(trim).aggregate(Rows(rows, [1.0] * count), out)
+    TrimmedMean(trim).aggregate([1.0 / count] * count, decoded(rows), out)
     np.testing.assert_allclose(out, stats.trim_mean(rows.astype(np.float64), trim, axis=0), atol=3e-6, rtol=0)
 
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from core.averaging.aggregators.aggregator import all_finite
+from core.averaging.aggregators import all_finite
 from core.averaging.allreduce.lane import Lane, Lanes
 from core.averaging.allreduce.vectors import RoundContext
 from core.averaging.failure_detector import FailureDetector, Stage, Timetable, is_few

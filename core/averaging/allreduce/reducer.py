@@ -1,12 +1,9 @@
 """One version of one share at the member that reduces it: parts come in, means go out."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
-from core.averaging.aggregators.aggregator import all_finite
+from core.averaging.aggregators import all_finite
 from core.averaging.allreduce.lane import Lane
 from core.averaging.allreduce.vectors import RoundContext
 from core.averaging.failure_detector import FailureDetector, Stage, Timetable, is_few
@@ -15,22 +12,6 @@ from core.base.problems import RemoteProblem
 
 Replies = list[tuple[int, Mean]]
 """Means, each with the member that is to get it."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Payloads:
-    """The parts of a chunk as an aggregator takes them: decoded one after the other into the same memory."""
-
-    reducer: "Reducer"
-    chunk: int
-    payloads: Mapping[int, memoryview]
-
-    def __len__(self) -> int:
-        return len(self.payloads)
-
-    def __iter__(self) -> Iterator[tuple[float, NDArray[np.float32]]]:
-        for member, weight in self.reducer.shares.weights(self.payloads):
-            yield weight, self.reducer.read(member, self.chunk, self.payloads[member])
 
 
 class Reducer:
@@ -52,7 +33,7 @@ class Reducer:
         self, context: RoundContext, lane: Lane, *, live: Members, timetable: Timetable, anew: bool = False
     ) -> None:
         shares, me = context.shares, context.me
-        self.shares = shares
+        self._shares = shares
         self._lane = lane
         self._me = me
         self._vectors = context.vectors
@@ -141,16 +122,6 @@ class Reducer:
             replies += self.drop(frozenset({member}))
         return replies
 
-    def read(self, member: int, chunk: int, payload: memoryview) -> NDArray[np.float32]:
-        """The numbers of a member's part, in memory that the next call overwrites; NaN where none can be read."""
-        number = self._number(chunk)
-        out = self._scratch[: self._vectors.mean(number).size]
-        try:
-            self._vectors.read(member, number, payload, out)
-        except RemoteProblem:
-            out.fill(np.nan)
-        return out
-
     def advance(self) -> Replies:
         """Reduce every open chunk that lacks nothing, and those after them that wait for no member."""
         ready = [chunk for chunk in sorted(self._pending) if not self._missing(chunk)]
@@ -161,12 +132,22 @@ class Reducer:
 
     # --- inside ---
 
+    def _read(self, member: int, chunk: int, payload: memoryview) -> NDArray[np.float32]:
+        """The numbers of a member's part, in memory that the next call overwrites; NaN where none can be read."""
+        number = self._number(chunk)
+        out = self._scratch[: self._vectors.mean(number).size]
+        try:
+            self._vectors.read(member, number, payload, out)
+        except RemoteProblem:
+            out.fill(np.nan)
+        return out
+
     def _number(self, chunk: int) -> int:
-        return self.shares.numbers(self._lane.share)[chunk]
+        return self._shares.numbers(self._lane.share)[chunk]
 
     def _missing(self, chunk: int) -> Members:
         """Members whose part of a chunk is waited for."""
-        givers = self.shares.givers_of(self._number(chunk)) & self.senders
+        givers = self._shares.givers_of(self._number(chunk)) & self.senders
         return givers.difference(self._pending.get(chunk, ()))
 
     def _reduce(self, chunk: int) -> Replies:
@@ -176,7 +157,7 @@ class Reducer:
         self._lane.arrive(chunk, contributors)
         if unanswered := self._audience - pending.keys():
             self._unanswered[chunk] = unanswered
-        mean = self._lane.mean(chunk, payload, self.shares.plan.round)
+        mean = self._lane.mean(chunk, payload, self._shares.plan.round)
         return [(member, mean) for member in sorted(self._audience & pending.keys())]
 
     def _aggregate(self, chunk: int, parts: dict[int, memoryview]) -> Members:
@@ -185,14 +166,16 @@ class Reducer:
         Returns:
             The members whose parts they are.
         """
-        if self.shares.gives(self._me, self._number(chunk)):
+        if self._shares.gives(self._me, self._number(chunk)):
             parts = {**parts, self._me: memoryview(b"")}
         mean = self._vectors.mean(self._number(chunk))
         while True:
             if not parts:
                 mean.fill(0)
                 return frozenset()
-            self._aggregator.aggregate(_Payloads(self, chunk, parts), mean)
+            members, weights = zip(*self._shares.weights(parts), strict=True)
+            numbers = (self._read(member, chunk, parts[member]) for member in members)
+            self._aggregator.aggregate(weights, numbers, mean)
             if all_finite(mean):
                 return frozenset(parts)
             finite = {member: part for member, part in parts.items() if self._is_finite(member, chunk, part)}
@@ -202,7 +185,7 @@ class Reducer:
             parts = finite
 
     def _is_finite(self, member: int, chunk: int, payload: memoryview) -> bool:
-        finite = all_finite(self.read(member, chunk, payload))
+        finite = all_finite(self._read(member, chunk, payload))
         if not finite:
             self._trace.mark("averaging.own_not_finite" if member == self._me else "averaging.drop.not_finite")
         return finite
@@ -214,4 +197,4 @@ class Reducer:
             return []
         self._unanswered[chunk] -= {member}
         payload = self._vectors.encoded(self._number(chunk))
-        return [(member, self._lane.mean(chunk, payload, self.shares.plan.round))]
+        return [(member, self._lane.mean(chunk, payload, self._shares.plan.round))]

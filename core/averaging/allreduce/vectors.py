@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from core.averaging.aggregators.aggregator import Aggregator, WeightedMean
+from core.averaging.aggregators import Aggregator, WeightedMean
 from core.averaging.allreduce.share_map import ShareMap
 from core.averaging.codecs.codec import Codec
 from core.averaging.feedback import Carry

@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from core.averaging.aggregators.aggregator import WeightedMean
+from core.averaging.aggregators import WeightedMean
 from core.averaging.allreduce.lane import Lane, Lanes
 from core.averaging.allreduce.share_map import ShareMap
 from core.averaging.allreduce.vectors import RoundContext, RoundInput, Vectors

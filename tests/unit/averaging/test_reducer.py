@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from core.averaging.aggregators.aggregator import WeightedMean
+from core.averaging.aggregators import WeightedMean
 from core.averaging.allreduce.all_gather import REPEATED_MAX, AllGather
 from core.averaging.allreduce.lane import Lane, Lanes
 from core.averaging.allreduce.reducer import Reducer

@@ -1,6 +1,7 @@
 """`potluck sim rounds` and what it counts."""
 
 import json
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.averaging.aggregators.aggregator import Parts, Vector, WeightedMean
+from core.averaging.aggregators import Vector, WeightedMean
 from core.averaging.balance.fleet import Work
 from core.averaging.balance.solver import balance
 from core.base.problems import BadInput
@@ -81,8 +82,8 @@ def test_without_deaths_nothing_is_lost() -> None:
 def test_a_wrong_mean_trips_a_checker(monkeypatch: pytest.MonkeyPatch) -> None:
     aggregate = WeightedMean.aggregate
 
-    def wrong(self: WeightedMean, parts: Parts, out: Vector) -> None:
-        aggregate(self, parts, out)
+    def wrong(self: WeightedMean, weights: Sequence[float], parts: Iterable[Vector], out: Vector) -> None:
+        aggregate(self, weights, parts, out)
         out *= np.float32(1.01)
 
     monkeypatch.setattr(WeightedMean, "aggregate", wrong)

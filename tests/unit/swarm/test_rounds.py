@@ -266,5 +266,5 @@ def test_a_round_combines_parts_as_the_manifest_says(monkeypatch: pytest.MonkeyP
         stage.ready()
         join(stage, 1, nonce=0)
         out = np.empty(2, dtype=np.float32)
-        begun[-1].aggregator.aggregate([(0.25, part.copy()) for part in parts], out)
+        begun[-1].aggregator.aggregate([0.25] * len(parts), [part.copy() for part in parts], out)
         np.testing.assert_allclose(out, expected)
