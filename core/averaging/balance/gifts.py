@@ -4,7 +4,7 @@ A slow peer's contribution can cost the others more time than its samples are wo
 assists only.  S000 chooses whole givers by a mixed integer program, and leaves parts (c between 0 and 1) to others.
 Times the shares, a gift is a product of two variables.  So the program is solved as a row of linear ones, each near the
 last one's answer: gifts move by no more than a step that shrinks when it does not help, and shares are found anew for
-every choice: each is divided exactly.  It starts from what members can send in time.
+every choice: each is divided exactly.  It starts from members that give all they have.
 
 At last, contributions that a round could take along for nothing are filled in.
 """
@@ -25,16 +25,11 @@ STEPS: Final = 12
 """Upper bound on the linear programs of a search."""
 STEP_MIN: Final = 1 / 32
 """Part of a contribution: a smaller step is not worth a linear program, since gifts are raised by as much at last."""
-GAIN: Final = 1e-3
-"""Part of the steps a second; a step that wins less is the last of its size."""
-SAMPLES_WORTH: Final = 1e-4
-"""Part of a round's time that may be spent on giving all there is."""
-STARTS: Final = 16
-"""Number of times, and for each of numbers of givers, that are tried for the first choice."""
 RAISE: Final = 32
 """256ths by which a gift is raised to see whether that costs anything."""
 FREE: Final = 2e-4
-"""Part of the steps a second that counts as nothing.  A member that verifies uses half of it."""
+"""Part of the steps a second that counts as nothing, and of a round's time that giving all there is may take.  A member
+that verifies uses half of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +72,14 @@ def best_gifts(members: Fleet, limits: Pairs) -> Choice:
     best = divided(members, limits, members.gives)
     if all_give(members, best) or members.gives.sum() < 2:
         return best
-    best = _better(members, limits, best, _start(members))
     return filled(members, limits, _searched(members, limits, best))
 
 
-def _better(members: Fleet, limits: Pairs, best: Choice, gives: Floats, *, by: float = 1e-9) -> Choice:
-    """The best so far, or a choice near these gifts that beats it."""
+def _better(members: Fleet, limits: Pairs, best: Choice, gives: Floats) -> Choice:
+    """The best so far, or a choice near these gifts that beats it by more than nothing."""
     for choice in covering(gives):
         found = divided(members, limits, choice)
-        best = found if found.beats(best, by=by) else best
+        best = found if found.beats(best, by=FREE) else best
     return best
 
 
@@ -164,25 +158,13 @@ def filled(members: Fleet, limits: Pairs, choice: Choice) -> Choice:
     return choice
 
 
-def _start(members: Fleet) -> Floats:
-    """The best first choice for the lines: members with the most samples give what they can send within a time."""
-    whole_s = members.part_bytes / members.up
-    times = np.geomspace(whole_s.min(), whole_s.max(), STARTS)
-    timely = members.gives * np.minimum(1.0, times[:, None] / whole_s)
-    place = np.argsort(np.argsort(-members.samples, kind="stable"), kind="stable")
-    kept = place < np.linspace(1, members.gives.sum(), STARTS)[:, None]
-    starts = (timely[:, None] * kept).reshape(-1, members.size)
-    steps = np.where(starts.sum(axis=1) >= 1, line_steps(members, starts), 0.0)
-    return np.asarray(starts[np.lexsort((-(starts @ members.samples), -steps))[0]])
-
-
 def _searched(members: Fleet, limits: Pairs, best: Choice) -> Choice:
     """What a row of linear programs makes of a choice."""
     step, near = 1.0, best.shares
     for _ in range(STEPS):
         if step < STEP_MIN or best.seconds <= 0:
             break
-        found = _better(members, limits, best, _nearby(members, limits, best, near=near, step=step), by=GAIN)
+        found = _better(members, limits, best, _nearby(members, limits, best, near=near, step=step))
         if found is not best:
             best, near = found, found.shares
         else:
@@ -224,7 +206,7 @@ def _nearby(members: Fleet, limits: Pairs, here: Choice, *, near: Floats, step: 
     givers = np.concatenate([np.zeros(size), -members.gives])
     low, high = (np.clip(c + move, 0.0, members.gives) for move in (-step, step))
     found = linprog(
-        np.concatenate([np.zeros(size), -SAMPLES_WORTH * samples / samples.sum(), [1.0]]),
+        np.concatenate([np.zeros(size), -FREE * samples / samples.sum(), [1.0]]),
         A_ub=np.block([[timed, -np.ones((len(timed), 1))], [batch, np.array([-1.0])], [givers, np.zeros(1)]]),
         b_ub=np.concatenate([line_rights / unit_s, parts * near[target] / unit_s, [-2.0, -1.0]]),
         A_eq=np.concatenate([np.ones(size), np.zeros(size + 1)])[None],
