@@ -17,9 +17,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from core.averaging.balance.fleet import Line, Work
 from core.averaging.balance.gifts import divided
-from core.averaging.balance.traffic import fleet, pairs
+from core.averaging.balance.traffic import Line, Work, fleet
 
 
 class Between(Enum):
@@ -88,4 +87,4 @@ def _step_s(samples: float, round_s: float, *, samples_per_s: float) -> float:
 
 def _seconds(lines: Sequence[Line], work: Work) -> float:
     members = fleet(lines, work)
-    return divided(members, pairs(members, None), members.gives).seconds
+    return divided(members, members.gives).seconds

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from core.averaging.balance.fleet import Line
+from core.averaging.balance.traffic import Line
 from core.base.problems import BadInput
 
 FLEETS: Final[Mapping[str, str]] = MappingProxyType(

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from core.averaging.balance.fleet import Work
 from core.averaging.balance.solver import balance, round_seconds
+from core.averaging.balance.traffic import Work
 from core.averaging.matchmaking.division import work_of
 from core.averaging.plan import WHOLE_GIFT
 from core.bench.children import children, hear_all

@@ -10,10 +10,9 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from core.averaging.balance.fleet import Line, Work
 from core.averaging.balance.gifts import best_gifts, divided
 from core.averaging.balance.solver import balance, check_balance, share_chunks
-from core.averaging.balance.traffic import fleet, pairs
+from core.averaging.balance.traffic import Line, Work, fleet
 from core.bench import plan_exact, plan_fleets
 from core.bench.cadence import Between, best_cadence, cadences
 
@@ -189,10 +188,9 @@ def _gifts(size: int, *, compute_s: float, trials: Sequence[Any]) -> Gifts:
         lines = plan_fleets.homes(np.random.default_rng(seed), size)
         work = plan_fleets.batch(lines, numel=NUMEL, compute_s=compute_s)
         members = fleet(lines, work)
-        limits = pairs(members, None)
-        everybody.append(divided(members, limits, members.gives).steps_per_s)
-        whole.append(plan_exact.best_givers(members, limits).steps_per_s)
-        partial.append(best_gifts(members, limits).steps_per_s)
+        everybody.append(divided(members, members.gives).steps_per_s)
+        whole.append(plan_exact.best_givers(members).steps_per_s)
+        partial.append(best_gifts(members).steps_per_s)
         if size <= EXACT_GIVERS_MAX:
             whole_gaps.append(1 - whole[-1] / plan_exact.whole_givers_steps(lines, work))
         if size <= EXACT_PARTS_MAX:
@@ -219,7 +217,7 @@ def _every(name: str, slow: Line, between: Between) -> Every:
         between=between.value,
         steps_per_s={one.every: round(one.steps_per_s, 5) for one in tried},
         best=best_cadence(tried).every,
-        partial=round(best_gifts(members, pairs(members, None)).steps_per_s, 5),
+        partial=round(best_gifts(members).steps_per_s, 5),
     )
 
 

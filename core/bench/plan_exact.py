@@ -6,9 +6,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.averaging.balance.fleet import Line, Work
 from core.averaging.balance.gifts import Choice, all_give, divided, line_steps
-from core.averaging.balance.traffic import Fleet, Floats, Pairs, fleet
+from core.averaging.balance.traffic import Fleet, Floats, Line, Work, fleet
 
 PREFIXES: Final = 32
 """Number of prefixes of each order that are tried."""
@@ -120,40 +119,40 @@ def _parts(lines: Sequence[Line], work: Work) -> Any:
     return samples_per_s
 
 
-def best_givers(members: Fleet, limits: Pairs) -> Choice:
+def best_givers(members: Fleet) -> Choice:
     """The choice with the most steps a second, of those tried, with gifts of 1 and 0 only.
 
     Exact for up to 8 givers without pair limits.
     """
-    best, who = _good_givers(members, limits), np.flatnonzero(members.gives)
+    best, who = _good_givers(members), np.flatnonzero(members.gives)
     if all_give(members, best):
         return best
     if len(who) <= EXACT:
-        return _better_of(members, limits, _every_choice(members, who), best=best)
+        return _better_of(members, _every_choice(members, who), best=best)
     for _ in range(CHANGES):
-        better = _better_of(members, limits, _changes(best.gives, who), best=best)
+        better = _better_of(members, _changes(best.gives, who), best=best)
         if better is best:
             break
         best = better
     return best
 
 
-def _good_givers(members: Fleet, limits: Pairs) -> Choice:
+def _good_givers(members: Fleet) -> Choice:
     """The best choice that keeps the first k of some order; all givers, where only the lines count."""
-    everybody = divided(members, limits, members.gives)
+    everybody = divided(members, members.gives)
     who = np.flatnonzero(members.gives)
     if len(who) < 2 or all_give(members, everybody):
         return everybody
-    return _better_of(members, limits, _prefixes(members, who), best=everybody)
+    return _better_of(members, _prefixes(members, who), best=everybody)
 
 
-def _better_of(members: Fleet, limits: Pairs, choices: Floats, *, best: Choice) -> Choice:
+def _better_of(members: Fleet, choices: Floats, *, best: Choice) -> Choice:
     """The best of these choices (K x N) for the lines, or the one so far."""
     choices = choices[choices.any(axis=1)]
     if not len(choices):
         return best
     order = np.lexsort((-(choices @ members.samples), -line_steps(members, choices)))
-    found = divided(members, limits, choices[order[0]])
+    found = divided(members, choices[order[0]])
     return found if found.beats(best) else best
 
 

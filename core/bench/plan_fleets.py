@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from core.averaging.balance.fleet import Line, Work
+from core.averaging.balance.traffic import Line, Work
 from core.averaging.plan import LIMITS_MAX
 
 MEGABIT: Final = 1e6 / 8

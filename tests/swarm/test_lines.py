@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.averaging.balance.fleet import Line
 from core.averaging.balance.solver import balance
+from core.averaging.balance.traffic import Line
 from core.averaging.bandwidth.demand import demand_of
 from core.averaging.matchmaking.division import work_of
 from core.averaging.plan import Plan

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from core.averaging.allreduce.share_map import STRIDE
 from core.averaging.balance.shares import best_shares, level_shares
-from core.averaging.balance.traffic import Fleet, Floats, Pairs, rows, seconds_of
+from core.averaging.balance.traffic import Fleet, Floats, rows, seconds_of
 from core.averaging.plan import WHOLE_GIFT
 
 STEPS: Final = 12
@@ -53,32 +53,31 @@ class Choice:
         return self.samples_per_s > other.samples_per_s * (1 + by)
 
 
-def divided(members: Fleet, limits: Pairs, gives: Floats) -> Choice:
+def divided(members: Fleet, gives: Floats) -> Choice:
     """These gifts with their best shares.
 
     Args:
         members: The members of the round.
-        limits: Between pairs.
         gives: What part of its contribution each gives, 0 to 1; shape N.
     """
-    shares = best_shares(members, limits, gives)
-    seconds = seconds_of(members, limits, gives=gives, shares=shares)
+    shares = best_shares(members, gives)
+    seconds = seconds_of(members, gives=gives, shares=shares)
     samples = float(members.samples @ gives)
     return Choice(gives, shares, seconds, float(_steps_per_s(members, samples, seconds)), samples)
 
 
-def best_gifts(members: Fleet, limits: Pairs) -> Choice:
+def best_gifts(members: Fleet) -> Choice:
     """The gifts with the most steps a second that are found, in whole 256ths that give every chunk."""
-    best = divided(members, limits, members.gives)
+    best = divided(members, members.gives)
     if all_give(members, best) or members.gives.sum() < 2:
         return best
-    return filled(members, limits, _searched(members, limits, best))
+    return filled(members, _searched(members, best))
 
 
-def _better(members: Fleet, limits: Pairs, best: Choice, gives: Floats) -> Choice:
+def _better(members: Fleet, best: Choice, gives: Floats) -> Choice:
     """The best so far, or a choice near these gifts that beats it by more than nothing."""
     for choice in covering(gives):
-        found = divided(members, limits, choice)
+        found = divided(members, choice)
         best = found if found.beats(best, by=FREE) else best
     return best
 
@@ -125,7 +124,7 @@ def line_steps(members: Fleet, gives: Floats) -> Floats:
     return _steps_per_s(members, gives @ members.samples, seconds)
 
 
-def free_raises(members: Fleet, limits: Pairs, choice: Choice, *, cost: float = FREE) -> NDArray[np.int64]:
+def free_raises(members: Fleet, choice: Choice, *, cost: float = FREE) -> NDArray[np.int64]:
     """The members that could give `RAISE` 256ths more, each alone, for no more than `cost` of the steps a second.
 
     With pair limits that is asked of the shares as they are, so that it takes no linear program.
@@ -135,22 +134,22 @@ def free_raises(members: Fleet, limits: Pairs, choice: Choice, *, cost: float = 
         return who
     raised = np.repeat(choice.gives[None], len(who), axis=0)
     raised[np.arange(len(who)), who] = np.minimum(members.gives[who], choice.gives[who] + RAISE / WHOLE_GIFT)
-    if len(limits.rate):
-        seconds = np.array([seconds_of(members, limits, gives=gives, shares=choice.shares) for gives in raised])
+    if len(members.limits.rate):
+        seconds = np.array([seconds_of(members, gives=gives, shares=choice.shares) for gives in raised])
         steps = _steps_per_s(members, raised @ members.samples, seconds)
     else:
         steps = line_steps(members, raised)
     return np.asarray(who[steps >= choice.steps_per_s * (1 - cost)])
 
 
-def filled(members: Fleet, limits: Pairs, choice: Choice) -> Choice:
+def filled(members: Fleet, choice: Choice) -> Choice:
     """The choice with all raised that can be for nothing, most samples first: none is left out without a reason."""
-    while len(free := free_raises(members, limits, choice)):
+    while len(free := free_raises(members, choice)):
         free = free[np.argsort(-members.samples[free], kind="stable")]
         while True:
             gives = choice.gives.copy()
             gives[free] = np.minimum(members.gives[free], gives[free] + RAISE / WHOLE_GIFT)
-            raised = divided(members, limits, gives)
+            raised = divided(members, gives)
             if len(free) == 1 or raised.steps_per_s >= choice.steps_per_s * (1 - FREE):
                 break
             free = free[: len(free) // 2]
@@ -158,13 +157,13 @@ def filled(members: Fleet, limits: Pairs, choice: Choice) -> Choice:
     return choice
 
 
-def _searched(members: Fleet, limits: Pairs, best: Choice) -> Choice:
+def _searched(members: Fleet, best: Choice) -> Choice:
     """What a row of linear programs makes of a choice."""
     step, near = 1.0, best.shares
     for _ in range(STEPS):
         if step < STEP_MIN or best.seconds <= 0:
             break
-        found = _better(members, limits, best, _nearby(members, limits, best, near=near, step=step))
+        found = _better(members, best, _nearby(members, best, near=near, step=step))
         if found is not best:
             best, near = found, found.shares
         else:
@@ -173,7 +172,7 @@ def _searched(members: Fleet, limits: Pairs, best: Choice) -> Choice:
     return best
 
 
-def _nearby(members: Fleet, limits: Pairs, here: Choice, *, near: Floats, step: float) -> Floats:
+def _nearby(members: Fleet, here: Choice, *, near: Floats, step: float) -> Floats:
     """The gifts that solve the linear program near a choice: products are replaced by their tangents.
 
     Its variables are shares, gifts, and the round's time over the present one; its rows are lines, pairs, the target
@@ -181,7 +180,6 @@ def _nearby(members: Fleet, limits: Pairs, here: Choice, *, near: Floats, step: 
 
     Args:
         members: The members of the round.
-        limits: Between pairs.
         here: The choice.
         near: Shares near which products are replaced.
         step: The most that a gift may move.
@@ -194,8 +192,8 @@ def _nearby(members: Fleet, limits: Pairs, here: Choice, *, near: Floats, step: 
     up = np.concatenate([np.diag(lines.slope[0]), np.diag(part_up * (1 - near))], axis=1)
     down = np.concatenate([np.diag(lines.slope[1]), (part_down * near)[:, None] * (1 - own)], axis=1)
     line_rights = np.concatenate([-part_up * c * near, part_down * near * (c.sum() - c) - lines.base[1]])
-    busy = np.flatnonzero(limits.seconds(members, c, near) > unit_s / 4)
-    parts, means = (each[busy] for each in limits.seconds_per_share(members, c))
+    limits, busy = members.limits, np.flatnonzero(members.pair_seconds(c, near) > unit_s / 4)
+    parts, means = (each[busy] for each in members.pair_slopes(c))
     source, target = limits.source[busy], limits.target[busy]
     pairs, place = np.zeros((len(busy), 2 * size)), np.arange(len(busy))
     pairs[place, target], pairs[place, source] = parts, means

@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from core.averaging.balance.traffic import Fleet, Floats, Pairs, Rows, rows
+from core.averaging.balance.traffic import Fleet, Floats, Rows, rows
 
 HALVINGS: Final = 60
 """Steps of a bisection: what remains is beyond the precision of the shares, also where lines differ by 10^6."""
@@ -20,19 +20,18 @@ TIE: Final = 1e-5
 """Worth of a second of reducing beside a second of the round: decides between divisions that are as short."""
 
 
-def best_shares(members: Fleet, limits: Pairs, gives: Floats) -> Floats:
+def best_shares(members: Fleet, gives: Floats) -> Floats:
     """The shares for which lines and pairs are done soonest.
 
     Args:
         members: The members of the round.
-        limits: Between pairs.
         gives: What part of its contribution each gives, 0 to 1; shape N.
     """
     lines = rows(members, gives)
     shares = level_shares(lines, np.zeros(members.size), members.cap)
-    if limits.seconds(members, gives, shares).max(initial=0.0) <= float(lines.seconds(shares).max()):
+    if members.pair_seconds(gives, shares).max(initial=0.0) <= float(lines.seconds(shares).max()):
         return shares
-    return _limited_shares(members, limits, gives, level=shares)
+    return _limited_shares(members, gives, level=shares)
 
 
 def level_shares(lines: Rows, low: Floats, high: Floats) -> Floats:
@@ -81,23 +80,21 @@ def _fastest(lines: Rows, low: Floats, high: Floats) -> Floats:
     return np.asarray(np.take_along_axis(shares, seconds.argmin(axis=0)[None], axis=0)[0])
 
 
-def _limited_shares(members: Fleet, limits: Pairs, gives: Floats, *, level: Floats) -> Floats:
+def _limited_shares(members: Fleet, gives: Floats, *, level: Floats) -> Floats:
     """The linear program: its variables are the shares, the time, and the most that reducing adds to one line's time.
 
     Args:
         members: The members of the round.
-        limits: Between pairs.
         gives: What part of its contribution each gives, 0 to 1; shape N.
         level: The best shares for the lines alone, whose time is the program's unit, so that coefficients are near 1.
     """
     from scipy.optimize import linprog  # noqa: PLC0415 - an idle engine does without it
 
-    size, count, lines = members.size, len(limits.rate), rows(members, gives)
+    size, limits, lines = members.size, members.limits, rows(members, gives)
+    count = len(limits.rate)
     unit_s = float(lines.seconds(level).max()) or 1.0
     between = np.zeros((count, size))
-    between[np.arange(count), limits.target], between[np.arange(count), limits.source] = limits.seconds_per_share(
-        members, gives
-    )
+    between[np.arange(count), limits.target], between[np.arange(count), limits.source] = members.pair_slopes(gives)
     up, down, most = (np.diag(slope) for slope in (*lines.slope, lines.slope.max(axis=0)))
     times = np.zeros((3 * size + count, 2))
     times[:-size, 0], times[-size:, 1] = -1.0, -1.0
@@ -116,9 +113,7 @@ def _limited_shares(members: Fleet, limits: Pairs, gives: Floats, *, level: Floa
     return np.asarray(shares / shares.sum())
 
 
-def whole_shares(
-    members: Fleet, limits: Pairs, gives: Floats, *, weights: Sequence[int], total: int, shown: Rows
-) -> tuple[int, ...]:
+def whole_shares(members: Fleet, gives: Floats, *, weights: Sequence[int], total: int, shown: Rows) -> tuple[int, ...]:
     """Divide `total` chunks so that the round is as short as whole chunks allow.
 
     Each member gets the whole part of its share; what remains goes, chunk by chunk, where the round stays shortest, and
@@ -126,7 +121,6 @@ def whole_shares(
 
     Args:
         members: The members of the round.
-        limits: Between pairs.
         gives: What part of its contribution each gives, 0 to 1; shape N.
         weights: The best shares, in units of any size.
         total: Chunks.
@@ -134,10 +128,10 @@ def whole_shares(
     """
     chunks = np.array([weight * total // sum(weights) for weight in weights], dtype=np.int64)
     lines, may = rows(members, gives), members.cap > 0
-    parts, means = limits.seconds_per_share(members, gives)
+    limits, (parts, means) = members.limits, members.pair_slopes(gives)
     for _ in range(total - int(chunks.sum())):
         now, delays = lines.seconds(chunks / total), lines.seconds((chunks + 1) / total)
-        busy = limits.seconds(members, gives, chunks / total)
+        busy = members.pair_seconds(gives, chunks / total)
         np.maximum.at(delays, limits.target, busy + parts / total)
         np.maximum.at(delays, limits.source, busy + means / total)
         slowest = int(now.argmax())
@@ -146,3 +140,24 @@ def whole_shares(
         round_s = np.where(may, np.maximum(delays, others), np.inf)
         chunks[np.lexsort((shown.seconds((chunks + 1) / total), round_s))[0]] += 1
     return tuple(int(count) for count in chunks)
+
+
+def apportion(total: int, weights: Sequence[int]) -> tuple[int, ...]:
+    """Divide `total` things by whole weights (Hagenbach-Bischoff: quota w * (total + 1) / W, then highest averages).
+
+    The same on every machine: whole numbers only, ties go to the lower index.
+
+    Raises:
+        ValueError: a negative weight, or none above 0.
+    """
+    whole = sum(weights)
+    if whole <= 0 or min(weights) < 0:
+        raise ValueError("weights must not be negative, and one must be above 0")
+    seats = [max(0, -(-weight * (total + 1) // whole) - 1) for weight in weights]
+    while sum(seats) < total:
+        best = 0
+        for index in range(1, len(weights)):
+            if weights[index] * (seats[best] + 1) > weights[best] * (seats[index] + 1):
+                best = index
+        seats[best] += 1
+    return tuple(seats)

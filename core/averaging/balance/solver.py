@@ -5,16 +5,15 @@ pairs are limited too, it is a linear program (`shares`).  Where a target batch 
 members give less, or only assist (`gifts`).  `docs/decisions/0007-balance.md` says why it is so.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
-from core.averaging.balance.fleet import Balance, Line, Work, apportion
 from core.averaging.balance.gifts import FREE, Choice, all_give, best_gifts, covers, divided, free_raises
-from core.averaging.balance.shares import level_shares, whole_shares
-from core.averaging.balance.traffic import Fleet, Floats, Pairs, fleet, pairs, parts_of, rows, seconds_of
+from core.averaging.balance.shares import apportion, level_shares, whole_shares
+from core.averaging.balance.traffic import Fleet, Floats, Line, PairLimits, Work, fleet, parts_of, rows, seconds_of
 from core.averaging.plan import WHOLE_GIFT
 from core.base.problems import RemoteProblem
 
@@ -23,8 +22,17 @@ WEIGHT_UNIT: Final = 1 << 30
 LONGER: Final = 0.001
 """Part of the shortest round by which one may be longer that goes by what lines have shown."""
 
-PairLimits = Mapping[tuple[int, int], float]
-"""Bytes a second from one member's place to another's, where less than their lines carry."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Balance:
+    """How a round is divided.  Equal input gives equal output on one machine; others verify, they do not recompute."""
+
+    weights: tuple[int, ...]
+    """Each member's share of the reducing, in whole numbers of any sum: for `apportion`."""
+    gifts: tuple[int, ...]
+    """How many 256ths of its chunks each member gives; `WHOLE_GIFT`: all (c_i = 1), 0: none (c_i = 0)."""
+    seconds: float
+    """How long the round takes where nothing but the lines counts."""
 
 
 def balance(lines: Sequence[Line], work: Work, *, pair_limits: PairLimits | None = None) -> Balance:
@@ -38,8 +46,7 @@ def balance(lines: Sequence[Line], work: Work, *, pair_limits: PairLimits | None
     Raises:
         ValueError: there are no members.
     """
-    members = fleet(lines, work)
-    best = best_gifts(members, pairs(members, pair_limits))
+    best = best_gifts(fleet(lines, work, pair_limits))
     gifts = tuple(int(gift) for gift in np.rint(best.gives * WHOLE_GIFT))
     return Balance(weights=_weights(best.shares), gifts=gifts, seconds=best.seconds)
 
@@ -70,15 +77,15 @@ def share_chunks(
         shown: The members by what their lines have shown: of the rounds that are about as short by what the lines offer
             it is the one that is shortest by this.  Not with pair limits.
     """
-    members = fleet(lines, work)
-    limits, gives, weights = pairs(members, pair_limits), _given(members, balanced.gifts), balanced.weights
+    members = fleet(lines, work, pair_limits)
+    gives, weights = _given(members, balanced.gifts), balanced.weights
     offered = proven = rows(members, gives)
     if shown is not None:
         proven = rows(fleet(shown, work), gives)
         limit_s = float(offered.seconds(_parts(weights)).max()) * (1 + LONGER)
         least, most = (np.clip(shares, 0.0, members.cap) for shares in offered.within(limit_s))
         weights = _weights(level_shares(proven, least, most))
-    return whole_shares(members, limits, gives, weights=weights, total=total, shown=proven)
+    return whole_shares(members, gives, weights=weights, total=total, shown=proven)
 
 
 def round_seconds(
@@ -97,14 +104,9 @@ def round_seconds(
         chunks: What each reduces, in units of any size.
         gifts: How many 256ths of its chunks each gives.
         pair_limits: Bytes a second from one member to another.
-
-    Raises:
-        ValueError: shares or gifts are not one for each member, or there are no shares.
     """
-    if not len(lines) == len(chunks) == len(gifts) or sum(chunks) <= 0:
-        raise ValueError("a round needs a share and a gift for each member, and one share above 0")
-    members = fleet(lines, work)
-    return _seconds(members, pairs(members, pair_limits), chunks, gives=_given(members, gifts))
+    members = fleet(lines, work, pair_limits)
+    return _seconds(members, chunks, gives=_given(members, gifts))
 
 
 def check_balance(
@@ -121,7 +123,7 @@ def check_balance(
     Args:
         lines: The members, in the plan's order.
         work: What is averaged.
-        chunks: What each reduces, in chunks.
+        chunks: What each reduces, in chunks: one number for each member, not all 0.
         gifts: How many 256ths of its chunks each gives.
         pair_limits: Bytes a second from one member to another.
         tolerance: How much worse it may be, as a part of our own.
@@ -129,58 +131,53 @@ def check_balance(
     Raises:
         RemoteProblem: says what is wrong.
     """
-    if not len(lines) == len(chunks) == len(gifts) or sum(chunks) <= 0 or min(chunks) < 0:
-        raise RemoteProblem("the plan has not one share and one gift for each member")
-    if min(gifts) < 0 or max(gifts) > WHOLE_GIFT:
-        raise RemoteProblem("the plan has a gift that is none")
-    members = fleet(lines, work)
+    members = fleet(lines, work, pair_limits)
     if any(share for share, may in zip(chunks, members.cap, strict=True) if not may):
         raise RemoteProblem("the plan gives a share to a member that reduces none")
-    limits = pairs(members, pair_limits)
     gives = _given(members, gifts)
     if members.gives.any() and not covers([int(gift) for gift in gives * WHOLE_GIFT]):
         raise RemoteProblem("the plan leaves chunks that nobody gives")
-    theirs = divided(members, limits, gives)
-    _check_shares(members, limits, chunks, theirs=theirs, tolerance=tolerance)
-    _check_gifts(members, limits, chunks, theirs=theirs, tolerance=tolerance)
+    theirs = divided(members, gives)
+    _check_shares(members, chunks, theirs=theirs, tolerance=tolerance)
+    _check_gifts(members, chunks, theirs=theirs, tolerance=tolerance)
 
 
-def _check_shares(members: Fleet, limits: Pairs, chunks: Sequence[int], *, theirs: Choice, tolerance: float) -> None:
+def _check_shares(members: Fleet, chunks: Sequence[int], *, theirs: Choice, tolerance: float) -> None:
     """Refuse a round that is longer than the plan's gifts need."""
-    seconds = _seconds(members, limits, chunks, gives=theirs.gives)
+    seconds = _seconds(members, chunks, gives=theirs.gives)
     if seconds <= theirs.seconds * (1 + tolerance):
         return
     total, weights, lines = sum(chunks), _weights(theirs.shares), rows(members, theirs.gives)
     ours = (
-        whole_shares(members, limits, theirs.gives, weights=weights, total=total, shown=lines),
+        whole_shares(members, theirs.gives, weights=weights, total=total, shown=lines),
         apportion(total, weights),
     )
-    enough_s = max(_seconds(members, limits, shares, gives=theirs.gives) for shares in ours)
+    enough_s = max(_seconds(members, shares, gives=theirs.gives) for shares in ours)
     if seconds > enough_s * (1 + tolerance):
         raise RemoteProblem(f"the plan's round takes {seconds:.3g} s where {enough_s:.3g} s are enough")
 
 
-def _check_gifts(members: Fleet, limits: Pairs, chunks: Sequence[int], *, theirs: Choice, tolerance: float) -> None:
+def _check_gifts(members: Fleet, chunks: Sequence[int], *, theirs: Choice, tolerance: float) -> None:
     """Refuse gifts where better ones are found, or a member is left out that costs nothing."""
     if all_give(members, theirs):
         return
     if not members.target_samples:
         raise RemoteProblem("the plan leaves out contributions though there is no target batch")
-    ours = best_gifts(members, limits)
+    ours = best_gifts(members)
     if theirs.steps_per_s < ours.steps_per_s * (1 - tolerance):
         raise RemoteProblem(
             f"the plan's gifts allow {theirs.steps_per_s:.3g} steps a second where ours allow {ours.steps_per_s:.3g}"
         )
-    starved = free_raises(members, limits, theirs, cost=FREE / 2)
-    if len(starved) and len(limits.rate):
+    starved = free_raises(members, theirs, cost=FREE / 2)
+    if len(starved) and len(members.limits.rate):
         planned = replace(theirs, shares=_parts(chunks))
-        starved = np.intersect1d(starved, free_raises(members, limits, planned, cost=FREE / 2))
+        starved = np.intersect1d(starved, free_raises(members, planned, cost=FREE / 2))
     if len(starved):
         raise RemoteProblem(f"the plan leaves out what member {starved[0]} could give at no cost")
 
 
-def _seconds(members: Fleet, limits: Pairs, chunks: Sequence[int], *, gives: Floats) -> float:
-    return seconds_of(members, limits, gives=gives, shares=_parts(chunks))
+def _seconds(members: Fleet, chunks: Sequence[int], *, gives: Floats) -> float:
+    return seconds_of(members, gives=gives, shares=_parts(chunks))
 
 
 def _parts(chunks: Sequence[int]) -> Floats:

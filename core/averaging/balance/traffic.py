@@ -25,10 +25,51 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from core.averaging.balance.fleet import Line, Work
 from core.averaging.plan import WHOLE_GIFT
 
 Floats = NDArray[np.float64]
+PairLimits = Mapping[tuple[int, int], float]
+"""Bytes a second from one member's place to another's, where less than their lines carry."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One member of a group: its line to the network and what it may do.  All rates are above 0."""
+
+    up_bytes_per_s: float
+    down_bytes_per_s: float
+    samples_per_s: float = 0.0
+    """What it computes (s_i); 0 for a helper, which has no contribution."""
+    gives: bool = True
+    """Has a contribution to send.  False: a helper, or a peer without samples."""
+    reduces: bool = True
+    """May be given a share.  False: client mode."""
+    receives: bool = True
+    """Needs the mean.  False: a helper without a model."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """What a round averages, as far as its duration depends on it: length, bytes a number, target batch."""
+
+    numel: int
+    """Numbers in the vector (P)."""
+    part_bytes: float
+    """Of one number on its way to a reducer, as the codec writes it."""
+    mean_bytes: float
+    """Of one number on its way back."""
+    target_samples: int = 0
+    """The target batch (B); 0: everybody gives all it has, only the lines count."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Limits between two members that bind before their lines do.  Arrays of one length L."""
+
+    source: NDArray[np.int64]
+    target: NDArray[np.int64]
+    rate: Floats
+    """Bytes a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +90,7 @@ class Fleet:
     mean_bytes: float
     """Of the whole vector, on its way back."""
     target_samples: int
+    limits: Pairs
 
     @property
     def size(self) -> int:
@@ -60,9 +102,25 @@ class Fleet:
         """How often each reducer sends the mean of its share."""
         return np.asarray(self.receives.sum() - self.receives)
 
+    def pair_slopes(self, gives: Floats) -> tuple[Floats, Floats]:
+        """How long each limited pair is busy for the target's share (with parts), and for the source's (with means)."""
+        limits = self.limits
+        parts = self.part_bytes * gives[limits.source] / limits.rate
+        return parts, self.mean_bytes * self.receives[limits.target] / limits.rate
 
-def fleet(lines: Sequence[Line], work: Work) -> Fleet:
+    def pair_seconds(self, gives: Floats, shares: Floats) -> Floats:
+        """How long each limited pair is busy with these shares; shape L."""
+        parts, means = self.pair_slopes(gives)
+        return np.asarray(parts * shares[self.limits.target] + means * shares[self.limits.source])
+
+
+def fleet(lines: Sequence[Line], work: Work, limits: PairLimits | None = None) -> Fleet:
     """The members as arrays.
+
+    Args:
+        lines: The members, in the plan's order.
+        work: What is averaged.
+        limits: Between pairs; of these only those that can matter are kept, under what both lines carry.
 
     Raises:
         ValueError: there are no members.
@@ -73,9 +131,10 @@ def fleet(lines: Sequence[Line], work: Work) -> Fleet:
     cap = np.array([float(line.reduces) for line in lines])
     numel = max(1, work.numel)
     samples = _samples(lines) * gives
+    up, down = _rates([line.up_bytes_per_s for line in lines]), _rates([line.down_bytes_per_s for line in lines])
     return Fleet(
-        up=_rates([line.up_bytes_per_s for line in lines]),
-        down=_rates([line.down_bytes_per_s for line in lines]),
+        up=up,
+        down=down,
         samples=samples,
         gives=gives,
         receives=np.array([float(line.receives) for line in lines]),
@@ -83,6 +142,7 @@ def fleet(lines: Sequence[Line], work: Work) -> Fleet:
         part_bytes=max(0.0, _finite(work.part_bytes)) * numel,
         mean_bytes=max(0.0, _finite(work.mean_bytes)) * numel,
         target_samples=max(0, work.target_samples) if samples.any() else 0,
+        limits=_pairs(limits or {}, up.tolist(), down.tolist()),
     )
 
 
@@ -124,52 +184,16 @@ def rows(members: Fleet, gives: Floats) -> Rows:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Pairs:
-    """Limits between two members that bind before their lines do.  Arrays of one length L."""
-
-    source: NDArray[np.int64]
-    target: NDArray[np.int64]
-    rate: Floats
-    """Bytes a second."""
-
-    def seconds_per_share(self, members: Fleet, gives: Floats) -> tuple[Floats, Floats]:
-        """How long each limited pair is busy for the target's share (with parts), and for the source's (with means)."""
-        parts = members.part_bytes * gives[self.source] / self.rate
-        return parts, members.mean_bytes * members.receives[self.target] / self.rate
-
-    def seconds(self, members: Fleet, gives: Floats, shares: Floats) -> Floats:
-        """How long each limited pair is busy with these shares; shape L."""
-        parts, means = self.seconds_per_share(members, gives)
-        return np.asarray(parts * shares[self.target] + means * shares[self.source])
-
-
-def pairs(members: Fleet, limits: Mapping[tuple[int, int], float] | None) -> Pairs:
-    """The limits that can matter: those under what both lines carry."""
-    up, down = members.up.tolist(), members.down.tolist()
-    found = sorted(
-        (i, j, rate)
-        for (i, j), rate in (limits or {}).items()
-        if 0 <= i < members.size and 0 <= j < members.size and i != j and not rate >= min(up[i], down[j])
-    )
-    return Pairs(
-        source=np.array([i for i, _, _ in found], dtype=np.int64),
-        target=np.array([j for _, j, _ in found], dtype=np.int64),
-        rate=_rates([rate for _, _, rate in found]),
-    )
-
-
-def seconds_of(members: Fleet, limits: Pairs, *, gives: Floats, shares: Floats) -> float:
+def seconds_of(members: Fleet, *, gives: Floats, shares: Floats) -> float:
     """How long the round takes: the busiest line, or the busiest limited pair.
 
     Args:
         members: The members of the round.
-        limits: Between pairs.
         gives: What part of its contribution each gives, 0 to 1; shape N.
         shares: What part of the vector each reduces; shape N, sum 1.
     """
     lines_s = float(rows(members, gives).seconds(shares).max())
-    return max(lines_s, float(limits.seconds(members, gives, shares).max(initial=0.0)))
+    return max(lines_s, float(members.pair_seconds(gives, shares).max(initial=0.0)))
 
 
 def parts_of(gifts: Sequence[int]) -> Floats:
@@ -191,3 +215,17 @@ def _finite(value: float) -> float:
 def _rates(values: Sequence[float]) -> Floats:
     """Bytes a second from 1 to 10^15, so that no input leads to a division by zero."""
     return np.asarray(np.clip(np.nan_to_num(np.array(values, dtype=np.float64), nan=1.0), 1.0, 1e15))
+
+
+def _pairs(limits: PairLimits, up: Sequence[float], down: Sequence[float]) -> Pairs:
+    size = len(up)
+    found = sorted(
+        (i, j, rate)
+        for (i, j), rate in limits.items()
+        if 0 <= i < size and 0 <= j < size and i != j and not rate >= min(up[i], down[j])
+    )
+    return Pairs(
+        source=np.array([i for i, _, _ in found], dtype=np.int64),
+        target=np.array([j for _, j, _ in found], dtype=np.int64),
+        rate=_rates([rate for _, _, rate in found]),
+    )

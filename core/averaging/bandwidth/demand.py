@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.averaging.balance.fleet import Line
-from core.averaging.balance.traffic import Floats
+from core.averaging.balance.traffic import Floats, Line
 from core.averaging.codecs.registry import number_bytes
 from core.averaging.matchmaking.division import lines_of
 from core.averaging.plan import WHOLE_GIFT, Plan

@@ -3,7 +3,9 @@
 from collections.abc import Mapping, Sequence
 from statistics import median
 
-from core.averaging.balance.fleet import Line, Work, apportion
+from core.averaging.balance.shares import apportion
+from core.averaging.balance.solver import balance, round_seconds, share_chunks
+from core.averaging.balance.traffic import Line, Work
 from core.averaging.codecs.registry import number_bytes
 from core.averaging.matchmaking import BROUGHT_FACTOR, EVEN_TOLERANCE
 from core.averaging.plan import WHOLE_GIFT, Member, PairLimit, Rates
@@ -107,8 +109,6 @@ def divide(
     lines = lines_of(members, rates)
     if lines is None:
         return equal_shares(members, chunks), ()
-    from core.averaging.balance.solver import balance, round_seconds, share_chunks  # noqa: PLC0415 - scipy is large
-
     slow = pair_limits(limits) or None
     found = balance(lines, work, pair_limits=slow)
     whole = all(gift == WHOLE_GIFT for gift, line in zip(found.gifts, lines, strict=True) if line.gives)

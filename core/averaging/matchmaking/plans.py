@@ -9,7 +9,8 @@ from typing import Any
 
 import msgspec
 
-from core.averaging.balance.fleet import Line
+from core.averaging.balance.solver import check_balance
+from core.averaging.balance.traffic import Line
 from core.averaging.bandwidth.book import LineBook
 from core.averaging.bandwidth.demand import whole_gifts
 from core.averaging.bandwidth.known import UNKNOWN, KnownLines
@@ -237,8 +238,6 @@ def check_shares(plan: Plan, *, target_samples: int = 0) -> None:
         if plan.gifts or plan.chunks != equal_shares(plan.members, plan.chunk_total):
             raise RemoteProblem("the plan has no lines, and other than equal shares")
         return
-    from core.averaging.balance.solver import check_balance  # noqa: PLC0415 - scipy is large
-
     check_balance(
         lines,
         work_of(plan.numel, plan.codec, target_samples=target_samples),

@@ -12,7 +12,7 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
-from core.averaging.balance.fleet import apportion
+from core.averaging.balance.shares import apportion
 from core.averaging.messages import GROUP_MAX, Digest, Epoch, Lineage, Numel, Peer, RoundId, Samples
 from core.averaging.outcome import Outcome
 from core.averaging.plan import Plan

@@ -8,9 +8,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.averaging.balance.fleet import Line, Work
 from core.averaging.balance.gifts import covers
 from core.averaging.balance.solver import balance, share_chunks
+from core.averaging.balance.traffic import Line, Work
 from core.averaging.codecs.registry import CODECS
 from core.averaging.outcome import Outcome
 from core.averaging.plan import WHOLE_GIFT, Plan

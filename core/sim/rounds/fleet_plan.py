@@ -7,7 +7,8 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
-from core.averaging.balance.fleet import Line, apportion
+from core.averaging.balance.shares import apportion
+from core.averaging.balance.traffic import Line
 from core.averaging.codecs.registry import CODECS
 from core.averaging.plan import Member, Plan, Rates, chunk_count
 from core.base.ids import PeerId, hashed_key

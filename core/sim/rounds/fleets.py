@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from random import Random
 
-from core.averaging.balance.fleet import Line, Work
 from core.averaging.balance.solver import balance, round_seconds, share_chunks
+from core.averaging.balance.traffic import Line, Work
 from core.averaging.codecs.registry import CODECS
 from core.sim.rounds.fleet_plan import RoundTask
 from core.sim.rounds.network import NetworkSettings

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
-from core.averaging.balance.fleet import Line
 from core.averaging.balance.solver import balance
+from core.averaging.balance.traffic import Line
 from core.averaging.bandwidth.book import LineBook
 from core.averaging.bandwidth.demand import demand_of
 from core.averaging.bandwidth.records import LineFacts, decode_facts, encode_facts

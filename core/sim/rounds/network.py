@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core.averaging.balance.fleet import Line
+from core.averaging.balance.traffic import Line
 from core.base.budget import Budget
 from core.base.ids import PeerId
 from core.base.machine import Transfer

@@ -13,8 +13,8 @@ from statistics import fmean, pstdev
 from types import MappingProxyType
 from typing import Final
 
-from core.averaging.balance.fleet import Line, Work
 from core.averaging.balance.solver import balance, round_seconds, share_chunks
+from core.averaging.balance.traffic import Line, Work
 from core.averaging.codecs.registry import CODECS
 from core.averaging.grid.layout import lay_out
 from core.sim.rounds.fleet_plan import RoundTask, shares

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.averaging.balance.fleet import Line
+from core.averaging.balance.traffic import Line
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
 from core.sim.rounds.fleet_plan import RoundTask, fleet_plan, shares, vectors
 from core.sim.rounds.network import NetworkSettings

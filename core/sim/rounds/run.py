@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.averaging.allreduce.vectors import RoundInput
-from core.averaging.balance.fleet import Line
+from core.averaging.balance.traffic import Line
 from core.averaging.butterfly import Butterfly
 from core.averaging.codecs.registry import codec_of
 from core.averaging.messages import Mean, Part

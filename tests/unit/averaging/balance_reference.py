@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
-from core.averaging.balance.fleet import Line, Work
+from core.averaging.balance.traffic import Line, Work
 
 
 class _Rows:

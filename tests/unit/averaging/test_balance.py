@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.averaging.balance.fleet import Balance, Line, Work, apportion
-from core.averaging.balance.solver import WEIGHT_UNIT, balance, round_seconds, share_chunks
+from core.averaging.balance.shares import apportion
+from core.averaging.balance.solver import WEIGHT_UNIT, Balance, balance, round_seconds, share_chunks
+from core.averaging.balance.traffic import Line, Work
 from tests.unit.averaging.balance_reference import pairwise_seconds
 
 MEGA = 1e6 / 8

@@ -5,10 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.averaging.balance.fleet import Line, Work
 from core.averaging.balance.gifts import best_gifts, covers, divided, line_steps
 from core.averaging.balance.solver import balance, round_seconds
-from core.averaging.balance.traffic import fleet, pairs
+from core.averaging.balance.traffic import Line, Work, fleet
 from core.bench.plan_exact import best_givers
 from tests.unit.averaging.balance_reference import free_parts_steps
 from tests.unit.averaging.test_balance import MEGA, line
@@ -53,7 +52,7 @@ def test_where_computing_takes_longer_everybody_gives_all():
 def test_a_slow_peer_with_little_to_give_only_assists():
     lines = [*[line(100, samples_per_s=100)] * 3, line(100, 1, samples_per_s=1)]
     task = Work(numel=1_000_000, part_bytes=4, mean_bytes=4, target_samples=1000)
-    assert best_givers(fleet(lines, task), pairs(fleet(lines, task), None)).gives.tolist() == [1, 1, 1, 0]
+    assert best_givers(fleet(lines, task)).gives.tolist() == [1, 1, 1, 0]
     found = balance(lines, task)
     assert found.gifts[:3] == (256,) * 3
     assert 0 < found.gifts[3] < 64
@@ -66,7 +65,7 @@ def test_whole_givers_are_chosen_as_the_mixed_integer_program_chooses(seed):
     task = work(lines, 3.0 + 5 * seed)
     members = fleet(lines, task)
     exact = free_parts_steps(lines, task, whole=True)
-    assert best_givers(members, pairs(members, None)).steps_per_s == pytest.approx(exact, rel=1e-4)
+    assert best_givers(members).steps_per_s == pytest.approx(exact, rel=1e-4)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -74,7 +73,7 @@ def test_choice_of_givers_is_near_the_best_for_larger_groups(seed):
     lines = homes(seed, 12)
     members = fleet(lines, work(lines, 5.0))
     every = np.array(list(itertools.product([0.0, 1.0], repeat=12)))[1:]
-    assert best_givers(members, pairs(members, None)).steps_per_s >= 0.99 * line_steps(members, every).max()
+    assert best_givers(members).steps_per_s >= 0.99 * line_steps(members, every).max()
 
 
 def test_partial_gifts_are_near_what_free_parts_allow():
@@ -95,7 +94,7 @@ def test_no_gifts_on_a_grid_are_better(seed):
     lines = homes(seed + 20, 3)
     members = fleet(lines, work(lines, 2.0 + 3 * seed))
     grid = np.array([gives for gives in itertools.product(np.linspace(0, 1, 33), repeat=3) if max(gives) == 1.0])
-    assert best_gifts(members, pairs(members, None)).steps_per_s >= 0.99 * line_steps(members, grid).max()
+    assert best_gifts(members).steps_per_s >= 0.99 * line_steps(members, grid).max()
 
 
 @settings(deadline=None, max_examples=25)
@@ -103,10 +102,9 @@ def test_no_gifts_on_a_grid_are_better(seed):
 def test_partial_gifts_are_never_worse_than_all_or_nothing(seed, size, batch_s):
     lines = homes(seed, size)
     members = fleet(lines, work(lines, batch_s))
-    limits = pairs(members, None)
-    everybody = divided(members, limits, members.gives)
-    found = best_gifts(members, limits)
-    assert found.steps_per_s >= 0.99 * max(everybody.steps_per_s, best_givers(members, limits).steps_per_s)
+    everybody = divided(members, members.gives)
+    found = best_gifts(members)
+    assert found.steps_per_s >= 0.99 * max(everybody.steps_per_s, best_givers(members).steps_per_s)
 
 
 @settings(deadline=None, max_examples=25)
@@ -132,6 +130,6 @@ def test_with_pair_limits_gifts_fit_them_too():
     limits = {(0, j): 1.0 * MEGA for j in range(1, 8)} | {(j, 2): 2.0 * MEGA for j in range(8)}
     task = work(lines, 4.0)
     found = balance(lines, task, pair_limits=limits)
-    everybody = 1 / divided(fleet(lines, task), pairs(fleet(lines, task), limits), np.ones(8)).seconds
+    everybody = 1 / divided(fleet(lines, task, limits), np.ones(8)).seconds
     given = sum(one.samples_per_s * gift for one, gift in zip(lines, found.gifts, strict=True)) / 256
     assert min(given / task.target_samples, 1 / found.seconds) > everybody

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.averaging.balance.fleet import Work
 from core.averaging.balance.solver import balance, round_seconds, share_chunks
+from core.averaging.balance.traffic import Work
 from tests.unit.averaging.balance_reference import pairwise_seconds
 from tests.unit.averaging.test_balance import LINES, MEGA, RATES, RAW, WORKS, line
 

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from core.averaging.balance.fleet import Line, Work
 from core.averaging.balance.solver import LONGER, balance, round_seconds, share_chunks
-from core.averaging.balance.traffic import fleet, rows
+from core.averaging.balance.traffic import Line, Work, fleet, rows
 from core.averaging.plan import WHOLE_GIFT
 
 WORK = Work(numel=1_000_000, part_bytes=4.0, mean_bytes=4.0)

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from core.averaging.allreduce.vectors import RoundInput
-from core.averaging.balance.fleet import apportion
+from core.averaging.balance.shares import apportion
 from core.averaging.butterfly import Butterfly
 from core.averaging.codecs.registry import codec_of
 from core.averaging.feedback import RESIDUAL_CODEC, Carry, MemoryStore

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.averaging.balance.fleet import apportion
+from core.averaging.balance.shares import apportion
 from core.averaging.matchmaking.plans import check_plan
 from core.averaging.messages import from_bits, to_bits
 from core.averaging.plan import Member, Plan, chunk_count

@@ -1,7 +1,7 @@
 import pytest
 
-from core.averaging.balance.fleet import Work
 from core.averaging.balance.solver import balance
+from core.averaging.balance.traffic import Work
 from core.bench.cadence import Between, best_cadence, cadences
 from tests.unit.averaging.test_balance import MEGA, line
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from core.averaging.balance.fleet import Work
 from core.averaging.balance.solver import round_seconds
+from core.averaging.balance.traffic import Work
 from core.averaging.plan import WHOLE_GIFT
 from core.base.problems import BadInput
 from core.bench.fleets import FLEETS, Computer, fleet_of

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from core.averaging.balance.fleet import Line
+from core.averaging.balance.traffic import Line
 from core.averaging.bandwidth.book import LineBook
 from core.averaging.bandwidth.demand import demand_of
 from core.averaging.bandwidth.estimate import LACKING, RISE_MOST

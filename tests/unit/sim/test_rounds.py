@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from core.averaging.balance.fleet import Line
+from core.averaging.balance.traffic import Line
 from core.sim.agenda import Agenda
 from core.sim.rounds.fleet_plan import RoundTask, fleet_plan, shares, vectors
 from core.sim.rounds.network import NetworkSettings, SimulatedLines

@@ -3,7 +3,7 @@
 from random import Random
 from statistics import median
 
-from core.averaging.balance.fleet import Line
+from core.averaging.balance.traffic import Line
 from core.sim.agenda import Agenda
 from core.sim.rounds.network import NetworkSettings, SimulatedLines
 

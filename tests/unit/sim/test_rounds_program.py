@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from core.averaging.aggregators import Vector, WeightedMean
-from core.averaging.balance.fleet import Work
 from core.averaging.balance.solver import balance
+from core.averaging.balance.traffic import Work
 from core.base.problems import BadInput
 from core.cli.program import run as potluck
 from core.sim import rounds_program
