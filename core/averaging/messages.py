@@ -114,8 +114,6 @@ class Order(Message, frozen=True, tag="averaging.order"):
     """From the coordinator, on every change and as its heartbeat: the round as it stands."""
 
     round: RoundId
-    rank: Index
-    """The coordinator's place in the plan's order; a higher rank has taken over from a lower one."""
     versions: Versions
     reducers: Reducers
     live: Bits
@@ -132,14 +130,10 @@ class Status(Message, frozen=True, tag="averaging.status"):
     round: RoundId
     versions: Versions
     reducers: Reducers
-    live: Bits
-    """Members that are in, by the orders that the sender has followed."""
-    complete: bool
-    """All means of these versions are here; of a helper: all that it makes are made."""
     stalled: Bits = b""
     """Shares of these versions whose reducer is gone, or gives the sender no means."""
     nonce: Nonce = b""
-    """Of the sender for these versions, told no sooner than they are complete."""
+    """Of the sender for these versions, told once it holds all means; empty before, and of a helper."""
     nonces: Nonces = ()
     """Under which the sender has voted."""
     fingerprints: Fingerprints = ()
@@ -150,7 +144,6 @@ class Commit(Message, frozen=True, tag="averaging.commit"):
     """From the coordinator: all members that are in hold the same means; the round is done."""
 
     round: RoundId
-    rank: Index
     versions: Versions
     nonces: Nonces
     fingerprints: Fingerprints

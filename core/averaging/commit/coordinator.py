@@ -8,7 +8,7 @@ from typing import Final
 from core.averaging.allreduce.share_map import ShareMap
 from core.averaging.commit.phases import COORDINATOR, Cue, Phase, Standing
 from core.averaging.failure_detector import FailureDetector, Stage, Timetable
-from core.averaging.messages import VERSION_MAX, Commit, Members, Order, Status, from_bits, to_bits
+from core.averaging.messages import Commit, Members, Order, Status, from_bits, to_bits
 from core.base.machine import earliest
 from core.base.trace import Trace
 
@@ -34,25 +34,32 @@ def quorum(shares: ShareMap, live: Members) -> bool:
     return twice > members or (twice == members and coordinators(shares)[0] in live)
 
 
+def divides(shares: ShareMap, word: Order | Status) -> bool:
+    """Whether a message has a version and a reducer for each share of the plan."""
+    members = len(shares.counts)
+    return len(word.versions) == len(word.reducers) == members and max(word.reducers) < members
+
+
 class Reports:
     """What a coordinator has been told: who makes which means, the newest Status of each member, and what follows.
 
     Args:
         shares: The plan's division.
-        start: The coordinator's own Status.
         rank: The coordinator's.
+        live: Members that are in.
     """
 
-    def __init__(self, shares: ShareMap, start: Status, rank: int) -> None:
+    def __init__(self, shares: ShareMap, rank: int, live: Members) -> None:
         self._shares = shares
         self._rank = rank
         self._me = coordinators(shares)[rank]
         self._of: dict[int, Status] = {}
         self._tried: list[Members] = [frozenset()] * len(shares.counts)
-        self.versions, self.reducers = start.versions, start.reducers
+        self.versions = (0,) * len(shares.counts)
         """Of each share."""
-        self.live = from_bits(start.live)
-        """Members that are in."""
+        self.reducers = tuple(range(len(shares.counts)))
+        """Of each share."""
+        self.live = live
         self.key: tuple[bytes, ...] = ()
         """The nonces under which votes are asked for; empty before."""
 
@@ -62,19 +69,17 @@ class Reports:
         Returns:
             Whether it is in, and its word fits the plan; else nothing is kept.
         """
-        members, most = len(self._shares.counts), min((self._rank + 1) << RANK_SHIFT, VERSION_MAX)
-        fits = len(status.versions) == len(status.reducers) == members and max(status.reducers) < members
-        if not fits or max(status.versions) >= most or member not in self.live:
+        if member not in self.live or not divides(self._shares, status):
             return False
         self._of[member] = status
         return True
 
-    def adopt(self, member: int, status: Status) -> None:
-        """Take over what an earlier coordinator has ordered: newer versions, and the members that it has excluded."""
-        for share, version in enumerate(status.versions):
-            if version > self.versions[share] and self._shares.counts[share]:
-                self._set(share, version, status.reducers[share])
-        self.live &= from_bits(status.live) | {member}
+    def adopt(self) -> None:
+        """Take over the newest versions that members report and an earlier coordinator can have ordered."""
+        for share in (share for share, count in enumerate(self._shares.counts) if count):
+            words = [(self._of[m].versions[share], m == self._me, self._of[m].reducers[share]) for m in self.live]
+            version, _, reducer = max(word for word in words if word[0] < self._rank << RANK_SHIFT)
+            self._set(share, version, reducer)
 
     @property
     def complete(self) -> bool:
@@ -94,7 +99,7 @@ class Reports:
     @property
     def holders(self) -> Members:
         """Those of them that hold all means."""
-        return frozenset(member for member in self.current if self._of[member].complete)
+        return frozenset(member for member in self.current if self._of[member].nonce)
 
     @property
     def votes(self) -> dict[int, tuple[bytes, ...]]:
@@ -120,12 +125,13 @@ class Reports:
         """What may have been voted under an earlier coordinator.
 
         Returns:
-            The members that may have voted for the newest versions, and the newest key with the nonces of all members
-            that need the means; empty where there is none.
+            The members that may have voted for the newest versions, and the newest key with the nonces of all others
+            that need the means; empty where there is none.  It lacks this coordinator's, if that was excluded.
         """
         voted = frozenset(member for member in self.current if self._of[member].nonces)
         keys = [self._of[m].nonces for m in sorted(voted) if len(self._of[m].nonces) == len(self._shares.counts)]
-        fitting = [key for key in keys if all(key[m] == self._of[m].nonce for m in self.needing & self._of.keys())]
+        others, mine = self.needing & self._of.keys() - {self._me}, {b"", self._of[self._me].nonce}
+        fitting = [k for k in keys if k[self._me] in mine and all(k[m] == self._of[m].nonce for m in others)]
         key = min(fitting, key=lambda key: sum(map(bool, key)), default=())  # it lacks those gone since
         return self._shares.everybody - (self._shares.receivers & self._of.keys() - voted), key
 
@@ -169,15 +175,15 @@ class Coordinator:
 
     Args:
         shares: The plan's division.
-        start: Its own Status: what it knows of the shares, and the members that are in.
         rank: Its place in the order of coordinators.
+        live: Members that are in.
         timetable: When members are late.
         vote_ignored: Members for whose vote alone no share is made anew, because of rounds before.
         trace: Counts misuse.
     """
 
     def __init__(
-        self, shares: ShareMap, start: Status, rank: int, *, timetable: Timetable, vote_ignored: Members, trace: Trace
+        self, shares: ShareMap, rank: int, live: Members, *, timetable: Timetable, vote_ignored: Members, trace: Trace
     ) -> None:
         self._shares = shares
         self._rank = rank
@@ -185,7 +191,7 @@ class Coordinator:
         self._timetable = timetable
         self._ignored = vote_ignored
         self._trace = trace
-        self.reports = Reports(shares, start, rank)
+        self.reports = Reports(shares, rank, live)
         self.standing = Standing(COORDINATOR, Phase.TAKING_OVER if rank else Phase.COLLECTING)
         self.changes = 0
         """Counts what was decided."""
@@ -217,8 +223,6 @@ class Coordinator:
         """A member, maybe the coordinator itself, says where it stands."""
         if not self.reports.note(member, status):
             self._trace.mark("averaging.drop.status")
-        elif self.standing.phase is Phase.TAKING_OVER:
-            self.reports.adopt(member, status)
 
     def exclude(self, members: Members) -> None:
         """Members leave the round; if any of them was in, a new Order is due at once."""
@@ -252,7 +256,7 @@ class Coordinator:
         self._order_at = now + self._timetable.stall_s / HEARTBEATS
         round_, reports, live = self._shares.plan.round, self.reports, to_bits(self.reports.live)
         holders = to_bits(reports.holders)
-        return Order(round_, self._rank, reports.versions, reports.reducers, live, reports.key, holders)
+        return Order(round_, reports.versions, reports.reducers, live, reports.key, holders)
 
     def commit(self, present: Sequence[int]) -> Commit:
         """What all members hold.
@@ -261,7 +265,7 @@ class Coordinator:
             present: For each member the number of chunks of the mean that hold its part.
         """
         round_, fingerprints = self._shares.plan.round, next(iter(self.reports.votes.values()))
-        return Commit(round_, self._rank, self.reports.versions, self.reports.key, fingerprints, tuple(present))
+        return Commit(round_, self.reports.versions, self.reports.key, fingerprints, tuple(present))
 
     # --- inside ---
 
@@ -293,10 +297,13 @@ class Coordinator:
         those that have not are enough to rule that out, the versions stay as they are, and so does the key.
         """
         self.standing.advance(Cue.REPORTED)
+        self.reports.adopt()
         voters, key = self.reports.earlier_votes()
         self._pinned = quorum(self._shares, voters)
-        if self._pinned and not self.reports.undone and key:
-            self._prepare(key)
+        if self._pinned and key:
+            self.reports.live -= frozenset() if key[self._me] else {self._me}
+            if not self.reports.undone:
+                self._prepare(key)
         self._changed()
 
     def _remake(self, shares: Sequence[int]) -> None:

@@ -1,10 +1,8 @@
 """One member's side of the commit: which coordinator it follows, what it votes, and when it takes over."""
 
-import msgspec
-
 from core.averaging.allreduce.all_reduce import AllReduce
 from core.averaging.allreduce.vectors import RoundContext
-from core.averaging.commit.coordinator import Coordinator, coordinators
+from core.averaging.commit.coordinator import RANK_SHIFT, Coordinator, coordinators, divides
 from core.averaging.commit.fingerprints import Fingerprints
 from core.averaging.commit.phases import MEMBER, Cue, Phase, Standing
 from core.averaging.failure_detector import Timetable
@@ -62,9 +60,9 @@ class Succession:
         elif member == self.awaited:
             self._heard_at = now
 
-    def is_ranked(self, member: int, rank: int) -> bool:
-        """Whether a coordinator of this rank is that member."""
-        return rank < len(self._order) and self._order[rank] == member
+    def rank_of(self, member: int) -> int:
+        """A member's place in the order of coordinators; -1 for a helper."""
+        return self._order.index(member) if member in self._order else -1
 
     def is_quiet(self, now: float) -> bool:
         """Whether the coordinator is lost, given up, or silent for longer than its orders are apart."""
@@ -96,18 +94,19 @@ class Succession:
             self.rank = self._awaited
         return bool(left)
 
-    def coordinate(self, status: Status) -> Coordinator | None:
+    def coordinate(self, live: Members) -> Coordinator | None:
         """Begin to coordinate, if this member is followed by itself and does not yet.
+
+        Args:
+            live: Members that are in, by the orders that this one has followed.
 
         Returns:
             What decides, if it is this member that coordinates.
         """
         if self.mine is None and self.leader == self._context.me:
-            live = self._context.shares.everybody - self.lost - self.given_up
-            start = msgspec.structs.replace(status, live=to_bits(live))
-            times, trace = self._timetable, self._context.trace
-            shares, ignored = self._context.shares, self._ignored
-            self.mine = Coordinator(shares, start, self.rank, timetable=times, vote_ignored=ignored, trace=trace)
+            live, times, ignored = live - self.lost - self.given_up, self._timetable, self._ignored
+            shares, trace = self._context.shares, self._context.trace
+            self.mine = Coordinator(shares, self.rank, live, timetable=times, vote_ignored=ignored, trace=trace)
         return self.mine
 
 
@@ -194,7 +193,7 @@ class RoundParticipant:
         if succession.is_silent(now):
             outputs += self._succeed(now)
         self._look()
-        mine = succession.coordinate(self._status())
+        mine = succession.coordinate(self._data.live)
         outputs += self._report() if mine is None else self._coordinate(mine, now)
         if self.commit is not None and not self.standing.over:
             self._conclude(self.commit, now)
@@ -217,11 +216,11 @@ class RoundParticipant:
 
     def _on_order(self, member: int, order: Order, now: float) -> Sends:
         """Follow the order, if it is the newest of the coordinator that counts, and answer it."""
-        context, succession, members = self._context, self.succession, len(self._context.shares.peers)
-        fits = len(order.versions) == len(order.reducers) == members and max(order.reducers) < members
-        usurps = order.rank > succession.rank and not succession.is_quiet(now)
-        known = succession.is_ranked(member, order.rank) and order.rank >= succession.rank
-        if not known or not fits or (usurps and not self.standing.over):
+        context, succession = self._context, self.succession
+        rank = succession.rank_of(member)
+        fits = divides(context.shares, order) and max(order.versions) < (rank + 1) << RANK_SHIFT
+        usurps = rank > succession.rank and not succession.is_quiet(now)
+        if rank < succession.rank or not fits or (usurps and not self.standing.over):
             context.trace.mark("averaging.drop.order")
             return []
         if self.standing.over:
@@ -229,7 +228,7 @@ class RoundParticipant:
             return [*context.send([member], self._status()), *told]
         if member not in self._data.live:  # it was excluded, and does not know yet
             return context.send([member], Leaving(order.round))
-        succession.follow(order.rank, now)
+        succession.follow(rank, now)
         live = from_bits(order.live)
         if self._me not in live:
             self.abort("the others went on without this computer")
@@ -245,17 +244,13 @@ class RoundParticipant:
         """Accept a Commit from the coordinator; from others only once that is down, and if it is what is held here."""
         succession = self.succession
         leads = succession.mine is not None
-        official = succession.is_ranked(member, commit.rank) and not leads
-        accepted = official and commit.rank == succession.rank
+        accepted = not leads and member == succession.leader
         if not accepted and (succession.is_quiet(now) or (leads and succession.rank)):
-            expected = official and member == succession.awaited
-            accepted = expected or (not self._data.lacking and self._votes.agrees(commit, by=member))
+            accepted = not self._data.lacking and self._votes.agrees(commit, by=member)
         known = self.standing.phase is Phase.COMMITTED
         if known or len(commit.versions) != len(self._context.shares.peers) or not accepted:
             self._context.trace.mark("averaging.drop.commit")
             return []
-        if leads:  # a predecessor's, in whose name nobody listens to this member
-            commit = msgspec.structs.replace(commit, rank=succession.rank)
         self.commit, self._commit_at, self._commit_by = commit, now, member
         if self.standing.phase is Phase.IN_DOUBT:
             self._conclude(commit, now)
@@ -336,8 +331,6 @@ class RoundParticipant:
             self._context.shares.plan.round,
             lanes.versions,
             lanes.reducers,
-            to_bits(data.live),
-            not data.lacking,
             to_bits(data.gather.stalled),
             self._votes.nonce if ready else b"",
             vote.nonces if ready and vote else (),

@@ -145,7 +145,7 @@ def _lacks(machine: Butterfly, stalled: Members) -> Hostile:
         status = send.message
         if not isinstance(status, Status):
             return [send]
-        silent = msgspec.structs.replace(status, complete=False, nonce=b"", nonces=(), fingerprints=())
+        silent = msgspec.structs.replace(status, nonce=b"", nonces=(), fingerprints=())
         return [Send(send.to, msgspec.structs.replace(silent, stalled=to_bits(stalled)))]
 
     return Hostile(machine, alter)

@@ -10,6 +10,7 @@ import pytest
 from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.butterfly import Butterfly
 from core.averaging.codecs.registry import codec_of
+from core.averaging.commit.coordinator import RANK_SHIFT
 from core.averaging.commit.fingerprints import plan_name
 from core.averaging.messages import Commit, Mean, Open, Order, Status
 from core.averaging.outcome import RoundFinished
@@ -27,16 +28,15 @@ JUNK = (7, 7, 7, 7)
 
 
 def junk_status(plan: Plan) -> Status:
-    return Status(plan.round, JUNK, (0, 1, 2, 3), b"\x0f", complete=True)
+    return Status(plan.round, JUNK, (0, 1, 2, 3), nonce=b"junk")
 
 
 FORGED: dict[str, Callable[[Plan], Message]] = {
     "newer": junk_status,
-    "commit": lambda plan: Commit(plan.round, 0, JUNK, (), (), (40,) * 4),
-    "commit of what is there": lambda plan: Commit(plan.round, 0, (0, 0, 0, 0), (), (), (40,) * 4),
-    "own commit": lambda plan: Commit(plan.round, 1, JUNK, (), (), (40,) * 4),
-    "order": lambda plan: Order(plan.round, 1, JUNK, (SECOND,) * 4, b"\x0f"),
-    "order without others": lambda plan: Order(plan.round, 1, (0,) * 4, (SECOND,) * 4, b"\x00"),
+    "commit": lambda plan: Commit(plan.round, JUNK, (), (), (40,) * 4),
+    "commit of what is there": lambda plan: Commit(plan.round, (0, 0, 0, 0), (), (), (40,) * 4),
+    "order": lambda plan: Order(plan.round, JUNK, (SECOND,) * 4, b"\x0f"),
+    "order without others": lambda plan: Order(plan.round, (0,) * 4, (SECOND,) * 4, b"\x00"),
 }
 
 
@@ -84,14 +84,23 @@ def test_successor_is_followed_when_the_leader_is_lost_or_silent(reason: str) ->
         machine.handle(Lost(PLAN.peers[LEADER], "x"), now)
     if reason == "silent":
         now = PLAN.stall_timeout_s / 2 + 0.01
-    order = Order(PLAN.round, 1, (0, 0, 0, 0), (0, 1, 2, 3), b"\x0f")
+    order = Order(PLAN.round, (0, 0, 0, 0), (0, 1, 2, 3), b"\x0f")
     machine.handle(Received(PLAN.peers[SECOND], order), now)
     assert (machine.leader == PLAN.peers[SECOND]) == (reason != "nothing")
     assert trace["averaging.drop.order"] == (reason == "nothing")
 
 
+@pytest.mark.parametrize(("version", "dropped"), [((1 << RANK_SHIFT) - 1, False), (1 << RANK_SHIFT, True)])
+def test_coordinator_orders_no_version_of_a_later_one(version: int, *, dropped: bool) -> None:
+    trace = Trace()
+    machine = machine_of(PLAN, THIRD, trace)
+    order = Order(PLAN.round, (version, 0, 0, 0), (1, 1, 2, 3), b"\x0f")
+    machine.handle(Received(PLAN.peers[LEADER], order), 0.0)
+    assert trace["averaging.drop.order"] == dropped
+
+
 def test_leader_yields_to_its_successor_only_after_it_slept() -> None:
-    order = Order(PLAN.round, 1, (0, 0, 0, 0), (0, 1, 2, 3), b"\x0f")
+    order = Order(PLAN.round, (0, 0, 0, 0), (0, 1, 2, 3), b"\x0f")
     for slept_s, leads in ((0.1, LEADER), (PLAN.stall_timeout_s, SECOND)):
         machine = machine_of(PLAN, LEADER, Trace())
         machine.handle(Received(PLAN.peers[SECOND], order), slept_s)
@@ -146,7 +155,7 @@ def test_member_that_keeps_asking_uses_up_no_votes_of_others(kind: type) -> None
             word: Message = msgspec.structs.replace(commit, nonces=nonces)
             assert not finishes(machine, PLAN.peers[SECOND], word, now)
         else:
-            word = Order(PLAN.round, 0, commit.versions, (0, 1, 2, 3), b"\x0f", nonces)
+            word = Order(PLAN.round, commit.versions, (0, 1, 2, 3), b"\x0f", nonces)
             assert not finishes(machine, PLAN.peers[LEADER], word, round_.began)
     machine.handle(Lost(PLAN.peers[LEADER], "x"), now)
     assert finishes(machine, PLAN.peers[FOURTH], commit, now)
@@ -160,7 +169,7 @@ def test_forged_nonces_do_not_change_a_members_own_status() -> None:
     before = next(word for word in said if isinstance(word, Status))
     nonces = tuple(nonce if member == THIRD else b"junk" for member, nonce in enumerate(commit.nonces))
     finishes(machine, PLAN.peers[FOURTH], msgspec.structs.replace(commit, nonces=nonces), now)
-    order = Order(PLAN.round, 1, commit.versions, (0, 1, 2, 3), b"\x0f")
+    order = Order(PLAN.round, commit.versions, (0, 1, 2, 3), b"\x0f")
     [after] = [s.message for s in machine.handle(Received(PLAN.peers[SECOND], order), now)]
     assert (after.nonces, after.fingerprints) == (before.nonces, before.fingerprints)
     assert after.fingerprints
@@ -175,7 +184,7 @@ def test_shares_without_chunks_are_nobodys_concern() -> None:
     round_ = Round(plan)
     liar = plan.peers[plan.leaders[1]]
     status = junk_status(plan)
-    stalled = msgspec.structs.replace(status, versions=(0,) * 4, complete=False, stalled=b"\x02")
+    stalled = msgspec.structs.replace(status, versions=(0,) * 4, nonce=b"", stalled=b"\x02")
     for other in plan.peers:
         if other != liar:
             round_.pump.push(round_.began + 0.01, other, Received(liar, stalled))
@@ -184,7 +193,7 @@ def test_shares_without_chunks_are_nobodys_concern() -> None:
     assert [outcome.versions for outcome in outcomes] == [(0, 0, 0, 0)] * 4
     trace = Trace()
     machine = machine_of(plan, 1, trace)
-    order = Order(plan.round, 0, (0, 3, 0, 0), (0, 1, 2, 3), b"\x0f")
+    order = Order(plan.round, (0, 3, 0, 0), (0, 1, 2, 3), b"\x0f")
     said = machine.handle(Received(plan.peers[plan.leaders[0]], order), 0.0)
     assert [type(send.message).__name__ for send in said] == ["Status"], "nothing begins anew"
     assert machine.handle(Tick(), 0.0) == []

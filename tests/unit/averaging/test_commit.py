@@ -54,12 +54,11 @@ class Successor:
 
     def __init__(self) -> None:
         shares = shares_of(COUNT, helpers=frozenset({HELPER}))
-        self.live = shares.everybody - {DEAD}
-        self.word = Status(shares.plan.round, (0,) * COUNT, tuple(range(COUNT)), to_bits(self.live), complete=True)
+        self.word = Status(shares.plan.round, (0,) * COUNT, tuple(range(COUNT)))
         self.machine = Coordinator(
             shares,
-            self.word,
             1,
+            shares.everybody - {DEAD},
             timetable=Timetable(0.0, 1.0, 2.0, 20.0),
             vote_ignored=frozenset(),
             trace=Trace(),
@@ -73,7 +72,7 @@ class Successor:
         self.hear(member, nonces=KEY, fingerprints=VOTE)
 
     def hear_lacking(self, member: int) -> None:
-        self.hear(member, complete=False, nonce=b"", stalled=to_bits(frozenset({DEAD})))
+        self.hear(member, nonce=b"", stalled=to_bits(frozenset({DEAD})))
 
 
 def test_successor_waits_until_all_members_have_reported() -> None:
@@ -85,6 +84,21 @@ def test_successor_waits_until_all_members_have_reported() -> None:
     successor.hear(HELPER)
     successor.machine.step(0.0)
     assert successor.machine.standing.phase is Phase.COMMITTED
+
+
+@pytest.mark.parametrize(("version", "adopted"), [(2, True), (1 << RANK_SHIFT, False)])
+def test_successor_adopts_what_a_predecessor_may_have_ordered(version: int, *, adopted: bool) -> None:
+    """One member reports a newer version of a share, made by itself."""
+    successor = Successor()
+    newer = {"versions": (0, version, 0, 0, 0), "reducers": (0, 3, 2, 3, 4)}
+    successor.hear(3, **newer)
+    successor.machine.step(0.0)
+    assert successor.machine.reports.versions == (0,) * COUNT, "not all have reported"
+    for member in (1, 2, HELPER):
+        successor.hear(member)
+    successor.machine.step(0.0)
+    reports = successor.machine.reports
+    assert (reports.versions[1], reports.reducers[1]) == ((version, 3) if adopted else (0, 1))
 
 
 def test_successor_commits_under_the_key_of_its_predecessor() -> None:
@@ -100,6 +114,19 @@ def test_successor_commits_under_the_key_of_its_predecessor() -> None:
     successor.hear_voter(3)
     successor.machine.step(0.0)
     assert successor.machine.commit(()).nonces == KEY
+
+
+def test_successor_that_was_excluded_leaves_itself_out() -> None:
+    """It has lost its link to the first coordinator, and the others have voted under a key without its nonce."""
+    successor = Successor()
+    key = (KEY[0], b"", *KEY[2:])
+    for member in (2, 3):
+        successor.hear(member, nonces=key, fingerprints=VOTE)
+    for member in (1, HELPER):
+        successor.hear(member)
+    successor.machine.step(0.0)
+    assert successor.machine.reports.live == {2, 3, HELPER}
+    assert successor.machine.commit(()).nonces == key
 
 
 def test_successor_asks_for_votes_anew_without_earlier_ones() -> None:
@@ -133,8 +160,8 @@ def test_successor_remakes_no_share_that_may_be_committed(*, voted: bool) -> Non
 def told(rank: int = 0) -> tuple[Reports, Status]:
     """What a coordinator of three knows, of which the last is a helper, and a Status with a nonce."""
     shares = shares_of(3, helpers=frozenset({2}))
-    start = Status(shares.plan.round, (0,) * 3, (0, 1, 2), b"\x07", complete=True, nonce=b"s" * 8)
-    return Reports(shares, start, rank), start
+    start = Status(shares.plan.round, (0,) * 3, (0, 1, 2), nonce=b"s" * 8)
+    return Reports(shares, rank, shares.everybody), start
 
 
 def test_key_has_no_nonce_of_a_helper() -> None:
@@ -159,9 +186,9 @@ def voted(*rounds: str, ignored: Members = frozenset(), rank: int = 0) -> Coordi
     """A coordinator after rounds of votes, of all members: each letter is a share's fingerprint."""
     members = range(len(rounds[0].split()))
     shares = shares_of(len(members))
-    start = Status(shares.plan.round, (0,) * len(members), tuple(members), to_bits(frozenset(members)), complete=True)
+    start = Status(shares.plan.round, (0,) * len(members), tuple(members))
     timetable = Timetable(0.0, 1.0, 2.0, 20.0)
-    machine = Coordinator(shares, start, rank, timetable=timetable, vote_ignored=ignored, trace=Trace())
+    machine = Coordinator(shares, rank, shares.everybody, timetable=timetable, vote_ignored=ignored, trace=Trace())
     key = tuple(bytes([member]) * 8 for member in members)
     for votes in rounds:
         now = msgspec.structs.replace(start, versions=machine.reports.versions, reducers=machine.reports.reducers)

@@ -76,8 +76,6 @@ FIELDS: dict[str, st.SearchStrategy[object]] = {
     "contributors": bits,
     "live": bits,
     "payload": payloads,
-    "rank": st.one_of(st.integers(0, 3), st.integers(0, 255)),
-    "complete": st.booleans(),
     "reduces": st.booleans(),
     "receives": st.booleans(),
     "samples_per_s": st.one_of(st.floats(0, 1e12), st.just(float("nan"))),

@@ -68,10 +68,10 @@ def finish(stage: Stage, leader: int, plan: Plan, *, commits: bool = True) -> No
         stage.tell(leader, Mean(plan.round, its, 0, chunk, b"\x03", payload))
     nonce = stage.heard_by(leader, Status)[-1].nonce
     nonces = tuple(nonce if member == mine else b"of its" for member in range(2))
-    stage.tell(leader, Order(plan.round, 0, (0, 0), (0, 1), b"\x03", nonces))
+    stage.tell(leader, Order(plan.round, (0, 0), (0, 1), b"\x03", nonces))
     if commits:
         vote = stage.heard_by(leader, Status)[-1].fingerprints
-        stage.tell(leader, Commit(plan.round, 0, (0, 0), nonces, vote, (plan.chunk_total,) * 2))
+        stage.tell(leader, Commit(plan.round, (0, 0), nonces, vote, (plan.chunk_total,) * 2))
 
 
 class SlowSenders(AllReduce):
@@ -128,7 +128,7 @@ def test_bulk_and_excess_messages_before_the_plan_are_not_kept() -> None:
     stage.tell(2, Part(round_id, 0, 0, 0, memoryview(bytes(100_000))))
     assert stage.actor.trace["rounds.drop.foreign"] == 1
     for _ in range(EARLY_MAX + 5):
-        stage.tell(2, Order(round_id, 0, (0,), (0,), b""))
+        stage.tell(2, Order(round_id, (0,), (0,), b""))
     assert stage.actor.trace["rounds.drop.foreign"] == 6
 
 
