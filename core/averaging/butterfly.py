@@ -26,7 +26,7 @@ from core.averaging.commit.phases import Phase
 from core.averaging.failure_detector import Timetable
 from core.averaging.messages import Commit, Leaving, Mean, Members, Open, Part, RoundMessage
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished, outcome_of
-from core.averaging.penalties import NOTHING, Kind, Observations, Remembered
+from core.averaging.penalties import Kind, Observations
 from core.averaging.plan import Plan
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick, earliest
@@ -44,34 +44,22 @@ class Butterfly:
         plan: A plan that has been checked (`check_plan`).
         work: What this member brings, and how numbers travel and are averaged.
         trace: Counts misuse and incidents.
-        secret: Bytes that nobody can guess: they make this member's nonces.
-        remembered: With which members this one has less patience.
 
     Raises:
         ValueError: the plan is one without this member, or a vector is missing or of the wrong shape or type.
     """
 
-    def __init__(
-        self,
-        me: PeerId,
-        plan: Plan,
-        work: RoundInput,
-        *,
-        trace: Trace,
-        secret: bytes = b"",
-        remembered: Remembered = NOTHING,
-    ) -> None:
+    def __init__(self, me: PeerId, plan: Plan, work: RoundInput, *, trace: Trace) -> None:
         self.plan = plan
         shares = ShareMap(plan)
         vectors = Vectors(shares, shares.place(me), work)
         self._context = RoundContext(shares, shares.place(me), vectors, work.aggregator, trace)
-        self._secret = secret
-        self._remembered = remembered
+        self._work = work
         self._running: RunningRound | None = None
 
     def start(self, now: float) -> Outputs:
         """The owner begins the round, once and before any event, and sends what it returns."""
-        self._running = RunningRound(self._context, self._secret, self._remembered, now)
+        self._running = RunningRound(self._context, self._work, now)
         return self._running.begin(now)
 
     def leave(self) -> Outputs:
@@ -132,23 +120,21 @@ class RunningRound:
 
     Args:
         context: What it works on.
-        secret: See `Butterfly`.
-        remembered: See `Butterfly`.
+        work: What this member brings to it.
         now: When it begins, unix seconds.
     """
 
-    def __init__(self, context: RoundContext, secret: bytes, remembered: Remembered, now: float) -> None:
+    def __init__(self, context: RoundContext, work: RoundInput, now: float) -> None:
         self._context = context
         self._plan = plan = context.shares.plan
         self._name = plan_name(plan)
         self._began_at = now
-        on_probation, ignored = (
-            context.shares.places(peers) for peers in (remembered.on_probation, remembered.vote_ignored)
-        )
-        usual_s = remembered.usual * planned_s(plan, context.vectors.codec)
+        remembered, places = work.remembered, context.shares.places
+        on_probation, ignored = places(remembered.on_probation), places(remembered.vote_ignored)
+        usual_s = remembered.usual * planned_s(plan, work.codec)
         timetable = Timetable(now, usual_s, plan.stall_timeout_s, plan.round_timeout_s, on_probation)
         self.data = AllReduce(context, name=self._name, timetable=timetable)
-        self._votes = Fingerprints(context, self._name, self.data.lanes, secret=secret)
+        self._votes = Fingerprints(context, self._name, self.data.lanes, secret=work.secret)
         self.end = RoundParticipant(context, self.data, self._votes, timetable=timetable, vote_ignored=ignored)
         self._astray: Members = frozenset()
         self._ended = False

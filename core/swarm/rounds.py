@@ -260,14 +260,10 @@ class Rounds:
 
     def _begin(self, plan: Plan, now: float) -> Sequence[Any]:
         try:
-            begun = (Butterfly if plan.stages == 1 else Grid)(
-                self._me,
-                plan,
-                self._vectors.round_input(plan, self._me, self._aggregator),
-                trace=self._trace,
-                secret=self._secret,
-                remembered=self.reputation.remembered(plan.peers, usual=self.lines.usual),
-            )
+            remembered = self.reputation.remembered(plan.peers, usual=self.lines.usual)
+            work = self._vectors.round_input(plan, self._me, self._aggregator)
+            work = replace(work, secret=self._secret, remembered=remembered)
+            begun = (Butterfly if plan.stages == 1 else Grid)(self._me, plan, work, trace=self._trace)
         except ValueError:
             self._trace.mark("rounds.refused")
             return self._follow(self._matchmaker.refuse(plan, now), now)

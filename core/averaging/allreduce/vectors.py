@@ -11,6 +11,7 @@ from core.averaging.allreduce.share_map import ShareMap
 from core.averaging.codecs.codec import Codec
 from core.averaging.feedback import Carry
 from core.averaging.messages import Members
+from core.averaging.penalties import NOTHING, Remembered
 from core.base.machine import Send
 from core.base.trace import Trace
 from core.base.wire import Message
@@ -20,7 +21,7 @@ Vector = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class RoundInput:
-    """A member's vectors, and how numbers travel and are averaged: the same for all members of a plan."""
+    """What a member brings to a round: its vectors, how numbers travel and are averaged, and what it knows itself."""
 
     contribution: Vector | None
     """Shape (numel,), float32; only read, and not to be changed before the end.  None: the member brings no samples."""
@@ -33,6 +34,10 @@ class RoundInput:
     """Carries what a coarse codec loses to the next round."""
     aggregator: Aggregator = field(default_factory=WeightedMean)
     """Makes one vector of several."""
+    secret: bytes = b""
+    """Bytes that no other member can guess: they make this member's nonces.  The same ones may serve many rounds."""
+    remembered: Remembered = NOTHING
+    """With which members this one has less patience."""
 
 
 class Vectors:

@@ -46,7 +46,6 @@ from core.averaging.grid.plans import (
 from core.averaging.matchmaking.plans import check_shares
 from core.averaging.messages import Leaving, RoundMessage
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
-from core.averaging.penalties import NOTHING, Remembered
 from core.averaging.plan import Plan
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick, earliest
@@ -61,16 +60,12 @@ class StageRounds:
         me: This member.
         work: How numbers travel and are averaged.
         trace: Counts misuse and incidents.
-        secret: Bytes that no other member can guess.
-        remembered: With which members this one has less patience.
     """
 
-    def __init__(self, me: PeerId, work: RoundInput, trace: Trace, secret: bytes, remembered: Remembered) -> None:
+    def __init__(self, me: PeerId, work: RoundInput, trace: Trace) -> None:
         self._me = me
         self._work = work
         self._trace = trace
-        self._secret = secret
-        self._remembered = remembered
         self._visit = b""
         self.running: dict[bytes, Butterfly] = {}
         """By their ids; those that have ended still answer."""
@@ -88,8 +83,7 @@ class StageRounds:
             self.running.pop(self._visit, None)
             self._visit = plan.round
         work = replace(self._work, contribution=vectors[0], result=vectors[1])
-        secret, remembered = self._secret, self._remembered
-        butterfly = Butterfly(self._me, plan, work, trace=self._trace, secret=secret, remembered=remembered)
+        butterfly = Butterfly(self._me, plan, work, trace=self._trace)
         self.running[plan.round] = butterfly
         return butterfly.start(now)
 
@@ -123,16 +117,7 @@ class Grid:
         ValueError: no vectors, a codec that needs feedback, or a plan without this member or of one stage.
     """
 
-    def __init__(
-        self,
-        me: PeerId,
-        plan: Plan,
-        work: RoundInput,
-        *,
-        trace: Trace,
-        secret: bytes = b"",
-        remembered: Remembered = NOTHING,
-    ) -> None:
+    def __init__(self, me: PeerId, plan: Plan, work: RoundInput, *, trace: Trace) -> None:
         if work.contribution is None or work.result is None or work.carry is not None:
             raise ValueError("a grid is for members that have vectors, and for codecs that need no feedback")
         if me not in plan.peers or plan.stages < 2:
@@ -142,7 +127,7 @@ class Grid:
         self._others = {peer: place for place, peer in enumerate(plan.peers) if peer != me}
         self._trace = trace
         self._layout = layout_of(plan)
-        self.rounds = StageRounds(me, work, trace, secret, remembered)
+        self.rounds = StageRounds(me, work, trace)
         self._gone: set[int] = set()
         self._result = work.result
         self._brought: list[tuple[Vector, Holding | None]] = [(work.contribution, None)]

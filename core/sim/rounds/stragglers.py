@@ -239,13 +239,9 @@ class Series:
             remembered = replace(remembered, on_probation=frozenset())
         if Mechanism.IGNORED_VOTES in self.without:
             remembered = replace(remembered, vote_ignored=frozenset())
-        machine = Butterfly(
-            peer,
-            plan,
-            RoundInput(round_.contributions[member], round_.results[member], codec_of(plan.codec)),
-            trace=round_.traces[member],
-            remembered=remembered,
-        )
+        given, mean = round_.contributions[member], round_.results[member]
+        work = RoundInput(given, mean, codec_of(plan.codec), remembered=remembered)
+        machine = Butterfly(peer, plan, work, trace=round_.traces[member])
         return self.kind(machine, self) if self.kind is not None and member in self._hostile else machine
 
     def _learn(self, plan: Plan, round_: Round) -> RoundResult:

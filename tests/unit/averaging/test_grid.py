@@ -254,9 +254,13 @@ def test_memory_applies_in_all_stages_and_their_observations_are_merged(
     round_.machines[me] = Grid(
         me,
         round_.plan,
-        RoundInput(round_.vectors[index], round_.results[index], codec_of(round_.plan.codec)),
+        RoundInput(
+            round_.vectors[index],
+            round_.results[index],
+            codec_of(round_.plan.codec),
+            remembered=Remembered(on_probation=frozenset(others)),
+        ),
         trace=round_.traces[index],
-        remembered=Remembered(on_probation=frozenset(others)),
     )
     round_.run()
     finished, _ = ends(round_)

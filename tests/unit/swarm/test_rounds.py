@@ -191,9 +191,9 @@ def test_observation_of_a_member_counts_in_the_next_rounds(monkeypatch: pytest.M
     """It is here that a member's view of a round and what it goes by in the next one come together."""
     begun: list[Remembered] = []
 
-    def butterfly(*args: Any, remembered: Remembered, **kwargs: Any) -> Any:
-        begun.append(remembered)
-        return Butterfly(*args, remembered=remembered, **kwargs)
+    def butterfly(me: PeerId, plan: Plan, work: RoundInput, **kwargs: Any) -> Any:
+        begun.append(work.remembered)
+        return Butterfly(me, plan, work, **kwargs)
 
     monkeypatch.setattr("core.swarm.rounds.Butterfly", butterfly)
     monkeypatch.setattr("core.averaging.butterfly.AllReduce", SlowSenders)
