@@ -34,9 +34,8 @@ class Outcome:
     seen: Observations = field(default_factory=dict)
     """What this member has seen of the others."""
     bits: bytes = b""
-    """Binds the plan, the bits of all means and who is in which: what the members' votes came to."""
-    content: bytes = b""
-    """Names the mean where versions do not: on a grid, whose groups have versions of their own."""
+    """Binds the plan, the bits of all means and who is in which: what the members' votes came to, on a grid of all
+    groups, which have versions of their own."""
 
     @property
     def credited(self) -> tuple[tuple[PeerId, int], ...]:
@@ -49,8 +48,6 @@ class Outcome:
     @property
     def fingerprint(self) -> bytes:
         """32 bytes, equal exactly for equal means: names what the round made of its state."""
-        if self.content:
-            return hashed_key(b"outcome of a grid", self.round, self.content)
         return hashed_key(b"outcome", self.round, self.bits, *(version.to_bytes(4, "big") for version in self.versions))
 
 

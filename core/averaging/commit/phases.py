@@ -111,13 +111,3 @@ class Standing:
         phase = self._transitions.get((self.phase, cue))
         self.phase = phase or self.phase
         return phase is not None
-
-
-def diagram(transitions: Transitions) -> str:
-    """The table as a Mermaid state diagram, for `docs/protocols/rounds.md`."""
-    lines = [f"    {_name(a)} --> {_name(b)}: {cue}" for (a, cue), b in transitions.items()]
-    return "\n".join(["stateDiagram-v2", *lines])
-
-
-def _name(phase: Phase) -> str:
-    return phase.value.replace(" ", "_")

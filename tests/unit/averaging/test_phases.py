@@ -4,9 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from core.averaging.commit.phases import COORDINATOR, MEMBER, OVER, Cue, Phase, Standing, Transitions, diagram
+from core.averaging.commit.phases import COORDINATOR, MEMBER, OVER, Cue, Phase, Standing, Transitions
 
 PAGE = Path(__file__).parents[3] / "docs" / "protocols" / "rounds.md"
+
+
+def diagram(transitions: Transitions) -> str:
+    """The table as a Mermaid state diagram."""
+    names = {phase: phase.value.replace(" ", "_") for phase in Phase}
+    lines = [f"    {names[a]} --> {names[b]}: {cue}" for (a, cue), b in transitions.items()]
+    return "\n".join(["stateDiagram-v2", *lines])
 
 
 @pytest.mark.parametrize("transitions", [MEMBER, COORDINATOR], ids=["member", "coordinator"])
