@@ -70,11 +70,6 @@ class Timetable:
         return self.stall_s / LAG_PART
 
     @property
-    def quiet_s(self) -> float:
-        """How long a coordinator says nothing before a higher rank is heard: longer than its orders are apart."""
-        return 2 * self.lag_s
-
-    @property
     def lags_at(self) -> float:
         """When means that few reducers have not given are asked for elsewhere, unix seconds."""
         return self.began_at + ASKED_AT * self.usual_s

@@ -65,11 +65,10 @@ class Succession:
         return self._order.index(member) if member in self._order else -1
 
     def is_quiet(self, now: float) -> bool:
-        """Whether the coordinator is lost, given up, or silent for longer than its orders are apart."""
+        """Whether the coordinator is lost, given up, or to be given up."""
         if self.mine is not None:
             return self.mine.overslept(now)
-        gone = self._awaited != self.rank or self.leader in self.lost
-        return gone or now >= self._heard_at + self._timetable.quiet_s
+        return self._awaited != self.rank or self.leader in self.lost or self.is_silent(now)
 
     def is_silent(self, now: float) -> bool:
         """Whether the awaited coordinator is to be given up."""

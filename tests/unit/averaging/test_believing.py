@@ -83,7 +83,7 @@ def test_successor_is_followed_when_the_leader_is_lost_or_silent(reason: str) ->
     if reason == "lost":
         machine.handle(Lost(PLAN.peers[LEADER], "x"), now)
     if reason == "silent":
-        now = PLAN.stall_timeout_s / 2 + 0.01
+        now = PLAN.stall_timeout_s
     order = Order(PLAN.round, (0, 0, 0, 0), (0, 1, 2, 3), b"\x0f")
     machine.handle(Received(PLAN.peers[SECOND], order), now)
     assert (machine.leader == PLAN.peers[SECOND]) == (reason != "nothing")
