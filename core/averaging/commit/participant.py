@@ -136,7 +136,6 @@ class RoundParticipant:
         self._stall_s = timetable.stall_s
         self._told: tuple[int, tuple[int, ...], bool, Members] | None = None
         self._commit_at = 0.0
-        self._commit_by = self._me
         self.standing = Standing(MEMBER, Phase.COLLECTING)
         self.succession = Succession(context, timetable, vote_ignored)
         self.suspects: Members = frozenset()
@@ -250,7 +249,7 @@ class RoundParticipant:
         if known or len(commit.versions) != len(self._context.shares.peers) or not accepted:
             self._context.trace.mark("averaging.drop.commit")
             return []
-        self.commit, self._commit_at, self._commit_by = commit, now, member
+        self.commit, self._commit_at = commit, now
         if self.standing.phase is Phase.IN_DOUBT:
             self._conclude(commit, now)
         return self._context.send(self.others, commit) if leads else []
@@ -258,7 +257,7 @@ class RoundParticipant:
     def _conclude(self, commit: Commit, now: float) -> None:
         """Commit what is held here, if it is what the coordinator has committed."""
         same = commit.versions == self._data.lanes.versions and not self._data.lacking
-        if same and self._votes.agrees(commit, by=self._commit_by):
+        if same and self._votes.agrees(commit, by=self.succession.leader):
             self.standing.advance(Cue.COMMIT)
         elif same:
             self.suspects |= {self.succession.leader}
