@@ -131,7 +131,7 @@ class RunningRound:
         self._began_at = now
         remembered, places = work.remembered, context.shares.places
         on_probation, ignored = places(remembered.on_probation), places(remembered.vote_ignored)
-        usual_s = remembered.usual * planned_s(plan, work.codec)
+        usual_s = remembered.usual * planned_s(plan)
         timetable = Timetable(now, usual_s, plan.stall_timeout_s, plan.round_timeout_s, on_probation)
         self.data = AllReduce(context, name=self._name, timetable=timetable)
         self._votes = Fingerprints(context, self._name, self.data.lanes, secret=work.secret)

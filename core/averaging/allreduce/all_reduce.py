@@ -57,7 +57,7 @@ class AllReduce:
         self.live = shares.everybody
         """Members that are in, as far as this one has been told."""
         self._greeted: Members = frozenset()
-        self._transfers = transfers_of(shares.plan, context.vectors.codec, context.me)
+        self._transfers = transfers_of(shares.plan, context.me)
         self._unanswered_max = max(AHEAD_MIN * (len(windows) - 1), sum(windows) // 2)
         self._look_at = timetable.began_at
 

@@ -6,8 +6,9 @@ Both sides of a share work them out from the plan, so that a reducer can refuse 
 from statistics import median
 from typing import Final
 
+from core.averaging.bandwidth.demand import demand_of
 from core.averaging.codecs.codec import Codec
-from core.averaging.plan import WHOLE_GIFT, Plan, is_paced
+from core.averaging.plan import Plan, is_paced
 from core.base.machine import Transfer
 
 AHEAD_PART: Final = 8
@@ -39,51 +40,32 @@ def windows_of(plan: Plan, codec: Codec) -> tuple[int, ...]:
     return tuple(max(AHEAD_MIN, min(-(-2 * ahead * count // total), held)) for count in plan.chunks)
 
 
-def planned_s(plan: Plan, codec: Codec) -> float:
+def planned_s(plan: Plan) -> float:
     """How long the round takes where nothing but the plan's lines counts, in seconds; 0 where no lines are known."""
-    if not plan.lines:
-        return 0.0
-    return min(max(_member_s(plan, codec)), plan.round_timeout_s)
+    return min(demand_of(plan).seconds or 0.0, plan.round_timeout_s)
 
 
-def _member_s(plan: Plan, codec: Codec) -> list[float]:
-    """How long each member's line takes for what the plan has it send and receive, in seconds."""
-    numel, total = min(plan.numel, plan.chunk_numel), plan.chunk_total
-    chunk_bytes = codec.max_bytes(numel)
-    gifts = [plan.gift(m) / WHOLE_GIFT * bool(member.samples) for m, member in enumerate(plan.members)]
-    receivers = sum(member.receives for member in plan.members)
-    found = []
-    for m, (member, line, own) in enumerate(zip(plan.members, plan.lines, plan.chunks, strict=True)):
-        up = gifts[m] * (total - own) + (receivers - member.receives) * own
-        down = member.receives * (total - own) + (sum(gifts) - gifts[m]) * own
-        found.append(
-            max(chunks * chunk_bytes / rate if rate else 0.0 for chunks, rate in ((up, line.up), (down, line.down)))
-        )
-    return found
-
-
-def even_s(plan: Plan, codec: Codec) -> float:
+def even_s(plan: Plan) -> float:
     """Over how many seconds bulk leaves evenly; 0: as soon as it can."""
     if not is_paced(plan.lines):
         return 0.0
-    members_s = _member_s(plan, codec)
+    demand = demand_of(plan)
+    members_s = [
+        max(count / rate if rate else 0.0 for count, rate in ((up, line.up), (down, line.down)))
+        for line, up, down in zip(plan.lines, demand.up_bytes, demand.down_bytes, strict=True)
+    ]
     return min(max(members_s), OTHERS_PART * median(members_s), plan.round_timeout_s / 2) / PACED_PART
 
 
-def transfers_of(plan: Plan, codec: Codec, me: int) -> dict[int, Transfer]:
+def transfers_of(plan: Plan, me: int) -> dict[int, Transfer]:
     """What one member sends to each other in the round, and over how many seconds: evenly, where lines are known.
 
     So no link takes another's room, and no queue stands before any line.
     """
-    seconds = even_s(plan, codec)
-    chunk_bytes = codec.max_bytes(min(plan.numel, plan.chunk_numel))
-    gift = plan.gift(me) / WHOLE_GIFT * bool(plan.members[me].samples)
+    seconds = even_s(plan)
+    sent = enumerate(demand_of(plan).link_bytes[me])
     return {
-        other: Transfer(
-            chunk_bytes * (gift * plan.chunks[other] + member.receives * plan.chunks[me]),
-            seconds or plan.round_timeout_s,
-            seconds > 0,
-        )
-        for other, member in enumerate(plan.members)
+        other: Transfer(float(count), seconds or plan.round_timeout_s, seconds > 0)
+        for other, count in sent
         if other != me
     }

@@ -43,7 +43,7 @@ def test_one_word_about_a_line_slows_no_other_link() -> None:
     plan = make_plan([1] * 6, 60_000, chunk_numel=1000)
     usual = msgspec.structs.replace(plan, lines=tuple(rates_of(20_000) for _ in range(6)))
     slow = msgspec.structs.replace(plan, lines=(Rates(1, 1), *usual.lines[1:]))
-    before, after = (even_s(each, CODECS["raw"]) for each in (usual, slow))
+    before, after = (even_s(each) for each in (usual, slow))
     assert 0 < after <= min(OTHERS_PART * before, plan.round_timeout_s / 2) / PACED_PART * (1 + 1e-9)
 
 
@@ -54,5 +54,5 @@ def test_computers_faster_than_lines_are_not_paced() -> None:
         msgspec.structs.replace(plan, lines=lines)
         for lines in ((fast, slower, slower, slower), (slower, fast, fast, fast))
     )
-    assert even_s(mostly_slow, CODECS["raw"]) > 0
-    assert even_s(mostly_fast, CODECS["raw"]) == 0
+    assert even_s(mostly_slow) > 0
+    assert even_s(mostly_fast) == 0
