@@ -14,8 +14,6 @@ import numpy as np
 
 from core.averaging.balance.traffic import Fleet, Floats, Rows, rows
 
-HALVINGS: Final = 60
-"""Steps of a bisection: what remains is beyond the precision of the shares, also where lines differ by 10^6."""
 TIE: Final = 1e-5
 """Worth of a second of reducing beside a second of the round: decides between divisions that are as short."""
 
@@ -59,7 +57,7 @@ def level_shares(lines: Rows, low: Floats, high: Floats) -> Floats:
 
     late = np.maximum(lines.seconds(low), lines.seconds(high)).max(axis=-1, keepdims=True)
     early = np.zeros_like(late)
-    for _ in range(HALVINGS):
+    for _ in range(60):  # what remains is beyond the precision of the shares, also where lines differ by 10^6
         middle = 0.5 * (early + late)
         least, most = interval(middle)
         enough = (least.sum(axis=-1, keepdims=True) <= 1.0) & (most.sum(axis=-1, keepdims=True) >= 1.0)

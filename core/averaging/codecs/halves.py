@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from core.averaging.codecs.codec import check_length
 
-HALF_MAX: Final = 65_504.0
+HALF_MAX: Final = float(np.finfo(np.float16).max)
 """The largest finite half.  Numbers beyond it are sent as it, not as infinity."""
 BFLOAT_MAX: Final = (2 - 2.0**-7) * 2.0**127
 """The largest finite bfloat16, likewise."""

@@ -27,7 +27,7 @@ from typing import Final
 
 from core.averaging.outcome import Outcome
 from core.averaging.plan import STAGES_MAX, WHOLE_GIFT, Plan
-from core.base.ids import PeerId, hashed_key
+from core.base.ids import hashed_key
 
 KEPT: Final = 0.97
 """Part of the earlier evidence that a round leaves: it halves every 23 rounds, as a swarm's habits change."""
@@ -86,15 +86,13 @@ def lay_out(members: Sequence[int], stages: int) -> GridLayout:
     )
 
 
-def grid_of(round_id: bytes, peers: Sequence[PeerId], stages: int) -> GridLayout:
-    """The grid of a round: the places follow from the round's id, so that neighbours change."""
-    order = sorted(range(len(peers)), key=lambda member: hashed_key(b"seat", round_id, peers[member]))
-    return lay_out(order, stages)
-
-
 def layout_of(plan: Plan) -> GridLayout:
-    """The grid of a plan; with one stage, all members are one group."""
-    return grid_of(plan.round, plan.peers, plan.stages)
+    """The grid of a plan: the places follow from the round's id, so that neighbours change.
+
+    With one stage, all members are one group.
+    """
+    peers = plan.peers
+    return lay_out(sorted(range(len(peers)), key=lambda m: hashed_key(b"seat", plan.round, peers[m])), plan.stages)
 
 
 def _build(members: tuple[int, ...], stages: int) -> list[list[Group]]:
