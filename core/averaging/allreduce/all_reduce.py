@@ -125,7 +125,7 @@ class AllReduce:
             self._context.vectors.drop(share)
             self.reducers.pop(share, None)
             if reducer == self._context.me:
-                replies += self._begin(share, anew=True)
+                replies += self._begin(share)
                 begun = True
         self.gather.without(self._context.shares.everybody - self.live)
         return self._sends([*self._greeting(self.live if begun else ()), *replies, *self._parts()])
@@ -148,9 +148,9 @@ class AllReduce:
 
     # --- inside ---
 
-    def _begin(self, share: int, *, anew: bool = False) -> Replies:
+    def _begin(self, share: int) -> Replies:
         """Reduce a share for the members that are in."""
-        reducer = Reducer(self._context, self.lanes[share], live=self.live, timetable=self._timetable, anew=anew)
+        reducer = Reducer(self._context, self.lanes[share], live=self.live, timetable=self._timetable)
         self.reducers[share] = reducer
         return reducer.advance()
 

@@ -26,12 +26,9 @@ class Reducer:
         lane: Of the share; it says which means are made, and how far a sender may be ahead of the first missing one.
         live: Members that are in.
         timetable: When senders are late.
-        anew: The share is made anew, and no plan knows how long that takes.
     """
 
-    def __init__(
-        self, context: RoundContext, lane: Lane, *, live: Members, timetable: Timetable, anew: bool = False
-    ) -> None:
+    def __init__(self, context: RoundContext, lane: Lane, *, live: Members, timetable: Timetable) -> None:
         shares, me = context.shares, context.me
         self._shares = shares
         self._lane = lane
@@ -40,7 +37,7 @@ class Reducer:
         self._aggregator = context.aggregator
         self._trace = context.trace
         self._audience = (live & shares.receivers) - {me}
-        self._planned = not anew
+        self._planned = lane.version == 0  # no plan knows how long a share takes that is made anew
         patience_s = timetable.stall_s + timetable.chunk_s(lane.count)
         self._detector = FailureDetector(timetable, Stage.PARTS, patience_s=patience_s)
         self.senders = set((live & shares.givers) - {me})

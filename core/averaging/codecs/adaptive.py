@@ -19,24 +19,22 @@ SMALL_NUMEL_MAX: Final = 1 << 16
 
 
 class Adaptive:
-    """Between 1 and 2 bytes a number; each number has the error of `small` or of `large`.
+    """Between 1 and 2 bytes a number; each number has the error of `Fp16` or of `Uniform8`.
 
     What is encoded at a time may begin and end anywhere, and holds parts of several tensors; neighbours of one kind
     make up one region, and each region's part is encoded by itself.
 
     Args:
         layout: Sizes of the tensors in the vector, in order.
-        small: For tensors of at most `SMALL_NUMEL_MAX` numbers.
-        large: For the others.
 
     Raises:
         ValueError: the layout is empty, or a size is negative.
     """
 
-    def __init__(self, layout: Sequence[int], *, small: Codec | None = None, large: Codec | None = None) -> None:
+    def __init__(self, layout: Sequence[int]) -> None:
         if not layout or min(layout) < 0:
             raise ValueError("an adaptive codec needs the sizes of the tensors")
-        codecs = (small or Fp16(), large or Uniform8())
+        codecs = (Fp16(), Uniform8())
         self._ends: list[int] = []
         self._codecs: list[Codec] = []
         end = 0

@@ -101,11 +101,6 @@ class StageRounds:
         """When to be woken with a Tick, unix seconds."""
         return earliest(*(butterfly.deadline for butterfly in self.running.values()))
 
-    @property
-    def open_chunks(self) -> int:
-        """Number of chunks that wait for parts here."""
-        return sum(butterfly.open_chunks for butterfly in self.running.values())
-
 
 class Grid:
     """One member's side of a round on a grid; see the module's docstring, and `Butterfly` for the arguments.
