@@ -13,14 +13,14 @@ import numpy as np
 
 from core.averaging.balance.gifts import FREE, Choice, all_give, best_gifts, covers, divided, free_raises
 from core.averaging.balance.shares import apportion, level_shares, whole_shares
-from core.averaging.balance.traffic import Fleet, Floats, Line, PairLimits, Work, fleet, parts_of, rows, seconds_of
+from core.averaging.balance.traffic import Fleet, Floats, Line, PairLimits, Work, fleet, rows, seconds_of
 from core.averaging.plan import WHOLE_GIFT
 from core.base.problems import RemoteProblem
 
 WEIGHT_UNIT: Final = 1 << 30
 """A share of the whole vector as a weight; less than half of one of these is none."""
-LONGER: Final = 0.001
-"""Part of the shortest round by which one may be longer that goes by what lines have shown."""
+AS_SHORT: Final = 0.01
+"""Rounds whose times differ by no more than this part are taken to be as short: lines are not known better."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +82,7 @@ def share_chunks(
     offered = proven = rows(members, gives)
     if shown is not None:
         proven = rows(fleet(shown, work), gives)
-        limit_s = float(offered.seconds(_parts(weights)).max()) * (1 + LONGER)
+        limit_s = float(offered.seconds(_parts(weights)).max()) * (1 + AS_SHORT)
         least, most = (np.clip(shares, 0.0, members.cap) for shares in offered.within(limit_s))
         weights = _weights(level_shares(proven, least, most))
     return whole_shares(members, gives, weights=weights, total=total, shown=proven)
@@ -186,7 +186,7 @@ def _parts(chunks: Sequence[int]) -> Floats:
 
 def _given(members: Fleet, gifts: Sequence[int]) -> Floats:
     """What is given: nothing by those that have nothing."""
-    return np.asarray(parts_of(gifts) * members.gives)
+    return np.array(gifts) / WHOLE_GIFT * members.gives
 
 
 def _weights(shares: Floats) -> tuple[int, ...]:

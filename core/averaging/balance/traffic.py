@@ -25,8 +25,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from core.averaging.plan import WHOLE_GIFT
-
 Floats = NDArray[np.float64]
 PairLimits = Mapping[tuple[int, int], float]
 """Bytes a second from one member's place to another's, where less than their lines carry."""
@@ -194,11 +192,6 @@ def seconds_of(members: Fleet, *, gives: Floats, shares: Floats) -> float:
     """
     lines_s = float(rows(members, gives).seconds(shares).max())
     return max(lines_s, float(members.pair_seconds(gives, shares).max(initial=0.0)))
-
-
-def parts_of(gifts: Sequence[int]) -> Floats:
-    """Gifts in 256ths as parts of 1."""
-    return np.array(gifts, dtype=np.float64) / WHOLE_GIFT
 
 
 def _samples(lines: Sequence[Line]) -> Floats:

@@ -40,9 +40,6 @@ that would reduce a plan may spare as many, or one where they are few."""
 
 BROUGHT_FACTOR: Final = 2.0
 """Times what its samples speak for that a member's word about its speed is believed."""
-EVEN_TOLERANCE: Final = 0.01
-"""Part by which a round with equal shares may be longer to be preferred: they fill the lines both ways from the first
-chunk to the last, and lines are not known better."""
 SHARE_CHUNKS: Final = 32
 """Number of chunks that an average share has at least where links send at the plan's rates.  The last one is on its
 way twice, as a part and as a mean: 8 members at 20 to 80 Mbit/s take 1.20 plans with 9 chunks, 1.08 with 34."""

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 
 from core.averaging.balance.shares import apportion
-from core.averaging.balance.solver import balance, round_seconds, share_chunks
+from core.averaging.balance.solver import AS_SHORT, balance, round_seconds, share_chunks
 from core.averaging.balance.traffic import Line, Work
 from core.averaging.codecs.registry import number_bytes
-from core.averaging.matchmaking import BROUGHT_FACTOR, EVEN_TOLERANCE
+from core.averaging.matchmaking import BROUGHT_FACTOR
 from core.averaging.plan import WHOLE_GIFT, Member, PairLimit, Rates
 
 
@@ -103,8 +103,8 @@ def divide(
         work: What is averaged.
 
     Returns:
-        How many chunks each member reduces, and how many 256ths of its chunks each gives; the latter are empty where
-        all members give everything.
+        How many chunks each member reduces, equal where that is as short: equal shares fill the lines both ways from
+        the first chunk to the last.  And how many 256ths of its chunks each gives; empty where all give everything.
     """
     lines = lines_of(members, rates)
     if lines is None:
@@ -117,7 +117,7 @@ def divide(
     even = equal_shares(members, chunks)
     if slow is None and all(
         round_seconds(each, work, chunks=even, gifts=found.gifts)
-        <= (1 + EVEN_TOLERANCE) * round_seconds(each, work, chunks=shares, gifts=found.gifts)
+        <= (1 + AS_SHORT) * round_seconds(each, work, chunks=shares, gifts=found.gifts)
         for each in (lines, proven or lines)
     ):
         shares = even

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from core.averaging.balance.solver import LONGER, balance, round_seconds, share_chunks
+from core.averaging.balance.solver import AS_SHORT, balance, round_seconds, share_chunks
 from core.averaging.balance.traffic import Line, Work, fleet, rows
 from core.averaging.plan import WHOLE_GIFT
 
@@ -36,7 +36,7 @@ def test_offer_that_does_not_shorten_the_round_is_not_taken() -> None:
     best = balance(offered, WORK)
     greedy = share_chunks(offered, WORK, best, total=TOTAL)
     chunks = share_chunks(offered, WORK, best, total=TOTAL, shown=true)
-    assert seconds(offered, chunks, best.gifts) <= best.seconds * (1 + LONGER)
+    assert seconds(offered, chunks, best.gifts) <= best.seconds * (1 + AS_SHORT)
     slowest = max(busy(true, chunks)[:6])
     assert max(busy(true, greedy)[:6]) > 1.1 * slowest, "or there would be nothing to reserve"
     assert slowest == pytest.approx(max(busy(true, share_chunks(true, WORK, balance(true, WORK), total=TOTAL))[:6]))
@@ -47,7 +47,7 @@ def test_an_offer_that_shortens_the_round_is_taken() -> None:
     offered = [line(40)] * 8 + [line(80, gives=False)]
     best = balance(offered, WORK)
     chunks = share_chunks(offered, WORK, best, total=TOTAL, shown=shown)
-    assert seconds(offered, chunks, best.gifts) <= (1 + LONGER) * best.seconds * 1.01
+    assert seconds(offered, chunks, best.gifts) <= (1 + AS_SHORT) * best.seconds * 1.01
     assert chunks[-1] >= 0.9 * share_chunks(offered, WORK, best, total=TOTAL)[-1]
 
 
@@ -76,7 +76,7 @@ def test_division_is_shortest_by_shown_rates_within_the_offers_time(seed: int) -
     ]
     best = balance(offered, WORK)
     chunks = share_chunks(offered, WORK, best, total=100_000, shown=shown)
-    limit = best.seconds * (1 + LONGER)
+    limit = best.seconds * (1 + AS_SHORT)
     assert best.gifts == (WHOLE_GIFT,) * len(shown)
     assert seconds(offered, chunks, best.gifts) <= limit * 1.001
     least = _least(offered, shown, limit)

@@ -13,7 +13,6 @@ from core.averaging.failure_detector import ASKED_AT, PROBATION, STAGES, Stage, 
 from core.averaging.grid.gathering import ATTEMPT_STALLS
 from core.averaging.matchmaking import (
     CALL_PATIENCE,
-    EVEN_TOLERANCE,
     EXCLUDED_MAX_S,
     EXCLUDED_S,
     HELPERS_S,
@@ -65,8 +64,8 @@ def test_exclusions_grow_and_end() -> None:
 
 
 def test_checks_tolerate_more_than_planning_leaves() -> None:
-    assert gifts.FREE < solver.LONGER
-    assert 2 * gifts.FREE + solver.LONGER + EVEN_TOLERANCE < SLOWER_TOLERANCE
+    assert gifts.FREE < solver.AS_SHORT
+    assert 2 * (gifts.FREE + solver.AS_SHORT) < SLOWER_TOLERANCE
     assert 1 < OWN_FACTOR < OTHERS_FACTOR
 
 
