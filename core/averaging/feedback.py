@@ -90,16 +90,15 @@ class Carry:
         codec: Of parts and means.
         store: Whose residuals count until `commit`.
         samples: The member's own.
-        chunks: In the whole vector.
     """
 
-    def __init__(self, codec: Codec, store: ResidualStore, *, samples: int, chunks: int) -> None:
+    def __init__(self, codec: Codec, store: ResidualStore, *, samples: int) -> None:
         self._codec = codec
         self._store = store
         self._samples = samples
         self._draft = store.begin()
-        self._sent = bytearray(chunks)
-        self._reduced = bytearray(chunks)
+        self._lost: dict[int, bool] = {}
+        """The chunks in the draft; of each whether it counts only where this member's part is in the mean."""
 
     def own(self, chunk: int, values: Vector) -> Vector:
         """What this member contributes to a chunk: its gradient `values` with its residual, in a vector of its own."""
@@ -109,8 +108,7 @@ class Carry:
         """The payload of a chunk for its reducer; `start` is where it lies in the vector."""
         whole = self.own(chunk, values)
         payload = self._codec.encode(whole, start)
-        self._sent[chunk] = self._write(chunk, whole, payload, start, self._samples)
-        self._reduced[chunk] = 0
+        self._write(chunk, whole, payload, start, self._samples, sent=True)
         return payload
 
     def mean(self, chunk: int, mean: Vector, start: int, *, samples: int, own: bool) -> memoryview:
@@ -118,20 +116,17 @@ class Carry:
         if not own:
             mean = self._with_residual(chunk, mean, samples)
         payload = self._codec.encode(mean, start)
-        self._reduced[chunk] = bool(samples) and self._write(chunk, mean, payload, start, samples)
-        self._sent[chunk] = 0
+        self._write(chunk, mean, payload, start, samples, sent=False)
         return payload
 
     def forget(self, chunks: range) -> None:
         """A share starts anew, under another version: what was lost on its way has not been lost."""
         for chunk in chunks:
-            self._sent[chunk] = self._reduced[chunk] = 0
+            self._lost.pop(chunk, None)
 
     def commit(self, given: Sequence[bool]) -> None:
         """The round is committed; `given` tells, for each chunk, whether this member's part is in its mean."""
-        kept = [
-            chunk for chunk, part in enumerate(given) if not self._reduced[chunk] and not (self._sent[chunk] and part)
-        ]
+        kept = [c for c, part in enumerate(given) if c not in self._lost or (self._lost[c] and not part)]
         if len(kept) < len(given):
             self._store.commit(self._draft, kept)
 
@@ -146,14 +141,15 @@ class Carry:
             residual += values
             return residual if np.isfinite(residual.sum()) else values
 
-    def _write(self, chunk: int, whole: Vector, payload: memoryview, start: int, samples: int) -> bool:
-        """Put into the draft what `payload` lacks of `whole`; False: it is no number, so the residual stays."""
+    def _write(self, chunk: int, whole: Vector, payload: memoryview, start: int, samples: int, *, sent: bool) -> None:
+        """Put into the draft what `payload` lacks of `whole`; if that is no number, the residual stays."""
+        self._lost.pop(chunk, None)
         lost = np.empty(whole.size, dtype=np.float32)
         self._codec.decode_into(payload, lost, start)
         with np.errstate(over="ignore", invalid="ignore"):
             np.subtract(whole, lost, out=lost)
             lost *= np.float32(samples)
-            if not np.isfinite(lost.sum()):
-                return False
+            if not samples or not np.isfinite(lost.sum()):
+                return
         self._store.write(self._draft, chunk, RESIDUAL_CODEC.encode(lost))
-        return True
+        self._lost[chunk] = sent

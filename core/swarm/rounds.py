@@ -67,7 +67,7 @@ class RoundVectors:
         codec, carry = codec_of(plan.codec, self.layout), None
         if plan.codec in FEEDBACK and self.residuals is not None:
             samples = next(member.samples for member in plan.members if member.peer == me)
-            carry = Carry(codec, self.residuals, samples=samples, chunks=plan.chunk_total)
+            carry = Carry(codec, self.residuals, samples=samples)
         return RoundInput(self.contribution, self.mean, codec, carry, aggregator)
 
 

@@ -125,7 +125,7 @@ class Swarm:
     def carry(self, member: int, samples: int) -> Carry | None:
         if not self.feedback:
             return None
-        return Carry(codec_of(self.codec), self.stores[member], samples=samples, chunks=CHUNKS)
+        return Carry(codec_of(self.codec), self.stores[member], samples=samples)
 
     def count(
         self, plan: Plan, machine: Butterfly, gradients: NDArray[np.float32], result: NDArray[np.float32]
@@ -243,9 +243,9 @@ def test_a_draft_is_void_when_another_begins() -> None:
     store = MemoryStore()
     codec = codec_of("q4")
     x = np.random.default_rng(1).standard_normal(CHUNK, dtype=np.float32)
-    old = Carry(codec, store, samples=5, chunks=1)
+    old = Carry(codec, store, samples=5)
     old.part(0, x, 0)
-    new = Carry(codec, store, samples=7, chunks=1)
+    new = Carry(codec, store, samples=7)
     old.commit([True])
     assert store.read(0) is None
     new.part(0, x, 0)
@@ -260,7 +260,7 @@ def test_residual_is_unchanged_by_a_part_missing_from_the_mean() -> None:
     store, codec = MemoryStore(), codec_of("q4")
     x = np.random.default_rng(1).standard_normal(CHUNK, dtype=np.float32)
     for given in (True, False):
-        carry = Carry(codec, store, samples=5, chunks=1)
+        carry = Carry(codec, store, samples=5)
         carry.part(0, x, 0)
         before = residual(store)
         carry.commit([given])
@@ -273,11 +273,11 @@ def test_what_is_no_number_never_becomes_a_residual(bad: float) -> None:
     store, codec = MemoryStore(), codec_of("q4")
     x = np.ones(CHUNK, dtype=np.float32)
     x[3] = bad
-    carry = Carry(codec, store, samples=1_000_000, chunks=1)
+    carry = Carry(codec, store, samples=1_000_000)
     carry.part(0, x, 0)
     carry.commit([True])
     assert store.read(0) is None or np.isfinite(residual(store)).all()
-    carry = Carry(codec, store, samples=1, chunks=1)
+    carry = Carry(codec, store, samples=1)
     assert np.isfinite(carry.own(0, np.ones(CHUNK, dtype=np.float32))).all()
 
 
@@ -300,7 +300,7 @@ def final_loss(codec: str, *, feedback: bool, both_sides: bool = True, seed: int
     share = numel // peers
     for _ in range(steps):
         samples = chance.integers(10, 100, peers)
-        carries = [Carry(coder, store, samples=int(n), chunks=peers) for store, n in zip(stores, samples, strict=True)]
+        carries = [Carry(coder, store, samples=int(n)) for store, n in zip(stores, samples, strict=True)]
         noise = chance.standard_normal((peers, numel))
         gradients = (scale * (w - target) + scale * noise).astype(np.float32)
         step = np.empty(numel, dtype=np.float32)
@@ -348,11 +348,11 @@ def test_a_member_whose_parts_are_in_no_mean_writes_nothing() -> None:
             super().commit(draft, kept)
 
     store = Watched()
-    carry = Carry(codec_of("q4"), store, samples=5, chunks=2)
+    carry = Carry(codec_of("q4"), store, samples=5)
     carry.part(0, np.ones(CHUNK, dtype=np.float32), 0)
     carry.commit([False, False])
     assert not store.committed
-    carry = Carry(codec_of("q4"), store, samples=5, chunks=2)
+    carry = Carry(codec_of("q4"), store, samples=5)
     carry.part(0, np.ones(CHUNK, dtype=np.float32), 0)
     carry.commit([True, False])
     assert store.committed == 1
@@ -362,7 +362,7 @@ def test_a_member_whose_parts_are_in_no_mean_writes_nothing() -> None:
 def test_helper_owes_nothing_for_a_share_that_was_remade(*, remade: bool) -> None:
     """It brings no samples, so no part of its own tells it that another mean counts."""
     store = MemoryStore()
-    carry = Carry(codec_of("q4"), store, samples=0, chunks=2)
+    carry = Carry(codec_of("q4"), store, samples=0)
     values = np.random.default_rng(1).standard_normal(CHUNK).astype(np.float32)
     carry.mean(0, values, 0, samples=5, own=False)
     carry.mean(1, values, CHUNK, samples=5, own=False)

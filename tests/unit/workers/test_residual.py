@@ -291,7 +291,7 @@ def test_a_carry_goes_on_where_the_file_left_off(tmp_path: Path) -> None:
         total = 0
         for number, gradient in enumerate(gradients):
             store = store_of()
-            carry = Carry(codec, store, samples=3 + number, chunks=4)
+            carry = Carry(codec, store, samples=3 + number)
             for chunk in range(4):
                 part = carry.part(chunk, gradient[256 * chunk : 256 * (chunk + 1)], 256 * chunk)
                 total = zlib.crc32(part, total)
@@ -310,7 +310,7 @@ def test_a_round_takes_memory_for_some_chunks_only(tmp_path: Path) -> None:
     codec = codec_of("q4")
     for _ in range(2):  # the second time there are residuals, and all tables are made
         tracemalloc.start()
-        carry = Carry(codec, file, samples=9, chunks=shape.chunks)
+        carry = Carry(codec, file, samples=9)
         for chunk in range(shape.chunks):
             start = chunk * shape.chunk_numel
             carry.part(chunk, gradient[start : start + shape.chunk_numel], start)
