@@ -57,7 +57,7 @@ def cadences(
         extra_bytes = 0.0
     else:
         without_s = _seconds([*lines[:member], *lines[member + 1 :]], work)
-        extra_bytes = catch_up_bytes + work.mean_bytes * work.numel
+        extra_bytes = catch_up_bytes + work.number_bytes * work.numel
     rates = [max(0.0, line.samples_per_s) if line.gives else 0.0 for line in lines]
     own, others = rates[member], sum(rates) - rates[member]
     found = []

@@ -84,8 +84,8 @@ def bytes_between(
     shares = [work.numel * count / total for count in chunks]
 
     def between(i: int, j: int) -> float:
-        part = 0.0 if fleet[i].helps else shares[j] * work.part_bytes * gifts[i] / WHOLE_GIFT
-        mean = 0.0 if fleet[j].helps else shares[i] * work.mean_bytes
+        part = 0.0 if fleet[i].helps else shares[j] * work.number_bytes * gifts[i] / WHOLE_GIFT
+        mean = 0.0 if fleet[j].helps else shares[i] * work.number_bytes
         return part + mean
 
     return [[between(i, j) for j in range(len(fleet))] for i in range(len(fleet))]

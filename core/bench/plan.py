@@ -113,7 +113,7 @@ def run(args: argparse.Namespace) -> int:
 
 def measure(sizes: Sequence[int], *, repeats: int, seed: int) -> PlanReport:
     """All of it; the same fleets for the same seed."""
-    balance(plan_fleets.homes(np.random.default_rng(0), 4), Work(numel=1, part_bytes=1, mean_bytes=1, target_samples=9))
+    balance(plan_fleets.homes(np.random.default_rng(0), 4), Work(numel=1, number_bytes=1, target_samples=9))
     ways = [(limited, target) for target in (False, True) for limited in (False, True)]
     return PlanReport(
         solved=[

@@ -28,7 +28,7 @@ def shares_seconds(lines: Sequence[Line], work: Work, limits: Mapping[tuple[int,
 
     size, receivers = len(lines), sum(peer.receives for peer in lines)
     table, right = lil_array((2 * size + len(limits), size + 1)), np.zeros(2 * size + len(limits))
-    part, mean = work.part_bytes, work.mean_bytes
+    part = mean = work.number_bytes
     unit_s = work.numel * part * size / max(peer.up_bytes_per_s for peer in lines)
     givers = sum(peer.gives for peer in lines)
     for i, peer in enumerate(lines):
@@ -86,7 +86,7 @@ def _parts(lines: Sequence[Line], work: Work) -> Any:
 
     size, receivers = len(lines), sum(peer.receives for peer in lines)
     rates = np.array([peer.samples_per_s * peer.gives for peer in lines])
-    part, mean = work.part_bytes * work.numel, work.mean_bytes * work.numel
+    part = mean = work.number_bytes * work.numel
     seconds = np.zeros((2 * size, size + size * size))
     waits = np.zeros(2 * size)
     most = np.zeros((size * size, size + size * size))

@@ -24,9 +24,7 @@ def known() -> dict[str, tuple[list[Line], Work, float]]:
     clients = [line(80, 80)] * 2 + [line(40, 40, reduces=i > 1) for i in range(4)]
     clients += [line(20, 20, reduces=i > 0) for i in range(2)]
     helper = line(400, 400, gives=False, receives=False)
-    raw, half, short = (
-        Work(numel=n, part_bytes=b, mean_bytes=b) for n, b in ((4_500_000, 4), (4_500_000, 2), (2_000_000, 4))
-    )
+    raw, half, short = (Work(numel=n, number_bytes=b) for n, b in ((4_500_000, 4), (4_500_000, 2), (2_000_000, 4)))
     return {
         "homog8": (homogeneous, raw, 6.3),
         "hetero8": (hetero, raw, 7.2),
@@ -70,4 +68,4 @@ def batch(lines: Sequence[Line], *, numel: int, compute_s: float | None) -> Work
     """A task of one byte a number each way, and a target batch that all compute in `compute_s`; None: no target."""
     samples_per_s = sum(peer.samples_per_s for peer in lines if peer.gives)
     target = 0 if compute_s is None else max(1, round(compute_s * samples_per_s))
-    return Work(numel=numel, part_bytes=1, mean_bytes=1, target_samples=target)
+    return Work(numel=numel, number_bytes=1, target_samples=target)

@@ -188,7 +188,7 @@ def _nearby(members: Fleet, here: Choice, *, near: Floats, step: float) -> Float
 
     size, samples, c, unit_s = members.size, members.samples, here.gives, here.seconds
     lines, own = rows(members, c), np.eye(size)
-    part_up, part_down = members.part_bytes / members.up, members.part_bytes / members.down
+    part_up, part_down = members.vector_bytes / members.up, members.vector_bytes / members.down
     up = np.concatenate([np.diag(lines.slope[0]), np.diag(part_up * (1 - near))], axis=1)
     down = np.concatenate([np.diag(lines.slope[1]), (part_down * near)[:, None] * (1 - own)], axis=1)
     line_rights = np.concatenate([-part_up * c * near, part_down * near * (c.sum() - c) - lines.base[1]])
@@ -197,7 +197,7 @@ def _nearby(members: Fleet, here: Choice, *, near: Floats, step: float) -> Float
     source, target = limits.source[busy], limits.target[busy]
     pairs, place = np.zeros((len(busy), 2 * size)), np.arange(len(busy))
     pairs[place, target], pairs[place, source] = parts, means
-    pairs[place, size + source] = members.part_bytes / limits.rate[busy] * near[target]
+    pairs[place, size + source] = members.vector_bytes / limits.rate[busy] * near[target]
     timed = np.concatenate([up, down, pairs]) / unit_s
     needed = members.target_samples / unit_s
     batch = np.concatenate([np.zeros(size), -samples / needed])

@@ -1,16 +1,16 @@
 """What the members of a round send and receive, as a function of the shares (S000 appendix B, in share form).
 
-In the paper's names, with a vector of P numbers, `w_i` the share of it that i reduces (they sum to 1), `c_k` the part
-of its contribution that k gives, `a_ki` what k sends reducer i and `g_ij` what i returns to j, in numbers a round:
+In the paper's names, with a vector of P bytes, `w_i` the share of it that i reduces (they sum to 1), `c_k` the part
+of its contribution that k gives, `a_ki` what k sends reducer i and `g_ij` what i returns to j, in bytes a round:
 
     a_ki = c_k w_i P    for k != i      g_ij = w_i P    for j != i that receives      (to oneself: free)
 
-A part takes `part_bytes` a number on its way there and `mean_bytes` on its way back.  With T the round's seconds, R the
-number of receivers, r_i 1 for a receiver, C = sum of c_k, both directions of a line apart and all at the same time:
+A number takes as many bytes on its way back as on its way there.  With T the round's seconds, R the number of
+receivers, r_i 1 for a receiver, C = sum of c_k, both directions of a line apart and all at the same time:
 
-    up    part c_i (1 - w_i) P  +  mean w_i (R - r_i) P    <=  T u_i
-    down  mean r_i (1 - w_i) P  +  part w_i (C - c_i) P    <=  T d_i
-    pair  part c_i w_j P  +  mean r_j w_i P                <=  T t_ij      for i != j
+    up    c_i (1 - w_i) P  +  w_i (R - r_i) P    <=  T u_i
+    down  r_i (1 - w_i) P  +  w_i (C - c_i) P    <=  T d_i
+    pair  c_i w_j P  +  r_j w_i P                <=  T t_ij      for i != j
     w_i = 0 for a client, c_k = 0 for a helper, r_i = 0 for one that needs no mean.
 
 The paper's text has a reducer's g_ij free for each j, which lets an optimum return different parts to different peers
@@ -52,10 +52,8 @@ class Work:
 
     numel: int
     """Numbers in the vector (P)."""
-    part_bytes: float
-    """Of one number on its way to a reducer, as the codec writes it."""
-    mean_bytes: float
-    """Of one number on its way back."""
+    number_bytes: float
+    """Of one number on its way to a reducer or back, as the codec writes it."""
     target_samples: int = 0
     """The target batch (B); 0: everybody gives all it has, only the lines count."""
 
@@ -83,10 +81,8 @@ class Fleet:
     receives: Floats
     cap: Floats
     """The most that each may reduce of the vector: 1, or 0 for a client.  Where none may, all do."""
-    part_bytes: float
-    """Of the whole vector, on its way to the reducers."""
-    mean_bytes: float
-    """Of the whole vector, on its way back."""
+    vector_bytes: float
+    """Of the whole vector on its way to the reducers or back."""
     target_samples: int
     limits: Pairs
 
@@ -103,8 +99,8 @@ class Fleet:
     def pair_slopes(self, gives: Floats) -> tuple[Floats, Floats]:
         """How long each limited pair is busy for the target's share (with parts), and for the source's (with means)."""
         limits = self.limits
-        parts = self.part_bytes * gives[limits.source] / limits.rate
-        return parts, self.mean_bytes * self.receives[limits.target] / limits.rate
+        whole_s = self.vector_bytes / limits.rate
+        return whole_s * gives[limits.source], whole_s * self.receives[limits.target]
 
     def pair_seconds(self, gives: Floats, shares: Floats) -> Floats:
         """How long each limited pair is busy with these shares; shape L."""
@@ -127,7 +123,6 @@ def fleet(lines: Sequence[Line], work: Work, limits: PairLimits | None = None) -
         raise ValueError("a round has at least one member")
     gives = np.array([float(line.gives) for line in lines])
     cap = np.array([float(line.reduces) for line in lines])
-    numel = max(1, work.numel)
     samples = _samples(lines) * gives
     up, down = _rates([line.up_bytes_per_s for line in lines]), _rates([line.down_bytes_per_s for line in lines])
     return Fleet(
@@ -137,8 +132,7 @@ def fleet(lines: Sequence[Line], work: Work, limits: PairLimits | None = None) -
         gives=gives,
         receives=np.array([float(line.receives) for line in lines]),
         cap=cap if cap.any() else np.ones(len(lines)),
-        part_bytes=max(0.0, _finite(work.part_bytes)) * numel,
-        mean_bytes=max(0.0, _finite(work.mean_bytes)) * numel,
+        vector_bytes=max(0.0, _finite(work.number_bytes)) * max(1, work.numel),
         target_samples=max(0, work.target_samples) if samples.any() else 0,
         limits=_pairs(limits or {}, up.tolist(), down.tolist()),
     )
@@ -173,12 +167,12 @@ def rows(members: Fleet, gives: Floats) -> Rows:
         members: The members of the round.
         gives: What part of its contribution each gives (c), 0 to 1; N or K x N.
     """
-    givers = gives.sum(axis=-1, keepdims=True) - gives
-    sent, received = members.part_bytes * gives, members.part_bytes * givers
-    own = np.broadcast_to(members.mean_bytes * members.receives, gives.shape)
+    others = gives.sum(axis=-1, keepdims=True) - gives
+    own = np.broadcast_to(members.receives, gives.shape)
+    up_s, down_s = members.vector_bytes / members.up, members.vector_bytes / members.down
     return Rows(
-        base=np.stack([sent / members.up, own / members.down]),
-        slope=np.stack([(members.mean_bytes * members.means - sent) / members.up, (received - own) / members.down]),
+        base=np.stack([gives * up_s, own * down_s]),
+        slope=np.stack([(members.means - gives) * up_s, (others - own) * down_s]),
     )
 
 

@@ -69,7 +69,7 @@ def work_of(numel: int, codec: str, *, target_samples: int = 0) -> Work:
         target_samples: The target batch, where members compute while they average; 0: they do not, and all give all.
     """
     each = number_bytes(codec)
-    return Work(numel=numel, part_bytes=each, mean_bytes=each, target_samples=target_samples)
+    return Work(numel=numel, number_bytes=each, target_samples=target_samples)
 
 
 def pair_limits(limits: Sequence[PairLimit]) -> Mapping[tuple[int, int], float]:

@@ -115,7 +115,7 @@ def death_round(seed: int, *, share: float) -> DeathVerdict:
     """The round `seed`, first without deaths, then with them."""
     random, lines, task = drawn_round(seed)
     number_bytes = CODECS[task.codec].max_bytes(task.numel) / task.numel
-    work = Work(numel=task.numel, part_bytes=number_bytes, mean_bytes=number_bytes)
+    work = Work(numel=task.numel, number_bytes=number_bytes)
     chunks = share_chunks(lines, work, balance(lines, work), total=task.chunk_total)
     samples = [random.randint(1, 100) if line.gives else 0 for line in lines]
     plan = fleet_plan(lines, task, seed=seed, chunks=chunks, gifts=drawn_gifts(seed, lines), samples=samples)

@@ -88,7 +88,7 @@ def fleet_round(seed: int, task: RoundTask, *, settings: NetworkSettings | None 
     lines = drawn_fleet(seed)
     codec = CODECS[task.codec]
     number_bytes = codec.max_bytes(task.numel) / task.numel
-    work = Work(numel=task.numel, part_bytes=number_bytes, mean_bytes=number_bytes)
+    work = Work(numel=task.numel, number_bytes=number_bytes)
     best = balance(lines, work)
     chunks = share_chunks(lines, work, best, total=task.chunk_total)
     task = with_time(task, best.seconds)

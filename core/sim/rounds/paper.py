@@ -123,7 +123,7 @@ def _one(lines: Sequence[Line], numel: int, strategy: Strategy, *, seed: int, ch
     numbers = chunk or chunk_numel(numel, len(lines))
     task = RoundTask(numel=numel, chunk_numel=numbers, codec=CODEC, scale=max(1, numbers // REAL_CHUNK))
     number_bytes = CODECS[CODEC].max_bytes(numel) / numel
-    work = Work(numel=numel, part_bytes=number_bytes, mean_bytes=number_bytes)
+    work = Work(numel=numel, number_bytes=number_bytes)
     best = balance(lines, work)
     if strategy is Strategy.ADAPTIVE:
         weights: Sequence[int] = best.weights

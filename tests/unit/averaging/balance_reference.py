@@ -58,8 +58,8 @@ def _rate_rows(lines, work, *, gives, limits):
     for i in range(n):
         table.var("w", i)
     for i, j in itertools.permutations(range(n), 2):
-        table.at_most(0.0, (work.part_bytes * gives[i], "w", j), (-1.0, "a", i, j))
-        table.at_most(0.0, (work.mean_bytes * lines[j].receives, "w", i), (-1.0, "g", i, j))
+        table.at_most(0.0, (work.number_bytes * gives[i], "w", j), (-1.0, "a", i, j))
+        table.at_most(0.0, (work.number_bytes * lines[j].receives, "w", i), (-1.0, "g", i, j))
         limit = (limits or {}).get((i, j))
         if limit is not None:
             table.at_most(0.0, (1.0, "a", i, j), (1.0, "g", i, j), (-limit * unit, "T"))
@@ -103,7 +103,7 @@ def _free_rows(lines, *, whole):
 
 def _free_lines(table, lines, work):
     """Two rows a member, in seconds: what it sends, what it receives."""
-    part, mean = work.part_bytes * work.numel, work.mean_bytes * work.numel
+    part, mean = work.number_bytes * work.numel, work.number_bytes * work.numel
     receivers = sum(line.receives for line in lines)
     for i, line in enumerate(lines):
         up, down, others = line.up_bytes_per_s, line.down_bytes_per_s, [j for j in range(len(lines)) if j != i]

@@ -82,7 +82,7 @@ def test_a_target_batch_is_no_excuse_for_no_gifts():
 def test_plan_with_whole_gifts_is_refused_when_far_too_slow():
     lines = homes(2, 6)
     task = work(lines, 1.0)
-    whole = balance(lines, Work(numel=task.numel, part_bytes=1, mean_bytes=1))
+    whole = balance(lines, Work(numel=task.numel, number_bytes=1))
     with pytest.raises(RemoteProblem, match="steps a second"):
         check_balance(lines, task, chunks=share_chunks(lines, task, whole, total=500), gifts=whole.gifts)
 

@@ -31,7 +31,7 @@ def homes(seed: int, size: int) -> list[Line]:
 def work(lines: list[Line], batch_s: float) -> Work:
     """A target batch that all compute in so many seconds."""
     target = batch_s * sum(one.samples_per_s for one in lines)
-    return Work(numel=18_000_000, part_bytes=1, mean_bytes=1, target_samples=max(1, int(target)))
+    return Work(numel=18_000_000, number_bytes=1, target_samples=max(1, int(target)))
 
 
 def steps(lines, task, gifts, weights):
@@ -41,7 +41,7 @@ def steps(lines, task, gifts, weights):
 
 def test_without_a_target_batch_everybody_gives_all():
     lines = [line(1000, samples_per_s=10), line(1, samples_per_s=0.01), line(5, gives=False, samples_per_s=9)]
-    assert balance(lines, Work(numel=100, part_bytes=4, mean_bytes=4)).gifts == (256, 256, 0)
+    assert balance(lines, Work(numel=100, number_bytes=4)).gifts == (256, 256, 0)
 
 
 def test_where_computing_takes_longer_everybody_gives_all():
@@ -51,7 +51,7 @@ def test_where_computing_takes_longer_everybody_gives_all():
 
 def test_a_slow_peer_with_little_to_give_only_assists():
     lines = [*[line(100, samples_per_s=100)] * 3, line(100, 1, samples_per_s=1)]
-    task = Work(numel=1_000_000, part_bytes=4, mean_bytes=4, target_samples=1000)
+    task = Work(numel=1_000_000, number_bytes=4, target_samples=1000)
     assert best_givers(fleet(lines, task)).gives.tolist() == [1, 1, 1, 0]
     found = balance(lines, task)
     assert found.gifts[:3] == (256,) * 3
@@ -122,7 +122,7 @@ def test_every_chunk_has_a_giver_and_equal_gifts_gain_nothing(seed, size, batch_
 
 def test_a_giver_whose_rate_is_unknown_counts_as_the_slowest():
     lines = [line(100, samples_per_s=50), line(100, samples_per_s=5), line(100)]
-    assert fleet(lines, Work(numel=1, part_bytes=1, mean_bytes=1, target_samples=9)).samples.tolist() == [50, 5, 5]
+    assert fleet(lines, Work(numel=1, number_bytes=1, target_samples=9)).samples.tolist() == [50, 5, 5]
 
 
 def test_with_pair_limits_gifts_fit_them_too():

@@ -11,7 +11,7 @@ from core.averaging.balance.solver import AS_SHORT, balance, round_seconds, shar
 from core.averaging.balance.traffic import Line, Work, fleet, rows
 from core.averaging.plan import WHOLE_GIFT
 
-WORK = Work(numel=1_000_000, part_bytes=4.0, mean_bytes=4.0)
+WORK = Work(numel=1_000_000, number_bytes=4.0)
 TOTAL = 400
 
 

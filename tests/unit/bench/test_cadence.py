@@ -9,7 +9,7 @@ FAST = [line(100, samples_per_s=100)] * 3
 
 
 def task(target: int) -> Work:
-    return Work(numel=1_000_000, part_bytes=4, mean_bytes=4, target_samples=target)
+    return Work(numel=1_000_000, number_bytes=4, target_samples=target)
 
 
 def tried(slow, work, between, **more):

@@ -81,7 +81,7 @@ def test_lines_that_need_next_to_nothing_say_nothing(bound_s, tells):
 def test_the_flows_take_as_long_as_the_plan_says(name):
     """Rows and columns of the bytes, over the lines, are what the program's own constraints come to."""
     fleet = fleet_of(name)
-    work = Work(numel=1_000_000, part_bytes=4.0, mean_bytes=4.0)
+    work = Work(numel=1_000_000, number_bytes=4.0)
     chunks = [0 if one.client else 10 for one in fleet]
     gifts = [0 if one.helps else WHOLE_GIFT for one in fleet]
     matrix = bytes_between(fleet, work, chunks, gifts)
