@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.averaging.balance.traffic import Floats, Line
+from core.averaging.balance.traffic import Floats
 from core.averaging.codecs.registry import number_bytes
 from core.averaging.matchmaking.division import lines_of
 from core.averaging.plan import WHOLE_GIFT, Plan
@@ -30,11 +30,6 @@ class Demand:
     def down_bytes(self) -> Sequence[float]:
         """What each member receives."""
         return [float(count) for count in self.link_bytes.sum(axis=0)]
-
-
-def whole_gifts(plan: Plan, lines: Sequence[Line]) -> tuple[int, ...]:
-    """One gift for each member: nothing of those that have nothing to give."""
-    return tuple(plan.gift(index) if line.gives else 0 for index, line in enumerate(lines))
 
 
 def demand_of(plan: Plan, *, among: Collection[PeerId] | None = None) -> Demand:

@@ -12,7 +12,6 @@ import msgspec
 from core.averaging.balance.solver import check_balance
 from core.averaging.balance.traffic import Line
 from core.averaging.bandwidth.book import LineBook
-from core.averaging.bandwidth.demand import whole_gifts
 from core.averaging.bandwidth.known import UNKNOWN, KnownLines
 from core.averaging.codecs.registry import FEEDBACK
 from core.averaging.grid.plans import butterflies
@@ -242,7 +241,7 @@ def check_shares(plan: Plan, *, target_samples: int = 0) -> None:
         lines,
         work_of(plan.numel, plan.codec, target_samples=target_samples),
         chunks=plan.chunks,
-        gifts=whole_gifts(plan, lines),
+        gifts=plan.gifts or (WHOLE_GIFT,) * len(lines),
         pair_limits=pair_limits(plan.limits) or None,
         tolerance=SLOWER_TOLERANCE,
     )
