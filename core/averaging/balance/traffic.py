@@ -18,7 +18,6 @@ and its rule "share in proportion to min_j g_ij" divide by zero; hence one w_i f
 says "c_k = 1 corresponds to peer k not computing gradients" where its formulas mean c_k = 0; here c_k = 1 gives.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -124,7 +123,7 @@ def fleet(lines: Sequence[Line], work: Work, limits: PairLimits | None = None) -
     gives = np.array([float(line.gives) for line in lines])
     cap = np.array([float(line.reduces) for line in lines])
     samples = _samples(lines) * gives
-    up, down = _rates([line.up_bytes_per_s for line in lines]), _rates([line.down_bytes_per_s for line in lines])
+    up, down = np.array([(line.up_bytes_per_s, line.down_bytes_per_s) for line in lines], dtype=np.float64).T
     return Fleet(
         up=up,
         down=down,
@@ -132,8 +131,8 @@ def fleet(lines: Sequence[Line], work: Work, limits: PairLimits | None = None) -
         gives=gives,
         receives=np.array([float(line.receives) for line in lines]),
         cap=cap if cap.any() else np.ones(len(lines)),
-        vector_bytes=max(0.0, _finite(work.number_bytes)) * max(1, work.numel),
-        target_samples=max(0, work.target_samples) if samples.any() else 0,
+        vector_bytes=work.number_bytes * work.numel,
+        target_samples=work.target_samples if samples.any() else 0,
         limits=_pairs(limits or {}, up.tolist(), down.tolist()),
     )
 
@@ -190,18 +189,8 @@ def seconds_of(members: Fleet, *, gives: Floats, shares: Floats) -> float:
 
 def _samples(lines: Sequence[Line]) -> Floats:
     """A giver whose rate is not known counts as the slowest one whose rate is."""
-    known = np.array([max(0.0, _finite(line.samples_per_s)) for line in lines], dtype=np.float64)
-    slowest = known[known > 0].min(initial=np.inf)
-    return np.asarray(np.where(known > 0, known, slowest if math.isfinite(slowest) else 0.0))
-
-
-def _finite(value: float) -> float:
-    return value if math.isfinite(value) else 0.0
-
-
-def _rates(values: Sequence[float]) -> Floats:
-    """Bytes a second from 1 to 10^15, so that no input leads to a division by zero."""
-    return np.asarray(np.clip(np.nan_to_num(np.array(values, dtype=np.float64), nan=1.0), 1.0, 1e15))
+    known = np.array([line.samples_per_s for line in lines])
+    return np.where(known > 0, known, min(known[known > 0], default=0.0))
 
 
 def _pairs(limits: PairLimits, up: Sequence[float], down: Sequence[float]) -> Pairs:
@@ -209,10 +198,10 @@ def _pairs(limits: PairLimits, up: Sequence[float], down: Sequence[float]) -> Pa
     found = sorted(
         (i, j, rate)
         for (i, j), rate in limits.items()
-        if 0 <= i < size and 0 <= j < size and i != j and not rate >= min(up[i], down[j])
+        if 0 <= i < size and 0 <= j < size and i != j and rate < min(up[i], down[j])
     )
     return Pairs(
         source=np.array([i for i, _, _ in found], dtype=np.int64),
         target=np.array([j for _, j, _ in found], dtype=np.int64),
-        rate=_rates([rate for _, _, rate in found]),
+        rate=np.array([rate for _, _, rate in found], dtype=np.float64),
     )

@@ -127,13 +127,6 @@ def test_rates_from_a_modem_to_a_data_centre():
     assert len(set(divided.weights[1:])) == 1
 
 
-@pytest.mark.parametrize("bad", [0.0, -1.0, float("nan"), float("inf"), 1e-300])
-def test_rates_that_are_none_raise_nothing(bad):
-    lines = [Line(up_bytes_per_s=bad, down_bytes_per_s=bad, samples_per_s=bad), line(10), line(20)]
-    divided = balance(lines, Work(numel=10, number_bytes=1, target_samples=5))
-    assert sum(divided.weights) > 0
-
-
 def test_a_round_without_members_is_our_own_mistake():
     with pytest.raises(ValueError, match="at least one member"):
         balance([], RAW)
