@@ -2,7 +2,8 @@
 
 Rates are what the busiest half second of a stint moved, or the busiest two seconds of a long one: shorter windows would
 take what lay in a buffer for the line, longer ones would count pauses.  A rate is what the line carries at least.
-Where nearly all that left came from flows that had more waiting all along, the line was *pressed*: it carries no more.
+Where bytes waited for most of the peers nearly all along, the line was *pressed*: it carries no more.  A faster line's
+bytes wait now and then as well, but before long the round has none for it to send.
 """
 
 from collections import OrderedDict, deque
@@ -22,10 +23,8 @@ STINT_LEAST_S: Final = 0.05
 """A shorter stint tells nothing."""
 BYTES_LEAST: Final = 16 * 1024
 """Nor does one that moved less."""
-PRESSED: Final = 0.7
-"""This part of the bytes of a window left flows that had more waiting: the line was the limit."""
-ALONE: Final = 0.95
-"""This part of them went to one peer: it may as well be that one's line."""
+PRESSED: Final = 0.75
+"""For this part of a stint bytes waited for more than half of the peers that it sent to: the line was the limit."""
 HELD_LEAST_S: Final = 0.5
 FLOWS_MAX: Final = 4096
 TRIPS_KEPT: Final = 256
@@ -54,9 +53,7 @@ class Sighting:
     up: float = 0.0
     down: float = 0.0
     pressed: bool = False
-    """Bytes had to wait all along when the upload was at its best."""
-    free: float = 1.0
-    """How far from pressed it was: 1 where nothing had to wait, 0 where the line was pressed."""
+    """Bytes had to wait for most of the peers nearly all along."""
     alone: bool = False
     """They waited for one peer only: its line may be the slow one."""
     held: Mapping[PeerId, float] = field(default_factory=dict)
@@ -88,10 +85,6 @@ class _Mark(NamedTuple):
     at: float
     left: int
     arrived: int
-    from_waiting: int
-    """Of flows that had more waiting."""
-    from_one: int
-    """Of the one that moved most among them, at each look."""
 
 
 class _Busiest:
@@ -106,8 +99,6 @@ class _Busiest:
         self._marks: deque[_Mark] = deque()
         self.up = self.down = 0.0
         """Bytes a second."""
-        self.pressed = self.alone = False
-        self.free = 1.0
 
     def look(self, mark: _Mark) -> None:
         """Compare with the mark a window ago."""
@@ -122,12 +113,8 @@ class _Busiest:
         """Keep the rates between two marks if they are the highest so far."""
         seconds = mark.at - since.at
         left, arrived = mark.left - since.left, mark.arrived - since.arrived
-        if left >= BYTES_LEAST and left / seconds > self.up:
-            self.up = left / seconds
-            waited = mark.from_waiting - since.from_waiting
-            self.pressed = waited >= PRESSED * left
-            self.free = max(0.0, 1.0 - waited / (PRESSED * left))
-            self.alone = mark.from_one - since.from_one >= ALONE * waited
+        if left >= BYTES_LEAST:
+            self.up = max(self.up, left / seconds)
         if arrived >= BYTES_LEAST:
             self.down = max(self.down, arrived / seconds)
 
@@ -143,7 +130,10 @@ class Meter:
         self._began: _Mark | None = None
         self._last: _Mark | None = None
         self._short, self._long = _Busiest(WINDOW_S), _Busiest(LONG_WINDOW_S)
-        self._left = self._arrived = self._from_waiting = self._from_one = 0
+        self._left = self._arrived = 0
+        self._receivers: set[PeerId] = set()
+        """To whom bytes have left since the harvest."""
+        self._pressed_s = 0.0
         self._held: dict[PeerId, tuple[int, float]] = {}
         self.trips: OrderedDict[PeerId, float] = OrderedDict()
         """Round trips in seconds to peers with recent flows, the newest last."""
@@ -160,16 +150,16 @@ class Meter:
         """
         before = self._last
         waited, held = self._advance(now, flows)
-        self._from_waiting += sum(waited.values())
-        self._from_one += max(waited.values(), default=0)
-        mark = _Mark(now, self._left, self._arrived, self._from_waiting, self._from_one)
+        mark = _Mark(now, self._left, self._arrived)
         self._last = mark
         if self._began is None:
             self._began = mark
         self._short.look(mark)
         self._long.look(mark)
         if before is not None:
-            self._hold(before, mark, held)
+            if len(waited) > len(self._receivers) / 2:
+                self._pressed_s += now - before.at
+            self._hold(before, mark, held, sum(waited.values()))
 
     def _advance(self, now: float, flows: Iterable[Glance]) -> tuple[dict[PeerId, int], dict[PeerId, int]]:
         """Add up the bytes that moved, and by peer those that left while more waited."""
@@ -181,6 +171,8 @@ class Meter:
             if flow is not None:
                 left = max(0, glance.left_bytes - flow.left)
                 self._left += left
+                if left:
+                    self._receivers.add(glance.peer)
                 self._arrived += max(0, glance.arrived_bytes - flow.arrived)
                 if glance.waiting:
                     waited[glance.peer] = waited.get(glance.peer, 0) + left
@@ -213,12 +205,16 @@ class Meter:
             if seconds >= HELD_LEAST_S and count >= BYTES_LEAST
         }
         capped = self.cap_up is not None and up >= self.cap_up
-        pressed, alone = seen.pressed or capped, seen.alone and not capped
+        looked_s = self._last.at - self._began.at if self._began and self._last else 0.0
+        pressed = up > 0 and (capped or self._pressed_s >= PRESSED * looked_s)
+        alone = not capped and len(self._receivers) == 1
         self._began = self._last = None
         self._short, self._long = _Busiest(WINDOW_S), _Busiest(LONG_WINDOW_S)
         self._held = {}
-        self._left = self._arrived = self._from_waiting = self._from_one = 0
-        return Sighting(up=up, down=down, pressed=pressed and up > 0, free=seen.free, alone=alone, held=held)
+        self._left = self._arrived = 0
+        self._receivers = set()
+        self._pressed_s = 0.0
+        return Sighting(up=up, down=down, pressed=pressed, alone=alone, held=held)
 
     def _capped(self, seen: _Busiest) -> tuple[float, float]:
         up = seen.up if self.cap_up is None else min(seen.up, self.cap_up)
@@ -234,10 +230,10 @@ class Meter:
             found.compare(self._began, self._last)
         return found
 
-    def _hold(self, before: _Mark, mark: _Mark, held: Mapping[PeerId, int]) -> None:
+    def _hold(self, before: _Mark, mark: _Mark, held: Mapping[PeerId, int], waited: int) -> None:
         """Find flows with waiting bytes while most of the bytes that left did not have to wait."""
         left = mark.left - before.left
-        if not left or mark.from_waiting - before.from_waiting > left / 2:
+        if not left or waited > left / 2:
             return
         for peer, count in held.items():
             total, seconds = self._held.get(peer, (0, 0.0))

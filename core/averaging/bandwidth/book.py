@@ -87,7 +87,7 @@ class LineBook:
             ratio = outcome.seconds / demand.seconds
             late = ratio > LATE * self.usual
             self._ratios.append(ratio)
-        self.own.learn(plan, demand, late=late)
+        self.own.learn(plan, demand)
         if plan.stages > 1 or outcome.seconds <= 0:
             return
         sound = sound_peers(plan, outcome)
@@ -102,7 +102,7 @@ class LineBook:
     def failed(self, plan: Plan, now: float) -> None:
         """A round came to nothing: nobody has shown anything, and nothing that its members once showed is sure.
 
-        Of this peer's line less is offered for a while, if by the plan all should have been over, and it was seen to be
+        Of this peer's line less is offered, if by the plan all should have been over, and it was seen to be
         the limit, or less came than was asked for.
         """
         self._waits = None

@@ -219,8 +219,8 @@ def test_own_claims_of_late_stand_for_a_while() -> None:
             book.own.meter.look(look * LOOK_S, flows)
         book.finished(plan, outcome(plan, 1.0), 1.0)
         book.facts()  # told
-    assert book.own.offered.up == pytest.approx(1.5 * 2 * MEGA, rel=0.05)
-    assert book.claimed.up == pytest.approx(1.5 * 8 * MEGA, rel=0.05)
+    assert book.own.offered.up == pytest.approx(3 * MEGA, rel=0.05)
+    assert book.claimed.up == pytest.approx(12 * MEGA, rel=0.05)
 
 
 def test_the_person_s_limit_holds_at_once() -> None:

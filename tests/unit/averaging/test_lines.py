@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.averaging.bandwidth.book import LineBook
-from core.averaging.bandwidth.estimate import ASKED, GROWTH, IDLE_ROUNDS, LACKING, RISE, RISE_MOST, Estimate
+from core.averaging.bandwidth.estimate import GROWTH, LACKING, LOST, MORE, PROBE, PROBE_ROUNDS, Estimate
 from core.averaging.bandwidth.known import ALIKE, Witnessed, alike, believed, slow_pairs
 from core.averaging.bandwidth.proven import TRUST, Proven
 from core.averaging.bandwidth.records import (
@@ -42,21 +42,23 @@ def peer(number: int) -> PeerId:
 def live_with(estimate: Estimate, true: float, *, rounds: int, sees_limit: bool) -> list[float]:
     """Rounds in which the plan asks for all that is offered, and nothing but this line can be late."""
     offers = []
-    for _ in range(rounds):
+    for number in range(rounds):
         asked = estimate.offer
         moved = min(asked or true / 3, true)
-        pressed = sees_limit and asked >= true
-        estimate.learn(moved, pressed=pressed, asked=asked, late=asked > 1.25 * true)
+        probes = (number + 1) % PROBE_ROUNDS == 0
+        estimate.learn(moved, pressed=sees_limit and asked > true / LACKING, asked=asked, probes=probes)
         offers.append(estimate.offer)
     return offers
 
 
 @pytest.mark.parametrize("sees_limit", [True, False])
 @pytest.mark.parametrize("true", [3e4, 1e6, 7e7])
-def test_an_estimate_finds_its_line_and_stays_there(true: float, *, sees_limit: bool) -> None:
+def test_estimate_exceeds_its_line_only_in_probing_rounds(true: float, *, sees_limit: bool) -> None:
     offers = live_with(Estimate(), true, rounds=40, sees_limit=sees_limit)
-    assert all(0.95 * true <= offer <= (1 + 8 * RISE) / LACKING * true for offer in offers[8:])
     assert max(offers) <= GROWTH * true
+    for number, offer in enumerate(offers[8:], 8):
+        probes = (number + 1) % PROBE_ROUNDS == 0
+        assert offer == pytest.approx(true * (PROBE if probes else 1.0), rel=0.01)
 
 
 def test_an_estimate_comes_down_at_once_and_up_again() -> None:
@@ -64,20 +66,27 @@ def test_an_estimate_comes_down_at_once_and_up_again() -> None:
     live_with(estimate, 8 * MEGA, rounds=10, sees_limit=True)
     live_with(estimate, 2 * MEGA, rounds=1, sees_limit=True)
     assert estimate.offer == pytest.approx(2 * MEGA, rel=0.01)
-    offers = live_with(estimate, 8 * MEGA, rounds=30, sees_limit=False)
-    assert max(offers) <= (1 + RISE_MOST) / LACKING * 8 * MEGA
-    assert offers[-1] == pytest.approx(8 * MEGA, rel=(1 + 8 * RISE) / LACKING - 1)
+    offers = live_with(estimate, 8 * MEGA, rounds=2 * PROBE_ROUNDS, sees_limit=False)
+    assert max(offers) <= GROWTH * 8 * MEGA
+    assert offers[-1] == pytest.approx(8 * MEGA, rel=PROBE - 1)
 
 
-def test_without_a_test_the_estimate_stays_and_then_fades() -> None:
+def test_without_a_test_the_estimate_stays() -> None:
     estimate = Estimate()
     estimate.learn(4 * MEGA, pressed=True)
-    for _ in range(IDLE_ROUNDS - 1):
-        estimate.learn(MEGA, asked=MEGA)
-    assert estimate.offer == 4 * MEGA
     for _ in range(100):
         estimate.learn(MEGA, asked=MEGA)
-    assert MEGA <= estimate.level <= (1 + 4 * RISE) / ASKED * MEGA
+    assert estimate.offer == 4 * MEGA
+
+
+def test_line_stays_limited_when_a_probing_round_brings_no_more() -> None:
+    estimate = Estimate()
+    estimate.learn(4 * MEGA, pressed=True, probes=True)
+    assert estimate.offer == PROBE * 4 * MEGA
+    estimate.learn(4 * MEGA, asked=PROBE * 4 * MEGA, probes=True)
+    assert estimate.offer == PROBE * 4 * MEGA, "less came than was asked for, which in such a round is no wonder"
+    estimate.learn(1.01 * MORE * 4 * MEGA, asked=PROBE * 4 * MEGA)
+    assert estimate.offer == GROWTH * estimate.level, "it has more to give"
 
 
 # --- facts ---
@@ -193,6 +202,8 @@ def test_line_asked_for_more_than_it_carries_shows_its_limit() -> None:
     estimate.learn(MEGA)
     assert estimate.offer == GROWTH * MEGA
     estimate.learn(MEGA, asked=1.2 * MEGA)
+    assert estimate.offer == GROWTH * MEGA, "others may be why: it is tried once more"
+    estimate.learn(MEGA, asked=1.2 * MEGA)
     assert estimate.offer == MEGA
 
 
@@ -206,7 +217,7 @@ def test_a_limit_measured_twice_is_the_middle_of_both() -> None:
 
 
 def test_a_limit_measured_often_is_known_better_than_once() -> None:
-    """Measured with an error of a tenth: a mean of about four halves it."""
+    """Measured with an error of a tenth; in the long run each measurement counts half as much as the next one."""
     random = Random(7)
     errors = []
     for _ in range(200):
@@ -214,7 +225,7 @@ def test_a_limit_measured_often_is_known_better_than_once() -> None:
         for _ in range(12):
             estimate.learn(random.gauss(MEGA, MEGA / 10), pressed=True)
         errors.append(estimate.level / MEGA - 1)
-    assert 0.03 < statistics.pstdev(errors) < 0.05
+    assert statistics.pstdev(errors) < 0.07
     assert abs(statistics.fmean(errors)) < 0.01
 
 
@@ -246,56 +257,40 @@ def test_one_late_round_is_chance_and_two_are_not() -> None:
     assert found.trust == TRUST, "a round in time lies between"
 
 
-def test_failed_rounds_halve_an_offer_and_successful_rounds_restore_it() -> None:
-    """By others' fault, say: after as many rounds that hold as have failed all is as before."""
+def test_round_that_holds_restores_what_a_failed_one_halved() -> None:
+    """By others' fault, say."""
     estimate = Estimate()
     estimate.learn(8 * MEGA)
     before = estimate.offer
-    for number in range(1, 4):
-        estimate.failed(MEGA / 10, pressed=False)
-        assert estimate.offer == pytest.approx(before / 2**number)
-    for number in range(2, -1, -1):
-        asked = estimate.offer
-        estimate.learn(asked, asked=asked)
-        assert estimate.offer == pytest.approx(before / 2**number)
-    assert estimate.level == 8 * MEGA
+    for _ in range(3):
+        estimate.failed(MEGA / 10, sure=False)
+        assert estimate.offer == pytest.approx(before * LOST)
+        estimate.learn(estimate.offer, asked=estimate.offer)
+        assert estimate.offer == pytest.approx(before)
 
 
 def test_failed_round_leaves_shown_rate_and_no_more_when_pressed() -> None:
     estimate = Estimate()
     estimate.learn(8 * MEGA, pressed=True)
-    estimate.failed(6 * MEGA, pressed=False)
-    assert estimate.offer == 6 * MEGA
-    estimate.failed(MEGA, pressed=True)
+    estimate.failed(5 * MEGA, sure=False)
+    assert estimate.offer == 5 * MEGA
+    estimate.failed(MEGA, sure=True)
     assert estimate.offer == MEGA
     estimate.learn(5 * MEGA)
     assert estimate.offer >= 5 * MEGA, "what it shows, it is offered for"
 
 
 @pytest.mark.parametrize("true", [0.8 * MEGA, 4.1 * MEGA])
-def test_line_that_got_slower_makes_fewer_and_fewer_rounds_fail(true: float) -> None:
-    """Where every round fails that asks it for more, and none of them shows anything."""
+def test_line_that_got_slower_makes_two_rounds_fail_at_most(true: float) -> None:
+    """Where every round fails that asks it for more than a probing round does."""
     estimate = Estimate()
     estimate.learn(8 * MEGA, pressed=True)
-    failed = []
+    failed = 0
     for number in range(200):
         asked = estimate.offer
-        if asked > true:
-            estimate.failed(true / 100, pressed=False)
-            failed.append(number)
+        if asked > PROBE * true:
+            estimate.failed(true, sure=False)
+            failed += 1
         else:
-            estimate.learn(asked, asked=asked)
-    assert len(failed) <= 12
-    assert sum(number >= 100 for number in failed) <= 2
-
-
-def test_failure_counts_as_the_first_again_after_successful_rounds() -> None:
-    estimate = Estimate()
-    estimate.learn(8 * MEGA, pressed=True)
-    for _ in range(3):
-        before = estimate.offer
-        estimate.failed(MEGA, pressed=False)
-        assert estimate.offer <= 0.6 * before
-        for _ in range(2):
-            estimate.learn(estimate.offer, asked=estimate.offer)
-            assert estimate.offer >= 8 * MEGA
+            estimate.learn(min(asked, true), asked=asked, probes=(number + 1) % PROBE_ROUNDS == 0)
+    assert failed <= 2
