@@ -29,8 +29,8 @@ NETWORK = NetworkSettings(packet_bytes=4096)
 TOLERANCE = {"raw": 2e-6, "fp16": 1e-3}
 """Relative error that float32, and the codec, may add to a mean."""
 
-LATE: Final = frozenset({"averaging.drop.request", "averaging.drop.duplicate"})
-"""Marks of a mean that is late at all members: they ask each other in vain, and then it comes twice."""
+LATE: Final = frozenset({"averaging.drop.request", "averaging.drop.duplicate", "averaging.drop.mean"})
+"""Marks of a mean that is late: members ask each other for it, perhaps in vain, and then it comes twice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
