@@ -40,6 +40,13 @@ def divides(shares: ShareMap, word: Order | Status) -> bool:
     return len(word.versions) == len(word.reducers) == members and max(word.reducers) < members
 
 
+def is_planned(shares: ShareMap, commit: Commit) -> bool:
+    """Whether a Commit has a version for each share, and has each member in no more chunks than that was to give."""
+    members = len(shares.counts)
+    fits = len(commit.versions) == len(commit.present) == members
+    return fits and all(chunks <= shares.planned(member) for member, chunks in enumerate(commit.present))
+
+
 class Reports:
     """What a coordinator has been told: who makes which means, the newest Status of each member, and what follows.
 

@@ -88,14 +88,19 @@ class Fingerprints:
         return vote
 
     def agrees(self, vote: Commit, *, by: int) -> bool:
-        """Whether all have voted for the same means, as far as this member holds them; it casts no vote by that."""
+        """Whether all have voted for the same means, as far as this member holds them; it casts no vote by that.
+
+        A member that holds all means has counted itself in how many of them each member's part is.
+        """
         if vote.versions != self._lanes.versions:
+            return False
+        helps = self._context.me not in self._context.shares.receivers
+        if not helps and vote.present != self._lanes.present(len(vote.present)):
             return False
         mine = self._on_what_is_here(vote.nonces, by=by)
         if mine is None or len(vote.fingerprints) != len(mine.fingerprints):
             return False
         pairs = zip(mine.fingerprints, vote.fingerprints, self._context.shares.counts, strict=True)
-        helps = self._context.me not in self._context.shares.receivers
         return all(one == other or (helps and not one and count) for one, other, count in pairs)
 
     def bits(self, vote: Vote | Commit) -> bytes:

@@ -2,7 +2,7 @@
 
 from core.averaging.allreduce.all_reduce import AllReduce
 from core.averaging.allreduce.vectors import RoundContext
-from core.averaging.commit.coordinator import RANK_SHIFT, Coordinator, coordinators, divides
+from core.averaging.commit.coordinator import RANK_SHIFT, Coordinator, coordinators, divides, is_planned
 from core.averaging.commit.fingerprints import Fingerprints
 from core.averaging.commit.phases import MEMBER, Cue, Phase, Standing
 from core.averaging.failure_detector import Timetable
@@ -242,11 +242,12 @@ class RoundParticipant:
         """Accept a Commit from the coordinator; from others only once that is down, and if it is what is held here."""
         succession = self.succession
         leads = succession.mine is not None
+        fits = is_planned(self._context.shares, commit)
         accepted = not leads and member == succession.leader
         if not accepted and (succession.is_quiet(now) or (leads and succession.rank)):
-            accepted = not self._data.lacking and self._votes.agrees(commit, by=member)
+            accepted = fits and not self._data.lacking and self._votes.agrees(commit, by=member)
         known = self.standing.phase is Phase.COMMITTED
-        if known or len(commit.versions) != len(self._context.shares.peers) or not accepted:
+        if known or not fits or not accepted:
             self._context.trace.mark("averaging.drop.commit")
             return []
         self.commit, self._commit_at = commit, now

@@ -262,3 +262,20 @@ def test_coordinator_with_two_keys_gives_one_mean_two_names() -> None:
     assert {names[peer] for peer in apart}.isdisjoint(name for peer, name in names.items() if peer not in apart)
     assert len(set(names.values())) == 2
     assert len({row.tobytes() for row in round_.results}) == 1
+
+
+@pytest.mark.parametrize("present", [(), (1,), (2**39, 1, 1), (3, 3, 2)])
+def test_coordinator_does_not_choose_who_is_in_the_mean(present: tuple[int, ...]) -> None:
+    """Its Commit says in how many chunks the part of each member is."""
+    plan = make_plan([1, 1, 1], 48)
+    round_ = Round(plan)
+
+    def says(send: Send[Any], now: float) -> list[Any]:
+        word = send.message
+        return [Send(send.to, msgspec.structs.replace(word, present=present) if isinstance(word, Commit) else word)]
+
+    liar = corrupt(round_, plan.leaders[0], says)
+    round_.run()
+    found = [end for peer, end in ends(round_).items() if peer != liar]
+    assert len(found) == 2
+    assert all(end.outcome.present == (3, 3, 3) for end in found if isinstance(end, RoundFinished))

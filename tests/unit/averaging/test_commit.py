@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from core.averaging.allreduce.share_map import ShareMap
-from core.averaging.commit.coordinator import RANK_SHIFT, Coordinator, Reports, quorum
+from core.averaging.commit.coordinator import RANK_SHIFT, Coordinator, Reports, is_planned, quorum
 from core.averaging.commit.phases import Phase
 from core.averaging.failure_detector import Timetable
 from core.averaging.messages import Commit, Members, Status, to_bits
@@ -47,6 +47,17 @@ def shares_of(count: int, *, helpers: Members = frozenset()) -> ShareMap:
 )
 def test_half_is_a_quorum_with_the_first_coordinator(count: int, live: set[int], *, enough: bool) -> None:
     assert quorum(shares_of(count), frozenset(live)) is enough
+
+
+@pytest.mark.parametrize(
+    ("present", "planned"), [((3, 3, 3), True), ((0, 0, 0), True), ((3, 3, 4), False), ((3, 3), False), ((), False)]
+)
+def test_commit_has_no_more_parts_than_the_plan(present: tuple[int, ...], *, planned: bool) -> None:
+    shares = shares_of(3)
+    assert shares.chunk_total == 3
+    commit = Commit(shares.plan.round, (0, 0, 0), (), (), present)
+    assert is_planned(shares, commit) is planned
+    assert not is_planned(shares, msgspec.structs.replace(commit, versions=(0, 0)))
 
 
 class Successor:
