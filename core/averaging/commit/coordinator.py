@@ -132,13 +132,12 @@ class Reports:
         """What may have been voted under an earlier coordinator.
 
         Returns:
-            The members that may have voted for the newest versions, and the newest key with the nonces of all others
-            that need the means; empty where there is none.  It lacks this coordinator's, if that was excluded.
+            The members that may have voted for the newest versions, and the newest key with the nonces of all members
+            that need the means; empty where there is none.
         """
         voted = frozenset(member for member in self.current if self._of[member].nonces)
         keys = [self._of[m].nonces for m in sorted(voted) if len(self._of[m].nonces) == len(self._shares.counts)]
-        others, mine = self.needing & self._of.keys() - {self._me}, {b"", self._of[self._me].nonce}
-        fitting = [k for k in keys if k[self._me] in mine and all(k[m] == self._of[m].nonce for m in others)]
+        fitting = [key for key in keys if all(key[m] == self._of[m].nonce for m in self.needing & self._of.keys())]
         key = min(fitting, key=lambda key: sum(map(bool, key)), default=())  # it lacks those gone since
         return self._shares.everybody - (self._shares.receivers & self._of.keys() - voted), key
 
@@ -241,7 +240,7 @@ class Coordinator:
         """Do what follows from all that is known, and from the time."""
         self._watch(now)
         standing, reports = self.standing, self.reports
-        if not quorum(self._shares, reports.live):
+        if not reports.needing or not quorum(self._shares, reports.live):
             standing.advance(Cue.TOO_FEW)
         if standing.phase is Phase.TAKING_OVER and reports.complete:
             self._settle()
@@ -307,10 +306,8 @@ class Coordinator:
         self.reports.adopt()
         voters, key = self.reports.earlier_votes()
         self._pinned = quorum(self._shares, voters)
-        if self._pinned and key:
-            self.reports.live -= frozenset() if key[self._me] else {self._me}
-            if not self.reports.undone:
-                self._prepare(key)
+        if self._pinned and key and not self.reports.undone:
+            self._prepare(key)
         self._changed()
 
     def _remake(self, shares: Sequence[int]) -> None:

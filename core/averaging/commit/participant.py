@@ -79,14 +79,19 @@ class Succession:
         self.rank = self._awaited = rank
         self._heard_at, self.mine = now, None
 
-    def give_up(self, now: float) -> bool:
-        """Give the awaited coordinator up, and await the next that can be reached, or become it.
+    def give_up(self, now: float, live: Members) -> bool:
+        """Give the awaited coordinator up, and await the next that can be reached and is in, or become it.
+
+        Args:
+            now: Unix seconds.
+            live: Members that are in.
 
         Returns:
             Whether there is one.
         """
         self.given_up |= {self.awaited}
-        left = [rank for rank in range(self._awaited + 1, len(self._order)) if self._order[rank] not in self.lost]
+        may, later = live - self.lost, range(self._awaited + 1, len(self._order))
+        left = [rank for rank in later if self._order[rank] in may]
         if left:
             self._awaited, self._heard_at = left[0], now
         if self.awaited == self._context.me:
@@ -221,11 +226,11 @@ class RoundParticipant:
         if rank < succession.rank or not fits or (usurps and not self.standing.over):
             context.trace.mark("averaging.drop.order")
             return []
-        if self.standing.over:
-            told = [] if self.commit is None else context.send([member], self.commit)
-            return [*context.send([member], self._status()), *told]
+        told = [] if self.commit is None else context.send([member], self.commit)
         if member not in self._data.live:  # it was excluded, and does not know yet
-            return context.send([member], Leaving(order.round))
+            return [*told, *context.send([member], Leaving(order.round))]
+        if self.standing.over:
+            return [*told, *context.send([member], self._status())]
         succession.follow(rank, now)
         live = from_bits(order.live)
         if self._me not in live:
@@ -270,7 +275,7 @@ class RoundParticipant:
         """Give the coordinator up, and wait for the next one; or coordinate, as the next that can be reached."""
         succession = self.succession
         self._context.trace.mark("averaging.coordinator_lost")
-        if not succession.give_up(now):
+        if not succession.give_up(now, self._data.live):
             self.abort("no member is left to coordinate the round")
             return []
         # It may have finished already, and then answers with the Commit.

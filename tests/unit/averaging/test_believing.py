@@ -12,7 +12,7 @@ from core.averaging.butterfly import Butterfly
 from core.averaging.codecs.registry import codec_of
 from core.averaging.commit.coordinator import RANK_SHIFT
 from core.averaging.commit.fingerprints import plan_name
-from core.averaging.messages import Commit, Mean, Open, Order, Status
+from core.averaging.messages import Commit, Mean, Open, Order, Status, to_bits
 from core.averaging.outcome import RoundFinished
 from core.averaging.plan import Plan
 from core.base.ids import PeerId
@@ -262,6 +262,17 @@ def test_coordinator_with_two_keys_gives_one_mean_two_names() -> None:
     assert {names[peer] for peer in apart}.isdisjoint(name for peer, name in names.items() if peer not in apart)
     assert len(set(names.values())) == 2
     assert len({row.tobytes() for row in round_.results}) == 1
+
+
+def test_excluded_member_is_no_successor() -> None:
+    """The first leader has excluded the second; when it is gone, the third leads at once, and leaves the second."""
+    machine = machine_of(PLAN, THIRD, Trace())
+    live = to_bits(frozenset({LEADER, THIRD, FOURTH}))
+    machine.handle(Received(PLAN.peers[LEADER], Order(PLAN.round, (0,) * 4, (0, 1, 2, 3), live)), 0.1)
+    outputs = machine.handle(Lost(PLAN.peers[LEADER], "gone"), 0.2)
+    assert machine.leader == PLAN.peers[THIRD]
+    words = [output for output in outputs if isinstance(output, Send)]
+    assert not any(isinstance(word.message, Status) for word in words)
 
 
 @pytest.mark.parametrize("present", [(), (1,), (2**39, 1, 1), (3, 3, 2)])

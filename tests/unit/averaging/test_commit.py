@@ -127,17 +127,47 @@ def test_successor_commits_under_the_key_of_its_predecessor() -> None:
     assert successor.machine.commit(()).nonces == KEY
 
 
-def test_successor_that_was_excluded_leaves_itself_out() -> None:
-    """It has lost its link to the first coordinator, and the others have voted under a key without its nonce."""
+def test_successor_commits_under_no_key_without_its_nonce() -> None:
+    """By the word of others the first coordinator has excluded it; honest ones would leave it then."""
     successor = Successor()
-    key = (KEY[0], b"", *KEY[2:])
     for member in (2, 3):
-        successor.hear(member, nonces=key, fingerprints=VOTE)
+        successor.hear(member, nonces=(KEY[0], b"", *KEY[2:]), fingerprints=VOTE)
     for member in (1, HELPER):
         successor.hear(member)
     successor.machine.step(0.0)
-    assert successor.machine.reports.live == {2, 3, HELPER}
-    assert successor.machine.commit(()).nonces == key
+    assert successor.machine.standing.phase is Phase.PREPARING
+    assert successor.machine.reports.live == {1, 2, 3, HELPER}
+    assert successor.machine.reports.key == (b"", *KEY[1:])
+
+
+def test_no_commit_among_fewer_than_a_quorum() -> None:
+    """Four of five are left, and two of them voted under a key without the successor's nonce; then one leaves."""
+    shares = shares_of(5)
+    times, word = Timetable(0.0, 1.0, 2.0, 20.0), Status(shares.plan.round, (0,) * 5, tuple(range(5)))
+    live = frozenset({1, 2, 3})
+    machine = Coordinator(shares, 1, live, timetable=times, vote_ignored=frozenset(), trace=Trace())
+    nonces = tuple(bytes([member + 1]) * 8 for member in range(5))
+    key = (nonces[0], b"", *nonces[2:])
+    machine.note(1, msgspec.structs.replace(word, nonce=nonces[1]))
+    for member in (2, 3):
+        machine.note(member, msgspec.structs.replace(word, nonce=nonces[member], nonces=key, fingerprints=VOTE))
+    machine.step(1.0)
+    assert machine.standing.phase is Phase.PREPARING
+    machine.exclude(frozenset({1}))
+    machine.step(1.1)
+    assert machine.standing.phase is Phase.ABORTED
+
+
+def test_helpers_alone_commit_nothing() -> None:
+    """They are a quorum, and none of them has a vote."""
+    shares = shares_of(COUNT, helpers=frozenset({2, 3, 4}))
+    times, word = Timetable(0.0, 1.0, 2.0, 20.0), Status(shares.plan.round, (0,) * COUNT, tuple(range(COUNT)))
+    machine = Coordinator(shares, 0, shares.everybody, timetable=times, vote_ignored=frozenset(), trace=Trace())
+    for member in range(COUNT):
+        machine.note(member, word)
+    machine.exclude(frozenset({0, 1}))
+    machine.step(0.0)
+    assert machine.standing.phase is Phase.ABORTED
 
 
 def test_successor_asks_for_votes_anew_without_earlier_ones() -> None:
