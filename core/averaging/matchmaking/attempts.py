@@ -98,7 +98,7 @@ def peer_back_off(*, free: int = 0) -> BackOff[PeerId]:
 class LeaderElection:
     """Which peer is to lead, attempt after attempt, until the group of a state has formed.
 
-    No peer has to agree on it: where two peers call, one call is followed everywhere (`rank`).
+    No peer has to agree on it: where two peers call, one call is followed everywhere (`precedes`).
 
     Args:
         config: Of the rounds.
