@@ -24,7 +24,7 @@ STINT_LEAST_S: Final = 0.05
 BYTES_LEAST: Final = 16 * 1024
 """Nor does one that moved less."""
 PRESSED: Final = 0.75
-"""For this part of a stint bytes waited for more than half of the peers that it sent to: the line was the limit."""
+"""For this part of a round bytes waited for more than half of those that it sends to: the line was the limit."""
 HELD_LEAST_S: Final = 0.5
 FLOWS_MAX: Final = 4096
 TRIPS_KEPT: Final = 256
@@ -54,8 +54,6 @@ class Sighting:
     down: float = 0.0
     pressed: bool = False
     """Bytes had to wait for most of the peers nearly all along."""
-    alone: bool = False
-    """They waited for one peer only: its line may be the slow one."""
     held: Mapping[PeerId, float] = field(default_factory=dict)
     """Peers for which bytes had to wait while the line had room, with the speed in the best window.  The mean over the
     waiting time would say less: flows that share lines are slow by turns."""
@@ -131,8 +129,8 @@ class Meter:
         self._last: _Mark | None = None
         self._short, self._long = _Busiest(WINDOW_S), _Busiest(LONG_WINDOW_S)
         self._left = self._arrived = 0
-        self._receivers: set[PeerId] = set()
-        """To whom bytes have left since the harvest."""
+        self.receivers: frozenset[PeerId] = frozenset()
+        """To whom the present round has this computer send."""
         self._pressed_s = 0.0
         self._held: dict[PeerId, tuple[int, float]] = {}
         self.trips: OrderedDict[PeerId, float] = OrderedDict()
@@ -157,7 +155,7 @@ class Meter:
         self._short.look(mark)
         self._long.look(mark)
         if before is not None:
-            if len(waited) > len(self._receivers) / 2:
+            if len(self.receivers.intersection(waited)) > len(self.receivers) / 2:
                 self._pressed_s += now - before.at
             self._hold(before, mark, held, sum(waited.values()))
 
@@ -171,8 +169,6 @@ class Meter:
             if flow is not None:
                 left = max(0, glance.left_bytes - flow.left)
                 self._left += left
-                if left:
-                    self._receivers.add(glance.peer)
                 self._arrived += max(0, glance.arrived_bytes - flow.arrived)
                 if glance.waiting:
                     waited[glance.peer] = waited.get(glance.peer, 0) + left
@@ -207,14 +203,12 @@ class Meter:
         capped = self.cap_up is not None and up >= self.cap_up
         looked_s = self._last.at - self._began.at if self._began and self._last else 0.0
         pressed = up > 0 and (capped or self._pressed_s >= PRESSED * looked_s)
-        alone = not capped and len(self._receivers) == 1
         self._began = self._last = None
         self._short, self._long = _Busiest(WINDOW_S), _Busiest(LONG_WINDOW_S)
         self._held = {}
         self._left = self._arrived = 0
-        self._receivers = set()
         self._pressed_s = 0.0
-        return Sighting(up=up, down=down, pressed=pressed, alone=alone, held=held)
+        return Sighting(up=up, down=down, pressed=pressed, held=held)
 
     def _capped(self, seen: _Busiest) -> tuple[float, float]:
         up = seen.up if self.cap_up is None else min(seen.up, self.cap_up)

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 from core.averaging.bandwidth.demand import Demand, demand_of
-from core.averaging.bandwidth.estimate import OwnLine
+from core.averaging.bandwidth.estimate import PROBE, PROBE_ROUNDS, OwnLine
 from core.averaging.bandwidth.known import USUAL_MOST, KnownLines, known_of
 from core.averaging.bandwidth.proven import ProvenLine, sound_peers, unremarkable
 from core.averaging.bandwidth.records import LineFacts, facts_of
@@ -68,8 +68,8 @@ class LineBook:
     # --- rounds ------------------------------------------------------------------------------------------------------
 
     def begun(self, plan: Plan, now: float) -> None:
-        """A round begins: what moved before (a state was fetched or given) is not its, and raises the estimate."""
-        self.own.rise()
+        """A round begins."""
+        self.own.begin(plan, demand_of(plan))
         self._waits = Waits(plan, now)
         self._began_at = now
 
@@ -85,9 +85,9 @@ class LineBook:
         late = False
         if demand.seconds:
             ratio = outcome.seconds / demand.seconds
-            late = ratio > LATE * self.usual
+            late = ratio > LATE * self.usual * (PROBE if plan.epoch % PROBE_ROUNDS == 0 else 1.0)
             self._ratios.append(ratio)
-        self.own.learn(plan, demand)
+        self.own.learn(plan, demand, outcome.seconds / self.usual)
         if plan.stages > 1 or outcome.seconds <= 0:
             return
         sound = sound_peers(plan, outcome)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from statistics import median
 from typing import Final
 
+from core.averaging.balance.traffic import Floats
 from core.averaging.bandwidth.demand import Demand
 from core.averaging.bandwidth.known import SLOW
 from core.averaging.plan import Plan, Rates
@@ -17,8 +18,7 @@ from core.base.ids import PeerId
 from core.base.meter import Meter, Sighting
 
 GROWTH: Final = 2.0
-"""Of a line whose limit has not been seen, so many times what it has carried is offered; what it fell short of by doubt
-is offered once more, up to so many times what it carried then: such a trial costs that much time."""
+"""Of a line whose limit has not been seen, so many times what it has carried is offered."""
 PROBE: Final = 1.25
 """In a probing round, so many times its limit is offered..."""
 PROBE_ROUNDS: Final = 6
@@ -30,9 +30,11 @@ LACKING: Final = 0.9
 STEADY: Final = 0.75
 """Limits seen one after the other that differ by no more than this are one limit, measured again; each counts half."""
 LOST: Final = 0.5
-"""The first round that fails takes so much of an offer, and no more: others may have been to blame."""
+"""A first round that fails leaves so much of an offer, and no less: others may have been to blame."""
+EVEN: Final = 1.15
+"""A line that the round waited for carries no more in its busiest moment than so many times what it does on average."""
 FROM_ONE: Final = 0.5
-"""Where more than this part of what a member receives comes from one other, the lack may be that one's."""
+"""Where more than this part of what a member sends or receives is one other's, the lack may be that one's."""
 
 
 class Estimate:
@@ -45,52 +47,37 @@ class Estimate:
         """Whether that is all that it carries."""
         self._probes = False
         """Whether the next round probes."""
-        self._again = 0.0
-        """What is offered once more after a round fell short of it; 0: nothing."""
+        self._failed = False
+        """Whether the last round failed."""
 
     @property
     def offer(self) -> float:
         """What a plan may count on."""
-        return self._again or self.level * (GROWTH if not self.limited else PROBE if self._probes else 1.0)
+        return self.level * (GROWTH if not self.limited else PROBE if self._probes else 1.0)
 
     def carried(self, seen: float) -> None:
         """Bytes moved that no plan had asked for: the line carries at least that."""
         self.level = max(self.level, seen)
 
-    def failed(self, seen: float, *, sure: bool) -> None:
-        """A round came to nothing, and saw less of this line than was offered: so less is offered now.
+    def failed(self, seen: float) -> None:
+        """A round came to nothing and saw less than was offered: half is offered, and after a second what was seen."""
+        least, self._failed = 0.0 if self._failed else LOST * self.offer, True
+        self._limit(max(seen, least))
 
-        That is half of it once, and what was seen if the next round does not hold either.
-
-        Args:
-            seen: What moved in its busiest moment.
-            sure: The line was the limit then, and nobody else's was.
-        """
-        again = 0.0 if sure or self._again else LOST * self.offer
-        self._limit(seen)
-        self._again = again if again > seen else 0.0
-
-    def learn(
-        self, seen: float, *, pressed: bool = False, sure: bool = True, asked: float = 0.0, probes: bool = False
-    ) -> None:
+    def learn(self, seen: float, *, pressed: bool = False, asked: float = 0.0, probes: bool = False) -> None:
         """A round is over.
 
         Args:
             seen: What moved in its busiest moment; 0: too little to tell.
             pressed: Bytes had to wait for the line nearly all along, so it was the limit.
-            sure: Nobody else's line can have been the limit instead.
             asked: What the plan asked of it, on the average; 0: nobody knows, or what came tells nothing.
             probes: The next round probes.
         """
-        again, before = self._again, self.level * (1.0 if self.limited else GROWTH)
-        short = 0 < seen < LACKING * (min(asked, self.level) if self._probes else asked)
-        self._probes = probes
+        short = seen < LACKING * (min(asked, self.level) if self._probes else asked)
+        self._probes, self._failed = probes, False
         if seen > 0 and (pressed or short):
             self._limit(seen)
-            if not again and not (pressed and sure) and seen < LACKING * before:
-                self._again = min(before, GROWTH * seen)
             return
-        self._again = 0.0
         self.limited = self.limited and seen <= MORE * self.level
         self.level = max(self.level, seen)
 
@@ -99,7 +86,6 @@ class Estimate:
         steady = self.limited and STEADY * self.level <= seen <= self.level / STEADY
         self.level = (self.level + seen) / 2 if steady else seen
         self.limited = True
-        self._again = 0.0
 
 
 class OwnLine:
@@ -133,6 +119,12 @@ class OwnLine:
         """The median of this peer's round trips to others; 0: none is known."""
         return median(self.meter.trips.values()) if self.meter.trips else 0.0
 
+    def begin(self, plan: Plan, demand: Demand) -> None:
+        """A round begins: what moved before (a state was fetched or given) is not its, and raises the estimate."""
+        self.rise()
+        sends = demand.link_bytes[plan.peers.index(self._me)] > 0
+        self.meter.receivers = frozenset(peer for peer, bulk in zip(plan.peers, sends, strict=True) if bulk)
+
     def rise(self) -> Sighting:
         """Take in what has moved since the last round or look: it can only raise the estimate."""
         sighting = self.meter.harvest()
@@ -140,21 +132,21 @@ class OwnLine:
         self.down.carried(sighting.down)
         return sighting
 
-    def learn(self, plan: Plan, demand: Demand) -> None:
+    def learn(self, plan: Plan, demand: Demand, seconds: float) -> None:
         """A committed round has shown what the line carries.
 
         Args:
             plan: The round's.
             demand: What it asked of all lines.
+            seconds: How long the round took, over how long rounds usually take for their plans' seconds.
         """
         sighting = self.meter.harvest()
         me = plan.peers.index(self._me)
-        received = demand.link_bytes[:, me]
-        told = demand.seconds and received.max() <= FROM_ONE * received.sum()
-        asked = float(received.sum()) / demand.seconds if demand.seconds and told else 0.0
         probes = (plan.epoch + 1) % PROBE_ROUNDS == 0
-        self.up.learn(sighting.up, pressed=sighting.pressed, sure=not sighting.alone, probes=probes)
-        self.down.learn(sighting.down, asked=asked, probes=probes)
+        up = _asked(demand.link_bytes[me], sighting.up, demand, seconds)
+        down = _asked(demand.link_bytes[:, me], sighting.down, demand, seconds)
+        self.up.learn(sighting.up, pressed=sighting.pressed, asked=up, probes=probes)
+        self.down.learn(sighting.down, asked=down, probes=probes)
         held = {peer: rate for peer, rate in sighting.held.items() if not _as_planned(plan, demand, me, peer, rate)}
         self.held = {peer: rate for peer, rate in self.held.items() if peer not in plan.peers} | held
 
@@ -171,9 +163,25 @@ class OwnLine:
             return
         asked = demand.down_bytes[plan.peers.index(self._me)] / demand.seconds
         if sighting.pressed and sighting.up < LACKING * self.up.offer:
-            self.up.failed(sighting.up, sure=not sighting.alone)
+            self.up.learn(sighting.up, pressed=True)
         if 0 < sighting.down < LACKING * min(asked, self.down.offer):
-            self.down.failed(sighting.down, sure=False)
+            self.down.failed(sighting.down)
+
+
+def _asked(bulk_bytes: Floats, seen: float, demand: Demand, seconds: float) -> float:
+    """What the plan asked of one direction, bytes a second; 0: what moved tells nothing of the line.
+
+    Args:
+        bulk_bytes: By the other end.
+        seen: What moved in its busiest moment, bytes a second.
+        demand: What the plan asked of all lines.
+        seconds: How long the round took.
+    """
+    total = float(bulk_bytes.sum())
+    if not demand.seconds or bulk_bytes.max() > FROM_ONE * total:
+        return 0.0
+    idle = seconds > 0 and seen > EVEN * total / seconds
+    return 0.0 if idle else total / demand.seconds
 
 
 def _as_planned(plan: Plan, demand: Demand, sender: int, peer: PeerId, rate: float) -> bool:

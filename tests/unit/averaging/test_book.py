@@ -302,6 +302,6 @@ def test_a_round_that_fails_by_others_fault_bounds_nothing(case: str) -> None:
     moving(book, plan.peers[1:2] if case == "one peer" else plan.peers[1:], up=MEGA * slow, down=MEGA * slow)
     book.failed(plan, 100.0 + seconds * (0.5 if case == "early" else 1.0))
     if case == "one peer":
-        assert book.own.offered == Rates(MEGA // 2, MEGA // 2)
+        assert book.own.offered == Rates(MEGA, MEGA // 2)
     else:
         assert min(book.own.offered.up, book.own.offered.down) >= MEGA

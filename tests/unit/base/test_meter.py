@@ -2,7 +2,6 @@
 
 import pytest
 
-from core.averaging.bandwidth.estimate import GROWTH, Estimate
 from core.base.ids import PeerId, hashed_key
 from core.base.meter import FLOWS_MAX, LOOK_S, PRESSED, Glance, Meter
 
@@ -18,6 +17,7 @@ class Line:
 
     def __init__(self, flows: int) -> None:
         self.meter = Meter()
+        self.meter.receivers = frozenset(peer(i) for i in range(flows))
         self.now = 50.0
         self.left = [0.0] * flows
         self.arrived = [0.0] * flows
@@ -91,19 +91,6 @@ def test_burst_into_a_buffer_is_not_taken_for_bandwidth() -> None:
     assert line.meter.harvest().up <= 2 * 262_144 * 1.01
 
 
-def test_bytes_waiting_for_one_peer_alone_may_be_its_fault() -> None:
-    line = Line(2)
-    line.run(2.0, [MEGA, 0.0], [0.0, 0.0], [True, False])
-    seen = line.meter.harvest()
-    assert (seen.pressed, seen.alone) == (True, True)
-    estimate = Estimate()
-    estimate.learn(4 * MEGA, pressed=True)
-    estimate.learn(seen.up, pressed=True, sure=False)
-    assert estimate.offer == pytest.approx(GROWTH * MEGA, rel=0.01), "more is tried once more"
-    estimate.learn(seen.up, pressed=True, sure=False)
-    assert estimate.offer == pytest.approx(MEGA, rel=0.01)
-
-
 def test_a_stint_shorter_than_a_window_counts_as_a_whole() -> None:
     line = Line(1)
     line.run(2 * LOOK_S, [4 * MEGA], [MEGA], [True])
@@ -152,4 +139,3 @@ def test_line_is_pressed_when_bytes_waited_for_most_peers(part: float) -> None:
     line.run(20 * (1 - part), [MEGA] * 3, [0.0] * 3, [True, False, False])
     seen = line.meter.harvest()
     assert seen.pressed == (part > PRESSED)
-    assert not seen.alone
