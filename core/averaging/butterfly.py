@@ -14,19 +14,19 @@ So all who finish hold the same mean bit for bit, whichever member dies, whateve
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from core.averaging.allreduce.all_reduce import AllReduce
 from core.averaging.allreduce.share_map import ShareMap
-from core.averaging.allreduce.vectors import RoundContext, RoundInput, Vectors
-from core.averaging.allreduce.windows import planned_s
+from core.averaging.allreduce.vectors import RoundContext, VectorInput, Vectors
+from core.averaging.bandwidth.demand import planned_s, transfers_of
 from core.averaging.commit.fingerprints import Fingerprints, Vote, plan_name
 from core.averaging.commit.participant import RoundParticipant
 from core.averaging.commit.phases import Phase
 from core.averaging.failure_detector import Timetable
 from core.averaging.messages import Commit, Leaving, Mean, Members, Open, Part, RoundMessage
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished, outcome_of
-from core.averaging.penalties import Kind, Observations
+from core.averaging.penalties import NOTHING, Kind, Observations, Remembered
 from core.averaging.plan import Plan
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick, earliest
@@ -34,6 +34,16 @@ from core.base.trace import Trace
 from core.base.wire import Message
 
 Outputs = list[Send[Message] | RoundFinished | RoundFailed]
+
+
+@dataclass(frozen=True, slots=True)
+class RoundInput(VectorInput):
+    """What a member brings to a round: its vectors, and what it knows itself."""
+
+    secret: bytes = b""
+    """Bytes that no other member can guess: they make this member's nonces.  The same ones may serve many rounds."""
+    remembered: Remembered = NOTHING
+    """With which members this one has less patience."""
 
 
 class Butterfly:
@@ -133,7 +143,7 @@ class RunningRound:
         on_probation, ignored = places(remembered.on_probation), places(remembered.vote_ignored)
         usual_s = remembered.usual * planned_s(plan)
         timetable = Timetable(now, usual_s, plan.stall_timeout_s, plan.round_timeout_s, on_probation)
-        self.data = AllReduce(context, name=self._name, timetable=timetable)
+        self.data = AllReduce(context, name=self._name, timetable=timetable, transfers=transfers_of(plan, context.me))
         self._votes = Fingerprints(context, self._name, self.data.lanes, secret=work.secret)
         self.end = RoundParticipant(context, self.data, self._votes, timetable=timetable, vote_ignored=ignored)
         self._astray: Members = frozenset()

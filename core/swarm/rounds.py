@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.averaging.aggregators import Aggregator, aggregator_of
-from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.bandwidth.book import LineBook
-from core.averaging.butterfly import Butterfly
+from core.averaging.butterfly import Butterfly, RoundInput
 from core.averaging.codecs.registry import FEEDBACK, codec_of
 from core.averaging.feedback import Carry, MemoryStore, ResidualStore
 from core.averaging.grid.grid import Grid

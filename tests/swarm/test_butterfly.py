@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.averaging.allreduce.vectors import RoundInput
-from core.averaging.butterfly import Butterfly
+from core.averaging.butterfly import Butterfly, RoundInput
 from core.averaging.codecs.registry import codec_of
 from core.averaging.matchmaking.plans import PlanRequest, make_plan
 from core.averaging.messages import ROUND_MESSAGES

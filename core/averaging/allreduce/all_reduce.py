@@ -13,16 +13,16 @@ ahead of the first mean that is missing, and a member that pauses stops its own 
 Which member reduces which share is first what the plan says, then what a coordinator orders (`core.averaging.commit`).
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from core.averaging.allreduce.all_gather import AllGather
 from core.averaging.allreduce.lane import Lane, Lanes
 from core.averaging.allreduce.reducer import Reducer, Replies
 from core.averaging.allreduce.vectors import RoundContext
-from core.averaging.allreduce.windows import AHEAD_MIN, transfers_of, windows_of
+from core.averaging.allreduce.windows import AHEAD_MIN, windows_of
 from core.averaging.failure_detector import Timetable
 from core.averaging.messages import Mean, Members, Open, Part
-from core.base.machine import Send
+from core.base.machine import Send, Transfer
 
 Sends = list[Send[Open | Part | Mean]]
 
@@ -37,9 +37,12 @@ class AllReduce:
         context: What the round works on.
         name: Of the plan, for this member's Open.
         timetable: When senders and reducers are late.
+        transfers: How bulk for each other member leaves.
     """
 
-    def __init__(self, context: RoundContext, *, name: bytes, timetable: Timetable) -> None:
+    def __init__(
+        self, context: RoundContext, *, name: bytes, timetable: Timetable, transfers: Mapping[int, Transfer]
+    ) -> None:
         self._context = context
         self._name = name
         self._timetable = timetable
@@ -57,7 +60,7 @@ class AllReduce:
         self.live = shares.everybody
         """Members that are in, as far as this one has been told."""
         self._greeted: Members = frozenset()
-        self._transfers = transfers_of(shares.plan, context.me)
+        self._transfers = transfers
         self._unanswered_max = max(AHEAD_MIN * (len(windows) - 1), sum(windows) // 2)
         self._look_at = timetable.began_at
 

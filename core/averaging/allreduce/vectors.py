@@ -11,7 +11,6 @@ from core.averaging.allreduce.share_map import ShareMap
 from core.averaging.codecs.codec import Codec
 from core.averaging.feedback import Carry
 from core.averaging.messages import Members
-from core.averaging.penalties import NOTHING, Remembered
 from core.base.machine import Send
 from core.base.trace import Trace
 from core.base.wire import Message
@@ -20,8 +19,8 @@ Vector = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
-class RoundInput:
-    """What a member brings to a round: its vectors, how numbers travel and are averaged, and what it knows itself."""
+class VectorInput:
+    """A member's vectors in a round, and how their numbers travel and are averaged."""
 
     contribution: Vector | None
     """Shape (numel,), float32; only read, and not to be changed before the end.  None: the member brings no samples."""
@@ -34,10 +33,6 @@ class RoundInput:
     """Carries what a coarse codec loses to the next round."""
     aggregator: Aggregator = field(default_factory=WeightedMean)
     """Makes one vector of several."""
-    secret: bytes = b""
-    """Bytes that no other member can guess: they make this member's nonces.  The same ones may serve many rounds."""
-    remembered: Remembered = NOTHING
-    """With which members this one has less patience."""
 
 
 class Vectors:
@@ -52,7 +47,7 @@ class Vectors:
         ValueError: a vector that the plan has this member bring is missing, or has another shape or type.
     """
 
-    def __init__(self, shares: ShareMap, me: int, work: RoundInput) -> None:
+    def __init__(self, shares: ShareMap, me: int, work: VectorInput) -> None:
         contribution, result = work.contribution, work.result
         numel = shares.plan.numel
         for vector in (contribution, result):

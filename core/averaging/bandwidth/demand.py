@@ -1,15 +1,25 @@
-"""What a plan asks of its members' lines: bytes, and how long that should take."""
+"""What a plan asks of its members' lines: bytes, how long that should take, and how fast they leave."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from statistics import median
+from typing import Final
 
 import numpy as np
 
 from core.averaging.balance.traffic import Floats
 from core.averaging.codecs.registry import number_bytes
 from core.averaging.matchmaking.division import lines_of
-from core.averaging.plan import WHOLE_GIFT, Plan
+from core.averaging.plan import WHOLE_GIFT, Plan, is_paced
 from core.base.ids import PeerId
+from core.base.machine import Transfer
+
+OTHERS_PART: Final = 1.5
+"""Bulk leaves over no more than so many times what the middle member's line needs: one slow line, or one word about a
+line, holds up its own links and no others."""
+PACED_PART: Final = 0.97
+"""Links send at so much of the rate that the plan gives them, which was measured without headers: acknowledgements and
+the household's packets take the rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,3 +72,34 @@ def _seconds(plan: Plan, link_bytes: Floats) -> float | None:
     down_s = link_bytes.sum(axis=0) / [line.down_bytes_per_s for line in lines]
     pairs_s = [link_bytes[limit.sender, limit.receiver] / limit.rate for limit in plan.limits]
     return float(max(*up_s, *down_s, *pairs_s))
+
+
+def planned_s(plan: Plan) -> float:
+    """How long the round takes where nothing but the plan's lines counts, in seconds; 0 where no lines are known."""
+    return min(demand_of(plan).seconds or 0.0, plan.round_timeout_s)
+
+
+def even_s(plan: Plan) -> float:
+    """Over how many seconds bulk leaves evenly; 0: as soon as it can."""
+    if not is_paced(plan.lines):
+        return 0.0
+    demand = demand_of(plan)
+    members_s = [
+        max(count / rate if rate else 0.0 for count, rate in ((up, line.up), (down, line.down)))
+        for line, up, down in zip(plan.lines, demand.up_bytes, demand.down_bytes, strict=True)
+    ]
+    return min(max(members_s), OTHERS_PART * median(members_s), plan.round_timeout_s / 2) / PACED_PART
+
+
+def transfers_of(plan: Plan, me: int) -> dict[int, Transfer]:
+    """What one member sends to each other in the round, and over how many seconds: evenly, where lines are known.
+
+    So no link takes another's room, and no queue stands before any line.
+    """
+    seconds = even_s(plan)
+    sent = enumerate(demand_of(plan).link_bytes[me])
+    return {
+        other: Transfer(float(count), seconds or plan.round_timeout_s, seconds > 0)
+        for other, count in sent
+        if other != me
+    }

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from core.averaging.allreduce.windows import PACED_PART
+from core.averaging.bandwidth.demand import PACED_PART
 from core.averaging.outcome import Outcome
 from core.averaging.plan import Plan
 from core.base.ids import PeerId

@@ -28,8 +28,8 @@ from dataclasses import replace
 import msgspec
 import numpy as np
 
-from core.averaging.allreduce.vectors import RoundInput, Vector
-from core.averaging.butterfly import Butterfly, Outputs
+from core.averaging.allreduce.vectors import Vector
+from core.averaging.butterfly import Butterfly, Outputs, RoundInput
 from core.averaging.grid.gathering import Gathering
 from core.averaging.grid.layout import Group, layout_of
 from core.averaging.grid.plans import (

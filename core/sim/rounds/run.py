@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.balance.traffic import Line
-from core.averaging.butterfly import Butterfly
+from core.averaging.butterfly import Butterfly, RoundInput
 from core.averaging.codecs.registry import codec_of
 from core.averaging.messages import Mean, Part
 from core.averaging.outcome import RoundFailed, RoundFinished

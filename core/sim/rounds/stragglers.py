@@ -16,9 +16,8 @@ import numpy as np
 
 from core.averaging import failure_detector
 from core.averaging.allreduce import lane
-from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.balance.traffic import Line
-from core.averaging.butterfly import Butterfly
+from core.averaging.butterfly import Butterfly, RoundInput
 from core.averaging.codecs.registry import codec_of
 from core.averaging.commit import coordinator
 from core.averaging.matchmaking.division import divide, work_of

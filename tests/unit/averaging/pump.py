@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from core.averaging.allreduce.vectors import RoundInput
-from core.averaging.butterfly import Butterfly
+from core.averaging.butterfly import Butterfly, RoundInput
 from core.averaging.codecs.registry import codec_of
 from core.averaging.grid.grid import Grid
 from core.averaging.grid.plans import GRID_MESSAGES

@@ -7,8 +7,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from core.averaging.allreduce.vectors import RoundInput
-from core.averaging.butterfly import Butterfly
+from core.averaging.butterfly import Butterfly, RoundInput
 from core.averaging.codecs.registry import codec_of
 from core.averaging.commit.coordinator import RANK_SHIFT
 from core.averaging.commit.fingerprints import plan_name

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.allreduce.windows import windows_of
-from core.averaging.butterfly import Butterfly
+from core.averaging.butterfly import Butterfly, RoundInput
 from core.averaging.codecs.registry import CODEC_NAMES, CODECS, codec_of
 from core.averaging.commit.fingerprints import plan_name
 from core.averaging.messages import Commit, Leaving, Mean, Open, Order, Part, Status

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.balance.shares import apportion
-from core.averaging.butterfly import Butterfly
+from core.averaging.butterfly import Butterfly, RoundInput
 from core.averaging.codecs.registry import codec_of
 from core.averaging.feedback import RESIDUAL_CODEC, Carry, MemoryStore
 from core.averaging.messages import Commit, Mean, Open, Part

@@ -10,8 +10,8 @@ import pytest
 from core.averaging.aggregators import WeightedMean
 from core.averaging.allreduce.lane import Lane, Lanes
 from core.averaging.allreduce.share_map import ShareMap
-from core.averaging.allreduce.vectors import RoundContext, RoundInput, Vectors
-from core.averaging.butterfly import Butterfly
+from core.averaging.allreduce.vectors import RoundContext, Vectors
+from core.averaging.butterfly import Butterfly, RoundInput
 from core.averaging.codecs.registry import CODECS
 from core.averaging.commit.fingerprints import VOTES_MAX, Fingerprints, plan_name
 from core.averaging.messages import Commit, Mean, Order, Status

@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 
 from core.averaging.allreduce.share_map import ShareMap
-from core.averaging.allreduce.vectors import RoundInput
-from core.averaging.butterfly import Butterfly
+from core.averaging.butterfly import Butterfly, RoundInput
 from core.averaging.codecs.registry import CODECS
 from core.averaging.outcome import Outcome, RoundFinished
 from core.base.trace import Trace

@@ -7,9 +7,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.bandwidth.book import LineBook
-from core.averaging.butterfly import Butterfly
+from core.averaging.butterfly import Butterfly, RoundInput
 from core.averaging.codecs.registry import CODECS
 from core.averaging.commit.fingerprints import plan_name
 from core.averaging.grid.grid import Grid

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from core.averaging.allreduce.all_reduce import AllReduce
-from core.averaging.allreduce.vectors import RoundInput
-from core.averaging.butterfly import Butterfly, Outputs
+from core.averaging.butterfly import Butterfly, Outputs, RoundInput
 from core.averaging.codecs.registry import codec_of
 from core.averaging.grid.grid import Grid
 from core.averaging.grid.layout import Group, layout_of

@@ -7,7 +7,8 @@ from core.averaging.allreduce.all_gather import REPEATED_MAX, AllGather
 from core.averaging.allreduce.lane import Lane, Lanes
 from core.averaging.allreduce.reducer import Reducer
 from core.averaging.allreduce.share_map import ShareMap
-from core.averaging.allreduce.vectors import RoundContext, RoundInput, Vectors
+from core.averaging.allreduce.vectors import RoundContext, Vectors
+from core.averaging.butterfly import RoundInput
 from core.averaging.codecs.registry import CODECS
 from core.averaging.failure_detector import Timetable
 from core.averaging.messages import Part, from_bits

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from core.averaging.allreduce.all_reduce import AllReduce
-from core.averaging.allreduce.vectors import RoundInput
 from core.averaging.bandwidth.proven import Proven, ProvenLine
-from core.averaging.butterfly import Butterfly
+from core.averaging.butterfly import Butterfly, RoundInput
 from core.averaging.codecs.registry import codec_of
 from core.averaging.commit.fingerprints import plan_name
 from core.averaging.matchmaking.messages import Call, Cancelled, Declined, Ready, Refused
