@@ -25,6 +25,8 @@ STEPS: Final = 12
 """Upper bound on the linear programs of a search."""
 STEP_MIN: Final = 1 / 32
 """Part of a contribution: a smaller step is not worth a linear program, since gifts are raised by as much at last."""
+STARTS: Final = 16
+"""Number of times, and for each of numbers of givers, that are tried for the first choice."""
 RAISE: Final = 32
 """256ths by which a gift is raised to see whether that costs anything."""
 FREE: Final = 2e-4
@@ -71,7 +73,7 @@ def best_gifts(members: Fleet) -> Choice:
     best = divided(members, members.gives)
     if all_give(members, best) or members.gives.sum() < 2:
         return best
-    return filled(members, _searched(members, best))
+    return filled(members, _searched(members, _better(members, best, _start(members))))
 
 
 def _better(members: Fleet, best: Choice, gives: Floats) -> Choice:
@@ -155,6 +157,18 @@ def filled(members: Fleet, choice: Choice) -> Choice:
             free = free[: len(free) // 2]
         choice = raised
     return choice
+
+
+def _start(members: Fleet) -> Floats:
+    """The best first choice for the lines: members with the most samples give what they can send within a time."""
+    whole_s = members.vector_bytes / members.up
+    times = np.geomspace(whole_s.min(), whole_s.max(), STARTS)
+    timely = members.gives * np.minimum(1.0, times[:, None] / whole_s)
+    place = np.argsort(np.argsort(-members.samples, kind="stable"), kind="stable")
+    kept = place < np.linspace(1, members.gives.sum(), STARTS)[:, None]
+    starts = (timely[:, None] * kept).reshape(-1, members.size)
+    steps = np.where(starts.sum(axis=1) >= 1, line_steps(members, starts), 0.0)
+    return np.asarray(starts[np.lexsort((-(starts @ members.samples), -steps))[0]])
 
 
 def _searched(members: Fleet, best: Choice) -> Choice:

@@ -2,7 +2,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from core.averaging.balance.gifts import best_gifts, covers, divided, line_steps
@@ -98,6 +98,7 @@ def test_no_gifts_on_a_grid_are_better(seed):
 
 
 @settings(deadline=None, max_examples=25)
+@example(947, 7, 1.0)
 @given(st.integers(0, 1000), st.integers(2, 10), st.floats(0.1, 100))
 def test_partial_gifts_are_never_worse_than_all_or_nothing(seed, size, batch_s):
     lines = homes(seed, size)
