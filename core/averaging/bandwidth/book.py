@@ -100,7 +100,7 @@ class LineBook:
             self._peers.popitem(last=False)
 
     def failed(self, plan: Plan, now: float) -> None:
-        """A round came to nothing: nobody has shown anything, and nothing that its members once showed is sure.
+        """A round failed: nobody has shown anything, and nothing that its members once showed is sure.
 
         Of this peer's line less is offered, if by the plan all should have been over, and it was seen to be
         the limit, or less came than was asked for.

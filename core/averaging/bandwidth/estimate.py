@@ -60,7 +60,7 @@ class Estimate:
         self.level = max(self.level, seen)
 
     def failed(self, seen: float) -> None:
-        """A round came to nothing and saw less than was offered: half is offered, and after a second what was seen."""
+        """A round failed and saw less than was offered: half is offered, and after a second what was seen."""
         least, self._failed = 0.0 if self._failed else LOST * self.offer, True
         self._limit(max(seen, least))
 
