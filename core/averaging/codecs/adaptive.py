@@ -8,17 +8,14 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-import numpy as np
-from numpy.typing import NDArray
-
-from core.averaging.codecs.codec import Codec, check_length
+from core.averaging.codecs.codec import Codec, Vector
 from core.averaging.codecs.halves import Fp16
 from core.averaging.codecs.uniform import Uniform8
 
 SMALL_NUMEL_MAX: Final = 1 << 16
 
 
-class Adaptive:
+class Adaptive(Codec):
     """Between 1 and 2 bytes a number; each number has the error of `Fp16` or of `Uniform8`.
 
     What is encoded at a time may begin and end anywhere, and holds parts of several tensors; neighbours of one kind
@@ -47,29 +44,17 @@ class Adaptive:
                 self._ends.append(end)
                 self._codecs.append(codec)
 
-    def max_bytes(self, numel: int, start: int = 0) -> int:
-        """Length of the payload of the `numel` numbers from `start` on.
-
-        Raises:
-            ValueError: they reach beyond the vector.
-        """
+    def _length(self, numel: int, start: int) -> int:
         return sum(codec.max_bytes(end - begin) for codec, begin, end in self._parts(numel, start))
 
-    def encode(self, values: NDArray[np.float32], start: int = 0) -> memoryview:
-        """One region's payload after the other."""
+    def _encode(self, values: Vector, start: int) -> memoryview:
         parts = list(self._parts(values.size, start))
         if len(parts) == 1:
             return parts[0][0].encode(values)
         payloads = [codec.encode(values[begin:end]) for codec, begin, end in parts]
         return memoryview(b"".join(payloads))
 
-    def decode_into(self, payload: memoryview, out: NDArray[np.float32], start: int = 0) -> None:
-        """Write the numbers of `payload` to `out`.
-
-        Raises:
-            RemoteProblem: the payload has another length.
-        """
-        check_length(payload, self.max_bytes(out.size, start))
+    def _decode(self, payload: memoryview, out: Vector, start: int) -> None:
         place = 0
         for codec, begin, end in self._parts(out.size, start):
             length = codec.max_bytes(end - begin)

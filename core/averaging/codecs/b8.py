@@ -9,7 +9,6 @@ it is the one nearest to the middle of those that share these bits.
 """
 
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +34,7 @@ class Dynamic8(Blockwise):
     """
 
     BLOCK = 4096
-    SCALE: ClassVar[np.dtype[np.generic]] = np.dtype("<f4")
+    SCALE_BYTES = 4
     CODE_BITS = 8
 
     @cached_property

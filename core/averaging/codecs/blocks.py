@@ -5,14 +5,14 @@ scale and the same codes: members that repeat a mean repeat it bit for bit.  A b
 finite gets a scale that is no number, so all of it decodes to no numbers and its receiver drops it.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator
 from typing import ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.averaging.codecs.codec import check_length
+from core.averaging.codecs.codec import Codec, Vector
 
 STRIP: Final = 65_536
 """Numbers worked on at a time, so that what is in between stays in the processor's cache."""
@@ -23,13 +23,13 @@ Scales = NDArray[np.float32]
 Bytes = NDArray[np.uint8]
 
 
-class Blockwise(ABC):
+class Blockwise(Codec):
     """What all of them have in common.  A new one says how a matrix of blocks becomes scales and codes, and back."""
 
     BLOCK: ClassVar[int]
     """Numbers in a block; even.  The last block of a payload may be shorter."""
-    SCALE: ClassVar[np.dtype[np.generic]]
-    """A scale on the wire."""
+    SCALE_BYTES: ClassVar[int]
+    """Number of bytes of a scale on the wire, 4 or 2: the upper ones of a little-endian float32."""
     CODE_BITS: ClassVar[int]
 
     @abstractmethod
@@ -40,45 +40,36 @@ class Blockwise(ABC):
     def _unpack(self, scales: Scales, codes: Bytes, blocks: Matrix) -> None:
         """The codec decodes `codes` by their scales into the rows of `blocks`, in place."""
 
-    def _scales_to_wire(self, scales: Scales) -> NDArray[np.generic]:
-        return scales.astype(self.SCALE)
+    def _length(self, numel: int, _start: int) -> int:
+        return self._blocks(numel) * self.SCALE_BYTES + self._code_bytes(numel)
 
-    def _scales_from_wire(self, wire: NDArray[np.generic]) -> Scales:
-        return wire.astype(np.float32)
-
-    def max_bytes(self, numel: int, start: int = 0) -> int:  # noqa: ARG002 - the same everywhere
-        """Length of the payload of `numel` numbers."""
-        return self._blocks(numel) * self.SCALE.itemsize + self._code_bytes(numel)
-
-    def encode(self, values: NDArray[np.float32], start: int = 0) -> memoryview:  # noqa: ARG002 - the same everywhere
-        """The payload of `values`: first the scales of all blocks, then all codes."""
-        head = self._blocks(values.size) * self.SCALE.itemsize
+    def _encode(self, values: Vector, _start: int) -> memoryview:
         payload = np.empty(self.max_bytes(values.size), dtype=np.uint8)
         scales = np.empty(self._blocks(values.size), dtype=np.float32)
+        head = scales.size * self.SCALE_BYTES
         with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
             for first, begin, end in self._pieces(values.size):
                 rows = values[begin:end].reshape(-1, min(end - begin, self.BLOCK))
                 codes = payload[head + self._code_bytes(begin) : head + self._code_bytes(end)]
                 self._pack(rows, scales[first : first + len(rows)], codes)
-        payload[:head] = self._scales_to_wire(scales).view(np.uint8)
+        payload[:head].view(f"<u{self.SCALE_BYTES}")[:] = self._wired(scales.astype("<f4", copy=False))
         return payload.data
 
-    def decode_into(self, payload: memoryview, out: NDArray[np.float32], start: int = 0) -> None:  # noqa: ARG002
-        """Write the numbers of `payload` to `out`.
-
-        Raises:
-            RemoteProblem: the payload has another length.
-        """
-        check_length(payload, self.max_bytes(out.size))
-        count = self._blocks(out.size)
-        whole = np.frombuffer(payload, dtype=np.uint8)
+    def _decode(self, payload: memoryview, out: Vector, _start: int) -> None:
+        scales = np.zeros(self._blocks(out.size), dtype="<f4")
+        head = scales.size * self.SCALE_BYTES
+        self._wired(scales)[:] = np.frombuffer(payload[:head], dtype=f"<u{self.SCALE_BYTES}")
+        codes = np.frombuffer(payload[head:], dtype=np.uint8)
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            scales = self._scales_from_wire(np.frombuffer(payload, dtype=self.SCALE, count=count))
-            codes = whole[count * self.SCALE.itemsize :]
             for first, begin, end in self._pieces(out.size):
                 rows = out[begin:end].reshape(-1, min(end - begin, self.BLOCK))
                 piece = codes[self._code_bytes(begin) : self._code_bytes(end)]
                 self._unpack(scales[first : first + len(rows)], piece, rows)
+
+    def _wired(self, scales: Scales) -> NDArray[np.unsignedinteger]:
+        """The upper bytes of scales, as a view."""
+        skipped = 4 // self.SCALE_BYTES
+        return scales.view(f"<u{self.SCALE_BYTES}")[skipped - 1 :: skipped]
 
     def _blocks(self, numel: int) -> int:
         return -(-numel // self.BLOCK)

@@ -1,14 +1,16 @@
 """The port of all codecs, by which vectors of float32 become bytes for the wire, and the one that changes nothing."""
 
-from typing import Protocol
+from abc import ABC, abstractmethod
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.base.problems import RemoteProblem
 
+Vector = NDArray[np.float32]
 
-class Codec(Protocol):
+
+class Codec(ABC):
     """Turns vectors of float32 into bytes and back.  A codec keeps no state between calls.
 
     `start` is where in the whole vector the numbers lie: a codec may treat its regions differently.  Payloads may
@@ -16,51 +18,48 @@ class Codec(Protocol):
     """
 
     def max_bytes(self, numel: int, start: int = 0) -> int:
-        """Length of the longest payload of `numel` numbers."""
+        """Length of the longest payload of the `numel` numbers from `start` on."""
+        return self._length(numel, start)
 
-    def encode(self, values: NDArray[np.float32], start: int = 0) -> memoryview:
+    def encode(self, values: Vector, start: int = 0) -> memoryview:
         """The payload of `values`, shape (numel,).
 
         It may be a view of `values`, which must then stay unchanged until the payload has been used.
         """
+        return self._encode(values, start)
 
-    def decode_into(self, payload: memoryview, out: NDArray[np.float32], start: int = 0) -> None:
+    def decode_into(self, payload: memoryview, out: Vector, start: int = 0) -> None:
         """Write the numbers of `payload` to `out`, shape (numel,).
 
         Raises:
-            RemoteProblem: the payload is none of as many numbers as `out` has; nothing was written.
+            RemoteProblem: the payload does not hold as many numbers as `out` has; nothing was written.
         """
+        if not self._fits(payload.nbytes, self._length(out.size, start)):
+            raise RemoteProblem(f"a payload of {payload.nbytes} bytes for {out.size} numbers")
+        self._decode(payload, out, start)
+
+    def _fits(self, length: int, longest: int) -> bool:
+        """Whether a payload may have this length."""
+        return length == longest
+
+    @abstractmethod
+    def _length(self, numel: int, _start: int) -> int: ...
+
+    @abstractmethod
+    def _encode(self, values: Vector, _start: int) -> memoryview: ...
+
+    @abstractmethod
+    def _decode(self, payload: memoryview, out: Vector, _start: int) -> None: ...
 
 
-class Raw:
+class Raw(Codec):
     """Little-endian float32: four bytes a number; exact.  On little-endian machines encoding copies nothing."""
 
-    def max_bytes(self, numel: int, start: int = 0) -> int:  # noqa: ARG002 - the same everywhere
-        """Length of the payload of `numel` numbers."""
+    def _length(self, numel: int, _start: int) -> int:
         return 4 * numel
 
-    def encode(self, values: NDArray[np.float32], start: int = 0) -> memoryview:  # noqa: ARG002 - the same everywhere
-        """A view of `values` as bytes."""
+    def _encode(self, values: Vector, _start: int) -> memoryview:
         return np.ascontiguousarray(values, dtype="<f4").view(np.uint8).data
 
-    def decode_into(self, payload: memoryview, out: NDArray[np.float32], start: int = 0) -> None:  # noqa: ARG002
-        """Write the numbers of `payload` to `out`.
-
-        Raises:
-            RemoteProblem: the payload has another length.
-        """
-        check_length(payload, self.max_bytes(out.size))
-        if out.dtype == "<f4" and out.flags.c_contiguous:
-            out.view(np.uint8)[:] = np.frombuffer(payload, dtype=np.uint8)  # a plain copy, however it is aligned
-        else:
-            out[:] = np.frombuffer(payload, dtype="<f4")
-
-
-def check_length(payload: memoryview, expected: int) -> None:
-    """Refuse a payload of the wrong length.
-
-    Raises:
-        RemoteProblem: the length is not `expected` bytes.
-    """
-    if payload.nbytes != expected:
-        raise RemoteProblem(f"a payload of {payload.nbytes} bytes where {expected} belong")
+    def _decode(self, payload: memoryview, out: Vector, _start: int) -> None:
+        out[:] = np.frombuffer(payload, dtype="<f4")

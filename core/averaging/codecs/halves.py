@@ -12,25 +12,26 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.averaging.codecs.codec import check_length
+from core.averaging.codecs.codec import Codec, Vector
 
 HALF_MAX: Final = float(np.finfo(np.float16).max)
-"""The largest finite half.  Numbers beyond it are sent as it, not as infinity."""
+"""The largest finite half."""
 BFLOAT_MAX: Final = (2 - 2.0**-7) * 2.0**127
-"""The largest finite bfloat16, likewise."""
+"""The largest finite bfloat16."""
 HALF_SCALE: Final = np.float32(2.0**-112)
 """What lowers a float32's exponent to that of a half."""
 
 
-class Fp16:
-    """Two bytes a number; relative error at most 2^-11, absolute error at most 2^-25 + 2^-38 below 2^-14."""
+class Fp16(Codec):
+    """Two bytes a number; relative error at most 2^-11, absolute error at most 2^-25 + 2^-38 below 2^-14.
 
-    def max_bytes(self, numel: int, start: int = 0) -> int:  # noqa: ARG002 - the same everywhere
-        """Length of the payload of `numel` numbers."""
+    Numbers beyond the largest finite half are clipped to it; what is not a number stays none.
+    """
+
+    def _length(self, numel: int, _start: int) -> int:
         return 2 * numel
 
-    def encode(self, values: NDArray[np.float32], start: int = 0) -> memoryview:  # noqa: ARG002 - the same everywhere
-        """The halves nearest to `values`, ties to even, clipped to the finite ones; what is not a number stays none."""
+    def _encode(self, values: Vector, _start: int) -> memoryview:
         if not values.size or not (values.max() <= HALF_MAX and values.min() >= -HALF_MAX):
             return np.clip(values, -HALF_MAX, HALF_MAX).astype("<f2").view(np.uint8).data
         bits = (values * HALF_SCALE).view(np.uint32)
@@ -40,13 +41,7 @@ class Fp16:
         halves |= bits
         return halves.astype("<u2").view(np.uint8).data
 
-    def decode_into(self, payload: memoryview, out: NDArray[np.float32], start: int = 0) -> None:  # noqa: ARG002
-        """Write the numbers of `payload` to `out`.
-
-        Raises:
-            RemoteProblem: the payload has another length.
-        """
-        check_length(payload, self.max_bytes(out.size))
+    def _decode(self, payload: memoryview, out: Vector, _start: int) -> None:
         halves = np.frombuffer(payload, dtype="<u2")
         if not halves.size or (halves & 0x7FFF).max() >= 0x7C00:  # not all are finite
             out[:] = halves.view("<f2")
@@ -57,15 +52,16 @@ class Fp16:
         np.multiply(bits.view(np.float32), 1 / HALF_SCALE, out=out)
 
 
-class Bf16:
-    """Two bytes a number, with float32's range; relative error at most 2^-8, absolute error at most 2^-134 near 0."""
+class Bf16(Codec):
+    """Two bytes a number, with float32's range; relative error at most 2^-8, absolute error at most 2^-134 near 0.
 
-    def max_bytes(self, numel: int, start: int = 0) -> int:  # noqa: ARG002 - the same everywhere
-        """Length of the payload of `numel` numbers."""
+    Numbers beyond the largest finite one are clipped to it; what is not finite becomes no number.
+    """
+
+    def _length(self, numel: int, _start: int) -> int:
         return 2 * numel
 
-    def encode(self, values: NDArray[np.float32], start: int = 0) -> memoryview:  # noqa: ARG002 - the same everywhere
-        """The numbers nearest to `values`, clipped to the finite ones; what is not finite becomes no number."""
+    def _encode(self, values: Vector, _start: int) -> memoryview:
         if not values.size or np.abs(values).max() <= BFLOAT_MAX:
             return rounded(values.view(np.uint32), dropped=16).astype("<u2").view(np.uint8).data
         clipped = np.clip(values, np.float32(-BFLOAT_MAX), np.float32(BFLOAT_MAX))
@@ -73,13 +69,7 @@ class Bf16:
         upper[~np.isfinite(values)] = 0x7FC0
         return upper.astype("<u2").view(np.uint8).data
 
-    def decode_into(self, payload: memoryview, out: NDArray[np.float32], start: int = 0) -> None:  # noqa: ARG002
-        """Write the numbers of `payload` to `out`.
-
-        Raises:
-            RemoteProblem: the payload has another length.
-        """
-        check_length(payload, self.max_bytes(out.size))
+    def _decode(self, payload: memoryview, out: Vector, _start: int) -> None:
         np.left_shift(np.frombuffer(payload, dtype="<u2"), 16, out=out.view(np.uint32), dtype=np.uint32)
 
 

@@ -1,6 +1,6 @@
 """How numbers look on the wire: one registry, one contract test suite.
 
-A new codec is a module with a class that satisfies `Codec`, and one line in `CODECS`.
+A new codec is a module with a subclass of `Codec`, and one line in `CODECS`.
 """
 
 from collections.abc import Mapping, Sequence

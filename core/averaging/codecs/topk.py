@@ -3,8 +3,8 @@
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from core.averaging.codecs.codec import Codec, Vector
 from core.averaging.codecs.halves import Bf16
 from core.base.problems import RemoteProblem
 
@@ -14,38 +14,32 @@ EACH_BYTES: Final = 6
 """Length of a place and a bfloat16."""
 
 
-class TopK:
+class TopK(Codec):
     """At most 0.19 bytes a number: the places of those that are not zero, in order, then they themselves as bfloat16.
 
     What is sent has a relative error of at most 2^-8; what is not sent is taken for zero.
+    One that is no number counts as the largest of all.
     """
 
-    def max_bytes(self, numel: int, start: int = 0) -> int:  # noqa: ARG002 - the same everywhere
-        """Length of the longest payload of `numel` numbers."""
+    def _length(self, numel: int, _start: int) -> int:
         return -(-numel // KEPT_PART) * EACH_BYTES
 
-    def encode(self, values: NDArray[np.float32], start: int = 0) -> memoryview:  # noqa: ARG002 - the same everywhere
-        """The largest of `values`; one that is no number counts as the largest of all."""
+    def _encode(self, values: Vector, _start: int) -> memoryview:
+        if not values.size:
+            return memoryview(b"")
         kept = -(-values.size // KEPT_PART)
         magnitudes = np.abs(values)
         magnitudes[np.isnan(magnitudes)] = np.inf
-        largest = (
-            np.argpartition(magnitudes, values.size - kept)[values.size - kept :] if kept else np.empty(0, np.int64)
-        )
-        places = np.sort(largest).astype("<u4")
+        places = np.sort(np.argpartition(magnitudes, -kept)[-kept:]).astype("<u4")
         sent = np.frombuffer(Bf16().encode(values[places]), dtype="<u2")
         there = (sent & 0x7FFF) != 0
         return np.frombuffer(places[there].tobytes() + sent[there].tobytes(), dtype=np.uint8).data
 
-    def decode_into(self, payload: memoryview, out: NDArray[np.float32], start: int = 0) -> None:  # noqa: ARG002
-        """Write the numbers of `payload` to `out`, and zeros between them.
+    def _fits(self, length: int, longest: int) -> bool:
+        return length <= longest and length % EACH_BYTES == 0
 
-        Raises:
-            RemoteProblem: the payload is too long, or its places are not in order or not in `out`.
-        """
-        count, rest = divmod(payload.nbytes, EACH_BYTES)
-        if rest or payload.nbytes > self.max_bytes(out.size):
-            raise RemoteProblem(f"a payload of {payload.nbytes} bytes for the largest of {out.size} numbers")
+    def _decode(self, payload: memoryview, out: Vector, _start: int) -> None:
+        count = payload.nbytes // EACH_BYTES
         places = np.frombuffer(payload[: 4 * count], dtype="<u4")
         if count and (int(places[-1]) >= out.size or not np.all(places[1:] > places[:-1])):
             raise RemoteProblem("places that are not in order, or beyond the end")

@@ -5,7 +5,7 @@ the same levels again.
 """
 
 from functools import cached_property
-from typing import ClassVar, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ class Uniform8(Blockwise):
     """
 
     BLOCK = 1024
-    SCALE: ClassVar[np.dtype[np.generic]] = np.dtype("<f4")
+    SCALE_BYTES = 4
     CODE_BITS = 8
 
     def _pack(self, blocks: Matrix, scales: Scales, codes: Bytes) -> None:
@@ -46,7 +46,7 @@ class Uniform4(Blockwise):
     """
 
     BLOCK = 64
-    SCALE: ClassVar[np.dtype[np.generic]] = np.dtype("<u2")
+    SCALE_BYTES = 2
     CODE_BITS = 4
 
     @cached_property
@@ -72,12 +72,6 @@ class Uniform4(Blockwise):
         levels = np.empty(2 * codes.size, dtype=np.float32)
         np.take(self._pairs, codes, out=levels.view(np.complex64), mode="clip")
         np.multiply(levels[: blocks.size].reshape(blocks.shape), scales[:, None], out=blocks)
-
-    def _scales_to_wire(self, scales: Scales) -> NDArray[np.generic]:
-        return (scales.view(np.uint32) >> 16).astype(self.SCALE)
-
-    def _scales_from_wire(self, wire: NDArray[np.generic]) -> Scales:
-        return (wire.astype(np.uint32) << 16).view(np.float32)
 
 
 def even_steps(peaks: NDArray[np.float32], *, levels: int, dropped_bits: int) -> Scales:
