@@ -5,7 +5,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from core.averaging.balance.solver import balance, round_seconds
+from core.averaging.balance import traffic
+from core.averaging.balance.gifts import best_gifts
+from core.averaging.balance.solver import round_seconds
 from core.averaging.balance.traffic import Work
 from core.averaging.matchmaking.division import work_of
 from core.averaging.plan import WHOLE_GIFT
@@ -63,10 +65,11 @@ async def flown(
     """
     work = work_of(numel, codec)
     known = [computer.line for computer in fleet]
-    best = balance(known, work)
+    members = traffic.fleet(known, work)
+    best = best_gifts(members)
     gifts = last.gifts or [WHOLE_GIFT if line.gives else 0 for line in known]
     tcp_s = await _tcp_s(lines, bytes_between(fleet, work, last.chunks, gifts))
-    planned_s = round_seconds(known, work, chunks=last.chunks, gifts=gifts)
+    planned_s = round_seconds(members, chunks=last.chunks, gifts=gifts)
     return FleetLimits(
         bound_s=round(best.seconds, 3),
         planned_s=round(planned_s, 3),

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from core.averaging.balance.gifts import best_gifts, divided
-from core.averaging.balance.solver import balance, check_balance, share_chunks
+from core.averaging.balance.solver import check_balance, share_chunks
 from core.averaging.balance.traffic import Line, Work, fleet
 from core.bench import plan_exact, plan_fleets
 from core.bench.cadence import Between, best_cadence, cadences
@@ -113,7 +113,7 @@ def run(args: argparse.Namespace) -> int:
 
 def measure(sizes: Sequence[int], *, repeats: int, seed: int) -> PlanReport:
     """All of it; the same fleets for the same seed."""
-    balance(plan_fleets.homes(np.random.default_rng(0), 4), Work(numel=1, number_bytes=1, target_samples=9))
+    best_gifts(fleet(plan_fleets.homes(np.random.default_rng(0), 4), Work(numel=1, number_bytes=1, target_samples=9)))
     ways = [(limited, target) for target in (False, True) for limited in (False, True)]
     return PlanReport(
         solved=[
@@ -122,7 +122,7 @@ def measure(sizes: Sequence[int], *, repeats: int, seed: int) -> PlanReport:
             for size in sizes
         ],
         known=[
-            MeasuredFleet(fleet=name, seconds=round(balance(lines, work).seconds, 3), expected_s=expected)
+            MeasuredFleet(fleet=name, seconds=round(best_gifts(fleet(lines, work)).seconds, 3), expected_s=expected)
             for name, (lines, work, expected) in plan_fleets.known().items()
         ],
         gifts=[
@@ -143,10 +143,10 @@ def _solved(size: int, *, limited: bool, target: bool, trials: Sequence[Any]) ->
         limits = plan_fleets.limits(chance, size) if limited else {}
         work = plan_fleets.batch(lines, numel=NUMEL, compute_s=COMPUTE_S[trial % len(COMPUTE_S)] if target else None)
         with balancing:
-            found = balance(lines, work, pair_limits=limits)
-        chunks = share_chunks(lines, work, found, total=CHUNKS, pair_limits=limits)
+            found = best_gifts(fleet(lines, work, limits))
+        chunks = share_chunks(fleet(lines, work, limits), found, total=CHUNKS)
         with checking:
-            check_balance(lines, work, chunks=chunks, gifts=found.gifts, pair_limits=limits)
+            check_balance(fleet(lines, work, limits), chunks=chunks, gifts=found.gifts)
         if not target and (not limited or size <= EXACT_LIMITED_MAX):
             gaps.append(found.seconds / plan_exact.shares_seconds(lines, work, limits) - 1)
     return Solved(

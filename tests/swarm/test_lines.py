@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.averaging.balance.solver import balance
-from core.averaging.balance.traffic import Line
+from core.averaging.balance.gifts import best_gifts
+from core.averaging.balance.traffic import Line, fleet
 from core.averaging.bandwidth.demand import demand_of
 from core.averaging.matchmaking.division import work_of
 from core.averaging.plan import Plan
@@ -81,7 +81,7 @@ def bound_s(swarm: Swarm, plan: Plan) -> float:
                 gives=member.samples > 0,
             )
         )
-    return balance(lines, work_of(plan.numel, plan.codec)).seconds
+    return best_gifts(fleet(lines, work_of(plan.numel, plan.codec))).seconds
 
 
 @pytest.mark.parametrize("seed", [1, 2])

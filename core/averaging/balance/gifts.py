@@ -29,6 +29,8 @@ STARTS: Final = 16
 """Number of times, and for each of numbers of givers, that are tried for the first choice."""
 RAISE: Final = 32
 """256ths by which a gift is raised to see whether that costs anything."""
+WEIGHT_UNIT: Final = 1 << 30
+"""A share of the whole vector as a weight; less than half of one of these is none."""
 FREE: Final = 2e-4
 """Part of the steps a second that counts as nothing, and of a round's time that giving all there is may take.  A member
 that verifies uses half of it."""
@@ -36,7 +38,10 @@ that verifies uses half of it."""
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Gifts, with the shares that make their round shortest."""
+    """How a round is divided: gifts, with the shares that make their round shortest.
+
+    Equal input gives equal output on one machine; others verify, they do not recompute.
+    """
 
     gives: Floats
     """What part of its contribution each member gives; shape N."""
@@ -47,6 +52,16 @@ class Choice:
     """The smaller of the rate at which target batches are computed and that of rounds; of rounds without a target."""
     samples_per_s: float
     """What is given of what is computed."""
+
+    @property
+    def gifts(self) -> tuple[int, ...]:
+        """How many 256ths of its chunks each member gives; `WHOLE_GIFT`: all (c_i = 1), 0: none (c_i = 0)."""
+        return tuple(int(gift) for gift in np.rint(self.gives * WHOLE_GIFT))
+
+    @property
+    def weights(self) -> tuple[int, ...]:
+        """Each member's share of the reducing, in whole numbers of any sum: for `apportion`."""
+        return weights_of(self.shares)
 
     def beats(self, other: "Choice", *, by: float = 1e-9) -> bool:
         """More steps; or as many, from more samples."""
@@ -227,6 +242,11 @@ def _nearby(members: Fleet, here: Choice, *, near: Floats, step: float) -> Float
         method="highs",
     )
     return c if found.x is None else np.clip(found.x[size : 2 * size], low, high)
+
+
+def weights_of(shares: Floats) -> tuple[int, ...]:
+    """Shares as whole numbers; equal shares stay equal."""
+    return tuple(int(weight) for weight in np.rint(shares * WEIGHT_UNIT))
 
 
 def _steps_per_s(members: Fleet, samples_per_s: Floats | float, seconds: Floats | float) -> Floats:

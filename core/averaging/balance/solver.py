@@ -1,4 +1,4 @@
-"""The plan of S000 appendix B: the shares that members reduce and the parts that they give, for the shortest round.
+"""How a balanced round is cut into whole chunks, and how another member's plan is checked (S000 appendix B).
 
 The constraints are laid out in `traffic`.  Where only the lines limit a round, bisection divides it exactly; where
 pairs are limited too, it is a linear program (`shares`).  Where a target batch is computed sooner than a round is over,
@@ -6,60 +6,22 @@ members give less, or only assist (`gifts`).  `docs/decisions/0007-balance.md` s
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
-from core.averaging.balance.gifts import FREE, Choice, all_give, best_gifts, covers, divided, free_raises
+from core.averaging.balance.gifts import FREE, Choice, all_give, best_gifts, covers, divided, free_raises, weights_of
 from core.averaging.balance.shares import apportion, level_shares, whole_shares
-from core.averaging.balance.traffic import Fleet, Floats, Line, PairLimits, Work, fleet, rows, seconds_of
+from core.averaging.balance.traffic import Fleet, Floats, rows, seconds_of
 from core.averaging.plan import WHOLE_GIFT
 from core.base.problems import RemoteProblem
 
-WEIGHT_UNIT: Final = 1 << 30
-"""A share of the whole vector as a weight; less than half of one of these is none."""
 AS_SHORT: Final = 0.01
 """Rounds whose times differ by no more than this part are taken to be as short: lines are not known better."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Balance:
-    """How a round is divided.  Equal input gives equal output on one machine; others verify, they do not recompute."""
-
-    weights: tuple[int, ...]
-    """Each member's share of the reducing, in whole numbers of any sum: for `apportion`."""
-    gifts: tuple[int, ...]
-    """How many 256ths of its chunks each member gives; `WHOLE_GIFT`: all (c_i = 1), 0: none (c_i = 0)."""
-    seconds: float
-    """How long the round takes where nothing but the lines counts."""
-
-
-def balance(lines: Sequence[Line], work: Work, *, pair_limits: PairLimits | None = None) -> Balance:
-    """Divide a round.
-
-    Args:
-        lines: The members, in the plan's order.
-        work: What is averaged.
-        pair_limits: Bytes a second from one member to another.
-
-    Raises:
-        ValueError: there are no members.
-    """
-    best = best_gifts(fleet(lines, work, pair_limits))
-    gifts = tuple(int(gift) for gift in np.rint(best.gives * WHOLE_GIFT))
-    return Balance(weights=_weights(best.shares), gifts=gifts, seconds=best.seconds)
-
-
-def share_chunks(
-    lines: Sequence[Line],
-    work: Work,
-    balanced: Balance,
-    *,
-    total: int,
-    pair_limits: PairLimits | None = None,
-    shown: Sequence[Line] | None = None,
-) -> tuple[int, ...]:
+def share_chunks(members: Fleet, best: Choice, *, total: int, shown: Fleet | None = None) -> tuple[int, ...]:
     """How many of `total` chunks each member reduces, for a round as short as whole chunks allow.
 
     Better than weights alone can tell where chunks are few: a slow peer's half chunk becomes none, not one.
@@ -69,69 +31,45 @@ def share_chunks(
     out to be as slow as the slowest, and all wait for it.
 
     Args:
-        lines: The members, by what their lines offer.
-        work: What is averaged.
-        balanced: The balance for `lines`.
+        members: The members, by what their lines offer.
+        best: The balance for `members`.
         total: Chunks.
-        pair_limits: Bytes a second from one member to another.
         shown: The members by what their lines have shown: of the rounds that are about as short by what the lines offer
             it is the one that is shortest by this.  Not with pair limits.
     """
-    members = fleet(lines, work, pair_limits)
-    gives, weights = _given(members, balanced.gifts), balanced.weights
-    offered = proven = rows(members, gives)
+    offered = proven = rows(members, best.gives)
+    weights = best.weights
     if shown is not None:
-        proven = rows(fleet(shown, work), gives)
+        proven = rows(shown, best.gives)
         limit_s = float(offered.seconds(_parts(weights)).max()) * (1 + AS_SHORT)
         least, most = (np.clip(shares, 0.0, members.cap) for shares in offered.within(limit_s))
-        weights = _weights(level_shares(proven, least, most))
-    return whole_shares(members, gives, weights=weights, total=total, shown=proven)
+        weights = weights_of(level_shares(proven, least, most))
+    return whole_shares(members, best.gives, weights=weights, total=total, shown=proven)
 
 
-def round_seconds(
-    lines: Sequence[Line],
-    work: Work,
-    *,
-    chunks: Sequence[int],
-    gifts: Sequence[int],
-    pair_limits: PairLimits | None = None,
-) -> float:
+def round_seconds(members: Fleet, *, chunks: Sequence[int], gifts: Sequence[int]) -> float:
     """How long a round with given shares takes where nothing but the lines counts.
 
     Args:
-        lines: The members, in the plan's order.
-        work: What is averaged.
+        members: The members of the round.
         chunks: What each reduces, in units of any size.
         gifts: How many 256ths of its chunks each gives.
-        pair_limits: Bytes a second from one member to another.
     """
-    members = fleet(lines, work, pair_limits)
-    return _seconds(members, chunks, gives=_given(members, gifts))
+    return seconds_of(members, gives=_given(members, gifts), shares=_parts(chunks))
 
 
-def check_balance(
-    lines: Sequence[Line],
-    work: Work,
-    *,
-    chunks: Sequence[int],
-    gifts: Sequence[int],
-    pair_limits: PairLimits | None = None,
-    tolerance: float = 0.01,
-) -> None:
+def check_balance(members: Fleet, *, chunks: Sequence[int], gifts: Sequence[int], tolerance: float = 0.01) -> None:
     """Refuse how another peer divided a round, where it is worse than this one's optimum by more than `tolerance`.
 
     Args:
-        lines: The members, in the plan's order.
-        work: What is averaged.
+        members: The members of the round.
         chunks: What each reduces, in chunks: one number for each member, not all 0.
         gifts: How many 256ths of its chunks each gives.
-        pair_limits: Bytes a second from one member to another.
         tolerance: How much worse it may be, as a part of our own.
 
     Raises:
         RemoteProblem: says what is wrong.
     """
-    members = fleet(lines, work, pair_limits)
     if any(share for share, may in zip(chunks, members.cap, strict=True) if not may):
         raise RemoteProblem("the plan gives a share to a member that reduces none")
     gives = _given(members, gifts)
@@ -144,15 +82,11 @@ def check_balance(
 
 def _check_shares(members: Fleet, chunks: Sequence[int], *, theirs: Choice, tolerance: float) -> None:
     """Refuse a round that is longer than the plan's gifts need."""
-    seconds = _seconds(members, chunks, gives=theirs.gives)
+    seconds = seconds_of(members, gives=theirs.gives, shares=_parts(chunks))
     if seconds <= theirs.seconds * (1 + tolerance):
         return
-    total, weights, lines = sum(chunks), _weights(theirs.shares), rows(members, theirs.gives)
-    ours = (
-        whole_shares(members, theirs.gives, weights=weights, total=total, shown=lines),
-        apportion(total, weights),
-    )
-    enough_s = max(_seconds(members, shares, gives=theirs.gives) for shares in ours)
+    ours = share_chunks(members, theirs, total=sum(chunks)), apportion(sum(chunks), theirs.weights)
+    enough_s = max(seconds_of(members, gives=theirs.gives, shares=_parts(each)) for each in ours)
     if seconds > enough_s * (1 + tolerance):
         raise RemoteProblem(f"the plan's round takes {seconds:.3g} s where {enough_s:.3g} s are enough")
 
@@ -176,10 +110,6 @@ def _check_gifts(members: Fleet, chunks: Sequence[int], *, theirs: Choice, toler
         raise RemoteProblem(f"the plan leaves out what member {starved[0]} could give at no cost")
 
 
-def _seconds(members: Fleet, chunks: Sequence[int], *, gives: Floats) -> float:
-    return seconds_of(members, gives=gives, shares=_parts(chunks))
-
-
 def _parts(chunks: Sequence[int]) -> Floats:
     return np.array(chunks, dtype=np.float64) / sum(chunks)
 
@@ -187,8 +117,3 @@ def _parts(chunks: Sequence[int]) -> Floats:
 def _given(members: Fleet, gifts: Sequence[int]) -> Floats:
     """What is given: nothing by those that have nothing."""
     return np.array(gifts) / WHOLE_GIFT * members.gives
-
-
-def _weights(shares: Floats) -> tuple[int, ...]:
-    """Shares as whole numbers; equal shares stay equal."""
-    return tuple(int(weight) for weight in np.rint(shares * WEIGHT_UNIT))

@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from statistics import median
 
+from core.averaging.balance.gifts import best_gifts
 from core.averaging.balance.shares import apportion
-from core.averaging.balance.solver import AS_SHORT, balance, round_seconds, share_chunks
-from core.averaging.balance.traffic import Line, Work
+from core.averaging.balance.solver import AS_SHORT, round_seconds, share_chunks
+from core.averaging.balance.traffic import Line, Work, fleet
 from core.averaging.codecs.registry import number_bytes
 from core.averaging.matchmaking import BROUGHT_FACTOR
 from core.averaging.plan import WHOLE_GIFT, Member, PairLimit, Rates
@@ -109,16 +110,17 @@ def divide(
     lines = lines_of(members, rates)
     if lines is None:
         return equal_shares(members, chunks), ()
-    slow = pair_limits(limits) or None
-    found = balance(lines, work, pair_limits=slow)
+    offered = fleet(lines, work, pair_limits(limits))
+    found = best_gifts(offered)
     whole = all(gift == WHOLE_GIFT for gift, line in zip(found.gifts, lines, strict=True) if line.gives)
-    proven = lines_of(members, shown) if slow is None else None
-    shares = share_chunks(lines, work, found, total=chunks, pair_limits=slow, shown=proven)
+    known = None if limits else lines_of(members, shown)
+    proven = None if known is None else fleet(known, work)
+    shares = share_chunks(offered, found, total=chunks, shown=proven)
     even = equal_shares(members, chunks)
-    if slow is None and all(
-        round_seconds(each, work, chunks=even, gifts=found.gifts)
-        <= (1 + AS_SHORT) * round_seconds(each, work, chunks=shares, gifts=found.gifts)
-        for each in (lines, proven or lines)
+    if not limits and all(
+        round_seconds(each, chunks=even, gifts=found.gifts)
+        <= (1 + AS_SHORT) * round_seconds(each, chunks=shares, gifts=found.gifts)
+        for each in (offered, proven or offered)
     ):
         shares = even
     return shares, () if whole else found.gifts

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from core.averaging.balance.solver import check_balance
-from core.averaging.balance.traffic import Line
+from core.averaging.balance.traffic import Line, fleet
 from core.averaging.bandwidth.book import LineBook
 from core.averaging.bandwidth.known import UNKNOWN, KnownLines
 from core.averaging.codecs.registry import FEEDBACK
@@ -237,11 +237,6 @@ def check_shares(plan: Plan, *, target_samples: int = 0) -> None:
         if plan.gifts or plan.chunks != equal_shares(plan.members, plan.chunk_total):
             raise RemoteProblem("the plan has no lines, and other than equal shares")
         return
-    check_balance(
-        lines,
-        work_of(plan.numel, plan.codec, target_samples=target_samples),
-        chunks=plan.chunks,
-        gifts=plan.gifts or (WHOLE_GIFT,) * len(lines),
-        pair_limits=pair_limits(plan.limits) or None,
-        tolerance=SLOWER_TOLERANCE,
-    )
+    work = work_of(plan.numel, plan.codec, target_samples=target_samples)
+    members, gifts = fleet(lines, work, pair_limits(plan.limits)), plan.gifts or (WHOLE_GIFT,) * len(lines)
+    check_balance(members, chunks=plan.chunks, gifts=gifts, tolerance=SLOWER_TOLERANCE)

@@ -8,9 +8,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.averaging.balance.gifts import covers
-from core.averaging.balance.solver import balance, share_chunks
-from core.averaging.balance.traffic import Line, Work
+from core.averaging.balance.gifts import best_gifts, covers
+from core.averaging.balance.solver import share_chunks
+from core.averaging.balance.traffic import Line, Work, fleet
 from core.averaging.codecs.registry import CODECS
 from core.averaging.outcome import Outcome
 from core.averaging.plan import WHOLE_GIFT, Plan
@@ -116,7 +116,8 @@ def death_round(seed: int, *, share: float) -> DeathVerdict:
     random, lines, task = drawn_round(seed)
     number_bytes = CODECS[task.codec].max_bytes(task.numel) / task.numel
     work = Work(numel=task.numel, number_bytes=number_bytes)
-    chunks = share_chunks(lines, work, balance(lines, work), total=task.chunk_total)
+    members = fleet(lines, work)
+    chunks = share_chunks(members, best_gifts(members), total=task.chunk_total)
     samples = [random.randint(1, 100) if line.gives else 0 for line in lines]
     plan = fleet_plan(lines, task, seed=seed, chunks=chunks, gifts=drawn_gifts(seed, lines), samples=samples)
     calm = Round(plan, lines, task, contributions=vectors(plan, seed), settings=NETWORK)

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from random import Random
 
-from core.averaging.balance.solver import balance, round_seconds, share_chunks
-from core.averaging.balance.traffic import Line, Work
+from core.averaging.balance.gifts import best_gifts
+from core.averaging.balance.solver import round_seconds, share_chunks
+from core.averaging.balance.traffic import Line, Work, fleet
 from core.averaging.codecs.registry import CODECS
 from core.sim.rounds.fleet_plan import RoundTask
 from core.sim.rounds.network import NetworkSettings
@@ -89,8 +90,9 @@ def fleet_round(seed: int, task: RoundTask, *, settings: NetworkSettings | None 
     codec = CODECS[task.codec]
     number_bytes = codec.max_bytes(task.numel) / task.numel
     work = Work(numel=task.numel, number_bytes=number_bytes)
-    best = balance(lines, work)
-    chunks = share_chunks(lines, work, best, total=task.chunk_total)
+    members = fleet(lines, work)
+    best = best_gifts(members)
+    chunks = share_chunks(members, best, total=task.chunk_total)
     task = with_time(task, best.seconds)
     report = simulate_round(lines, task, seed=seed, chunks=chunks, gifts=best.gifts, settings=settings)
     return FleetVerdict(
@@ -99,7 +101,7 @@ def fleet_round(seed: int, task: RoundTask, *, settings: NetworkSettings | None 
         clients=sum(not line.reduces for line in lines),
         helpers=sum(not line.gives for line in lines),
         bound_s=round(best.seconds, 3),
-        whole_s=round(round_seconds(lines, work, chunks=chunks, gifts=best.gifts), 3),
+        whole_s=round(round_seconds(members, chunks=chunks, gifts=best.gifts), 3),
         round_s=round(report.seconds, 3),
         ratio=round(report.seconds / best.seconds, 4),
         finished=report.finished,

@@ -13,8 +13,9 @@ from statistics import fmean, pstdev
 from types import MappingProxyType
 from typing import Final
 
-from core.averaging.balance.solver import balance, round_seconds, share_chunks
-from core.averaging.balance.traffic import Line, Work
+from core.averaging.balance.gifts import best_gifts
+from core.averaging.balance.solver import round_seconds, share_chunks
+from core.averaging.balance.traffic import Line, Work, fleet
 from core.averaging.codecs.registry import CODECS
 from core.averaging.grid.layout import lay_out
 from core.sim.rounds.fleet_plan import RoundTask, shares
@@ -124,15 +125,16 @@ def _one(lines: Sequence[Line], numel: int, strategy: Strategy, *, seed: int, ch
     task = RoundTask(numel=numel, chunk_numel=numbers, codec=CODEC, scale=max(1, numbers // REAL_CHUNK))
     number_bytes = CODECS[CODEC].max_bytes(numel) / numel
     work = Work(numel=numel, number_bytes=number_bytes)
-    best = balance(lines, work)
+    members = fleet(lines, work)
+    best = best_gifts(members)
     if strategy is Strategy.ADAPTIVE:
         weights: Sequence[int] = best.weights
-        chunks = share_chunks(lines, work, best, total=task.chunk_total)
+        chunks = share_chunks(members, best, total=task.chunk_total)
     else:
         fastest = max(range(len(lines)), key=lambda i: min(lines[i].up_bytes_per_s, lines[i].down_bytes_per_s))
         weights = [int(strategy is Strategy.ALL_REDUCE or i == fastest) for i in range(len(lines))]
         chunks = shares(lines, task, weights)
-    bound_s = round_seconds(lines, work, chunks=weights, gifts=best.gifts)
+    bound_s = round_seconds(members, chunks=weights, gifts=best.gifts)
     packet = NetworkSettings().fragment_bytes if len(lines) > 64 else NetworkSettings().packet_bytes
     report = simulate_round(
         lines, with_time(task, bound_s), seed=seed, chunks=chunks, settings=NetworkSettings(packet_bytes=packet)

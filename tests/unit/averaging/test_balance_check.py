@@ -3,9 +3,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.averaging.balance.gifts import best_gifts
 from core.averaging.balance.shares import apportion
-from core.averaging.balance.solver import balance, check_balance, share_chunks
-from core.averaging.balance.traffic import Work
+from core.averaging.balance.solver import check_balance, share_chunks
+from core.averaging.balance.traffic import Work, fleet
 from core.base.problems import RemoteProblem
 from tests.unit.averaging.test_balance import LINES, RAW, WORKS, line
 from tests.unit.averaging.test_balance_gives import homes, work
@@ -18,10 +19,10 @@ FLEET = [line(100, 40), line(100, 40), line(50, 10), line(50, 10), line(20, 5), 
 @given(LINES, WORKS, LIMITS, st.integers(1, 1000), st.booleans())
 def test_our_own_plan_passes(lines, task, limits, total, limited):
     limits = limits if limited else None
-    ours = balance(lines, task, pair_limits=limits)
-    chunks = share_chunks(lines, task, ours, total=total, pair_limits=limits)
-    check_balance(lines, task, chunks=chunks, gifts=ours.gifts, pair_limits=limits)
-    check_balance(lines, task, chunks=apportion(total, ours.weights), gifts=ours.gifts, pair_limits=limits)
+    ours = best_gifts(fleet(lines, task, limits))
+    chunks = share_chunks(fleet(lines, task, limits), ours, total=total)
+    check_balance(fleet(lines, task, limits), chunks=chunks, gifts=ours.gifts)
+    check_balance(fleet(lines, task, limits), chunks=apportion(total, ours.weights), gifts=ours.gifts)
 
 
 @settings(deadline=None, max_examples=20)
@@ -30,9 +31,9 @@ def test_our_own_plan_with_gifts_passes(seed, size, batch_s, limited):
     lines = homes(seed, size)
     task = work(lines, batch_s)
     limits = {(i, (i * 7 + seed) % size): 50_000.0 for i in range(size)} if limited else None
-    ours = balance(lines, task, pair_limits=limits)
-    chunks = share_chunks(lines, task, ours, total=70, pair_limits=limits)
-    check_balance(lines, task, chunks=chunks, gifts=ours.gifts, pair_limits=limits)
+    ours = best_gifts(fleet(lines, task, limits))
+    chunks = share_chunks(fleet(lines, task, limits), ours, total=70)
+    check_balance(fleet(lines, task, limits), chunks=chunks, gifts=ours.gifts)
 
 
 @pytest.mark.parametrize(
@@ -46,14 +47,14 @@ def test_our_own_plan_with_gifts_passes(seed, size, batch_s, limited):
 )
 def test_bad_shares_are_refused(chunks, sentence):
     with pytest.raises(RemoteProblem, match=sentence):
-        check_balance(FLEET, RAW, chunks=chunks, gifts=(256,) * 6)
+        check_balance(fleet(FLEET, RAW), chunks=chunks, gifts=(256,) * 6)
 
 
 @pytest.mark.parametrize("gifts", [(0,) * 6, (256,) * 5 + (0,), (256,) * 5 + (255,)])
 def test_gifts_are_whole_where_there_is_no_target_batch(gifts):
-    ours = balance(FLEET, RAW)
+    ours = best_gifts(fleet(FLEET, RAW))
     with pytest.raises(RemoteProblem):
-        check_balance(FLEET, RAW, chunks=share_chunks(FLEET, RAW, ours, total=100), gifts=gifts)
+        check_balance(fleet(FLEET, RAW), chunks=share_chunks(FLEET, RAW, ours, total=100), gifts=gifts)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -61,12 +62,12 @@ def test_gifts_are_whole_where_there_is_no_target_batch(gifts):
 def test_gifts_that_starve_a_member_are_refused(seed, batch_s):
     lines = homes(seed, 8)
     task = work(lines, batch_s)
-    ours = balance(lines, task)
+    ours = best_gifts(fleet(lines, task))
     refused = 0
     for victim in np.flatnonzero(np.array(ours.gifts) >= 64):
         gifts = [0 if i == victim else gift for i, gift in enumerate(ours.gifts)]
         with pytest.raises(RemoteProblem):
-            check_balance(lines, task, chunks=share_chunks(lines, task, ours, total=500), gifts=gifts)
+            check_balance(fleet(lines, task), chunks=share_chunks(lines, task, ours, total=500), gifts=gifts)
         refused += 1
     assert refused
 
@@ -74,24 +75,24 @@ def test_gifts_that_starve_a_member_are_refused(seed, batch_s):
 def test_a_target_batch_is_no_excuse_for_no_gifts():
     lines = homes(2, 6)
     task = work(lines, 10.0)
-    ours = balance(lines, task)
+    ours = best_gifts(fleet(lines, task))
     with pytest.raises(RemoteProblem, match="nobody gives"):
-        check_balance(lines, task, chunks=share_chunks(lines, task, ours, total=100), gifts=(0,) * 6)
+        check_balance(fleet(lines, task), chunks=share_chunks(lines, task, ours, total=100), gifts=(0,) * 6)
 
 
 def test_plan_with_whole_gifts_is_refused_when_far_too_slow():
     lines = homes(2, 6)
     task = work(lines, 1.0)
-    whole = balance(lines, Work(numel=task.numel, number_bytes=1))
+    whole = best_gifts(fleet(lines, Work(numel=task.numel, number_bytes=1)))
     with pytest.raises(RemoteProblem, match="steps a second"):
-        check_balance(lines, task, chunks=share_chunks(lines, task, whole, total=500), gifts=whole.gifts)
+        check_balance(fleet(lines, task), chunks=share_chunks(lines, task, whole, total=500), gifts=whole.gifts)
 
 
 def test_a_plan_that_is_a_little_worse_passes():
-    ours = balance(FLEET, RAW)
-    chunks = list(share_chunks(FLEET, RAW, ours, total=10_000))
+    ours = best_gifts(fleet(FLEET, RAW))
+    chunks = list(share_chunks(fleet(FLEET, RAW), ours, total=10_000))
     chunks[int(np.argmax(chunks))] -= 40
     chunks[4] += 40
-    check_balance(FLEET, RAW, chunks=chunks, gifts=ours.gifts, tolerance=0.05)
+    check_balance(fleet(FLEET, RAW), chunks=chunks, gifts=ours.gifts, tolerance=0.05)
     with pytest.raises(RemoteProblem):
-        check_balance(FLEET, RAW, chunks=chunks, gifts=ours.gifts)
+        check_balance(fleet(FLEET, RAW), chunks=chunks, gifts=ours.gifts)

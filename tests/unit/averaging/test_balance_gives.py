@@ -6,7 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from core.averaging.balance.gifts import best_gifts, covers, divided, line_steps
-from core.averaging.balance.solver import balance, round_seconds
+from core.averaging.balance.solver import round_seconds
 from core.averaging.balance.traffic import Line, Work, fleet
 from core.bench.plan_exact import best_givers
 from tests.unit.averaging.balance_reference import free_parts_steps
@@ -36,24 +36,24 @@ def work(lines: list[Line], batch_s: float) -> Work:
 
 def steps(lines, task, gifts, weights):
     given = sum(one.samples_per_s * gift for one, gift in zip(lines, gifts, strict=True)) / 256
-    return min(given / task.target_samples, 1 / round_seconds(lines, task, chunks=weights, gifts=gifts))
+    return min(given / task.target_samples, 1 / round_seconds(fleet(lines, task), chunks=weights, gifts=gifts))
 
 
 def test_without_a_target_batch_everybody_gives_all():
     lines = [line(1000, samples_per_s=10), line(1, samples_per_s=0.01), line(5, gives=False, samples_per_s=9)]
-    assert balance(lines, Work(numel=100, number_bytes=4)).gifts == (256, 256, 0)
+    assert best_gifts(fleet(lines, Work(numel=100, number_bytes=4))).gifts == (256, 256, 0)
 
 
 def test_where_computing_takes_longer_everybody_gives_all():
     lines = homes(1, 8)
-    assert balance(lines, work(lines, 1e6)).gifts == (256,) * 8
+    assert best_gifts(fleet(lines, work(lines, 1e6))).gifts == (256,) * 8
 
 
 def test_a_slow_peer_with_little_to_give_only_assists():
     lines = [*[line(100, samples_per_s=100)] * 3, line(100, 1, samples_per_s=1)]
     task = Work(numel=1_000_000, number_bytes=4, target_samples=1000)
     assert best_givers(fleet(lines, task)).gives.tolist() == [1, 1, 1, 0]
-    found = balance(lines, task)
+    found = best_gifts(fleet(lines, task))
     assert found.gifts[:3] == (256,) * 3
     assert 0 < found.gifts[3] < 64
     assert found.seconds <= 1.01 * 1000 / 300
@@ -82,7 +82,7 @@ def test_partial_gifts_are_near_what_free_parts_allow():
     for seed, batch_s in itertools.product(range(6), (8.0, 30.0)):
         lines = homes(seed, 6)
         task = work(lines, batch_s)
-        found = balance(lines, task)
+        found = best_gifts(fleet(lines, task))
         ratios.append(steps(lines, task, found.gifts, found.weights) / free_parts_steps(lines, task))
     assert max(ratios) <= 1 + 1e-4
     assert min(ratios) >= 0.85
@@ -114,7 +114,7 @@ def test_every_chunk_has_a_giver_and_equal_gifts_gain_nothing(seed, size, batch_
     lines = homes(seed, size)
     both = [*lines, *lines]
     task = work(both, batch_s)
-    found = balance(both, task)
+    found = best_gifts(fleet(both, task))
     assert covers(found.gifts)
     one, other = np.array(found.gifts[:size]), np.array(found.gifts[size:])
     alike = tuple(int(gift) for gift in np.tile((one + other) // 2, 2))
@@ -130,7 +130,7 @@ def test_with_pair_limits_gifts_fit_them_too():
     lines = homes(3, 8)
     limits = {(0, j): 1.0 * MEGA for j in range(1, 8)} | {(j, 2): 2.0 * MEGA for j in range(8)}
     task = work(lines, 4.0)
-    found = balance(lines, task, pair_limits=limits)
+    found = best_gifts(fleet(lines, task, limits))
     everybody = 1 / divided(fleet(lines, task, limits), np.ones(8)).seconds
     given = sum(one.samples_per_s * gift for one, gift in zip(lines, found.gifts, strict=True)) / 256
     assert min(given / task.target_samples, 1 / found.seconds) > everybody

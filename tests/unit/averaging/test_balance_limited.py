@@ -3,8 +3,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.averaging.balance.solver import balance, round_seconds, share_chunks
-from core.averaging.balance.traffic import Work
+from core.averaging.balance.gifts import best_gifts
+from core.averaging.balance.solver import round_seconds, share_chunks
+from core.averaging.balance.traffic import Work, fleet
 from tests.unit.averaging.balance_reference import pairwise_seconds
 from tests.unit.averaging.test_balance import LINES, MEGA, RATES, RAW, WORKS, line
 
@@ -16,7 +17,7 @@ LIMITS = st.dictionaries(
 @settings(deadline=None, max_examples=60)
 @given(LINES, WORKS, LIMITS)
 def test_it_is_the_optimum_of_the_pairwise_program(lines, work, limits):
-    divided = balance(lines, work, pair_limits=limits)
+    divided = best_gifts(fleet(lines, work, limits))
     exact = pairwise_seconds(lines, work, limits={p: r for p, r in limits.items() if max(p) < len(lines)})
     assert divided.seconds == pytest.approx(exact, rel=1e-4, abs=1e-9)
 
@@ -24,19 +25,20 @@ def test_it_is_the_optimum_of_the_pairwise_program(lines, work, limits):
 @settings(deadline=None, max_examples=30)
 @given(LINES, WORKS, LIMITS)
 def test_limits_never_make_it_faster(lines, work, limits):
-    free, limited = balance(lines, work), balance(lines, work, pair_limits=limits)
+    free, limited = best_gifts(fleet(lines, work)), best_gifts(fleet(lines, work, limits))
     assert limited.seconds >= free.seconds * (1 - 1e-9)
 
 
 def test_limits_above_what_lines_carry_change_nothing():
     lines = [line(100, 40), line(50, 10), line(20, 5)]
     limits = {(i, j): 1e3 * MEGA for i in range(3) for j in range(3)}
-    assert balance(lines, RAW, pair_limits=limits) == balance(lines, RAW)
+    limited, free = best_gifts(fleet(lines, RAW, limits)), best_gifts(fleet(lines, RAW))
+    assert (limited.weights, limited.gifts, limited.seconds) == (free.weights, free.gifts, free.seconds)
 
 
 def test_a_reducer_behind_a_slow_pair_gets_less():
     lines = [line(100)] * 4
-    divided = balance(lines, RAW, pair_limits={(0, 3): 10 * MEGA})
+    divided = best_gifts(fleet(lines, RAW, {(0, 3): 10 * MEGA}))
     weights = np.array(divided.weights) / sum(divided.weights)
     assert weights[3] < 0.2
     assert divided.weights[1] == divided.weights[2]
@@ -46,7 +48,7 @@ def test_a_reducer_behind_a_slow_pair_gets_less():
 def test_members_that_could_change_places_get_equal_weights():
     lines = [line(100, 50)] * 6
     limits = {(i, j): 4 * MEGA for i in (0, 1, 2) for j in (3, 4, 5)}
-    weights = balance(lines, RAW, pair_limits=limits).weights
+    weights = best_gifts(fleet(lines, RAW, limits)).weights
     assert len(set(weights[:3])) == 1
     assert len(set(weights[3:])) == 1
 
@@ -55,15 +57,15 @@ def test_sixty_four_members_with_limits_everywhere():
     chance = np.random.default_rng(4)
     lines = [line(float(chance.choice([20, 50, 100])), float(chance.choice([5, 10, 40]))) for _ in range(64)]
     limits = {(i, j): float(chance.lognormal(-1, 1)) * MEGA for i in range(64) for j in range(64)}
-    divided = balance(lines, RAW, pair_limits=limits)
+    divided = best_gifts(fleet(lines, RAW, limits))
     other = np.where([one.up_bytes_per_s > 6 * MEGA for one in lines], 1, 0).tolist()
-    assert divided.seconds < round_seconds(lines, RAW, chunks=other, gifts=divided.gifts, pair_limits=limits)
-    chunks = share_chunks(lines, RAW, divided, total=50_000, pair_limits=limits)
-    taken_s = round_seconds(lines, RAW, chunks=chunks, gifts=divided.gifts, pair_limits=limits)
+    assert divided.seconds < round_seconds(fleet(lines, RAW, limits), chunks=other, gifts=divided.gifts)
+    chunks = share_chunks(fleet(lines, RAW, limits), divided, total=50_000)
+    taken_s = round_seconds(fleet(lines, RAW, limits), chunks=chunks, gifts=divided.gifts)
     assert taken_s == pytest.approx(divided.seconds, rel=0.01)
 
 
 def test_a_pair_that_hardly_connects_still_gets_a_division():
     lines = [line(10), line(10), line(10)]
-    divided = balance(lines, Work(numel=100, number_bytes=4), pair_limits={(0, 1): 1.0, (1, 0): 1.0})
+    divided = best_gifts(fleet(lines, Work(numel=100, number_bytes=4), {(0, 1): 1.0, (1, 0): 1.0}))
     assert divided.weights[2] > 0.99 * sum(divided.weights)

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from core.averaging.balance.solver import AS_SHORT, balance, round_seconds, share_chunks
+from core.averaging.balance.gifts import best_gifts
+from core.averaging.balance.solver import AS_SHORT, round_seconds, share_chunks
 from core.averaging.balance.traffic import Line, Work, fleet, rows
 from core.averaging.plan import WHOLE_GIFT
 
@@ -20,7 +21,7 @@ def line(up: float, down: float | None = None, *, gives: bool = True, reduces: b
 
 
 def seconds(lines: list[Line], chunks: tuple[int, ...], gifts: tuple[int, ...]) -> float:
-    return round_seconds(lines, WORK, chunks=chunks, gifts=gifts)
+    return round_seconds(fleet(lines, WORK), chunks=chunks, gifts=gifts)
 
 
 def busy(lines: list[Line], chunks: tuple[int, ...]) -> list[float]:
@@ -33,29 +34,31 @@ def test_offer_that_does_not_shorten_the_round_is_not_taken() -> None:
     """Two of 80 that offer 160 beside four of 40, all waiting for two of 20: nobody needs the second 80."""
     true = [line(80)] * 2 + [line(40)] * 4 + [line(20)] * 2
     offered = [line(160)] * 2 + true[2:]
-    best = balance(offered, WORK)
-    greedy = share_chunks(offered, WORK, best, total=TOTAL)
-    chunks = share_chunks(offered, WORK, best, total=TOTAL, shown=true)
+    best = best_gifts(fleet(offered, WORK))
+    greedy = share_chunks(fleet(offered, WORK), best, total=TOTAL)
+    chunks = share_chunks(fleet(offered, WORK), best, total=TOTAL, shown=fleet(true, WORK))
     assert seconds(offered, chunks, best.gifts) <= best.seconds * (1 + AS_SHORT)
     slowest = max(busy(true, chunks)[:6])
     assert max(busy(true, greedy)[:6]) > 1.1 * slowest, "or there would be nothing to reserve"
-    assert slowest == pytest.approx(max(busy(true, share_chunks(true, WORK, balance(true, WORK), total=TOTAL))[:6]))
+    assert slowest == pytest.approx(
+        max(busy(true, share_chunks(fleet(true, WORK), best_gifts(fleet(true, WORK)), total=TOTAL))[:6])
+    )
 
 
 def test_an_offer_that_shortens_the_round_is_taken() -> None:
     shown = [line(40)] * 8 + [line(40, gives=False)]
     offered = [line(40)] * 8 + [line(80, gives=False)]
-    best = balance(offered, WORK)
-    chunks = share_chunks(offered, WORK, best, total=TOTAL, shown=shown)
+    best = best_gifts(fleet(offered, WORK))
+    chunks = share_chunks(fleet(offered, WORK), best, total=TOTAL, shown=fleet(shown, WORK))
     assert seconds(offered, chunks, best.gifts) <= (1 + AS_SHORT) * best.seconds * 1.01
-    assert chunks[-1] >= 0.9 * share_chunks(offered, WORK, best, total=TOTAL)[-1]
+    assert chunks[-1] >= 0.9 * share_chunks(fleet(offered, WORK), best, total=TOTAL)[-1]
 
 
 def test_where_all_is_shown_it_is_the_shortest_round() -> None:
     lines = [line(16), line(8), line(4, 40), line(4, reduces=False), line(2)]
-    best = balance(lines, WORK)
-    chunks = share_chunks(lines, WORK, best, total=TOTAL, shown=lines)
-    assert chunks == share_chunks(lines, WORK, best, total=TOTAL)
+    best = best_gifts(fleet(lines, WORK))
+    chunks = share_chunks(fleet(lines, WORK), best, total=TOTAL, shown=fleet(lines, WORK))
+    assert chunks == share_chunks(fleet(lines, WORK), best, total=TOTAL)
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -74,13 +77,13 @@ def test_division_is_shortest_by_shown_rates_within_the_offers_time(seed: int) -
         )
         for one in shown
     ]
-    best = balance(offered, WORK)
-    chunks = share_chunks(offered, WORK, best, total=100_000, shown=shown)
+    best = best_gifts(fleet(offered, WORK))
+    chunks = share_chunks(fleet(offered, WORK), best, total=100_000, shown=fleet(shown, WORK))
     limit = best.seconds * (1 + AS_SHORT)
     assert best.gifts == (WHOLE_GIFT,) * len(shown)
     assert seconds(offered, chunks, best.gifts) <= limit * 1.001
     least = _least(offered, shown, limit)
-    greedy = share_chunks(offered, WORK, best, total=100_000)
+    greedy = share_chunks(fleet(offered, WORK), best, total=100_000)
     members = fleet(offered, WORK)
     found = rows(members, members.gives)
     if found.slope.min() >= 0:

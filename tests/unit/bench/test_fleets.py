@@ -3,7 +3,7 @@
 import pytest
 
 from core.averaging.balance.solver import round_seconds
-from core.averaging.balance.traffic import Work
+from core.averaging.balance.traffic import Work, fleet
 from core.averaging.plan import WHOLE_GIFT
 from core.base.problems import BadInput
 from core.bench.fleets import FLEETS, Computer, fleet_of
@@ -80,19 +80,19 @@ def test_lines_that_need_next_to_nothing_say_nothing(bound_s, tells):
 @pytest.mark.parametrize("name", FLEETS)
 def test_the_flows_take_as_long_as_the_plan_says(name):
     """Rows and columns of the bytes, over the lines, are what the program's own constraints come to."""
-    fleet = fleet_of(name)
+    computers = fleet_of(name)
     work = Work(numel=1_000_000, number_bytes=4.0)
-    chunks = [0 if one.client else 10 for one in fleet]
-    gifts = [0 if one.helps else WHOLE_GIFT for one in fleet]
-    matrix = bytes_between(fleet, work, chunks, gifts)
+    chunks = [0 if one.client else 10 for one in computers]
+    gifts = [0 if one.helps else WHOLE_GIFT for one in computers]
+    matrix = bytes_between(computers, work, chunks, gifts)
     sent = [sum(row) - row[i] for i, row in enumerate(matrix)]
-    taken = [sum(row[i] for row in matrix) - matrix[i][i] for i in range(len(fleet))]
+    taken = [sum(row[i] for row in matrix) - matrix[i][i] for i in range(len(computers))]
     seconds = max(
         max(out / one.line.up_bytes_per_s, into / one.line.down_bytes_per_s)
-        for one, out, into in zip(fleet, sent, taken, strict=True)
+        for one, out, into in zip(computers, sent, taken, strict=True)
     )
-    lines = [one.line for one in fleet]
-    assert seconds == pytest.approx(round_seconds(lines, work, chunks=chunks, gifts=gifts))
+    lines = [one.line for one in computers]
+    assert seconds == pytest.approx(round_seconds(fleet(lines, work), chunks=chunks, gifts=gifts))
 
 
 def test_each_sends_its_row_to_all_but_itself():

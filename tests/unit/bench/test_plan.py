@@ -3,7 +3,8 @@ import json
 import numpy as np
 import pytest
 
-from core.averaging.balance.solver import balance
+from core.averaging.balance.gifts import best_gifts
+from core.averaging.balance.traffic import fleet
 from core.bench import plan, plan_exact, plan_fleets
 from core.cli.program import parser
 from tests.unit.averaging.balance_reference import free_parts_steps, pairwise_seconds
@@ -26,7 +27,7 @@ def test_its_bound_of_partial_gifts_agrees_with_another():
 
 def test_the_known_fleets_take_what_is_known():
     for lines, work, expected_s in plan_fleets.known().values():
-        assert balance(lines, work).seconds == pytest.approx(expected_s, rel=0.005)
+        assert best_gifts(fleet(lines, work)).seconds == pytest.approx(expected_s, rel=0.005)
 
 
 def test_it_measures_and_says_so(capsys):

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from core.averaging.aggregators import Vector, WeightedMean
-from core.averaging.balance.solver import balance
-from core.averaging.balance.traffic import Work
+from core.averaging.balance.gifts import best_gifts
+from core.averaging.balance.traffic import Work, fleet
 from core.base.problems import BadInput
 from core.cli.program import run as potluck
 from core.sim import rounds_program
@@ -47,7 +47,7 @@ def test_fleets_are_repeatable_and_can_average() -> None:
 
 def test_a_fleets_round_is_held_against_the_optimum() -> None:
     verdict = fleet_round(5, RoundTask(numel=40_000, chunk_numel=512))
-    best = balance(drawn_fleet(5), Work(numel=40_000, number_bytes=4.0))
+    best = best_gifts(fleet(drawn_fleet(5), Work(numel=40_000, number_bytes=4.0)))
     assert verdict.bound_s == round(best.seconds, 3)
     assert verdict.ratio == pytest.approx(verdict.round_s / best.seconds, rel=0.01)
     assert verdict.ratio >= 1.0
