@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.averaging.grid.layout import FailureRate, layout_of
+from core.averaging.grid.layout import FailureRate, group_of, layout_of
 from core.sim.churn import ChurnSettings
 from core.sim.grid_rounds import NUMBERS, Deaths, GridRound, a_plan, measure
 from core.sim.links import LinkSettings
@@ -47,7 +47,7 @@ def test_a_failure_is_repeated_by_its_group_alone(how: End, moment: float) -> No
     round_.run(Deaths(moments_s={victim: at_s}, how={victim: how}))
     assert not round_.problem()
     assert sorted(round_.outcomes) == [index for index in range(16) if index != victim]
-    group = layout_of(plan).group_of(1, victim).members
+    group = group_of(layout_of(plan)[1], victim).members
     repeated = [i for i, trace in enumerate(round_.traces) if i != victim and trace["averaging.stage_repeated"]]
     assert set(repeated) <= set(group)
     if late:

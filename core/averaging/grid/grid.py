@@ -31,7 +31,7 @@ import numpy as np
 from core.averaging.allreduce.vectors import Vector
 from core.averaging.butterfly import Butterfly, Outputs, RoundInput
 from core.averaging.grid.gathering import Gathering
-from core.averaging.grid.layout import Group, layout_of
+from core.averaging.grid.layout import Group, group_of, layout_of
 from core.averaging.grid.plans import (
     Arrived,
     GridMessage,
@@ -137,7 +137,7 @@ class Grid:
     def start(self, now: float) -> Outputs:
         """The owner begins the first stage, in this member's smallest block; to be called once."""
         self._began_at, self._ends_at = now, now + self.plan.stages * self.plan.round_timeout_s
-        return self._follow(self._average(first_plan(self.plan, self._layout.group_of(0, self._me)), now), now)
+        return self._follow(self._average(first_plan(self.plan, group_of(self._layout[0], self._me)), now), now)
 
     def leave(self) -> Outputs:
         """End the round for this member, and tell the others at once."""
@@ -196,7 +196,7 @@ class Grid:
         Raises:
             RemoteProblem: it says something that cannot be, or may not say it.
         """
-        groups = self._layout.stages[word.stage] if word.stage < self.plan.stages else ()
+        groups = self._layout[word.stage] if word.stage < self.plan.stages else ()
         if word.round != self.plan.round or word.group >= len(groups):
             raise RemoteProblem("a word about a group that is not on the grid")
         group, gathering, member = groups[word.group], self._gathering, self._others[sender]
@@ -281,7 +281,7 @@ class Grid:
         stage = len(self._brought)
         if stage < plan.stages:
             self._brought.append((self._running[1], holding))
-            self._gathering = Gathering(plan, self._layout.group_of(stage, self._me), self._me, holding, self._gone)
+            self._gathering = Gathering(plan, group_of(self._layout[stage], self._me), self._me, holding, self._gone)
             self._gathering.gather(0, now)
             return []
         everybody = range(len(plan.members))

@@ -54,39 +54,29 @@ class Group:
         return next((block for block in self.blocks if member in block), ())
 
 
-@dataclass(frozen=True, slots=True)
-class GridLayout:
-    """The groups in which members average, stage by stage."""
-
-    stages: tuple[tuple[Group, ...], ...]
-
-    def group_of(self, stage: int, member: int) -> Group:
-        """The group in which `member` averages in `stage`."""
-        return next(group for group in self.stages[stage] if member in group.members)
-
-    @property
-    def largest_group(self) -> int:
-        """Number of members of the largest group: at most one more than would do."""
-        return max(len(group.members) for groups in self.stages for group in groups)
-
-
-def lay_out(members: Sequence[int], stages: int) -> GridLayout:
+def lay_out(members: Sequence[int], stages: int) -> list[list[Group]]:
     """The grid of these members, in this order.
+
+    Returns:
+        The groups of each stage; the largest has at most one member more than would do.
 
     Raises:
         ValueError: groups would have a single member (2^stages are the fewest), or there is no stage.
     """
     if stages < 1 or (stages > 1 and len(members) < 1 << stages):
         raise ValueError(f"{len(members)} peers in {stages} stages")
-    return GridLayout(
-        tuple(
-            tuple(replace(group, stage=stage, number=number) for number, group in enumerate(groups))
-            for stage, groups in enumerate(_build(tuple(members), stages))
-        )
-    )
+    return [
+        [replace(group, stage=stage, number=number) for number, group in enumerate(groups)]
+        for stage, groups in enumerate(_build(tuple(members), stages))
+    ]
 
 
-def layout_of(plan: Plan) -> GridLayout:
+def group_of(groups: Sequence[Group], member: int) -> Group:
+    """The group, of those of one stage, in which `member` averages."""
+    return next(group for group in groups if member in group.members)
+
+
+def layout_of(plan: Plan) -> list[list[Group]]:
     """The grid of a plan: the places follow from the round's id, so that neighbours change.
 
     With one stage, all members are one group.
@@ -135,7 +125,7 @@ def best_stages(peers: int, failure_rate: float) -> int:
     """
 
     def expected(stages: int) -> float:
-        group = lay_out(range(peers), stages).largest_group
+        group = max(len(group.members) for groups in lay_out(range(peers), stages) for group in groups)
         return stages * slowest(-(-peers // group), (1 - failure_rate) ** group)
 
     most = min(STAGES_MAX, max(1, peers.bit_length() - 1))

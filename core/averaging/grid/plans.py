@@ -77,7 +77,7 @@ GridMessage = Arrived | StagePlan
 
 def butterflies(plan: Plan) -> list[Plan]:
     """The butterflies with which a round begins: itself, or those of its grid's first stage."""
-    return [plan] if plan.stages == 1 else [first_plan(plan, group) for group in layout_of(plan).stages[0]]
+    return [plan] if plan.stages == 1 else [first_plan(plan, group) for group in layout_of(plan)[0]]
 
 
 def first_plan(plan: Plan, group: Group) -> Plan:

@@ -30,7 +30,7 @@ from tests.unit.averaging.pump import make_plan
 PLAN = make_plan([1, 2, 0, 4], 16 * 9)
 PEERS = PLAN.peers
 GRID_PLAN = make_plan([1, 2, 0, 4], 16 * 9, stages=2)
-GROUPS = layout_of(GRID_PLAN).stages[1]
+GROUPS = layout_of(GRID_PLAN)[1]
 ids = st.sampled_from([PLAN.round, PLAN.lineage, bytes(31) + b"x"])
 small = st.one_of(st.integers(0, 5), st.integers(0, 255), st.sampled_from([1 << 16, (1 << 31)]))
 numbers = st.lists(st.integers(0, 6), max_size=6).map(tuple)
@@ -152,7 +152,7 @@ def test_grid_survives_anything(happenings: list[object], me: int, step_s: float
     machine.start(0.0)
     now = 0.0
     if neighbour == "far":  # the neighbour of the first stage is gone; whoever leads goes on alone
-        other = next(m for g in layout_of(GRID_PLAN).stages[0] if me in g.members for m in g.members if m != me)
+        other = next(m for g in layout_of(GRID_PLAN)[0] if me in g.members for m in g.members if m != me)
         machine.handle(Lost(PEERS[other], "x"), now)
     for event in happenings:
         now += step_s

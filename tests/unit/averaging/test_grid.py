@@ -11,7 +11,7 @@ from core.averaging.allreduce.all_reduce import AllReduce
 from core.averaging.butterfly import Butterfly, Outputs, RoundInput
 from core.averaging.codecs.registry import codec_of
 from core.averaging.grid.grid import Grid
-from core.averaging.grid.layout import Group, layout_of
+from core.averaging.grid.layout import Group, group_of, layout_of
 from core.averaging.grid.plans import Arrived, Holding, StagePlan, divided
 from core.averaging.messages import Leaving
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
@@ -141,7 +141,7 @@ def test_one_dies_at_any_moment_and_only_its_group_notices(seed: int, notice_s: 
     peer = next(p for p in alive if round_.plan.peers.index(p) != victim)
     check_survivors_mean(round_, alive[peer], peer)
     repeated = {m for m in range(16) if m != victim and round_.traces[m]["averaging.stage_repeated"]}
-    assert repeated <= set(layout_of(round_.plan).group_of(1, victim).members)
+    assert repeated <= set(group_of(layout_of(round_.plan)[1], victim).members)
 
 
 @pytest.mark.parametrize("peers", [4, 7, 9, 12, 16, 20, 27, 32, 64])
@@ -196,7 +196,7 @@ def arrived(round_: Round, group: Group, holding: Holding | None) -> Arrived:
 def test_member_stands_in_once_and_for_the_coordinator_only() -> None:
     round_ = a_round(9, 2).run()
     plan, grid = round_.plan, layout_of(round_.plan)
-    group = next(group for group in grid.stages[1] if 0 not in group.members)
+    group = next(group for group in grid[1] if 0 not in group.members)
     machine, empty = round_.machines[plan.peers[0]], Holding(bytes(32))
     first, *others = (plan.peers[m] for m in group.members)
     [answer] = machine.handle(Received(first, arrived(round_, group, empty)), round_.pump.now)
@@ -215,7 +215,7 @@ def test_member_stands_in_once_and_for_the_coordinator_only() -> None:
 
 def test_member_beyond_a_stage_is_silent_before_it_busy() -> None:
     round_ = a_round(9, 2)
-    me, group = round_.plan.peers[0], layout_of(round_.plan).group_of(1, 0)
+    me, group = round_.plan.peers[0], group_of(layout_of(round_.plan)[1], 0)
     other = next(round_.plan.peers[member] for member in group.members if member)
     machine, word = round_.machines[me], arrived(round_, group, Holding(bytes(32)))
     machine.start(round_.pump.now)
@@ -228,8 +228,8 @@ def test_member_beyond_a_stage_is_silent_before_it_busy() -> None:
 def test_words_that_do_not_fit_the_grid_are_dropped(how: str) -> None:
     round_ = a_round(27, 3).run()
     plan, grid = round_.plan, layout_of(round_.plan)
-    joins = [group for group in grid.stages[1] if group.block_of(0) and 0 not in group.members]
-    group = joins[0] if how != "another block" else next(g for g in grid.stages[1] if not g.block_of(0))
+    joins = [group for group in grid[1] if group.block_of(0) and 0 not in group.members]
+    group = joins[0] if how != "another block" else next(g for g in grid[1] if not g.block_of(0))
     sender = group.members[0] if how != "stranger" else joins[1].members[0]
     number = 200 if how == "no such group" else group.number
     word = Arrived(plan.round, 3 if how == "no such stage" else 1, number, 0, Holding(bytes(32)))
@@ -264,7 +264,7 @@ def test_memory_applies_in_all_stages_and_their_observations_are_merged(
     round_.run()
     finished, _ = ends(round_)
     machine = round_.machines[me]
-    groups = [layout_of(machine.plan).stages[stage] for stage in range(3)]
+    groups = [layout_of(machine.plan)[stage] for stage in range(3)]
     met = {
         peer
         for stage in groups

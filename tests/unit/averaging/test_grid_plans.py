@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from core.averaging.bandwidth.known import UNKNOWN, KnownLines
-from core.averaging.grid.layout import KEPT, FailureRate, layout_of
+from core.averaging.grid.layout import KEPT, FailureRate, group_of, layout_of
 from core.averaging.grid.plans import (
     Holding,
     StagePlan,
@@ -27,7 +27,7 @@ from tests.unit.averaging.pump import make_plan, peer_ids, request_of
 
 NUMBERS = AveragingNumbers(chunk_numel=256)
 PLAN = make_plan([3, 1, 4, 1, 5, 9, 2, 6, 5], 640, stages=2)
-GROUP = layout_of(PLAN).stages[1][0]
+GROUP = layout_of(PLAN)[1][0]
 
 
 def holding(place: int, *missing: tuple[int, int]) -> Holding:
@@ -100,7 +100,7 @@ def test_a_bad_stage_plan_is_refused(how: str) -> None:
 
 def test_giver_of_no_block_is_refused() -> None:
     plan = make_plan([1] * 8, 640, stages=3)
-    one, other = (group for group in layout_of(plan).stages[1] if group.number in {0, 2})
+    one, other = (group for group in layout_of(plan)[1] if group.number in {0, 2})
     givers = tuple((member, Holding(bytes(32))) for member in other.members)
     bad = StagePlan(plan.round, 1, 0, 0, givers, (), (plan.chunk_total, 0))
     with pytest.raises(RemoteProblem):
@@ -130,7 +130,7 @@ def test_block_that_was_left_out_is_missing_in_outcome() -> None:
 def test_a_plan_of_a_grid_is_checked_group_by_group() -> None:
     check_plan(PLAN, request_of(PLAN), PLAN.members[0], leader=PLAN.leader)
     assert [sum(plan.chunks) for plan in butterflies(PLAN)] == [PLAN.chunk_total] * 3
-    one, *_, other = sorted(range(9), key=lambda member: layout_of(PLAN).group_of(0, member).number)
+    one, *_, other = sorted(range(9), key=lambda member: group_of(layout_of(PLAN)[0], member).number)
     moved = list(PLAN.chunks)
     moved[one] -= 1
     moved[other] += 1
