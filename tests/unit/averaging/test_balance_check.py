@@ -54,7 +54,7 @@ def test_bad_shares_are_refused(chunks, sentence):
 def test_gifts_are_whole_where_there_is_no_target_batch(gifts):
     ours = best_gifts(fleet(FLEET, RAW))
     with pytest.raises(RemoteProblem):
-        check_balance(fleet(FLEET, RAW), chunks=share_chunks(FLEET, RAW, ours, total=100), gifts=gifts)
+        check_balance(fleet(FLEET, RAW), chunks=share_chunks(fleet(FLEET, RAW), ours, total=100), gifts=gifts)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -67,7 +67,7 @@ def test_gifts_that_starve_a_member_are_refused(seed, batch_s):
     for victim in np.flatnonzero(np.array(ours.gifts) >= 64):
         gifts = [0 if i == victim else gift for i, gift in enumerate(ours.gifts)]
         with pytest.raises(RemoteProblem):
-            check_balance(fleet(lines, task), chunks=share_chunks(lines, task, ours, total=500), gifts=gifts)
+            check_balance(fleet(lines, task), chunks=share_chunks(fleet(lines, task), ours, total=500), gifts=gifts)
         refused += 1
     assert refused
 
@@ -77,7 +77,7 @@ def test_a_target_batch_is_no_excuse_for_no_gifts():
     task = work(lines, 10.0)
     ours = best_gifts(fleet(lines, task))
     with pytest.raises(RemoteProblem, match="nobody gives"):
-        check_balance(fleet(lines, task), chunks=share_chunks(lines, task, ours, total=100), gifts=(0,) * 6)
+        check_balance(fleet(lines, task), chunks=share_chunks(fleet(lines, task), ours, total=100), gifts=(0,) * 6)
 
 
 def test_plan_with_whole_gifts_is_refused_when_far_too_slow():
@@ -85,7 +85,7 @@ def test_plan_with_whole_gifts_is_refused_when_far_too_slow():
     task = work(lines, 1.0)
     whole = best_gifts(fleet(lines, Work(numel=task.numel, number_bytes=1)))
     with pytest.raises(RemoteProblem, match="steps a second"):
-        check_balance(fleet(lines, task), chunks=share_chunks(lines, task, whole, total=500), gifts=whole.gifts)
+        check_balance(fleet(lines, task), chunks=share_chunks(fleet(lines, task), whole, total=500), gifts=whole.gifts)
 
 
 def test_a_plan_that_is_a_little_worse_passes():
