@@ -11,7 +11,6 @@ from msgspec import Meta
 from core.averaging.messages import (
     GROUP_MAX,
     SHARE_CHUNKS_MAX,
-    Attempt,
     Epoch,
     Index,
     Lineage,
@@ -86,7 +85,6 @@ class Plan(Message, frozen=True, kw_only=True, tag="averaging.plan"):
     round: RoundId
     epoch: Epoch
     lineage: Lineage
-    attempt: Attempt
     numel: Annotated[int, Meta(gt=0, lt=1 << 40)]
     """Numbers in the vector."""
     chunk_numel: Annotated[int, Meta(ge=1, le=262_144)]

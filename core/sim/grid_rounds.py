@@ -41,9 +41,7 @@ TOLERANCE = 2e-5
 def a_plan(seed: int, peers: int, *, stages: int, numel: int = NUMEL) -> Plan:
     """The plan of a round of `peers` with different numbers of samples."""
     ids = [SimSigner.numbered(seed, number).peer_id for number in range(peers)]
-    request = PlanRequest(
-        round=seed.to_bytes(32, "big"), epoch=3, lineage=bytes(32), attempt=0, numel=numel, numbers=NUMBERS
-    )
+    request = PlanRequest(round=seed.to_bytes(32, "big"), epoch=3, lineage=bytes(32), numel=numel, numbers=NUMBERS)
     members = [Member(peer, 10 + number, 1.0) for number, peer in enumerate(ids)]
     return make_plan(request, members, [ids[0], *by_distance(ids[1:], Key(bytes(32)))], stages=stages)
 

@@ -26,7 +26,7 @@ LINES = LinkSettings(uplink_bytes_per_s=(0.5e6, 4e6), downlink_bytes_per_s=(2e6,
 
 def a_plan(seed: int, members: int) -> Plan:
     peers = [SimSigner.numbered(seed, number).peer_id for number in range(members)]
-    request = PlanRequest(round=bytes([seed]) * 32, epoch=3, lineage=bytes(32), attempt=0, numel=NUMEL, numbers=NUMBERS)
+    request = PlanRequest(round=bytes([seed]) * 32, epoch=3, lineage=bytes(32), numel=NUMEL, numbers=NUMBERS)
     return make_plan(request, [Member(peer, 10 + number, 1.0) for number, peer in enumerate(peers)], peers)
 
 

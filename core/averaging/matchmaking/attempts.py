@@ -55,7 +55,6 @@ class RoundConfig:
             round=round_id(self.key((call.epoch, call.lineage), call.attempt), leader, call.nonce),
             epoch=call.epoch,
             lineage=call.lineage,
-            attempt=call.attempt,
             numel=call.numel if self.numel is None else self.numel,
             numbers=self.numbers,
             target_samples=self.target_samples,

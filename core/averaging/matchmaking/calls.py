@@ -37,6 +37,7 @@ class FollowedCall:
     """A call of another peer that this one follows, until its plan is here."""
 
     leader: PeerId
+    call: Call
     request: PlanRequest
     """What the members of the round agree on."""
     deadline: float
@@ -54,8 +55,7 @@ class FollowedCall:
 
     def end(self) -> list[Send[Declined]]:
         """Tell the leader that this member does not come."""
-        request = self.request
-        return [Send(self.leader, Declined(request.epoch, request.lineage, request.attempt, "busy"))]
+        return [Send(self.leader, Declined(self.call.epoch, self.call.lineage, self.call.attempt, "busy"))]
 
 
 class LedCall:
@@ -63,7 +63,7 @@ class LedCall:
 
     Args:
         config: Of the rounds.
-        call: What is sent to all.
+        call: The call that is sent to all.
         candidates: Peers that train at this state; where they are more than a group may have, the nearest to the
             attempt's key are called.
         helpers: Peers that only reduce for others.
@@ -82,7 +82,7 @@ class LedCall:
         now: float,
     ) -> None:
         self._config = config
-        self._call = call
+        self.call = call
         self.leader = config.me
         self.request = config.request(config.me, call)
         """What the members of the round agree on."""
@@ -101,7 +101,7 @@ class LedCall:
 
     def open(self) -> list[Send[Call]]:
         """The call, to every peer that is invited."""
-        return [Send(peer, self._call) for peer in self._awaited]
+        return [Send(peer, self.call) for peer in self._awaited]
 
     def invite(self, peers: Sequence[PeerId], *, awaited: bool) -> list[Send[Call]]:
         """Call peers that have come since, as long as there is room.
@@ -116,7 +116,7 @@ class LedCall:
         self._awaited |= dict.fromkeys(new, self._until if awaited else -math.inf)
         for peer in new:
             self._declined.pop(peer, None)
-        return [Send(peer, self._call) for peer in new]
+        return [Send(peer, self.call) for peer in new]
 
     def offer(self, mine: Member) -> list[Send[Ready]]:
         """The leader's own contribution is ready."""
@@ -126,7 +126,7 @@ class LedCall:
     def answer(self, peer: PeerId, answer: Ready | Declined) -> bool:
         """Take in an answer; False: it is not for this call, `peer` was not asked, or a number is not finite."""
         match answer:
-            case Declined(attempt=self._call.attempt) if peer in self._awaited:
+            case Declined(attempt=self.call.attempt) if peer in self._awaited:
                 self._declined[peer] = answer.reason == "busy" and self._awaited[peer] == self._until
                 self._ready.pop(peer, None)
                 return True

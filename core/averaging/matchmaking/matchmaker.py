@@ -201,12 +201,12 @@ class Matchmaker:
             return []
         if config.numel is None and not 0 < call.numel <= config.numel_max:
             return [_decline(sender, call, "away")]
-        goes_first = present is None or election.precedes(sender, call.attempt, present.leader, present.request.attempt)
+        goes_first = present is None or election.precedes(sender, call.attempt, present.leader, present.call.attempt)
         if self._round.is_on or not goes_first or election.excludes(sender, now):
             return [_decline(sender, call, "busy")]
         election.settle()
         deadline = now + (1 + CALL_PATIENCE[0]) * config.numbers.gather_timeout_s
-        self._left, self._call = present, FollowedCall(sender, request, deadline)
+        self._left, self._call = present, FollowedCall(sender, call, request, deadline)
         return [*([] if present is None else present.end()), ContributionWanted(request.round)]
 
     def _on_answer(self, sender: PeerId, message: Ready | Declined, now: float) -> Outputs:

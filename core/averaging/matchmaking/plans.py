@@ -37,7 +37,6 @@ class PlanRequest:
     round: bytes
     epoch: int
     lineage: bytes
-    attempt: int
     numel: int
     """Numbers in the vector."""
     numbers: AveragingNumbers
@@ -70,7 +69,6 @@ class PlanRequest:
             "round": self.round,
             "epoch": self.epoch,
             "lineage": self.lineage,
-            "attempt": self.attempt,
             "numel": self.numel,
             "chunk_numel": chunk,
             "codec": numbers.codec,

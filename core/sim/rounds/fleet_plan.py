@@ -85,7 +85,6 @@ def fleet_plan(
         round=hashed_key(b"round", name),
         epoch=1,
         lineage=bytes(32),
-        attempt=0,
         numel=task.real_numel,
         chunk_numel=task.real_chunk_numel,
         codec=task.codec,

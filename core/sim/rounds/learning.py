@@ -129,7 +129,6 @@ class Learning:
             round=hashed_key(b"lesson", self._number.to_bytes(4, "big")),
             epoch=self._number,
             lineage=bytes(32),
-            attempt=0,
             numel=task.numel,
             numbers=numbers,
         )

@@ -151,7 +151,6 @@ def make_plan(
         round=hashed_key(b"test round", *([bytes([number])] if number else [])),
         epoch=3,
         lineage=bytes(32),
-        attempt=0,
         numel=numel,
         numbers=AveragingNumbers(
             codec=codec,
@@ -170,7 +169,6 @@ def request_of(plan: Plan) -> PlanRequest:
         round=plan.round,
         epoch=plan.epoch,
         lineage=plan.lineage,
-        attempt=plan.attempt,
         numel=plan.numel,
         numbers=AveragingNumbers(
             codec=plan.codec,

@@ -149,7 +149,7 @@ def members(count: int, **fields: Any) -> list[Member]:
 
 def a_grid(chosen: list[Member], *, codec: str = "raw", known: KnownLines = UNKNOWN) -> Plan:
     numbers = AveragingNumbers(codec=codec, chunk_numel=256)
-    request = PlanRequest(round=b"n" * 32, epoch=3, lineage=bytes(32), attempt=0, numel=256 * 40, numbers=numbers)
+    request = PlanRequest(round=b"n" * 32, epoch=3, lineage=bytes(32), numel=256 * 40, numbers=numbers)
     return published(request, chosen, [member.peer for member in chosen], known=known, stages=2)
 
 

@@ -63,9 +63,7 @@ def plan_of(
     round_: bytes, leader: int, members: Sequence[Member], numbers: AveragingNumbers, numel: int = NUMEL
 ) -> Plan:
     """As `leader` makes it for the first state."""
-    request = PlanRequest(
-        round=round_, epoch=FIRST.epoch, lineage=FIRST.lineage, attempt=0, numel=numel, numbers=numbers
-    )
+    request = PlanRequest(round=round_, epoch=FIRST.epoch, lineage=FIRST.lineage, numel=numel, numbers=numbers)
     others = [PeerId(member.peer) for member in members if member.peer != peer(leader)]
     return make_plan(request, members, [peer(leader), *others])
 
