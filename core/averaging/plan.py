@@ -44,8 +44,9 @@ class Member(msgspec.Struct, frozen=True, array_like=True):
     samples: Samples
     """Its weight; with 0 it reduces and gets the mean all the same."""
     loss: Annotated[float, Meta(ge=-1e30, le=1e30)]
+    """Mean training loss over these samples."""
     reduces: bool = True
-    """False: it has asked for no share."""
+    """False: others reach it through relays only, so it asks for no share (client mode)."""
     receives: bool = True
     """False: a helper without a model, which needs no mean."""
     samples_per_s: SamplesPerS = 0.0

@@ -50,8 +50,7 @@ class FollowedCall:
         if self.mine is not None:
             return []
         self.mine = mine
-        ready = Ready(self.request.round, mine.samples, mine.loss, mine.reduces, mine.receives, mine.samples_per_s)
-        return [Send(self.leader, ready)]
+        return [Send(self.leader, Ready(self.request.round, mine))]
 
     def end(self) -> list[Send[Declined]]:
         """Tell the leader that this member does not come."""
@@ -124,15 +123,14 @@ class LedCall:
         return []
 
     def answer(self, peer: PeerId, answer: Ready | Declined) -> bool:
-        """Take in an answer; False: it is not for this call, `peer` was not asked, or a number is not finite."""
+        """Take in an answer; False: it is not for this call, `peer` was not asked, or its row is not valid."""
         match answer:
             case Declined(attempt=self.call.attempt) if peer in self._awaited:
                 self._declined[peer] = answer.reason == "busy" and self._awaited[peer] == self._until
                 self._ready.pop(peer, None)
                 return True
-            case Ready(self.request.round, samples, loss, reduces, receives, speed) if peer in self._waiting:
-                member = Member(peer, samples, loss, reduces, receives, speed)
-                if member.is_finite:
+            case Ready(self.request.round, member) if peer in self._waiting:
+                if member.peer == peer and member.is_finite and not member.spared:
                     self._ready[peer] = member
         return peer in self._ready and isinstance(answer, Ready) and answer.round == self.request.round
 

@@ -14,9 +14,8 @@ from core.averaging.messages import (
     Peer,
     RoundId,
     Samples,
-    SamplesPerS,
 )
-from core.averaging.plan import Plan
+from core.averaging.plan import Member, Plan
 from core.base.wire import Message
 
 
@@ -44,15 +43,8 @@ class Ready(Message, frozen=True, tag="averaging.ready"):
     """Answer to a Call: my contribution stands still and waits."""
 
     round: RoundId
-    samples: Samples
-    loss: Annotated[float, Meta(ge=-1e30, le=1e30)]
-    """Mean training loss over these samples."""
-    reduces: bool = True
-    """False: others reach me only through relays, so I would rather be given no share to reduce (client mode)."""
-    receives: bool = True
-    """False: I have no model, so I need no mean (a helper)."""
-    samples_per_s: SamplesPerS = 0.0
-    """What I compute; 0: I do not know."""
+    member: Member
+    """The sender's row of the plan: what it brings and which roles it takes."""
 
 
 class Declined(Message, frozen=True, tag="averaging.declined"):

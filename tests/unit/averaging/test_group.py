@@ -276,7 +276,7 @@ def test_misuse_is_marked_and_ours_raises() -> None:
     group.tell(me, other, Declined(1, LINEAGE, 0, "busy"))
     group.tell(me, me, Cancelled(bytes(32)))
     assert group.traces[me]["group.drop.self"] == 1
-    assert recipients(group.tell(me, other, Ready(bytes(32), 1, 0.0)), Cancelled) == {other}
+    assert recipients(group.tell(me, other, Ready(bytes(32), Member(other, 1, 0.0))), Cancelled) == {other}
     assert group.traces[me]["group.drop.answer"] == 2
     assert machine.handle(Lost(other, "x"), 1000.0) == []
     assert machine.handle(Tick(), 1000.0) == []
@@ -316,9 +316,20 @@ def test_stranger_that_is_ready_in_time_takes_part() -> None:
     leader = group.leader()
     group.look(leader)
     [call] = messages(group.tell(leader, STRANGER, Wanted(1, LINEAGE, 0)), Call)
-    group.tell(leader, STRANGER, Ready(round_of(leader, call), 5, 1.0))
+    group.tell(leader, STRANGER, Ready(round_of(leader, call), Member(STRANGER, 5, 1.0)))
     group.pump.run()
     assert STRANGER in group.plans(leader)[0].peers
+
+
+@pytest.mark.parametrize("row", [Member(bytes(32), 5, 1.0), Member(STRANGER, 5, 1.0, spared=True)])
+def test_row_that_is_not_the_sender_s_own_is_not_taken(row: Member) -> None:
+    group = Group(3)
+    group.place()
+    leader = group.leader()
+    group.look(leader)
+    [call] = messages(group.tell(leader, STRANGER, Wanted(1, LINEAGE, 0)), Call)
+    round_ = round_of(leader, call)
+    assert group.tell(leader, STRANGER, Ready(round_, row)) == [Send(STRANGER, Cancelled(round_))]
 
 
 def test_stranger_that_declines_stops_no_round() -> None:

@@ -5,6 +5,7 @@ import math
 import pytest
 
 from core.averaging.matchmaking.messages import Call, Cancelled, Ready, Wanted
+from core.averaging.plan import Member
 from core.swarm.answers import ContributionWritten, StepTaken
 from core.swarm.membership import Membership
 from core.swarm.orders import Absorb, Collect, RoundRecord
@@ -24,7 +25,7 @@ def in_round(stage: Stage) -> bytes:
     stage.progress(samples=56, samples_per_s=8.0, loss=1.0)
     called = call(stage, 1)
     stage.answer(ContributionWritten(called, 60, 1.0))
-    assert stage.heard_by(1, Ready) == [Ready(called, 60, 1.0, samples_per_s=8.0)]
+    assert stage.heard_by(1, Ready) == [Ready(called, Member(peer(0), 60, 1.0, samples_per_s=8.0))]
     return called
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from core.averaging.matchmaking.attempts import attempt_key, round_id
 from core.averaging.matchmaking.messages import Call, Cancelled, Declined, Ready, Wanted
+from core.averaging.plan import Member
 from core.base.machine import Lost
 from core.sim.disk import MemoryFile
 from core.swarm.answers import ContributionWritten, HeldoutEvaluated, StateLoaded, TrainerGone
@@ -190,7 +191,7 @@ def test_member_without_samples_cannot_demand_rounds_in_a_row() -> None:
         for number in (1, 2):
             for message in stage.heard_by(number, Call)[-1:]:
                 key = attempt_key(RUN, FIRST.lineage, FIRST.epoch, message.attempt)
-                stage.tell(number, Ready(round_id(key, peer(0), message.nonce), 1, 1.0))
+                stage.tell(number, Ready(round_id(key, peer(0), message.nonce), Member(peer(number), 1, 1.0)))
         stage.wait(0.1)
     assert 3 <= len(stage.ordered(Collect)) <= 15
     assert len(stage.ordered(Release)) in {len(stage.ordered(Collect)), len(stage.ordered(Collect)) - 1}
@@ -231,7 +232,7 @@ def test_a_loss_that_is_no_number_counts_for_nothing() -> None:
     called = call(stage, 1)
     stage.progress(samples=4, samples_per_s=1.0, loss=math.nan)
     stage.answer(ContributionWritten(called, 9, math.nan))
-    assert [(ready.samples, ready.loss) for ready in stage.heard_by(1, Ready)] == [(0, 0.0)]
+    assert [(ready.member.samples, ready.member.loss) for ready in stage.heard_by(1, Ready)] == [(0, 0.0)]
     assert stage.actor.report(stage.now).samples == 0
     stage.answer(HeldoutEvaluated(0, math.inf))
     assert not stage.ordered(HeldoutLearned)  # type: ignore[arg-type]

@@ -113,7 +113,7 @@ def test_round_of_a_lost_trainer_does_not_disturb_the_next() -> None:
     assert not stage.ordered(Absorb)
     called = stage.ordered(Collect)[-1].round
     stage.answer(ContributionWritten(called, 4, 1.0))
-    assert stage.heard_by(2, Ready) == [Ready(called, 4, 1.0)]
+    assert stage.heard_by(2, Ready) == [Ready(called, Member(peer(0), 4, 1.0))]
     stage.tell(2, Cancelled(called))
     assert stage.phase is Phase.TRAINING
     assert stage.ordered(Release)[-1] == Release(called)

@@ -90,7 +90,7 @@ def test_a_call_is_answered_at_once_without_samples():
     stage = helped()
     stage.tell(1, Call(FIRST.epoch, FIRST.lineage, 0, 1, NUMEL))
     [ready] = stage.heard_by(1, Ready)
-    assert (ready.samples, ready.reduces, ready.receives) == (0, True, False)
+    assert (ready.member.samples, ready.member.reduces, ready.member.receives) == (0, True, False)
 
 
 def test_call_at_another_state_is_declined_and_reports_are_reread():
