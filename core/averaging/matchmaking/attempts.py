@@ -120,8 +120,8 @@ class LeaderElection:
         self.deadline: float | None = None
         """When that leader is passed over, or the next attempt begins, unix seconds."""
         self.unavailable: set[PeerId] = set()
-        """Peers that were lost or did not answer a call, and have not been heard since: not asked, not waited for."""
-        self._passed_over: set[PeerId] = set()
+        """Peers that were lost, did not answer, or stand elsewhere, and have not been heard since: they are not asked
+        to call, and not waited for."""
         self.failures = peer_back_off()
         """Leaders, this peer among them, whose calls made others stand still in vain, or whose plans were bad."""
 
@@ -129,7 +129,6 @@ class LeaderElection:
         """Forget what holds for one state only."""
         self._state = state or self._state
         self.attempt = self._setbacks = 0
-        self._passed_over = set()
         self.failures.clear(self._config.me)
         self.stop()
 
@@ -148,8 +147,8 @@ class LeaderElection:
         self.settle()
 
     def pass_over(self, leader: PeerId) -> None:
-        """`leader` was asked in vain, or its plan refused: begin the next attempt, and ask it no more in this state."""
-        self._passed_over.add(leader)
+        """`leader` was asked in vain: begin the next attempt, and ask it no more until it is heard."""
+        self.unavailable.add(leader)
         self.next_attempt()
 
     def call_failed(self, leader: PeerId, now: float, *, samples: int | None = None) -> None:
@@ -165,9 +164,9 @@ class LeaderElection:
         if samples is not None:
             self.stop()
 
-    def plan_refused(self, leader: PeerId) -> None:
-        """A plan of `leader` was refused: the contribution stands still, and another is to lead at once."""
-        self.pass_over(leader)
+    def plan_refused(self) -> None:
+        """A plan was refused: the contribution stands still, and another is to be made at once."""
+        self.next_attempt()
         self.looking = True
         self.set_back()
 
@@ -200,15 +199,13 @@ class LeaderElection:
         if self.deadline is not None and now >= self.deadline:
             self.deadline = None
             if self.asked is not None:
-                self.unavailable.add(self.asked)
                 self.pass_over(self.asked)
         if self.wanted:
             self.wanted = False
             return me
         if not self.looking or (self.deadline is not None and self.asked is None):
             return None
-        absent = self.unavailable | self._passed_over
-        able = [peer for peer in candidates if peer not in absent and not self.excludes(peer, now)]
+        able = [peer for peer in candidates if peer not in self.unavailable and not self.excludes(peer, now)]
         leader = by_distance(able or [me], self._config.key(self._state, self.attempt))[0]
         if leader == self.asked:
             return None

@@ -292,7 +292,7 @@ class PlannedRound:
         """Leave the round of a refused plan, with the contribution standing still for the next one."""
         left = [PlanRefused(plan.round)] if self.is_on else []
         self.is_on, self._plan, self._leader = False, plan, leader
-        self._election.plan_refused(leader)
+        self._election.plan_refused()
         return left
 
     def refused(self, refuser: PeerId, round_: bytes, now: float) -> list[PlanRefused | MemberRefused]:

@@ -230,7 +230,7 @@ class Matchmaker:
             case Refused(round=round_) if call and call.request.round == round_ and sender in self._here:
                 if self._round.count_refusal(sender, round_, members=len(self._here), now=now):
                     self._left, self._call = call, None
-                    self._election.plan_refused(call.leader)
+                    self._election.plan_refused()
             case Refused(round=round_):
                 return [*self._round.refused(sender, round_, now)]
             case Plan(round=round_) if _is_from(self._left, sender, round_):
