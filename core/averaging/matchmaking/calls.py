@@ -222,8 +222,7 @@ class PlannedRound:
         self._election = election
         self._trace = trace
         self._plan: Plan | None = None
-        self._leader = config.me
-        """The peer that has published it, whatever it says."""
+        """The last one that was good; None: this member has refused one since."""
         self.is_on = False
         """Whether the round runs, as far as its owner has told."""
         self._refused = b""
@@ -247,11 +246,14 @@ class PlannedRound:
             check_division(plan, config.me, config.lines, target_samples=request.target_samples)
         except RemoteProblem:
             return [*self.refuse(plan, call.leader, here, now)]
-        return [*(self.drop(plan, call.leader) if self.heeds_refusal(plan.round, now) else self.begin(plan))]
+        if not self._heeds_refusal(plan.round, now):
+            return [*self.begin(plan)]
+        self._plan = plan
+        return [*self._leave()]
 
     def begin(self, plan: Plan) -> list[GroupFormed]:
         """The round of a plan begins: one that was followed, or this peer's own."""
-        self.is_on, self._plan, self._leader = True, plan, plan.leader
+        self.is_on, self._plan = True, plan
         self._election.settle()
         self._election.failures.clear(plan.leader)
         return [GroupFormed(plan)]
@@ -286,12 +288,15 @@ class PlannedRound:
         self._trace.mark("group.refused")
         self._election.failures.fail(leader, now)
         told = sorted({leader, *{*here}.intersection(plan.peers)} - {self._config.me})
-        return [*(Send(peer, Refused(plan.round)) for peer in told), *self.drop(plan, leader)]
+        if plan.round == self._refused:
+            self._refusers = set()  # they were not alone
+        left, self._plan = self._leave(), None
+        return [*(Send(peer, Refused(plan.round)) for peer in told), *left]
 
-    def drop(self, plan: Plan, leader: PeerId) -> list[PlanRefused]:
-        """Leave the round of a refused plan, with the contribution standing still for the next one."""
-        left = [PlanRefused(plan.round)] if self.is_on else []
-        self.is_on, self._plan, self._leader = False, plan, leader
+    def _leave(self) -> list[PlanRefused]:
+        """Leave the round, if it is on, with the contribution standing still for the next one."""
+        left = [PlanRefused(self._plan.round)] if self.is_on and self._plan is not None else []
+        self.is_on = False
         self._election.plan_refused()
         return left
 
@@ -301,13 +306,13 @@ class PlannedRound:
         if plan is None or not self.has(round_, refuser):
             self._trace.mark("group.drop.refused")
             return []
-        if self.count_refusal(refuser, round_, members=len(plan.peers), now=now):
-            self._election.failures.fail(self._leader, now)
+        if self.note_refusal(refuser, round_, members=len(plan.peers), now=now):
+            self._election.failures.fail(plan.leader, now)
         if not self.is_on:
             return []
-        return [*self.drop(plan, self._leader)] if self.heeds_refusal(round_, now) else [MemberRefused(round_, refuser)]
+        return [*self._leave()] if self._heeds_refusal(round_, now) else [MemberRefused(round_, refuser)]
 
-    def count_refusal(self, refuser: PeerId, round_: bytes, *, members: int, now: float) -> bool:
+    def note_refusal(self, refuser: PeerId, round_: bytes, *, members: int, now: float) -> bool:
         """Take in a refusal.  The first one of another round shows which members were alone with the one before.
 
         Args:
@@ -317,17 +322,18 @@ class PlannedRound:
             now: Unix seconds.
 
         Returns:
-            Whether so many refuse that they are right.
+            Whether this one makes so many that they are right.
         """
         if round_ != self._refused:
             if not self._are_right(members):
                 for alone in self._refusers:
                     self._alone.fail(alone, now)
             self._refused, self._refusers = round_, set()
+        before = self._are_right(members)
         self._refusers.add(refuser)
-        return self._are_right(members)
+        return self._are_right(members) and not before
 
-    def heeds_refusal(self, round_: bytes, now: float) -> bool:
+    def _heeds_refusal(self, round_: bytes, now: float) -> bool:
         """Whether a member that is not excluded refuses the plan of this round."""
         return round_ == self._refused and any(not self._alone.is_excluded(peer, now) for peer in self._refusers)
 

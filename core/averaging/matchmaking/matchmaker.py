@@ -228,7 +228,7 @@ class Matchmaker:
         call = self._call if isinstance(self._call, FollowedCall) else None
         match message:
             case Refused(round=round_) if call and call.request.round == round_ and sender in self._here:
-                if self._round.count_refusal(sender, round_, members=len(self._here), now=now):
+                if self._round.note_refusal(sender, round_, members=len(self._here), now=now):
                     self._left, self._call = call, None
                     self._election.plan_refused()
             case Refused(round=round_):
