@@ -98,7 +98,7 @@ class Rounds:
         self._run = settings.run
         self._averaging = settings.averaging
         self._aggregator = aggregator_of(settings.averaging)
-        self._minimum = settings.target_samples
+        self._target_samples = settings.target_samples
         self._random = random
         self._secret = random.randbytes(SECRET_BYTES)
         self._trace = trace
@@ -134,7 +134,6 @@ class Rounds:
         """
         self._vectors = replace(vectors, residuals=vectors.residuals or self._vectors.residuals)
         self.current = self._standing = None
-        partial = self._averaging.overlaps and self._averaging.partial is True
         config = RoundConfig(
             me=self._me,
             run_id=self._run,
@@ -144,8 +143,7 @@ class Rounds:
             failures=self.failures,
             numel=None if vectors.contribution is None else len(vectors.contribution),
             numel_max=helped_numel,
-            minimum_samples=self._minimum,
-            target_samples=self._minimum if partial else 0,
+            target_samples=self._target_samples,
         )
         self._matchmaker = Matchmaker(config, random=self._random, trace=self._trace)
 

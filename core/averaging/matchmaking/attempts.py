@@ -40,10 +40,8 @@ class RoundConfig:
     """Numbers in the vector; None: this peer is a helper, which takes it from the call and never leads."""
     numel_max: int = 0
     """A helper follows no call for a longer vector."""
-    minimum_samples: int = 0
-    """A leader cancels a round to which all members together bring fewer."""
     target_samples: int = 0
-    """As in `PlanRequest`: what the parts of contributions that a plan asks for are measured by."""
+    """The target batch: a leader cancels a round to which all members together bring fewer."""
 
     def key(self, state: State, attempt: int) -> Key:
         """The point of the key space that decides which peer leads an attempt."""
@@ -57,7 +55,7 @@ class RoundConfig:
             lineage=call.lineage,
             numel=call.numel if self.numel is None else self.numel,
             numbers=self.numbers,
-            target_samples=self.target_samples,
+            target_samples=self.target_samples if self.numbers.overlaps and self.numbers.partial is True else 0,
         )
 
 

@@ -164,7 +164,7 @@ class LedCall:
         silent = self.silent
         told = [Silent(silent)] if silent else []
         samples = sum(member.samples for member in self._ready.values())
-        too_few = samples if samples < self._config.minimum_samples else None
+        too_few = samples if samples < self._config.target_samples else None
         if self.leader not in self._ready:
             reason, too_few = "this computer's own contribution came too late", None
         elif sum(self._declined.values()) >= sum(member.receives for member in self._ready.values()):

@@ -81,7 +81,7 @@ class Group:
         *,
         helpers: int = 0,
         seed: int = 0,
-        minimum_samples: int = 0,
+        target_samples: int = 0,
         numel_max: int = NUMEL,
         lines: dict[PeerId, Rates] | None = None,
         picky: Sequence[PeerId] = (),
@@ -103,7 +103,7 @@ class Group:
                 failures=failures or FailureRate(),
                 numel=None if p in self.helpers else NUMEL,
                 numel_max=numel_max,
-                minimum_samples=minimum_samples,
+                target_samples=target_samples,
             )
             for p in everybody
         }

@@ -165,7 +165,7 @@ def test_two_leaders_share_no_member() -> None:
 
 
 def test_too_few_samples_cancel_the_round_for_all() -> None:
-    group = Group(3, minimum_samples=31)
+    group = Group(3, target_samples=31)
     group.place()
     group.tell(group.leader(), group.others()[0], Wanted(1, LINEAGE, 0))
     group.pump.run()
@@ -174,7 +174,7 @@ def test_too_few_samples_cancel_the_round_for_all() -> None:
 
 
 def test_too_few_samples_end_the_search_and_are_told() -> None:
-    group = Group(4, minimum_samples=41)
+    group = Group(4, target_samples=41)
     group.place()
     silent = group.others()[0]
     group.mute.add(silent)

@@ -211,7 +211,7 @@ def test_leader_makes_plain_plans_after_setbacks_of_its_own() -> None:
 @pytest.mark.parametrize("count", [2, 3, 5])
 @pytest.mark.parametrize("seed", range(3))
 def test_mutual_refusals_end_with_a_plain_plan(count: int, seed: int) -> None:
-    group = knowing(count, picky=peer_ids(count), seed=seed, ordered=True, minimum_samples=10 * count)
+    group = knowing(count, picky=peer_ids(count), seed=seed, ordered=True, target_samples=10 * count)
     while not all(group.in_round(peer) for peer in group.peers) or len(last_rounds(group)) > 1:
         group.look(*(peer for peer in group.peers if not group.machines[peer].occupied))
         group.run(2.0)
@@ -316,7 +316,7 @@ def test_leader_whose_calls_fail_is_excluded_ever_longer(*, silent: bool) -> Non
 
 
 def test_failed_caller_rests_as_long_as_it_is_excluded() -> None:
-    group = Group(3, minimum_samples=31)
+    group = Group(3, target_samples=31)
     group.place()
     group.look()
     group.run(EXCLUDED_S / 2)
