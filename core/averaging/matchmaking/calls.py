@@ -88,19 +88,17 @@ class LedCall:
         self._key = config.key((call.epoch, call.lineage), call.attempt)
         self._until = now + config.numbers.gather_timeout_s
         others = by_distance({*candidates} - {config.me}, self._key)[: GROUP_MAX - 1]
-        aides = [peer for peer in helpers if peer != config.me and peer not in others][
-            : min(HELPERS_MAX, GROUP_MAX - 1 - len(others))
-        ]
-        self._awaited = dict.fromkeys(others, self._until) | dict.fromkeys(aides, now + HELPERS_S)
+        aides = [peer for peer in helpers if peer != config.me and peer not in others]
+        aides = aides[: min(HELPERS_MAX, GROUP_MAX - 1 - len(others))]
+        self._called = dict.fromkeys(others, self._until) | dict.fromkeys(aides, now + HELPERS_S)
         """Until when the answer of each called peer is waited for."""
-        self._awaited |= dict.fromkeys({*unavailable}.intersection(self._awaited), -math.inf)
-        self._ready: dict[PeerId, Member] = {}
-        self._declined: dict[PeerId, bool] = {}
-        """The peers that do not come, and whether each was waited for and is in another round."""
+        self._called |= dict.fromkeys({*unavailable}.intersection(self._called), -math.inf)
+        self._answers: dict[PeerId, Member | Declined] = {}
+        """What each has answered; this member's own row among them."""
 
     def open(self) -> list[Send[Call]]:
         """The call, to every peer that is invited."""
-        return [Send(peer, self.call) for peer in self._awaited]
+        return [Send(peer, self.call) for peer in self._called]
 
     def invite(self, peers: Sequence[PeerId], *, awaited: bool) -> list[Send[Call]]:
         """Call peers that have come since, as long as there is room.
@@ -109,30 +107,28 @@ class LedCall:
             peers: Any peers.
             awaited: Whether they are candidates, which are waited for, and called again where they have declined.
         """
-        known = self._awaited.keys() - (self._declined if awaited else ())
-        new = [peer for peer in peers if peer != self.leader and peer not in known]
-        new = new[: GROUP_MAX - 1 - len(self._awaited)]
-        self._awaited |= dict.fromkeys(new, self._until if awaited else -math.inf)
+        known = {self.leader, *self._called} - (self._declined.keys() if awaited else set())
+        new = [peer for peer in peers if peer not in known][: GROUP_MAX - 1 - len(self._called)]
+        self._called |= dict.fromkeys(new, self._until if awaited else -math.inf)
         for peer in new:
-            self._declined.pop(peer, None)
+            self._answers.pop(peer, None)
         return [Send(peer, self.call) for peer in new]
 
     def offer(self, mine: Member) -> list[Send[Ready]]:
         """The leader's own contribution is ready."""
-        self._ready[self.leader] = mine
+        self._answers[self.leader] = mine
         return []
 
     def answer(self, peer: PeerId, answer: Ready | Declined) -> bool:
         """Take in an answer; False: it is not for this call, `peer` was not asked, or its row is not valid."""
         match answer:
-            case Declined(attempt=self.call.attempt) if peer in self._awaited:
-                self._declined[peer] = answer.reason == "busy" and self._awaited[peer] == self._until
-                self._ready.pop(peer, None)
+            case Declined(attempt=self.call.attempt) if peer in self._called:
+                self._answers[peer] = answer
                 return True
-            case Ready(self.request.round, member) if peer in self._waiting:
+            case Ready(self.request.round, member) if peer in self._called:
                 if member.peer == peer and member.is_finite and not member.spared:
-                    self._ready[peer] = member
-        return peer in self._ready and isinstance(answer, Ready) and answer.round == self.request.round
+                    return self._answers.setdefault(peer, member) == member
+        return False
 
     @property
     def silent(self) -> tuple[PeerId, ...]:
@@ -141,13 +137,13 @@ class LedCall:
 
     def lose(self, peer: PeerId) -> None:
         """`peer` is gone; it may be invited again."""
-        for of in (self._awaited, self._ready, self._declined):
-            of.pop(peer, None)
+        self._called.pop(peer, None)
+        self._answers.pop(peer, None)
 
     @property
     def deadline(self) -> float:
         """When the call is closed, unix seconds: at once when there is nobody left to wait for."""
-        return max(self._waiting.values(), default=-math.inf) if self.leader in self._ready else self._until
+        return max(self._waiting.values(), default=-math.inf) if self.leader in self._answers else self._until
 
     def close(
         self, now: float, *, plain: bool
@@ -163,11 +159,12 @@ class LedCall:
         """
         silent = self.silent
         told = [Silent(silent)] if silent else []
-        samples = sum(member.samples for member in self._ready.values())
+        samples = sum(member.samples for member in self._ready)
+        busy = sum(no.reason == "busy" and self._called[peer] == self._until for peer, no in self._declined.items())
         too_few = samples if samples < self._config.target_samples else None
-        if self.leader not in self._ready:
+        if self.leader not in self._answers:
             reason, too_few = "this computer's own contribution came too late", None
-        elif sum(self._declined.values()) >= sum(member.receives for member in self._ready.values()):
+        elif busy >= sum(member.receives for member in self._ready):
             reason, too_few = "the others are in another round", None
         elif too_few is not None:
             reason = "the contributions together have too few samples"
@@ -185,22 +182,30 @@ class LedCall:
             silent: Peers that were waited for in vain.
             samples: What the others brought together, when that was too little.
         """
-        waiting = sorted(self._awaited.keys() - self._declined)
+        waiting = sorted(self._called.keys() - self._declined)
         return [Send(peer, Cancelled(self.request.round, silent, samples)) for peer in waiting]
 
     @property
     def _waiting(self) -> dict[PeerId, float]:
         """The called peers that have not answered, and until when their answers are waited for."""
-        answered = self._ready.keys() | self._declined.keys()
-        return {peer: until for peer, until in self._awaited.items() if peer not in answered}
+        return {peer: until for peer, until in self._called.items() if peer not in self._answers}
+
+    @property
+    def _ready(self) -> list[Member]:
+        return [answer for answer in self._answers.values() if isinstance(answer, Member)]
+
+    @property
+    def _declined(self) -> dict[PeerId, Declined]:
+        return {peer: answer for peer, answer in self._answers.items() if isinstance(answer, Declined)}
 
     def _plan(self, now: float, *, plain: bool) -> Plan:
         config = self._config
-        members = config.penalties.without_excluded(list(self._ready.values()), now)
-        leaders = by_distance(self._ready, self._key)
+        members = config.penalties.without_excluded(self._ready, now)
+        peers = sorted(PeerId(member.peer) for member in members)
+        leaders = by_distance(peers, self._key)
         leaders.sort(key=lambda peer: (peer != config.me, not config.penalties.may_lead(peer, now)))
         stages = best_stages(sum(member.receives for member in members), config.failures.value)
-        known = UNKNOWN if plain else config.lines.known(sorted(self._ready))
+        known = UNKNOWN if plain else config.lines.known(peers)
         return make_plan(self.request, members, leaders, known=known, stages=stages)
 
 
