@@ -43,7 +43,7 @@ from core.averaging.grid.plans import (
     later_plan,
     round_outcome,
 )
-from core.averaging.matchmaking.plans import check_shares
+from core.averaging.matchmaking.division import check_shares
 from core.averaging.messages import Leaving, RoundMessage
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
 from core.averaging.plan import Plan

@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from core.averaging.allreduce.share_map import ShareMap
 from core.averaging.grid.layout import Group, layout_of
-from core.averaging.matchmaking.division import divide, work_of
+from core.averaging.matchmaking.division import divide
 from core.averaging.messages import GROUP_MAX, SHARE_CHUNKS_MAX, Attempt, Index, RoundId
 from core.averaging.outcome import Outcome, outcome_of
 from core.averaging.penalties import Kind
@@ -119,8 +119,7 @@ def later_plan(plan: Plan, word: StagePlan, group: Group) -> Plan:
 def divided(plan: Plan, word: StagePlan, group: Group) -> StagePlan:
     """The same with shares that balance the members' lines."""
     later = later_plan(plan, word, group)
-    work = work_of(plan.numel, plan.codec)
-    chunks, _ = divide(later.members, later.lines, limits=later.limits, chunks=plan.chunk_total, work=work)
+    chunks, _ = divide(later)
     return msgspec.structs.replace(word, chunks=tuple(chunks))
 
 

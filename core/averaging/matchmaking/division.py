@@ -1,15 +1,16 @@
 """How a round is divided between its members: shares and gifts, from their lines (S000 appendix B)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from statistics import median
 
 from core.averaging.balance.gifts import best_gifts
 from core.averaging.balance.shares import apportion
-from core.averaging.balance.solver import AS_SHORT, round_seconds, share_chunks
-from core.averaging.balance.traffic import Line, Work, fleet
+from core.averaging.balance.solver import AS_SHORT, check_balance, round_seconds, share_chunks
+from core.averaging.balance.traffic import Line, PairLimits, Work, fleet
 from core.averaging.codecs.registry import number_bytes
-from core.averaging.matchmaking import BROUGHT_FACTOR
-from core.averaging.plan import WHOLE_GIFT, Member, PairLimit, Rates
+from core.averaging.matchmaking import BROUGHT_FACTOR, SLOWER_TOLERANCE
+from core.averaging.plan import WHOLE_GIFT, Member, Plan, Rates
+from core.base.problems import RemoteProblem
 
 
 def lines_of(members: Sequence[Member], rates: Sequence[Rates]) -> list[Line] | None:
@@ -69,61 +70,72 @@ def work_of(numel: int, codec: str, *, target_samples: int = 0) -> Work:
         codec: How they look on the wire.
         target_samples: The target batch, where members compute while they average; 0: they do not, and all give all.
     """
-    each = number_bytes(codec)
-    return Work(numel=numel, number_bytes=each, target_samples=target_samples)
+    return Work(numel=numel, number_bytes=number_bytes(codec), target_samples=target_samples)
 
 
-def pair_limits(limits: Sequence[PairLimit]) -> Mapping[tuple[int, int], float]:
-    """The slow pairs as the solver takes them."""
-    return {(limit.sender, limit.receiver): float(limit.rate) for limit in limits}
+def pair_limits(plan: Plan) -> PairLimits | None:
+    """The plan's slow pairs as the solver takes them; None: there are none."""
+    return {(limit.sender, limit.receiver): float(limit.rate) for limit in plan.limits} or None
 
 
-def equal_shares(members: Sequence[Member], chunks: int) -> tuple[int, ...]:
+def equal_shares(plan: Plan) -> tuple[int, ...]:
     """Number of chunks for each member that reduces, equal except for rounding; where none does, for each member."""
-    weights = [int(member.reduces) for member in members]
-    return apportion(chunks, weights if any(weights) else [1] * len(members))
+    weights = [int(member.reduces) for member in plan.members]
+    return apportion(plan.chunk_total, weights if any(weights) else [1] * len(weights))
 
 
 def divide(
-    members: Sequence[Member],
-    rates: Sequence[Rates],
-    *,
-    limits: Sequence[PairLimit] = (),
-    shown: Sequence[Rates] = (),
-    chunks: int,
-    work: Work,
+    plan: Plan, *, shown: Sequence[Rates] = (), target_samples: int = 0
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Divide a round: the balance of S000 appendix B for the members' lines.
 
     Args:
-        members: In the order of the plan.
-        rates: What is believed of their lines, in the same order; may be empty.
-        limits: Slow pairs.
-        shown: What their lines have carried: decides between divisions that are as short according to `rates`.
-        chunks: Number of chunks of the vector.
-        work: What is averaged.
+        plan: Of a butterfly, with all but its shares and gifts.
+        shown: What its members' lines have carried: decides between divisions that are as short by the plan's lines.
+        target_samples: As in `work_of`.
 
     Returns:
         How many chunks each member reduces, equal where that is as short: equal shares fill the lines both ways from
         the first chunk to the last.  And how many 256ths of its chunks each gives; empty where all give everything.
     """
-    lines = lines_of(members, rates)
+    members, even = plan.members, equal_shares(plan)
+    lines = lines_of(members, plan.lines)
     if lines is None:
-        return equal_shares(members, chunks), ()
-    offered = fleet(lines, work, pair_limits(limits))
+        return even, ()
+    work = work_of(plan.numel, plan.codec, target_samples=target_samples)
+    offered = fleet(lines, work, pair_limits(plan))
     found = best_gifts(offered)
     whole = all(gift == WHOLE_GIFT for gift, line in zip(found.gifts, lines, strict=True) if line.gives)
-    known = None if limits else lines_of(members, shown)
+    known = None if plan.limits else lines_of(members, shown)
     proven = None if known is None else fleet(known, work)
-    shares = share_chunks(offered, found, total=chunks, shown=proven)
-    even = equal_shares(members, chunks)
-    if not limits and all(
+    shares = share_chunks(offered, found, total=plan.chunk_total, shown=proven)
+    if not plan.limits and all(
         round_seconds(each, chunks=even, gifts=found.gifts)
         <= (1 + AS_SHORT) * round_seconds(each, chunks=shares, gifts=found.gifts)
         for each in (offered, proven or offered)
     ):
         shares = even
     return shares, () if whole else found.gifts
+
+
+def check_shares(plan: Plan, *, target_samples: int = 0) -> None:
+    """Refuse shares that do not fit the lines of their plan.
+
+    Args:
+        plan: Of a butterfly.
+        target_samples: As in `work_of`.
+
+    Raises:
+        RemoteProblem: says what is wrong.
+    """
+    lines = lines_of(plan.members, plan.lines)
+    if lines is None:
+        if plan.gifts or plan.chunks != equal_shares(plan):
+            raise RemoteProblem("the plan has no lines, and other than equal shares")
+        return
+    work = work_of(plan.numel, plan.codec, target_samples=target_samples)
+    members, gifts = fleet(lines, work, pair_limits(plan)), plan.gifts or (WHOLE_GIFT,) * len(lines)
+    check_balance(members, chunks=plan.chunks, gifts=gifts, tolerance=SLOWER_TOLERANCE)
 
 
 def _middle(rates: Sequence[int]) -> float | None:

@@ -9,8 +9,7 @@ from typing import Any
 
 import msgspec
 
-from core.averaging.balance.solver import check_balance
-from core.averaging.balance.traffic import Line, fleet
+from core.averaging.balance.traffic import Line
 from core.averaging.bandwidth.book import LineBook
 from core.averaging.bandwidth.known import UNKNOWN, KnownLines
 from core.averaging.codecs.registry import FEEDBACK
@@ -20,10 +19,9 @@ from core.averaging.matchmaking import (
     OWN_FACTOR,
     PACED_CHUNK_MIN,
     SHARE_CHUNKS,
-    SLOWER_TOLERANCE,
     spared_most,
 )
-from core.averaging.matchmaking.division import divide, equal_shares, lines_of, pair_limits, work_of
+from core.averaging.matchmaking.division import check_shares, divide, lines_of
 from core.averaging.plan import LIMITS_MAX, WHOLE_GIFT, Member, PairLimit, Plan, Rates, chunk_count, is_paced
 from core.base.ids import PeerId
 from core.base.manifest import AveragingNumbers
@@ -116,14 +114,11 @@ def make_plan(
         stages=stages,
     )
     target_samples = request.target_samples if stages == 1 else 0
-    work = work_of(request.numel, draft.codec, target_samples=target_samples)
     chunks: dict[PeerId, int] = {}
     gifts: dict[PeerId, int] = {}
     for group in butterflies(draft):
         shown = _rates(group.peers, known.shown)
-        shares, given = divide(
-            group.members, group.lines, limits=group.limits, shown=shown, chunks=draft.chunk_total, work=work
-        )
+        shares, given = divide(group, shown=shown, target_samples=target_samples)
         chunks |= zip(group.peers, shares, strict=True)
         gifts |= zip(group.peers, given, strict=False)
     return msgspec.structs.replace(
@@ -183,7 +178,7 @@ def check_division(plan: Plan, me: PeerId, lines: LineBook, *, target_samples: i
         plan: It has passed `check_plan`.
         me: This member.
         lines: What it knows of them.
-        target_samples: See `work_of`.
+        target_samples: As in `work_of`.
 
     Raises:
         RemoteProblem: says what is wrong.
@@ -218,23 +213,3 @@ def _check_other(line: Rates, known: Rates) -> None:
     for planned, believed in ((line.up, known.up), (line.down, known.down)):
         if planned and believed and not believed / OTHERS_FACTOR <= planned <= believed * OTHERS_FACTOR:
             raise RemoteProblem(f"the plan takes a line for {planned} bytes a second that carries about {believed}")
-
-
-def check_shares(plan: Plan, *, target_samples: int = 0) -> None:
-    """Refuse shares that do not fit the lines of their plan.
-
-    Args:
-        plan: Of a butterfly.
-        target_samples: See `work_of`.
-
-    Raises:
-        RemoteProblem: says what is wrong.
-    """
-    lines = lines_of(plan.members, plan.lines)
-    if lines is None:
-        if plan.gifts or plan.chunks != equal_shares(plan.members, plan.chunk_total):
-            raise RemoteProblem("the plan has no lines, and other than equal shares")
-        return
-    work = work_of(plan.numel, plan.codec, target_samples=target_samples)
-    members, gifts = fleet(lines, work, pair_limits(plan.limits)), plan.gifts or (WHOLE_GIFT,) * len(lines)
-    check_balance(members, chunks=plan.chunks, gifts=gifts, tolerance=SLOWER_TOLERANCE)

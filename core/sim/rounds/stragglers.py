@@ -20,7 +20,7 @@ from core.averaging.balance.traffic import Line
 from core.averaging.butterfly import Butterfly, RoundInput
 from core.averaging.codecs.registry import codec_of
 from core.averaging.commit import coordinator
-from core.averaging.matchmaking.division import divide, work_of
+from core.averaging.matchmaking.division import divide
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
 from core.averaging.penalties import Reputation
 from core.averaging.plan import Plan, Rates
@@ -194,12 +194,11 @@ class Series:
         spares = Mechanism.NO_SHARES not in self.without
         members = tuple(ledger.without_excluded(bare.members, self.now)) if spares else bare.members
         rates = tuple(self.rates) if self.rates is not None else bare.lines
-        chunks, gifts = divide(members, rates, chunks=bare.chunk_total, work=work_of(bare.numel, bare.codec))
+        bare = msgspec.structs.replace(bare, members=members, lines=rates)
+        chunks, gifts = divide(bare)
         order = (leader, *(member for member in range(self.count) if member != leader))
         number = len(self.results).to_bytes(32, "big")
-        return msgspec.structs.replace(
-            bare, round=number, members=members, lines=rates, chunks=chunks, gifts=gifts, leaders=order
-        )
+        return msgspec.structs.replace(bare, round=number, chunks=chunks, gifts=gifts, leaders=order)
 
     def round(self, leader: int, scenario: Scenario = SCENARIOS[0]) -> RoundResult:
         """Plays one round under `leader`; what its members learn holds in the next one."""

@@ -1,18 +1,22 @@
 """Equal shares where they are as good as any others."""
 
+import msgspec
 import pytest
 
-from core.averaging.matchmaking.division import divide, equal_shares, work_of
-from core.averaging.plan import Member, Rates
-from tests.unit.averaging.pump import peer_ids
+from core.averaging.matchmaking.division import divide, equal_shares
+from core.averaging.plan import Plan, Rates
+from tests.unit.averaging.pump import make_plan
 
 MEGA = 1_000_000
-WORK = work_of(4 * MEGA, "raw")
+
+
+def plan_of(offered: list[Rates]) -> Plan:
+    plan = make_plan([1] * len(offered), 4 * MEGA, chunk_numel=4 * MEGA // 64)
+    return msgspec.structs.replace(plan, lines=tuple(offered))
 
 
 def shares(offered: list[Rates], shown: list[Rates]) -> tuple[int, ...]:
-    group = [Member(peer, 1, 1.0) for peer in peer_ids(len(offered))]
-    chunks, gifts = divide(group, offered, shown=shown, chunks=64, work=WORK)
+    chunks, gifts = divide(plan_of(offered), shown=shown)
     assert gifts == ()
     return chunks
 
@@ -35,6 +39,5 @@ def test_different_lines_get_different_shares() -> None:
     """Nor where only what they have shown differs."""
     for offered, shown in ((rates(10, 5, 5, 5), []), (rates(10, 10, 5, 5), rates(10, 5, 5, 5))):
         found = shares(offered, shown)
-        group = [Member(peer, 1, 1.0) for peer in peer_ids(len(offered))]
-        assert found != equal_shares(group, 64)
+        assert found != equal_shares(plan_of(offered))
         assert found[0] > 1.5 * found[-1]

@@ -1,13 +1,14 @@
 """What members are taken to compute."""
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.averaging.matchmaking import BROUGHT_FACTOR
-from core.averaging.matchmaking.division import divide, speeds_of, work_of
+from core.averaging.matchmaking.division import divide, speeds_of
 from core.averaging.plan import Member, Rates
-from tests.unit.averaging.pump import peer_ids
+from tests.unit.averaging.pump import make_plan, peer_ids
 
 MEGA = 1_000_000
 
@@ -42,6 +43,6 @@ def test_no_member_counts_for_more_than_all_others(brought: list[tuple[int, floa
 def test_boaster_pushes_no_contribution_out_of_the_mean() -> None:
     """Believed, 1e9 samples a second would make everybody else's samples worth nothing beside the time they take."""
     group = members((100, 10.0), (100, 10.0), (100, 10.0), (100, 1e9))
-    lines = [Rates(MEGA, MEGA)] * 4
-    work = work_of(4 * MEGA, "raw", target_samples=1200)
-    assert divide(group, lines, chunks=64, work=work)[1] == (), "all give all"
+    plan = make_plan([1] * 4, 4 * MEGA, chunk_numel=4 * MEGA // 64)
+    plan = msgspec.structs.replace(plan, members=tuple(group), lines=(Rates(MEGA, MEGA),) * 4)
+    assert divide(plan, target_samples=1200)[1] == (), "all give all"

@@ -14,7 +14,7 @@ from core.averaging.matchmaking import (
     MemberRefused,
     PlanRefused,
 )
-from core.averaging.matchmaking.division import divide, lines_of, work_of
+from core.averaging.matchmaking.division import divide, lines_of
 from core.averaging.matchmaking.messages import Call, Declined, Refused
 from core.averaging.matchmaking.plans import check_division
 from core.averaging.plan import Member, PairLimit, Plan, Rates
@@ -47,13 +47,17 @@ def foreign_gifts(plan: Plan) -> Plan:
     return msgspec.structs.replace(plan, gifts=tuple(0 if i == 1 else 256 for i in range(len(plan.members))))
 
 
+def divided(plan: Plan, lines: tuple[Rates, ...]) -> Plan:
+    plan = msgspec.structs.replace(plan, lines=lines)
+    chunks, gifts = divide(plan)
+    return msgspec.structs.replace(plan, chunks=chunks, gifts=gifts)
+
+
 def false_lines(plan: Plan) -> Plan:
     """Says that the slowest is fast, and shares as if that were so."""
     index = slowest(plan)
     lines = tuple(Rates(100 * MEGA, 100 * MEGA) if i == index else line for i, line in enumerate(plan.lines))
-    work = work_of(plan.numel, plan.codec)
-    chunks, gifts = divide(plan.members, lines, chunks=plan.chunk_total, work=work)
-    return msgspec.structs.replace(plan, lines=lines, chunks=chunks, gifts=gifts)
+    return divided(plan, lines)
 
 
 @pytest.mark.parametrize(
@@ -172,12 +176,7 @@ LINES = tuple(Rates(MEGA * (1 + i), 3 * MEGA) for i in range(4))
 
 
 def good() -> Plan:
-    return divided(LINES)
-
-
-def divided(lines: tuple[Rates, ...]) -> Plan:
-    chunks, gifts = divide(PLAN.members, lines, chunks=PLAN.chunk_total, work=work_of(PLAN.numel, PLAN.codec))
-    return msgspec.structs.replace(PLAN, lines=lines, chunks=chunks, gifts=gifts)
+    return divided(PLAN, LINES)
 
 
 def judge(plan: Plan, *, rates: tuple[Rates, ...] = LINES, claimed: Rates = LINES[1]) -> None:
@@ -218,7 +217,7 @@ def test_member_is_given_no_more_than_it_told() -> None:
 
 def test_unknown_own_line_is_bounded_by_what_was_told() -> None:
     """The plan says nothing of this member's line, and divides as if it were like the middle one."""
-    unknown = divided(tuple(Rates() if i == 1 else line for i, line in enumerate(LINES)))
+    unknown = divided(PLAN, tuple(Rates() if i == 1 else line for i, line in enumerate(LINES)))
     judge(unknown, claimed=Rates(3 * MEGA // 5, MEGA))
     judge(unknown, claimed=Rates())
     with pytest.raises(RemoteProblem, match="this member's line"):
