@@ -2,7 +2,7 @@
 
 A round's messages carry its id: `Open`, `Part` and `Mean` are those of the all-reduce, the others end the round.  A set
 of members travels as a row of bits in the plan's order.  The messages that find a group stand in
-`core.averaging.matchmaking.messages`.
+`core.averaging.matchmaking`.
 """
 
 from functools import lru_cache

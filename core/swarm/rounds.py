@@ -16,10 +16,16 @@ from core.averaging.feedback import Carry, MemoryStore, ResidualStore
 from core.averaging.grid.grid import Grid
 from core.averaging.grid.layout import FailureRate
 from core.averaging.grid.plans import GRID_MESSAGES
-from core.averaging.matchmaking import ContributionWanted, GroupFailed, GroupFormed, MemberRefused, PlanRefused
+from core.averaging.matchmaking import (
+    GROUP_MESSAGES,
+    ContributionWanted,
+    GroupFailed,
+    GroupFormed,
+    MemberRefused,
+    PlanRefused,
+)
 from core.averaging.matchmaking.attempts import RoundConfig
 from core.averaging.matchmaking.matchmaker import Matchmaker
-from core.averaging.matchmaking.messages import GROUP_MESSAGES
 from core.averaging.messages import ROUND_MESSAGES, Leaving
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
 from core.averaging.penalties import Reputation

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.averaging.matchmaking.messages import Call, Wanted
+from core.averaging.matchmaking import Call, Wanted
 from core.averaging.messages import Commit, Leaving, Order, to_bits
 from core.base.machine import Received, Send
 from core.sim.churn import ChurnSettings

@@ -1,14 +1,18 @@
 """Finding the group of a round: a leader calls, collects contributions and publishes a plan; its members check it.
 
-All numbers that matchmaking goes by stand here.  T is the manifest's `gather_timeout_s`, how long a leader waits for
-contributions.  Figures are those of `docs/decisions/0010`.
+Its messages, its events and all numbers that it goes by stand here.  T is the manifest's `gather_timeout_s`, how long a
+leader waits for contributions.  Figures are those of `docs/decisions/0010`.
 """
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Final, Literal
 
-from core.averaging.plan import Plan
+from msgspec import Meta
+
+from core.averaging.messages import GROUP_MAX, NONCE_BITS, Attempt, Epoch, Lineage, Numel, Peer, RoundId, Samples
+from core.averaging.plan import Member, Plan
 from core.base.ids import PeerId
+from core.base.wire import Message
 
 # --- waiting
 
@@ -56,6 +60,70 @@ SLOWER_TOLERANCE: Final = 0.05
 def spared_most(able: int) -> int:
     """Number of members that a plan may give no share, of so many that would reduce."""
     return 0 if able < 2 else max(1, able // FAULTY_PART)
+
+
+# --- what peers say to each other
+
+
+class Wanted(Message, frozen=True, tag="averaging.wanted"):
+    """To the leader of an attempt: the target batch is reached as I see it; please call."""
+
+    epoch: Epoch
+    lineage: Lineage
+    attempt: Attempt
+
+
+class Call(Message, frozen=True, tag="averaging.call"):
+    """From a leader: who stands here, contribute to a round."""
+
+    epoch: Epoch
+    lineage: Lineage
+    attempt: Attempt
+    nonce: Annotated[int, Meta(ge=0, lt=1 << NONCE_BITS)]
+    """Makes the round's id unique, even when its leader has forgotten the attempts before it."""
+    numel: Numel = 0
+    """Numbers in the vector; a helper without a model cannot know."""
+
+
+class Ready(Message, frozen=True, tag="averaging.ready"):
+    """Answer to a Call: my contribution stands still and waits."""
+
+    round: RoundId
+    member: Member
+    """The sender's row of the plan: what it brings and which roles it takes."""
+
+
+class Declined(Message, frozen=True, tag="averaging.declined"):
+    """Answer to a Wanted or a Call: not with me.
+
+    `elsewhere`: my state is (epoch, lineage).  `busy`: I am promised to another round.  `away`: I do not take part now.
+    """
+
+    epoch: Epoch
+    lineage: Lineage
+    attempt: Attempt
+    """Of what is declined."""
+    reason: Literal["elsewhere", "busy", "away"]
+
+
+class Cancelled(Message, frozen=True, tag="averaging.cancelled"):
+    """From a leader: this round will have no plan."""
+
+    round: RoundId
+    silent: Annotated[tuple[Peer, ...], Meta(max_length=GROUP_MAX)] = ()
+    """Who was called and did not answer: perhaps they have gone, and their samples with them."""
+    samples: Samples | None = None
+    """Too few to be worth a step: what those who were ready brought together."""
+
+
+class Refused(Message, frozen=True, tag="averaging.refused"):
+    """To the leader and the members: this plan is bad, so I do not follow it, nor should you."""
+
+    round: RoundId
+
+
+GROUP_MESSAGES: Final = (Wanted, Call, Ready, Declined, Cancelled, Plan, Refused)
+GroupMessage = Wanted | Call | Ready | Declined | Cancelled | Plan | Refused
 
 
 # --- what a matchmaker reports to its owner

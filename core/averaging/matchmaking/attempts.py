@@ -11,8 +11,9 @@ from core.averaging.matchmaking import (
     EXCLUDED_MAX_S,
     EXCLUDED_S,
     PLAIN_AFTER,
+    Call,
+    Declined,
 )
-from core.averaging.matchmaking.messages import Call, Declined
 from core.averaging.matchmaking.plans import PlanRequest
 from core.averaging.messages import ATTEMPT_MAX
 from core.averaging.penalties import Reputation

@@ -15,14 +15,18 @@ from core.averaging.matchmaking import (
     HELPERS_MAX,
     HELPERS_S,
     PLAIN_AFTER,
+    Call,
+    Cancelled,
+    Declined,
     GroupFailed,
     GroupFormed,
     MemberRefused,
     PlanRefused,
+    Ready,
+    Refused,
     Silent,
 )
 from core.averaging.matchmaking.attempts import LeaderElection, RoundConfig, by_distance, peer_back_off
-from core.averaging.matchmaking.messages import Call, Cancelled, Declined, Ready, Refused
 from core.averaging.matchmaking.plans import PlanRequest, check_division, check_plan, make_plan
 from core.averaging.messages import GROUP_MAX
 from core.averaging.plan import Member, Plan

@@ -17,16 +17,22 @@ from typing import Literal
 
 from core.averaging.matchmaking import (
     CALL_PATIENCE,
+    Call,
+    Cancelled,
     ContributionWanted,
+    Declined,
     Elsewhere,
     Event,
     GroupFailed,
     GroupFormed,
+    GroupMessage,
+    Ready,
+    Refused,
     Silent,
+    Wanted,
 )
 from core.averaging.matchmaking.attempts import LeaderElection, RoundConfig, State
 from core.averaging.matchmaking.calls import FollowedCall, LedCall, PlannedRound
-from core.averaging.matchmaking.messages import Call, Cancelled, Declined, GroupMessage, Ready, Refused, Wanted
 from core.averaging.messages import NONCE_BITS, Leaving
 from core.averaging.plan import Member, Plan
 from core.base.ids import PeerId

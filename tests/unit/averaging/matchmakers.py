@@ -9,11 +9,10 @@ import msgspec
 from core.averaging.bandwidth.book import LineBook
 from core.averaging.bandwidth.known import KnownLines
 from core.averaging.grid.layout import FailureRate
-from core.averaging.matchmaking import ContributionWanted, GroupFormed
+from core.averaging.matchmaking import GROUP_MESSAGES, Call, ContributionWanted, Declined, GroupFormed, Ready
 from core.averaging.matchmaking.attempts import RoundConfig, attempt_key, by_distance, round_id
 from core.averaging.matchmaking.calls import LedCall
 from core.averaging.matchmaking.matchmaker import Matchmaker
-from core.averaging.matchmaking.messages import GROUP_MESSAGES, Call, Declined, Ready
 from core.averaging.penalties import Reputation
 from core.averaging.plan import Member, Plan, Rates
 from core.base.ids import PeerId

@@ -12,8 +12,8 @@ from core.averaging.butterfly import Butterfly, RoundInput
 from core.averaging.codecs.registry import codec_of
 from core.averaging.grid.grid import Grid
 from core.averaging.grid.plans import GRID_MESSAGES
+from core.averaging.matchmaking import GROUP_MESSAGES
 from core.averaging.matchmaking.attempts import by_distance
-from core.averaging.matchmaking.messages import GROUP_MESSAGES
 from core.averaging.matchmaking.plans import PlanRequest
 from core.averaging.matchmaking.plans import make_plan as publish
 from core.averaging.messages import ROUND_MESSAGES

@@ -14,10 +14,9 @@ from core.averaging.commit.fingerprints import plan_name
 from core.averaging.grid.grid import Grid
 from core.averaging.grid.layout import FailureRate, Group, layout_of
 from core.averaging.grid.plans import GRID_MESSAGES, Holding
-from core.averaging.matchmaking import ContributionWanted
+from core.averaging.matchmaking import GROUP_MESSAGES, ContributionWanted
 from core.averaging.matchmaking.attempts import RoundConfig
 from core.averaging.matchmaking.matchmaker import Matchmaker
-from core.averaging.matchmaking.messages import GROUP_MESSAGES
 from core.averaging.messages import ROUND_MESSAGES
 from core.averaging.penalties import Reputation
 from core.averaging.plan import Member, PairLimit, Rates

@@ -8,8 +8,19 @@ import pytest
 from core.averaging.allreduce.share_map import ShareMap
 from core.averaging.commit.coordinator import quorum
 from core.averaging.grid.layout import FailureRate
-from core.averaging.matchmaking import EXCLUDED_S, ContributionWanted, Elsewhere, GroupFailed, GroupFormed, Silent
-from core.averaging.matchmaking.messages import Call, Cancelled, Declined, Ready, Wanted
+from core.averaging.matchmaking import (
+    EXCLUDED_S,
+    Call,
+    Cancelled,
+    ContributionWanted,
+    Declined,
+    Elsewhere,
+    GroupFailed,
+    GroupFormed,
+    Ready,
+    Silent,
+    Wanted,
+)
 from core.averaging.messages import Leaving
 from core.averaging.plan import Member
 from core.base.ids import PeerId

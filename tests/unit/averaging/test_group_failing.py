@@ -11,12 +11,15 @@ from core.averaging.matchmaking import (
     EXCLUDED_MAX_S,
     EXCLUDED_S,
     PLAIN_AFTER,
+    Call,
+    Cancelled,
     ContributionWanted,
     GroupFailed,
     PlanRefused,
+    Refused,
+    Wanted,
 )
 from core.averaging.matchmaking.attempts import LeaderElection, by_distance
-from core.averaging.matchmaking.messages import Call, Cancelled, Refused, Wanted
 from core.averaging.messages import ATTEMPT_MAX, Leaving
 from core.averaging.plan import Plan
 from core.base.ids import PeerId

@@ -2,8 +2,16 @@
 
 from typing import Any
 
-from core.averaging.matchmaking import HELPERS_MAX, HELPERS_S, ContributionWanted, GroupFormed
-from core.averaging.matchmaking.messages import Call, Declined, Ready, Wanted
+from core.averaging.matchmaking import (
+    HELPERS_MAX,
+    HELPERS_S,
+    Call,
+    ContributionWanted,
+    Declined,
+    GroupFormed,
+    Ready,
+    Wanted,
+)
 from core.averaging.plan import Plan
 from core.base.machine import Send
 from tests.unit.averaging.matchmakers import LINEAGE, NUMEL, Group, round_of

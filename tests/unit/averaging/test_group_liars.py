@@ -3,8 +3,7 @@
 import msgspec
 import pytest
 
-from core.averaging.matchmaking import ContributionWanted, GroupFailed
-from core.averaging.matchmaking.messages import Call, Declined, Refused
+from core.averaging.matchmaking import Call, ContributionWanted, Declined, GroupFailed, Refused
 from core.base.machine import Tick
 from tests.unit.averaging.matchmakers import LINEAGE, Group, recipients, round_of
 from tests.unit.averaging.pump import make_plan

@@ -9,13 +9,15 @@ from core.averaging.matchmaking import (
     EXCLUDED_MAX_S,
     EXCLUDED_S,
     PLAIN_AFTER,
+    Call,
+    Declined,
     GroupFailed,
     GroupFormed,
     MemberRefused,
     PlanRefused,
+    Refused,
 )
 from core.averaging.matchmaking.division import divide, lines_of
-from core.averaging.matchmaking.messages import Call, Declined, Refused
 from core.averaging.matchmaking.plans import check_division
 from core.averaging.plan import Member, PairLimit, Plan, Rates
 from core.base.ids import PeerId

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from core.averaging.matchmaking.messages import Call, Wanted
+from core.averaging.matchmaking import Call, Wanted
 from core.swarm.answers import ContributionWritten, StepTaken
 from core.swarm.assisting import ALONE_S, REFUSED_MAX, TRY_AGAIN, Assisting
 from core.swarm.orders import Go, Hold, RoundRecord

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from core.averaging.matchmaking.messages import Call, Cancelled, Ready, Wanted
+from core.averaging.matchmaking import Call, Cancelled, Ready, Wanted
 from core.averaging.plan import Member
 from core.swarm.answers import ContributionWritten, StepTaken
 from core.swarm.membership import Membership

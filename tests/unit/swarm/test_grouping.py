@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from core.averaging.matchmaking.messages import Call, Wanted
+from core.averaging.matchmaking import Call, Wanted
 from core.swarm.grouping import SOON_S
 from core.swarm.membership import GOES_ON_S
 from tests.unit.swarm.stage import Stage, report_of

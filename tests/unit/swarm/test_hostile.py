@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.averaging.grid.plans import GRID_MESSAGES
-from core.averaging.matchmaking.messages import GROUP_MESSAGES, Call
+from core.averaging.matchmaking import GROUP_MESSAGES, Call
 from core.averaging.messages import ROUND_MESSAGES
 from core.averaging.plan import Member
 from core.base.ids import PEER_ID_BYTES

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
+from core.averaging.matchmaking import Call, Cancelled, Declined, Ready, Wanted
 from core.averaging.matchmaking.attempts import attempt_key, round_id
-from core.averaging.matchmaking.messages import Call, Cancelled, Declined, Ready, Wanted
 from core.averaging.plan import Member
 from core.base.machine import Lost
 from core.sim.disk import MemoryFile

@@ -11,7 +11,7 @@ from core.averaging.bandwidth.proven import Proven, ProvenLine
 from core.averaging.butterfly import Butterfly, RoundInput
 from core.averaging.codecs.registry import codec_of
 from core.averaging.commit.fingerprints import plan_name
-from core.averaging.matchmaking.messages import Call, Cancelled, Declined, Ready, Refused
+from core.averaging.matchmaking import Call, Cancelled, Declined, Ready, Refused
 from core.averaging.messages import Commit, Mean, Open, Order, Part, Status
 from core.averaging.penalties import NOTHING, Remembered
 from core.averaging.plan import Member, Plan

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from core.averaging.matchmaking.messages import Call, Declined, Ready, Refused
+from core.averaging.matchmaking import Call, Declined, Ready, Refused
 from core.averaging.penalties import REST_ROUNDS, Kind, Observations
 from core.averaging.plan import Member
 from core.base.ids import PeerId, hashed_key

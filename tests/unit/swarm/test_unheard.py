@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.averaging.matchmaking.messages import Call, Declined, Wanted
+from core.averaging.matchmaking import Call, Declined, Wanted
 from core.base.manifest import AveragingNumbers
 from core.swarm.orders import RoundRecord
 from core.swarm.states import StateName
