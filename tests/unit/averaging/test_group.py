@@ -332,31 +332,6 @@ def test_stranger_that_is_ready_in_time_takes_part() -> None:
     assert STRANGER in group.plans(leader)[0].peers
 
 
-@pytest.mark.parametrize("row", [Member(bytes(32), 5, 1.0), Member(STRANGER, 5, 1.0, spared=True)])
-def test_row_that_is_not_the_sender_s_own_is_not_taken(row: Member) -> None:
-    group = Group(3)
-    group.place()
-    leader = group.leader()
-    group.look(leader)
-    [call] = messages(group.tell(leader, STRANGER, Wanted(1, LINEAGE, 0)), Call)
-    round_ = round_of(leader, call)
-    assert group.tell(leader, STRANGER, Ready(round_, row)) == [Send(STRANGER, Cancelled(round_))]
-
-
-def test_stranger_that_declines_stops_no_round() -> None:
-    group = Group(3)
-    group.place()
-    leader = group.leader()
-    group.look(leader)
-    calls = 0
-    for _ in range(20):
-        calls += len(messages(group.tell(leader, STRANGER, Wanted(1, LINEAGE, 0)), Call))
-        group.tell(leader, STRANGER, Declined(1, LINEAGE, 0, "busy"))
-    assert calls == 1
-    group.pump.run()
-    group.one_plan(group.peers)
-
-
 def test_candidate_that_was_busy_may_come_after_all() -> None:
     group = Group(3)
     group.place()

@@ -1,11 +1,21 @@
-"""A leader that lies: what it says of others, and how long it holds them."""
+"""Peers that lie: leaders about others, and how long they hold them; strangers and members about themselves."""
 
 import msgspec
 import pytest
 
-from core.averaging.matchmaking import Call, ContributionWanted, Declined, GroupFailed, Refused
-from core.base.machine import Tick
-from tests.unit.averaging.matchmakers import LINEAGE, Group, recipients, round_of
+from core.averaging.matchmaking import (
+    Call,
+    Cancelled,
+    ContributionWanted,
+    Declined,
+    GroupFailed,
+    Ready,
+    Refused,
+    Wanted,
+)
+from core.averaging.plan import Member
+from core.base.machine import Send, Tick
+from tests.unit.averaging.matchmakers import LINEAGE, STRANGER, Group, messages, recipients, round_of
 from tests.unit.averaging.pump import make_plan
 
 
@@ -35,3 +45,28 @@ def test_leader_that_calls_again_and_again_holds_nobody() -> None:
     assert deadline is not None
     group.pump.now = deadline
     assert any(isinstance(event, GroupFailed) for event in group.machines[me].handle(Tick(), deadline))
+
+
+@pytest.mark.parametrize("row", [Member(bytes(32), 5, 1.0), Member(STRANGER, 5, 1.0, spared=True)])
+def test_row_of_another_member_is_not_taken(row: Member) -> None:
+    group = Group(3)
+    group.place()
+    leader = group.leader()
+    group.look(leader)
+    [call] = messages(group.tell(leader, STRANGER, Wanted(1, LINEAGE, 0)), Call)
+    round_ = round_of(leader, call)
+    assert group.tell(leader, STRANGER, Ready(round_, row)) == [Send(STRANGER, Cancelled(round_))]
+
+
+def test_stranger_that_declines_stops_no_round() -> None:
+    group = Group(3)
+    group.place()
+    leader = group.leader()
+    group.look(leader)
+    calls = 0
+    for _ in range(20):
+        calls += len(messages(group.tell(leader, STRANGER, Wanted(1, LINEAGE, 0)), Call))
+        group.tell(leader, STRANGER, Declined(1, LINEAGE, 0, "busy"))
+    assert calls == 1
+    group.pump.run()
+    group.one_plan(group.peers)
