@@ -151,7 +151,7 @@ def free_raises(members: Fleet, choice: Choice, *, cost: float = FREE) -> NDArra
         return who
     raised = np.repeat(choice.gives[None], len(who), axis=0)
     raised[np.arange(len(who)), who] = np.minimum(members.gives[who], choice.gives[who] + RAISE / WHOLE_GIFT)
-    if len(members.limits.rate):
+    if len(members.rate):
         seconds = np.array([seconds_of(members, gives=gives, shares=choice.shares) for gives in raised])
         steps = _steps_per_s(members, raised @ members.samples, seconds)
     else:
@@ -221,12 +221,12 @@ def _nearby(members: Fleet, here: Choice, *, near: Floats, step: float) -> Float
     up = np.concatenate([np.diag(lines.slope[0]), np.diag(part_up * (1 - near))], axis=1)
     down = np.concatenate([np.diag(lines.slope[1]), (part_down * near)[:, None] * (1 - own)], axis=1)
     line_rights = np.concatenate([-part_up * c * near, part_down * near * (c.sum() - c) - lines.base[1]])
-    limits, busy = members.limits, np.flatnonzero(members.pair_seconds(c, near) > unit_s / 4)
+    busy = np.flatnonzero(members.pair_seconds(c, near) > unit_s / 4)
     parts, means = (each[busy] for each in members.pair_slopes(c))
-    source, target = limits.source[busy], limits.target[busy]
+    source, target = members.source[busy], members.target[busy]
     pairs, place = np.zeros((len(busy), 2 * size)), np.arange(len(busy))
     pairs[place, target], pairs[place, source] = parts, means
-    pairs[place, size + source] = members.vector_bytes / limits.rate[busy] * near[target]
+    pairs[place, size + source] = members.vector_bytes / members.rate[busy] * near[target]
     timed = np.concatenate([up, down, pairs]) / unit_s
     needed = members.target_samples / unit_s
     batch = np.concatenate([np.zeros(size), -samples / needed])

@@ -88,11 +88,10 @@ def _limited_shares(members: Fleet, gives: Floats, *, level: Floats) -> Floats:
     """
     from scipy.optimize import linprog  # noqa: PLC0415 - an idle engine does without it
 
-    size, limits, lines = members.size, members.limits, rows(members, gives)
-    count = len(limits.rate)
+    size, lines, count = members.size, rows(members, gives), len(members.rate)
     unit_s = float(lines.seconds(level).max()) or 1.0
     between = np.zeros((count, size))
-    between[np.arange(count), limits.target], between[np.arange(count), limits.source] = members.pair_slopes(gives)
+    between[range(count), members.target], between[range(count), members.source] = members.pair_slopes(gives)
     up, down, most = (np.diag(slope) for slope in (*lines.slope, lines.slope.max(axis=0)))
     times = np.zeros((3 * size + count, 2))
     times[:-size, 0], times[-size:, 1] = -1.0, -1.0
@@ -126,12 +125,12 @@ def whole_shares(members: Fleet, gives: Floats, *, weights: Sequence[int], total
     """
     chunks = np.array([weight * total // sum(weights) for weight in weights], dtype=np.int64)
     lines, may = rows(members, gives), members.cap > 0
-    limits, (parts, means) = members.limits, members.pair_slopes(gives)
+    parts, means = members.pair_slopes(gives)
     for _ in range(total - int(chunks.sum())):
         now, delays = lines.seconds(chunks / total), lines.seconds((chunks + 1) / total)
         busy = members.pair_seconds(gives, chunks / total)
-        np.maximum.at(delays, limits.target, busy + parts / total)
-        np.maximum.at(delays, limits.source, busy + means / total)
+        np.maximum.at(delays, members.target, busy + parts / total)
+        np.maximum.at(delays, members.source, busy + means / total)
         slowest = int(now.argmax())
         others = np.full(members.size, now[slowest])
         others[slowest] = np.delete(now, slowest).max(initial=0.0)

@@ -103,7 +103,7 @@ def _check_gifts(members: Fleet, chunks: Sequence[int], *, theirs: Choice, toler
             f"the plan's gifts allow {theirs.steps_per_s:.3g} steps a second where ours allow {ours.steps_per_s:.3g}"
         )
     starved = free_raises(members, theirs, cost=FREE / 2)
-    if len(starved) and len(members.limits.rate):
+    if len(starved) and len(members.rate):
         planned = replace(theirs, shares=_parts(chunks))
         starved = np.intersect1d(starved, free_raises(members, planned, cost=FREE / 2))
     if len(starved):

@@ -58,18 +58,11 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
-    """Limits between two members that bind before their lines do.  Arrays of one length L."""
-
-    source: NDArray[np.int64]
-    target: NDArray[np.int64]
-    rate: Floats
-    """Bytes a second."""
-
-
-@dataclass(frozen=True, slots=True)
 class Fleet:
-    """The members as arrays of shape N, and the bytes of the whole vector."""
+    """The members as arrays of shape N, the bytes of the whole vector, and L limited pairs of members.
+
+    A pair's limit binds before the lines of both do; its members and its rate stand in arrays of shape L.
+    """
 
     up: Floats
     down: Floats
@@ -83,28 +76,25 @@ class Fleet:
     vector_bytes: float
     """Of the whole vector on its way to the reducers or back."""
     target_samples: int
-    limits: Pairs
+    source: NDArray[np.int64]
+    target: NDArray[np.int64]
+    rate: Floats
+    """Bytes a second that each limited pair carries from source to target."""
 
     @property
     def size(self) -> int:
         """The number of members N, which is the length of each array."""
         return len(self.up)
 
-    @property
-    def means(self) -> Floats:
-        """How often each reducer sends the mean of its share."""
-        return np.asarray(self.receives.sum() - self.receives)
-
     def pair_slopes(self, gives: Floats) -> tuple[Floats, Floats]:
         """How long each limited pair is busy for the target's share (with parts), and for the source's (with means)."""
-        limits = self.limits
-        whole_s = self.vector_bytes / limits.rate
-        return whole_s * gives[limits.source], whole_s * self.receives[limits.target]
+        whole_s = self.vector_bytes / self.rate
+        return whole_s * gives[self.source], whole_s * self.receives[self.target]
 
     def pair_seconds(self, gives: Floats, shares: Floats) -> Floats:
         """How long each limited pair is busy with these shares; shape L."""
         parts, means = self.pair_slopes(gives)
-        return np.asarray(parts * shares[self.limits.target] + means * shares[self.limits.source])
+        return np.asarray(parts * shares[self.target] + means * shares[self.source])
 
 
 def fleet(lines: Sequence[Line], work: Work, limits: PairLimits | None = None) -> Fleet:
@@ -122,8 +112,16 @@ def fleet(lines: Sequence[Line], work: Work, limits: PairLimits | None = None) -
         raise ValueError("a round has at least one member")
     gives = np.array([float(line.gives) for line in lines])
     cap = np.array([float(line.reduces) for line in lines])
-    samples = _samples(lines) * gives
+    speeds = np.array([line.samples_per_s for line in lines])
+    slowest = min(speeds[speeds > 0], default=0.0)  # a giver whose speed is not known counts as this one
+    samples = np.where(speeds > 0, speeds, slowest) * gives
     up, down = np.array([(line.up_bytes_per_s, line.down_bytes_per_s) for line in lines], dtype=np.float64).T
+    places = range(len(lines))
+    pairs = sorted(
+        (i, j, rate)
+        for (i, j), rate in (limits or {}).items()
+        if i in places and j in places and i != j and rate < min(lines[i].up_bytes_per_s, lines[j].down_bytes_per_s)
+    )
     return Fleet(
         up=up,
         down=down,
@@ -133,7 +131,9 @@ def fleet(lines: Sequence[Line], work: Work, limits: PairLimits | None = None) -
         cap=cap if cap.any() else np.ones(len(lines)),
         vector_bytes=work.number_bytes * work.numel,
         target_samples=work.target_samples if samples.any() else 0,
-        limits=_pairs(limits or {}, up.tolist(), down.tolist()),
+        source=np.array([i for i, _, _ in pairs], dtype=np.int64),
+        target=np.array([j for _, j, _ in pairs], dtype=np.int64),
+        rate=np.array([rate for _, _, rate in pairs], dtype=np.float64),
     )
 
 
@@ -167,11 +167,12 @@ def rows(members: Fleet, gives: Floats) -> Rows:
         gives: What part of its contribution each gives (c), 0 to 1; N or K x N.
     """
     others = gives.sum(axis=-1, keepdims=True) - gives
+    means = members.receives.sum() - members.receives  # how often each reducer sends the mean of its share
     own = np.broadcast_to(members.receives, gives.shape)
     up_s, down_s = members.vector_bytes / members.up, members.vector_bytes / members.down
     return Rows(
         base=np.stack([gives * up_s, own * down_s]),
-        slope=np.stack([(members.means - gives) * up_s, (others - own) * down_s]),
+        slope=np.stack([(means - gives) * up_s, (others - own) * down_s]),
     )
 
 
@@ -185,23 +186,3 @@ def seconds_of(members: Fleet, *, gives: Floats, shares: Floats) -> float:
     """
     lines_s = float(rows(members, gives).seconds(shares).max())
     return max(lines_s, float(members.pair_seconds(gives, shares).max(initial=0.0)))
-
-
-def _samples(lines: Sequence[Line]) -> Floats:
-    """A giver whose rate is not known counts as the slowest one whose rate is."""
-    known = np.array([line.samples_per_s for line in lines])
-    return np.where(known > 0, known, min(known[known > 0], default=0.0))
-
-
-def _pairs(limits: PairLimits, up: Sequence[float], down: Sequence[float]) -> Pairs:
-    size = len(up)
-    found = sorted(
-        (i, j, rate)
-        for (i, j), rate in limits.items()
-        if 0 <= i < size and 0 <= j < size and i != j and rate < min(up[i], down[j])
-    )
-    return Pairs(
-        source=np.array([i for i, _, _ in found], dtype=np.int64),
-        target=np.array([j for _, j, _ in found], dtype=np.int64),
-        rate=np.array([rate for _, _, rate in found], dtype=np.float64),
-    )
