@@ -7,11 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, Protocol
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
-
-from core.base.manifest import AveragingNumbers
 
 Vector = NDArray[np.float32]
 
@@ -81,16 +78,6 @@ AGGREGATORS: Final[Mapping[str, Callable[..., Aggregator]]] = MappingProxyType(
     {"mean": WeightedMean, "trimmed_mean": TrimmedMean}
 )
 """Every aggregator, by the name that a manifest gives it; its numbers are its arguments."""
-
-
-def aggregator_of(averaging: AveragingNumbers) -> Aggregator:
-    """The aggregator that a manifest names; on a grid each group goes by it.
-
-    Raises:
-        KeyError: there is none of this name; `core.backbone.support` refuses such a manifest before.
-    """
-    numbers = {} if isinstance(averaging.trimmed_share, msgspec.UnsetType) else {"trim": averaging.trimmed_share}
-    return AGGREGATORS[averaging.aggregator_name](**numbers)
 
 
 def all_finite(values: Vector) -> bool:

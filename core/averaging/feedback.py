@@ -17,25 +17,25 @@ is not in the mean, the residual stays what it was, and the gradient is lost as 
 """
 
 from collections.abc import Collection, Sequence
-from typing import Final, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.averaging.codecs.codec import Codec
-from core.averaging.codecs.halves import Bf16
 
 Vector = NDArray[np.float32]
 
-RESIDUAL_CODEC: Final = Bf16()
-"""How residuals are kept: half a vector's bytes, and a range that no residual leaves."""
-
 
 class ResidualStore(Protocol):
-    """Residuals as payloads of `RESIDUAL_CODEC`, by chunk: those that count, and a draft of the next.
+    """Residuals as payloads of a codec, by chunk: those that count, and a draft of the next.
 
     Nothing of it raises: where residuals cannot be kept, they are zero.
     """
+
+    @property
+    def codec(self) -> Codec:
+        """How residuals are kept."""
 
     def begin(self) -> int:
         """Start a draft, in which nothing is written; earlier ones are void.  Returns its number."""
@@ -48,39 +48,6 @@ class ResidualStore(Protocol):
 
     def commit(self, draft: int, kept: Collection[int]) -> None:
         """The draft counts from now on, with the chunks `kept` as they were; without effect if it is void."""
-
-
-class MemoryStore:
-    """Residuals in memory, for as long as the process runs."""
-
-    def __init__(self) -> None:
-        self._draft_number = 0
-        self._chunks: dict[int, bytes] = {}
-        self._draft: dict[int, bytes] = {}
-
-    def begin(self) -> int:
-        """Start a draft; earlier ones are void."""
-        self._draft_number += 1
-        self._draft = {}
-        return self._draft_number
-
-    def read(self, chunk: int) -> memoryview | None:
-        """The chunk's residual as the last commit left it; None means that it is zero."""
-        found = self._chunks.get(chunk)
-        return None if found is None else memoryview(found)
-
-    def write(self, draft: int, chunk: int, payload: memoryview) -> None:
-        """Put a chunk in the draft."""
-        if draft == self._draft_number:
-            self._draft[chunk] = bytes(payload)
-
-    def commit(self, draft: int, kept: Collection[int]) -> None:
-        """The draft counts from now on."""
-        if draft == self._draft_number:
-            for chunk in kept:
-                self._draft.pop(chunk, None)
-            self._chunks |= self._draft
-            self._draft_number += 1
 
 
 class Carry:
@@ -135,7 +102,7 @@ class Carry:
         if payload is None or not samples:
             return values
         residual = np.empty(values.size, dtype=np.float32)
-        RESIDUAL_CODEC.decode_into(payload, residual)
+        self._store.codec.decode_into(payload, residual)
         with np.errstate(over="ignore", invalid="ignore"):
             residual *= np.float32(1 / samples)
             residual += values
@@ -151,5 +118,5 @@ class Carry:
             lost *= np.float32(samples)
             if not samples or not np.isfinite(lost.sum()):
                 return
-        self._store.write(self._draft, chunk, RESIDUAL_CODEC.encode(lost))
+        self._store.write(self._draft, chunk, self._store.codec.encode(lost))
         self._lost[chunk] = sent

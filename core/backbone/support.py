@@ -1,6 +1,6 @@
 """Whether this version of Potluck can average as a manifest wants."""
 
-from core.averaging.aggregators import AGGREGATORS, aggregator_of
+from core.averaging.aggregators import AGGREGATORS
 from core.averaging.codecs.registry import check_codec
 from core.base.manifest import AveragingNumbers
 from core.base.problems import BadInput
@@ -20,7 +20,7 @@ def check_averaging(averaging: AveragingNumbers) -> None:
             hint=f"Update Potluck. This version knows: {', '.join(AGGREGATORS)}.",
         )
     try:
-        aggregator_of(averaging)
+        AGGREGATORS[name](**averaging.aggregator_numbers)
     except (TypeError, ValueError) as problem:
         raise BadInput(
             f"The collaboration gives the aggregator {name!r} numbers that it does not take.",

@@ -80,6 +80,11 @@ class AveragingNumbers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
         """The aggregator, also where the manifest names none."""
         return "mean" if isinstance(self.aggregator, msgspec.UnsetType) else self.aggregator
 
+    @property
+    def aggregator_numbers(self) -> dict[str, float]:
+        """The aggregator's own numbers."""
+        return {} if isinstance(self.trimmed_share, msgspec.UnsetType) else {"trim": self.trimmed_share}
+
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A collaboration's task, its numbers, and the authority that admits members."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from core.averaging.feedback import MemoryStore
+from core.averaging.residuals import MemoryStore
 from core.base.content import CHUNK_BYTES, chunk_digests, root_digest
 from core.swarm.states import LINEAGE_BYTES, State, StateName
 

@@ -8,11 +8,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.averaging.aggregators import Aggregator, aggregator_of
+from core.averaging.aggregators import AGGREGATORS, Aggregator
 from core.averaging.bandwidth.book import LineBook
 from core.averaging.butterfly import Butterfly, RoundInput
 from core.averaging.codecs.registry import FEEDBACK, codec_of
-from core.averaging.feedback import Carry, MemoryStore, ResidualStore
+from core.averaging.feedback import Carry, ResidualStore
 from core.averaging.grid.grid import Grid
 from core.averaging.grid.layout import FailureRate
 from core.averaging.grid.plans import GRID_MESSAGES
@@ -32,6 +32,7 @@ from core.averaging.penalties import Reputation
 from core.averaging.plan import Member, Plan
 from core.averaging.receipts.exchange import Attesting, Receipted
 from core.averaging.receipts.receipt import Attested, statement_of
+from core.averaging.residuals import MemoryStore
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Tick, earliest
 from core.base.signing import Signer, Verifier
@@ -103,7 +104,8 @@ class Rounds:
         self._me = signer.peer_id
         self._run = settings.run
         self._averaging = settings.averaging
-        self._aggregator = aggregator_of(settings.averaging)
+        numbers = settings.averaging
+        self._aggregator = AGGREGATORS[numbers.aggregator_name](**numbers.aggregator_numbers)
         self._target_samples = settings.target_samples
         self._random = random
         self._secret = random.randbytes(SECRET_BYTES)

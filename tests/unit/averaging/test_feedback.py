@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from core.averaging.balance.shares import apportion
 from core.averaging.butterfly import Butterfly, RoundInput
 from core.averaging.codecs.registry import codec_of
-from core.averaging.feedback import RESIDUAL_CODEC, Carry, MemoryStore
+from core.averaging.feedback import Carry
 from core.averaging.messages import Commit, Mean, Open, Part
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
 from core.averaging.plan import Plan
+from core.averaging.residuals import RESIDUAL_CODEC, MemoryStore
 from core.base.ids import PeerId, hashed_key
 from core.base.machine import Received
 from core.base.trace import Trace
@@ -239,8 +240,7 @@ def test_a_round_that_fails_changes_nothing() -> None:
 
 
 def test_a_draft_is_void_when_another_begins() -> None:
-    store = MemoryStore()
-    codec = codec_of("q4")
+    store, codec = MemoryStore(), codec_of("q4")
     x = np.random.default_rng(1).standard_normal(CHUNK, dtype=np.float32)
     old = Carry(codec, store, samples=5)
     old.part(0, x, 0)

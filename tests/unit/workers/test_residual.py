@@ -20,7 +20,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from core.averaging.codecs.registry import codec_of
-from core.averaging.feedback import RESIDUAL_CODEC, Carry, MemoryStore
+from core.averaging.feedback import Carry
+from core.averaging.residuals import RESIDUAL_CODEC, MemoryStore
 from core.base.problems import NoSpace, UserProblem
 from core.workers import residual
 from core.workers.residual import ResidualFile, ResidualShape
