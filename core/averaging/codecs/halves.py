@@ -1,12 +1,12 @@
-"""Two bytes a number, little-endian, rounded to nearest, ties to even: IEEE half precision, and bfloat16.
+"""Two bytes a number, little-endian, rounded to nearest, ties to even: half precision with a scale, and bfloat16.
 
 A bfloat16 is the upper half of a float32.  A float32 whose exponent is lowered by 112 has a half's exponent and
 fraction from bit 13 on: a multiplication by a power of two and some shifts convert, several times faster than numpy's
-own conversion, and up to 90 times where the numbers are so small (below 2^-14, as gradients often are) that their
-halves are subnormal.  The multiplication rounds those to multiples of 2^-37, which matters only as near as that to the
-middle between two halves.
+own conversion, and up to 90 times where numbers are so small that their halves are subnormal.  The multiplication
+rounds those to multiples of 2^-37 of the scale, which matters only as near as that to the middle between two halves.
 """
 
+import math
 from typing import Final
 
 import numpy as np
@@ -18,38 +18,55 @@ HALF_MAX: Final = float(np.finfo(np.float16).max)
 """The largest finite half."""
 BFLOAT_MAX: Final = (2 - 2.0**-7) * 2.0**127
 """The largest finite bfloat16."""
-HALF_SCALE: Final = np.float32(2.0**-112)
-"""What lowers a float32's exponent to that of a half."""
+LOWERED: Final = 112
+"""A float32's exponent is by so much greater than that of a half."""
+SCALES: Final = range(-141, 15)
+"""Exponents that a scale may have: from that of the smallest normal float32, to what a multiplication still reaches."""
+NO_SCALE: Final = 0x7FFF
+"""What stands in the place of the scale where a number is not finite."""
 
 
 class Fp16(Codec):
-    """Two bytes a number; relative error at most 2^-11, absolute error at most 2^-25 + 2^-38 below 2^-14.
+    """Two bytes a number and two for all; relative error at most 2^-11, absolute error at most 2^-39 of the largest.
 
-    Numbers beyond the largest finite half are clipped to it; what is not a number stays none.
+    The numbers are halves times a power of two, which lets the largest magnitude have a half's greatest exponent: the
+    scale, whose exponent follows the halves.  Numbers beyond 65,504 * 2^14 are clipped to it.  Where one is not
+    finite, all decode to no numbers.
     """
 
     def _length(self, numel: int, _start: int) -> int:
-        return 2 * numel
+        return 2 * numel + 2
 
     def _encode(self, values: Vector, _start: int) -> memoryview:
-        if not values.size or not (values.max() <= HALF_MAX and values.min() >= -HALF_MAX):
-            return np.clip(values, -HALF_MAX, HALF_MAX).astype("<f2").view(np.uint8).data
-        bits = (values * HALF_SCALE).view(np.uint32)
+        peak = float(max(values.max(), -values.min())) if values.size else 0.0
+        if not math.isfinite(peak):
+            return np.full(values.size + 1, NO_SCALE, dtype="<u2").view(np.uint8).data
+        fraction, exponent = math.frexp(peak)
+        rounds_up = fraction >= 1 - 2.0**-12  # to the next power of two
+        scale = min(max(exponent - 16 + rounds_up, SCALES.start), SCALES.stop - 1)
+        most = HALF_MAX * 2.0**scale
+        if peak > most:
+            values = np.clip(values, np.float32(-most), np.float32(most))
+        lowered = np.zeros(values.size + 1, dtype=np.float32)  # one more, for the scale
+        np.multiply(values, np.float32(2.0 ** (-LOWERED - scale)), out=lowered[:-1])
+        bits = lowered.view(np.uint32)
         halves = rounded(bits, dropped=13)
         bits >>= 16
         bits &= 0x8000  # the sign
         halves |= bits
+        halves[-1] = scale & 0xFFFF
         return halves.astype("<u2").view(np.uint8).data
 
     def _decode(self, payload: memoryview, out: Vector, _start: int) -> None:
-        halves = np.frombuffer(payload, dtype="<u2")
-        if not halves.size or (halves & 0x7FFF).max() >= 0x7C00:  # not all are finite
-            out[:] = halves.view("<f2")
+        halves = np.frombuffer(payload, dtype="<i2")
+        scale = int(halves[-1])
+        if scale not in SCALES:
+            out.fill(np.nan)
             return
-        bits = halves.view("<i2").astype(np.int32)
+        bits = halves[:-1].astype(np.int32)
         bits <<= 13
         bits &= -0x7000_2000  # without the three copies of the sign below it
-        np.multiply(bits.view(np.float32), 1 / HALF_SCALE, out=out)
+        np.multiply(bits.view(np.float32), np.float32(2.0 ** (LOWERED + scale)), out=out)
 
 
 class Bf16(Codec):
