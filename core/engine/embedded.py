@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import hashlib
 import json
+import logging
 import os
 import platform
 import re
@@ -30,7 +31,9 @@ from core.base.tasks import DEFAULT_TASK
 from core.storage.paths import Home
 from core.system.atomic_files import make_directory, set_aside
 from core.system.child_process import open_log, own_command
+from core.system.restarts import Restarts
 
+_LOG = logging.getLogger(__name__)
 FORMAT = 2
 """Counted up when the embedded task's numbers change, so that a new collaboration is founded."""
 DISHES = ("Paprika", "Juniper", "Saffron", "Clementine", "Basil", "Chestnut", "Rosemary", "Quince", "Fennel")
@@ -139,12 +142,15 @@ class Embedded:
     async def run(self, charter: Charter, linked: Callable[[Link], None]) -> None:
         """Keep the backbone and the companions alive until cancelled; `linked` gets the link to join by."""
         async with asyncio.TaskGroup() as group:
-            link = await self._backbone(group, charter)
+            backbone, link = await self._start_backbone(charter)
+            group.create_task(self._keep_backbone(backbone, link, charter))
             linked(link)
             last = self.last_epoch(charter)
             for number, home in enumerate(volunteer_homes(self._home, self._options)[1:]):
                 name = DISHES[number % len(DISHES)]
-                group.create_task(self._keep_alive(_companion(home, link, name, last, text=self._options.text), home))
+                group.create_task(
+                    self._keep_alive(_companion(home, link, name, last, text=self._options.text), home, name)
+                )
 
     async def _prepare(self) -> Prepared:
         out = self._folder / "prepared"
@@ -193,8 +199,12 @@ class Embedded:
                     )
         raise WorkerProblem("Preparing the text ended without a result.", hint="The log embedded.log says more.")
 
-    async def _backbone(self, group: asyncio.TaskGroup, charter: Charter) -> Link:
-        """Start the backbone, wait for its link, and end everything if it ends."""
+    async def _start_backbone(self, charter: Charter) -> tuple[asyncio.subprocess.Process, Link]:
+        """Start the backbone and wait for its link.
+
+        Raises:
+            WorkerProblem: it ended before that.
+        """
         process = await self._spawn(
             [
                 *("backbone", "--charter", str(charter.folder), "--bind", LOOPBACK, "--host", LOOPBACK),
@@ -213,28 +223,34 @@ class Embedded:
             raise WorkerProblem(
                 "The backbone did not start.", hint="Start Potluck again; the log embedded.log says why."
             )
-        group.create_task(self._watch(process))
-        return parse_link(json.loads(line)["link"])
+        return process, parse_link(json.loads(line)["link"])
 
-    async def _watch(self, process: asyncio.subprocess.Process) -> None:
-        try:
-            code = await process.wait()
-        finally:
-            await _end(process)
-        raise WorkerProblem(f"The backbone ended with code {code}.", hint="Start Potluck again.")
+    async def _keep_backbone(self, process: asyncio.subprocess.Process, link: Link, charter: Charter) -> None:
+        """Start the backbone again, with back-off, whenever it ends; its key and ports are kept, so links stay valid.
 
-    async def _keep_alive(self, arguments: list[str], home: Home) -> None:
+        Raises:
+            WorkerProblem: another program has taken its port meanwhile, so nobody would find it.
+        """
+        restarts = Restarts(self._random)
+        while True:
+            await _ended(process, "The backbone")
+            await restarts.wait()
+            try:
+                process, now_at = await self._start_backbone(charter)
+            except WorkerProblem as problem:
+                _LOG.warning("%s %s", problem.message, "It is tried again.")
+                continue
+            if now_at != link:
+                await _end(process)
+                raise WorkerProblem("The backbone has lost its port to another program.", hint="Start Potluck again.")
+
+    async def _keep_alive(self, arguments: list[str], home: Home, name: str) -> None:
         """Start a companion again, with back-off, whenever it ends."""
-        delay_s = 1.0
+        restarts = Restarts(self._random)
         while True:
             home.create()
-            process = await self._spawn(arguments, stdout=subprocess.DEVNULL)
-            try:
-                await process.wait()
-            finally:
-                await _end(process)
-            await asyncio.sleep(delay_s * self._random.uniform(0.5, 1.5))
-            delay_s = min(2 * delay_s, 60.0)
+            await _ended(await self._spawn(arguments, stdout=subprocess.DEVNULL), f"The companion {name}")
+            await restarts.wait()
 
     async def _spawn(self, arguments: list[str], *, stdout: int) -> asyncio.subprocess.Process:
         with self._open_log() as log:
@@ -277,6 +293,15 @@ def _companion(home: Home, link: Link, name: str, last_epoch: int | None, *, tex
 def _problem_of(said: dict[str, str]) -> Problem:
     kinds: dict[str, type[Problem]] = {"bad_input": BadInput, "no_space": NoSpace}
     return kinds.get(said.get("code", ""), UserProblem)(said["message"], hint=said.get("hint", ""))
+
+
+async def _ended(process: asyncio.subprocess.Process, called: str) -> None:
+    """Wait for a child's end, and log it."""
+    try:
+        code = await process.wait()
+    finally:
+        await _end(process)
+    _LOG.warning("%s ended with code %d; it is started again.", called, code)
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

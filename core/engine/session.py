@@ -18,7 +18,7 @@ from core.api.snapshot import HELPER, VOLUNTEER
 from core.backbone.join import JoinedCollaboration, Joining
 from core.base.contact import Contact
 from core.base.ids import PeerId
-from core.base.problems import Busy, Problem
+from core.base.problems import Busy, NoSpace, Problem
 from core.dht.events import ClockOff
 from core.engine.installation import Installation
 from core.engine.journal import Journal
@@ -41,6 +41,8 @@ from core.workers.trainer_like import TrainerLike
 
 LEDGER_OFFER_BYTES: Final = 60 * 1024
 """Most that is given to a newcomer of who has contributed what."""
+ENDING_CODES: Final = FATAL_CODES | {NoSpace.code}
+"""Problems that end a program nobody looks at: a person has to mend them."""
 
 _LOG = logging.getLogger(__name__)
 
@@ -276,9 +278,9 @@ class VolunteerSession:
             self._changed()
 
     def _trainer_changed(self) -> None:
-        """End with the problem that ended training for good, unless we stay to tell it."""
+        """End with the problem that a person has to mend, unless we stay to tell it."""
         problem = self._trainer.problem
-        if problem is not None and problem.code in FATAL_CODES and not self._installation.options.stay:
+        if problem is not None and problem.code in ENDING_CODES and not self._installation.options.stay:
             self.fatal = problem
             self.stop()
         self._changed()

@@ -177,7 +177,7 @@ def problem_of(error: OSError, path: Path) -> UserProblem:
     if error.errno in _FULL or getattr(error, "winerror", None) in _FULL_WINDOWS:
         return NoSpace(
             f"The disk is full: {path} could not be written.",
-            hint="Nothing was lost. Free some space and start Potluck again.",
+            hint="Nothing was lost. Free some space; if Potluck has ended, start it again.",
         )
     return UserProblem(
         f"{path} could not be written: {error.strerror or error}.",

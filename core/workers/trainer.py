@@ -5,6 +5,7 @@ Orders of the participant become frames on the pipe; frames of the worker become
 """
 
 import asyncio
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,13 +18,13 @@ from core.base.manifest import Manifest
 from core.base.problems import Problem, WorkerProblem
 from core.swarm import orders
 from core.swarm.answers import TrainerAnswer, TrainerGone
+from core.system.restarts import Restarts
 from core.workers import frames
 from core.workers.interpreter import Interpreter, SharedFiles
 from core.workers.worker import Worker
 
-RESTART_MIN_S = 1.0
-RESTART_MAX_S = 120.0
-FATAL_CODES = frozenset({"bad_input", "no_space", "not_trusted", "damaged"})
+_LOG = logging.getLogger(__name__)
+FATAL_CODES = frozenset({"bad_input", "not_trusted", "damaged"})
 """Problems that a restart cannot mend: the person has to."""
 
 
@@ -74,7 +75,7 @@ class Trainer:
             SharedFiles(manifest=place.manifest, arena=place.arena, residuals=place.residuals), tell=tell, ledger=ledger
         )
         self._changed = changed
-        self._random = random
+        self._restarts = Restarts(random)
         self._worker: Worker | None = None
         self._wanted = asyncio.Event()
         self._stopped = asyncio.Event()
@@ -96,9 +97,10 @@ class Trainer:
         return self._ready
 
     def resume(self) -> None:
-        """The person contributes: start a worker, also after a problem."""
+        """The person contributes: start a worker, also after a problem, and without a wait."""
         self.problem = None
         self._wanted.set()
+        self._restarts.hurry()
 
     async def pause(self) -> None:
         """The person pauses: the worker ends now; returns when it is gone."""
@@ -128,22 +130,18 @@ class Trainer:
             self._interpreter.close()
 
     async def _keep_running(self) -> None:
-        delay_s = RESTART_MIN_S
         while True:
             await self._wanted.wait()
-            started = asyncio.get_running_loop().time()
             await self._run_once()
             if not self._wanted.is_set():
-                delay_s = RESTART_MIN_S
                 continue
+            if self.problem is not None:
+                _LOG.warning("%s", self.problem.message)
             if self.problem is not None and self.problem.code in FATAL_CODES:
                 self._wanted.clear()
                 self._changed()
                 continue
-            if asyncio.get_running_loop().time() - started > RESTART_MAX_S:
-                delay_s = RESTART_MIN_S
-            await asyncio.sleep(delay_s * self._random.uniform(0.5, 1.5))
-            delay_s = min(2 * delay_s, RESTART_MAX_S)
+            await self._restarts.wait()
 
     def order(self, order: orders.TrainerOrder) -> None:
         """Carry out an order of the participant."""

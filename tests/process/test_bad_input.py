@@ -8,7 +8,6 @@ import re
 import socket
 import ssl
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -409,63 +408,6 @@ def test_any_name_is_made_usable(tmp_path: Path) -> None:
                 one = Volunteer(home, start([*words, *LOOPBACK, "--port", "0"], tmp_path / "log"))
                 swarm.volunteers.append(one)
                 assert (await one.until(trains)).me.name == called
-
-    asyncio.run(run())
-
-
-# --- no room ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 3 MiB."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(folder)]
-    if sys.platform != "linux" or os.geteuid() or subprocess.run(command, capture_output=True, check=False).returncode:
-        pytest.skip("needs the right to mount a file system")
-    yield folder
-    subprocess.run(["umount", "-l", str(folder)], check=True)
-
-
-def test_engine_ends_on_full_disk_and_resumes_with_space(tmp_path: Path, small_disk: Path) -> None:
-    charter = found(tmp_path, target_samples=64)
-    ballast = small_disk / "ballast"
-
-    async def run() -> None:
-        async with collaboration(charter, tmp_path) as swarm:
-            home = Home(small_disk / "ada")
-            ledger = home.ledger(charter.manifest.id.hex())
-            words = [
-                "engine",
-                "--home",
-                str(home.directory),
-                "--join",
-                swarm.link,
-                *swarm.allowed,
-                *LOOPBACK,
-                "--port",
-                "0",
-                "--with-parent",
-            ]
-            ada = Volunteer(home, start(words, tmp_path / "ada.log"))
-            swarm.volunteers.append(ada)
-            before = await ada.until(lambda news: news.epoch >= 2 and ledger.exists())
-            with ballast.open("wb", buffering=0) as file, contextlib.suppress(OSError):
-                while file.write(bytes(4096)):
-                    pass
-            assert await asyncio.to_thread(ada.process.wait, 60) == 2
-            assert "The disk is full" in (tmp_path / "ada.log").read_text().splitlines()[-1]
-            assert "Traceback" not in (tmp_path / "ada.log").read_text()
-            assert "The disk is full" in await asyncio.to_thread(refused, *words[:-1])
-            ballast.unlink()
-            again = Volunteer(home, start(words, tmp_path / "again.log"))
-            swarm.volunteers.append(again)
-            after = await again.until(trains)
-            assert after.epoch >= before.epoch
-            assert after.me.peer == before.me.peer
-            assert after.me.samples > 0
-            await again.until(lambda news: news.epoch > after.epoch)
 
     asyncio.run(run())
 

@@ -1,5 +1,6 @@
 """The demo as a person runs it: one command, real processes, and what its last line promises."""
 
+import contextlib
 import json
 import os
 import subprocess
@@ -87,3 +88,38 @@ def test_a_home_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
     assert code == 2
     assert "Traceback" not in errors
     assert os.fspath(tmp_path / "home") in errors
+
+
+def test_the_backbone_is_started_again_when_it_dies(tmp_path: Path) -> None:
+    text = text_folder(tmp_path / "text")
+    words = ["demo", "--headless", "--json", "--home", str(tmp_path / "home"), "--peers", "2", "--epochs", "3"]
+    running = subprocess.Popen(
+        [sys.executable, "-m", "core", *words, "--text", str(text)],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=ENVIRONMENT,
+        stdin=subprocess.DEVNULL,
+    )
+    killed = set()
+    with running:
+        assert running.stdout is not None
+        for line in running.stdout:
+            last = json.loads(line)
+            if len(killed) < 2:
+                for pid in backbones(running.pid) - killed:
+                    psutil.Process(pid).kill()
+                    killed.add(pid)
+    assert running.returncode == 0, last
+    assert len(killed) == 2
+    assert last["event"] == "done"
+    assert last["parameters_max_difference"] == 0
+
+
+def backbones(pid: int) -> set[int]:
+    """The backbone's processes below this one."""
+    found = set()
+    for child in psutil.Process(pid).children(recursive=True):
+        with contextlib.suppress(psutil.Error):
+            if "backbone" in child.cmdline():
+                found.add(child.pid)
+    return found

@@ -1,0 +1,43 @@
+"""How long a child process that ended stays away before it is started again."""
+
+import asyncio
+import contextlib
+from random import Random
+from typing import Final
+
+from core.base.back_off import BackOff
+
+FIRST_S: Final = 1.0
+LONGEST_S: Final = 120.0
+GOOD_S: Final = 120.0
+"""A child that ran for so long ended by chance: the next wait is the first again."""
+
+
+class Restarts:
+    """Waits between the runs of one child: they double from `FIRST_S` to `LONGEST_S`, half to one and a half of that.
+
+    Args:
+        random: Draws the jitter.
+    """
+
+    def __init__(self, random: Random) -> None:
+        self._back_off: BackOff[str] = BackOff(first=FIRST_S, longest=LONGEST_S, random=random)
+        self._hurried = asyncio.Event()
+        self._began_at = asyncio.get_running_loop().time()
+
+    async def wait(self) -> None:
+        """Return when the child, which has just ended, is to be started again."""
+        loop = asyncio.get_running_loop()
+        if loop.time() - self._began_at >= GOOD_S:
+            self._back_off.clear("child")
+        self._hurried.clear()
+        until = self._back_off.fail("child", loop.time())
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout_at(until):
+                await self._hurried.wait()
+        self._began_at = loop.time()
+
+    def hurry(self) -> None:
+        """A person wants the child now: a wait that has begun is over, and the next one is the first again."""
+        self._back_off.clear("child")
+        self._hurried.set()

@@ -1,0 +1,91 @@
+"""A disk that fills up while the program runs, on a small file system of its own."""
+
+import asyncio
+import contextlib
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core.storage.paths import Home
+from tests.process.swarm import LOOPBACK, Collaboration, Volunteer, collaboration, found, start
+from tests.process.test_bad_input import refused, trains
+
+pytestmark = pytest.mark.process
+
+
+def engine(home: Home, swarm: Collaboration) -> list[str]:
+    where = ["--home", str(home.directory), "--join", swarm.link]
+    return ["engine", *where, *swarm.allowed, *LOOPBACK, "--port", "0"]
+
+
+def fill(ballast: Path) -> None:
+    with ballast.open("wb", buffering=0) as file, contextlib.suppress(OSError):
+        while file.write(bytes(4096)):
+            pass
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 3 MiB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(folder)]
+    if sys.platform != "linux" or os.geteuid() or subprocess.run(command, capture_output=True, check=False).returncode:
+        pytest.skip("needs the right to mount a file system")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def test_engine_ends_on_full_disk_and_resumes_with_space(tmp_path: Path, small_disk: Path) -> None:
+    charter = found(tmp_path, target_samples=64)
+    ballast = small_disk / "ballast"
+
+    async def run() -> None:
+        async with collaboration(charter, tmp_path) as swarm:
+            home = Home(small_disk / "ada")
+            ledger = home.ledger(charter.manifest.id.hex())
+            words = [*engine(home, swarm), "--with-parent"]
+            ada = Volunteer(home, start(words, tmp_path / "ada.log"))
+            swarm.volunteers.append(ada)
+            before = await ada.until(lambda news: news.epoch >= 2 and ledger.exists())
+            fill(ballast)
+            assert await asyncio.to_thread(ada.process.wait, 60) == 2
+            assert "The disk is full" in (tmp_path / "ada.log").read_text().splitlines()[-1]
+            assert "Traceback" not in (tmp_path / "ada.log").read_text()
+            assert "The disk is full" in await asyncio.to_thread(refused, *words[:-1])
+            ballast.unlink()
+            again = Volunteer(home, start(words, tmp_path / "again.log"))
+            swarm.volunteers.append(again)
+            after = await again.until(trains)
+            assert after.epoch >= before.epoch
+            assert after.me.peer == before.me.peer
+            assert after.me.samples > 0
+            await again.until(lambda news: news.epoch > after.epoch)
+
+    asyncio.run(run())
+
+
+def test_engine_that_stays_trains_again_when_there_is_space(tmp_path: Path, small_disk: Path) -> None:
+    charter = found(tmp_path, target_samples=64)
+    ballast = small_disk / "ballast"
+
+    async def run() -> None:
+        async with collaboration(charter, tmp_path) as swarm:
+            home = Home(small_disk / "ada")
+            words = [*engine(home, swarm), "--stay", "--with-parent"]
+            ada = Volunteer(home, start(words, tmp_path / "ada.log"))
+            swarm.volunteers.append(ada)
+            before = await ada.until(lambda news: news.epoch >= 2)
+            fill(ballast)
+            full = await ada.until(lambda news: news.problem is not None)
+            assert full.problem is not None
+            assert "The disk is full" in full.problem.message
+            ballast.unlink()
+            await ada.until(lambda news: news.problem is None and news.epoch > before.epoch and trains(news))
+            assert ada.process.poll() is None
+
+    asyncio.run(run())
