@@ -24,13 +24,18 @@ class Span:
         return torch.Size(self.shape).numel()
 
     @property
+    def stop(self) -> int:
+        """The place in the vector after the parameter's last number."""
+        return self.start + self.numel
+
+    @property
     def decays(self) -> bool:
         """Whether weight decay applies: to matrices, not to biases and layer norms."""
         return len(self.shape) > 1
 
     def of(self, vector_N: torch.Tensor) -> torch.Tensor:
         """This parameter's numbers as a view of the vector, in the parameter's shape."""
-        return vector_N[self.start : self.start + self.numel].view(self.shape)
+        return vector_N[self.start : self.stop].view(self.shape)
 
 
 class FlatParameters:

@@ -2,13 +2,15 @@
 
 # ruff: noqa: N803, N806 - names of arrays end in their shapes
 
-import math
 from typing import ClassVar
 
+import numpy as np
 import torch
 
 from core.training.flat import FlatParameters
-from core.training.optimizers.optimizer import Decay, Epsilon, OptimizerNumbers, WeightDecay, clip, learning_rate
+from core.training.optimizers.exact import blocks, clipping, on_cpu
+from core.training.optimizers.moments import Moments
+from core.training.optimizers.optimizer import Decay, Epsilon, OptimizerNumbers, WeightDecay, learning_rate
 
 
 class AdamWNumbers(OptimizerNumbers, frozen=True, kw_only=True):
@@ -22,14 +24,16 @@ class AdamWNumbers(OptimizerNumbers, frozen=True, kw_only=True):
 
 
 class AdamW:
-    """Owns the two moments, `m` and `v`, vectors of shape (N,)."""
+    """Has two moments, `m` and `v`, vectors of shape (N,)."""
 
     Numbers: ClassVar[type[OptimizerNumbers]] = AdamWNumbers
+    exact: ClassVar[bool] = True
 
     def __init__(self, numbers: AdamWNumbers, parameters: FlatParameters) -> None:
         self._numbers = numbers
         self._parameters = parameters
-        self.state = {name: torch.zeros_like(parameters.values_N) for name in ("m", "v")}
+        self._moments = Moments(parameters.numel, beta1=numbers.beta1, beta2=numbers.beta2, epsilon=numbers.epsilon)
+        self.state = self._moments.state
 
     def step(self, gradient_N: torch.Tensor, *, taken: int, epoch: int) -> None:
         """Move each number by about the learning rate, against the sign of its mean gradient.
@@ -39,15 +43,15 @@ class AdamW:
             taken: Steps that the moments have taken before.
             epoch: Steps that the collaboration has taken before.
         """
-        numbers, m_N, v_N = self._numbers, self.state["m"], self.state["v"]
-        clip(gradient_N, numbers.max_grad_norm)
-        m_N.lerp_(gradient_N, 1 - numbers.beta1)
-        v_N.mul_(numbers.beta2).addcmul_(gradient_N, gradient_N, value=1 - numbers.beta2)
+        numbers, update_N = self._numbers, gradient_N.numpy()
         rate = learning_rate(numbers, epoch)
-        for span in self._parameters.spans:
-            if span.decays:
-                span.of(self._parameters.values_N).mul_(1 - rate * numbers.weight_decay)
-        first = 1 - numbers.beta1 ** (taken + 1)
-        second = 1 - numbers.beta2 ** (taken + 1)
-        root_N = torch.sqrt(v_N, out=gradient_N).div_(math.sqrt(second)).add_(numbers.epsilon)
-        self._parameters.values_N.addcdiv_(m_N, root_N, value=-rate / first)
+        with on_cpu(self._parameters) as values_N:
+            clip = clipping(update_N, numbers.max_grad_norm)
+            for span in self._parameters.spans:
+                for block in blocks(span.start, span.stop):
+                    value_n, update_n = values_N[block], update_N[block]
+                    self._moments.update(block, update_n, clip=clip, taken=taken)
+                    update_n *= np.float32(rate)
+                    if span.decays:
+                        value_n *= np.float32(1 - rate * numbers.weight_decay)
+                    value_n -= update_n

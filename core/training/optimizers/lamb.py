@@ -8,11 +8,14 @@ Moments are freed from their bias towards zero, the norm of a parameter is clamp
 import math
 from typing import Annotated, ClassVar
 
+import numpy as np
 import torch
 from msgspec import Meta
 
 from core.training.flat import FlatParameters
-from core.training.optimizers.optimizer import Decay, Epsilon, OptimizerNumbers, WeightDecay, clip, learning_rate
+from core.training.optimizers.exact import Norm, blocks, clipping, on_cpu
+from core.training.optimizers.moments import Moments
+from core.training.optimizers.optimizer import Decay, Epsilon, OptimizerNumbers, WeightDecay, learning_rate
 
 
 class LambNumbers(OptimizerNumbers, frozen=True, kw_only=True):
@@ -27,14 +30,16 @@ class LambNumbers(OptimizerNumbers, frozen=True, kw_only=True):
 
 
 class Lamb:
-    """Owns the two moments, `m` and `v`, vectors of shape (N,)."""
+    """Has two moments, `m` and `v`, vectors of shape (N,)."""
 
     Numbers: ClassVar[type[OptimizerNumbers]] = LambNumbers
+    exact: ClassVar[bool] = True
 
     def __init__(self, numbers: LambNumbers, parameters: FlatParameters) -> None:
         self._numbers = numbers
         self._parameters = parameters
-        self.state = {name: torch.zeros_like(parameters.values_N) for name in ("m", "v")}
+        self._moments = Moments(parameters.numel, beta1=numbers.beta1, beta2=numbers.beta2, epsilon=numbers.epsilon)
+        self.state = self._moments.state
 
     def step(self, gradient_N: torch.Tensor, *, taken: int, epoch: int) -> None:
         """Move each parameter by a step of the length of the parameter itself, times the learning rate.
@@ -44,25 +49,26 @@ class Lamb:
             taken: Steps that the moments have taken before.
             epoch: Steps that the collaboration has taken before.
         """
-        numbers, m_N, v_N = self._numbers, self.state["m"], self.state["v"]
-        clip(gradient_N, numbers.max_grad_norm)
-        m_N.lerp_(gradient_N, 1 - numbers.beta1)
-        v_N.mul_(numbers.beta2).addcmul_(gradient_N, gradient_N, value=1 - numbers.beta2)
-        first = 1 - numbers.beta1 ** (taken + 1)
-        second = 1 - numbers.beta2 ** (taken + 1)
-        update_N = gradient_N.copy_(v_N).div_(second).sqrt_().add_(numbers.epsilon)
-        torch.div(m_N / first, update_N, out=update_N)
+        numbers, update_N = self._numbers, gradient_N.numpy()
         rate = learning_rate(numbers, epoch)
-        for span in self._parameters.spans:
-            value, update = span.of(self._parameters.values_N), span.of(update_N)
-            if span.decays:
-                update.add_(value, alpha=numbers.weight_decay)
-            value.add_(update, alpha=-rate * _trust(value, update, numbers.clamp))
+        value_norm, update_norm = Norm(), Norm()
+        with on_cpu(self._parameters) as values_N:
+            clip = clipping(update_N, numbers.max_grad_norm)
+            for span in self._parameters.spans:
+                for block in blocks(span.start, span.stop):
+                    value_n, update_n = values_N[block], update_N[block]
+                    self._moments.update(block, update_n, clip=clip, taken=taken)
+                    if span.decays:
+                        update_n += value_n * np.float32(numbers.weight_decay)
+                    value_norm.add(value_n)
+                    update_norm.add(update_n)
+                ratio = _trust(min(value_norm.take(), numbers.clamp), update_norm.take())
+                for block in blocks(span.start, span.stop):
+                    update_N[block] *= np.float32(rate * ratio)
+                    values_N[block] -= update_N[block]
 
 
-def _trust(value: torch.Tensor, update: torch.Tensor, clamp: float) -> float:
-    """How far this parameter may go: its own norm, in units of the update's."""
-    value_norm = min(torch.linalg.vector_norm(value).item(), clamp)
-    update_norm = torch.linalg.vector_norm(update).item()
+def _trust(value_norm: float, update_norm: float) -> float:
+    """How far a parameter may go: its own norm, in units of the update's."""
     ratio = value_norm / update_norm if value_norm and update_norm else 1.0
     return ratio if math.isfinite(ratio) else 1.0

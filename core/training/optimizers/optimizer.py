@@ -1,6 +1,6 @@
 """What every optimiser can do, and the numbers and the schedule that all of them share."""
 
-# ruff: noqa: N803, N806 - names of arrays end in their shapes
+# ruff: noqa: N803 - names of arrays end in their shapes
 
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Protocol
@@ -40,12 +40,14 @@ class Optimizer(Protocol):
     """
 
     Numbers: ClassVar[type[OptimizerNumbers]]
+    exact: ClassVar[bool]
+    """Whether equal states and gradients give equal bits on every machine (`core.training.optimizers.exact`)."""
 
     def __init__(self, numbers: OptimizerNumbers, parameters: FlatParameters) -> None: ...
 
     @property
     def state(self) -> Mapping[str, torch.Tensor]:
-        """What it remembers, always the same tensors, by the names that they have in a checkpoint.
+        """What it remembers, always the same tensors, on the CPU, by the names that they have in a checkpoint.
 
         A tensor of shape (N,) is kept parameter by parameter, any other as a whole; a name holds no slash.
         """
@@ -54,7 +56,7 @@ class Optimizer(Protocol):
         """Change the parameters once.
 
         Args:
-            gradient_N: Finite, float32, on the parameters' device; it may be overwritten.
+            gradient_N: Finite, float32, on the CPU, wherever the parameters are; it may be overwritten.
             taken: Steps that this state has taken before.
             epoch: Steps that the collaboration has taken before, for the schedule.
         """
@@ -70,10 +72,3 @@ def learning_rate(numbers: OptimizerNumbers, epoch: int) -> float:
     warm = min(1.0, (epoch + 1) / max(numbers.warmup_epochs, 1))
     left = (numbers.total_epochs - epoch) / max(numbers.total_epochs - numbers.warmup_epochs, 1)
     return numbers.learning_rate * min(warm, max(left, 0.0))
-
-
-def clip(gradient_N: torch.Tensor, norm_max: float) -> None:
-    """Scale a gradient down, in place, where its Euclidean norm exceeds `norm_max`."""
-    norm = torch.linalg.vector_norm(gradient_N, dtype=torch.float64).item()
-    if norm > norm_max:
-        gradient_N *= norm_max / norm

@@ -93,7 +93,7 @@ class Gradients:
             WorkerProblem: the mean is not finite; nothing has changed.
         """
         refuse_infinite(mean_N)
-        self._optimizer.step(mean_N.to(self._parameters.values_N.device), taken=self._epoch, epoch=self._epoch)
+        self._optimizer.step(mean_N, taken=self._epoch, epoch=self._epoch)
         if self._aside is None:
             self.begin(self._epoch + 1)
         else:

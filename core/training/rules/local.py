@@ -112,9 +112,8 @@ class LocalSteps:
             WorkerProblem: the mean is not finite; nothing has changed.
         """
         refuse_infinite(mean_N)
-        values_N = self._parameters.values_N
-        values_N.copy_(self._shared_N)
-        self._outer.step(mean_N.to(values_N.device), taken=self._epoch, epoch=self._epoch)
+        self._parameters.values_N.copy_(self._shared_N)
+        self._outer.step(mean_N, taken=self._epoch, epoch=self._epoch)
         self.begin(self._epoch + 1)
 
     @contextmanager
@@ -128,7 +127,7 @@ class LocalSteps:
             self._parameters.values_N.copy_(local_N)
 
     def _step(self) -> None:
-        self._inner.step(self._batch.mean(), taken=self._taken, epoch=self._epoch)
+        self._inner.step(self._batch.mean().cpu(), taken=self._taken, epoch=self._epoch)
         self._steps += 1
         self._taken += 1
         self._stepped += self._batch.samples

@@ -107,4 +107,4 @@ class PlainLamb:
             w_norm, u_norm = min(float(w.norm()), n.clamp), float(update.norm())
             ratio = w_norm / u_norm if w_norm > 0 and u_norm > 0 else 1.0
             with torch.no_grad():
-                p.copy_((w - rate * ratio * update).float())
+                p.copy_(w - rate * ratio * update)

@@ -3,7 +3,7 @@ import torch
 
 from core.training.flat import FlatParameters
 from core.training.optimizers.lamb import Lamb, LambNumbers
-from core.training.optimizers.optimizer import clip, learning_rate
+from core.training.optimizers.optimizer import learning_rate
 from tests.unit.training.small import OPTIMIZER, PlainLamb, SmallTask
 
 
@@ -31,11 +31,3 @@ def test_the_rate_rises_and_falls_linearly() -> None:
     assert rates[12:] == [0, 0, 0]
     without = LambNumbers(name="lamb", learning_rate=0.4, warmup_epochs=0, total_epochs=10)
     assert learning_rate(without, 0) == pytest.approx(0.4)
-
-
-def test_a_gradient_is_clipped_only_above_the_limit() -> None:
-    gradient_N = torch.tensor([3.0, -4.0])
-    clip(gradient_N, 5.0)
-    assert gradient_N.tolist() == [3.0, -4.0]
-    clip(gradient_N, 1.0)
-    assert gradient_N.tolist() == pytest.approx([0.6, -0.8])

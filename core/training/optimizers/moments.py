@@ -1,0 +1,45 @@
+"""The moments of Adam (Kingma and Ba 2015, algorithm 1), from which LAMB and AdamW make their updates."""
+
+import math
+
+import numpy as np
+import torch
+
+from core.training.optimizers.exact import Vector, power
+
+
+class Moments:
+    """Owns `m` and `v`, running means of the gradient and of its square, vectors of shape (N,).
+
+    Args:
+        numel: N.
+        beta1: The share of `m` that one step keeps.
+        beta2: The share of `v` that one step keeps.
+        epsilon: Added to the root of `v`.
+    """
+
+    def __init__(self, numel: int, *, beta1: float, beta2: float, epsilon: float) -> None:
+        self._betas = (beta1, beta2)
+        self._epsilon = epsilon
+        self.state = {name: torch.zeros(numel) for name in ("m", "v")}
+
+    def update(self, block: slice, gradient_n: Vector, *, clip: float, taken: int) -> None:
+        """Turn the gradient of one block into its update, the first moment over the root of the second.
+
+        The bias of both towards zero is removed: m / first / (sqrt(v / second) + epsilon), in fewer operations.
+
+        Args:
+            block: Where the block lies in the vector.
+            gradient_n: Is overwritten by the update.
+            clip: The gradient's factor.
+            taken: Steps that the moments have taken before.
+        """
+        beta1, beta2 = self._betas
+        first, second = 1 - power(beta1, taken + 1), 1 - power(beta2, taken + 1)
+        m_n, v_n = (self.state[name].numpy()[block] for name in ("m", "v"))
+        gradient_n *= np.float32(clip)
+        m_n += (gradient_n - m_n) * np.float32(1 - beta1)
+        v_n *= np.float32(beta2)
+        v_n += gradient_n * gradient_n * np.float32(1 - beta2)
+        root_n = np.sqrt(v_n) * np.float32(first / math.sqrt(second)) + np.float32(first * self._epsilon)
+        np.divide(m_n, root_n, out=gradient_n)

@@ -1,0 +1,68 @@
+"""The arithmetic of exact steps, against plain Python."""
+
+import math
+from fractions import Fraction
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+from core.training.optimizers.exact import BLOCK, Norm, blocks, clipping, on_cpu, power
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK + 5])
+def test_a_norm_is_that_of_the_exact_sum(count: int) -> None:
+    vector = np.random.default_rng(count).normal(size=count).astype(np.float32)
+    vector *= np.exp2(np.arange(count) % 90).astype(np.float32)
+    norm = Norm()
+    for _ in range(2):
+        for block in blocks(0, count):
+            norm.add(vector[block])
+        assert norm.take() == pytest.approx(math.sqrt(math.fsum(float(x) ** 2 for x in vector)), rel=1e-14)
+
+
+def test_a_norm_neither_overflows_nor_vanishes() -> None:
+    norm = Norm()
+    for number in (3e38, 1e-45):
+        norm.add(np.full(4, number, np.float32))
+        assert norm.take() == pytest.approx(2 * float(np.float32(number)))
+
+
+def test_blocks_cover_a_range_once() -> None:
+    covered = [place for block in blocks(7, 2 * BLOCK + 9) for place in range(block.start, block.stop)]
+    assert covered == list(range(7, 2 * BLOCK + 9))
+    assert not list(blocks(5, 5))
+
+
+def test_a_gradient_is_clipped_only_above_the_limit() -> None:
+    gradient = np.array([3.0, -4.0], np.float32)
+    assert [clipping(gradient, limit) for limit in (6.0, 5.0, 1.0)] == [1.0, 1.0, 0.2]
+    assert clipping(np.zeros(3, np.float32), 1.0) == 1.0
+
+
+@pytest.mark.parametrize("base", [0.0, 0.5, 0.9, 0.999, 1 - 2**-53])
+def test_powers_are_those_of_exact_fractions(base: float) -> None:
+    for exponent in (0, 1, 2, 3, 10, 63, 1000):
+        assert power(base, exponent) == pytest.approx(float(Fraction(base) ** exponent), rel=1e-12)
+    assert 0 <= power(base, 10**12) <= 1
+
+
+def test_parameters_of_another_device_are_fetched_and_given_back() -> None:
+    class Elsewhere:
+        """A vector that numpy cannot see."""
+
+        def __init__(self) -> None:
+            self.held_N = torch.zeros(3)
+
+        def cpu(self) -> torch.Tensor:
+            return self.held_N.clone()
+
+        def copy_(self, values_N: torch.Tensor) -> None:
+            self.held_N.copy_(values_N)
+
+    elsewhere = Elsewhere()
+    with on_cpu(SimpleNamespace(values_N=elsewhere)) as values_N:
+        values_N[:] = 2
+        assert not elsewhere.held_N.any()
+    assert elsewhere.held_N.tolist() == [2, 2, 2]
