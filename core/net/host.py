@@ -17,6 +17,7 @@ from core.net.background_tasks import BackgroundTasks
 from core.net.clock import Clock
 from core.net.datagrams import DatagramPort
 from core.net.envelope import NONCE_BYTES, Envelopes
+from core.net.failed_peers import FailedPeers
 from core.net.links import Links
 from core.net.listening import Listening, listen, listen_beside
 from core.net.metering import Metering
@@ -35,7 +36,8 @@ class Host:
     """Sockets, timers and proofs around one machine.
 
     Outputs of the machine are performed: a `Send` goes out on its message's plane, anything else to the host's owner.
-    An exception of the machine or of its owner is a mistake of this program: the host stops, and `run` raises it.
+    An exception of the machine or of its owner is a mistake of this program.  If a peer's message led to it, that costs
+    the peer its conversation (`core.net.failed_peers`); otherwise the host stops, and `run` raises it.
 
     Args:
         machine: Handles Received, Tick, Lost and `core.base.contact.Observed`.
@@ -76,7 +78,14 @@ class Host:
         self.address_book = AddressBook()
         self._names = NameResolver(self.tasks.spawn, self._trace)
         self._planes = Planes(self._me, codec=codec, trace=self._trace, deliver=self.deliver)
-        self._runner = Runner(machine, clock=clock, planes=self._planes, report=owner.event, failed=self.tasks.stop)
+        self._runner = Runner(
+            machine,
+            clock=clock,
+            planes=self._planes,
+            report=owner.event,
+            failed=self.tasks.stop,
+            failed_peers=FailedPeers(self._trace),
+        )
         self._port = DatagramPort(
             envelopes=self._envelopes,
             book=self.address_book,

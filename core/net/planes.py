@@ -87,6 +87,17 @@ class Planes:
         """Forget the last message, whose content may change now."""
         self._encoded = (None, b"")
 
+    def hang_up(self, peer: PeerId, reason: str) -> None:
+        """End all links with a peer.
+
+        Args:
+            peer: The peer, which may call again.
+            reason: Why, for the log.
+        """
+        assert self._links is not None
+        for stream in self._links.to(peer).streams.copy():
+            stream.close(reason)
+
     def arrived(self, stream: PeerStream, data: bytearray) -> None:
         """Decode a message of a stream; a stream that sends garbage is closed.
 

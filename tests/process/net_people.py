@@ -86,6 +86,8 @@ class Notebook:
 
     def handle(self, event: Any, now: float) -> list[Any]:
         self.changed.set()
+        if isinstance(event, Received) and event.message in [Say("fail"), Ask("fail")]:
+            raise ZeroDivisionError("our own mistake")
         match event:
             case Received(sender=sender, message=Ask(text=text)):
                 self.heard.append((sender, event.message))
@@ -93,8 +95,6 @@ class Notebook:
             case Received(sender=sender, message=Say(text=text)) if text.endswith("?"):
                 return [Send(sender, Say(text[:-1] + "!"))]
             case Received(sender=sender, message=message):
-                if message == Say("fail"):
-                    raise ZeroDivisionError("our own mistake")
                 self.heard.append((sender, message))
             case Lost():
                 self.lost.append(event)

@@ -1,6 +1,7 @@
 """Strangers and broken peers can do little to a host."""
 
 import asyncio
+import contextlib
 import os
 import signal
 import socket
@@ -14,8 +15,10 @@ import pytest
 import core.net.links as links_module
 import core.net.liveness as rhythm_module
 import core.net.streams as streams_module
+from core.base.content import digest
+from core.base.machine import Send
 from tests.process.between import records
-from tests.process.net_people import Ask, Load, Peer, Say, acquainted, eventually, id_of, in_loop
+from tests.process.net_people import CODEC, Ask, Load, Peer, Say, acquainted, eventually, id_of, in_loop
 
 pytestmark = pytest.mark.process
 
@@ -217,19 +220,97 @@ async def test_a_killed_process_is_noticed_at_once():
         assert anna.book.lost[0].peer == id_of("ben")
 
 
+def _dropped(peer: Peer) -> int:
+    return peer.trace["net.drop.failed"] + peer.trace["net.drop.excluded"]
+
+
+def _fails(*_: Any) -> list[Any]:
+    raise ZeroDivisionError("our own mistake")
+
+
 @in_loop
 async def test_a_mistake_of_ours_is_loud():
     loop = asyncio.get_running_loop()
     complaints: list[Any] = []
     loop.set_exception_handler(lambda _, context: complaints.append(context["exception"]))
     async with acquainted() as (anna, ben):
-        anna.say(ben, Say("fail"))
+        ben.book.handle = _fails  # type: ignore[method-assign]
+        ben.host.deliver("an event of our own")
         with pytest.raises(ExceptionGroup) as caught:
             await ben.host.run()
         assert caught.group_contains(ZeroDivisionError)
         assert isinstance(complaints[0], ZeroDivisionError)
         with pytest.raises(ValueError, match="ourselves"):
             anna.say(anna, Say("echo"))
+
+
+@pytest.mark.parametrize("message", [Say("fail"), Ask("fail")])
+@in_loop
+async def test_message_at_which_a_machine_fails_ends_its_conversation(message, caplog):
+    async with acquainted() as (anna, ben), Peer("cleo") as cleo:
+        cleo.knows(ben)
+        await cleo.ask(ben, "hello?")
+        await anna.ask(ben, "hello?")
+        anna.say(ben, message)
+        await eventually(lambda: ben.trace["net.drop.failed"])
+        await anna.book.until(lambda book: book.lost)
+        anna.say(ben, Say("again?"))
+        anna.say(ben, Ask("again?"))
+        await eventually(lambda: ben.trace["net.drop.excluded"] >= 2)
+        await cleo.ask(ben, "still here?")
+        assert not cleo.book.lost
+        assert anna.texts() == ["hello!"]
+        [told] = [record for record in caplog.records if record.name == "core.net.runner"]
+        assert digest(CODEC.encode(message)).hex() in told.getMessage()
+        assert type(message).__name__ in told.getMessage()
+        assert told.exc_info[0] is ZeroDivisionError
+
+
+@in_loop
+async def test_one_member_ends_no_host_from_several_addresses():
+    async with Peer("ben") as ben, Peer("cleo") as cleo:
+        for count in range(1, 6):
+            async with Peer("anna") as anna:
+                anna.knows(ben)
+                anna.say(ben, Say("fail"))
+                await eventually(lambda: _dropped(ben) >= count)  # noqa: B023 - awaited in its turn
+        cleo.knows(ben)
+        await cleo.ask(ben, "still here?")
+
+
+@in_loop
+async def test_failures_at_most_peers_end_the_host():
+    names = ["anna", "cleo", "dora", "emil", "fred"]
+    async with contextlib.AsyncExitStack() as open_peers:
+        ben, *others = [await open_peers.enter_async_context(Peer(name)) for name in ["ben", *names]]
+        for other in others:
+            other.knows(ben)
+            await other.ask(ben, "hello?")
+        for number, other in enumerate(others[:3]):
+            assert ben.trace["net.drop.failed"] == number
+            await others[-1].ask(ben, "still here?")
+            other.say(ben, Say("fail"))
+            await eventually(lambda: ben.trace["net.drop.failed"] > number)  # noqa: B023 - awaited in its turn
+        with pytest.raises(ExceptionGroup) as caught:
+            await ben.host.run()
+        assert caught.group_contains(ZeroDivisionError)
+
+
+@in_loop
+async def test_report_that_fails_keeps_no_other_output_back():
+    def told(event: Any, _: float) -> None:
+        if event == "fails":
+            raise ZeroDivisionError("our own mistake")
+        heard.append(event)
+
+    heard: list[Any] = []
+    async with acquainted() as (anna, ben):
+        ben.book.handle = lambda *_: ["fails", Send(anna.id, Say("hello")), "told"]  # type: ignore[method-assign]
+        ben.host._runner._report = told
+        anna.say(ben, Say("anything"))
+        await eventually(lambda: ben.trace["net.drop.failed"])
+        assert heard == ["told"]
+        await anna.book.until(lambda book: book.heard)
 
 
 @in_loop
