@@ -12,10 +12,17 @@ import msgspec
 
 from core.backbone.link import Link
 from core.backbone.support import check_averaging
-from core.backbone.welcome import JoinRefusal, KnownPeer, PassGrant, PassRequest
+from core.backbone.welcome import (
+    GRANT_BYTES_MAX,
+    GRANTS,
+    REFUSALS,
+    KnownPeer,
+    PassGrant,
+    PassRequest,
+)
 from core.base.content import digest
 from core.base.manifest import MANIFEST_BYTES_MAX, Manifest, read_manifest
-from core.base.problems import NotTrusted, Problem, RemoteProblem
+from core.base.problems import NotTrusted, Problem, RemoteProblem, WireProblem
 from core.base.signing import Ed25519Verifier, KeyPair
 from core.net.passes import USERNAME_BYTES_MAX, pass_request, verify_authority
 from core.net.tls import NO_CHECK_TIME
@@ -24,7 +31,6 @@ from core.system.atomic_files import write_atomic
 BLOB_BYTES_MAX = 256 * 1024 * 1024
 TIMEOUT_S = 20.0
 CLOCK_SKEW_MAX_S = 60.0
-GRANT_BYTES_MAX = 64 * 1024
 NAME_CHARS_MAX = 40
 
 
@@ -158,9 +164,9 @@ class Joining:
             body = await _read(response, GRANT_BYTES_MAX)
             try:
                 if response.status == 200:
-                    return msgspec.json.decode(body, type=PassGrant)
-                refusal = msgspec.json.decode(body, type=JoinRefusal)
-            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+                    return GRANTS.decode(body)
+                refusal = REFUSALS.decode(body)
+            except WireProblem as error:
                 raise RemoteProblem(f"The backbone answered something unreadable ({response.status}).") from error
         problem: Problem = NotTrusted(refusal.message, hint=refusal.hint)
         raise problem

@@ -10,7 +10,7 @@ import contextlib
 import hmac
 import ssl
 from collections.abc import Callable, Sequence
-from typing import Annotated
+from typing import Annotated, Final
 
 import msgspec
 from aiohttp import web
@@ -18,11 +18,14 @@ from msgspec import Meta
 
 from core.backbone.authority import Authority
 from core.backbone.charter import Charter
-from core.base.problems import Busy, Problem
+from core.base.contact import HOST_CHARACTERS_MAX, Peer32
+from core.base.problems import Busy, Problem, WireProblem
 from core.base.trace import Trace
+from core.base.wire import Schema
 from core.net.listening import ANY, ANY6
 
 REQUEST_BYTES_MAX = 16 * 1024
+GRANT_BYTES_MAX = 64 * 1024
 
 
 class PassRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -38,9 +41,9 @@ class PassRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class KnownPeer(msgspec.Struct, frozen=True):
     """Where a peer can be found."""
 
-    peer: bytes
-    host: str
-    port: int
+    peer: Peer32
+    host: Annotated[str, Meta(min_length=1, max_length=HOST_CHARACTERS_MAX)]
+    port: Annotated[int, Meta(ge=1, le=65535)]
 
 
 class PassGrant(msgspec.Struct, frozen=True):
@@ -60,6 +63,11 @@ class JoinRefusal(msgspec.Struct, frozen=True):
     code: str
     message: str
     hint: str = ""
+
+
+REQUESTS: Final = Schema(PassRequest, named="a request for a pass", bytes_max=REQUEST_BYTES_MAX, form="json")
+GRANTS: Final = Schema(PassGrant, named="a pass with contacts", bytes_max=GRANT_BYTES_MAX, form="json")
+REFUSALS: Final = Schema(JoinRefusal, named="a refusal", bytes_max=GRANT_BYTES_MAX, form="json")
 
 
 class WelcomeDesk:
@@ -136,8 +144,8 @@ class WelcomeDesk:
 
     async def _pass(self, request: web.Request) -> web.Response:
         try:
-            asked = msgspec.json.decode(await request.read(), type=PassRequest)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            asked = REQUESTS.decode(await request.read())
+        except WireProblem:
             return self._refuse(400, JoinRefusal("bad_input", "This is not a request for a pass."))
         if not hmac.compare_digest(asked.invite.encode(), self._charter.invite.encode()):
             return self._refuse(403, JoinRefusal("not_trusted", "This invitation is not valid.", "Ask for a new link."))

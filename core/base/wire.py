@@ -1,4 +1,4 @@
-"""Messages as bytes: schema-checked MessagePack, length-prefixed fragments, a limit on every size.
+"""Strangers' bytes as values of a type, messages above all: a schema, length-prefixed fragments, a limit on every size.
 
 On a stream each message travels as one or more fragments:
 
@@ -11,7 +11,7 @@ A datagram carries one whole message and needs no fragments.
 """
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal, Union
+from typing import Any, ClassVar, Generic, Literal, TypeVar, Union
 
 import msgspec
 
@@ -25,6 +25,47 @@ CONTROL_BYTES_MAX = 64 * 1024
 BULK_BYTES_MAX = 2 * 1024 * 1024
 
 Plane = Literal["stream", "datagram"]
+T = TypeVar("T")
+
+
+class Schema(Generic[T]):
+    """The one place where bytes of strangers become values: whatever is wrong with them is a WireProblem.
+
+    A type bounds its numbers and lengths.  Values nested more deeply than the type are refused, or skipped in a field
+    that it does not know, up to the interpreter's depth of recursion.
+
+    Args:
+        kind: The type of the values, which does not contain itself.
+        named: What the bytes should be, for the problem's sentence.
+        bytes_max: Upper bound on the bytes of one value, looked at before they are decoded.
+        form: How values are encoded.
+    """
+
+    def __init__(
+        self, kind: type[T], *, named: str, bytes_max: int, form: Literal["msgpack", "json"] = "msgpack"
+    ) -> None:
+        self._named = named
+        self._bytes_max = bytes_max
+        self._encoder = msgspec.msgpack.Encoder() if form == "msgpack" else msgspec.json.Encoder()
+        self._decoder: Any = msgspec.msgpack.Decoder(kind) if form == "msgpack" else msgspec.json.Decoder(kind)
+
+    def encode(self, value: T) -> bytes:
+        """Encode a value of this program, whatever its size."""
+        return self._encoder.encode(value)
+
+    def decode(self, data: bytes | bytearray | memoryview) -> T:
+        """Decode the value in `data`.
+
+        Raises:
+            WireProblem: there are too many bytes, or they are not a value of the type.
+        """
+        if len(data) > self._bytes_max:
+            raise WireProblem(f"{self._named} of {len(data)} bytes, the limit is {self._bytes_max}")
+        try:
+            value: T = self._decoder.decode(data)
+        except (msgspec.MsgspecError, ValueError, RecursionError, OverflowError, MemoryError) as error:
+            raise WireProblem(f"not {self._named}: {error}") from error
+        return value
 
 
 class Message(msgspec.Struct, frozen=True, array_like=True):
@@ -45,12 +86,15 @@ class MessageCodec:
 
     def __init__(self, types: Sequence[type[Message]]) -> None:
         self.types = tuple(types)
-        self._encoder = msgspec.msgpack.Encoder()
-        self._decoder: msgspec.msgpack.Decoder[Any] = msgspec.msgpack.Decoder(Union[tuple(types)])  # noqa: UP007
+        self._schema: Schema[Message] = Schema(
+            Union[self.types],  # type: ignore[arg-type]  # noqa: UP007 - of classes that are known only here
+            named="a message",
+            bytes_max=BULK_BYTES_MAX,
+        )
 
     def encode(self, message: Message) -> bytes:
         """Encode a message as MessagePack with its tag."""
-        return self._encoder.encode(message)
+        return self._schema.encode(message)
 
     def decode(self, data: bytes | bytearray | memoryview) -> Message:
         """The message in `data`.
@@ -58,11 +102,7 @@ class MessageCodec:
         Raises:
             WireProblem: not MessagePack, an unknown class, or a field outside its schema.
         """
-        try:
-            message: Message = self._decoder.decode(data)
-        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
-            raise WireProblem(f"not a message: {error}") from error
-        return message
+        return self._schema.decode(data)
 
 
 def fragment_header(length: int, flags: int) -> bytes:

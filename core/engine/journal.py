@@ -14,7 +14,7 @@ from core.averaging.receipts.exchange import Receipted
 from core.averaging.receipts.receipt import Receipt
 from core.base.contact import Contact
 from core.base.ids import PeerId
-from core.base.problems import Problem
+from core.base.problems import Problem, WireProblem
 from core.base.trace import Trace
 from core.control.notices import NoticeRing
 from core.ledger.contributions import Contribution, Ledger, LedgerRow, load_ledger
@@ -137,7 +137,7 @@ class Journal:
         """A donor's ledger came with its state."""
         try:
             self.ledger.merge(Ledger.from_bytes(data, epoch_max=epoch_max))
-        except ValueError:
+        except WireProblem:
             trace.mark("ledger.drop")
         self._dirty.set()
 

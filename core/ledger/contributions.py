@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated
+from typing import Annotated, Final
 
 import msgspec
 from msgspec import Meta
@@ -19,6 +19,8 @@ from msgspec.structs import replace
 
 from core.api.snapshot import CurvePoint, LeaderboardRow
 from core.base.ids import PEER_ID_BYTES, PeerId, short
+from core.base.problems import WireProblem
+from core.base.wire import Schema
 from core.ledger.credits import COUNT_MAX, Credits, added
 from core.ledger.curve import Curve, thinned
 from core.system.atomic_files import read_bounded, set_aside, write_atomic
@@ -67,6 +69,9 @@ class _LedgerFile(msgspec.Struct, frozen=True, kw_only=True):
     rounds: Annotated[list[tuple[_Count, Annotated[str, Meta(max_length=128)]]], Meta(max_length=ROUNDS_REMEMBERED)]
     floor: Annotated[int, Meta(ge=-1, le=2**53)]
     curve: Annotated[list[CurvePoint], Meta(max_length=Curve.POINTS_MAX)]
+
+
+_SCHEMA: Final = Schema(_LedgerFile, named="a ledger", bytes_max=LEDGER_BYTES_MAX)
 
 
 def joined(one: LedgerRow, other: LedgerRow) -> LedgerRow:
@@ -230,7 +235,7 @@ class Ledger:
                 floor=max([file.floor, *older]),
                 curve=thinned(file.curve, OFFER_POINTS),
             )
-            data = msgspec.msgpack.encode(offer)
+            data = _SCHEMA.encode(offer)
             if len(data) <= bytes_max:
                 return data
             if rows == 0:
@@ -246,13 +251,16 @@ class Ledger:
             epoch_max: Newest epoch that it may know of.
 
         Raises:
-            ValueError: it is not a valid ledger, or knows of later epochs.
+            WireProblem: it is not a valid ledger, or knows of later epochs.
         """
-        file = msgspec.msgpack.decode(data, type=_LedgerFile)
+        file = _SCHEMA.decode(data)
         newest = max([file.floor, *(epoch for epoch, _ in file.rounds), *(point.epoch for point in file.curve)])
         if epoch_max is not None and newest > epoch_max:
-            raise ValueError(f"it knows of epoch {newest}, after {epoch_max}")
-        return _of_file(file)
+            raise WireProblem(f"a ledger that knows of epoch {newest}, after {epoch_max}")
+        try:
+            return _of_file(file)
+        except ValueError as error:
+            raise WireProblem(f"not a ledger: {error}") from error
 
     def _file(self, rows_max: int) -> _LedgerFile:
         """All of it, or the `rows_max` peers that gave most."""

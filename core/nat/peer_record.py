@@ -9,6 +9,8 @@ import msgspec
 from msgspec import Meta
 
 from core.base.ids import Key, PeerId, hashed_key
+from core.base.problems import WireProblem
+from core.base.wire import Schema
 from core.nat.messages import Address, Mapping, Relay
 
 PEER_RECORD_BYTES_MAX: Final = 512
@@ -62,8 +64,7 @@ NO_PEER_RECORD: Final = PeerRecord(
 """Stands for a peer that has published no record."""
 
 _UNIQUE_LOCAL: Final = ipaddress.IPv6Network("fd00::/8")
-_decoder: Final = msgspec.msgpack.Decoder(PeerRecord)
-_encoder: Final = msgspec.msgpack.Encoder()
+_SCHEMA: Final = Schema(PeerRecord, named="a peer record", bytes_max=PEER_RECORD_BYTES_MAX)
 
 
 def peer_record_key(peer: PeerId) -> Key:
@@ -73,10 +74,10 @@ def peer_record_key(peer: PeerId) -> Key:
 
 def encode(peer_record: PeerRecord) -> bytes:
     """Encode a record as a DHT value of at most `PEER_RECORD_BYTES_MAX` bytes, dropping the last addresses to fit."""
-    data = _encoder.encode(peer_record)
+    data = _SCHEMA.encode(peer_record)
     while len(data) > PEER_RECORD_BYTES_MAX and peer_record.addresses:
         peer_record = msgspec.structs.replace(peer_record, addresses=peer_record.addresses[:-1])
-        data = _encoder.encode(peer_record)
+        data = _SCHEMA.encode(peer_record)
     return data
 
 
@@ -86,11 +87,9 @@ def decode(value: bytes) -> PeerRecord | None:
     Returns:
         The record without addresses that are implausible or must not be called; None: the value is not a valid record.
     """
-    if len(value) > PEER_RECORD_BYTES_MAX:
-        return None
     try:
-        peer_record = _decoder.decode(value)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        peer_record = _SCHEMA.decode(value)
+    except WireProblem:
         return None
     addresses = tuple(listed for listed in peer_record.addresses if is_plausible(listed))
     relays = tuple(relay for relay in peer_record.relays if is_callable(relay.address.host))

@@ -16,7 +16,7 @@ A machine that answers later than in the same step leaves it empty and matches b
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, TypeVar
+from typing import Annotated, Final, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -25,6 +25,7 @@ from core.base.content import digest
 from core.base.ids import PEER_ID_BYTES, PeerId
 from core.base.problems import ProofProblem, WireProblem
 from core.base.signing import SIGNATURE_BYTES, Ed25519Verifier, Signer
+from core.base.wire import Schema
 from core.net.passes import PASS_BYTES_MAX, Pass
 from core.net.replay import WINDOW_S, ReplayGuard
 
@@ -53,8 +54,7 @@ class _Fields(msgspec.Struct, frozen=True, array_like=True):
 K = TypeVar("K")
 V = TypeVar("V")
 
-_encoder = msgspec.msgpack.Encoder()
-_decoder = msgspec.msgpack.Decoder(_Fields)
+_SCHEMA: Final = Schema(_Fields, named="an envelope", bytes_max=DATAGRAM_BYTES_MAX)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,16 +175,13 @@ class Envelopes:
 
     def _seal_one(self, to: PeerId, body: bytes, *, now: float, reply_to: bytes, proof: bytes) -> bytes:
         nonce = self._nonce()
-        payload = _encoder.encode(_Fields(proof, to, now, nonce, reply_to, body))
+        payload = _SCHEMA.encode(_Fields(proof, to, now, nonce, reply_to, body))
         remember(self._sent, nonce, _Sent(to, now, body, reply_to), SENT_MAX)
         return ENVELOPE + self._signer.sign(DOMAIN + payload) + payload
 
     def _open_envelope(self, datagram: bytes, now: float) -> VerifiedDatagram | UnknownPass:
         payload = datagram[_HEAD_BYTES:]
-        try:
-            fields = _decoder.decode(payload)
-        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
-            raise WireProblem("not an envelope") from error
+        fields = _SCHEMA.decode(payload)
         if fields.recipient != self._signer.peer_id:
             raise ProofProblem("recipient")
         if abs(fields.time - now) > WINDOW_S:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Annotated
+from typing import Annotated, Final
 
 import msgspec
 from msgspec import Meta
@@ -10,8 +10,9 @@ from msgspec.structs import replace
 
 from core.base.ids import Key
 from core.base.problems import WireProblem
+from core.base.wire import Schema
 from core.dht.key_classes import Validator, classed_key
-from core.dht.messages import Record
+from core.dht.messages import VALUE_BYTES_MAX, Record
 from core.swarm.states import LINEAGE_BYTES, StateName
 
 Bytes32 = Annotated[bytes, Meta(min_length=LINEAGE_BYTES, max_length=LINEAGE_BYTES)]
@@ -54,8 +55,7 @@ class ProgressReport(msgspec.Struct, frozen=True, array_like=True):
         return StateName(self.epoch, self.lineage)
 
 
-_encoder = msgspec.msgpack.Encoder()
-_decoder = msgspec.msgpack.Decoder(ProgressReport)
+_SCHEMA: Final = Schema(ProgressReport, named="a progress report", bytes_max=VALUE_BYTES_MAX)
 
 
 def progress_key(manifest_id: bytes) -> Key:
@@ -65,7 +65,7 @@ def progress_key(manifest_id: bytes) -> Key:
 
 def encode_report(report: ProgressReport) -> bytes:
     """The report as the value of a DHT record."""
-    return _encoder.encode(report)
+    return _SCHEMA.encode(report)
 
 
 def decode_report(data: bytes) -> ProgressReport:
@@ -74,10 +74,7 @@ def decode_report(data: bytes) -> ProgressReport:
     Raises:
         WireProblem: it is none.
     """
-    try:
-        report = _decoder.decode(data)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise WireProblem(f"not a progress report: {error}") from error
+    report = _SCHEMA.decode(data)
     if len(report.digest) not in {0, LINEAGE_BYTES}:
         raise WireProblem("not a progress report: half a digest")
     if report.name.isprintable() and report.role.isprintable() and report.activity.isprintable():

@@ -11,9 +11,12 @@ from msgspec import Meta
 from core.averaging.plan import Rates
 from core.base.ids import PeerId
 from core.base.problems import WireProblem
+from core.base.wire import Schema
 
 MARK_BYTES: Final = 4
 """So many bytes of an id tell a peer from the others of a collaboration."""
+FACTS_BYTES_MAX: Final = 512
+"""Upper bound on a record's value, bytes: what the DHT keeps."""
 SEEN_MAX: Final = 50
 HELD_MAX: Final = 12
 RATE_LEAST: Final = 256.0
@@ -63,8 +66,7 @@ class LineFacts(msgspec.Struct, frozen=True, array_like=True):
         return [Held(*fields) for fields in _HELD.iter_unpack(self.packed_held)]
 
 
-_encoder = msgspec.msgpack.Encoder()
-_decoder = msgspec.msgpack.Decoder(LineFacts)
+_SCHEMA: Final = Schema(LineFacts, named="facts of lines", bytes_max=FACTS_BYTES_MAX)
 
 
 def mark_of(peer: PeerId) -> bytes:
@@ -98,7 +100,7 @@ def facts_of(
 
 def encode_facts(facts: LineFacts) -> bytes:
     """The facts as the value of a DHT record."""
-    return _encoder.encode(facts)
+    return _SCHEMA.encode(facts)
 
 
 def decode_facts(data: bytes) -> LineFacts:
@@ -107,10 +109,7 @@ def decode_facts(data: bytes) -> LineFacts:
     Raises:
         WireProblem: there are none.
     """
-    try:
-        facts = _decoder.decode(data)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise WireProblem(f"no facts of lines: {error}") from error
+    facts = _SCHEMA.decode(data)
     if len(facts.packed_seen) % SEEN_BYTES or len(facts.packed_held) % HELD_BYTES:
         raise WireProblem("no facts of lines: half a peer")
     return facts

@@ -18,9 +18,9 @@ from core.averaging.outcome import Outcome
 from core.averaging.plan import Plan
 from core.base.content import digest
 from core.base.ids import PeerId
-from core.base.problems import ProofProblem, WireProblem
+from core.base.problems import ProofProblem
 from core.base.signing import SIGNATURE_BYTES, Signer, Verifier
-from core.base.wire import Message
+from core.base.wire import Message, Schema
 
 KIND: Final = "potluck receipt 1"
 RELAYS_MAX: Final = 4
@@ -120,7 +120,7 @@ class Attested(Message, frozen=True, tag="averaging.attested"):
 
 
 _encoder = msgspec.msgpack.Encoder()
-_receipts = msgspec.msgpack.Decoder(Receipt)
+_RECEIPTS: Final = Schema(Receipt, named="a receipt", bytes_max=RECEIPT_BYTES_MAX)
 
 
 def statement_of(plan: Plan, outcome: Outcome, *, run: bytes, epoch: int, lineage: bytes) -> Statement:
@@ -217,7 +217,7 @@ def check_receipt(receipt: Receipt, verifier: Verifier) -> None:
 
 def encode_receipt(receipt: Receipt) -> bytes:
     """The receipt as bytes that say everything."""
-    return _encoder.encode(receipt)
+    return _RECEIPTS.encode(receipt)
 
 
 def decode_receipt(data: bytes | memoryview) -> Receipt:
@@ -226,12 +226,7 @@ def decode_receipt(data: bytes | memoryview) -> Receipt:
     Raises:
         WireProblem: it is none.
     """
-    if len(data) > RECEIPT_BYTES_MAX:
-        raise WireProblem(f"a receipt of {len(data)} bytes")
-    try:
-        return _receipts.decode(data)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise WireProblem(f"not a receipt: {error}") from error
+    return _RECEIPTS.decode(data)
 
 
 def _signed(round_: bytes, name: bytes, time: int, relayed: tuple[Relayed, ...]) -> bytes:
