@@ -2,8 +2,10 @@
 
 from enum import StrEnum
 from operator import itemgetter
+from typing import Annotated
 
 import msgspec
+from msgspec import Meta
 
 PROTOCOL_VERSION = 2
 VOLUNTEER = "volunteer"
@@ -138,10 +140,10 @@ class LeaderboardRow(msgspec.Struct, frozen=True, kw_only=True):
 class CurvePoint(msgspec.Struct, frozen=True):
     """The collaboration's loss at one epoch."""
 
-    epoch: int
-    loss_training: float | None
+    epoch: Annotated[int, Meta(ge=0, le=2**31)]
+    loss_training: Annotated[float, Meta(ge=-1e30, le=1e30)] | None
     """Mean over all contributions of that epoch."""
-    loss_heldout: float | None = None
+    loss_heldout: Annotated[float, Meta(ge=-1e30, le=1e30)] | None = None
     """On what is never learned from, where a peer looked."""
 
 

@@ -25,18 +25,13 @@ NONCE_BYTES: Final = 8
 """Size of a member's part of the key of a round's fingerprints: no member can guess another's."""
 FINGERPRINT_BYTES: Final = 16
 """Size of the fingerprint of a share: 128 bits, so that no two means share one by chance or by search."""
-SAMPLES_MAX: Final = 1 << 40
-"""Upper bound on the samples that one member brings: sums of a group's still fit 64 bits."""
 VERSION_MAX: Final = 1 << 31
 """Upper bound on a share's version: the upper half is the coordinator's rank."""
 
 RoundId = Annotated[bytes, Meta(min_length=KEY_BYTES, max_length=KEY_BYTES)]
 Lineage = Annotated[bytes, Meta(min_length=32, max_length=32)]
 Peer = Annotated[bytes, Meta(min_length=PEER_ID_BYTES, max_length=PEER_ID_BYTES)]
-Epoch = Annotated[int, Meta(ge=0, lt=1 << 48)]
 Attempt = Annotated[int, Meta(ge=0, le=ATTEMPT_MAX)]
-Samples = Annotated[int, Meta(ge=0, le=SAMPLES_MAX)]
-SamplesPerS = Annotated[float, Meta(ge=0, le=1e12)]
 Index = Annotated[int, Meta(ge=0, lt=GROUP_MAX)]
 """A member's place in the plan; a share has the place of the member whose it is at first."""
 Numel = Annotated[int, Meta(ge=0, lt=1 << 40)]

@@ -11,14 +11,12 @@ from msgspec import Meta
 from core.averaging.messages import (
     GROUP_MAX,
     SHARE_CHUNKS_MAX,
-    Epoch,
     Index,
     Lineage,
     Peer,
     RoundId,
-    Samples,
-    SamplesPerS,
 )
+from core.base.bounds import Epoch, Loss, Samples, SamplesPerS
 from core.base.ids import PeerId
 from core.base.wire import Message
 
@@ -43,7 +41,7 @@ class Member(msgspec.Struct, frozen=True, array_like=True):
     peer: Peer
     samples: Samples
     """Its weight; with 0 it reduces and gets the mean all the same."""
-    loss: Annotated[float, Meta(ge=-1e30, le=1e30)]
+    loss: Loss
     """Mean training loss over these samples."""
     reduces: bool = True
     """False: others reach it through relays only, so it asks for no share (client mode)."""

@@ -89,7 +89,7 @@ def _add_engine(commands: Commands) -> None:
     _add_averaging_memory(engine, words="of a helper")
     _add_task(engine, words="what an embedded collaboration learns")
     _add_delayed(engine)
-    engine.add_argument("--last-epoch", type=whole(0, 2**53), metavar="N", help="stop after this epoch")
+    engine.add_argument("--last-epoch", type=whole(0, 2**31 - 1), metavar="N", help="stop after this epoch")
     engine.add_argument("--name", metavar="NAME", help="how the leaderboard calls this computer")
     engine.add_argument("--threads", type=whole(0, 1024), metavar="N", help="processor threads for training")
     _add_address(engine, told="")

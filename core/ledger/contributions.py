@@ -18,6 +18,7 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from core.api.snapshot import CurvePoint, LeaderboardRow
+from core.base.bounds import EPOCH_MAX, Epoch
 from core.base.ids import PEER_ID_BYTES, PeerId, short
 from core.base.problems import WireProblem
 from core.base.wire import Schema
@@ -59,15 +60,15 @@ class LedgerRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     relayed_bytes: _Count = 0
     """That it carried for others, as these attest."""
     name: Annotated[str, Meta(max_length=80)] = ""
-    named: _Count = 0
+    named: Epoch = 0
     """Epoch in which the peer called itself so."""
 
 
 class _LedgerFile(msgspec.Struct, frozen=True, kw_only=True):
     rows: Annotated[dict[str, LedgerRow], Meta(max_length=ROWS_MAX)]
     """By the peer's public key in base 64."""
-    rounds: Annotated[list[tuple[_Count, Annotated[str, Meta(max_length=128)]]], Meta(max_length=ROUNDS_REMEMBERED)]
-    floor: Annotated[int, Meta(ge=-1, le=2**53)]
+    rounds: Annotated[list[tuple[Epoch, Annotated[str, Meta(max_length=128)]]], Meta(max_length=ROUNDS_REMEMBERED)]
+    floor: Annotated[int, Meta(ge=-1, le=EPOCH_MAX)]
     curve: Annotated[list[CurvePoint], Meta(max_length=Curve.POINTS_MAX)]
 
 

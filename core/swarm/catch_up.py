@@ -6,6 +6,7 @@ from random import Random
 from typing import Any, Final
 
 from core.base.back_off import BackOff
+from core.base.bounds import FOLLOWED_EPOCH_MAX
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Tick, earliest
 from core.base.trace import Trace
@@ -56,7 +57,7 @@ def states_above(name: StateName, reports: Mapping[PeerId, ProgressReport]) -> l
     """States greater than `name` that peers promise to give: the greatest first, then what most promise."""
     promised: dict[tuple[StateName, bytes], list[PeerId]] = {}
     for peer, report in sorted(reports.items()):
-        if report.digest and report.state > name:
+        if report.digest and report.state > name and report.epoch <= FOLLOWED_EPOCH_MAX:
             promised.setdefault((report.state, report.digest), []).append(peer)
     found = [NewerState(state, digest, tuple(peers)) for (state, digest), peers in promised.items()]
     found.sort(key=lambda offer: (len(offer.peers), offer.digest), reverse=True)

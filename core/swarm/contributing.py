@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+from core.base.bounds import is_loss
 from core.base.trace import Trace
 from core.swarm.answers import ContributionWritten, SamplesCounted
 from core.swarm.assisting import Assisting
@@ -91,10 +92,10 @@ class Contributing:
         return [Changed(), Collect(asked.round)]
 
     def written(self, written: ContributionWritten, now: float) -> list[Any]:
-        """Offer the contribution to the group; one whose loss is no number counts as one without samples."""
+        """Offer the contribution to the group; one whose loss others would not accept counts as one without samples."""
         self._watch.heard()
         samples, loss = written.samples, written.loss
-        if not math.isfinite(loss):
+        if not is_loss(loss):
             self._trace.mark("contribution.not_finite")
             samples, loss = 0, 0.0
         if self._epochs.phase is not Phase.COLLECTING or written.round != self._round:

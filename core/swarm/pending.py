@@ -1,9 +1,9 @@
 """What the trainer has accumulated for the next step, and how much of it is out in a round."""
 
-import math
 from dataclasses import dataclass
 from typing import Final
 
+from core.base.bounds import is_loss
 from core.swarm.answers import SamplesCounted
 from core.swarm.epoch import Phase
 from core.swarm.membership import GOES_ON_S
@@ -42,7 +42,7 @@ class Pending:
         elif phase is Phase.STEPPING:
             self.samples = counted.ahead
         self.samples_per_s, self.at = counted.samples_per_s, now
-        if math.isfinite(counted.loss):
+        if is_loss(counted.loss):
             self.loss = counted.loss
 
     def contribute(self, samples: int) -> None:

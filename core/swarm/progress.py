@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
+from core.base.bounds import Epoch, Loss, Samples, SamplesPerS
 from core.base.ids import Key
 from core.base.problems import WireProblem
 from core.base.wire import Schema
@@ -16,9 +17,6 @@ from core.dht.messages import VALUE_BYTES_MAX, Record
 from core.swarm.states import LINEAGE_BYTES, StateName
 
 Bytes32 = Annotated[bytes, Meta(min_length=LINEAGE_BYTES, max_length=LINEAGE_BYTES)]
-Count = Annotated[int, Meta(ge=0, lt=2**53)]
-Speed = Annotated[float, Meta(ge=0, le=1e12)]
-Loss = Annotated[float, Meta(ge=-1e9, le=1e9)]
 NAME_CHARACTERS_MAX = 40
 PROGRESS = "progress"
 """The class of the key under which reports stand."""
@@ -32,18 +30,18 @@ class ProgressReport(msgspec.Struct, frozen=True, array_like=True):
     activity: Annotated[str, Meta(max_length=16)]
     host: Annotated[str, Meta(max_length=60)]
     port: Annotated[int, Meta(ge=0, le=65535)]
-    epoch: Count
+    epoch: Epoch
     lineage: Bytes32
     digest: Annotated[bytes, Meta(max_length=LINEAGE_BYTES)]
     """Of the newest state file that this peer can give to others; empty: it has none."""
     in_step: bool
     """Takes part in the current epoch; False while it catches up, pauses or has finished."""
-    samples: Count
+    samples: Samples
     """Accumulated for the next step."""
-    samples_per_s: Speed
+    samples_per_s: SamplesPerS
     time: Annotated[float, Meta(ge=0, le=1e12)]
     """Unix seconds at which this was true."""
-    heldout_epoch: Count = 0
+    heldout_epoch: Epoch = 0
     heldout_loss: Loss | None = None
     """The newest look at the held-out text."""
     helps: bool = False

@@ -1,9 +1,9 @@
 """What a peer that trains does between two steps: it speaks with its trainer, and follows rounds and newer states."""
 
-import math
 from typing import Any, Final
 
 from core.averaging.plan import STAGES_MAX
+from core.base.bounds import is_loss
 from core.base.machine import earliest
 from core.base.trace import Trace
 from core.swarm.answers import (
@@ -180,7 +180,7 @@ class TrainerSide:
         self.epochs.hold(step.state)
         self.epochs.advance(Cue.STEPPED, now)
         self._grouping.stepped(now)
-        if step.samples and math.isfinite(step.loss):
+        if step.samples and is_loss(step.loss):
             self.contributing.pending.loss = step.loss
         return self._settled(now, samples=step.samples)
 
@@ -198,7 +198,7 @@ class TrainerSide:
 
     def _evaluated(self, evaluated: HeldoutEvaluated, now: float) -> list[Any]:
         self._watch.heard()
-        if not math.isfinite(evaluated.loss):
+        if not is_loss(evaluated.loss):
             self._trace.mark("heldout.not_finite")
             return []
         self.heldout = (evaluated.epoch, evaluated.loss)

@@ -18,6 +18,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 
+from core.base.bounds import Epoch
 from core.base.content import chunk_digests, root_digest
 from core.base.problems import Damaged
 from core.system.atomic_files import set_aside, write_atomic
@@ -33,7 +34,7 @@ _TORN: Final = re.compile(r"^\.state-.*\.safetensors\.[0-9a-f]+$")
 class StateName(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a state is called, as the file tells it; hex digits."""
 
-    epoch: int
+    epoch: Epoch
     lineage: str
     manifest: str
 
@@ -114,7 +115,7 @@ class Checkpoints:
                         raise Damaged(f"The checkpoint {path.name} holds something else than this model's state.")
         except (SafetensorError, msgspec.MsgspecError, OSError, ValueError) as error:
             raise Damaged(f"The checkpoint {path.name} cannot be read: {error}.") from error
-        if name.manifest != self._manifest or name.epoch < 0:
+        if name.manifest != self._manifest:
             raise Damaged(f"The checkpoint {path.name} is of another collaboration.")
         with torch.no_grad():
             for key, tensor in expected.items():

@@ -9,8 +9,9 @@ from typing import Annotated, Final, Literal
 
 from msgspec import Meta
 
-from core.averaging.messages import GROUP_MAX, NONCE_BITS, Attempt, Epoch, Lineage, Numel, Peer, RoundId, Samples
+from core.averaging.messages import GROUP_MAX, NONCE_BITS, Attempt, Lineage, Numel, Peer, RoundId
 from core.averaging.plan import Member, Plan
+from core.base.bounds import Epoch, Samples
 from core.base.ids import PeerId
 from core.base.wire import Message
 

@@ -13,9 +13,10 @@ import msgspec
 from msgspec import Meta
 
 from core.averaging.balance.shares import apportion
-from core.averaging.messages import GROUP_MAX, Digest, Epoch, Lineage, Numel, Peer, RoundId, Samples
+from core.averaging.messages import GROUP_MAX, Digest, Lineage, Numel, Peer, RoundId
 from core.averaging.outcome import Outcome
 from core.averaging.plan import Plan
+from core.base.bounds import Epoch, Samples
 from core.base.content import digest
 from core.base.ids import PeerId
 from core.base.problems import ProofProblem

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from core.api.snapshot import CurvePoint
 from core.base.ids import PeerId
+from core.base.problems import WireProblem
 from core.ledger import contributions
 from core.ledger.contributions import Contribution, Ledger, LedgerRow, load_ledger
 from core.ledger.credits import COUNT_MAX, Credit
@@ -109,16 +110,21 @@ def test_an_offer_fits(monkeypatch):
         ledger.to_bytes(1000)
 
 
-@pytest.mark.parametrize("data", [b"", b"\xc1", b"\x80", b"{}", b"\x81\xa4rows\x90"])
+NESTED = b"\x91" * 5000
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"\xc1", b"\x80", b"{}", b"\x81\xa4rows\x90", NESTED, b"\x81\xa1x" + NESTED, b"\x81\xa1\xff"]
+)
 def test_garbage_is_no_offer(data):
-    with pytest.raises(ValueError):
+    with pytest.raises(WireProblem):
         Ledger.from_bytes(data)
 
 
 def test_an_offer_from_the_future_is_refused():
     ledger = Ledger()
     ledger.record_round([], epoch=100, lineage=b"x")
-    with pytest.raises(ValueError, match="100"):
+    with pytest.raises(WireProblem, match="100"):
         Ledger.from_bytes(ledger.to_bytes(60 * 1024), epoch_max=99)
 
 

@@ -4,6 +4,7 @@ from random import Random
 
 import pytest
 
+from core.base.bounds import FOLLOWED_EPOCH_MAX
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send
 from core.base.trace import Trace
@@ -69,6 +70,12 @@ def test_only_states_that_somebody_can_give_count() -> None:
     reports = promises((NEWEST, b""), (NEWER, b"d" * 32), (low, b"d" * 32))
     assert [offer.name for offer in states_above(FIRST, reports)] == [NEWER, low]
     assert states_above(NEWER, reports) == []
+
+
+@pytest.mark.parametrize(("epoch", "followed"), [(FOLLOWED_EPOCH_MAX, True), (FOLLOWED_EPOCH_MAX + 1, False)])
+def test_state_near_the_last_epoch_is_not_followed(epoch: int, *, followed: bool) -> None:
+    reports = promises((StateName(epoch, b"n" * 32), b"d" * 32))
+    assert bool(states_above(FIRST, reports)) is followed
 
 
 def test_donors_with_the_most_common_digest_come_first() -> None:

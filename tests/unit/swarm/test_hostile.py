@@ -10,6 +10,7 @@ from core.averaging.grid.plans import GRID_MESSAGES
 from core.averaging.matchmaking import GROUP_MESSAGES, Call
 from core.averaging.messages import ROUND_MESSAGES
 from core.averaging.plan import Member
+from core.base.bounds import EPOCH_MAX, FOLLOWED_EPOCH_MAX, SAMPLES_MAX
 from core.base.ids import PEER_ID_BYTES
 from core.base.machine import Lost
 from core.dht.events import Found
@@ -31,26 +32,27 @@ BYTES_MAX = 2 * 1024 * 1024
 
 fuzz_fields = {
     **fuzz.FIELDS,
-    "epoch": st.sampled_from([0, 0, 0, 1, 2**47]),
+    "epoch": st.sampled_from([0, 0, 0, 1, EPOCH_MAX]),
     "lineage": st.sampled_from([FIRST.lineage, FIRST.lineage, bytes(32)]),
     "attempt": st.sampled_from([0, 1, 10_000]),
 }
+epochs = st.sampled_from([0, 1, FOLLOWED_EPOCH_MAX, EPOCH_MAX])
 digests = st.sampled_from([OWN.digest, b"d" * 32, bytes(32)])
 times = st.sampled_from([float("nan"), float("inf"), -1.0, 0.0, 900.0, 1000.0, 1050.0, 1e300])
 reports = st.builds(
     lambda epoch, **fields: encode_report(report_of(StateName(epoch, fields.pop("lineage")), **fields)),
-    epoch=st.sampled_from([0, 0, 1, 5, 2**53 - 1, 2**60]),
+    epoch=st.sampled_from([0, 0, 1, 5, FOLLOWED_EPOCH_MAX, EPOCH_MAX, 2**53 - 1, 2**60]),
     lineage=st.sampled_from([FIRST.lineage, FIRST.lineage, b"\xff" * 32]),
     time=times,
     digest=st.one_of(digests, st.binary(max_size=3)),
-    samples=st.sampled_from([0, 1, 1000, 2**53 - 1, -1]),
+    samples=st.sampled_from([0, 1, 1000, SAMPLES_MAX, 2**53 - 1, -1]),
     samples_per_s=st.sampled_from([0.0, 1e12, float("nan"), float("inf")]),
     in_step=st.booleans(),
     name=st.text(max_size=45),
     host=st.text(max_size=62),
     port=st.integers(-1, 70_000),
     heldout_loss=st.one_of(st.none(), st.floats()),
-    heldout_epoch=st.sampled_from([0, 2**52]),
+    heldout_epoch=st.sampled_from([0, EPOCH_MAX]),
 )
 state_messages = st.one_of(
     st.builds(StateAsk, digests),
@@ -79,7 +81,7 @@ steps: st.SearchStrategy[list[Step]] = st.lists(
         st.tuples(st.just("says"), liars, state_messages),
         st.tuples(st.just("reports"), liars, st.one_of(reports, reports, st.binary(max_size=40))),
         st.tuples(st.just("calls and plans"), liars, st.sampled_from([4, 4, 2**40])),
-        st.tuples(st.just("promises"), liars, st.tuples(st.sampled_from([0, 1, 2**53 - 1]), digests)),
+        st.tuples(st.just("promises"), liars, st.tuples(epochs, digests)),
         st.tuples(st.just("gives"), liars, st.sampled_from(["offer", "all"])),
         st.tuples(st.just("lost"), liars, st.none()),
         st.tuples(st.just("trainer"), st.sampled_from(["answer", "answer", "go", "come", "progress"]), st.none()),
@@ -143,10 +145,10 @@ def play(stage: Stage, trainer: Trainer, step: Step) -> None:  # noqa: C901 - a 
             _call_and_plan(stage, trainer, number, samples)
         case ("promises", number, (epoch, digest)):
             state = StateName(epoch, FIRST.lineage if epoch == 0 else b"\xff" * 32)
-            report = report_of(state, time=stage.now, digest=digest, samples=2**52)
+            report = report_of(state, time=stage.now, digest=digest, samples=SAMPLES_MAX)
             stage.read(**{f"p{number}": report})
         case ("gives", number, what):
-            play(stage, trainer, ("promises", number, (2**53 - 1, OWN.digest)))
+            play(stage, trainer, ("promises", number, (FOLLOWED_EPOCH_MAX, OWN.digest)))
             stage.tell(number, StateOffer(OWN.digest, OWN.size_bytes, list(OWN.chunks), b"x"))
             if what == "all":
                 stage.tell(number, ChunkGive(OWN.digest, 0, memoryview(OWN.read(0))))

@@ -7,6 +7,7 @@ import pytest
 from core.averaging.matchmaking import Call, Cancelled, Declined, Ready, Wanted
 from core.averaging.matchmaking.attempts import attempt_key, round_id
 from core.averaging.plan import Member
+from core.base.bounds import FOLLOWED_EPOCH_MAX, SAMPLES_MAX
 from core.base.machine import Lost
 from core.sim.disk import MemoryFile
 from core.swarm.answers import ContributionWritten, HeldoutEvaluated, StateLoaded, TrainerGone
@@ -18,7 +19,7 @@ from core.swarm.states import State, StateName
 from core.swarm.watch import ANSWER_S
 from tests.unit.swarm.stage import FIRST, RUN, Stage, peer, report_of
 
-HIGHEST = StateName(2**50, b"\xff" * 32)
+HIGHEST = StateName(FOLLOWED_EPOCH_MAX, b"\xff" * 32)
 
 
 def call(stage: Stage, leader: int, *, attempt: int = 0, nonce: int = 1) -> bytes:
@@ -183,7 +184,7 @@ def test_failing_calls_do_not_keep_the_trainer_from_training() -> None:
 def test_member_without_samples_cannot_demand_rounds_in_a_row() -> None:
     stage = Stage(target_samples=100)
     stage.ready()
-    stage.read(p1=report_of(time=stage.now, samples=2**50), p2=report_of(time=stage.now, samples=1))
+    stage.read(p1=report_of(time=stage.now, samples=SAMPLES_MAX), p2=report_of(time=stage.now, samples=1))
     for _ in range(600):
         stage.tell(1, Wanted(FIRST.epoch, FIRST.lineage, 0))
         for collect in stage.ordered(Collect)[-1:]:

@@ -7,6 +7,7 @@ import pytest
 import torch
 from safetensors.torch import load, save
 
+from core.base.bounds import EPOCH_MAX
 from core.base.content import chunk_digests, digest, root_digest
 from core.base.problems import Damaged, NoSpace
 from core.system.file_chunks import file_chunks
@@ -95,6 +96,16 @@ def test_a_torn_file_is_set_aside(tmp_path: Path, keep: int) -> None:
     assert found[0].epoch == 1
     assert [damaged.name.split("-")[:3] for damaged in again.files.damaged] == [f"{path.name}.damaged".split("-")]
     assert len(again.files.damaged[0].read_bytes()) == keep
+
+
+def test_state_of_an_impossible_epoch_is_set_aside(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    place.files.save(1, LINEAGES[1])
+    place.files.save(EPOCH_MAX + 1, LINEAGES[2])
+    found = place.files.load_newest()
+    assert found is not None
+    assert found[0].epoch == 1
+    assert len(place.files.damaged) == 1
 
 
 def test_all_files_damaged_means_none(tmp_path: Path) -> None:

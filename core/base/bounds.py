@@ -1,0 +1,27 @@
+"""Bounds of the numbers that strangers name, alike in all messages, records and files.
+
+They need no proof: beyond them no honest peer is.  `msgspec` refuses NaN where it refuses numbers that are too small.
+"""
+
+from typing import Annotated, Final
+
+from msgspec import Meta
+
+EPOCH_MAX: Final = 2**31 - 1
+"""Upper bound on the number of an epoch: a step a second for 68 years, and 32 bits everywhere."""
+FOLLOWED_EPOCH_MAX: Final = EPOCH_MAX // 2
+"""Upper bound on the epoch of a state that a peer takes over: own steps never lead from there beyond `EPOCH_MAX`."""
+SAMPLES_MAX: Final = 1 << 40
+"""Upper bound on the samples that one member brings: sums of a group's still fit 64 bits."""
+LOSS_MAX: Final = 1e9
+"""Upper bound on a loss, and on its opposite: a model with a greater one has diverged."""
+
+Epoch = Annotated[int, Meta(ge=0, le=EPOCH_MAX)]
+Samples = Annotated[int, Meta(ge=0, le=SAMPLES_MAX)]
+SamplesPerS = Annotated[float, Meta(ge=0, le=1e12)]
+Loss = Annotated[float, Meta(ge=-LOSS_MAX, le=LOSS_MAX)]
+
+
+def is_loss(number: float) -> bool:
+    """Whether others would accept the number as a loss: NaN and infinity are none."""
+    return -LOSS_MAX <= number <= LOSS_MAX
