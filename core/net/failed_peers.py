@@ -44,11 +44,11 @@ class FailedPeers:
         self._heard: OrderedDict[PeerId, float] = OrderedDict()
         """When each peer was last heard without a failure."""
         self._failed: dict[PeerId, float] = {}
-        """When the machine last failed at a message of each peer."""
+        """When the machine last failed at a message of each peer, within `WINDOW_S`."""
 
     def excludes(self, peer: PeerId, now: float) -> bool:
         """Whether a message of the peer must be dropped, which is counted."""
-        if not self._failed or not self._back_off.is_excluded(peer, now):
+        if not self._back_off.is_excluded(peer, now):
             return False
         self._trace.mark("net.drop.excluded")
         return True
@@ -72,7 +72,6 @@ class FailedPeers:
         """
         self._trace.mark("net.drop.failed")
         self._back_off.fail(peer, now)
-        self._failed[peer] = now
-        failed = {one for one, at in self._failed.items() if now - at <= WINDOW_S}
-        heard = {one for one, at in self._heard.items() if now - at <= WINDOW_S} - failed
-        return len(failed) >= PEERS_MIN and len(failed) > len(heard)
+        self._failed = {one: at for one, at in self._failed.items() if now - at < WINDOW_S} | {peer: now}
+        heard = {one for one, at in self._heard.items() if now - at < WINDOW_S} - self._failed.keys()
+        return len(self._failed) >= PEERS_MIN and len(self._failed) > len(heard)
