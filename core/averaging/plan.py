@@ -54,7 +54,7 @@ class Member(msgspec.Struct, frozen=True, array_like=True):
 
     @property
     def is_finite(self) -> bool:
-        """Whether its loss and its speed are numbers; the wire lets NaN pass."""
+        """Whether its loss and its speed are numbers, as in every row that came over the wire."""
         return math.isfinite(self.loss) and math.isfinite(self.samples_per_s)
 
 

@@ -53,7 +53,7 @@ class PassGrant(msgspec.Struct, frozen=True):
     """The pass: an X.509 certificate (DER)."""
     contacts: list[KnownPeer]
     """Live peers to begin with; the first is the backbone."""
-    time: float
+    time: Annotated[float, Meta(ge=0, le=1e12)]
     """The backbone's clock, unix seconds: a newcomer whose clock is wrong learns it here."""
 
 

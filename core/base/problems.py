@@ -12,7 +12,8 @@
     │   └── ProofProblem        a pass, signature, nonce or time that does not hold
     └── WorkerProblem           the training process failed or ended
 
-Misuse within the program (a wrong argument in code) raises ValueError or AssertionError, which nobody catches.
+Misuse within the program (a wrong argument in code) raises ValueError or AssertionError, which nobody catches but the
+runner of a machine: where a peer's message led to it, that ends the peer's conversation, otherwise the host.
 """
 
 

@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
-from core.base.content import DIGEST_BYTES
+from core.base.content import CHUNK_BYTES, DIGEST_BYTES
 from core.base.wire import Message
 
 Digest = Annotated[bytes, Meta(min_length=DIGEST_BYTES, max_length=DIGEST_BYTES)]
@@ -24,7 +24,7 @@ class StateOffer(Message, frozen=True, tag="state.offer"):
 
     bulk: ClassVar[bool] = True
     digest: Digest
-    size_bytes: Annotated[int, Meta(gt=0)]
+    size_bytes: Annotated[int, Meta(gt=0, le=CHUNKS_MAX * CHUNK_BYTES)]
     chunks: Annotated[list[Digest], Meta(min_length=1, max_length=CHUNKS_MAX)]
     """Digest of each chunk of 256 KiB; their root is `digest`."""
     ledger: Annotated[bytes, Meta(max_length=LEDGER_BYTES_MAX)]

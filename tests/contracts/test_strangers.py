@@ -1,0 +1,23 @@
+"""Every number that a stranger names has a bound on both sides, so that NaN and infinity are refused as well."""
+
+import msgspec
+import pytest
+
+from core.averaging.bandwidth.records import LineFacts
+from core.averaging.receipts.receipt import Receipt
+from core.backbone.welcome import PassGrant, PassRequest
+from core.ledger import contributions
+from core.nat.peer_record import PeerRecord
+from core.swarm.participant import Participant
+from core.swarm.progress import ProgressReport
+from tests.contracts.bounds import unbounded_numbers
+
+TYPES = [
+    *Participant.MESSAGES,
+    *(ProgressReport, LineFacts, PeerRecord, Receipt, contributions._LedgerFile, PassGrant, PassRequest),
+]
+
+
+@pytest.mark.parametrize("kind", TYPES, ids=lambda kind: kind.__name__)
+def test_numbers_of_strangers_have_bounds(kind: type[msgspec.Struct]) -> None:
+    assert unbounded_numbers(kind) == []
