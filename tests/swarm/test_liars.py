@@ -8,6 +8,7 @@ import pytest
 
 from core.averaging.matchmaking import Call, Wanted
 from core.averaging.messages import Commit, Leaving, Order, to_bits
+from core.base.bounds import FOLLOWED_EPOCH_MAX, SAMPLES_MAX
 from core.base.machine import Received, Send
 from core.sim.churn import ChurnSettings
 from core.sim.links import LOCAL
@@ -27,13 +28,14 @@ def changed(**fields: Any) -> Lie:
 
 
 def another_each_second(report: ProgressReport) -> ProgressReport:
-    return msgspec.structs.replace(report, epoch=2**40 + int(report.time), lineage=b"\xff" * 32, digest=b"x" * 32)
+    epoch = 2**20 + int(report.time) % 2**20
+    return msgspec.structs.replace(report, epoch=epoch, lineage=b"\xff" * 32, digest=b"x" * 32)
 
 
 LIES: dict[str, Lie] = {
-    "a state that it does not have": changed(epoch=2**40, lineage=b"\xff" * 32, digest=b"x" * 32),
+    "a state that it does not have": changed(epoch=FOLLOWED_EPOCH_MAX, lineage=b"\xff" * 32, digest=b"x" * 32),
     "another state each second": another_each_second,
-    "samples that it does not have": changed(samples=2**50),
+    "samples that it does not have": changed(samples=SAMPLES_MAX),
     "an address that is none": changed(host="a..b\0", port=1),
 }
 
