@@ -1,5 +1,6 @@
 """A person's settings on this computer; kept in `settings.json`."""
 
+import contextlib
 import random as random_module
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,26 +68,54 @@ class SettingsRead:
 
 
 def load_settings(path: Path) -> SettingsRead:
-    """Read the settings; defaults when there are none, or when the file is damaged (it is set aside).
+    """Read the settings; defaults when there are none.
+
+    A damaged file is set aside, and the copy of it counts; without a copy nothing is done until the person has looked,
+    for the limits that they chose are gone.
 
     Raises:
         UserProblem: the system does not allow reading the file, or setting it aside.
     """
     try:
-        data = read_bounded(path, SETTINGS_BYTES_MAX)
-        return SettingsRead(Settings() if data is None else msgspec.json.decode(data, type=Settings))
+        return SettingsRead(_read(path) or Settings())
     except ValueError:
         aside = set_aside(path)
+    kept = f"The damaged file was kept as {aside.name}."
+    with contextlib.suppress(ValueError):
+        copy = _read(_copy_of(path))
+        if copy is not None:
+            return SettingsRead(copy, f"The settings could not be read; the copy of them is used. {kept}")
     return SettingsRead(
-        Settings(), f"The settings could not be read; the defaults are used. The damaged file was kept as {aside.name}."
+        Settings(contributing=False),
+        f"The settings could not be read, so Potluck pauses: look at them, then resume. {kept}",
     )
 
 
 def save_settings(path: Path, settings: Settings) -> None:
-    """Write the settings, whole or not at all.
+    """Write the settings and a copy of them, each whole or not at all; what a newer version wrote beside them stays.
 
     Raises:
         NoSpace: the disk is full; the old settings stand.
         UserProblem: the system does not allow it; the old settings stand.
     """
-    write_atomic(path, msgspec.json.format(msgspec.json.encode(settings), indent=2) + b"\n")
+    others: dict[str, object] = {}
+    with contextlib.suppress(ValueError):
+        data = read_bounded(path, SETTINGS_BYTES_MAX)
+        others = msgspec.json.decode(data or b"{}", type=dict[str, object])
+    written = msgspec.json.format(msgspec.json.encode(others | msgspec.to_builtins(settings)), indent=2) + b"\n"
+    for place in (_copy_of(path), path):
+        write_atomic(place, written)
+
+
+def _copy_of(path: Path) -> Path:
+    return path.with_suffix(".copy.json")
+
+
+def _read(path: Path) -> Settings | None:
+    """The settings in a file; None: there is none.
+
+    Raises:
+        ValueError: they cannot be read.
+    """
+    data = read_bounded(path, SETTINGS_BYTES_MAX)
+    return None if data is None else msgspec.json.decode(data, type=Settings)

@@ -102,7 +102,7 @@ def test_a_damaged_file_is_set_aside_and_told(home, capsys):
     home.settings_file.write_text("{")
     assert main(["settings", "relay", "no"]) == 0
     assert "could not be read" in capsys.readouterr().err
-    assert load_settings(home.settings_file).settings == Settings(relay=False)
+    assert load_settings(home.settings_file).settings == Settings(relay=False, contributing=False)
 
 
 @pytest.mark.parametrize("runs", [True, False])

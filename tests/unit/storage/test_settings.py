@@ -49,10 +49,32 @@ def test_a_damaged_file_is_kept_aside(tmp_path, content):
     path = tmp_path / "settings.json"
     path.write_bytes(content)
     read = load_settings(path)
-    assert read.settings == Settings()
+    assert read.settings == Settings(contributing=False)
+    assert "pauses" in read.notice
     (aside,) = tmp_path.iterdir()
     assert aside.name in read.notice
     assert aside.read_bytes() == content
+
+
+def test_the_copy_counts_when_the_file_is_damaged(tmp_path):
+    path = tmp_path / "settings.json"
+    settings = Settings(contributing=False, upload_bytes_s=250_000.0, port=25_968)
+    save_settings(path, settings)
+    path.write_bytes(path.read_bytes()[:-20])
+    read = load_settings(path)
+    assert read.settings == settings
+    assert "copy" in read.notice
+    path.write_bytes(b"{")
+    path.with_suffix(".copy.json").write_bytes(b"{")
+    assert load_settings(path).settings == Settings(contributing=False)
+
+
+def test_what_a_newer_version_wrote_survives(tmp_path):
+    path = tmp_path / "settings.json"
+    path.write_text(json.dumps({"name": "x", "from_the_future": [1]}))
+    save_settings(path, Settings(name="y"))
+    assert json.loads(path.read_text())["from_the_future"] == [1]
+    assert load_settings(path).settings == Settings(name="y")
 
 
 def test_an_unreadable_place_gets_a_sentence(tmp_path):
