@@ -38,7 +38,7 @@ FORMAT = 2
 """Counted up when the embedded task's numbers change, so that a new collaboration is founded."""
 DISHES = ("Paprika", "Juniper", "Saffron", "Clementine", "Basil", "Chestnut", "Rosemary", "Quince", "Fennel")
 LOOPBACK = "127.0.0.1"
-_STATE = re.compile(r"^state-(\d{8})-[0-9a-f]+\.safetensors$")
+_STATE = re.compile(r"^state-(\d{8})-[0-9a-f-]+\.safetensors$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

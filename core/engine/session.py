@@ -8,6 +8,7 @@ import logging
 import platform
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from random import SystemRandom
 from typing import Any, Final
@@ -287,14 +288,14 @@ class VolunteerSession:
 
     def _trainer_in(self, folder: Path) -> TrainerLike:
         """What trains, with its files in the collaboration's folder; where nothing is trained, what helps."""
-        options = self._installation.options
-        if options.help_bytes:
-            return Helper(room_bytes=options.help_bytes, tell=self._session.deliver, changed=self._trainer_changed)
+        if room_bytes := self._installation.options.help_bytes:
+            return Helper(room_bytes=room_bytes, tell=self._session.deliver, changed=self._trainer_changed)
         return Trainer(
             _trainer_place(self._installation, self._joined, folder),
             tell=self._session.deliver,
             ledger=lambda: self._journal.ledger.to_bytes(LEDGER_OFFER_BYTES),
             changed=self._trainer_changed,
+            notice=partial(self._installation.notices.add, "warning"),
             random=SystemRandom(),
         )
 

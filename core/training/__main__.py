@@ -131,8 +131,6 @@ def open_conversation(start: Start, say: Callable[[ToEngine], None], clock: Call
     manifest = read_manifest(_content(Path(start.manifest_path)), Ed25519Verifier())
     task = task_of(manifest, Blobs(Path(start.blobs_dir), manifest.blobs))
     learner = Learner(task=task, manifest=manifest, states=states, seed=start.seed, device=start.device, clock=clock)
-    for path in learner.damaged:
-        sys.stderr.write(f"A damaged checkpoint was set aside as {path}; an older one is used.\n")
     arena = Arena.create(Path(start.arena_path), learner.numel)
     return Conversation(start, learner=learner, arena=arena, say=say, clock=clock)
 

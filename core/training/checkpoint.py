@@ -1,6 +1,7 @@
 """States on disk, as safetensors files whose bytes are equal on peers whose states are.
 
-A file is whole or absent: it is written beside its place, synced, renamed, and the folder synced.  It holds one line of
+A file is whole or absent: it is written beside its place, synced, renamed, and the folder synced.  Its name ends with
+its digest, so that a bit that the disk has changed is noticed before anything is used.  It holds one line of
 metadata, a float32 tensor `parameters/P` for each parameter P, and what the optimiser remembers, by name: of a vector
 with a number for each parameter's number the tensors `NAME/P`, of any other tensor all of it as `NAME`.
 """
@@ -19,24 +20,28 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 
 from core.base.bounds import Epoch
-from core.base.content import chunk_digests, root_digest
-from core.base.problems import Damaged
+from core.base.content import CHUNK_BYTES, chunk_digests, digest, root_digest
+from core.base.problems import BadInput, Damaged
 from core.system.atomic_files import set_aside, write_atomic
 from core.system.file_chunks import file_chunks
 from core.training.flat import FlatParameters
 
 KEPT: Final = 2
 METADATA: Final = "potluck"
-_NAME: Final = re.compile(r"^state-\d{8,}-[0-9a-f]{8}\.safetensors$")
+FORMAT: Final = 1
+"""Counted up when files are no longer understood by earlier versions."""
+_NAME: Final = re.compile(r"^state-(\d{8,})-[0-9a-f]{8}(?:-([0-9a-f]{32}))?\.safetensors$")
+"""Epoch, beginning of the lineage, and of the file's digest, which earlier versions did not write."""
 _TORN: Final = re.compile(r"^\.state-.*\.safetensors\.[0-9a-f]+$")
 
 
-class StateName(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a state is called, as the file tells it; hex digits."""
+class StateName(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a state is called, as the file tells it; hex digits.  Fields that a newer version wrote are ignored."""
 
     epoch: Epoch
     lineage: str
     manifest: str
+    format: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +85,16 @@ class Checkpoints:
         name = StateName(epoch=epoch, lineage=lineage.hex(), manifest=self._manifest)
         tensors = {key: tensor.detach().cpu().contiguous() for key, tensor in self._tensors()}
         metadata = {METADATA: json.dumps(msgspec.to_builtins(name), sort_keys=True)}
-        path = self._folder / f"state-{epoch:08d}-{lineage.hex()[:8]}.safetensors"
-        write_atomic(path, save(tensors, metadata=metadata))
+        data = save(tensors, metadata=metadata)
+        root = root_digest(digest(memoryview(data)[at : at + CHUNK_BYTES]) for at in range(0, len(data), CHUNK_BYTES))
+        path = self._folder / f"state-{epoch:08d}-{lineage.hex()[:8]}-{root.hex()[:32]}.safetensors"
+        write_atomic(path, data)
         others = [other for other in self._newest_first() if other != path]
         later = [other for other in others if _epoch(other) > epoch]
         for other in later + [other for other in others if other not in later][KEPT - 1 :]:
             with contextlib.suppress(OSError):  # Windows keeps what somebody reads; the next save tries again
                 other.unlink()
-        return _saved(path)
+        return Saved(path, root)
 
     def load(self, path: Path, *, wanted: tuple[int, bytes] | None = None) -> StateName:
         """Replace the parameters and what the optimiser remembers by those of a file.
@@ -98,11 +105,17 @@ class Checkpoints:
 
         Raises:
             Damaged: it is torn, or of another collaboration; nothing has changed.
+            BadInput: a newer version wrote it, in a format of its own; nothing has changed.
         """
         found: dict[str, torch.Tensor] = {}
         try:
             with safe_open(path, framework="pt") as file:
                 name = msgspec.json.decode((file.metadata() or {}).get(METADATA, ""), type=StateName)
+                if name.format > FORMAT:
+                    raise BadInput(
+                        f"The checkpoint {path.name} was written by a newer version of Potluck.",
+                        hint="Update Potluck; nothing was changed.",
+                    )
                 lineage = bytes.fromhex(name.lineage)
                 if wanted is not None and (name.epoch, lineage) != wanted:
                     raise Damaged(f"The checkpoint {path.name} holds another state than it should.")
@@ -126,6 +139,9 @@ class Checkpoints:
         """Load the newest state that is whole; None when there is none.
 
         What a torn write left is deleted; a damaged file is set aside.
+
+        Raises:
+            BadInput: a newer version wrote it, in a format of its own.
         """
         if self._folder.is_dir():
             for torn in (path for path in self._folder.iterdir() if _TORN.match(path.name)):
@@ -133,7 +149,8 @@ class Checkpoints:
                     torn.unlink()
         for path in self._newest_first():
             try:
-                return self.load(path), _saved(path)
+                saved = _saved(path)
+                return self.load(path), saved
             except Damaged:
                 self.damaged.append(set_aside(path))
         return None
@@ -154,7 +171,19 @@ class Checkpoints:
 
 
 def _saved(path: Path) -> Saved:
-    return Saved(path, root_digest(chunk_digests(file_chunks(path))))
+    """A file as it lies there.
+
+    Raises:
+        Damaged: it cannot be read, or is not what was written.
+    """
+    named = _NAME.match(path.name)
+    try:
+        root = root_digest(chunk_digests(file_chunks(path)))
+    except OSError as error:
+        raise Damaged(f"The checkpoint {path.name} cannot be read: {error}.") from error
+    if named is not None and not root.hex().startswith(named[2] or ""):
+        raise Damaged(f"The checkpoint {path.name} is not what was written.", hint="Check the disk.")
+    return Saved(path, root)
 
 
 def _epoch(path: Path) -> int:

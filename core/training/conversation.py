@@ -76,8 +76,17 @@ class Conversation:
         learner = self._learner
         name, unit = learner.task.loss_name, learner.task.loss_unit
         sizes = {"numel": learner.numel, "parameters": learner.numel}
-        ready = WorkerReady(**_named(learner.state), **sizes, layout=learner.layout, loss_name=name, loss_unit=unit)
-        self._say(ready)
+        aside = tuple(path.name for path in learner.damaged)
+        self._say(
+            WorkerReady(
+                **_named(learner.state),
+                **sizes,
+                layout=learner.layout,
+                loss_name=name,
+                loss_unit=unit,
+                set_aside=aside,
+            )
+        )
 
     def run(self, inbox: "queue.Queue[ToWorker]") -> None:
         """Listen and train for ever; the process ends when its stdin closes."""

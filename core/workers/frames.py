@@ -119,6 +119,8 @@ class WorkerReady(StateFrame, frozen=True, kw_only=True, tag="ready"):
     loss_name: str = ""
     """What the task's loss measures, in words that people are shown."""
     loss_unit: str = ""
+    set_aside: tuple[str, ...] = ()
+    """Names of damaged checkpoints, as they are called now."""
 
 
 class Progress(Frame, frozen=True, kw_only=True, tag="progress"):

@@ -57,6 +57,7 @@ class Trainer:
         tell: Gives the participant an event.
         ledger: The ledger as bytes, to be given to newcomers along with the state.
         changed: Called when something that people see has changed.
+        notice: Told in a sentence what people should know.
         random: Spreads restarts.
     """
 
@@ -67,6 +68,7 @@ class Trainer:
         tell: Callable[[TrainerAnswer], None],
         ledger: Callable[[], bytes],
         changed: Callable[[], None],
+        notice: Callable[[str], object],
         random: Random,
     ) -> None:
         self._place = place
@@ -75,6 +77,7 @@ class Trainer:
             SharedFiles(manifest=place.manifest, arena=place.arena, residuals=place.residuals), tell=tell, ledger=ledger
         )
         self._changed = changed
+        self._notice = notice
         self._restarts = Restarts(random)
         self._worker: Worker | None = None
         self._wanted = asyncio.Event()
@@ -237,6 +240,9 @@ class Trainer:
         await self._interpreter.heard(frame)
         if isinstance(frame, frames.WorkerReady):
             self._ready = True
+            for name in frame.set_aside:
+                where = f"epoch {frame.epoch}" if frame.epoch else "the beginning"
+                self._notice(f"A damaged checkpoint was set aside as {name}. Training goes on from {where}.")
             self.loss = LossView(frame.loss_name, frame.loss_unit, self.loss.baselines)
             self._changed()
 

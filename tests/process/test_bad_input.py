@@ -182,17 +182,8 @@ def test_the_usual_port_is_taken_by_another_program(tmp_path: Path) -> None:
         with held() as port:
             save_settings(home.settings_file, Settings(port=port))
             async with collaboration(charter, tmp_path) as swarm:
-                words = [
-                    "engine",
-                    "--home",
-                    str(home.directory),
-                    "--join",
-                    swarm.link,
-                    *swarm.allowed,
-                    "--with-parent",
-                    *LOOPBACK,
-                ]
-                ada = Volunteer(home, start(words, tmp_path / "ada.log"))
+                where = ["--home", str(home.directory), "--join", swarm.link, *swarm.allowed, *LOOPBACK]
+                ada = Volunteer(home, start(["engine", *where, "--with-parent"], tmp_path / "ada.log"))
                 swarm.volunteers.append(ada)
                 await ada.until(trains)
                 async with ControlClient.connect(home) as client:
@@ -265,14 +256,19 @@ def test_damaged_files_are_kept_aside_and_work_goes_on(tmp_path: Path) -> None:
             newest = max(swarm.states(ada).glob("state-*.safetensors"), key=lambda path: path.name)
             (state / "memory.json").touch()
             files = [ada.home.settings_file, ada.home.ledger(ident), state / "memory.json", newest]
-            for path in files:
-                path.write_bytes(b"\xff{" + path.read_bytes()[: 100 if path == newest else 0])
+            for path in files[:-1]:
+                path.write_bytes(b"\xff{")
+            flipped = bytearray(newest.read_bytes())
+            flipped[-9] ^= 0x10
+            newest.write_bytes(flipped)
             (state / "manifest.json").write_bytes(b"garbage")
             ada.home.engine_file.write_bytes(b"garbage")
             before = int(newest.name.split("-")[1])
             again = swarm.join("ada")
             first = await again.until(trains)
             assert first.epoch in {before - 1, before}
+            async with ControlClient.connect(again.home) as client:
+                assert any("damaged checkpoint was set aside" in notice.text for notice in await client.notices())
             await again.until(lambda news: news.epoch > before)
             for path in files:
                 assert list(path.parent.glob(f"{path.name}.damaged-*")), path

@@ -2,6 +2,7 @@ import errno
 import json
 import os
 from pathlib import Path
+from random import Random
 
 import pytest
 import torch
@@ -9,7 +10,7 @@ from safetensors.torch import load, save
 
 from core.base.bounds import EPOCH_MAX
 from core.base.content import chunk_digests, digest, root_digest
-from core.base.problems import Damaged, NoSpace
+from core.base.problems import BadInput, Damaged, NoSpace
 from core.system.file_chunks import file_chunks
 from core.training.checkpoint import Checkpoints
 from core.training.flat import FlatParameters
@@ -38,7 +39,7 @@ class Place:
 def test_round_trip_with_name_and_digest(tmp_path: Path) -> None:
     one, two = Place(tmp_path), Place(tmp_path / "other", seed=4)
     saved = one.files.save(7, LINEAGES[7])
-    assert saved.path.name == f"state-00000007-{LINEAGES[7].hex()[:8]}.safetensors"
+    assert saved.path.name == f"state-00000007-{LINEAGES[7].hex()[:8]}-{saved.digest.hex()[:32]}.safetensors"
     assert saved.digest == root_digest(chunk_digests(file_chunks(saved.path)))
     name = two.files.load(saved.path)
     assert (name.epoch, bytes.fromhex(name.lineage), bytes.fromhex(name.manifest)) == (7, LINEAGES[7], MANIFEST)
@@ -94,7 +95,7 @@ def test_a_torn_file_is_set_aside(tmp_path: Path, keep: int) -> None:
     found = again.files.load_newest()
     assert found is not None
     assert found[0].epoch == 1
-    assert [damaged.name.split("-")[:3] for damaged in again.files.damaged] == [f"{path.name}.damaged".split("-")]
+    assert [damaged.name.rpartition("-")[0] for damaged in again.files.damaged] == [f"{path.name}.damaged"]
     assert len(again.files.damaged[0].read_bytes()) == keep
 
 
@@ -161,6 +162,49 @@ def test_file_that_is_not_this_models_state_changes_nothing(tmp_path: Path, how)
     with pytest.raises(Damaged):
         other.files.load(path)
     assert torch.equal(other.numbers(), before)
+
+
+def test_each_bit_that_the_disk_has_flipped_is_noticed(tmp_path: Path) -> None:
+    place, chance = Place(tmp_path), Random(5)
+    for _ in range(200):
+        path = place.files.save(1, LINEAGES[1]).path
+        data = bytearray(path.read_bytes())
+        data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+        path.write_bytes(data)
+        again = Place(tmp_path, seed=3)
+        before = again.numbers()
+        assert again.files.load_newest() is None
+        assert len(again.files.damaged) == 1
+        assert torch.equal(again.numbers(), before)
+
+
+def test_checkpoints_of_an_earlier_version_are_loaded(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    path = place.files.save(1, LINEAGES[1]).path
+    path.rename(tmp_path / f"state-00000001-{LINEAGES[1].hex()[:8]}.safetensors")
+    assert Place(tmp_path, seed=3).files.load_newest() is not None
+
+
+def newer(tmp_path: Path, fields: str) -> Place:
+    place = Place(tmp_path)
+    path = changed(place, lambda t, m: m.update(potluck=m["potluck"].replace('"epoch": 2', f'"epoch": 2, {fields}')))
+    for old in tmp_path.glob("state-*"):
+        old.unlink()
+    path.rename(tmp_path / f"state-00000002-{LINEAGES[2].hex()[:8]}.safetensors")
+    return place
+
+
+def test_fields_of_a_newer_version_are_ignored(tmp_path: Path) -> None:
+    assert newer(tmp_path, '"mood": "good"').files.load_newest() is not None
+
+
+def test_a_newer_format_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    place = newer(tmp_path, '"format": 2')
+    names, before = place.names(), place.numbers()
+    with pytest.raises(BadInput, match="newer version"):
+        place.files.load_newest()
+    assert place.names() == names
+    assert torch.equal(place.numbers(), before)
 
 
 def test_a_state_of_another_collaboration_is_refused(tmp_path: Path) -> None:
