@@ -29,7 +29,7 @@ NETWORK = NetworkSettings(packet_bytes=4096)
 TOLERANCE = {"raw": 2e-6, "fp16": 1e-3}
 """Relative error that float32, and the codec, may add to a mean."""
 
-LATE: Final = frozenset({"averaging.drop.request", "averaging.drop.duplicate", "averaging.drop.mean"})
+LATE: Final = frozenset(f"averaging.drop.{what}" for what in ("request", "duplicate", "mean", "sender"))
 """Marks of a mean that is late: members ask each other for it, perhaps in vain, and then it comes twice."""
 
 
