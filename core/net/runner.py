@@ -9,6 +9,7 @@ from core.base.contact import Observed
 from core.base.content import digest
 from core.base.ids import PeerId, short
 from core.base.machine import Lost, Machine, Received, Send, Tick
+from core.nat.events import LinkUp
 from core.net.clock import Clock
 from core.net.failed_peers import FailedPeers
 from core.net.planes import Planes
@@ -166,6 +167,6 @@ class Runner:
 def _peer_of(event: Any) -> PeerId | None:
     """The peer that did what an event tells; None: it was no peer's doing."""
     match event:
-        case Received(sender=peer) | Observed(peer=peer) | Lost(peer=peer):
+        case Received(sender=peer) | Observed(peer=peer) | LinkUp(peer=peer) | Lost(peer=peer):
             return PeerId(peer)
     return None
