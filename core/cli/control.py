@@ -11,6 +11,7 @@ from core.cli.options import Commands, add_home, add_json
 from core.cli.say import say_json
 from core.cli.tables import leaderboard_text, notice_text, status_text
 from core.control.client import ControlClient
+from core.engine.notice_file import NoticeFile
 from core.storage.paths import Home
 
 Command = Callable[[ControlClient, argparse.Namespace], Awaitable[None]]
@@ -32,10 +33,17 @@ def add(commands: Commands) -> None:
         add_json(parser)
         parser.set_defaults(run=partial(_run, command))
         if name == "log":
-            parser.add_argument("--follow", action="store_true", help="go on as things happen")
+            which = parser.add_mutually_exclusive_group()
+            which.add_argument("--follow", action="store_true", help="go on as things happen")
+            which.add_argument("--all", action="store_true", help="of earlier runs too, also when no engine runs")
 
 
 def _run(command: Command, args: argparse.Namespace) -> int:
+    if getattr(args, "all", False):
+        for notice in NoticeFile(Home.find(args.home).notices_file).read():
+            say_notice(notice, json=args.json)
+        return 0
+
     async def connected() -> None:
         async with ControlClient.connect(Home.find(args.home)) as client:
             await command(client, args)

@@ -17,6 +17,7 @@ from core.control.service import ControlService
 from core.engine.controls import Controls, Life
 from core.engine.installation import Installation
 from core.engine.join import join
+from core.engine.notice_file import ENDS, NoticeFile
 from core.engine.options import EngineOptions
 from core.engine.preferences import Preferences
 from core.engine.usage_policy import UsagePolicy
@@ -73,6 +74,7 @@ class Engine:
             NoSpace: the disk is full.
         """
         await self._door.open()
+        NoticeFile(self._life.installation.options.home.notices_file).follow(self._notices)
         self._life.installation.preferences.save()
 
     def stage(self, sentence: str) -> None:
@@ -125,6 +127,7 @@ class Engine:
 
     async def close(self) -> None:
         """Say goodbye to clients and give the home back."""
+        self._notices.add("info", ENDS)
         await self._door.close()
 
     def _announce(self) -> None:

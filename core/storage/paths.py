@@ -55,6 +55,11 @@ class Home:
         return self.directory / "identity.json"
 
     @property
+    def notices_file(self) -> Path:
+        """`logs/notices.log`: what happened, for the person (core.engine.notice_file)."""
+        return self.logs / "notices.log"
+
+    @property
     def logs(self) -> Path:
         """Path of the folder of log files."""
         return self.directory / "logs"

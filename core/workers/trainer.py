@@ -140,6 +140,7 @@ class Trainer:
                 continue
             if self.problem is not None:
                 _LOG.warning("%s", self.problem.message)
+                self._notice(self.problem.message)
             if self.problem is not None and self.problem.code in FATAL_CODES:
                 self._wanted.clear()
                 self._changed()

@@ -21,7 +21,7 @@ from typing import Any, Final, Self
 from tests.mutants.table import Mutant
 
 COPIED: Final = ("core", "tests", "pyproject.toml")
-PYTEST: Final = ("-m", "pytest", "-q", "-x", "-rfE", "-p", "no:cacheprovider", "--hypothesis-seed=0")
+PYTEST: Final = ("-m", "pytest", "-q", "-x", "-rfE", "-p", "no:cacheprovider", "--hypothesis-profile=ci")
 PASSED, FAILED = 0, 1
 """Exit codes of pytest; any other one says that it could not run the tests."""
 _FIRST_FAILED: Final = re.compile(r"^(?:FAILED|ERROR) \S*::(\S+)", re.MULTILINE)
