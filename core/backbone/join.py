@@ -22,8 +22,9 @@ from core.backbone.welcome import (
 )
 from core.base.content import digest
 from core.base.manifest import MANIFEST_BYTES_MAX, Manifest, read_manifest
-from core.base.problems import NotTrusted, Problem, RemoteProblem, WireProblem
+from core.base.problems import BadInput, NotTrusted, RemoteProblem, WireProblem
 from core.base.signing import Ed25519Verifier, KeyPair
+from core.base.wire import PROTOCOL
 from core.net.passes import USERNAME_BYTES_MAX, pass_request, verify_authority
 from core.net.tls import NO_CHECK_TIME
 from core.system.atomic_files import write_atomic
@@ -159,7 +160,7 @@ class Joining:
         write_atomic(path, data)
 
     async def _ask_pass(self, session: aiohttp.ClientSession, username: str, device: str) -> PassGrant:
-        request = PassRequest(self._link.invite, pass_request(self._key), username, device)
+        request = PassRequest(self._link.invite, pass_request(self._key), username, device, PROTOCOL)
         async with session.post("/v1/pass", data=msgspec.json.encode(request)) as response:
             body = await _read(response, GRANT_BYTES_MAX)
             try:
@@ -168,8 +169,8 @@ class Joining:
                 refusal = REFUSALS.decode(body)
             except WireProblem as error:
                 raise RemoteProblem(f"The backbone answered something unreadable ({response.status}).") from error
-        problem: Problem = NotTrusted(refusal.message, hint=refusal.hint)
-        raise problem
+        kind = BadInput if refusal.code == BadInput.code else NotTrusted
+        raise kind(refusal.message, hint=refusal.hint)
 
     def _session(self, context: ssl.SSLContext) -> aiohttp.ClientSession:
         return aiohttp.ClientSession(

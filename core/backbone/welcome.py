@@ -21,7 +21,7 @@ from core.backbone.charter import Charter
 from core.base.contact import HOST_CHARACTERS_MAX, Peer32
 from core.base.problems import Busy, Problem, WireProblem
 from core.base.trace import Trace
-from core.base.wire import Schema
+from core.base.wire import PROTOCOL, Schema
 from core.net.listening import ANY, ANY6
 
 REQUEST_BYTES_MAX = 16 * 1024
@@ -36,6 +36,8 @@ class PassRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """X.509 certificate request (DER), signed with the peer's own key."""
     username: Annotated[str, Meta(min_length=1, max_length=40)]
     device: Annotated[str, Meta(max_length=40)]
+    protocol: Annotated[int, Meta(ge=0, lt=2**53)] = 1
+    """The newcomer's `core.base.wire.PROTOCOL`; the first did not say so."""
 
 
 class KnownPeer(msgspec.Struct, frozen=True):
@@ -149,6 +151,8 @@ class WelcomeDesk:
             return self._refuse(400, JoinRefusal("bad_input", "This is not a request for a pass."))
         if not hmac.compare_digest(asked.invite.encode(), self._charter.invite.encode()):
             return self._refuse(403, JoinRefusal("not_trusted", "This invitation is not valid.", "Ask for a new link."))
+        if asked.protocol != PROTOCOL:
+            return self._refuse(400, other_protocol(asked.protocol))
         now = self._now()
         try:
             certificate = self._authority.issue(asked.csr, username=asked.username, device=asked.device, now=now)
@@ -161,3 +165,12 @@ class WelcomeDesk:
     def _refuse(self, status: int, refusal: JoinRefusal) -> web.Response:
         self._trace.mark("welcome.refused")
         return web.Response(status=status, body=msgspec.json.encode(refusal), content_type="application/json")
+
+
+def other_protocol(theirs: int) -> JoinRefusal:
+    """Why a newcomer of another version is turned away; `theirs` is its protocol."""
+    if theirs < PROTOCOL:
+        return JoinRefusal("bad_input", "The collaboration uses a newer version of Potluck.", "Update Potluck.")
+    return JoinRefusal(
+        "bad_input", "The collaboration uses an older version of Potluck.", "Ask the organiser to update the backbone."
+    )

@@ -11,12 +11,15 @@ A datagram carries one whole message and needs no fragments.
 """
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Generic, Literal, TypeVar, Union
+from typing import Any, ClassVar, Final, Generic, Literal, TypeVar, Union
 
 import msgspec
 
 from core.base.problems import WireProblem
 
+PROTOCOL: Final = 2
+"""Of peers' messages and of the arithmetic of their steps: counted up when peers of the version before would not
+understand the messages, or be led to another state."""
 FLAG_BULK = 0x01
 FLAG_LAST = 0x02
 HEADER_BYTES = 4

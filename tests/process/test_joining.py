@@ -19,6 +19,7 @@ from core.base.manifest import AveragingNumbers, Manifest, sign_manifest
 from core.base.problems import BadInput, NotTrusted
 from core.base.signing import KeyPair
 from core.base.trace import Trace
+from core.base.wire import PROTOCOL
 from core.net.listening import ANY
 from core.net.passes import pass_request, verify_pass
 from core.net.tls import server_context
@@ -127,6 +128,21 @@ def test_a_collaboration_of_a_later_version_says_what_is_new(tmp_path: Path) -> 
     async def run() -> None:
         async with desk(charter, Trace()) as link:
             with pytest.raises(BadInput, match="'morse'"):
+                await joining(link, tmp_path, KeyPair.generate()).try_once(username="A", device="", now=lambda: NOW)
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(("protocol", "said"), [(PROTOCOL - 1, "newer version"), (PROTOCOL + 1, "older version")])
+def test_a_newcomer_of_another_protocol_is_told_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, protocol: int, said: str
+) -> None:
+    charter = found(tmp_path)
+    monkeypatch.setattr("core.backbone.join.PROTOCOL", protocol)
+
+    async def run() -> None:
+        async with desk(charter, Trace()) as link:
+            with pytest.raises(BadInput, match=said):
                 await joining(link, tmp_path, KeyPair.generate()).try_once(username="A", device="", now=lambda: NOW)
 
     asyncio.run(run())
