@@ -20,11 +20,8 @@ from collections.abc import Collection, Sequence
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from core.averaging.codecs.codec import Codec
-
-Vector = NDArray[np.float32]
+from core.averaging.codecs.codec import Codec, Vector
 
 
 class ResidualStore(Protocol):
