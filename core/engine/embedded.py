@@ -14,8 +14,9 @@ import platform
 import re
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import BinaryIO
@@ -38,6 +39,7 @@ FORMAT = 2
 """Counted up when the embedded task's numbers change, so that a new collaboration is founded."""
 DISHES = ("Paprika", "Juniper", "Saffron", "Clementine", "Basil", "Chestnut", "Rosemary", "Quince", "Fennel")
 LOOPBACK = "127.0.0.1"
+Start = Callable[[], Awaitable[asyncio.subprocess.Process]]
 _STATE = re.compile(r"^state-(\d{8})-[0-9a-f-]+\.safetensors$")
 
 
@@ -143,13 +145,15 @@ class Embedded:
         """Keep the backbone and the companions alive until cancelled; `linked` gets the link to join by."""
         async with asyncio.TaskGroup() as group:
             backbone, link = await self._start_backbone(charter)
-            group.create_task(self._keep_backbone(backbone, link, charter))
+            again = partial(self._restart_backbone, charter, link)
+            group.create_task(self._keep_alive("The backbone", again, backbone))
             linked(link)
             last = self.last_epoch(charter)
             for number, home in enumerate(volunteer_homes(self._home, self._options)[1:]):
                 name = DISHES[number % len(DISHES)]
+                words = _companion(home, link, name, last, text=self._options.text)
                 group.create_task(
-                    self._keep_alive(_companion(home, link, name, last, text=self._options.text), home, name)
+                    self._keep_alive(f"The companion {name}", partial(self._start_companion, home, words))
                 )
 
     async def _prepare(self) -> Prepared:
@@ -225,31 +229,39 @@ class Embedded:
             )
         return process, parse_link(json.loads(line)["link"])
 
-    async def _keep_backbone(self, process: asyncio.subprocess.Process, link: Link, charter: Charter) -> None:
-        """Start the backbone again, with back-off, whenever it ends; its key and ports are kept, so links stay valid.
+    async def _restart_backbone(self, charter: Charter, link: Link) -> asyncio.subprocess.Process:
+        """Start the backbone where it was: its key and its ports are kept, so links stay valid.
 
         Raises:
-            WorkerProblem: another program has taken its port meanwhile, so nobody would find it.
+            WorkerProblem: it does not start, or another program has its port.
+        """
+        process, found = await self._start_backbone(charter)
+        if found != link:
+            await _end(process)
+            raise WorkerProblem("The backbone has lost its port to another program.")
+        return process
+
+    async def _start_companion(self, home: Home, words: list[str]) -> asyncio.subprocess.Process:
+        home.create()
+        return await self._spawn(words, stdout=subprocess.DEVNULL)
+
+    async def _keep_alive(self, called: str, start: Start, process: asyncio.subprocess.Process | None = None) -> None:
+        """Start a child again, with back-off, whenever it ends or does not start.
+
+        Args:
+            called: How the log calls it.
+            start: Starts it.
+            process: It, if it runs already.
         """
         restarts = Restarts(self._random)
         while True:
-            await _ended(process, "The backbone")
-            await restarts.wait()
             try:
-                process, now_at = await self._start_backbone(charter)
-            except WorkerProblem as problem:
-                _LOG.warning("%s %s", problem.message, "It is tried again.")
-                continue
-            if now_at != link:
-                await _end(process)
-                raise WorkerProblem("The backbone has lost its port to another program.", hint="Start Potluck again.")
-
-    async def _keep_alive(self, arguments: list[str], home: Home, name: str) -> None:
-        """Start a companion again, with back-off, whenever it ends."""
-        restarts = Restarts(self._random)
-        while True:
-            home.create()
-            await _ended(await self._spawn(arguments, stdout=subprocess.DEVNULL), f"The companion {name}")
+                process = process or await start()
+                code = await _ended(process)
+                _LOG.warning("%s ended with code %d; it is started again.", called, code)
+            except (Problem, OSError) as problem:
+                _LOG.warning("%s did not start: %s It is tried again.", called, problem)
+            process = None
             await restarts.wait()
 
     async def _spawn(self, arguments: list[str], *, stdout: int) -> asyncio.subprocess.Process:
@@ -295,13 +307,12 @@ def _problem_of(said: dict[str, str]) -> Problem:
     return kinds.get(said.get("code", ""), UserProblem)(said["message"], hint=said.get("hint", ""))
 
 
-async def _ended(process: asyncio.subprocess.Process, called: str) -> None:
-    """Wait for a child's end, and log it."""
+async def _ended(process: asyncio.subprocess.Process) -> int:
+    """Wait for a child's end; returns its code."""
     try:
-        code = await process.wait()
+        return await process.wait()
     finally:
         await _end(process)
-    _LOG.warning("%s ended with code %d; it is started again.", called, code)
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
