@@ -25,7 +25,7 @@ from core.base.content import digest
 from core.base.ids import PEER_ID_BYTES, PeerId
 from core.base.problems import ProofProblem, WireProblem
 from core.base.signing import SIGNATURE_BYTES, Ed25519Verifier, Signer
-from core.base.wire import Schema
+from core.base.wire import PROTOCOL, Schema
 from core.net.passes import PASS_BYTES_MAX, Pass
 from core.net.replay import WINDOW_S, ReplayGuard
 
@@ -34,7 +34,7 @@ ENVELOPE = b"\x01"
 NEED_PASS = b"\x02"
 NONCE_BYTES = 8
 HASH_BYTES = 16
-DOMAIN = b"potluck datagram 1\n"
+DOMAIN = b"potluck datagram %d\n" % PROTOCOL
 PASSES_MAX = 4096
 """Number of passes and acquaintances remembered; the oldest is forgotten first."""
 SENT_MAX = 4096

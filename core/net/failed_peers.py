@@ -4,9 +4,11 @@ A message at which a machine raises is a mistake of this program that its sender
 conversation with this peer, for a time that doubles with each further failure, and the host goes on.  A host that
 failed at the messages of most peers ends instead, since its own state must be wrong.
 
-What the worst sender gains: a member ends no host with messages, however many links, addresses and messages it uses,
-since its key counts once.  Colluding members end one with `PEERS_MIN` keys that are also more than all other peers that
-the host heard within `WINDOW_S`; a key is whatever has a pass, so several devices of one account count as several.
+What the worst sender gains: a member ends no host with messages at which the host fails, however many links, addresses
+and messages it uses, since its key counts once; unless one leaves the machine so broken that it fails at others' too,
+who are then blamed for it.  No such message is known.  Colluding members end one with `PEERS_MIN` keys that are also
+more than all other peers that the host heard within `WINDOW_S`; a key is whatever has a pass, so several devices of one
+account count as several.
 What a failed message left in the machine is not undone: where a timer fails of it, the host ends as after any mistake.
 """
 

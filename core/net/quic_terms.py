@@ -9,6 +9,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from qh3.quic.configuration import QuicConfiguration
 
+from core.base.wire import PROTOCOL
+
 PACKET_BYTES: Final = 1400
 """Fits the usual tunnels: 1492 for PPPoE, less the headers of IPv6 and UDP, and some."""
 IDLE_S: Final = 30.0
@@ -45,7 +47,7 @@ def called_terms(*, room_bytes: int) -> QuicConfiguration:
 
 def _terms(room_bytes: int, *, is_client: bool) -> QuicConfiguration:
     return QuicConfiguration(
-        alpn_protocols=["potluck"],
+        alpn_protocols=[f"potluck/{PROTOCOL}"],
         is_client=is_client,
         connection_id_length=CID_BYTES,
         idle_timeout=IDLE_S,

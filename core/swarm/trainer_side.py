@@ -59,6 +59,8 @@ class TrainerSide:
         self._catch_up = catch_up
         self._grouping = grouping
         self._trace = trace
+        self._ledger = b""
+        """What the donor of the state that is loaded counts of contributions."""
         self.epochs = EpochMachine()
         self._watch = TrainerWatch(self.epochs, round_s=STAGES_MAX * settings.averaging.round_timeout_s)
         self.contributing = Contributing(
@@ -153,7 +155,8 @@ class TrainerSide:
                 return [record, *(self.contributing.committed(event, now) if self.epochs.may(Cue.COMMITTED) else ())]
             case StateFetched(name=name, location=location, ledger=ledger):
                 self.epochs.advance(Cue.FETCHED, now)
-                return [LedgerLearned(ledger, name.epoch), Load(location, name)]
+                self._ledger = ledger
+                return [Load(location, name)]
             case CatchUpFailed():
                 self.epochs.advance(Cue.FAILED, now)
                 self._beacon.hurry(now)
@@ -189,7 +192,7 @@ class TrainerSide:
         if self._catch_up.arrived(state.name):
             self.epochs.hold(state)
             self.epochs.advance(Cue.LOADED, now)
-            return self._settled(now)
+            return [LedgerLearned(self._ledger, state.name.epoch), *self._settled(now)]
         self._catch_up.refused(now)
         if held is None or (state.name, state.digest) != (held.name, held.digest):
             return [Restart()]  # nobody knows what the trainer holds now

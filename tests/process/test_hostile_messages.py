@@ -181,10 +181,10 @@ def test_donor_whose_ledger_is_5000_nested_arrays_ends_nothing(tmp_path):
             backbone.session.deliver(StateOffered(FILE, b"\x81\xa1x" + NESTED))
             train(backbone, newer)
             await eventually(lambda: any(isinstance(event, Load) for event in volunteer.heard))
+            volunteer.session.deliver(StateLoaded(State(newer, FILE.digest, "here")))
             assert any(isinstance(event, LedgerLearned) for event in volunteer.heard)
             assert trace["ledger.drop"] == 1
             assert trace["net.drop.failed"] == 0
-            volunteer.session.deliver(StateLoaded(State(newer, FILE.digest, "here")))
             await eventually(lambda: {report.epoch for report in backbone.reports()} == {3})
 
     run()
