@@ -21,7 +21,8 @@ from safetensors.torch import save
 
 from core.base.bounds import Epoch
 from core.base.content import CHUNK_BYTES, chunk_digests, digest, root_digest
-from core.base.problems import BadInput, Damaged
+from core.base.problems import BadInput, Damaged, WireProblem
+from core.base.wire import Schema
 from core.system.atomic_files import set_aside, write_atomic
 from core.system.file_chunks import file_chunks
 from core.training.flat import FlatParameters
@@ -29,7 +30,8 @@ from core.training.flat import FlatParameters
 KEPT: Final = 2
 METADATA: Final = "potluck"
 FORMAT: Final = 1
-"""Counted up when files are no longer understood by earlier versions."""
+"""Counted up when files are no longer understood by versions that know of formats; the first knew neither these nor the
+names that end with digests."""
 _NAME: Final = re.compile(r"^state-(\d{8,})-[0-9a-f]{8}(?:-([0-9a-f]{32}))?\.safetensors$")
 """Epoch, beginning of the lineage, and of the file's digest, which earlier versions did not write."""
 _TORN: Final = re.compile(r"^\.state-.*\.safetensors\.[0-9a-f]+$")
@@ -42,6 +44,9 @@ class StateName(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     lineage: str
     manifest: str
     format: int = 1
+
+
+_STATE_NAME: Final = Schema(StateName, named="the name of a state", bytes_max=4096, form="json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +92,11 @@ class Checkpoints:
         metadata = {METADATA: json.dumps(msgspec.to_builtins(name), sort_keys=True)}
         data = save(tensors, metadata=metadata)
         root = root_digest(digest(memoryview(data)[at : at + CHUNK_BYTES]) for at in range(0, len(data), CHUNK_BYTES))
-        path = self._folder / f"state-{epoch:08d}-{lineage.hex()[:8]}-{root.hex()[:32]}.safetensors"
+        name_as = f"state-{epoch:08d}-{lineage.hex()[:8]}"
+        path = self._folder / f"{name_as}-{root.hex()[:32]}.safetensors"
         write_atomic(path, data)
         others = [other for other in self._newest_first() if other != path]
-        later = [other for other in others if _epoch(other) > epoch]
+        later = [other for other in others if _epoch(other) > epoch or other.name.startswith(f"{name_as}-")]
         for other in later + [other for other in others if other not in later][KEPT - 1 :]:
             with contextlib.suppress(OSError):  # Windows keeps what somebody reads; the next save tries again
                 other.unlink()
@@ -105,13 +111,13 @@ class Checkpoints:
 
         Raises:
             Damaged: it is torn, or of another collaboration; nothing has changed.
-            BadInput: a newer version wrote it, in a format of its own; nothing has changed.
+            BadInput: a newer version wrote our own file in a format of its own; nothing has changed.
         """
         found: dict[str, torch.Tensor] = {}
         try:
             with safe_open(path, framework="pt") as file:
-                name = msgspec.json.decode((file.metadata() or {}).get(METADATA, ""), type=StateName)
-                if name.format > FORMAT:
+                name = _STATE_NAME.decode((file.metadata() or {}).get(METADATA, "").encode())
+                if name.format > FORMAT and wanted is None:  # what a stranger gave is just refused
                     raise BadInput(
                         f"The checkpoint {path.name} was written by a newer version of Potluck.",
                         hint="Update Potluck; nothing was changed.",
@@ -126,9 +132,9 @@ class Checkpoints:
                     read = found[key] = file.get_tensor(key)
                     if read.shape != tensor.shape or read.dtype != tensor.dtype or not torch.isfinite(read).all():
                         raise Damaged(f"The checkpoint {path.name} holds something else than this model's state.")
-        except (SafetensorError, msgspec.MsgspecError, OSError, ValueError) as error:
+        except (SafetensorError, WireProblem, OSError, ValueError) as error:
             raise Damaged(f"The checkpoint {path.name} cannot be read: {error}.") from error
-        if name.manifest != self._manifest:
+        if name.manifest != self._manifest or name.format > FORMAT:
             raise Damaged(f"The checkpoint {path.name} is of another collaboration.")
         with torch.no_grad():
             for key, tensor in expected.items():

@@ -194,6 +194,14 @@ def newer(tmp_path: Path, fields: str) -> Place:
     return place
 
 
+@pytest.mark.parametrize("fields", ['"format": 2', '"more": ' + "[" * 5000 + "]" * 5000])
+def test_a_stranger_gets_no_further_with_a_newer_format(tmp_path: Path, fields: str) -> None:
+    place = newer(tmp_path, fields)
+    [path] = tmp_path.glob("state-*")
+    with pytest.raises(Damaged):
+        place.files.load(path, wanted=(2, LINEAGES[2]))
+
+
 def test_fields_of_a_newer_version_are_ignored(tmp_path: Path) -> None:
     assert newer(tmp_path, '"mood": "good"').files.load_newest() is not None
 
