@@ -28,7 +28,7 @@ REQUEST_BYTES_MAX = 16 * 1024
 GRANT_BYTES_MAX = 64 * 1024
 
 
-class PassRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class PassRequest(msgspec.Struct, frozen=True):
     """What a newcomer, or a member whose pass is about to expire, sends."""
 
     invite: Annotated[str, Meta(max_length=128)]

@@ -35,7 +35,8 @@ class NoticeRing:
             text: A sentence for the person, cut after `TEXT_MAX` letters.
         """
         self.last += 1
-        notice = Notice(self.last, self._now(), level, text[:TEXT_MAX])
+        readable = text[:TEXT_MAX].encode(errors="replace").decode()  # names of files may hold what no text does
+        notice = Notice(self.last, self._now(), level, readable)
         self._notices.append(notice)
         for listener in self._listeners:
             listener(notice)

@@ -230,7 +230,7 @@ class Embedded:
         return process, parse_link(json.loads(line)["link"])
 
     async def _restart_backbone(self, charter: Charter, link: Link) -> asyncio.subprocess.Process:
-        """Start the backbone where it was: its key and its ports are kept, so links stay valid.
+        """Start the backbone where it was: its key is kept, and its desk's port, so links stay valid.
 
         Raises:
             WorkerProblem: it does not start, or another program has its port.

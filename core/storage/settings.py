@@ -2,14 +2,17 @@
 
 import contextlib
 import random as random_module
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
 from core.api.week import TEXT_MAX, read_week
+from core.base.problems import UserProblem
 from core.system.atomic_files import read_bounded, set_aside, write_atomic
 
 PORT_FIRST = 20_000
@@ -68,23 +71,27 @@ class SettingsRead:
 
 
 def load_settings(path: Path) -> SettingsRead:
-    """Read the settings; defaults when there are none.
+    """Read the settings; without a file the copy of it, without a copy the defaults.
 
-    A damaged file is set aside, and the copy of it counts; without a copy nothing is done until the person has looked,
-    for the limits that they chose are gone.
+    A damaged file is set aside, and the copy counts from then on; where there is none, Potluck pauses until the person
+    has looked, for the limits that they chose are gone.
 
     Raises:
         UserProblem: the system does not allow reading the file, or setting it aside.
     """
-    try:
-        return SettingsRead(_read(path) or Settings())
-    except ValueError:
-        aside = set_aside(path)
-    kept = f"The damaged file was kept as {aside.name}."
+    copy: Settings | None = None
     with contextlib.suppress(ValueError):
         copy = _read(_copy_of(path))
-        if copy is not None:
-            return SettingsRead(copy, f"The settings could not be read; the copy of them is used. {kept}")
+    try:
+        return SettingsRead(_read(path) or copy or Settings())
+    except ValueError:
+        if copy is None:
+            with contextlib.suppress(UserProblem):
+                write_atomic(_copy_of(path), _written(Settings(contributing=False)))
+        aside = set_aside(path)
+    kept = f"The damaged file was kept as {aside.name}."
+    if copy is not None:
+        return SettingsRead(copy, f"The settings could not be read; the copy of them is used. {kept}")
     return SettingsRead(
         Settings(contributing=False),
         f"The settings could not be read, so Potluck pauses: look at them, then resume. {kept}",
@@ -102,9 +109,13 @@ def save_settings(path: Path, settings: Settings) -> None:
     with contextlib.suppress(ValueError):
         data = read_bounded(path, SETTINGS_BYTES_MAX)
         others = msgspec.json.decode(data or b"{}", type=dict[str, object])
-    written = msgspec.json.format(msgspec.json.encode(others | msgspec.to_builtins(settings)), indent=2) + b"\n"
     for place in (_copy_of(path), path):
-        write_atomic(place, written)
+        write_atomic(place, _written(settings, others))
+
+
+def _written(settings: Settings, others: Mapping[str, object] = MappingProxyType({})) -> bytes:
+    fields = {**others, **msgspec.to_builtins(settings)}
+    return msgspec.json.format(msgspec.json.encode(fields), indent=2) + b"\n"
 
 
 def _copy_of(path: Path) -> Path:

@@ -22,3 +22,4 @@ def test_text_is_bounded_and_listeners_hear():
     notice = ring.add("problem", "x" * 5000)
     assert len(notice.text) == TEXT_MAX
     assert heard == [notice]
+    assert ring.add("problem", "a\udc80b").text == "a?b"

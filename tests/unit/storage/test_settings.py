@@ -51,9 +51,10 @@ def test_a_damaged_file_is_kept_aside(tmp_path, content):
     read = load_settings(path)
     assert read.settings == Settings(contributing=False)
     assert "pauses" in read.notice
-    (aside,) = tmp_path.iterdir()
+    (aside,) = tmp_path.glob("settings.json.damaged-*")
     assert aside.name in read.notice
     assert aside.read_bytes() == content
+    assert load_settings(path).settings == Settings(contributing=False), "also when nobody has saved meanwhile"
 
 
 def test_the_copy_counts_when_the_file_is_damaged(tmp_path):
@@ -64,6 +65,7 @@ def test_the_copy_counts_when_the_file_is_damaged(tmp_path):
     read = load_settings(path)
     assert read.settings == settings
     assert "copy" in read.notice
+    assert load_settings(path).settings == settings, "also when nobody has saved meanwhile"
     path.write_bytes(b"{")
     path.with_suffix(".copy.json").write_bytes(b"{")
     assert load_settings(path).settings == Settings(contributing=False)
