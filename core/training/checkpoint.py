@@ -87,7 +87,7 @@ class Checkpoints:
             NoSpace: the disk is full; the older states are untouched.
             UserProblem: the system does not allow it.
         """
-        name = StateName(epoch=epoch, lineage=lineage.hex(), manifest=self._manifest)
+        name = StateName(epoch=epoch, lineage=lineage.hex(), manifest=self._manifest, format=FORMAT)
         tensors = {key: tensor.detach().cpu().contiguous() for key, tensor in self._tensors()}
         metadata = {METADATA: json.dumps(msgspec.to_builtins(name), sort_keys=True)}
         data = save(tensors, metadata=metadata)
