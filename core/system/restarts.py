@@ -22,7 +22,7 @@ class Restarts:
 
     def __init__(self, random: Random) -> None:
         self._back_off: BackOff[str] = BackOff(first=FIRST_S, longest=LONGEST_S, random=random)
-        self._hurried = asyncio.Event()
+        self._wanted = asyncio.Event()
         self._began_at = asyncio.get_running_loop().time()
 
     async def wait(self) -> None:
@@ -30,14 +30,14 @@ class Restarts:
         loop = asyncio.get_running_loop()
         if loop.time() - self._began_at >= GOOD_S:
             self._back_off.clear("child")
-        self._hurried.clear()
+        self._wanted.clear()
         until = self._back_off.fail("child", loop.time())
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout_at(until):
-                await self._hurried.wait()
+                await self._wanted.wait()
         self._began_at = loop.time()
 
-    def hurry(self) -> None:
+    def skip_wait(self) -> None:
         """A person wants the child now: a wait that has begun is over, and the next one is the first again."""
         self._back_off.clear("child")
-        self._hurried.set()
+        self._wanted.set()

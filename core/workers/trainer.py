@@ -103,7 +103,7 @@ class Trainer:
         """The person contributes: start a worker, also after a problem, and without a wait."""
         self.problem = None
         self._wanted.set()
-        self._restarts.hurry()
+        self._restarts.skip_wait()
 
     async def pause(self) -> None:
         """The person pauses: the worker ends now; returns when it is gone."""

@@ -63,7 +63,7 @@ def test_a_person_cuts_the_wait_short() -> None:
         restarts = Restarts(Random(1))
         waiting = asyncio.ensure_future(restarts.wait())
         await asyncio.sleep(0)
-        restarts.hurry()
+        restarts.skip_wait()
         for _ in range(5):
             await asyncio.sleep(0)
         assert waiting.done()
@@ -76,7 +76,7 @@ def test_a_person_makes_the_next_wait_the_first() -> None:
         restarts = Restarts(Random(1))
         for _ in range(9):
             await restarts.wait()
-        restarts.hurry()
+        restarts.skip_wait()
         assert await waited_s(restarts) <= 1.5 * FIRST_S
 
     leap(main())
