@@ -11,6 +11,7 @@ from secrets import token_bytes
 import pytest
 
 from core.base.problems import ProofProblem
+from core.net import replay
 from core.net.clock import Clock
 from core.net.envelope import NONCE_BYTES, Envelopes, VerifiedDatagram
 from core.net.passes import pass_request, verify_pass
@@ -99,6 +100,24 @@ async def test_a_datagram_sent_again_is_heard_once():
         put([data for data, outward in tap.seen if outward], ben.port)
         await eventually(lambda: ben.trace["net.drop.proof"] == 4)
         assert ben.texts() == anna.texts() == ["1", "2"]
+
+
+@in_loop
+async def test_letters_dated_ahead_by_many_members_silence_nobody(monkeypatch):
+    """26 passes fill the memory of nonces with letters of a minute ahead."""
+    monkeypatch.setattr(replay, "NONCES_MAX", 500)
+    async with Peer("anna") as anna, Peer("ben") as ben:
+        anna.knows(ben)
+        ahead = ben.clock.now() + 58.0
+        for number in range(26):
+            eve = envelopes(f"eve{number}", now=ben.clock.now())
+            for letter in range(40):
+                put(eve.seal(ben.id, CODEC.encode(Ask("filler")), now=ahead + letter / 1000), ben.port)
+            await ben.book.until(lambda book, said=40 * (number + 1): len(book.heard) == said)
+        for count in range(5):
+            anna.say(ben, Ask("still there?"))
+            await anna.book.until(lambda book, answers=count + 1: len(book.heard) == answers)
+        assert ben.trace["net.drop.proof"] == 0
 
 
 @in_loop

@@ -1,3 +1,4 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -48,8 +49,37 @@ def test_full_memory_refuses_rather_than_forgets(monkeypatch):
     assert not any(guard.admit(ANNA, nonce, time=time, now=NOW) for nonce, time in seen)
 
 
-def test_one_sender_cannot_fill_it(monkeypatch):
-    monkeypatch.setattr(module, "NONCES_PER_SENDER_MAX", 5)
+def flood(guard: ReplayGuard, *, senders: int, letters: int, ahead_s: float) -> None:
+    """Members date their letters ahead, as far as a receiver accepts it."""
+    for number in range(letters):
+        guard.admit(id_of(f"m{number % senders}"), number.to_bytes(8, "big"), time=NOW + ahead_s, now=NOW)
+
+
+@pytest.mark.parametrize("late_s", [0.0, 1.0, 2.0, 4.0, 30.0])
+def test_letters_dated_ahead_silence_nobody(monkeypatch, late_s):
+    monkeypatch.setattr(module, "NONCES_MAX", 260)
     guard = ReplayGuard()
-    assert sum(guard.admit(ANNA, bytes([n]) * 8, time=NOW, now=NOW) for n in range(20)) == 5
-    assert guard.admit(BEN, b"n" * 8, time=NOW, now=NOW)
+    flood(guard, senders=26, letters=1000, ahead_s=58.0)
+    honest = [(number.to_bytes(8, "big"), NOW - late_s + number / 100) for number in range(9)]
+    assert all(guard.admit(ANNA, nonce, time=time, now=NOW) for nonce, time in honest)
+    assert not any(guard.admit(ANNA, nonce, time=time, now=NOW) for nonce, time in honest)
+
+
+def test_memory_is_shared_equally_by_senders(monkeypatch):
+    monkeypatch.setattr(module, "NONCES_MAX", 100)
+    guard = ReplayGuard()
+    flood(guard, senders=1, letters=500, ahead_s=0.0)
+    assert len(guard) == 100
+    flood(guard, senders=10, letters=5000, ahead_s=1.0)
+    assert len(guard) == 100
+
+
+def test_strangers_of_a_full_table_wait_until_others_are_silent(monkeypatch):
+    monkeypatch.setattr(module, "SENDERS_MAX", 5)
+    guard = ReplayGuard()
+    assert guard.admit(ANNA, b"n" * 8, time=NOW, now=NOW)
+    flood(guard, senders=5, letters=50, ahead_s=58.0)
+    assert guard.admit(ANNA, b"m" * 8, time=NOW, now=NOW), "a known sender is heard"
+    assert not guard.admit(BEN, b"n" * 8, time=NOW, now=NOW)
+    later = NOW + 58.0 + WINDOW_S + 1.0
+    assert guard.admit(BEN, b"n" * 8, time=later, now=later)
