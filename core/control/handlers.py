@@ -76,12 +76,13 @@ def read_request(text: str) -> EngineRequest:
     """
     try:
         loose: object = msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise Refusal(ERROR_PARSE, ProblemView("parse", "The message is not JSON.")) from error
+    try:
         return msgspec.convert(loose, EngineRequest)
     except msgspec.ValidationError as error:
         view = ProblemView("request", f"The message is no request: {error}.")
         raise Refusal(ERROR_REQUEST, view, _id_of(loose)) from error
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise Refusal(ERROR_PARSE, ProblemView("parse", "The message is not JSON.")) from error
 
 
 class Methods:

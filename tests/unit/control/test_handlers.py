@@ -43,6 +43,11 @@ def test_any_text_gets_an_answer(text):
         assert told["error"]["code"] in {-32700, -32600, -32601, -32602}
 
 
+@pytest.mark.parametrize("text", ["1e999", "[1e999]", '{"id": 1, "x": 1e999}', "-1e999", "1" * 5000])
+def test_number_beyond_all_bounds_is_an_error(text):
+    assert answered(text)["error"]["code"] in {-32700, -32600}
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_has_an_answer(method):
     assert "result" in answered(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method}))
