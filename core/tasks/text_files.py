@@ -112,10 +112,16 @@ def _walk(root: Path) -> list[Path]:
     found: list[Path] = []
     for folder, folders, names in os.walk(root):
         folders[:] = sorted(f for f in folders if f not in _SKIPPED_FOLDERS and not f.startswith("."))
-        found.extend(Path(folder) / name for name in sorted(names) if not name.startswith("."))
+        paths = (Path(folder) / name for name in sorted(names) if not name.startswith("."))
+        found.extend(path for path in paths if not path.is_symlink() or _is_within(path, root))
         if len(found) >= FILES_MAX:
             break
     return found[:FILES_MAX]
+
+
+def _is_within(link: Path, root: Path) -> bool:
+    """Whether a symbolic link leads to a file of the folder that the person named."""
+    return link.resolve().is_relative_to(root.resolve())
 
 
 def _looks_like_text(path: Path) -> bool:

@@ -70,6 +70,14 @@ def test_binary_and_hidden_files_are_left_out(tmp_path: Path) -> None:
     assert TextFiles(str(tmp_path)).shards() == [str(good)]
 
 
+def test_links_out_of_the_folder_are_not_followed(tmp_path: Path) -> None:
+    secret = write(tmp_path, "diary.txt", "Dear diary.")
+    inside = write(tmp_path / "texts", "a.txt", "Some text.")
+    (inside.parent / "out.txt").symlink_to(secret)
+    (inside.parent / "again.txt").symlink_to(inside)
+    assert TextFiles(str(inside.parent)).shards() == [str(inside), str(inside.parent / "again.txt")]
+
+
 def test_folders_without_text_get_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="There is no folder"):
         TextFiles(str(tmp_path / "missing")).shards()
