@@ -1,11 +1,16 @@
 """`python -m core`: the same program as `potluck`."""
 
+import os
 import sys
 from collections.abc import Sequence
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the program with these arguments (the process's own when None); returns the exit code."""
+    """Run the program with these arguments (the process's own when None); returns the exit code.
+
+    What this process and its children create is for its owner only: logs and folders too.
+    """
+    os.umask(0o077)
     try:
         from core.cli.program import run  # noqa: PLC0415 - so that an import of this module stays cheap
 

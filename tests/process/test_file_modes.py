@@ -1,0 +1,36 @@
+"""What Potluck writes is for its owner only."""
+
+import os
+import stat
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.process.swarm import CORE, ENVIRONMENT, end, found
+
+pytestmark = [pytest.mark.process, pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")]
+
+
+def readable_by_others(folder: Path) -> list[str]:
+    return [str(path) for path in [folder, *folder.rglob("*")] if stat.S_IMODE(path.lstat().st_mode) & 0o077]
+
+
+def test_home_and_charter_are_for_their_owner_only(tmp_path: Path) -> None:
+    charter, home = found(tmp_path, target_samples=64), tmp_path / "people" / "ada"
+    for words, sign in (
+        (["backbone", "--charter", str(charter.folder), "--bind", "127.0.0.1"], charter.folder / "ports.json"),
+        (["engine", "--home", str(home), "--join", f"potluck://127.0.0.1:1/{'0' * 64}#i"], home / "engine.json"),
+    ):
+        before = {str(path) for path in tmp_path.rglob("*")}
+        command, quiet = [*CORE, *words, "--with-parent"], subprocess.DEVNULL
+        process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=quiet, stderr=quiet, env=ENVIRONMENT, umask=0o022
+        )
+        while not sign.exists():
+            assert process.poll() is None
+            time.sleep(0.05)
+        end(process)
+        made = set(readable_by_others(tmp_path)) - before
+        assert not made
