@@ -8,11 +8,12 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 
+from core.backbone.signed_time import SignedTime, time_signed_bytes
 from core.base.content import digest
 from core.base.ids import PeerId
 from core.base.problems import BadInput, ProofProblem
 from core.base.signing import KeyPair
-from core.net.passes import DEVICE_BYTES_MAX, USERNAME_BYTES_MAX, issuer_name, utc
+from core.net.passes import DEVICE_BYTES_MAX, USERNAME_BYTES_MAX, PassRole, issuer_name, utc
 
 LIFETIME_S = 24 * 3600.0
 # The authority's own certificate is always the same bytes: fixed dates, fixed serial, deterministic signature.
@@ -35,7 +36,9 @@ class Authority:
         self.certificate = self._own_certificate()
         """The authority's certificate, DER: the root of trust of every connection in the collaboration."""
 
-    def issue(self, request: bytes, *, username: str, device: str, now: float) -> bytes:
+    def issue(
+        self, request: bytes, *, username: str, device: str, now: float, role: PassRole = PassRole.MEMBER
+    ) -> bytes:
         """A pass (DER) for the key that signed the certificate request, valid for `LIFETIME_S`.
 
         Args:
@@ -43,6 +46,7 @@ class Authority:
             username: Who it is for; the caller has made sure that it is them.
             device: A name for the computer; cut to what fits.
             now: Unix seconds.
+            role: What its holder may do.
 
         Raises:
             BadInput: the name cannot be used.
@@ -57,6 +61,8 @@ class Authority:
         names = [x509.NameAttribute(NameOID.COMMON_NAME, username.strip())]
         if label := _label(device):
             names.append(x509.NameAttribute(NameOID.ORGANIZATIONAL_UNIT_NAME, label))
+        if role is not PassRole.MEMBER:
+            names.append(x509.NameAttribute(NameOID.TITLE, role))
         serial = digest(key.public_bytes_raw() + int(now * 1000).to_bytes(8, "big"))[:8]
         certificate = (
             self._builder(serial)
@@ -68,6 +74,10 @@ class Authority:
             .sign(self._keys.private_key, None)
         )
         return certificate.public_bytes(Encoding.DER)
+
+    def sign_time(self, nonce: bytes, now: float) -> SignedTime:
+        """The time, for a newcomer that has drawn `nonce`."""
+        return SignedTime(now, self._keys.sign(time_signed_bytes(nonce, now)))
 
     def _own_certificate(self) -> bytes:
         certificate = (

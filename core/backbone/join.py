@@ -1,6 +1,7 @@
 """Joining a collaboration by its link: manifest, blobs and pass, each checked, each kept for the next start."""
 
 import asyncio
+import secrets
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ import aiohttp
 import msgspec
 
 from core.backbone.link import Link
+from core.backbone.signed_time import TIME_NONCE_BYTES, read_time
 from core.backbone.support import check_averaging
 from core.backbone.welcome import (
     GRANT_BYTES_MAX,
@@ -22,10 +24,10 @@ from core.backbone.welcome import (
 )
 from core.base.content import digest
 from core.base.manifest import MANIFEST_BYTES_MAX, Manifest, read_manifest
-from core.base.problems import BadInput, NotTrusted, RemoteProblem, WireProblem
+from core.base.problems import BadInput, NotTrusted, ProofProblem, RemoteProblem, WireProblem
 from core.base.signing import Ed25519Verifier, KeyPair
 from core.base.wire import PROTOCOL
-from core.net.passes import USERNAME_BYTES_MAX, pass_request, verify_authority
+from core.net.passes import USERNAME_BYTES_MAX, Pass, PassRole, pass_request, verify_authority, verify_pass
 from core.net.tls import NO_CHECK_TIME
 from core.system.atomic_files import write_atomic
 
@@ -99,7 +101,7 @@ class Joining:
                 return await self.try_once(username=username, device=device, now=now)
             except aiohttp.ClientConnectorCertificateError as error:
                 raise NotTrusted(
-                    "Whoever answers at the backbone's address cannot prove that it belongs to this collaboration.",
+                    "The server at the backbone's address cannot prove that it is this collaboration's backbone.",
                     hint="Ask the organiser for a new link.",
                 ) from error
             except RemoteProblem as problem:
@@ -113,7 +115,8 @@ class Joining:
 
     async def try_once(self, *, username: str, device: str, now: Callable[[], float]) -> JoinedCollaboration:
         """Like `join`, but fails when the backbone does not answer."""
-        manifest_data, authority = await self._introduce()
+        nonce = secrets.token_bytes(TIME_NONCE_BYTES)
+        manifest_data, authority, time_data = await self._introduce(nonce)
         manifest = read_manifest(manifest_data, Ed25519Verifier())
         if manifest.id != self._link.manifest_id:
             raise NotTrusted(
@@ -121,11 +124,18 @@ class Joining:
             )
         check_averaging(manifest.averaging)
         verify_authority(authority, manifest.authority_id)
+        clock_ahead_s = read_time(time_data, nonce, manifest.authority_id) - now()
+
+        def proven(der: bytes) -> Pass:
+            return verify_pass(der, manifest.authority_id, manifest.id, now() + clock_ahead_s)
+
         write_atomic(self._folder / "manifest.json", manifest_data)
-        async with self._session(_trusting(authority)) as session:
+        async with self._session(_trusting(authority, proven)) as session:
             for name in manifest.blobs.values():
                 await self._fetch_blob(session, name)
             grant = await self._ask_pass(session, username, device)
+        if proven(grant.certificate).peer != self._key.peer_id:
+            raise RemoteProblem("The backbone gave the pass of another computer.")
         return JoinedCollaboration(
             manifest,
             self._folder / "manifest.json",
@@ -133,22 +143,23 @@ class Joining:
             authority,
             grant.certificate,
             grant.contacts,
-            grant.time - now(),
+            clock_ahead_s,
         )
 
     @property
     def _where(self) -> str:
         return self._link.base_url.removeprefix("https://")
 
-    async def _introduce(self) -> tuple[bytes, bytes]:
-        """Manifest and authority.  The connection is not trusted yet: both are checked against the link."""
+    async def _introduce(self, nonce: bytes) -> tuple[bytes, bytes, bytes]:
+        """Manifest, authority and signed time.  The connection is not trusted yet: all are checked against the link."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.minimum_version = ssl.TLSVersion.TLSv1_3
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
         async with self._session(context) as session:
             manifest = await _get(session, "/v1/manifest", MANIFEST_BYTES_MAX)
-            return manifest, await _get(session, "/v1/authority", MANIFEST_BYTES_MAX)
+            authority = await _get(session, "/v1/authority", MANIFEST_BYTES_MAX)
+            return manifest, authority, await _get(session, f"/v1/time/{nonce.hex()}", MANIFEST_BYTES_MAX)
 
     async def _fetch_blob(self, session: aiohttp.ClientSession, name: str) -> None:
         path = self._blobs / name
@@ -180,13 +191,34 @@ class Joining:
         )
 
 
-def _trusting(authority: bytes) -> ssl.SSLContext:
-    """Trusts whoever has a pass of this authority; names of hosts mean nothing here."""
+def _trusting(authority: bytes, proven: Callable[[bytes], Pass]) -> ssl.SSLContext:
+    """Trusts a holder of the authority's pass for a backbone; names of hosts mean nothing here.
+
+    The connection ends with the handshake, before the invitation is sent, if the pass is another one.
+
+    Args:
+        authority: The authority's certificate.
+        proven: Verifies a pass at the authority's time.
+    """
+
+    class BackboneOnly(ssl.SSLObject):
+        """One connection, whose handshake includes the check of the server's pass."""
+
+        def do_handshake(self) -> None:
+            super().do_handshake()
+            try:
+                found = proven(self.getpeercert(binary_form=True) or b"")
+            except ProofProblem as error:
+                raise ssl.SSLCertVerificationError(str(error)) from error
+            if found.role is not PassRole.BACKBONE:
+                raise ssl.SSLCertVerificationError(f"The pass of {found.username} is not a backbone's.")
+
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.sslobject_class = BackboneOnly
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     context.check_hostname = False
     context.verify_mode = ssl.CERT_REQUIRED
-    # A newcomer whose clock is wrong must get as far as being told so; its invitation is no secret from this backbone.
+    # The time is checked above, by the authority's clock: the clock of this computer may be wrong.
     context.verify_flags = ssl.VerifyFlags(context.verify_flags | NO_CHECK_TIME)
     context.load_verify_locations(cadata=authority)
     return context

@@ -26,8 +26,8 @@ from core.nat.relay import RelaySettings
 from core.net.admission import Admission
 from core.net.clock import Clock
 from core.net.listening import refusal
-from core.net.passes import pass_request
-from core.net.tls import server_context
+from core.net.passes import PassRole, pass_request
+from core.net.tls import server_context, show_pass
 from core.session.participant import Role, participant_of
 from core.session.session import Session
 from core.swarm.facts import Help
@@ -42,6 +42,7 @@ CONTACTS_MAX = 8
 PORTS = "ports.json"
 PEERS = "peers.json"
 RECEIPTS = "receipts"
+BACKBONE_NAME = "Backbone"
 REMEMBER_S = 30.0
 LOCK = "backbone.lock"
 HELP_BYTES = 512 * 1024 * 1024
@@ -105,7 +106,7 @@ ANY_PORTS = Ports()
 
 def _role(bind: str) -> Role:
     """A backbone is where those behind routers learn how they look from outside, and meet."""
-    return Role(name=BACKBONE, called="Backbone", bind=bind, relay=BACKBONE_RELAY)
+    return Role(name=BACKBONE, called=BACKBONE_NAME, bind=bind, relay=BACKBONE_RELAY)
 
 
 class Backbone:
@@ -156,6 +157,7 @@ class Backbone:
             now=clock.now,
             trace=self._session.peer.trace,
         )
+        self._desk_context = server_context(key=self._key, pass_der=self._new_pass())
         self._port = 0
         self.moved_from = 0
         """The port that earlier links name, if it is not ours any more; else 0."""
@@ -171,10 +173,9 @@ class Backbone:
         kept, wanted = _kept_ports(self._charter.folder / PORTS), self._wanted
         peers = wanted.peers or (0 if _taken(self._bind, kept.peers) else kept.peers)
         self._port = await self._session.listen(bind=self._bind, port=peers)
-        context = server_context(key=self._key, pass_der=self._new_pass())
         desk = wanted.desk or (0 if _taken(self._bind, kept.desk) else kept.desk)
         try:
-            desk_port = await self._desk.open(self._bind, context, port=desk)
+            desk_port = await self._desk.open(self._bind, self._desk_context, port=desk)
         except Busy:
             await self._session.close()
             raise
@@ -205,11 +206,18 @@ class Backbone:
             self._remembered.save(self._session.peer.contacts)
 
     async def _renewed(self) -> bytes:
-        return self._new_pass()
+        """A new pass, which the welcome desk shows as well."""
+        pass_der = self._new_pass()
+        show_pass(self._desk_context, self._key, pass_der)
+        return pass_der
 
     def _new_pass(self) -> bytes:
         return self._authority.issue(
-            pass_request(self._key), username="Backbone", device="backbone", now=self._clock.now()
+            pass_request(self._key),
+            username=BACKBONE_NAME,
+            device="",
+            now=self._clock.now(),
+            role=PassRole.BACKBONE,
         )
 
     def _contacts(self) -> list[KnownPeer]:

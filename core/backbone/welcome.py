@@ -2,6 +2,7 @@
 
 GET  /v1/manifest      the signed manifest; checked by the newcomer against the digest in its link
 GET  /v1/authority     the authority's certificate; checked against the key in the manifest
+GET  /v1/time/<nonce>  the time, signed by the authority for this nonce in hex (core.backbone.signed_time)
 GET  /v1/blobs/<hex>   a blob; checked against its digest
 POST /v1/pass          PassRequest in, PassGrant out: invitation and certificate request for a short-lived pass
 """
@@ -18,6 +19,7 @@ from msgspec import Meta
 
 from core.backbone.authority import Authority
 from core.backbone.charter import Charter
+from core.backbone.signed_time import TIME_NONCE_BYTES, TIMES
 from core.base.contact import HOST_CHARACTERS_MAX, Peer32
 from core.base.problems import Busy, Problem, WireProblem
 from core.base.trace import Trace
@@ -55,8 +57,6 @@ class PassGrant(msgspec.Struct, frozen=True):
     """The pass: an X.509 certificate (DER)."""
     contacts: list[KnownPeer]
     """Live peers to begin with; the first is the backbone."""
-    time: Annotated[float, Meta(ge=0, le=1e12)]
-    """The backbone's clock, unix seconds: a newcomer whose clock is wrong learns it here."""
 
 
 class JoinRefusal(msgspec.Struct, frozen=True):
@@ -109,6 +109,7 @@ class WelcomeDesk:
             [
                 web.get("/v1/manifest", self._manifest),
                 web.get("/v1/authority", self._certificate),
+                web.get(f"/v1/time/{{nonce:[0-9a-f]{{{2 * TIME_NONCE_BYTES}}}}}", self._time),
                 web.get("/v1/blobs/{digest:[0-9a-f]{64}}", self._blob),
                 web.post("/v1/pass", self._pass),
             ]
@@ -138,6 +139,10 @@ class WelcomeDesk:
     async def _certificate(self, _: web.Request) -> web.Response:
         return web.Response(body=self._authority.certificate, content_type="application/pkix-cert")
 
+    async def _time(self, request: web.Request) -> web.Response:
+        signed = self._authority.sign_time(bytes.fromhex(request.match_info["nonce"]), self._now())
+        return web.Response(body=TIMES.encode(signed), content_type="application/json")
+
     async def _blob(self, request: web.Request) -> web.StreamResponse:
         name = request.match_info["digest"]
         if name not in self._charter.manifest.blobs.values():
@@ -153,13 +158,14 @@ class WelcomeDesk:
             return self._refuse(403, JoinRefusal("not_trusted", "This invitation is not valid.", "Ask for a new link."))
         if asked.protocol != PROTOCOL:
             return self._refuse(400, other_protocol(asked.protocol))
-        now = self._now()
         try:
-            certificate = self._authority.issue(asked.csr, username=asked.username, device=asked.device, now=now)
+            certificate = self._authority.issue(
+                asked.csr, username=asked.username, device=asked.device, now=self._now()
+            )
         except Problem as problem:
             return self._refuse(400, JoinRefusal(problem.code, problem.message, problem.hint))
         self._trace.mark("welcome.pass")
-        grant = PassGrant(certificate, list(self._contacts()), now)
+        grant = PassGrant(certificate, list(self._contacts()))
         return web.Response(body=msgspec.json.encode(grant), content_type="application/json")
 
     def _refuse(self, status: int, refusal: JoinRefusal) -> web.Response:

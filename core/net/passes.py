@@ -1,4 +1,4 @@
-"""Access passes: short-lived X.509 certificates for (username, peer key, device), issued by an authority.
+"""Access passes: short-lived X.509 certificates for (username, peer key, device, role), issued by an authority.
 
 They are the access tokens of S000 appendix I.5.  The issuer's name holds the manifest id, so the pass of one
 collaboration is refused by another even where both have the same authority.  Names are as short as may be: a pass has
@@ -8,6 +8,7 @@ to fit a datagram beside a message.
 import warnings
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import StrEnum
 
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
@@ -36,9 +37,18 @@ _UNREADABLE = (
 )
 
 
+class PassRole(StrEnum):
+    """What the authority lets the holder of a pass do; in a certificate it is the subject's title."""
+
+    MEMBER = "member"
+    """Take part.  It is not written down, and is what a role of a later version means here."""
+    BACKBONE = "backbone"
+    """Take part, and welcome newcomers."""
+
+
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """A peer's name, key and device, and until when it is admitted."""
+    """A peer's name, key, device and role, and until when it is admitted."""
 
     peer: PeerId
     username: str
@@ -47,6 +57,7 @@ class Pass:
     """First time of validity, Unix seconds."""
     expires: float
     """Last time of validity, Unix seconds."""
+    role: PassRole = PassRole.MEMBER
 
     def check_time(self, now: float) -> None:
         """Check that the pass is valid now, give or take `CLOCK_TOLERANCE_S`.
@@ -151,6 +162,7 @@ def _read(certificate: x509.Certificate, manifest_id: bytes) -> Pass:
         names.get(NameOID.ORGANIZATIONAL_UNIT_NAME, ""),
         certificate.not_valid_before_utc.timestamp(),
         certificate.not_valid_after_utc.timestamp(),
+        PassRole.BACKBONE if names.get(NameOID.TITLE) == PassRole.BACKBONE else PassRole.MEMBER,
     )
 
 

@@ -71,7 +71,7 @@ class Credentials:
         context.verify_mode = ssl.CERT_REQUIRED
         context.verify_flags = ssl.VerifyFlags(context.verify_flags | NO_CHECK_TIME)
         context.load_verify_locations(cadata=self._authority_der)
-        _load_own(context, self._keys, self.pass_der)
+        show_pass(context, self._keys, self.pass_der)
         return context
 
 
@@ -86,12 +86,20 @@ def _modern(protocol: int) -> ssl.SSLContext:
 def server_context(*, key: KeyPair, pass_der: bytes) -> ssl.SSLContext:
     """TLS of a server for strangers without a pass: it shows its pass and asks for none."""
     context = _modern(ssl.PROTOCOL_TLS_SERVER)
-    _load_own(context, key, pass_der)
+    show_pass(context, key, pass_der)
     return context
 
 
-def _load_own(context: ssl.SSLContext, key: KeyPair, pass_der: bytes) -> None:
-    """OpenSSL takes keys from files only: encrypted under a password that lives for this call, and removed at once."""
+def show_pass(context: ssl.SSLContext, key: KeyPair, pass_der: bytes) -> None:
+    """Show a pass in connections from now on.
+
+    OpenSSL takes keys from files only: encrypted under a password that lives for this call, and removed at once.
+
+    Args:
+        context: Of the connections.
+        key: The pass's.
+        pass_der: The pass.
+    """
     password = secrets.token_hex(32).encode()
     secret = key.private_key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(password))
     certificate = x509.load_der_x509_certificate(pass_der).public_bytes(Encoding.PEM)

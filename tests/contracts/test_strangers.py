@@ -5,6 +5,7 @@ import pytest
 
 from core.averaging.bandwidth.records import LineFacts
 from core.averaging.receipts.receipt import Receipt
+from core.backbone.signed_time import SignedTime
 from core.backbone.welcome import PassGrant, PassRequest
 from core.ledger import contributions
 from core.nat.peer_record import PeerRecord
@@ -14,7 +15,7 @@ from tests.contracts.bounds import unbounded_numbers
 
 TYPES = [
     *Participant.MESSAGES,
-    *(ProgressReport, LineFacts, PeerRecord, Receipt, contributions._LedgerFile, PassGrant, PassRequest),
+    *(ProgressReport, LineFacts, PeerRecord, Receipt, contributions._LedgerFile, PassGrant, PassRequest, SignedTime),
 ]
 
 

@@ -3,9 +3,10 @@
 import asyncio
 import dataclasses
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from random import Random
 
 import msgspec
 import pytest
@@ -14,6 +15,7 @@ from core.backbone import charter as charters
 from core.backbone.authority import Authority
 from core.backbone.join import Joining
 from core.backbone.link import Link, parse_link
+from core.backbone.signed_time import SignedTime
 from core.backbone.welcome import KnownPeer, WelcomeDesk
 from core.base.manifest import AveragingNumbers, Manifest, sign_manifest
 from core.base.problems import BadInput, NotTrusted
@@ -21,7 +23,7 @@ from core.base.signing import KeyPair
 from core.base.trace import Trace
 from core.base.wire import PROTOCOL
 from core.net.listening import ANY
-from core.net.passes import pass_request, verify_pass
+from core.net.passes import PassRole, pass_request, verify_pass
 from core.net.tls import server_context
 from tests.process.test_net_ipv6 import ABSENCE
 
@@ -40,11 +42,17 @@ def found(folder: Path) -> charters.Charter:
 
 @asynccontextmanager
 async def desk(
-    charter: charters.Charter, trace: Trace, *, bind: str = "127.0.0.1", at: str = "127.0.0.1"
+    charter: charters.Charter,
+    trace: Trace,
+    *,
+    bind: str = "127.0.0.1",
+    at: str = "127.0.0.1",
+    shows: Callable[[KeyPair, Authority], bytes] = lambda key, authority: backbone_pass(key, authority, NOW),
 ) -> AsyncIterator[Link]:
+    """A welcome desk, which shows this certificate."""
     key = KeyPair.generate()
     authority = Authority(charter.authority, charter.manifest.id)
-    own = authority.issue(pass_request(key), username="Backbone", device="", now=NOW)
+    own = shows(key, authority)
     welcome = WelcomeDesk(
         charter=charter,
         authority=authority,
@@ -57,6 +65,10 @@ async def desk(
         yield Link(at, port, charter.manifest.id, charter.invite)
     finally:
         await welcome.close()
+
+
+def backbone_pass(key: KeyPair, authority: Authority, now: float) -> bytes:
+    return authority.issue(pass_request(key), username="Backbone", device="", now=now, role=PassRole.BACKBONE)
 
 
 def joining(link: Link, folder: Path, key: KeyPair) -> Joining:
@@ -105,6 +117,57 @@ def test_a_wrong_invitation_is_refused_in_words(tmp_path: Path) -> None:
 
     asyncio.run(run())
     assert trace["welcome.refused"] == 1
+
+
+IMPOSTORS: dict[str, Callable[[KeyPair, Authority], bytes]] = {
+    "member": lambda key, authority: authority.issue(pass_request(key), username="Backbone", device="", now=NOW),
+    "backbone three years ago": lambda key, authority: backbone_pass(key, authority, NOW - 3 * 365 * 86400),
+    "backbone to come": lambda key, authority: backbone_pass(key, authority, NOW + 3600),
+    "another collaboration": lambda key, authority: backbone_pass(key, Authority(authority._keys, b"x" * 32), NOW),
+    "self-made": lambda key, _: backbone_pass(key, Authority(key, b"x" * 32), NOW),
+}
+
+
+@pytest.mark.parametrize("ahead_s", [0.0, 600.0, -86400.0, -3 * 365 * 86400.0, 2 * 365 * 86400.0])
+@pytest.mark.parametrize("impostor", IMPOSTORS)
+def test_invitation_is_given_to_backbones_only(tmp_path: Path, impostor: str, ahead_s: float) -> None:
+    """The impostor passes all questions that need no invitation on to the backbone."""
+    charter, trace = found(tmp_path), Trace()
+
+    async def run() -> None:
+        async with desk(charter, trace, shows=IMPOSTORS[impostor]) as link:
+            with pytest.raises(NotTrusted, match="cannot prove that it is"):
+                await joining(link, tmp_path, KeyPair.generate()).join(
+                    username="Ada", device="", now=lambda: NOW + ahead_s, random=Random(1)
+                )
+
+    asyncio.run(run())
+    assert not trace["welcome.pass"] + trace["welcome.refused"]
+
+
+@pytest.mark.parametrize("ahead_s", [90.0, 600.0, -86400.0, 2 * 365 * 86400.0])
+def test_newcomer_with_a_wrong_clock_learns_the_authoritys(tmp_path: Path, ahead_s: float) -> None:
+    charter = found(tmp_path)
+
+    async def run() -> None:
+        async with desk(charter, Trace()) as link:
+            newcomer = joining(link, tmp_path, KeyPair.generate())
+            joined = await newcomer.try_once(username="Ada", device="", now=lambda: NOW + ahead_s)
+        assert joined.clock_ahead_s == pytest.approx(-ahead_s)
+
+    asyncio.run(run())
+
+
+def test_time_that_the_authority_did_not_sign_is_not_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    charter = found(tmp_path)
+    monkeypatch.setattr(Authority, "sign_time", lambda _, nonce, now: SignedTime(now, bytes(64)))
+
+    async def run() -> None:
+        async with desk(charter, Trace()) as link:
+            with pytest.raises(NotTrusted, match="what time it is"):
+                await joining(link, tmp_path, KeyPair.generate()).try_once(username="A", device="", now=lambda: NOW)
+
+    asyncio.run(run())
 
 
 def test_another_collaboration_than_the_links_is_refused(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from core.backbone.authority import LIFETIME_S, Authority
 from core.base.problems import BadInput, NotTrusted, ProofProblem
-from core.net.passes import PASS_BYTES_MAX, pass_request, verify_authority, verify_pass
+from core.net.passes import PASS_BYTES_MAX, PassRole, pass_request, verify_authority, verify_pass
 from tests.unit.net.people import (
     AUTHORITY,
     NOW,
@@ -29,6 +29,14 @@ def test_pass_names_its_holder_and_expiry():
     found = verify(issue("anna"))
     assert (found.peer, found.username, found.device) == (keys("anna").peer_id, "anna", "test")
     assert found.expires == NOW + LIFETIME_S
+
+
+def test_only_the_authority_makes_a_pass_a_backbones():
+    request = pass_request(keys("anna"))
+    der = AUTHORITY.issue(request, username="anna", device="", now=NOW, role=PassRole.BACKBONE)
+    assert verify(der).role is PassRole.BACKBONE
+    for username in ("backbone", "title=backbone", "anna,T=backbone"):
+        assert verify(issue("anna", username=username)).role is PassRole.MEMBER
 
 
 @pytest.mark.parametrize("early_s", [-59.0, LIFETIME_S + 59.0])
