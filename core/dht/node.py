@@ -7,6 +7,7 @@ from typing import Any
 from core.base.contact import Contact, Observed
 from core.base.ids import Key, PeerId
 from core.base.machine import Lost, Received, Send, Tick, earliest
+from core.base.rate_limit import RateLimit
 from core.base.signing import Signer, Verifier
 from core.base.trace import Trace
 from core.dht.bundles import append_ping, bundle_answers, bundle_requests
@@ -22,7 +23,6 @@ from core.dht.neighbours import Neighbours
 from core.dht.operations import Operation
 from core.dht.queries import Queries
 from core.dht.query_runner import QueryRunner
-from core.dht.rate_limit import RateLimit
 from core.dht.readwrite import Put, ReadWrite
 from core.dht.records import Proofs, RecordStore
 from core.dht.republish import Republish
@@ -71,7 +71,7 @@ class DhtNode:
         self._memory = Memory(route_s=settings.route_s, absent_s=settings.absent_s)
         self._republish = Republish(every_s=settings.republish_s, random=random)
         self._responder = Responder(self._neighbours.table, self.records, cache, trace=trace)
-        self._rate_limit = RateLimit(rate_per_s=settings.requests_per_s, burst=settings.requests_burst)
+        self._rate_limit = RateLimit[PeerId](rate_per_s=settings.requests_per_s, burst=settings.requests_burst)
         self._clock_skew = ClockSkew(warn_s=settings.clock_warn_s, keep_s=4 * settings.clock_s)
         self._query_runner = QueryRunner(
             self._neighbours,

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.dht.rate_limit import RateLimit
+from core.base.rate_limit import RateLimit, household
 from tests.unit.dht.network import peer_id
 
 
@@ -36,3 +36,11 @@ def test_many_ids_do_not_make_it_grow():
     for second in range(100):
         rate_limit.admits(peer_id(5000 + second), 20.0 + 20 * second)
     assert len(rate_limit) < 40
+
+
+def test_one_household_is_one_requester():
+    assert household("192.0.2.1") == household("::ffff:192.0.2.1") == "192.0.2.1"
+    assert household("192.0.2.1") != household("192.0.2.2")
+    assert household("2001:db8:1:2:3:4:5:6") == household("2001:db8:1:2::1")
+    assert household("2001:db8:1:2::1") != household("2001:db8:1:3::1")
+    assert household("fe80::1%eth0") == household("fe80::2")
